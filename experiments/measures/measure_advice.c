@@ -3,7 +3,7 @@
 #include "speclab/no_memory.h"
 
 #include "base/parallel.h"
-#include "experiments/measures/advised_case.h"
+#include "experiments/measures/advised_logs.h"
 #include "experiments/measures/coverage.h"
 #include "sim/serving/step_cost.h"
 
@@ -16,11 +16,12 @@ enum { REPETITIONS = 200, REPETITIONS_MAX = 10000000, LENGTHS = SPEC_COUNTED_K +
 
 /* The lengths of a number: those that were run, others below or above the longest run, and those up
  * to the longest run. */
-typedef enum { RUN = 1, BELOW = 2, ABOVE = 4 } where;
+enum { RUN = 1, BELOW = 2, ABOVE = 4 };
 
+/* The limits at a length and at the lengths that were run. */
 typedef struct {
-    spec_counter_limits at, plain;
-    int K;
+    spec_counter_limits at, plain, run[3];
+    int K, n, depths[3]; /* (n) K of run */
 } truth;
 
 static double true_alpha(const truth *t)
@@ -33,9 +34,16 @@ static double true_tokens(const truth *t)
     return 1.0 + t->at.accepted;
 }
 
+/* All runs that reach the depth take equal times. */
 static double true_conditional(const truth *t)
 {
-    return t->at.passes[t->K] / t->at.tests[t->K];
+    double passes = 0.0, tests = 0.0;
+    for (int i = 0; i < t->n; i++) {
+        if (t->depths[i] < t->K) continue;
+        passes += t->run[i].passes[t->K] / t->run[i].step;
+        tests += t->run[i].tests[t->K] / t->run[i].step;
+    }
+    return passes / tests;
 }
 
 static double true_time(const truth *t)
@@ -70,7 +78,7 @@ typedef struct {
     spec_counted_case truth;
     spec_counted_run run[3]; /* the longest draft first */
     int n;
-    where where[LENGTHS]; /* 0: not considered */
+    int where[LENGTHS]; /* 0: not considered */
     double value[NUMBERS][LENGTHS];
     const spec_point *point;
 } question;
@@ -113,7 +121,7 @@ static int repeat(repetition *r, const question *q, uint64_t number)
         spec_advised_case(&advised, &q->truth, run, q->n, q->point->seed + number, &r->error));
     for (int i = 0; i < NUMBERS; i++)
         for (int K = 1; K < LENGTHS; K++)
-            if (q->where[K] & numbers[i].where) hold(r, &advised, q, i, K);
+            if ((q->where[K] & numbers[i].where) != 0) hold(r, &advised, q, i, K);
     r->drift_p = advised.drift_p;
 done:
     spec_advised_free(&advised);
@@ -162,7 +170,7 @@ static void fill_number(spec_table *table, const question *q, const repetition *
     int at = -1;
     char column[64];
     for (int K = 1; K < LENGTHS; K++) {
-        if (!(q->where[K] & numbers[number].where)) continue;
+        if ((q->where[K] & numbers[number].where) == 0) continue;
         const coverage c = coverage_of(r, n, number, K);
         if (c.n == 0.0 || (at >= 0 && c.held >= worst.held)) continue;
         worst = c;
@@ -259,9 +267,13 @@ done:
 /* The truth, once the parameters are read. */
 static int find_truth(question *q, spec_error *error)
 {
-    truth t;
+    truth t = {.n = q->n};
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_counted_case_limits(&t.plain, &q->truth, 0, error));
+    for (int i = 0; i < q->n; i++) {
+        t.depths[i] = q->run[i].K;
+        SPEC_TRY(spec_counted_case_limits(&t.run[i], &q->truth, q->run[i].K, error));
+    }
     for (int K = 1; K < LENGTHS; K++) {
         if (q->where[K] == 0) continue;
         t.K = K;

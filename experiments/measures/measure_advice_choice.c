@@ -4,7 +4,7 @@
 
 #include "base/names.h"
 #include "base/parallel.h"
-#include "experiments/measures/advised_case.h"
+#include "experiments/measures/advised_logs.h"
 #include "experiments/measures/coverage.h"
 #include "sim/chance/rng.h"
 
@@ -163,7 +163,7 @@ static double loss_of(const trial *t, int K, bool plain)
 static int decide(decision *d, const question *q, uint64_t number, gsl_rng *rng)
 {
     spec_advised advised = {.K = -1};
-    spec_counted_run run[SPEC_ADVISED_RUNS];
+    spec_counted_run run[SPEC_ADVISED_LOGS];
     trial t;
     uint64_t stream = (uint64_t)(RUNS_MAX + q->further) * number;
     bool plain = run_sets[q->set].plain;
@@ -269,7 +269,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_counted_log_find(&q.log, spec_point_text(point, measure, "log"), error));
     SPEC_TRY(spec_point_int(&q.windows, point, measure, "windows", 2, 100000, error));
     SPEC_TRY(spec_point_double(&q.seconds, point, measure, "seconds", 1.0, 1e6, error));
-    SPEC_TRY(spec_point_int(&q.further, point, measure, "further", 0, SPEC_ADVISED_RUNS - RUNS_MAX, error));
+    SPEC_TRY(spec_point_int(&q.further, point, measure, "further", 0, SPEC_ADVISED_LOGS - RUNS_MAX, error));
     SPEC_TRY(spec_point_read(point));
     if (n > CASES_MAX || (d = calloc(n, sizeof *d)) == NULL) SPEC_TRY(spec_no_memory(error));
     spec_thread_pool *const pool = spec_context_pool(point->opt_context);

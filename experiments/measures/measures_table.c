@@ -35,5 +35,6 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_advice,
     &spec_measure_advice_choice,
     &spec_measure_advice_halves,
+    &spec_measure_advice_sweep,
     NULL,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/measures/advised_case.h"
+#include "experiments/measures/advised_logs.h"
 
 #include "experiments/advice/advice_files.h"
 #include "experiments/advice/advice_report.h"
@@ -13,38 +13,31 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Files in memory, and their names. */
-typedef struct {
-    FILE *file[SPEC_ADVISED_RUNS];
-    char path[SPEC_ADVISED_RUNS][32];
-    int n;
-} logs;
-
 static int fail(spec_error *error)
 {
     return spec_fail(error, GSL_EFAILED, "a log in memory: %s", strerror(errno));
 }
 
-static int write_log(logs *l, const spec_counted_case *c, const spec_counted_run *run,
-                     spec_error *error)
+FILE *spec_advised_logs_add(spec_advised_logs *logs, bool plain, spec_error *error)
 {
+    assert(logs->n < SPEC_ADVISED_LOGS);
     const int memory = memfd_create("speclab-log", MFD_CLOEXEC);
-    if (memory < 0) return fail(error);
-    FILE *out = fdopen(memory, "w");
+    FILE *out = memory >= 0 ? fdopen(memory, "w") : NULL;
     if (out == NULL) {
-        close(memory);
-        return fail(error);
+        fail(error);
+        if (memory >= 0) close(memory);
+        return NULL;
     }
-    snprintf(l->path[l->n], sizeof l->path[l->n], "/proc/self/fd/%d", memory);
-    l->file[l->n++] = out;
-    const int status = spec_counted_case_write(out, c, run, error);
-    if (status != GSL_SUCCESS) return status;
-    return fflush(out) == 0 && !ferror(out) ? GSL_SUCCESS : fail(error);
+    logs->log[logs->n].out = out;
+    logs->log[logs->n].plain = plain;
+    snprintf(logs->log[logs->n].path, sizeof logs->log->path, "/proc/self/fd/%d", memory);
+    logs->n++;
+    return out;
 }
 
-static void logs_free(logs *l)
+void spec_advised_logs_free(spec_advised_logs *logs)
 {
-    while (l->n > 0) fclose(l->file[--l->n]);
+    while (logs->n > 0) fclose(logs->log[--logs->n].out);
 }
 
 static int answer(spec_advised *ret, const spec_advice_paths *paths, uint64_t seed,
@@ -76,27 +69,37 @@ done:
     return status;
 }
 
+int spec_advised_ask(spec_advised *ret, const spec_advised_logs *logs, int K, uint64_t seed,
+                     spec_error *error)
+{
+    const char *file[SPEC_ADVISED_LOGS], *plain[SPEC_ADVISED_LOGS];
+    spec_advice_paths paths = {.file = file, .plain = plain, .K = K};
+    *ret = (spec_advised){.K = -1, .drift_p = NAN};
+    for (int i = 0; i < logs->n; i++) {
+        if (fflush(logs->log[i].out) != 0 || ferror(logs->log[i].out)) return fail(error);
+        if (logs->log[i].plain)
+            plain[paths.n_plain++] = logs->log[i].path;
+        else
+            file[paths.n_files++] = logs->log[i].path;
+    }
+    return answer(ret, &paths, seed, error);
+}
+
 int spec_advised_case(spec_advised *ret, const spec_counted_case *c, const spec_counted_run *run,
                       int n, uint64_t seed, spec_error *error)
 {
-    const char *file[SPEC_ADVISED_RUNS], *plain[SPEC_ADVISED_RUNS];
-    spec_advice_paths paths = {.file = file, .plain = plain, .K = -1};
-    logs l = {.n = 0};
+    spec_advised_logs logs = {0};
     int status = GSL_SUCCESS;
     *ret = (spec_advised){.K = -1, .drift_p = NAN};
-    assert(n <= SPEC_ADVISED_RUNS);
     for (int i = 0; i < n; i++) {
-        const char *path = l.path[l.n];
-        SPEC_TRY(write_log(&l, c, &run[i], error));
-        if (run[i].K == 0)
-            plain[paths.n_plain++] = path;
-        else
-            file[paths.n_files++] = path;
+        FILE *out = spec_advised_logs_add(&logs, run[i].K == 0, error);
+        if (out == NULL) SPEC_TRY(GSL_EFAILED);
+        SPEC_TRY(spec_counted_case_write(out, c, &run[i], error));
     }
-    if (run[0].log == SPEC_COUNTED_LLAMACPP) paths.K = run[0].K;
-    SPEC_TRY(answer(ret, &paths, seed, error));
+    SPEC_TRY(spec_advised_ask(ret, &logs, run->log == SPEC_COUNTED_LLAMACPP ? run->K : -1, seed,
+                              error));
 done:
-    logs_free(&l);
+    spec_advised_logs_free(&logs);
     return status;
 }
 

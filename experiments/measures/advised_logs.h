@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* advised_logs: what `speclab advise` prints about the logs of simulated engines.
+ * Logs are files in memory. They are read as a user's files are, by their content, and the answer
+ * is the printed table (experiments/advice/advice_report.h). */
+#ifndef SPECLAB_ADVISED_LOGS_H
+#define SPECLAB_ADVISED_LOGS_H
+
+#include "base/table.h"
+#include "experiments/measures/counted_cases.h"
+
+enum { SPEC_ADVISED_LOGS = 16 };
+
+/* Logs of an engine, one for each run. Owns its files; all zero is an empty list. */
+typedef struct {
+    int n;
+    struct {
+        FILE *out;
+        char path[32];
+        bool plain;
+    } log[SPEC_ADVISED_LOGS];
+} spec_advised_logs;
+
+/* Add an empty log, of plain decoding or not, and return its stream, to which its text must be
+ * written before any question. NULL, with an error, if the system refuses; it must have a place. */
+FILE *spec_advised_logs_add(spec_advised_logs *logs, bool plain, spec_error *error);
+void spec_advised_logs_free(spec_advised_logs *logs);
+
+/* The answer. */
+typedef struct {
+    spec_table table; /* as -f csv prints it */
+    bool decided;     /* keep, change or off; else one more run is asked for */
+    int K;            /* the recommended length, or the one to run; -1: none is named */
+    double drift_p;   /* of the test of constant acceptance */
+} spec_advised;
+
+/* Ask `speclab advise` about the logs. K: as --current; -1: not given. GSL_ENOMEM, GSL_EFAILED if a
+ * log could not be written, and whatever refuses the logs. To be freed on failure, too. */
+int spec_advised_ask(spec_advised *ret, const spec_advised_logs *logs, int K, uint64_t seed,
+                     spec_error *error);
+void spec_advised_free(spec_advised *advised);
+
+/* Write the logs of n runs (SPEC_ADVISED_LOGS at most; K = 0: plain decoding), and ask. Responses
+ * of llama.cpp do not say K: that of the first run is given. The errors of both. */
+int spec_advised_case(spec_advised *ret, const spec_counted_case *c, const spec_counted_run *run,
+                      int n, uint64_t seed, spec_error *error);
+
+/* The row of a draft length; -1: none. */
+int spec_advised_row(const spec_advised *advised, int K);
+
+/* What the columns NAME_low, NAME and NAME_high of a row print; NaN: nothing, as for row = -1. */
+typedef struct {
+    double low, value, high;
+} spec_advised_interval;
+spec_advised_interval spec_advised_interval_of(const spec_advised *advised, int row,
+                                               const char *name);
+
+#endif
