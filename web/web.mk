@@ -16,7 +16,7 @@ GSL_SRC := $(filter-out $(GSL)/cblas/test%,$(wildcard $(GSL)/cblas/*.c)) $(patsu
     err/error err/stream err/strerror multimin/fminimizer multimin/simplex2 permutation/init \
     permutation/permute roots/brent roots/convergence roots/fsolver rng/inline rng/mt rng/rng \
     sort/sortvec sort/sortvecind sys/fcmp sys/fdiv sys/infnan sys/pow_int \
-    $(addprefix cdf/,chisq gamma gauss gaussinv tdist tdistinv) \
+    $(addprefix cdf/,beta betainv chisq gamma gauss gaussinv tdist tdistinv) \
     $(addprefix linalg/,bidiag cholesky condest householder invtri lu svd symmtd trimult) \
     $(addprefix matrix/,copy getset init matrix rowcol submatrix swap view) \
     $(addprefix randist/,beta binomial_tpe chisq exponential gamma gauss gausszig geometric \

@@ -59,8 +59,7 @@ static int answer(spec_advised *ret, const spec_advice_paths *paths, uint64_t se
                                         .n_sources = files.n_sources,
                                         .K_given = paths->K > 0};
     SPEC_TRY(spec_advice_report_table(&ret->table, &facts, error));
-    ret->decided =
-        advice->verdict != SPEC_ADVICE_MEASURE && advice->verdict != SPEC_ADVICE_NOTHING;
+    ret->decided = advice->verdict != SPEC_ADVICE_MEASURE && advice->verdict != SPEC_ADVICE_NOTHING;
     ret->K = spec_advice_report_K(advice);
     ret->drift_p = advice->drift.p;
 done:
@@ -96,8 +95,8 @@ int spec_advised_case(spec_advised *ret, const spec_counted_case *c, const spec_
         if (out == NULL) SPEC_TRY(GSL_EFAILED);
         SPEC_TRY(spec_counted_case_write(out, c, &run[i], error));
     }
-    SPEC_TRY(spec_advised_ask(ret, &logs, run->log == SPEC_COUNTED_LLAMACPP ? run->K : -1, seed,
-                              error));
+    SPEC_TRY(
+        spec_advised_ask(ret, &logs, run->log == SPEC_COUNTED_LLAMACPP ? run->K : -1, seed, error));
 done:
     spec_advised_logs_free(&logs);
     return status;

@@ -28,7 +28,7 @@ void spec_advised_logs_free(spec_advised_logs *logs);
 /* The answer. */
 typedef struct {
     spec_table table; /* as -f csv prints it */
-    bool decided;     /* keep, change or off; else one more run is asked for */
+    bool decided;     /* keep, change or off; else one more run would decide */
     int K;            /* the recommended length, or the one to run; -1: none is named */
     double drift_p;   /* of the test of constant acceptance */
 } spec_advised;
@@ -47,7 +47,8 @@ int spec_advised_case(spec_advised *ret, const spec_counted_case *c, const spec_
 /* The row of a draft length; -1: none. */
 int spec_advised_row(const spec_advised *advised, int K);
 
-/* What the columns NAME_low, NAME and NAME_high of a row print; NaN: nothing, as for row = -1. */
+/* The numbers that the columns NAME_low, NAME and NAME_high of a row print; NaN: none, as for
+ * row = -1. */
 typedef struct {
     double low, value, high;
 } spec_advised_interval;

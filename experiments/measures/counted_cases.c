@@ -34,6 +34,14 @@ static const char *log_name(int i)
     return names[i];
 }
 
+static const spec_counted_runs run_sets[] = {
+    {"K", 1, false}, {"plain+K", 1, true}, {"two", 2, false}, {"plain+two", 2, true}};
+
+static const char *runs_name(int i)
+{
+    return i < (int)(sizeof run_sets / sizeof *run_sets) ? run_sets[i].name : NULL;
+}
+
 static const char *kind_name(int i)
 {
     return i < KINDS ? kinds[i].name : NULL;
@@ -131,6 +139,14 @@ int spec_counted_log_find(spec_counted_log *ret, const char *name, spec_error *e
     const int i = spec_names_find(log_name, name, "log", error);
     if (i < 0) return GSL_EINVAL;
     *ret = (spec_counted_log)i;
+    return GSL_SUCCESS;
+}
+
+int spec_counted_runs_find(spec_counted_runs *ret, const char *name, spec_error *error)
+{
+    const int i = spec_names_find(runs_name, name, "runs", error);
+    if (i < 0) return GSL_EINVAL;
+    *ret = run_sets[i];
     return GSL_SUCCESS;
 }
 

@@ -30,6 +30,16 @@ int spec_counted_case_limits(spec_counter_limits *ret, const spec_counted_case *
 /* By its name: vllm, sglang or llama.cpp. GSL_EINVAL, naming the nearest. */
 int spec_counted_log_find(spec_counted_log *ret, const char *name, spec_error *error);
 
+/* The lengths that were run: one or two, and plain decoding or not. */
+typedef struct {
+    const char *name; /* "K", "plain+K", "two", "plain+two" */
+    int n;
+    bool plain;
+} spec_counted_runs;
+
+/* By its name. GSL_EINVAL, naming the nearest. */
+int spec_counted_runs_find(spec_counted_runs *ret, const char *name, spec_error *error);
+
 /* One log. */
 typedef struct {
     spec_counted_log log;

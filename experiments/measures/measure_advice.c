@@ -99,8 +99,8 @@ static const double SLACK = 1e-9;
 static void hold(repetition *r, const spec_advised *advised, const question *q, int number, int K)
 {
     const double value = q->value[number][K];
-    const spec_advised_interval i = spec_advised_interval_of(advised, spec_advised_row(advised, K),
-                                                             numbers[number].printed);
+    const spec_advised_interval i =
+        spec_advised_interval_of(advised, spec_advised_row(advised, K), numbers[number].printed);
     const bool interval = i.low < i.high;
     r->held[number][K] =
         interval ? (float)spec_coverage_holds(i.low * (1.0 - SLACK), i.high * (1.0 + SLACK), value)
@@ -117,8 +117,7 @@ static int repeat(repetition *r, const question *q, uint64_t number)
         run[i] = q->run[i];
         run[i].stream = 3 * number + (uint64_t)i;
     }
-    SPEC_TRY(
-        spec_advised_case(&advised, &q->truth, run, q->n, q->point->seed + number, &r->error));
+    SPEC_TRY(spec_advised_case(&advised, &q->truth, run, q->n, q->point->seed + number, &r->error));
     for (int i = 0; i < NUMBERS; i++)
         for (int K = 1; K < LENGTHS; K++)
             if ((q->where[K] & numbers[i].where) != 0) hold(r, &advised, q, i, K);
@@ -239,27 +238,29 @@ done:
 static int read_question(question *q, const spec_point *point, const spec_measure *measure,
                          spec_error *error)
 {
-    int status = GSL_SUCCESS, K, second, plain;
+    int status = GSL_SUCCESS, K, second;
+    spec_counted_runs runs;
     spec_counted_run run = {.seed = point->seed};
     *q = (question){.point = point};
     SPEC_TRY(read_case(&q->truth, point, measure, error));
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 1, SPEC_COUNTED_K / 2, error));
-    SPEC_TRY(spec_point_int(&second, point, measure, "second", 0, SPEC_COUNTED_K / 2, error));
-    SPEC_TRY(spec_point_int(&plain, point, measure, "plain", 0, 1, error));
+    SPEC_TRY(spec_point_int(&second, point, measure, "second", 1, SPEC_COUNTED_K / 2, error));
+    SPEC_TRY(spec_counted_runs_find(&runs, spec_point_text(point, measure, "runs"), error));
     SPEC_TRY(spec_counted_log_find(&run.log, spec_point_text(point, measure, "log"), error));
     SPEC_TRY(spec_point_int(&run.n, point, measure, "windows", 2, 100000, error));
     SPEC_TRY(spec_point_double(&run.seconds, point, measure, "seconds", 1.0, 1e6, error));
-    if (second == K) SPEC_TRY(spec_fail(error, GSL_EINVAL, "second: must differ from K"));
+    if (runs.n == 2 && second == K)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "second: must differ from K"));
     q->truth.phi_K = K;
     run.K = K;
     q->run[q->n++] = run;
     run.K = second;
-    if (second > 0) q->run[q->n++] = run;
+    if (runs.n == 2) q->run[q->n++] = run;
     run.K = 0;
-    if (plain > 0) q->run[q->n++] = run;
-    const int longest = K > second ? K : second;
-    for (int L = 1; L <= 2 * longest; L++)
-        q->where[L] = L == K || L == second ? RUN : L < longest ? BELOW : ABOVE;
+    if (runs.plain) q->run[q->n++] = run;
+    const int longest = runs.n == 2 && second > K ? second : K;
+    for (int L = 1; L <= 2 * longest; L++) q->where[L] = L < longest ? BELOW : ABOVE;
+    for (int i = 0; i < q->n; i++) q->where[q->run[i].K] = q->run[i].K > 0 ? RUN : 0;
 done:
     return status;
 }
@@ -312,8 +313,8 @@ static const char *const parameters[] = {"kind=one",
                                          "log=vllm",
                                          "alpha=0.7",
                                          "K=4",
-                                         "second=0",
-                                         "plain=1",
+                                         "runs=plain+K",
+                                         "second=1",
                                          "batch=8",
                                          "output=200",
                                          "long=0",
@@ -326,34 +327,22 @@ static const char *const parameters[] = {"kind=one",
                                          "draft_cost=pass=2ms",
                                          NULL};
 #define COLUMNS(name) name "_held_z", name "_half_width", name "_true", name "_K"
-static const char *const columns[] = {"alpha_held",
-                                      "tokens_held",
-                                      "shorter_held",
-                                      "longer_held",
-                                      "conditional_held",
-                                      "time_held",
-                                      "times_held",
-                                      "speedup_held",
-                                      "speedups_held",
-                                      "drift_alarms",
-                                      COLUMNS("alpha"),
-                                      COLUMNS("tokens"),
-                                      COLUMNS("shorter"),
-                                      COLUMNS("longer"),
-                                      COLUMNS("conditional"),
-                                      COLUMNS("time"),
-                                      COLUMNS("times"),
-                                      COLUMNS("speedup"),
-                                      COLUMNS("speedups"),
-                                      NULL};
-static const spec_headline headlines[] = {{.column = "alpha_held"},  {.column = "tokens_held"},
-                                          {.column = "shorter_held"}, {.column = "longer_held"},
-                                          {.column = "speedup_held"}, {.column = "speedups_held"},
+static const char *const columns[] = {
+    "alpha_held",       "tokens_held",      "shorter_held",         "longer_held",
+    "conditional_held", "time_held",        "times_held",           "speedup_held",
+    "speedups_held",    "drift_alarms",     COLUMNS("alpha"),       COLUMNS("tokens"),
+    COLUMNS("shorter"), COLUMNS("longer"),  COLUMNS("conditional"), COLUMNS("time"),
+    COLUMNS("times"),   COLUMNS("speedup"), COLUMNS("speedups"),    NULL};
+static const spec_headline headlines[] = {{.column = "alpha_held"},
+                                          {.column = "tokens_held"},
+                                          {.column = "shorter_held"},
+                                          {.column = "longer_held"},
+                                          {.column = "speedup_held"},
+                                          {.column = "speedups_held"},
                                           {0}};
-static const char *const checked[] = {"alpha_held_z",       "tokens_held_z", "shorter_held_z",
-                                      "longer_held_z",      "conditional_held_z",
-                                      "time_held_z",        "times_held_z",  "speedup_held_z",
-                                      "speedups_held_z",    NULL};
+static const char *const checked[] = {
+    "alpha_held_z", "tokens_held_z", "shorter_held_z", "longer_held_z",   "conditional_held_z",
+    "time_held_z",  "times_held_z",  "speedup_held_z", "speedups_held_z", NULL};
 
 const spec_measure spec_measure_advice = {
     .name = "advice",

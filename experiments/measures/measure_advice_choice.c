@@ -20,18 +20,6 @@ enum { CASES = 300, CASES_MAX = 10000000, RUNS_MAX = 3, K_RUN_MAX = 6 };
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* The draft lengths that an engine of a case ran. */
-static const struct {
-    const char *name;
-    int n;
-    bool plain;
-} run_sets[] = {{"K", 1, false}, {"plain+K", 1, true}, {"two", 2, false}, {"plain+two", 2, true}};
-
-static const char *set_name(int i)
-{
-    return i < (int)(sizeof run_sets / sizeof *run_sets) ? run_sets[i].name : NULL;
-}
-
 static const char *times_name(int i)
 {
     static const char *const names[] = {"linear", "flat", NULL};
@@ -57,8 +45,8 @@ static double log_between(gsl_rng *rng, double low, double high)
 
 /* A draft and an engine at random: alpha .3 to .95, of any kind of truth whose drafts have K
  * tokens; a verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %. Outputs of 50 to
- * 500 tokens, and every fourth case has requests of ten times that. In every fourth case successive
- * requests are alike. Flat times: the tokens of 2 to 8 per request cost as much as one. */
+ * 500 tokens, and every fourth case has requests of ten times that. In every fourth case windows
+ * depend on each other. Flat times: the tokens of 2 to 8 per request cost as much as one. */
 static void draw_engine(spec_counted_case *c, bool flat, gsl_rng *rng)
 {
     const double step = 0.04;
@@ -94,18 +82,19 @@ static void draw_engine(spec_counted_case *c, bool flat, gsl_rng *rng)
     }
 }
 
-static int draw_trial(trial *t, int set, bool flat, gsl_rng *rng, spec_error *error)
+static int draw_trial(trial *t, const spec_counted_runs *runs, bool flat, gsl_rng *rng,
+                      spec_error *error)
 {
     spec_counter_limits limits;
     draw_engine(&t->truth, flat, rng);
     t->n = 0;
     const int K = 1 + (int)between(rng, 0.0, K_RUN_MAX - 1);
     t->K[t->n++] = t->longest = t->truth.phi_K = K;
-    if (run_sets[set].n == 2) {
+    if (runs->n == 2) {
         t->longest = K + 1 + (int)between(rng, 0.0, K_RUN_MAX - K);
         t->K[t->n++] = t->longest;
     }
-    if (run_sets[set].plain) t->K[t->n++] = 0;
+    if (runs->plain) t->K[t->n++] = 0;
     for (int L = 0; L <= 2 * t->longest; L++) {
         const int status = spec_counted_case_limits(&limits, &t->truth, L, error);
         if (status != GSL_SUCCESS) return status;
@@ -117,7 +106,8 @@ static int draw_trial(trial *t, int set, bool flat, gsl_rng *rng, spec_error *er
 /* ---- one case -------------------------------------------------------------------------------- */
 
 typedef struct {
-    int set, windows, further;
+    spec_counted_runs runs;
+    int windows, further;
     bool flat;
     double seconds;
     spec_counted_log log;
@@ -166,9 +156,9 @@ static int decide(decision *d, const question *q, uint64_t number, gsl_rng *rng)
     spec_counted_run run[SPEC_ADVISED_LOGS];
     trial t;
     uint64_t stream = (uint64_t)(RUNS_MAX + q->further) * number;
-    bool plain = run_sets[q->set].plain;
+    bool plain = q->runs.plain;
     int status = GSL_SUCCESS, n = 0;
-    SPEC_TRY(draw_trial(&t, q->set, q->flat, rng, &d->error));
+    SPEC_TRY(draw_trial(&t, &q->runs, q->flat, rng, &d->error));
     for (; n < t.n; n++) run[n] = run_of(q, t.K[n], stream++);
     SPEC_TRY(spec_advised_case(&advised, &t.truth, run, n, q->point->seed, &d->error));
     d->decided = d->decided_after = advised.decided;
@@ -260,16 +250,16 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     decision *d = NULL;
     int status = GSL_SUCCESS;
     const uint64_t n = point->rounds > 0 ? point->rounds : CASES;
-    q.set = spec_names_find(set_name, spec_point_text(point, measure, "runs"), "runs", error);
-    if (q.set < 0) return GSL_EINVAL;
-    const int times = spec_names_find(times_name, spec_point_text(point, measure, "times"), "times",
-                                      error);
+    SPEC_TRY(spec_counted_runs_find(&q.runs, spec_point_text(point, measure, "runs"), error));
+    const int times =
+        spec_names_find(times_name, spec_point_text(point, measure, "times"), "times", error);
     if (times < 0) return GSL_EINVAL;
     q.flat = times == 1;
     SPEC_TRY(spec_counted_log_find(&q.log, spec_point_text(point, measure, "log"), error));
     SPEC_TRY(spec_point_int(&q.windows, point, measure, "windows", 2, 100000, error));
     SPEC_TRY(spec_point_double(&q.seconds, point, measure, "seconds", 1.0, 1e6, error));
-    SPEC_TRY(spec_point_int(&q.further, point, measure, "further", 0, SPEC_ADVISED_LOGS - RUNS_MAX, error));
+    SPEC_TRY(spec_point_int(&q.further, point, measure, "further", 0, SPEC_ADVISED_LOGS - RUNS_MAX,
+                            error));
     SPEC_TRY(spec_point_read(point));
     if (n > CASES_MAX || (d = calloc(n, sizeof *d)) == NULL) SPEC_TRY(spec_no_memory(error));
     spec_thread_pool *const pool = spec_context_pool(point->opt_context);
@@ -285,21 +275,13 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"runs=plain+K", "log=vllm",  "times=linear", "windows=60",
-                                         "seconds=10",   "further=3", NULL};
-static const char *const columns[] = {"decided",
-                                      "right",
-                                      "largest_loss",
-                                      "near",
-                                      "next_near",
-                                      "plain_faster",
-                                      "further_runs",
-                                      "decided_after",
-                                      "right_after",
-                                      "undecided_right",
-                                      "right_z",
-                                      "right_after_z",
-                                      NULL};
+static const char *const parameters[] = {
+    "runs=plain+K", "log=vllm", "times=linear", "windows=60", "seconds=10", "further=3", NULL};
+static const char *const columns[] = {
+    "decided",     "right",           "largest_loss", "near",
+    "next_near",   "plain_faster",    "further_runs", "decided_after",
+    "right_after", "undecided_right", "right_z",      "right_after_z",
+    NULL};
 static const spec_headline headlines[] = {
     {.column = "decided"}, {.column = "right"}, {.column = "decided_after"}, {0}};
 static const char *const checked[] = {"right_z", "right_after_z", NULL};

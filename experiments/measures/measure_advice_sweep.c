@@ -2,8 +2,8 @@
 #include "experiments/measures/measures.h"
 #include "speclab/no_memory.h"
 
+#include "base/settings.h"
 #include "experiments/measures/advised_logs.h"
-#include "experiments/number_list.h"
 #include "sim/chance/rng.h"
 
 #include <gsl/gsl_randist.h>
@@ -149,7 +149,8 @@ static int run_sweep(spec_table *table, const sweep *s, spec_error *error)
     for (int K = s->from; K < s->from + s->n; K++) {
         SPEC_TRY(next_of(&next, s, K, 0, error));
         add(&one, next, best, K, 0);
-        for (int other = K + 1; other < s->from + s->n && s->log != SPEC_COUNTED_LLAMACPP; other++) {
+        for (int other = K + 1; other < s->from + s->n && s->log != SPEC_COUNTED_LLAMACPP;
+             other++) {
             SPEC_TRY(next_of(&next, s, K, other, error));
             add(&two, next, best, K, other);
         }
@@ -169,42 +170,45 @@ done:
 
 /* ---- the measure ----------------------------------------------------------------------------- */
 
-/* A list of n numbers from low to high; *n = 0: its length is not known yet. */
+/* n numbers from low to high, between blanks; *n = 0: as many as there are. */
 static int read_list(double ret[LENGTHS], int *n, const spec_point *point,
                      const spec_measure *measure, const char *name, double low, double high,
                      spec_error *error)
 {
-    spec_number_list list = {0};
-    int status = GSL_SUCCESS;
-    SPEC_TRY(spec_number_list_parse(&list, name, spec_point_text(point, measure, name), error));
-    if (*n == 0) *n = list.n;
-    if (list.n != *n || list.n > LENGTHS)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: expected %d numbers, not %d", name,
-                           *n < LENGTHS ? *n : LENGTHS, list.n));
-    for (int i = 0; i < list.n; i++) {
-        ret[i] = strtod(list.value[i], NULL);
-        if (!(ret[i] >= low && ret[i] <= high))
-            SPEC_TRY(spec_fail(error, GSL_EDOM, "%s: %s is outside [%g,%g]", name, list.value[i],
-                               low, high));
+    const char *rest = spec_point_text(point, measure, name);
+    int read = 0;
+    for (rest += strspn(rest, " "); *rest != '\0'; rest += strspn(rest, " ")) {
+        char word[64];
+        const size_t size = strcspn(rest, " ");
+        double value;
+        snprintf(word, sizeof word, "%.*s", (int)size, rest);
+        if (!spec_settings_parse_double(&value, word) || !(value >= low && value <= high))
+            return spec_fail(error, GSL_EINVAL, "%s: '%s' is not a number from %g to %g", name,
+                             word, low, high);
+        if (read < LENGTHS) ret[read] = value;
+        read++;
+        rest += size;
     }
-done:
-    spec_number_list_free(&list);
-    return status;
+    if (*n == 0 && read >= 1 && read <= LENGTHS) *n = read;
+    if (read != *n || read == 0)
+        return spec_fail(error, GSL_EINVAL, "%s: expected %d numbers, not %d", name,
+                         *n > 0 ? *n : LENGTHS, read);
+    return GSL_SUCCESS;
 }
 
 static int read_sweep(sweep *s, const spec_point *point, const spec_measure *measure,
                       spec_error *error)
 {
-    int status = GSL_SUCCESS, depths = 0;
+    int status = GSL_SUCCESS, depths;
     *s = (sweep){.point = point};
     SPEC_TRY(spec_counted_log_find(&s->log, spec_point_text(point, measure, "log"), error));
     SPEC_TRY(spec_point_int(&s->from, point, measure, "from", 1, LENGTHS, error));
     SPEC_TRY(read_list(s->speed, &s->n, point, measure, "speed", 1e-3, 1e6, error));
     SPEC_TRY(read_list(s->tokens, &s->n, point, measure, "tokens", 1.0, LENGTHS, error));
-    SPEC_TRY(read_list(s->rates, &depths, point, measure, "rates", 0.0, 1.0, error));
-    if (depths != s->from + s->n - 1)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "rates: expected %d numbers, not %d",
-                           s->from + s->n - 1, depths));
+    depths = s->from + s->n - 1;
+    if (depths > LENGTHS)
+        SPEC_TRY(spec_fail(error, GSL_EDOM, "from: lengths up to %d are over %d", depths, LENGTHS));
+    SPEC_TRY(read_list(s->rates, &depths, point, measure, "rates", 1e-6, 1.0, error));
     SPEC_TRY(spec_point_double(&s->plain, point, measure, "plain", 0.0, 1e6, error));
     SPEC_TRY(spec_point_int(&s->batch, point, measure, "batch", 1, SPEC_COUNTED_BATCH, error));
     SPEC_TRY(spec_point_int(&s->count, point, measure, "windows", 2, LOGS_MAX, error));
@@ -226,9 +230,9 @@ done:
 
 static const char *const parameters[] = {"log=vllm",
                                          "from=1",
-                                         "speed=27.6,29.4,27.8",
-                                         "tokens=1.88,2.63,3.14",
-                                         "rates=0.88,0.75,0.51",
+                                         "speed=27.6 29.4 27.8",
+                                         "tokens=1.88 2.63 3.14",
+                                         "rates=0.88 0.75 0.51",
                                          "plain=0",
                                          "batch=1",
                                          "windows=60",

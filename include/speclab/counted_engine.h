@@ -25,12 +25,12 @@ typedef struct {
     /* chance that a draft ends before the first token that the target would reject, but not before
      * its first token: a drafter that sees where it fails; in [0,1] */
     double sees;
-    /* mean tokens of a request behind its first one, which is the prefill's, in [1,1e9]: geometric */
+    /* mean tokens of a request, in [1,1e9]: geometric; the prefill emits one more before them */
     double output;
     double long_share;  /* chance that the mean of a request is long_output instead, in [0,1) */
     double long_output; /* in [1,1e9]; not read for long_share = 0 */
-    /* correlation of the normal scores of the alpha of a request and of the one that began before
-     * it, in [0,1): texts that follow one another are alike */
+    /* in [0,1): correlation of the normal scores of the alphas of two requests that begin one after
+     * the other */
     double kept;
     int K;                 /* draft tokens of a round that does not stop, 0..SPEC_COUNTED_K */
     int batch;             /* requests in each step, 1..SPEC_COUNTED_BATCH */

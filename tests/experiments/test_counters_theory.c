@@ -19,7 +19,17 @@ static spec_counted_engine plain_engine(void)
 }
 
 /* Settings as bits. */
-enum { OVER_REQUESTS = 1, OVER_ROUNDS = 2, DECAY = 4, STAY = 8, STOP = 16, SEES = 32, ALL = 64 };
+enum {
+    OVER_REQUESTS = 1,
+    OVER_ROUNDS = 2,
+    DECAY = 4,
+    STAY = 8,
+    STOP = 16,
+    SEES = 32,
+    ALL = 64, /* of these; in addition: */
+    LONG = 64,
+    FLAT = 128
+};
 
 static spec_counted_engine engine_of(int settings)
 {
@@ -29,6 +39,8 @@ static spec_counted_engine engine_of(int settings)
     if (settings & STAY) engine.stay = 0.6;
     if (settings & STOP) engine.stop = 0.23;
     if (settings & SEES) engine.sees = 0.7;
+    if (settings & LONG) engine.long_share = 0.2, engine.long_output = 310.0;
+    if (settings & FLAT) engine.free_tokens = 13;
     return engine;
 }
 
@@ -71,7 +83,8 @@ TEST(ratios_over_requests_are_the_limits)
     static spec_engine_counters c[N];
     static double x[N], y[N];
     const uint64_t seed = spec_test_seed();
-    for (int settings = 0; settings < ALL; settings++) {
+    for (int i = 0; i < ALL + 2; i++) {
+        const int settings = i < ALL ? i : i == ALL ? LONG : LONG | FLAT | OVER_REQUESTS;
         const spec_counted_engine engine = engine_of(settings);
         const spec_alpha_law law = law_of(settings);
         const spec_counter_limits l = limits_of(&engine, &law);
@@ -79,18 +92,18 @@ TEST(ratios_over_requests_are_the_limits)
         assert_int_equal(
             spec_engine_counters_requests(c, N, &engine, &law, seed, (uint64_t)settings, NULL),
             GSL_SUCCESS);
-        for (int i = 0; i < N; i++) y[i] = (double)c[i].rounds;
+        for (int r = 0; r < N; r++) y[r] = (double)c[r].rounds;
         for (int j = 1; j <= engine.K; j++) {
-            for (int i = 0; i < N; i++) x[i] = (double)spec_engine_counters_passed(&c[i], j);
+            for (int r = 0; r < N; r++) x[r] = (double)spec_engine_counters_passed(&c[r], j);
             snprintf(what, sizeof what, "settings %d, depth %d", settings, j);
             ratio_is(x, y, N, l.passes[j], what);
         }
-        for (int i = 0; i < N; i++) x[i] = (double)c[i].drafted;
+        for (int r = 0; r < N; r++) x[r] = (double)c[r].drafted;
         ratio_is(x, y, N, l.drafted, "drafted");
-        for (int i = 0; i < N; i++) x[i] = (double)c[i].emitted;
+        for (int r = 0; r < N; r++) x[r] = (double)c[r].emitted;
         ratio_is(x, y, N, l.tokens, "emitted");
-        for (int i = 0; i < N && engine.stop + engine.sees == 0.0; i++)
-            assert_near(c[i].seconds, l.step * y[i], 1e-6);
+        for (int r = 0; r < N && engine.stop + engine.sees == 0.0; r++)
+            assert_near(c[r].seconds, l.step * y[r], 1e-6);
     }
 }
 
@@ -99,10 +112,11 @@ TEST(ratios_over_requests_are_the_limits)
 TEST(first_windows_have_the_limits)
 {
     enum { N = 20000 };
-    static const int all[] = {0, OVER_REQUESTS, OVER_REQUESTS | DECAY, OVER_REQUESTS | STOP | SEES};
+    static const int all[] = {0, OVER_REQUESTS, OVER_REQUESTS | DECAY, OVER_REQUESTS | STOP | SEES,
+                              OVER_REQUESTS | LONG};
     static double rounds[N], accepted[N], emitted[N];
     const uint64_t seed = spec_test_seed();
-    for (int s = 0; s < 4; s++) {
+    for (int s = 0; s < 5; s++) {
         spec_counted_engine engine = engine_of(all[s]);
         const spec_alpha_law law = law_of(all[s]);
         engine.output = 4.0;
@@ -151,4 +165,39 @@ TEST(windows_add_up)
     }
     /* Steps differ in time by the longest draft alone: their number is known within 1 %. */
     assert_near(sum * l.step, 0.5 * N, 0.01);
+}
+
+/* Windows of steps, of texts that follow one another: their sums have the limits, and neighbours
+ * the correlation that `kept` per request gives. 40 steps of 5 requests are some 13 requests. */
+TEST(kept_alphas_correlate_windows_and_leave_the_limits)
+{
+    enum { N = 4000 };
+    static spec_engine_counters c[N];
+    spec_counted_engine engine = engine_of(0);
+    const spec_alpha_law law = law_of(OVER_REQUESTS);
+    const spec_counter_limits l = limits_of(&engine, &law);
+    double correlation[2];
+    for (int kept = 0; kept <= 1; kept++) {
+        double accepted = 0.0, rounds = 0.0, variance = 0.0, covariance = 0.0;
+        engine.kept = kept == 1 ? 0.97 : 0.0;
+        assert_int_equal(
+            spec_engine_counters_steps(c, N, 40, &engine, &law, spec_test_seed(), 7, NULL),
+            GSL_SUCCESS);
+        for (int i = 0; i < N; i++) {
+            assert_int_equal(c[i].rounds, 40 * 5);
+            assert_near(c[i].seconds, 40 * l.step, 1e-9);
+            accepted += (double)c[i].accepted;
+            rounds += (double)c[i].rounds;
+        }
+        for (int i = 1; i < N; i++) {
+            const double a = (double)c[i - 1].accepted / 200.0 - l.accepted;
+            const double b = (double)c[i].accepted / 200.0 - l.accepted;
+            variance += b * b;
+            covariance += a * b;
+        }
+        /* 4000 windows of correlation .6 are worth 1000: a standard error of .013 */
+        assert_within(accepted / rounds, l.accepted, 0.065);
+        correlation[kept] = covariance / variance;
+    }
+    assert_true(correlation[1] > correlation[0] + 0.2);
 }

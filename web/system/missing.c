@@ -64,3 +64,9 @@ int madvise(void *memory, size_t n, int advice)
     (void)memory, (void)n, (void)advice;
     return 0;
 }
+
+int memfd_create(const char *name, unsigned flags)
+{
+    (void)name, (void)flags;
+    return refuse();
+}

@@ -69,6 +69,32 @@ TEST(long_requests_give_the_harmonic_mean)
     assert_near(l.tokens, spec_saturation_tokens_per_round(share, mean, 2), 1e-7);
 }
 
+/* Long requests are requests of their own mean: every count per request is the mean of both. */
+TEST(a_share_of_long_requests_adds_their_counts)
+{
+    spec_counted_engine engine = plain_engine();
+    const spec_counter_limits brief = limits(&engine, 0.73);
+    engine.output = 410.0;
+    const spec_counter_limits lengthy = limits(&engine, 0.73);
+    engine.output = 37.0;
+    engine.long_share = 0.3;
+    engine.long_output = 410.0;
+    const spec_counter_limits l = limits(&engine, 0.73);
+    assert_near(l.rounds, 0.7 * brief.rounds + 0.3 * lengthy.rounds, 1e-13);
+    assert_near(l.tokens * l.rounds, 0.7 * 37.0 + 0.3 * 410.0, 1e-13);
+    assert_near(l.alpha, brief.alpha, 1e-13); /* of one alpha, lengths do not matter */
+}
+
+TEST(free_tokens_take_no_time)
+{
+    spec_counted_engine engine = plain_engine();
+    engine.free_tokens = 8;
+    assert_near(limits(&engine, 0.73).step,
+                0.01 + 2e-4 * (3 * 5 - 8) + 1e-3 + 7e-4 * 4 + 3e-5 * 12, 1e-14);
+    engine.K = 0;
+    assert_same(limits(&engine, 0.73).step, 0.01);
+}
+
 /* Second route: all drafts and rounds of a request, by iteration over its rounds. A round's number
  * k is that of accepted tokens of an unstopped draft; `seen` and the length of a stopped draft are
  * enumerated. */

@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/counted_cases.h"
 
+#include "base/memory_text.h"
+#include "experiments/advice/readers/readers.h"
 #include "tests/support/near.h"
+#include "tests/support/read_lines.h"
 #include "tests/support/support.h"
 
 #include <string.h>
 
 enum { N = 40 };
-
-typedef struct {
-    int n;
-    spec_observation seen[N];
-} list;
-
-static int take(void *self, const spec_observation *observation, spec_error *error)
-{
-    list *l = self;
-    (void)error;
-    assert_true(l->n < N);
-    l->seen[l->n++] = *observation;
-    return GSL_SUCCESS;
-}
 
 static spec_counted_case case_of(const char *kind)
 {
@@ -30,18 +19,42 @@ static spec_counted_case case_of(const char *kind)
     return c;
 }
 
-static list observe(const char *kind, spec_counted_source source, int K)
+/* A run's log, and the counters behind it. */
+static char *text_of(spec_engine_counters c[N], const spec_counted_case *of,
+                     const spec_counted_run *run)
 {
-    const spec_counted_case c = case_of(kind);
-    const spec_counted_reading reading = {source, N, 0.7, 42, 3};
-    list l = {0};
-    int unread;
-    assert_int_equal(
-        spec_counted_case_observe(&unread, &(spec_observer){take, &l}, &c, K, &reading, NULL),
-        GSL_SUCCESS);
-    assert_int_equal(unread, 0);
-    assert_int_equal(l.n, N);
-    return l;
+    spec_counted_engine engine = of->engine;
+    spec_memory_text text;
+    const uint64_t stream = 2 * run->stream;
+    engine.K = run->K;
+    assert_true(spec_memory_text_open(&text));
+    assert_works(spec_counted_case_write(text.out, of, run, &error));
+    assert_works(
+        run->log == SPEC_COUNTED_VLLM
+            ? spec_engine_counters_windows(c, N, run->seconds, &engine, &of->alpha, run->seed,
+                                           stream, &error)
+        : run->log == SPEC_COUNTED_SGLANG
+            ? spec_engine_counters_steps(c, N, SPEC_COUNTED_LOG_STEPS, &engine, &of->alpha,
+                                         run->seed, stream, &error)
+            : spec_engine_counters_requests(c, N, &engine, &of->alpha, run->seed, stream, &error));
+    return spec_memory_text_take(&text, NULL);
+}
+
+static const spec_log_format *const readers[] = {&spec_reader_vllm_log, &spec_reader_sglang_log,
+                                                 &spec_reader_llamacpp_response};
+
+/* The observations that the reader of a log takes from it. */
+static read_lines observe(spec_engine_counters c[N], const char *kind, spec_counted_log log, int K)
+{
+    const spec_counted_case of = case_of(kind);
+    const spec_counted_run run = {log, K, N, 10.0, 42, 3};
+    static read_lines r;
+    FREED char *text = text_of(c, &of, &run);
+    assert_non_null(text);
+    read_lines_with(&r, readers[log], text, log == SPEC_COUNTED_LLAMACPP && K > 0 ? K : -1);
+    if (r.status != GSL_SUCCESS) fail_msg("%s", r.error.text);
+    assert_int_equal(r.n, N);
+    return r;
 }
 
 TEST(each_kind_sets_its_own_number)
@@ -49,7 +62,9 @@ TEST(each_kind_sets_its_own_number)
     const spec_counted_case one = case_of("one"), requests = case_of("requests?concentration=3"),
                             rounds = case_of("rounds?concentration=3"), decay = case_of("decay"),
                             correlated = case_of("correlated"), stop = case_of("stop?chance=0.3"),
-                            sees = case_of("sees"), drift = case_of("drift?by=-0.2");
+                            sees = case_of("sees"), drift = case_of("drift?by=-0.2"),
+                            two = case_of("two?spread=0.3");
+    assert_true(two.alpha.kind == SPEC_ALPHA_TWO && two.alpha.spread == 0.3);
     assert_true(one.alpha.kind == SPEC_ALPHA_ONE && one.engine.decay == 1.0 && isnan(one.after));
     assert_true(requests.alpha.kind == SPEC_ALPHA_BETA && requests.alpha.concentration == 3.0);
     assert_same(rounds.engine.over_rounds, 3.0);
@@ -75,77 +90,153 @@ TEST(wrong_kinds_are_refused)
     }
 }
 
-TEST(observations_keep_the_identities_of_counters)
+/* A window of some 950 rounds is printed with three digits of each share: several numbers of rounds
+ * may agree, and counts by depth are as near. */
+TEST(a_reader_of_vllm_finds_the_counters_again)
 {
-    for (int source = SPEC_COUNTED_WINDOWS; source <= SPEC_COUNTED_REQUESTS; source += 2) {
-        const list l = observe("stop", (spec_counted_source)source, 3);
+    spec_engine_counters c[N];
+    const read_lines r = observe(c, "stop", SPEC_COUNTED_VLLM, 3);
+    for (int i = 0; i < N; i++) {
+        const spec_observation *o = &r.observation[i];
+        assert_int_equal(o->K, 3);
+        assert_same(o->accepted, (double)c[i].accepted);
+        assert_same(o->drafted, (double)c[i].drafted);
+        assert_true(o->rounds_low <= (double)c[i].rounds && (double)c[i].rounds <= o->rounds_high);
+        assert_near(o->rounds, (double)c[i].rounds, 0.004);
+        for (int j = 1; j <= 3; j++)
+            assert_within(o->passed[j - 1], (double)spec_engine_counters_passed(&c[i], j), 4.0);
+        assert_same(o->seconds, 10.0);
+        if (i > 0) assert_same(o->running, 4.0);
+        /* first tokens and cut ones are about 1 % each */
+        assert_near(o->emitted, (double)(c[i].begun + c[i].emitted), 0.05);
+    }
+}
+
+TEST(a_reader_of_sglang_finds_the_counters_again)
+{
+    spec_engine_counters c[N];
+    const read_lines r = observe(c, "requests", SPEC_COUNTED_SGLANG, 3);
+    for (int i = 0; i < N; i++) {
+        const spec_observation *o = &r.observation[i];
+        assert_int_equal(o->K, 3);
+        assert_same(o->rounds, (double)c[i].rounds);
+        assert_same(o->running, 4.0);
+        assert_within(o->accepted / o->rounds, (double)c[i].accepted / (double)c[i].rounds,
+                      0.005 + 1e-9);
+        if (i > 0) assert_near(o->seconds, c[i].seconds, 0.005); /* of two printed numbers */
+    }
+}
+
+TEST(a_reader_of_llamacpp_finds_the_counters_again)
+{
+    spec_engine_counters c[N];
+    const read_lines r = observe(c, "requests", SPEC_COUNTED_LLAMACPP, 3);
+    for (int i = 0; i < N; i++) {
+        const spec_observation *o = &r.observation[i];
+        assert_int_equal(o->K, 3);
+        assert_same(o->accepted, (double)c[i].accepted);
+        assert_same(o->drafted, (double)c[i].drafted);
+        assert_within(o->seconds, c[i].seconds, 1e-6);
+    }
+}
+
+TEST(plain_logs_are_read_as_plain_decoding)
+{
+    for (int log = SPEC_COUNTED_VLLM; log <= SPEC_COUNTED_LLAMACPP; log++) {
+        spec_engine_counters c[N];
+        const read_lines r = observe(c, "one", (spec_counted_log)log, 0);
         for (int i = 0; i < N; i++) {
-            const spec_observation *o = &l.seen[i];
-            assert_same(o->accepted, o->passed[0] + o->passed[1] + o->passed[2]);
-            assert_true(o->passed[0] >= o->passed[1] && o->passed[1] >= o->passed[2]);
-            assert_true(o->drafted >= o->rounds && o->drafted <= 3.0 * o->rounds);
-            assert_true(o->emitted <= o->rounds + o->accepted);
-            assert_same(o->passes, o->rounds);
-            assert_int_equal(o->depths, 3);
-            assert_int_equal(o->line, i + 1);
-            assert_same(o->running, source == SPEC_COUNTED_WINDOWS ? 4.0 : 1.0);
-            assert_true(o->seconds > 0.0);
+            const spec_observation *o = &r.observation[i];
+            const double rounds = (double)c[i].rounds;
+            assert_int_equal(o->K, 0);
+            assert_int_equal(o->depths, 0);
+            assert_same(o->accepted, 0.0);
+            /* vLLM counts first tokens, 2 % here; llama.cpp one of a request */
+            if (log == SPEC_COUNTED_LLAMACPP)
+                assert_within(o->emitted, rounds, 1.0);
+            else
+                assert_near(o->emitted, rounds, 0.06);
         }
     }
 }
 
-/* Windows of 200 rounds are printed with enough digits: rounding loses nothing but the last digits
- * of the rate of tokens. */
-TEST(rounded_windows_have_the_same_whole_numbers)
-{
-    const list exact = observe("rounds", SPEC_COUNTED_WINDOWS, 3);
-    const list rounded = observe("rounds", SPEC_COUNTED_ROUNDED, 3);
-    for (int i = 0; i < N; i++) {
-        const spec_observation *a = &exact.seen[i], *b = &rounded.seen[i];
-        assert_true(b->rounds_low <= a->rounds && a->rounds <= b->rounds_high);
-        assert_same(a->accepted, b->accepted);
-        assert_same(a->drafted, b->drafted);
-        if (b->rounds_low == b->rounds_high)
-            for (int j = 0; j < 3; j++) assert_within(a->passed[j], b->passed[j], 1.0);
-        assert_within(a->emitted, b->emitted, 0.7 * 0.05 + 1e-9);
-    }
-}
-
-TEST(plain_decoding_has_passes_without_rounds)
-{
-    const list l = observe("one", SPEC_COUNTED_ROUNDED, 0);
-    assert_same(l.seen[0].rounds, 0.0);
-    assert_same(l.seen[0].passes, 280.0);
-    assert_same(l.seen[0].emitted, 280.0);
-    assert_int_equal(l.seen[0].depths, 0);
-}
-
-static double alpha_of(const list *l, int from, int to)
+/* Drafts of 3 tokens: a share of 1, .7 and .49 of the rounds tests them. */
+static double alpha_of(const spec_engine_counters *c, int n)
 {
     double accepted = 0.0, tested = 0.0;
-    for (int i = from; i < to; i++) {
-        accepted += l->seen[i].accepted;
-        tested += l->seen[i].rounds + l->seen[i].passed[0] + l->seen[i].passed[1];
+    for (int i = 0; i < n; i++) {
+        accepted += (double)c[i].accepted;
+        tested += (double)(c[i].rounds + spec_engine_counters_passed(&c[i], 1) +
+                           spec_engine_counters_passed(&c[i], 2));
     }
     return accepted / tested;
 }
 
-/* 20 windows test about 8000 draft tokens: a standard error of .0055. */
+/* The second half of a log is another engine's, and what it accepts is in the log. */
 TEST(drift_is_in_the_middle)
 {
-    for (int source = SPEC_COUNTED_WINDOWS; source <= SPEC_COUNTED_ROUNDED; source++) {
-        const list l = observe("drift?by=-0.2", (spec_counted_source)source, 3);
-        assert_within(alpha_of(&l, 0, N / 2), 0.7, 0.025);
-        assert_within(alpha_of(&l, N / 2, N), 0.5, 0.025);
+    spec_engine_counters c[N];
+    spec_counted_case of = case_of("drift?by=-0.2");
+    const spec_counted_run run = {SPEC_COUNTED_VLLM, 3, N, 10.0, 42, 3};
+    static read_lines r;
+    FREED char *text = text_of(c, &of, &run);
+    read_lines_with(&r, &spec_reader_vllm_log, text, -1);
+    assert_int_equal(r.n, N);
+    double accepted[2] = {0.0}, rounds[2] = {0.0};
+    for (int i = 0; i < N; i++) {
+        accepted[i >= N / 2] += r.observation[i].accepted;
+        rounds[i >= N / 2] += r.observation[i].rounds;
     }
+    assert_within(alpha_of(c, N), 0.7, 0.01);
+    assert_within(accepted[0] / rounds[0], 0.7 + 0.49 + 0.343, 0.02);
+    assert_within(accepted[1] / rounds[1], 0.5 + 0.25 + 0.125, 0.02);
 }
 
-TEST(halves_draw_other_numbers)
+TEST(limits_of_a_drift_are_the_means_of_its_halves)
 {
-    const list l = observe("drift?by=0", SPEC_COUNTED_WINDOWS, 3);
-    double differences = 0.0;
-    for (int i = 0; i < N / 2; i++) differences += l.seen[i].accepted != l.seen[i + N / 2].accepted;
-    assert_true(differences > N / 4);
+    const spec_counted_case drift = case_of("drift?by=-0.2"), before = case_of("one");
+    spec_counted_case after = before;
+    spec_counter_limits l, a, b;
+    after.alpha.mean = 0.5;
+    assert_works(spec_counted_case_limits(&l, &drift, 3, &error));
+    assert_works(spec_counted_case_limits(&a, &before, 3, &error));
+    assert_works(spec_counted_case_limits(&b, &after, 3, &error));
+    assert_near(l.accepted, 0.5 * (a.accepted + b.accepted), 1e-14);
+    assert_near(l.tokens_per_s, 0.5 * (a.tokens_per_s + b.tokens_per_s), 1e-14);
+    assert_near(l.alpha, (a.accepted + b.accepted) / (1 + 0.7 + 0.49 + 1 + 0.5 + 0.25), 1e-13);
+    assert_works(spec_counted_case_limits(&l, &drift, 0, &error));
+    assert_near(l.tokens, 1.0, 1e-14);
+}
+
+/* Dependence between windows is that of their requests: the longer a window, the less two
+ * neighbours have in common, unless phi says otherwise. */
+TEST(phi_is_the_correlation_over_a_window)
+{
+    spec_counted_case of = case_of("requests?concentration=2");
+    of.phi_K = 3;
+    double one[2] = {0.0};
+    for (int half = 0; half < 2; half++) {
+        double variance = 0.0, covariance = 0.0, last = 0.0;
+        of.phi = half == 0 ? 0.0 : 0.9;
+        const spec_counted_run run = {SPEC_COUNTED_SGLANG, 3, 400, 0.0, 42, 5};
+        static read_lines r;
+        spec_memory_text text;
+        assert_true(spec_memory_text_open(&text));
+        assert_works(spec_counted_case_write(text.out, &of, &run, &error));
+        FREED char *bytes = spec_memory_text_take(&text, NULL);
+        read_lines_with(&r, &spec_reader_sglang_log, bytes, -1);
+        assert_int_equal(r.n, 400);
+        double mean = 0.0;
+        for (int i = 0; i < r.n; i++) mean += r.observation[i].printed_length / r.n;
+        for (int i = 0; i < r.n; i++) {
+            const double x = r.observation[i].printed_length - mean;
+            variance += x * x;
+            covariance += i > 0 ? x * last : 0.0;
+            last = x;
+        }
+        one[half] = covariance / variance;
+    }
+    assert_true(one[1] > 0.6 && one[0] < 0.55);
 }
 
 TEST(limits_are_those_of_the_draft_length_that_is_asked)
@@ -159,25 +250,14 @@ TEST(limits_are_those_of_the_draft_length_that_is_asked)
     assert_near(l.tokens, 1.0, 1e-13);
 }
 
-static int refuse(void *self, const spec_observation *observation, spec_error *error)
-{
-    (void)self;
-    (void)observation;
-    return spec_fail(error, GSL_EINVAL, "no");
-}
-
-TEST(failures_end_an_observation)
+TEST(failures_end_a_log)
 {
     spec_counted_case c = case_of("one");
-    spec_counted_reading reading = {SPEC_COUNTED_WINDOWS, N, 1.0, 42, 3};
+    spec_counted_run run = {SPEC_COUNTED_VLLM, 3, N, -1.0, 42, 3};
     spec_counter_limits l;
-    assert_status(
-        spec_counted_case_observe(NULL, &(spec_observer){refuse, NULL}, &c, 3, &reading, &error),
-        GSL_EINVAL);
-    reading.seconds = -1.0;
-    assert_status(
-        spec_counted_case_observe(NULL, &(spec_observer){refuse, NULL}, &c, 3, &reading, &error),
-        GSL_EDOM);
+    assert_status(spec_counted_case_write(stderr, &c, &run, &error), GSL_EDOM);
     c.engine.output = 0.0;
     assert_status(spec_counted_case_limits(&l, &c, 3, &error), GSL_EDOM);
+    c.phi = 0.5;
+    assert_status(spec_counted_case_write(stderr, &c, &run, &error), GSL_EDOM);
 }

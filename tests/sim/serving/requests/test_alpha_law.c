@@ -42,6 +42,27 @@ TEST(beta_draws_have_their_law, STATISTICS)
     }
 }
 
+/* Over all shares, the mean and the variance of the quantile are those of the law. */
+TEST(quantiles_have_the_moments_of_the_law)
+{
+    static const char *const specs[] = {"one", "beta?concentration=5", "two?spread=0.2"};
+    enum { N = 20000 };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        const spec_alpha_law law = law_of(specs[i], 0.7);
+        const double variance[] = {0.0, 0.7 * 0.3 / 6.0, 0.04};
+        double mean = 0.0, square = 0.0, last = 0.0;
+        for (int k = 0; k < N; k++) {
+            const double alpha = spec_alpha_law_quantile(&law, (k + 0.5) / N);
+            assert_true(alpha >= last);
+            last = alpha;
+            mean += alpha / N;
+            square += alpha * alpha / N;
+        }
+        assert_within(mean, 0.7, 1e-6);
+        assert_within(square - mean * mean, variance[i], 1e-5);
+    }
+}
+
 TEST(two_values_are_equally_likely, STATISTICS)
 {
     const spec_alpha_law law = law_of("two?spread=0.15", 0.62);
