@@ -28,7 +28,7 @@ static double alpha_of(double tokens, int K)
 }
 
 /* Alpha where depths are not known: the one at which rounds emit as many tokens, if it is the same
- * at all depths. A round has T tokens, of which T - 1 are accepted and T - m_K were tested, where
+ * at all depths. A round of T tokens accepts T - 1 and tests T - m_K, where
  * m_K is the share of rounds that accept all K. It lies between T - K, or 0, and (T - 1)/K. */
 static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, double error)
 {
