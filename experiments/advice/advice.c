@@ -42,6 +42,8 @@ static void forget(spec_advice *advice)
                             .mixture = {NAN, NAN, NAN, NAN},
                             .drift = {.p = 1.0, .before = NAN, .after = NAN},
                             .plain_seconds = NAN,
+                            .running = NAN,
+                            .plain_running = NAN,
                             .break_even = NAN,
                             .verdict = SPEC_ADVICE_NOTHING,
                             .to_K = -1,
@@ -174,6 +176,9 @@ int spec_advice_of(spec_advice *ret, const spec_observed_sums *sums,
     SPEC_TRY(plain_decoding(ret, &runs, question));
     if (plan.longest == 0) goto done;
     ret->K = plan.current;
+    ret->running = spec_length_plan_running(&plan, plan.current, -1);
+    ret->plain_running = spec_length_plan_running(&plan, 0, -1);
+    ret->equal_rate = plan.equal_rate;
     SPEC_TRY(spec_length_samples_init(&samples, &plan));
     SPEC_TRY(fill_lengths(ret, &samples));
     SPEC_TRY(spec_advice_acceptance(ret, &plan, sums));

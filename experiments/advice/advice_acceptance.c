@@ -28,8 +28,9 @@ static double alpha_of(double tokens, int K)
 }
 
 /* Alpha where depths are not known: the one at which rounds emit as many tokens, if it is the same
- * at all depths. A round of T tokens accepts T - 1 and tests T - m_K, where
- * m_K is the share of rounds that accept all K. It lies between T - K, or 0, and (T - 1)/K. */
+ * at all depths. A round of T tokens accepts T - 1 and tests T - e, where e is the share of rounds
+ * without a rejection. It is at least T - K; and rounds that accept all they draft, in the mean K
+ * less what drafts lack, are at most (T - 1 + lacking)/K and T - 1. */
 static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, double error)
 {
     const spec_cluster_question tokens = {.passed = spec_cluster_per_pass,
@@ -37,23 +38,44 @@ static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, 
                                           .tested_arg = SPEC_SUM_PASSES};
     const int status = spec_observed_run_ratio(ret, run, &tokens, error);
     if (status != GSL_SUCCESS) return status;
-    const double low = fmin(fmax(ret->low, 1.0), run->K + 1.0),
-                 high = fmin(ret->high, run->K + 1.0);
-    *ret = (spec_cluster_ratio){
-        .value = alpha_of(ret->value, run->K),
-        .se = NAN,
-        .df = ret->df,
-        .low = isnan(ret->low) ? NAN : (low - 1.0) / fmin(low, run->K),
-        .high = isnan(ret->high) ? NAN : (high - 1.0) / (high - (high - 1.0) / run->K),
-        .design_effect = NAN};
+    const double lacks = fmax(0.0, run->K - spec_observed_run_sum(run, SPEC_SUM_DRAFTED) /
+                                                spec_observed_run_sum(run, SPEC_SUM_ROUNDS)),
+                 low = fmin(fmax(ret->low, 1.0), run->K + 1.0),
+                 high = fmin(ret->high, run->K + 1.0),
+                 most = fmin(high - 1.0, (high - 1.0 + lacks) / run->K);
+    *ret = (spec_cluster_ratio){.value = alpha_of(ret->value, run->K),
+                                .se = NAN,
+                                .df = ret->df,
+                                .low = isnan(ret->low) ? NAN : (low - 1.0) / fmin(low, run->K),
+                                .high = isnan(ret->high) ? NAN : (high - 1.0) / (high - most),
+                                .design_effect = NAN};
     return GSL_SUCCESS;
 }
 
-/* Draft tokens that K in every round would have, less those that were drafted: at most so many
- * rounds ended with their draft instead of a rejection. */
+/* Draft tokens that K in every round would have, less those that were drafted. */
 static double lacking(const double *cluster, int K)
 {
     return fmax(0.0, K * cluster[SPEC_SUM_ROUNDS] - cluster[SPEC_SUM_DRAFTED]);
+}
+
+/* The most rounds that ended with their draft of k tokens, all accepted, so that no rejection was
+ * tested. Each lacks K - k of the `left` tokens, which are used up. */
+static double ended_after(double *left, const double *cluster, int K, int k)
+{
+    const double accepted_k = cluster[SPEC_SUM_PASSED + k - 1] - cluster[SPEC_SUM_PASSED + k],
+                 rounds = fmin(fmax(accepted_k, 0.0), *left / (K - k));
+    *left -= rounds * (K - k);
+    return rounds;
+}
+
+/* Tests up to depth K (0), or of one depth, that the ends of drafts can have left out. Every draft
+ * has a token at least; long ones that end lack the fewest. */
+static double left_out_tests(const double *cluster, int K, int depth)
+{
+    double left = lacking(cluster, K), rounds = 0.0;
+    if (depth > 0) return depth > 1 ? ended_after(&left, cluster, K, depth - 1) : 0.0;
+    for (int k = K - 1; k >= 1; k--) rounds += ended_after(&left, cluster, K, k);
+    return rounds;
 }
 
 static const spec_cluster_ratio unknown_ratio = {NAN, NAN, NAN, NAN, NAN, NAN};
@@ -106,8 +128,8 @@ static void trials_add(trials *all, const spec_observed_run *run, int depth)
         const double tested = depth == 0   ? spec_cluster_tested(cluster, depths)
                               : depth == 1 ? cluster[SPEC_SUM_DEPTH_ROUNDS]
                                            : cluster[SPEC_SUM_PASSED + depth - 2];
-        /* every round drafts one token at least */
-        const double least = depth == 1 ? tested : fmax(tested - lacking(cluster, run->K), passed);
+        const double least =
+            fmax(tested - left_out_tests(cluster, run->K, depths < run->K ? 1 : depth), passed);
         all->passed[all->n] = passed;
         all->tested[all->n] = tested;
         all->least[all->n] = least;
@@ -256,6 +278,7 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     trials all;
     advice->accepted_over_drafted = spec_observed_run_sum(run, SPEC_SUM_ACCEPTED) / drafted;
     advice->missing = 1.0 - drafted / (run->K * rounds);
+    advice->undrafted = 1.0 - rounds / spec_observed_run_sum(run, SPEC_SUM_PASSES);
     advice->mixture_z = NAN;
     advice->mixture = (spec_beta_mixture){NAN, NAN, NAN, NAN};
     advice->without_longest = unknown_ratio;

@@ -17,6 +17,43 @@ static double draft_tokens(const spec_observed_sums *sums)
     return n;
 }
 
+/* Does a plain run say how long its tokens took? */
+static bool has_plain_times(const spec_observed_sums *sums)
+{
+    for (size_t s = 0; s < sums->n; s++)
+        for (size_t c = 0; c < sums->series[s].n && sums->series[s].K == 0; c++)
+            if (sums->series[s].column[c * SPEC_SUM_COLUMNS + SPEC_SUM_BUSY] > 0.0) return true;
+    return false;
+}
+
+/* A plain run that cannot be used, and a draft length that the files contradict. */
+static int check_use(const spec_advice_files *files, const spec_advice_paths *paths,
+                     spec_error *error)
+{
+    const spec_observed_sums *sums = &files->sums;
+    bool unknown = sums->contradictions > 0;
+    for (int i = 0; i < files->n_sources; i++) {
+        const spec_diagnosis_source *source = &files->source[i];
+        if (source->part != SPEC_SOURCE_PLAIN || source->summary.observations > 0) continue;
+        return spec_fail(error, GSL_EINVAL, "--plain %.300s: no record of plain decoding%s",
+                         source->path,
+                         source->summary.format == NULL ? "; 'speclab list logs' has the formats"
+                                                        : ", though its format is known");
+    }
+    if (paths->n_plain > 0 && !has_plain_times(sums))
+        return spec_fail(error, GSL_EINVAL,
+                         "--plain %.300s: its tokens have no times, or not how many requests ran; "
+                         "give --plain-tokens-per-s or --round-over-plain",
+                         paths->plain[0]);
+    for (size_t s = 0; s < sums->n; s++) unknown = unknown || sums->series[s].K < 0;
+    if (paths->K > 0 && unknown && sums->least_K > paths->K)
+        return spec_fail(error, GSL_EINVAL,
+                         "--current is %d, but %.0f tokens of drafts in %.0f rounds need at least "
+                         "K = %.0f",
+                         paths->K, sums->least_K_tokens, sums->least_K_rounds, sums->least_K);
+    return GSL_SUCCESS;
+}
+
 /* Files of one part, in order. *ret_drafts: the first plain file with draft tokens, or NULL. */
 static int read_part(spec_advice_files *files, spec_observed_sums *sums, const char **ret_drafts,
                      const spec_advice_paths *paths, spec_source_part part, spec_error *error)
@@ -64,6 +101,7 @@ int spec_advice_files_read(spec_advice_files *files, const spec_advice_paths *pa
                            "--plain %.300s: has draft tokens; give a log without speculation, or "
                            "give it without --plain",
                            drafts));
+    SPEC_TRY(check_use(files, paths, error));
     for (int i = 0; i < files->n_sources && files->read == NULL; i++)
         if (files->source[i].part != SPEC_SOURCE_BEFORE && files->source[i].summary.format != NULL)
             files->read = &files->source[i].summary;

@@ -83,11 +83,14 @@ typedef struct {
     double longest_share;
     double accepted_over_drafted;
     double missing;   /* draft tokens that K rounds lack, of K rounds: shorter drafts */
+    double undrafted; /* share of the target's passes without a draft */
     double mixture_z; /* m_2 - m_1^2 over its standard error: > 0 mixture, < 0 decay */
     spec_beta_mixture mixture;
     spec_acceptance_drift drift; /* from: windows or requests before the change */
     double plain_seconds;        /* of a token of plain decoding, one request; NaN */
     bool plain_given;            /* by the question; else plain decoding was run */
+    double running, plain_running; /* requests at a time of the current length and of plain decoding */
+    bool equal_rate; /* they differ, but the tokens/s do not: speeds are those of one request */
     double break_even;           /* accepted/drafted above which the current K pays */
     int n_batches;
     spec_advice_batch batch[SPEC_SUM_BATCHES]; /* neighbours differ in K */

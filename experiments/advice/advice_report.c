@@ -266,6 +266,7 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     enum { SIZE = 2 * SPEC_DIAGNOSIS_TEXT };
     char text[SIZE] = "";
     spec_advice_text share;
+    const spec_advice_length *now = spec_diagnosis_length(facts, advice->K);
     if (isnan(advice->alpha.value)) return;
     spec_advice_text_add(text, SIZE, "Acceptance: %s of the tested draft tokens%s",
                          spec_advice_text_of(share, &advice->alpha),
@@ -310,8 +311,20 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
             text, SIZE,
             " At this load K = %d pays if accepted over drafted is above %.3f; it is %.3f.",
             advice->K, advice->break_even, advice->accepted_over_drafted);
+    if (now != NULL && advice->K > 0 && now->round_over_plain.value > 0.0)
+        spec_advice_text_add(text, SIZE,
+                             " A perfect draft would have %.2f times the tokens/s of plain decoding "
+                             "with these rounds.",
+                             (advice->K + 1.0) / now->round_over_plain.value);
     fputc('\n', out);
     paragraph(out, text, 0, columns);
+    if (advice->undrafted > 0.01) {
+        snprintf(text, SIZE,
+                 "%.0f %% of the steps of a request had no draft; tokens/round counts each as a "
+                 "round of one token.",
+                 100.0 * advice->undrafted);
+        paragraph(out, text, 0, columns);
+    }
     if (advice->longest_share > 0.2 &&
         fabs(advice->without_longest.value - advice->alpha.value) > 0.02) {
         snprintf(text, SIZE,

@@ -4,6 +4,7 @@
 #include "experiments/advice/advice_text.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *spec_advice_verdict_name(spec_advice_verdict verdict)
 {
@@ -168,9 +169,13 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
     }
     if (K == 0 && at_other_batches(advice)) {
         spec_advice_text_add(ret, SIZE,
-                             "Measure plain decoding with as many running requests as K = %d has: "
-                             "its run in these files is not known to have them.",
+                             "Measure plain decoding with as many running requests as K = %d has",
                              advice->K);
+        if (advice->plain_running > 0.0 && advice->running > 0.0)
+            spec_advice_text_add(ret, SIZE, ": its run has %.1f at a time against %.1f.",
+                                 advice->plain_running, advice->running);
+        else
+            spec_advice_text_add(ret, SIZE, ": its run in these files is not known to have them.");
         return;
     }
     if (!timed(advice)) {
@@ -187,6 +192,17 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
         spec_advice_text_add(ret, SIZE, "Run K = %d %s", K,
                              length != NULL && length->rounds > 0.0 ? "for longer" : "once");
     add_reason(ret, advice, length);
+}
+
+/* Runs at other batches with the same tokens/s are compared by the time of a request's token. */
+static void add_equal_rate(spec_diagnosis_text ret, const spec_advice *advice)
+{
+    if (!advice->equal_rate) return;
+    spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                         " This is at equal request rate: plain decoding had %.1f requests at a "
+                         "time against %.1f, with the same tokens/s in all, so that speeds are "
+                         "those of one request.",
+                         advice->plain_running, advice->running);
 }
 
 /* A comparison of lengths with drafts alone says so. */
@@ -253,29 +269,48 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
     }
 }
 
-void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+/* Before and after, by all that both have in common. A change is a diagnosis of its own. */
+static void add_comparison(spec_diagnosis_text ret, const spec_advice *advice)
 {
-    const spec_diagnosis *wrong = first_wrong(facts);
-    ret[0] = '\0';
-    if (wrong != NULL) {
-        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "Something is wrong: %s (%s, below).",
-                             wrong->summary, wrong->name);
-        if (facts->advice->verdict == SPEC_ADVICE_MEASURE ||
-            facts->advice->verdict == SPEC_ADVICE_NOTHING)
-            return;
-        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, " By the numbers as they are: ");
-    } else if (facts->advice->compared && isnan(facts->advice->change.before)) {
+    const spec_permutation *change = &advice->change;
+    if (!advice->compared) return;
+    if (isnan(change->before) || isnan(change->after))
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
                              "No comparison: the files before and after share no draft length. ");
-    } else if (facts->advice->compared) {
+    else if (change->p >= 0.01)
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
                              "No change of acceptance was found: %.1f %% before, %.1f %% after (p "
                              "= %.2g). ",
-                             100.0 * facts->advice->change.before,
-                             100.0 * facts->advice->change.after, facts->advice->change.p);
+                             100.0 * change->before, 100.0 * change->after, change->p);
+    else
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
+                             "Acceptance was %.1f %% before and is %.1f %% after. ",
+                             100.0 * change->before, 100.0 * change->after);
+}
+
+static void write_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+{
+    const spec_advice *advice = facts->advice;
+    const spec_diagnosis *wrong = first_wrong(facts);
+    ret[0] = '\0';
+    if (wrong != NULL)
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "Something is wrong: %s (%s, below). ",
+                             wrong->summary, wrong->name);
+    add_comparison(ret, advice);
+    if (wrong != NULL) {
+        if (advice->verdict == SPEC_ADVICE_MEASURE || advice->verdict == SPEC_ADVICE_NOTHING)
+            return;
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "By the numbers as they are: ");
     }
     add_verdict(ret, facts);
-    add_uncompared_plain(ret, facts->advice);
+    add_equal_rate(ret, advice);
+    add_uncompared_plain(ret, advice);
+}
+
+void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+{
+    write_answer(ret, facts);
+    for (size_t n = strlen(ret); n > 0 && ret[n - 1] == ' '; n--) ret[n - 1] = '\0';
 }
 
 int spec_advice_report_K(const spec_advice *advice)

@@ -29,6 +29,11 @@ typedef struct {
     int current;                   /* draft length, >= 1 */
     int longest;                   /* that was run, >= 1 */
     int reference;                 /* 0: plain decoding; else `current` */
+    /* d log(time of a pass) / d log(requests at a time), of the runs; NaN: they show too few */
+    double batch_slope;
+    /* plain decoding was run at other batches, but at the same tokens/s: by Little's law seconds per
+     * token compare then */
+    bool equal_rate;
     double time_se[SPEC_ADVICE_K]; /* relative standard error of a run's time, for the line */
     double widening[SPEC_ADVICE_K]; /* of intervals of a run, by the dependence of its windows */
     /* [K] not run: do the rounds of its base have depths, and allow one alpha per request? Then the
@@ -49,6 +54,9 @@ int spec_length_plan_highest(const spec_length_plan *plan);
  * SPEC_SUM_COLUMNS). Others are not written. */
 void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_plan *plan,
                         const double *sum);
+
+/* Requests at a time of a run in a range of batches (-1: all), by its busy time; NaN: not known. */
+double spec_length_plan_running(const spec_length_plan *plan, int K, int batch);
 
 /* The run that says most of K >= 1: its own, else the next longer one, else the longest. */
 const spec_observed_run *spec_length_plan_base(const spec_length_plan *plan, int K);

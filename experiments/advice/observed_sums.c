@@ -127,6 +127,7 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
         c[SPEC_SUM_BUSY] += busy;
         add(&c[SPEC_SUM_BUSY_EMITTED], o->emitted);
         add(&c[SPEC_SUM_BUSY_ROUNDS], o->passes);
+        if (o->running > 0.0) c[SPEC_SUM_RUNNING] += o->running * busy;
     }
     if (o->draft_seconds >= 0.0 && isfinite(o->draft_seconds))
         c[SPEC_SUM_DRAFT_SECONDS] += o->draft_seconds;
@@ -139,6 +140,19 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     }
 }
 
+/* Rounds by the observation's own numbers, not by a draft length. */
+static void find_least_K(spec_observed_sums *sums, const spec_observation *o)
+{
+    const double rounds = !isnan(o->rounds)   ? o->rounds
+                          : !isnan(o->passes) ? o->passes
+                                              : o->emitted - o->accepted;
+    const double tokens = fmax(o->drafted, o->accepted), K = ceil(tokens / rounds);
+    if (o->K == 0 || !(rounds > 0.0) || !(K > sums->least_K)) return;
+    sums->least_K = K;
+    sums->least_K_tokens = tokens;
+    sums->least_K_rounds = rounds;
+}
+
 static int take(void *self, const spec_observation *observation, spec_error *error)
 {
     spec_observed_sums *sums = self;
@@ -147,6 +161,7 @@ static int take(void *self, const spec_observation *observation, spec_error *err
     double *columns = NULL;
     int status = GSL_SUCCESS;
     assert(o.kind != SPEC_OBSERVED_TOTAL);
+    find_least_K(sums, &o);
     const spec_counts_verdict verdict = spec_observation_counts_complete(&o);
     if (verdict.idle) {
         sums->idle++;

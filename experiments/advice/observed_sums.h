@@ -25,6 +25,7 @@ enum {
     SPEC_SUM_BUSY,
     SPEC_SUM_BUSY_EMITTED, /* tokens emitted in that time */
     SPEC_SUM_BUSY_ROUNDS,  /* passes in that time, with those without a draft */
+    SPEC_SUM_RUNNING,      /* requests at a time, times that time; 0 where they are not known */
     SPEC_SUM_DRAFT_SECONDS,
     SPEC_SUM_OBSERVATIONS, /* their number, and the sum of their numbers in order of arrival: */
     SPEC_SUM_ORDER,        /* clusters of several series in order of time have a rising mean */
@@ -68,6 +69,9 @@ typedef struct {
     uint64_t impossible;     /* of these, left out: their counts have no meaning */
     uint64_t contradiction_line;
     char contradiction[SPEC_OBSERVATION_FAULT]; /* the first one */
+    /* The least draft length that some observation without one of its own can have, and its numbers:
+     * the drafted (or else accepted) tokens of its rounds */
+    double least_K, least_K_tokens, least_K_rounds;
 } spec_observed_sums;
 
 /* An observer that adds to the sums, which must be zeroed at first. GSL_EINVAL with more than

@@ -80,6 +80,8 @@ static inline void advice_facts_make(advice_facts *f, const char *engine, int K,
                               .gain = NAN,
                               .gain_low = NAN,
                               .gain_high = NAN,
+                              .running = NAN,
+                              .plain_running = NAN,
                               .loss = NAN,
                               .loss_now = NAN};
     for (int k = 0; k <= K; k++) {

@@ -18,8 +18,9 @@ TEST(alpha_counts_tested_tokens)
     assert_within(advice.missing, 0.0, 1e-12);
 }
 
-/* 100 rounds accept 60, 30 and 15 tokens by depth, of 260 drafted: 40 draft tokens are missing, so
- * 150 to 190 were tested. */
+/* 100 rounds accept 60, 30 and 15 tokens by depth, of 260 drafted: 40 draft tokens are missing. 15
+ * rounds can have ended after 2 tokens and lack one each, and 12.5 of the 30 that accepted one lack
+ * the other 25: 162.5 to 190 were tested. */
 TEST(shorter_drafts_leave_alpha_a_range)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -35,14 +36,15 @@ TEST(shorter_drafts_leave_alpha_a_range)
     const spec_advice advice = advise(&sums, &usual);
     assert_near(advice.missing, 40.0 / 300.0, 1e-12);
     assert_near(advice.alpha.value, 105.0 / 190.0, 1e-12);
-    assert_true(advice.alpha.high >= 105.0 / 150.0 && advice.alpha.high < 0.85);
+    assert_true(advice.alpha.high >= 105.0 / 162.5 && advice.alpha.high < 0.75);
     assert_near(at(&advice, 3)->alpha.high, advice.alpha.high, 1e-12);
     assert_true(advice.alpha.low <= advice.alpha.value);
-    /* every round tests depth 1; of depth 2 the 40 missing tokens may be untested ones */
+    /* every round tests depth 1; 20 rounds that end after it lack 40 tokens */
     assert_near(at(&advice, 1)->conditional.value, 0.6, 1e-12);
     assert_true(at(&advice, 1)->conditional.high < 0.8);
     assert_near(at(&advice, 2)->conditional.value, 0.5, 1e-12);
-    assert_true(at(&advice, 2)->conditional.high > 0.99);
+    assert_true(at(&advice, 2)->conditional.high >= 30.0 / 40.0);
+    assert_true(at(&advice, 2)->conditional.high < 0.85);
     /* an end of a draft is no rejection, so these counts say nothing of decay by depth */
     assert_nan(advice.mixture_z);
     assert_nan(advice.mixture.likelihood_ratio);
@@ -194,4 +196,22 @@ TEST(one_law_in_all_requests_is_neither_decay_nor_mixture)
         const spec_advice advice = advise(&sums, &usual);
         assert_nan(advice.mixture_z);
     }
+}
+
+/* Without depths, 1,000 rounds that accept 500 of 3,000 drafted tokens at K = 4: 1,000 tokens are
+ * missing, so at most (500 + 1,000)/4 rounds end without a rejection. */
+TEST(counts_of_short_drafts_bound_alpha)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    const spec_observer observer = spec_observed_sums_observer(&sums);
+    spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
+    seen.K = 4;
+    seen.rounds = seen.rounds_low = seen.rounds_high = 1000.0;
+    seen.drafted = 3000.0;
+    seen.accepted = 500.0;
+    for (int i = 0; i < 30; i++)
+        assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    const spec_advice advice = advise(&sums, &usual);
+    assert_near(advice.alpha.high, 500.0 / (500.0 + 1000.0 - 375.0), 1e-6);
+    assert_near(advice.alpha.low, 500.0 / 1500.0, 1e-6);
 }

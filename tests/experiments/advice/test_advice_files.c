@@ -88,3 +88,27 @@ TEST(a_file_that_cannot_be_read_is_an_error)
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);
+
+/* A plain run without times, and a K below the 8 tokens of drafts in 4 rounds. */
+TEST(files_that_cannot_be_used_are_errors)
+{
+    static const char *const a[] = {"a.jsonl"}, *const other[] = {"b.jsonl", "other.txt"},
+                             *const still[] = {"untimed.jsonl"};
+    const struct {
+        spec_advice_paths paths;
+        const char *message;
+    } cases[] = {
+        {{.file = a, .n_files = 1, .plain = still, .n_plain = 1, .K = 4},
+         "--plain untimed.jsonl: its tokens have no times, or not how many requests ran; give "
+         "--plain-tokens-per-s or --round-over-plain"},
+        {{.file = a, .n_files = 1, .K = 1},
+         "--current is 1, but 8 tokens of drafts in 4 rounds need at least K = 2"},
+    };
+    write_files();
+    spec_file_write("untimed.jsonl", "{\"timings\":{\"predicted_n\":10,\"predicted_ms\":0.0}}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        OWNED(spec_advice_files) files;
+        assert_fails(spec_advice_files_read(&files, &cases[i].paths, &error), GSL_EINVAL,
+                     cases[i].message);
+    }
+}

@@ -195,7 +195,11 @@ TEST(acceptance_has_its_interval_and_what_disturbs_it)
     f.advice.mixture.likelihood_ratio = 1.2e9;
     f.advice.alpha = advice_facts_ratio(0.706, 0.676, 0.736);
     f.advice.break_even = 0.388;
-    assert_says(&f, "accepted over drafted is above 0.388; it is 0.706.\n");
+    assert_says(&f, "accepted over drafted is above 0.388; it is 0.706. A perfect draft would have "
+                    "1.85 times the tokens/s of plain decoding with these rounds.\n");
+    f.advice.undrafted = 0.123;
+    assert_says(&f, "\n12 % of the steps of a request had no draft; tokens/round counts each as a "
+                    "round of one token.\n");
     f.advice.without_longest.value = f.advice.alpha.value - 0.01; /* no matter */
     assert_silent(&f, "The longest 1 %");
     f.advice.without_longest.value = 0.71;

@@ -69,7 +69,7 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     f.advice.to_K = 1; /* it was not run: one sentence says both */
     assert_answers(&f,
                    "Run K = 1: by estimate it has 1.12 [1.05, 1.19] times the tokens/s of K = 2. "
-                   "It is at most 8 % slower than the fastest length, and K = 2 at most 20 %. ");
+                   "It is at most 8 % slower than the fastest length, and K = 2 at most 20 %.");
     f.advice.to_K = f.advice.K = 3;
     f.advice.decides_K = 2;
     f.advice.loss = NAN;
@@ -172,8 +172,13 @@ TEST(a_comparison_comes_before_the_advice)
     f.advice.change.before = NAN;
     assert_answers(&f, "No comparison: the files before and after share no draft length. Keep K = "
                        "3: no other length is over 2 % faster.");
+    f.advice.change.before = 0.62;
     f.advice.change.p = 0.001;
-    assert_says(&f, "Something is wrong: acceptance differs between --before and --after");
+    assert_says(&f, "Something is wrong: acceptance differs between --before and --after (changed, "
+                    "below). Acceptance was 62.0 % before and is 63.1 % after.");
+    f.advice.change.p = 0.41; /* something else is wrong: they are compared all the same */
+    f.evidence.contradictions = 1;
+    assert_says(&f, "(broken-identity, below). No change of acceptance was found");
 }
 
 TEST(something_wrong_is_the_first_word)

@@ -177,3 +177,54 @@ TEST(windows_are_joined_and_requests_are_not)
     assert_null(spec_observed_runs_find(&w.runs, 3, -1));
     forget(&w);
 }
+
+/* Windows of K with this many requests at a time, of 400 rounds; seconds are those of a request. */
+static void add_at(spec_observed_sums *sums, int K, double running, double each)
+{
+    window w = {SPEC_OBSERVED_WINDOW, K, 400.0, {240.0}, each * 400.0 / running, running};
+    if (K == 0) w.rounds = 640.0, w.seconds = each * 640.0 / running;
+    add(sums, &w);
+}
+
+/* In the range 5-8: a pass takes .1 n^.5 s, and plain decoding ran with 5 requests, K = 1 with 8.
+ */
+TEST(runs_of_other_batches_are_corrected_where_they_show_how)
+{
+    static const double batch[] = {5.0, 6.0, 7.0, 8.0};
+    OWNED(spec_observed_sums) sums = {0};
+    OWNED(spec_observed_sums) alone = {0};
+    worked w;
+    for (int i = 0; i < 4; i++) {
+        add_at(&sums, 0, batch[i / 2], 0.1 * sqrt(batch[i / 2]));
+        add_at(&sums, 1, batch[2 + i / 2], 0.12 * sqrt(batch[2 + i / 2]));
+        add_at(&alone, 0, 5.0, 0.1 * sqrt(5.0));
+        add_at(&alone, 1, 8.0, 0.12 * sqrt(8.0));
+    }
+    work_out(&w, &sums);
+    assert_near(w.plan.batch_slope, 0.5, 0.01);
+    assert_int_equal(w.plan.reference, 0);
+    assert_near(w.speed[1].time.point, 1.2, 0.01);
+    assert_near(w.speed[1].speed.point, 1.6 / 1.2, 0.01);
+    forget(&w);
+    work_out(&w, &alone); /* nothing shows the slope: they are not compared */
+    assert_nan(w.plan.batch_slope);
+    assert_int_equal(w.plan.reference, 1);
+    forget(&w);
+}
+
+/* 12 requests at a time against 4 with the same tokens/s of the clock: a token takes a third. */
+TEST(equal_rates_of_requests_are_compared_by_the_time_of_a_token)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    worked w;
+    for (int i = 0; i < 4; i++) {
+        add_at(&sums, 1, 4.0, 0.16);
+        add_at(&sums, 0, 12.0, 0.3);
+    }
+    work_out(&w, &sums);
+    assert_true(w.plan.equal_rate);
+    assert_int_equal(w.plan.reference, 0);
+    assert_near(w.speed[1].speed.point, 3.0, 1e-9);
+    assert_near(spec_length_plan_running(&w.plan, 0, -1), 12.0, 1e-9);
+    forget(&w);
+}
