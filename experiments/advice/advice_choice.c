@@ -80,15 +80,18 @@ static int safest(const rivals *all, const double *loss, int preferred, double s
 }
 
 /* The run to make next: of the length that is the fastest by estimate, if it was not run; else of
- * the one that most scenarios prefer to it, and if none does, of the fastest for longer. */
-static int next_run(const rivals *all, const spec_length_plan *plan, int fastest)
+ * the fastest other one that some scenario prefers to it; and if none does, of it for longer. */
+static int next_run(const rivals *all, const spec_length_samples *samples, int fastest)
 {
+    const spec_length_plan *plan = samples->plan;
     int rival = -1;
     if (!ran(plan, fastest)) return fastest;
     for (int k = 0; k < all->n; k++) {
         const bool exact = all->K[k] == 0 && plain_is_exact(plan);
         if (all->K[k] == fastest || exact || !(all->fastest[k] > 0.0)) continue;
-        if (rival < 0 || all->fastest[k] > all->fastest[rival]) rival = k;
+        if (rival < 0 ||
+            speed_of(samples, all->K[k])->point > speed_of(samples, all->K[rival])->point)
+            rival = k;
     }
     return rival >= 0 ? all->K[rival] : fastest;
 }
@@ -106,9 +109,12 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
         advice->to_K = advice->K;
     } else if (!vague && all->likely[sure] <= SPEC_ADVICE_TOLERANCE &&
                all->K[sure] <= plan->longest) { /* a longer one is run before it is chosen */
+        /* a small gain is no reason to change, unless it may be a large one */
         const double gain =
             speed_of(samples, all->K[sure])->point / speed_of(samples, advice->K)->point;
-        advice->to_K = gain > 1.0 + SPEC_ADVICE_TOLERANCE ? all->K[sure] : advice->K;
+        const bool worth = gain > 1.0 + SPEC_ADVICE_TOLERANCE ||
+                           (now >= 0 && all->likely[now] > 3.0 * SPEC_ADVICE_TOLERANCE);
+        advice->to_K = worth ? all->K[sure] : advice->K;
         advice->verdict = advice->to_K == advice->K ? SPEC_ADVICE_KEEP
                           : advice->to_K == 0       ? SPEC_ADVICE_OFF
                                                     : SPEC_ADVICE_CHANGE;
@@ -119,7 +125,7 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
         advice->verdict = best == 0 ? SPEC_ADVICE_OFF : SPEC_ADVICE_CHANGE;
     } else {
         advice->to_K = all->K[safest(all, all->largest, now, 2.0 * SPEC_ADVICE_TOLERANCE)];
-        advice->decides_K = next_run(all, plan, best);
+        advice->decides_K = next_run(all, samples, best);
     }
     const spec_block_interval gain = spec_length_samples_ratio(samples, advice->to_K, advice->K);
     advice->gain = gain.value;

@@ -25,9 +25,9 @@ typedef struct {
     const spec_log_summary *read; /* of the first file with a format, not opt_before; NULL: none */
 } spec_advice_files;
 
-/* GSL_EINVAL for a plain file with draft tokens, which would count as those of the files, or without
- * plain decoding or its times, and for a K that the files contradict; errors of log_file.h. To be
- * freed on failure, too. */
+/* GSL_EINVAL for a plain file with draft tokens, which would count as those of the files, and for
+ * one without plain decoding or its times. Also for a K that the files contradict; errors of
+ * log_file.h. To be freed on failure, too. */
 int spec_advice_files_read(spec_advice_files *files, const spec_advice_paths *paths,
                            spec_error *error);
 void spec_advice_files_free(spec_advice_files *files);

@@ -89,7 +89,7 @@ typedef struct {
     spec_acceptance_drift drift; /* from: windows or requests before the change */
     double plain_seconds;        /* of a token of plain decoding, one request; NaN */
     bool plain_given;            /* by the question; else plain decoding was run */
-    double running, plain_running; /* requests at a time of the current length and of plain decoding */
+    double running, plain_running; /* requests at a time, of the current length and of K = 0 */
     bool equal_rate; /* they differ, but the tokens/s do not: speeds are those of one request */
     double break_even;           /* accepted/drafted above which the current K pays */
     int n_batches;

@@ -313,8 +313,8 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
             advice->K, advice->break_even, advice->accepted_over_drafted);
     if (now != NULL && advice->K > 0 && now->round_over_plain.value > 0.0)
         spec_advice_text_add(text, SIZE,
-                             " A perfect draft would have %.2f times the tokens/s of plain decoding "
-                             "with these rounds.",
+                             " A perfect draft would have %.2f times the tokens/s of plain "
+                             "decoding with these rounds.",
                              (advice->K + 1.0) / now->round_over_plain.value);
     fputc('\n', out);
     paragraph(out, text, 0, columns);

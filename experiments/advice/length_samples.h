@@ -38,7 +38,7 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
  *
  * A resample with a scenario has a loss of each length. A scenario is a place between the ends of
  * numbers that the data leave open: one place for tokens, and one for times on each side of the
- * longest run. Six of ten are the central estimate, the others uniform.
+ * longest run. Six of ten are the central estimate, the others anywhere between the ends.
  * ret_likely is the quantile 1 - error of that loss. ret_largest is that of the largest loss over
  * all combinations of ends (analysis/minimax_length.h).
  *   ret_likely, ret_largest, ret_fastest  (n); ret_fastest: share of scenarios in which it is the

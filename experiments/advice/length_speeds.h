@@ -31,8 +31,8 @@ typedef struct {
     int reference;                 /* 0: plain decoding; else `current` */
     /* d log(time of a pass) / d log(requests at a time), of the runs; NaN: they show too few */
     double batch_slope;
-    /* plain decoding was run at other batches, but at the same tokens/s: by Little's law seconds per
-     * token compare then */
+    /* plain decoding was run at other batches, but at the same tokens/s: by Little's law seconds
+     * per token compare then */
     bool equal_rate;
     double time_se[SPEC_ADVICE_K]; /* relative standard error of a run's time, for the line */
     double widening[SPEC_ADVICE_K]; /* of intervals of a run, by the dependence of its windows */

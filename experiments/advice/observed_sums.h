@@ -69,8 +69,8 @@ typedef struct {
     uint64_t impossible;     /* of these, left out: their counts have no meaning */
     uint64_t contradiction_line;
     char contradiction[SPEC_OBSERVATION_FAULT]; /* the first one */
-    /* The least draft length that some observation without one of its own can have, and its numbers:
-     * the drafted (or else accepted) tokens of its rounds */
+    /* The least draft length that some observation without one of its own can have, and its
+     * numbers: the drafted (or else accepted) tokens of its rounds */
     double least_K, least_K_tokens, least_K_rounds;
 } spec_observed_sums;
 
