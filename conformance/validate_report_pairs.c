@@ -8,6 +8,16 @@
 /* SHOWN: pairs that are named. WIDTH: columns; INDENT: of further lines. */
 enum { SHOWN = 4, WIDTH = 100, INDENT = 6 };
 
+/* Of siblings, corrections have the law that is their own: a tenth of the rounds must end in one.
+ */
+static bool judges_siblings(const spec_validate_result *result)
+{
+    const bool is_tree = result->kind->open == spec_recipe_open &&
+                         ((const spec_recipe *)result->kind)->opt_parent != NULL;
+    return !is_tree || 10 * result->detectable[SPEC_PLACE_CORRECTION].own >=
+                           result->detectable[SPEC_PLACE_FIRST].own;
+}
+
 /* A fixture counts if it was run to the end with enough tokens: in a small vocabulary a TV of the
  * limit would have been found in a round's first token, or in a text. */
 static bool counts(const spec_validation *v, const spec_validate_result *result)
@@ -15,6 +25,7 @@ static bool counts(const spec_validation *v, const spec_validate_result *result)
     const spec_place place =
         result->scope == SPEC_SCOPE_STREAM ? SPEC_PLACE_TEXT : SPEC_PLACE_FIRST;
     if (result->skipped != NULL || result->late || result->draws == 0) return false;
+    if (!judges_siblings(result)) return false;
     return result->vocab > SPEC_VALIDATE_VOCAB ||
            result->detectable[place].tv <= spec_validate_limit(&v->plan);
 }

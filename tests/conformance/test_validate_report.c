@@ -31,6 +31,22 @@ static char *written(writer *write, const spec_validation *v)
     return text;
 }
 
+/* ---- combinations --------------------------------------------------------------------------- */
+
+/* A sampler that accepts nearly all siblings is hardly judged after it has rejected them. */
+TEST(pairs_of_trees_need_corrections)
+{
+    static const char *const tree[] = {"k5-v17-without-tree-temperature", NULL};
+    const spec_validate_plan plan = plan_of(200000, 1, tree);
+    OWNED(spec_validation) v;
+    run(&v, "mutant:right", &plan);
+    spec_detectable *corrections = &v.result[0].detectable[SPEC_PLACE_CORRECTION];
+    assert_true(corrections->own > v.result[0].rounds / 5);
+    assert_true(spec_validate_report_count(&v, SPEC_SCOPE_VERIFY, NULL, 0).covered > 20);
+    corrections->own = v.result[0].rounds / 11;
+    assert_int_equal(spec_validate_report_count(&v, SPEC_SCOPE_VERIFY, NULL, 0).covered, 0);
+}
+
 /* ---- names from outside ---------------------------------------------------------------------- */
 
 TEST(names_from_outside_are_cleaned)
