@@ -27,7 +27,7 @@ static double excess_tv(const spec_fixture *f, const spec_evidence *evidence, in
         tv += 0.5 * fabs((double)spec_evidence_count(evidence, state, i) / n - law);
         chance += 0.5 * sqrt(2.0 * law * (1.0 - law) / (M_PI * n));
     }
-    return fmax(tv - 3.0 * chance, 0.0);
+    return tv > 3.0 * chance ? tv - chance : 0.0;
 }
 
 int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evidence,
@@ -44,31 +44,37 @@ int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evid
     return worst;
 }
 
-/* The deviation of a token's count from its expectation, in standard deviations; 1 is added to the
- * variance. */
-static double deviation(const spec_reproducer_case *found, int state, int token)
+static double surprise(double seen, double expected)
 {
-    const double law =
-        found->fixture->target_law[(size_t)state * (size_t)found->fixture->vocab + (size_t)token];
-    const double n = (double)spec_evidence_visits(found->evidence, state);
-    const double count = (double)spec_evidence_count(found->evidence, state, token);
-    return (count - n * law) / sqrt(n * law * (1.0 - law) + 1.0);
+    return seen > 0.0 ? seen * log(seen / expected) : 0.0;
 }
 
-/* The state of the token with the largest deviation: in a large vocabulary the noise of the other
- * tokens hides it from the total variation. */
-static int furthest_state(const spec_reproducer_case *found)
+/* As the standard deviations of a normal law that make the count as unlikely: rare tokens that come
+ * a few times are far off. */
+static double deviation(const spec_fixture *f, const spec_evidence *evidence, int state, int token)
 {
-    double furthest = -1.0;
-    int worst = 0;
-    for (int s = 0; s < found->fixture->n_states; s++)
-        for (int x = 0; x < found->fixture->vocab; x++) {
-            const double z = fabs(deviation(found, s, x));
-            if (z <= furthest) continue;
-            furthest = z;
-            worst = s;
+    const double law = f->target_law[(size_t)state * (size_t)f->vocab + (size_t)token];
+    const double n = (double)spec_evidence_visits(evidence, state), expected = n * law;
+    const double count = (double)spec_evidence_count(evidence, state, token);
+    const double half = surprise(count, expected) + surprise(n - count, n - expected);
+    return copysign(sqrt(2.0 * fmax(half, 0.0)), count - expected);
+}
+
+spec_reproducer_token spec_reproducer_furthest(const spec_fixture *fixture,
+                                               const spec_evidence *evidence)
+{
+    spec_reproducer_token furthest = {0, 0, 0.0};
+    for (int s = 0; s < fixture->n_states; s++)
+        for (int x = 0; x < fixture->vocab; x++) {
+            const double z = deviation(fixture, evidence, s, x);
+            if (fabs(z) > fabs(furthest.deviation)) furthest = (spec_reproducer_token){s, x, z};
         }
-    return worst;
+    return furthest;
+}
+
+static double deviation_of(const spec_reproducer_case *found, int state, int token)
+{
+    return deviation(found->fixture, found->evidence, state, token);
 }
 
 static bool is_shown(const spec_reproducer *c, int token)
@@ -78,36 +84,39 @@ static bool is_shown(const spec_reproducer *c, int token)
     return false;
 }
 
-static void show_token(spec_reproducer *c, const spec_reproducer_case *found, int token)
+/* A forbidden token is not counted in the evidence: it is added here. */
+static void show_token(spec_reproducer *c, const spec_reproducer_case *found, int opt_offender,
+                       int token)
 {
+    const uint64_t count =
+        spec_evidence_count(found->evidence, c->state, token) + (token == opt_offender);
+
     const size_t at = (size_t)c->state * (size_t)c->vocab + (size_t)token;
     const int k = c->n_shown++;
     c->token[k] = token;
     c->target[k] = c->expected[k] = found->fixture->target_law[at];
     c->draft[k] = found->fixture->draft_law[at];
-    c->seen[k] = c->n > 0
-                     ? (double)spec_evidence_count(found->evidence, c->state, token) / (double)c->n
-                     : 0.0;
+    c->seen[k] = c->n > 0 ? (double)count / (double)c->n : 0.0;
 }
 
-static void show_tokens(spec_reproducer *c, const spec_reproducer_case *found, int opt_first)
+static void show_tokens(spec_reproducer *c, const spec_reproducer_case *found, int opt_offender)
 {
     const int most = c->vocab < SPEC_REPRODUCER_TOKENS ? c->vocab : SPEC_REPRODUCER_TOKENS;
     if (c->vocab <= SPEC_REPRODUCER_TOKENS) {
-        for (int x = 0; x < c->vocab; x++) show_token(c, found, x);
+        for (int x = 0; x < c->vocab; x++) show_token(c, found, opt_offender, x);
         return;
     }
-    if (opt_first >= 0) show_token(c, found, opt_first);
+    if (opt_offender >= 0) show_token(c, found, opt_offender, opt_offender);
     while (c->n_shown < most) {
         double furthest = -1.0;
         int token = -1;
         for (int x = 0; x < c->vocab; x++) {
-            const double z = fabs(deviation(found, c->state, x));
+            const double z = fabs(deviation_of(found, c->state, x));
             if (z <= furthest || is_shown(c, x)) continue;
             furthest = z;
             token = x;
         }
-        show_token(c, found, token);
+        show_token(c, found, opt_offender, token);
     }
 }
 
@@ -116,7 +125,7 @@ static int most_too_many(const spec_reproducer *c, const spec_reproducer_case *f
 {
     int most = 0;
     for (int x = 1; x < c->vocab; x++)
-        if (deviation(found, c->state, x) > deviation(found, c->state, most)) most = x;
+        if (deviation_of(found, c->state, x) > deviation_of(found, c->state, most)) most = x;
     return most;
 }
 
@@ -337,14 +346,14 @@ int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found
     memcpy(ret->parent, f->parent, sizeof ret->parent);
     if (rng == NULL || a.drafted == NULL || a.came == NULL) SPEC_TRY(spec_no_memory(error));
     ret->state = spec_reproducer_state(f, found->evidence, &ret->tv);
-    if (ret->tv == 0.0) ret->state = furthest_state(found);
+    if (ret->tv == 0.0) ret->state = spec_reproducer_furthest(f, found->evidence).state;
     if (hard != NULL) {
         ret->round = *hard;
         ret->state = find_offence(found, hard, &offender);
     } else {
         name_test(ret, found);
     }
-    ret->n = spec_evidence_visits(found->evidence, ret->state);
+    ret->n = spec_evidence_visits(found->evidence, ret->state) + (offender >= 0);
     show_tokens(ret, found, offender);
     a.wanted = hard == NULL ? most_too_many(ret, found) : texts ? hard->emitted[0] : -1;
     /* The verdict is final: a sampler that fails now does not change it. */

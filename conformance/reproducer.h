@@ -31,7 +31,8 @@ typedef struct {
     double target[SPEC_REPRODUCER_TOKENS], draft[SPEC_REPRODUCER_TOKENS];
     double expected[SPEC_REPRODUCER_TOKENS],
         seen[SPEC_REPRODUCER_TOKENS]; /* frequencies in the data of the verdict */
-    uint64_t n;                   /* tokens after the state in the data of the verdict */
+    /* tokens after the state in the data of the verdict; a forbidden token is one of them */
+    uint64_t n;
     const char *test;             /* the test that found it, or "hard" */
     spec_finding finding;         /* its result; only the name if it is "hard" */
 
@@ -66,10 +67,19 @@ typedef struct {
     int rounds, texts;
 } spec_reproducer_case;
 
-/* The state whose tokens differ most from its row in total variation, less three times the expected
- * TV of a lossless sampler. */
+/* The state whose tokens differ most from its row in total variation, less that of a lossless
+ * sampler on average. 0: at no state is it three times as large. */
 int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evidence,
                           double *ret_tv);
+
+/* The token after a state whose count differs most from its expectation, in standard deviations:
+ * in a large vocabulary the noise of the other tokens hides it from the total variation. */
+typedef struct {
+    int state, token;
+    double deviation;
+} spec_reproducer_token;
+spec_reproducer_token spec_reproducer_furthest(const spec_fixture *fixture,
+                                               const spec_evidence *evidence);
 
 /* Restarts `subject` on the fixture. If it fails now, or emits nothing, the split and the round are
  * empty; the counts of the verdict remain. GSL_ENOMEM. */

@@ -134,6 +134,7 @@ typedef struct spec_validation {
     double first_log_e, first_p;   /* of all earlier data */
     /* of a FAIL or LOSSY on a single fixture; otherwise its kind is NULL */
     spec_reproducer reproducer;
+    bool of_state; /* the tokens after the reproducer's state alone show it */
     spec_hint hint[3];
     int n_hints;
     /* of a FAIL on an ordinary fixture: the values of the design that it needs: with one of them

@@ -225,32 +225,61 @@ static void suspect_requests(spec_validation *v, const spec_validate_result *wor
                  worst->kind->name, requests->name, test_of(requests->name)->reason);
 }
 
-/* Shared numbers come first, since they make the law of tokens look wrong as well. They need less
- * proof after a test that shows rounds to depend on each other. */
-static void say_what_differs(spec_validation *v, const spec_validate_result *worst,
-                             const spec_evidence *evidence)
+/* What the tokens after one state show, for a sentence; empty: nothing. `single`: the result of the
+ * test of states shows it. */
+static void describe_state(char text[160], const spec_validate_result *worst,
+                           const spec_trial *trial, bool single)
 {
-    const spec_test *test = test_of(find_finding(worst, NULL)->name);
-    const spec_finding *single = find_finding(worst, "state");
-    const char *name = worst->kind->name, *what = NULL;
+    enum { FAR = 6 }; /* standard deviations */
+    const spec_reproducer_token far = spec_reproducer_furthest(&trial->fixture, trial->evidence);
+    const uint64_t n = spec_evidence_visits(trial->evidence, far.state),
+                   count = spec_evidence_count(trial->evidence, far.state, far.token);
+    const size_t at = (size_t)far.state * (size_t)worst->vocab + (size_t)far.token;
+    const double expected = (double)n * trial->fixture.target_law[at];
+    const int digits = expected >= 100.0 ? (int)log10(expected) + 1 : 2;
+    text[0] = '\0';
+    if (worst->tv > 0.0)
+        snprintf(text, 160, "the tokens after a state have another law, by a TV of about %.2g",
+                 worst->tv);
+    else if (fabs(far.deviation) > FAR)
+        snprintf(text, 160,
+                 "the tokens after a state have another law: of %llu, token %d came %llu times, "
+                 "where %.*g are expected",
+                 (unsigned long long)n, far.token, (unsigned long long)count, digits, expected);
+    else if (single)
+        snprintf(text, 160,
+                 "the tokens after one state have another law, by a TV too small to estimate");
+}
+
+/* Shared numbers come first, since they make the law of tokens look wrong as well. They need less
+ * proof after a test that shows rounds to depend on each other. Then come the tokens after one
+ * state, unless they alone are no FAIL and a test of something else shows it best. */
+static void say_what_differs(spec_validation *v, const spec_validate_result *worst,
+                             const spec_trial *trial)
+{
+    const spec_finding *best = find_finding(worst, NULL), *single = find_finding(worst, "state");
+    const spec_test *test = test_of(best->name);
+    const bool proven =
+        single != NULL ? single->log_e >= spec_validate_log_fail(&v->plan) : worst->tv > 0.0;
     const spec_sharing sharing =
-        spec_evidence_sharing(evidence, test->about == SPEC_ABOUT_REQUESTS ? 3.0 : 6.0);
+        spec_evidence_sharing(trial->evidence, test->about == SPEC_ABOUT_REQUESTS ? 3.0 : 6.0);
+    const char *name = worst->kind->name, *what = NULL;
+    char state[160];
+    describe_state(state, worst, trial,
+                   single != NULL && (best == single || single->p <= SPEC_SUSPICIOUS));
+    v->of_state = state[0] != '\0';
     suspect_requests(v, worst,
                      sharing != SPEC_SHARED_NOTHING || test->about == SPEC_ABOUT_REQUESTS);
     if (sharing != SPEC_SHARED_NOTHING)
         say(v, "%s: %s", name, why_shared[sharing]);
     else if (test->about == SPEC_ABOUT_REQUESTS)
         what = "answers to different requests depend on each other";
-    else if (worst->tv > 0.0)
-        say(v, "%s: the tokens after a state have another law, by a TV of about %.2g", name,
-            worst->tv);
-    else if (test->about == SPEC_ABOUT_CALLS)
+    else if (test->about == SPEC_ABOUT_CALLS && !proven)
         what = "the tokens of one round of each call have another law";
-    else if (test->about == SPEC_ABOUT_TEXTS)
+    else if (test->about == SPEC_ABOUT_TEXTS && !proven)
         what = "the tokens of a text depend on each other in another way than promised";
-    else if (single != NULL && single->p <= SPEC_SUSPICIOUS)
-        say(v, "%s: the tokens after one state have another law, by a TV too small to estimate",
-            name);
+    else if (v->of_state)
+        say(v, "%s: %s", name, state);
     else
         what = single == NULL
                    ? "the tokens have another law"
@@ -269,7 +298,7 @@ static void say_why(spec_validate_run *r, int worst)
     } else if (opt_worst->hard != SPEC_HARD_NONE)
         say(v, "%s: %s", opt_worst->kind->name, spec_hard_reasons[opt_worst->hard]);
     else
-        say_what_differs(v, opt_worst, r->trial[worst].evidence);
+        say_what_differs(v, opt_worst, &r->trial[worst]);
 }
 
 static const char *const at_place[SPEC_PLACES] = {

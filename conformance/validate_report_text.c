@@ -264,19 +264,9 @@ static void write_results(const spec_validation *v, FILE *out)
 
 /* ---- the reproducer -------------------------------------------------------------------------- */
 
-/* Is the frequency of some token off by so much that the table shows it? */
-static bool is_plain(const spec_reproducer *c)
+static void write_found(const spec_validation *v, FILE *out)
 {
-    const double far = 5.0;
-    for (int k = 0; k < c->n_shown; k++) {
-        const double spread = sqrt(c->expected[k] * (1.0 - c->expected[k]) / (double)c->n);
-        if (c->n > 0 && fabs(c->seen[k] - c->expected[k]) > far * spread) return true;
-    }
-    return false;
-}
-
-static void write_found(const spec_reproducer *c, FILE *out)
-{
+    const spec_reproducer *c = &v->reproducer;
     const spec_finding *f = &c->finding;
     char e[SPEC_VALIDATE_NUMBER];
     fprintf(out, "Reproducer: fixture %s, scope %s, state %d (variant %d, place %d)\n",
@@ -290,7 +280,7 @@ static void write_found(const spec_reproducer *c, FILE *out)
         if (!isnan(f->seen))
             fprintf(out, "; seen %.5g of the time, expected %.5g", f->seen, f->expected);
         fputc('\n', out);
-        if (!is_plain(c))
+        if (!v->of_state)
             fputs("  no single state shows it: the tokens below may look right\n", out);
     }
 }
@@ -433,7 +423,7 @@ static bool write_case(const spec_validation *v, FILE *out)
 {
     const spec_reproducer *c = &v->reproducer;
     bool whole = true;
-    write_found(c, out);
+    write_found(v, out);
     write_tokens(c, out);
     write_split(c, out);
     write_round(c, out);

@@ -73,11 +73,35 @@ TEST(a_reason_says_what_the_test_is_about)
 {
     reason_is("rule:resample-target", "plain-4", 200000,
               ": the tokens after a state have another law, by a TV of about ");
+    /* the tokens after one state differ, too, but alone they are no FAIL */
+    reason_is(
+        "mutant:one-coin", "plain-4", 10000,
+        ": the tokens of a text depend on each other in another way than promised (test 'pairs");
     reason_is("rule:lenience?l=0.98", "zipf-16", 1000000,
+              ": the tokens after a state have another law: of 42969, token 11 came 15789 times, "
+              "where 16488 are expected");
+    reason_is("rule:lenience?l=0.985", "zipf-16", 1000000,
               ": the tokens after one state have another law, by a TV too small to estimate");
     reason_is(
         "rule:lenience?l=0.97", "tile-257", 1000000,
         ": the tokens have another law, though no state's tokens alone show it (test 'kept': ");
+}
+
+/* The table has the token that came, though rounds that break a hard rule are not counted. */
+TEST(a_forbidden_token_is_in_the_table)
+{
+    static const char *const only[] = {"top-k-16", NULL};
+    const spec_validate_plan plan = plan_of(20000, 1, only);
+    OWNED(spec_validation) v;
+    int forbidden = 0;
+    run(&v, "mutant:filters-on-bonus", &plan);
+    const spec_reproducer *c = &v.reproducer;
+    assert_int_equal(c->round.hard, SPEC_HARD_IMPOSSIBLE);
+    for (int k = 0; k < c->n_shown; k++)
+        forbidden += c->target[k] == 0.0 && c->seen[k] == 1.0 / (double)c->n;
+    assert_int_equal(forbidden, 1);
+    FREED char *report = both_reports(&v);
+    says(report, "  may not be\n");
 }
 
 /* The reason names the rounds that share random numbers, whatever test finds them. A wrong row or
