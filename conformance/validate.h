@@ -63,7 +63,7 @@ typedef struct {
  * judged: those of the table with at most SPEC_VALIDATE_VOCAB tokens, or all if none of these was
  * run. */
 #define SPEC_VALIDATE_TELLING 0.1
-enum { SPEC_VALIDATE_VOCAB = 64, SPEC_VALIDATE_CALL = 4 };
+enum { SPEC_VALIDATE_VOCAB = 64, SPEC_VALIDATE_CALL = 4, SPEC_VALIDATE_REASON = 800 };
 #define SPEC_VALIDATE_PLAN_DEFAULT                                                                 \
     ((spec_validate_plan){.false_alarm_rate = 1e-6,                                                \
                           .power = 0.9,                                                            \
@@ -144,7 +144,7 @@ typedef struct spec_validation {
     /* of a FAIL: an order of filters other than the declared one under which the sampler passes the
      * fixture; or NULL */
     const char *order;
-    char reason[512];              /* one line */
+    char reason[SPEC_VALIDATE_REASON]; /* one line */
     /* After a FAIL by a test of how requests depend on each other: the result of a second run that
      * judges each request by itself (plan.dependent). */
     struct {
@@ -152,7 +152,8 @@ typedef struct spec_validation {
         spec_validate_verdict verdict;
         uint64_t draws;
         double log_e, p;
-        char reason[512]; /* before: how requests depend, if `reason` does not say it */
+        /* before: how requests depend, if `reason` does not say it */
+        char reason[SPEC_VALIDATE_REASON];
     } each;
 } spec_validation;
 

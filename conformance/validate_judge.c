@@ -225,8 +225,8 @@ static void suspect_requests(spec_validation *v, const spec_validate_result *wor
                  worst->kind->name, requests->name, test_of(requests->name)->reason);
 }
 
-/* What the tokens after one state show, for a sentence; empty: nothing. `single`: the result of the
- * test of states shows it. */
+/* Says how the tokens after one state differ; empty: they do not. `single`: the result of the test
+ * of states shows it. */
 static void describe_state(char text[160], const spec_validate_result *worst,
                            const spec_trial *trial, bool single)
 {
@@ -340,17 +340,41 @@ static void say_lack(spec_validation *v, const spec_validate_lack *lack)
         at_place[lack->place], remedy);
 }
 
+enum { LATE_TEXT = 320 };
+
+/* Says which fixtures and pairs a PASS does not cover because calls took too long. */
+static void describe_late(char text[LATE_TEXT], const spec_validation *v)
+{
+    enum { SHOWN = 3 };
+    char example[128];
+    size_t used = 0;
+    int n = 0;
+    text[0] = '\0';
+    for (int i = 0; i < v->n_results; i++) {
+        if (!v->result[i].late || n++ >= SHOWN) continue;
+        used += (size_t)snprintf(text + used, LATE_TEXT - used, "%s %s (%s)",
+                                 n > 1 ? ","
+                                       : "; not tested, since a call took longer than "
+                                         "--timeout:",
+                                 v->result[i].kind->name,
+                                 spec_validate_report_scope(v->result[i].scope));
+    }
+    if (n > SHOWN)
+        used += (size_t)snprintf(text + used, LATE_TEXT - used, " and %d more fixtures", n - SHOWN);
+    const int pairs = n > 0 && v->plan.opt_only == NULL
+                          ? spec_validate_report_late_pairs(v, example, sizeof example)
+                          : 0;
+    if (pairs > 0)
+        snprintf(text + used, LATE_TEXT - used, ", and so %d combination%s, such as %s", pairs,
+                 pairs > 1 ? "s" : "", example);
+}
+
 /* Lists the guarantee for each place that the sampler reaches. */
 static void say_power(spec_validation *v)
 {
-    char list[400] = "", late[80] = "";
+    char list[400] = "", late[LATE_TEXT];
     size_t used = 0;
-    int n_late = 0;
-    for (int i = 0; i < v->n_results; i++) n_late += v->result[i].late;
-    if (n_late > 0)
-        snprintf(late, sizeof late,
-                 "; left out: %d fixture%s on which a call took longer than --timeout", n_late,
-                 n_late > 1 ? "s" : "");
+    describe_late(late, v);
     for (spec_place place = 0; place < SPEC_PLACES; place++) {
         const spec_validate_power *power = &v->power[place];
         const char *const between = used == 0 ? "" : ", ", *const of = used == 0 ? " fixtures" : "";

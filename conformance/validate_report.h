@@ -49,6 +49,10 @@ void spec_validate_report_pairs(const spec_validation *validation, FILE *out);
 spec_design_count spec_validate_report_count(const spec_validation *validation, uint32_t scope,
                                              spec_design_pair *opt_missed, int n_missed);
 
+/* How many pairs were not tested only because calls took too long, and one of them in words; its
+ * text is empty if there are none. */
+int spec_validate_report_late_pairs(const spec_validation *validation, char example[], size_t size);
+
 /* How many emitted tokens of the round can be shown: the sampler may have reported any number. */
 int spec_validate_report_emitted(const spec_reproducer *reproducer);
 

@@ -30,22 +30,51 @@ static bool counts(const spec_validation *v, const spec_validate_result *result)
            result->detectable[place].tv <= spec_validate_limit(&v->plan);
 }
 
-spec_design_count spec_validate_report_count(const spec_validation *v, uint32_t scope,
-                                             spec_design_pair *opt_missed, int n_missed)
+static spec_design_count count_pairs(const spec_validation *v, uint32_t scope, bool as_if_answered,
+                                     spec_design_pair *opt_missed, int n_missed)
 {
     const spec_fixture_kind **run = malloc(((size_t)v->n_results + 1) * sizeof *run);
     spec_design_count count = {0, 0};
     int n = 0;
     for (int i = 0; i < v->n_results && run != NULL; i++)
-        if (v->result[i].scope == scope && counts(v, &v->result[i])) run[n++] = v->result[i].kind;
+        if (v->result[i].scope == scope &&
+            (counts(v, &v->result[i]) || (as_if_answered && v->result[i].late)))
+            run[n++] = v->result[i].kind;
     if (run != NULL) count = spec_design_covered(&v->about, scope, run, n, opt_missed, n_missed);
     free(run);
     return count;
 }
 
+spec_design_count spec_validate_report_count(const spec_validation *v, uint32_t scope,
+                                             spec_design_pair *opt_missed, int n_missed)
+{
+    return count_pairs(v, scope, false, opt_missed, n_missed);
+}
+
 static const char *name_of(const spec_design_pair *pair, int k)
 {
     return spec_design_dimensions[pair->dimension[k]].value[pair->value[k]].name;
+}
+
+int spec_validate_report_late_pairs(const spec_validation *v, char example[], size_t size)
+{
+    enum { MOST = 512 };
+    int n = 0;
+    example[0] = '\0';
+    for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
+        spec_design_pair missed[MOST], anyway[MOST];
+        const spec_design_count is = count_pairs(v, scope, false, missed, MOST),
+                                otherwise = count_pairs(v, scope, true, anyway, MOST);
+        int k = 0;
+        if (is.covered == otherwise.covered) continue;
+        n += otherwise.covered - is.covered;
+        while (k < otherwise.all - otherwise.covered && k < MOST - 1 &&
+               memcmp(&missed[k], &anyway[k], sizeof *missed) == 0)
+            k++;
+        if (example[0] == '\0')
+            snprintf(example, size, "%s with %s", name_of(&missed[k], 0), name_of(&missed[k], 1));
+    }
+    return n;
 }
 
 /* A list that begins with a title and wraps. */

@@ -95,7 +95,7 @@ static void write_edited(FILE *out, size_t row)
 
 static int write_evidence(spec_result_source *source, FILE *out)
 {
-    char verdict[64], reason[512];
+    char verdict[64], reason[1024];
     int status = GSL_SUCCESS;
     if (source->json &&
         spec_table_provenance(&source->table, "verdict", verdict, sizeof verdict) != NULL) {

@@ -47,6 +47,24 @@ TEST(pairs_of_trees_need_corrections)
     assert_int_equal(spec_validate_report_count(&v, SPEC_SCOPE_VERIFY, NULL, 0).covered, 0);
 }
 
+/* A PASS counts the pairs that it would have tested, had the calls been answered in time. */
+TEST(pairs_of_late_fixtures_are_counted)
+{
+    static const char *const two[] = {"k5-v17-without-tree-temperature", "k5-v5-several", NULL};
+    const spec_validate_plan plan = plan_of(400000, 1, two);
+    OWNED(spec_validation) v;
+    char example[128];
+    run(&v, "mutant:right", &plan);
+    const int both = spec_validate_report_count(&v, SPEC_SCOPE_VERIFY, NULL, 0).covered;
+    assert_int_equal(spec_validate_report_late_pairs(&v, example, sizeof example), 0);
+    assert_string_equal(example, "");
+    v.result[0].late = true;
+    const int one = spec_validate_report_count(&v, SPEC_SCOPE_VERIFY, NULL, 0).covered;
+    assert_int_equal(spec_validate_report_late_pairs(&v, example, sizeof example), both - one);
+    assert_true(both - one > 10);
+    assert_non_null(strstr(example, " with "));
+}
+
 /* ---- names from outside ---------------------------------------------------------------------- */
 
 TEST(names_from_outside_are_cleaned)
