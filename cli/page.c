@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FIRST_PART = 3,
-    DEEPER = 2
-}; /* the first part of a line, as a fraction; smallest extra indent of continuation lines */
+/* FIRST_PART: of a line, as a fraction. DEEPER: smallest extra indent of further lines. COMMAND:
+ * indent of further lines of a command. */
+enum { FIRST_PART = 3, DEEPER = 2, COMMAND = 6 };
 
 int spec_page_given_columns(void)
 {
@@ -38,10 +37,47 @@ static int hanging_indent(const char *line, int columns)
     return hanging < columns / 2 ? hanging : 0;
 }
 
-/* A command to type would become two where it is broken. */
 static bool is_command(const char *line)
 {
     return strncmp(line, "    speclab ", 12) == 0;
+}
+
+/* The bytes of a word, up to a blank outside of quotes as escape.h writes them. */
+static size_t word_length(const char *word)
+{
+    bool single = false, twofold = false;
+    size_t n = 0;
+    for (; word[n] != '\0' && (single || twofold || word[n] != ' '); n++) {
+        if (word[n] == '\\' && !single && word[n + 1] != '\0')
+            n++;
+        else if (word[n] == '\'')
+            single = !single;
+        else if (word[n] == '"' && !single)
+            twofold = !twofold;
+    }
+    return n;
+}
+
+/* Writes a command with backslashes where it continues, so that the shell reads it as one. */
+static void write_command(char *line, int columns, FILE *out)
+{
+    const size_t indent = strspn(line, " ");
+    int column = fprintf(out, "%*s", (int)indent, "");
+    for (char *word = line + indent; *word != '\0';) {
+        const size_t n = word_length(word);
+        char *const end = word + n, after = *end;
+        *end = '\0';
+        const int width = spec_text_width(word), mark = after != '\0' ? 2 : 0;
+        const bool first = word == line + indent;
+        if (!first && column + 1 + width + mark > columns)
+            column = fprintf(out, " \\\n%*s", COMMAND, "") - 3;
+        else if (!first)
+            column += fprintf(out, " ");
+        spec_escape_line(out, word, n);
+        column += width;
+        *end = after;
+        word = end + strspn(end, " ");
+    }
 }
 
 void spec_page_write(char *text, int columns, FILE *out)
@@ -49,8 +85,10 @@ void spec_page_write(char *text, int columns, FILE *out)
     while (*text != '\0') {
         char *const line = text, *const end = line + strcspn(line, "\n"), after = *end;
         *end = '\0';
-        if (columns <= 0 || is_command(line) || spec_text_width(line) <= columns) {
+        if (columns <= 0 || spec_text_width(line) <= columns) {
             spec_escape_line(out, line, strlen(line));
+        } else if (is_command(line)) {
+            write_command(line, columns, out);
         } else {
             int width;
             const size_t first = spec_text_line(line, columns, &width);

@@ -2,7 +2,7 @@
 /* page: multi-line text, such as a report, wrapped to the width of a terminal.
  * A wide line continues under the text after its last gap of two or more blanks (" tested 4 of 4").
  * The gap must be in its first part; otherwise the line continues under its own beginning. A
- * command to type, indented by four blanks, is one line in any width. */
+ * command to type, indented by four blanks, continues after a backslash, as shells read it. */
 #ifndef SPECLAB_PAGE_H
 #define SPECLAB_PAGE_H
 

@@ -82,6 +82,12 @@ static void show_progress(void *context, const char *fixture, uint64_t done, uin
     }
 }
 
+static void show_phase(void *self, const char *what)
+{
+    (void)self;
+    spec_progress_phase(what);
+}
+
 /* Prints to standard output if the report is text, otherwise to standard error. */
 static void show_stage(void *self, const spec_validation *so_far, int stage)
 {
@@ -134,7 +140,7 @@ static int write_text(const spec_validate_args *args, const spec_validation *v, 
     spec_memory_text page;
     if (!spec_memory_text_open(&page))
         return spec_fail(error, GSL_ENOMEM, "out of memory for the report");
-    int status = spec_validate_report_text(v, page.out, error);
+    int status = spec_validate_report_page(v, spec_options_columns(&args->common), page.out, error);
     char *text = spec_memory_text_take(&page, NULL);
     if (text == NULL) status = spec_fail(error, GSL_ENOMEM, "out of memory for the report");
     if (status == GSL_SUCCESS) {
@@ -278,6 +284,7 @@ int spec_verb_validate(spec_context *context, int argc, char **argv)
     int code;
     args.plan.self = &args;
     args.plan.progress = show_progress;
+    args.plan.phase = show_phase;
     if (args.watch) args.plan.stage = show_stage;
     if (args.plan.endless) spec_stop_awaited(); /* the verdict so far takes seconds */
     say_withheld(&args, argv[0]);

@@ -53,6 +53,7 @@ typedef struct {
                      double log_e); /* or NULL */
     void (*stage)(void *self, const struct spec_validation *so_far,
                   int stage); /* called after each stage; or NULL */
+    void (*phase)(void *self, const char *what); /* called before the search for hints; or NULL */
     void *self;
 } spec_validate_plan;
 

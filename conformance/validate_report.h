@@ -12,6 +12,10 @@
 /* Each writes a whole report. GSL_ENOMEM; GSL_EFAILED with the reason of errno (full disk, closed
  * pipe). */
 int spec_validate_report_text(const spec_validation *validation, FILE *out, spec_error *error);
+/* The same for a terminal of that width: the table of fixtures leaves out columns until its
+ * rows fit, and says so. 0: it has all. */
+int spec_validate_report_page(const spec_validation *validation, int columns, FILE *out,
+                              spec_error *error);
 int spec_validate_report_json(const spec_validation *validation, FILE *out, spec_error *error);
 int spec_validate_report_junit(const spec_validation *validation, FILE *out, spec_error *error);
 

@@ -166,21 +166,45 @@ static const char *best_test(const spec_validate_result *result)
     return best != NULL ? best->name : "";
 }
 
-/* Writes the detectable TV of a text, or of each place of a round. */
-static void write_detectable(const spec_validate_result *r, FILE *out)
+/* The columns after the fixture's name. Where a terminal is too narrow, those with the largest
+ * number in `first_out` are left out first; 0: never. */
+enum { SCOPE, DRAWS, ACCEPTED, EVALUE, PVALUE, FIRST, LATER, CORRECTION, BONUS, BEST, COLUMNS };
+static const struct {
+    const char *title;
+    int width; /* negative: flush left */
+    int first_out;
+    spec_place place;
+} columns_of[COLUMNS] = {
+    [SCOPE] = {"scope", -5, 0, 0},
+    [DRAWS] = {"draws", 10, 2, 0},
+    [ACCEPTED] = {"n_acc.", 8, 4, 0},
+    [EVALUE] = {"e", 9, 0, 0},
+    [PVALUE] = {"p", 7, 3, 0},
+    [FIRST] = {"first", 6, 1, SPEC_PLACE_FIRST},
+    [LATER] = {"later", 6, 5, SPEC_PLACE_LATER},
+    [CORRECTION] = {"corr.", 6, 6, SPEC_PLACE_CORRECTION},
+    [BONUS] = {"bonus", 6, 7, SPEC_PLACE_BONUS},
+    [BEST] = {"best test", -9, 0, 0},
+};
+
+typedef char cells[COLUMNS][SPEC_VALIDATE_NUMBER];
+
+/* A text's detectable TV is under `first`. */
+static void fill_cells(cells ret, const spec_validate_result *r)
 {
-    static const spec_place places[] = {SPEC_PLACE_FIRST, SPEC_PLACE_LATER, SPEC_PLACE_CORRECTION,
-                                        SPEC_PLACE_BONUS};
-    for (int k = 0; k < 4; k++) {
+    const bool text = r->scope == SPEC_SCOPE_STREAM;
+    char e[SPEC_VALIDATE_NUMBER];
+    snprintf(ret[SCOPE], sizeof ret[SCOPE], "%s", spec_validate_report_scope(r->scope));
+    (void)grouped(ret[DRAWS], r->draws);
+    snprintf(ret[ACCEPTED], sizeof *ret, isnan(r->accepted) ? "-" : "%.3f", r->accepted);
+    snprintf(ret[EVALUE], sizeof *ret, "%s", spec_validate_report_e(e, r->log_e));
+    snprintf(ret[PVALUE], sizeof *ret, "%.2g", r->p);
+    for (int k = FIRST; k <= BONUS; k++) {
         const double tv =
-            r->detectable[k == 0 && r->scope == SPEC_SCOPE_STREAM ? SPEC_PLACE_TEXT : places[k]].tv;
-        if (tv < 1e-3)
-            fputs("  <0.001", out);
-        else if (tv < 1.0)
-            fprintf(out, "  %6.2g", tv);
-        else
-            fputs("       -", out);
+            r->detectable[k == FIRST && text ? SPEC_PLACE_TEXT : columns_of[k].place].tv;
+        snprintf(ret[k], sizeof *ret, tv < 1e-3 ? "<0.001" : tv < 1.0 ? "%.2g" : "-", tv);
     }
+    snprintf(ret[BEST], sizeof *ret, "%s%s", best_test(r), r->failed ? "  FAIL" : "");
 }
 
 /* Lists the late fixtures with their vocabularies: large rows take more time. */
@@ -232,32 +256,81 @@ static void write_skipped(const spec_validation *v, FILE *out)
     }
 }
 
-static void write_results(const spec_validation *v, FILE *out)
+static bool is_in_table(const spec_validate_result *r)
 {
-    int widest = (int)strlen("fixture");
-    bool any = false;
+    return r->skipped == NULL && r->draws + r->rounds > 0;
+}
+
+/* Chooses the columns whose rows fit a terminal of `columns`; 0: all. */
+static void choose_columns(bool shown[COLUMNS], const spec_validation *v, int widest, int columns)
+{
+    int width[COLUMNS], all = 2 + widest;
+    for (int k = 0; k < COLUMNS; k++) {
+        width[k] = 2 + abs(columns_of[k].width);
+        for (int i = 0; i < v->n_results; i++) {
+            cells row;
+            if (!is_in_table(&v->result[i])) continue;
+            fill_cells(row, &v->result[i]);
+            if (2 + (int)strlen(row[k]) > width[k]) width[k] = 2 + (int)strlen(row[k]);
+        }
+        shown[k] = true;
+        all += width[k];
+    }
+    for (int out = COLUMNS; columns > 0 && out > 0; out--)
+        for (int k = 0; k < COLUMNS; k++) {
+            if (columns_of[k].first_out != out || all <= columns) continue;
+            shown[k] = false;
+            all -= width[k];
+        }
+}
+
+/* The last column is not padded. */
+static void write_row(const bool shown[COLUMNS], int widest, const char *name, cells row, FILE *out)
+{
+    fprintf(out, "  %-*s", widest, name);
+    for (int k = 0; k < BEST; k++)
+        if (shown[k]) fprintf(out, "  %*s", columns_of[k].width, row[k]);
+    fprintf(out, "  %s\n", row[BEST]);
+}
+
+static void write_heading(const bool shown[COLUMNS], int widest, FILE *out)
+{
+    static const char over[] = "detectable TV";
+    cells titles;
+    int before = 2 + widest, places = 0;
+    for (int k = 0; k < COLUMNS; k++) {
+        snprintf(titles[k], sizeof *titles, "%s", columns_of[k].title);
+        if (shown[k] && k < FIRST) before += 2 + abs(columns_of[k].width);
+        places += shown[k] && k >= FIRST && k <= BONUS;
+    }
+    fputc('\n', out);
+    if (places > 0) fprintf(out, "%*s\n", before + (places > 1 ? (int)sizeof over - 1 : 8), over);
+    write_row(shown, widest, "fixture", titles, out);
+}
+
+static void write_results(const spec_validation *v, int columns, FILE *out)
+{
+    int widest = (int)strlen("fixture"), left_out = 0;
+    bool any = false, shown[COLUMNS];
     for (int i = 0; i < v->n_results; i++)
-        if ((int)strlen(v->result[i].kind->name) > widest)
+        if ((is_in_table(&v->result[i]) || v->result[i].late) &&
+            (int)strlen(v->result[i].kind->name) > widest)
             widest = (int)strlen(v->result[i].kind->name);
-    fprintf(out, "\n  %-*s                                                 detectable TV\n", widest,
-            "");
-    fprintf(out,
-            "  %-*s  scope       draws    n_acc.          e        p   first   later   corr.   "
-            "bonus  best test\n",
-            widest, "fixture");
+    choose_columns(shown, v, widest, columns);
+    write_heading(shown, widest, out);
     for (int i = 0; i < v->n_results; i++) {
         const spec_validate_result *r = &v->result[i];
-        char draws[SPEC_VALIDATE_NUMBER], e[SPEC_VALIDATE_NUMBER];
+        cells row;
         any = any || r->skipped != NULL;
-        if (r->skipped != NULL || r->draws + r->rounds == 0) continue;
-        fprintf(out, "  %-*s  %-5s  %10s", widest, r->kind->name,
-                spec_validate_report_scope(r->scope), grouped(draws, r->draws));
-        if (isnan(r->accepted)) fputs("         -", out);
-        else fprintf(out, "  %8.3f", r->accepted);
-        fprintf(out, "  %9s  %7.2g", spec_validate_report_e(e, r->log_e), r->p);
-        write_detectable(r, out);
-        fprintf(out, "  %s%s\n", best_test(r), r->failed ? "  FAIL" : "");
+        if (!is_in_table(r)) continue;
+        fill_cells(row, r);
+        write_row(shown, widest, r->kind->name, row, out);
     }
+    for (int k = 0; k < COLUMNS; k++)
+        if (!shown[k])
+            fprintf(out, "%s %s", left_out++ == 0 ? "  not shown, --all does:" : ",",
+                    columns_of[k].title);
+    if (left_out > 0) fputc('\n', out);
     write_late(v, widest, out);
     if (any) write_skipped(v, out);
 }
@@ -492,10 +565,16 @@ bool spec_validate_report_reproducer(const spec_validation *v, FILE *out)
 
 int spec_validate_report_text(const spec_validation *validation, FILE *out, spec_error *error)
 {
+    return spec_validate_report_page(validation, 0, out, error);
+}
+
+int spec_validate_report_page(const spec_validation *validation, int columns, FILE *out,
+                              spec_error *error)
+{
     errno = 0;
     spec_validate_report_verdict(validation, out);
     write_statement(validation, out);
-    write_results(validation, out);
+    write_results(validation, columns, out);
     if (validation->reproducer.kind != NULL || spec_validate_report_is_together(validation))
         fputc('\n', out);
     if (!spec_validate_report_reproducer(validation, out)) return spec_no_memory(error);

@@ -65,14 +65,37 @@ TEST(no_line_is_wider_than_the_terminal, SLOW)
     }
 }
 
-TEST(a_command_to_type_is_one_line)
+TEST(a_command_to_type_continues_after_backslashes)
 {
     spec_terminal t;
     spec_needs_program();
     spec_terminal_run(&t, 40, NULL, "validate rule:resample-target --budget 50k --only plain-4");
     assert_int_equal(t.code, 1);
-    assert_non_null(strstr(t.screen, "\n    speclab validate rule:resample-target --only plain-4 "
-                                     "--scopes V --seed 42 --budget 25000\n"));
+    assert_non_null(strstr(t.screen, "\n    speclab validate \\\n"
+                                     "      rule:resample-target --only \\\n"
+                                     "      plain-4 --scopes V --seed 42 \\\n"
+                                     "      --budget 25000\n"));
+    spec_terminal_free(&t);
+    spec_terminal_run(&t, 60, NULL, "validate rule:lenience?l=0.5 --only plain-4 --budget 50k");
+    assert_non_null(
+        strstr(t.screen, "\n    speclab validate 'rule:lenience?l=0.5' --only plain-4 \\\n"));
+    spec_terminal_free(&t);
+}
+
+/* A row with one of the longest names is one line. */
+TEST(a_narrow_terminal_leaves_out_columns)
+{
+    static const char name[] = "k2-v17-without-bush-alone-positive-high";
+    char arguments[128], row[64];
+    spec_terminal t;
+    spec_needs_program();
+    snprintf(arguments, sizeof arguments, "validate mutant:right --budget 20k --only %s", name);
+    snprintf(row, sizeof row, "\n  %s  V  ", name);
+    spec_terminal_run(&t, 80, NULL, arguments);
+    const char *line = strstr(t.screen, row);
+    assert_non_null(line);
+    assert_true(strcspn(line + 1, "\n") <= 80);
+    assert_non_null(strstr(t.screen, "\n  not shown, --all does: draws, n_acc., p, later"));
     spec_terminal_free(&t);
 }
 

@@ -86,6 +86,27 @@ TEST(gross_mistakes_are_found_early)
     assert_int_equal(v.verdict, SPEC_VERDICT_LOSSY);
 }
 
+static void count_phase(void *self, const char *what)
+{
+    assert_string_equal(what, "looking for the likeliest mistake");
+    (*(int *)self)++;
+}
+
+TEST(the_search_for_hints_is_a_phase_of_its_own)
+{
+    static const char *const one[] = {"plain-4", NULL};
+    for (int fails = 0; fails < 2; fails++) {
+        spec_validate_plan plan = plan_of(20000, 1, one);
+        OWNED(spec_validation) v;
+        int phases = 0;
+        plan.hints = true;
+        plan.phase = count_phase;
+        plan.self = &phases;
+        run(&v, fails ? "mutant:residual-from-target" : "rule:token", &plan);
+        assert_int_equal(phases, fails);
+    }
+}
+
 TEST(too_little_says_nothing)
 {
     static const char *const one[] = {"plain-4", NULL}, *const test[] = {"tail", "plain-4", NULL};
