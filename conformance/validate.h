@@ -142,6 +142,7 @@ typedef struct spec_validation {
      * replaced it does not show */
     const char *needed[SPEC_DESIGN_DIMENSIONS]; /* their names */
     int n_needed;
+    char needed_why[120]; /* if there are none: why, a clause; empty without hints */
     /* of a FAIL: an order of filters other than the declared one under which the sampler passes the
      * fixture; or NULL */
     const char *order;

@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* DRAWS: tokens per fixture; VARIANT: per variant of the failed one. FAILED_*: limits for the
- * failed one, which otherwise gets as many as it took to fail. NUMBERS: a round's rows with more
- * probabilities than these get fewer draws. VOCAB_MOST: largest vocabulary. */
+/* DRAWS: tokens per fixture; VARIANT: per variant of the failed one, and AGAIN: of those that do
+ * not show it in so few. FAILED_*: limits for the failed one, which otherwise gets as many as it
+ * took to fail. NUMBERS: a round's rows with more probabilities than these get fewer draws.
+ * VOCAB_MOST: largest vocabulary. */
 enum {
     DRAWS = 16000,
     VARIANT = 32000,
+    AGAIN = 128000,
+    FURTHER = 2,
     FAILED_LEAST = 64000,
     FAILED_MOST = 256000,
     NUMBERS = 512,
@@ -62,53 +65,120 @@ typedef struct {
     int dimension;
     spec_recipe recipe;
     int parent[SPEC_FIXTURE_NODES_MAX];
+    char name[48];
     spec_fixture fixture;
 } variant;
+
+/* Makes a variant; each number has other sizes and rows. 1: made; 0: the sampler cannot be asked
+ * it; -1: out of memory. The caller closes its fixture. */
+static int make_variant(variant *v, const spec_validate_run *r, const spec_design_values *values,
+                        uint32_t scope, int dimension, int number)
+{
+    const spec_sampler_about *about = &r->validation->about;
+    spec_design_values other = *values;
+    if (!spec_design_simplify(&other, dimension) ||
+        !spec_design_recipe(&v->recipe, v->parent, &other, scope, number))
+        return 0;
+    v->dimension = dimension;
+    snprintf(v->name, sizeof v->name, "%s %d", spec_design_dimensions[dimension].name, number);
+    v->recipe.blind = scope == SPEC_SCOPE_DRAFT;
+    v->recipe.kind = (spec_fixture_kind){v->name, "", scope, spec_recipe_open};
+    if (spec_fixture_open(&v->fixture, &v->recipe.kind, r->error) != GSL_SUCCESS) return -1;
+    spec_design_adapt(&v->fixture, about, scope);
+    if (spec_fixture_fits(&v->fixture, about, scope, NULL) && v->fixture.vocab <= VOCAB_MOST &&
+        spec_fixture_promise(&v->fixture, about, r->error) == GSL_SUCCESS)
+        return 1;
+    spec_fixture_close(&v->fixture);
+    return 0;
+}
+
+static bool values_of(spec_design_values *ret, const spec_fixture_kind *kind)
+{
+    return kind->open == spec_recipe_open && spec_design_values_of(ret, (const spec_recipe *)kind);
+}
 
 /* Fills ret (SPEC_DESIGN_DIMENSIONS) with the variants that the sampler can be asked; returns their
  * number, or -1 without memory. */
 static int make_variants(variant *ret, const spec_validate_run *r, int worst, uint32_t scope)
 {
-    const spec_fixture_kind *kind = r->validation->result[worst].kind;
     spec_design_values values;
     int n = 0;
-    if (kind->open != spec_recipe_open ||
-        !spec_design_values_of(&values, (const spec_recipe *)kind))
-        return 0;
+    if (!values_of(&values, r->validation->result[worst].kind)) return 0;
     for (int d = 0; d < SPEC_DESIGN_DIMENSIONS; d++) {
-        variant *v = &ret[n];
-        spec_design_values other = values;
-        if (!spec_design_simplify(&other, d) ||
-            !spec_design_recipe(&v->recipe, v->parent, &other, scope, 0))
-            continue;
-        v->dimension = d;
-        v->recipe.blind = scope == SPEC_SCOPE_DRAFT;
-        v->recipe.kind =
-            (spec_fixture_kind){spec_design_dimensions[d].name, "", scope, spec_recipe_open};
-        if (spec_fixture_open(&v->fixture, &v->recipe.kind, r->error) != GSL_SUCCESS) return -1;
-        spec_design_adapt(&v->fixture, &r->validation->about, scope);
-        const bool asks = spec_fixture_fits(&v->fixture, &r->validation->about, scope, NULL) &&
-                          v->fixture.vocab <= VOCAB_MOST;
-        if (asks &&
-            spec_fixture_promise(&v->fixture, &r->validation->about, r->error) == GSL_SUCCESS)
-            n++;
-        else
-            spec_fixture_close(&v->fixture);
+        const int made = make_variant(&ret[n], r, &values, scope, d, 0);
+        if (made < 0) return -1;
+        n += made;
     }
     return n;
 }
 
-/* Names the values without which the failure does not show. */
-static void name_needed(spec_validation *v, int worst, const variant *variants, int n,
-                        const bool *shows)
+/* Does the failure show in one of the further variants of a dimension? Their rows may be more
+ * telling than those of the first. *draws: what was asked so far. */
+static int shows_elsewhere(bool *ret, spec_validate_run *r, const spec_design_values *values,
+                           uint32_t scope, int dimension, uint64_t *draws)
 {
+    int status = GSL_SUCCESS;
+    variant *v = calloc(1, sizeof *v);
+    *ret = false;
+    if (v == NULL) return spec_no_memory(r->error);
+    for (int number = 1; number <= FURTHER && !*ret && status == GSL_SUCCESS; number++) {
+        const int made = make_variant(v, r, values, scope, dimension, number);
+        if (made < 0) status = GSL_ENOMEM;
+        if (made <= 0) continue;
+        const spec_hint_base on = {&v->fixture, affordable(AGAIN, &v->fixture)};
+        if (*draws + on.draws <= most_draws(r)) {
+            status = spec_nearest_differs(ret, &r->worker[0].subject, &on, scope,
+                                          spec_rng_named_seed(r->plan->seed, v->name), r->error);
+            *draws += on.draws;
+        }
+        spec_fixture_close(&v->fixture);
+    }
+    free(v);
+    return status;
+}
+
+/* Names the values without which the failure does not show. */
+static int name_needed(spec_validate_run *r, int worst, uint32_t scope, const variant *variants,
+                       int n, const bool *shows, uint64_t draws)
+{
+    spec_validation *v = r->validation;
     spec_design_values values;
-    (void)spec_design_values_of(&values, (const spec_recipe *)v->result[worst].kind);
+    (void)values_of(&values, v->result[worst].kind);
     for (int k = 0; k < n; k++) {
         const int d = variants[k].dimension;
-        if (!shows[k])
+        bool elsewhere;
+        if (shows[k]) continue;
+        const int status = shows_elsewhere(&elsewhere, r, &values, scope, d, &draws);
+        if (status != GSL_SUCCESS) return status;
+        if (!elsewhere)
             v->needed[v->n_needed++] = spec_design_dimensions[d].value[(int)values.of[d]].name;
     }
+    if (v->n_needed == 0)
+        snprintf(v->needed_why, sizeof v->needed_why,
+                 "it shows with each of them changed, in %d variants of the fixture", n);
+    return GSL_SUCCESS;
+}
+
+/* Says why no condition is named: the failed fixture was not asked in variants, or does not show
+ * the failure again. */
+static void say_unknown(spec_validation *v, int opt_worst, uint64_t asked, bool is_asked, int used)
+{
+    const int vocab = opt_worst >= 0 ? v->result[opt_worst].vocab : 0;
+    char *why = v->needed_why;
+    const size_t size = sizeof v->needed_why;
+    if (opt_worst < 0)
+        snprintf(why, size, "no fixture alone shows it");
+    else if (vocab > VOCAB_MOST)
+        snprintf(why, size, "fixtures of over %d tokens are not asked in variants", VOCAB_MOST);
+    else if (vocab <= 2)
+        snprintf(why, size, "fixtures of two tokens are not asked in variants");
+    else if (!is_asked)
+        snprintf(why, size, "its rows are special, and other fixtures lack them");
+    else if (used == 0)
+        snprintf(why, size, "the budget leaves no tokens for variants");
+    else
+        snprintf(why, size, "it does not show again in %llu tokens of other seeds",
+                 (unsigned long long)asked);
 }
 
 /* The failed fixture comes first: most mistakes are ruled out there. */
@@ -152,7 +222,9 @@ int spec_validate_find_hints(spec_validate_run *r, int opt_worst)
                                  r->threads > 1 ? r->plan->opt_pool : NULL, shows},
             r->error);
     if (status == GSL_SUCCESS && used > 0 && shows[0])
-        name_needed(v, opt_worst, variants, used, shows + 1);
+        status = name_needed(r, opt_worst, scope, variants, used, shows + 1, draws);
+    else if (status == GSL_SUCCESS)
+        say_unknown(v, opt_worst, n > 0 ? on[0].draws : 0, n_variants > 0, used);
 done:
     for (int k = 0; k < n_variants && variants != NULL; k++)
         spec_fixture_close(&variants[k].fixture);

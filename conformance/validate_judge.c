@@ -247,8 +247,9 @@ static void describe_state(char text[160], const spec_validate_result *worst,
                  "where %.*g are expected",
                  (unsigned long long)n, far.token, (unsigned long long)count, digits, expected);
     else if (single)
-        snprintf(text, 160,
-                 "the tokens after one state have another law, by a TV too small to estimate");
+        snprintf(
+            text, 160,
+            "the tokens after one state have another law, by a TV that these data cannot measure");
 }
 
 /* Shared numbers come first, since they make the law of tokens look wrong as well. They need less

@@ -552,6 +552,8 @@ bool spec_validate_report_reproducer(const spec_validation *v, FILE *out)
         fputs("\n  Without one of these it does not show:", out);
         for (int i = 0; i < v->n_needed; i++) fprintf(out, "%s %s", i > 0 ? ";" : "", v->needed[i]);
         fputc('\n', out);
+    } else if (v->needed_why[0] != '\0') {
+        fprintf(out, "\n  None of its conditions is named as needed: %s.\n", v->needed_why);
     }
     if (v->n_hints == 0) return whole;
     fputs("\n  Known mistakes whose laws are nearest to what was seen; a hint, not a finding:\n",

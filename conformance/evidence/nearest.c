@@ -56,12 +56,9 @@ static int open_mutant(spec_subject *subject, const char *name, spec_error *erro
     return spec_subject_open(subject, spec, &SPEC_SUBJECT_LIMITS_DEFAULT, error);
 }
 
-static int ask_base(base *ret, spec_subject *subject, const spec_hint_request *request, int k,
-                    spec_error *error)
+static int ask_base(base *ret, spec_subject *subject, const spec_hint_base *on, uint32_t scope,
+                    uint64_t seed, spec_error *error)
 {
-    const spec_hint_base *on = &request->base[k];
-    const uint32_t scope = request->scope;
-    const uint64_t seed = request->seed;
     spec_subject exact = {.kind = NULL};
     spec_split_distance d[SPEC_SPLIT_PARTS];
     int status = GSL_SUCCESS;
@@ -78,6 +75,24 @@ static int ask_base(base *ret, spec_subject *subject, const spec_hint_request *r
         ret->shows[part] = excess(&d[part]) > showing * chance(&d[part]) ? excess(&d[part]) : 0.0;
 done:
     spec_subject_close(&exact);
+    return status;
+}
+
+static double shown_by(const base *b)
+{
+    double sum = 0.0;
+    for (int part = 0; part < SPEC_SPLIT_PARTS; part++) sum += b->shows[part];
+    return sum;
+}
+
+int spec_nearest_differs(bool *ret, spec_subject *subject, const spec_hint_base *on, uint32_t scope,
+                         uint64_t seed, spec_error *error)
+{
+    base one = {.seen = NULL};
+    const int status = ask_base(&one, subject, on, scope, seed, error);
+    *ret = shown_by(&one) > 0.0;
+    spec_split_free(one.seen);
+    spec_split_free(one.exact);
     return status;
 }
 
@@ -144,7 +159,7 @@ static int measure(double *ret, const comparison *c, const spec_mutant *mutant, 
             if (look == 2 || looks[look] < draws)
                 SPEC_TRY(measure_on(&left, c, k, &subject, looks[look], error));
         *ret += left;
-        for (int part = 0; part < SPEC_SPLIT_PARTS; part++) explained += c->bases[k].shows[part];
+        explained += shown_by(&c->bases[k]);
     }
     if (explained == 0.0) *ret = INFINITY;
 done:
@@ -187,12 +202,11 @@ int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
     all.error = calloc((size_t)n_mutants, sizeof *all.error);
     if (bases == NULL || all.left == NULL || all.error == NULL) SPEC_TRY(spec_no_memory(error));
     for (int k = 0; k < n; k++) {
-        SPEC_TRY(ask_base(&bases[k], subject, request, k, error));
+        SPEC_TRY(
+            ask_base(&bases[k], subject, &request->base[k], request->scope, request->seed, error));
         draws += (double)request->base[k].draws;
-        double here = 0.0;
-        for (int part = 0; part < SPEC_SPLIT_PARTS; part++) here += bases[k].shows[part];
-        if (request->opt_shows != NULL) request->opt_shows[k] = here > 0.0;
-        shows += here;
+        if (request->opt_shows != NULL) request->opt_shows[k] = shown_by(&bases[k]) > 0.0;
+        shows += shown_by(&bases[k]);
     }
     if (shows == 0.0) goto done;
     spec_parallel_run(request->opt_pool, compare_one, &all, (uint64_t)n_mutants,

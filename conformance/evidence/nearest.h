@@ -31,4 +31,8 @@ typedef struct {
 int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
                  const spec_hint_request *request, spec_error *error);
 
+/* Whether the sampler differs from an exact one on one fixture, as opt_shows. */
+int spec_nearest_differs(bool *ret, spec_subject *subject, const spec_hint_base *on, uint32_t scope,
+                         uint64_t seed, spec_error *error);
+
 #endif

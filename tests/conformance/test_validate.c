@@ -107,6 +107,31 @@ TEST(the_search_for_hints_is_a_phase_of_its_own)
     }
 }
 
+/* A FAIL names the conditions that it needs, or says why it names none. */
+TEST(a_failure_says_why_it_names_no_condition)
+{
+    static const struct {
+        const char *subject, *fixture, *why;
+    } cases[] = {
+        {"mutant:residual-from-target", "two-2", "fixtures of two tokens are not asked in"},
+        {"mutant:residual-from-target", "vocab-2049", "fixtures of over 1024 tokens are not asked"},
+        {"mutant:residual-from-target", "draft-zeros-8", "its rows are special"},
+        {"mutant:residual-from-target", "plain-4", "it shows with each of them changed"},
+        {"mutant:chosen-ties-above", "k1-v5-chosen-top_k-ties", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const one[] = {cases[i].fixture, NULL};
+        spec_validate_plan plan = plan_of(1000000, 2, one);
+        OWNED(spec_validation) v;
+        plan.hints = true;
+        run(&v, cases[i].subject, &plan);
+        assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);
+        if (strncmp(v.needed_why, cases[i].why, strlen(cases[i].why)) != 0)
+            fail_msg("%s on %s: '%s'", cases[i].subject, cases[i].fixture, v.needed_why);
+        assert_int_equal(v.n_needed > 0, v.needed_why[0] == '\0');
+    }
+}
+
 TEST(too_little_says_nothing)
 {
     static const char *const one[] = {"plain-4", NULL}, *const test[] = {"tail", "plain-4", NULL};

@@ -80,8 +80,9 @@ TEST(a_reason_says_what_the_test_is_about)
     reason_is("rule:lenience?l=0.98", "zipf-16", 1000000,
               ": the tokens after a state have another law: of 42969, token 11 came 15789 times, "
               "where 16488 are expected");
-    reason_is("rule:lenience?l=0.985", "zipf-16", 1000000,
-              ": the tokens after one state have another law, by a TV too small to estimate");
+    reason_is(
+        "rule:lenience?l=0.985", "zipf-16", 1000000,
+        ": the tokens after one state have another law, by a TV that these data cannot measure");
     reason_is(
         "rule:lenience?l=0.97", "tile-257", 1000000,
         ": the tokens have another law, though no state's tokens alone show it (test 'kept': ");
