@@ -10,14 +10,16 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* The words of a secret's name, in any case. KEY and TOKEN count only as a whole word between
- * underscores: TOKENIZERS_PARALLELISM and KEYBOARD are no secrets. The others count anywhere. */
+/* The words of a secret's name, in any case. KEY, TOKEN, PASS and PWD count only as a whole word
+ * between underscores: TOKENIZERS_PARALLELISM and KEYBOARD are no secrets. The others count
+ * anywhere. */
 static const struct {
     const char *text;
     bool whole;
-} secrets[] = {{"KEY", true},         {"KEYS", true},        {"TOKEN", true},     {"TOKENS", true},
-               {"APIKEY", false},     {"AUTHTOKEN", false},  {"PASSWORD", false}, {"PASSWD", false},
-               {"PASSPHRASE", false}, {"CREDENTIAL", false}, {"SECRET", false}};
+} secrets[] = {{"KEY", true},       {"KEYS", true},    {"TOKEN", true},       {"TOKENS", true},
+               {"PASS", true},      {"PWD", true},     {"APIKEY", false},     {"AUTHTOKEN", false},
+               {"PASSWORD", false}, {"PASSWD", false}, {"PASSPHRASE", false}, {"CREDENTIAL", false},
+               {"SECRET", false}};
 enum { SECRETS = sizeof secrets / sizeof *secrets };
 
 /* VLLM_MAX_TOKENS=8192 is a number of tokens. */
@@ -27,10 +29,24 @@ static bool is_a_number_of_tokens(const char *word, const char *value)
            value[strspn(value, "0123456789")] == '\0';
 }
 
+/* scheme://user:password@host */
+static bool has_a_password(const char *value)
+{
+    for (const char *at = value; (at = strstr(at, "://")) != NULL;) {
+        at += 3;
+        const size_t user = strcspn(at, ":@/ "), n = strcspn(at, "@/ ");
+        if (at[user] == ':' && at[n] == '@') return true;
+    }
+    return false;
+}
+
+/* PWD itself is the folder. */
 bool spec_child_environment_is_secret(const char *variable)
 {
     const size_t length = strcspn(variable, "=");
     const char *value = variable + length + (variable[length] == '=');
+    if (length == 3 && strncmp(variable, "PWD", 3) == 0) return false;
+    if (has_a_password(value)) return true;
     for (const char *at = variable; at < variable + length; at++)
         for (int i = 0; i < SECRETS; i++) {
             const size_t n = strlen(secrets[i].text);

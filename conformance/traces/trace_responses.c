@@ -94,6 +94,14 @@ static int check_end(const spec_trace_responses *s, const json_t *choice, const 
                "have another law; ask with \"ignore_eos\": true");
 }
 
+/* Checks a list that may be null or missing. */
+static int check_list(const spec_trace_responses *s, const char *key, const json_t *list,
+                      spec_error *error)
+{
+    if (list == NULL || json_is_null(list) || json_is_array(list)) return GSL_SUCCESS;
+    return BAD("\"%s\" is not a list", key);
+}
+
 static int check_choice(const spec_trace_responses *s, const json_t *choice, spec_error *error)
 {
     const choice_tokens t = tokens_of(choice);
@@ -109,6 +117,7 @@ static int check_choice(const spec_trace_responses *s, const json_t *choice, spe
     if (!chat && json_array_size(t.logs) != json_array_size(t.tokens))
         return BAD("\"tokens\" has %zu entries, \"token_logprobs\" %zu", json_array_size(t.tokens),
                    json_array_size(t.logs));
+    if (!chat && check_list(s, "top_logprobs", t.lists, error) != GSL_SUCCESS) return GSL_EINVAL;
     if (!chat && t.lists != NULL && !json_is_null(t.lists) &&
         json_array_size(t.lists) != json_array_size(t.tokens))
         return BAD("\"tokens\" has %zu entries, \"top_logprobs\" %zu", json_array_size(t.tokens),
@@ -142,6 +151,18 @@ void spec_trace_responses_free(spec_trace_responses *s)
 
 /* ---- lists of the most probable tokens ------------------------------------------------------- */
 
+static int check_bytes(const spec_trace_responses *s, const json_t *bytes, spec_error *error)
+{
+    if (check_list(s, "bytes", bytes, error) != GSL_SUCCESS) return GSL_EINVAL;
+    for (size_t i = 0; i < json_array_size(bytes); i++) {
+        const json_t *byte = json_array_get(bytes, i);
+        if (!json_is_integer(byte) || json_integer_value(byte) < 0 ||
+            json_integer_value(byte) > 255)
+            return BAD("\"bytes\" is not a list of bytes, 0 to 255");
+    }
+    return GSL_SUCCESS;
+}
+
 /* Tokens of different bytes may have the same text, such as a part of a character. */
 static uint64_t key_of(const char *text, const json_t *bytes)
 {
@@ -160,6 +181,7 @@ static int read_candidate(spec_trace_candidate *ret, const spec_trace_responses 
         return BAD("the token '%.40s' has no log-probability: leave out \"echo\": true, since the "
                    "tokens of a prompt were not drawn",
                    text);
+    if (check_bytes(s, bytes, error) != GSL_SUCCESS) return GSL_EINVAL;
     ret->key = key_of(text, bytes);
     return spec_trace_line_log(&ret->log, s->in, "logprob", log, error);
 }
@@ -174,6 +196,7 @@ static int read_list(int *ret_n, spec_trace_responses *s, const choice_tokens *t
     *ret_n = 0;
     if (json_is_array(t->content)) {
         list = json_object_get(json_array_get(t->content, at), "top_logprobs");
+        SPEC_TRY(check_list(s, "top_logprobs", list, error));
         if (json_array_size(list) > TOP_MAX)
             return BAD("a list has %zu tokens: it is up to %d", json_array_size(list), TOP_MAX);
         for (size_t i = 0; i < json_array_size(list); i++) {
@@ -186,6 +209,8 @@ static int read_list(int *ret_n, spec_trace_responses *s, const choice_tokens *t
         return status;
     }
     list = json_array_get(t->lists, at);
+    if (list != NULL && !json_is_null(list) && !json_is_object(list))
+        return BAD("an entry of \"top_logprobs\" is not an object");
     if (json_object_size(list) > TOP_MAX)
         return BAD("a list has %zu tokens: it is up to %d", json_object_size(list), TOP_MAX);
     json_object_foreach(list, text, log)

@@ -380,6 +380,19 @@ static const struct {
     {CHAT(FIRST ENTRY("a", -30, LIST4(-30, -31, -32, -33))),
      "r.jsonl:1: a list sums to 1.28001e-13, and no other token may have more than 1.26642e-14: "
      "these are not the most probable ones"},
+    {CHAT(FIRST ENTRY("a", -1, "{\"a\": -1}")), "r.jsonl:1: \"top_logprobs\" is not a list"},
+    {CHAT(FIRST "{\"token\": \"a\", \"logprob\": -1, \"bytes\": \"a\"}"),
+     "r.jsonl:1: \"bytes\" is not a list"},
+    {CHAT(FIRST "{\"token\": \"a\", \"logprob\": -1, \"bytes\": [\"a\"]}"),
+     "r.jsonl:1: \"bytes\" is not a list of bytes, 0 to 255"},
+    {CHAT(FIRST "{\"token\": \"a\", \"logprob\": -1, \"bytes\": [256]}"),
+     "r.jsonl:1: \"bytes\" is not a list of bytes, 0 to 255"},
+    {"{\"choices\": [{\"logprobs\": {\"tokens\": [\"a\"], \"token_logprobs\": [-1], "
+     "\"top_logprobs\": {\"a\": -1}}}]}\n",
+     "r.jsonl:1: \"top_logprobs\" is not a list"},
+    {"{\"choices\": [{\"logprobs\": {\"tokens\": [\"a\"], \"token_logprobs\": [-1], "
+     "\"top_logprobs\": [[\"a\", -1]]}}]}\n",
+     "r.jsonl:1: an entry of \"top_logprobs\" is not an object"},
     {ENDED ENDED, "r.jsonl:2: a response comes a second time, and counts once: remove the copy, or "
                   "requests that "
                   "have the id of another"},
