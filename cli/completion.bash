@@ -63,7 +63,7 @@ _speclab_values() # VERB OPTION
     *:--format | *:-f) _speclab_words table csv json markdown latex vertical ;;
     *:--type) _speclab_words q8_0 q4_0 bf16 f16 f32 ;;
     *:--method) _speclab_words bayes random exhaustive ;;
-    *:--only) _speclab_tests fixture test mistake ;;
+    *:--only) _speclab_tests fixture test mistake 'exact sampler' ;;
     *:--scopes) _speclab_words V DV S ;;
     *:--holds) _speclab_words rows top logprobs ;;
     plot:--figure | plot:-F) _speclab_list figures ;;

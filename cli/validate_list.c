@@ -43,11 +43,14 @@ static void list_fixtures(const spec_validate_args *args, spec_table *table)
 }
 
 static const spec_list_heading headings[] = {
-    {"fixture", "Fixtures, for --only, with their scopes"},
+    {"fixture",
+     "Fixtures, for --only, with their scopes; in names like k5-v17 a number stands for a "
+     "class, which the text says"},
     {"test", "Tests, for --only"},
     {"trace test", "Tests of --trace"},
     {"sampler", "Samplers: what 'speclab validate' takes"},
-    {"mistake", "Known mistakes, which --self-test must find"},
+    {"mistake", "Known mistakes, mutant:NAME, which --self-test must find"},
+    {"exact sampler", "Exact samplers, mutant:NAME, which --self-test must pass"},
     {NULL, NULL},
 };
 
@@ -67,12 +70,13 @@ int spec_validate_list(const spec_validate_args *args, const char *verb)
             spec_subject_kinds[i]->summary);
     for (int i = 0; spec_mutants_at(i) != NULL; i++) {
         const spec_mutant *mutant = spec_mutants_at(i);
-        add(args, &table, "mistake", mutant->name, scopes_of(scopes, mutant->scope),
-            mutant->mistake);
+        const bool exact = mutant->kind == SPEC_MUTANT_EXACT;
+        add(args, &table, exact ? "exact sampler" : "mistake", mutant->name,
+            scopes_of(scopes, mutant->scope), mutant->mistake + (exact ? strlen("none: ") : 0));
     }
     if (table.n_rows == 0 && !table.lost)
         spec_usage_fail(verb,
-                        "--only: there is no fixture, test or mistake '%s'; 'speclab validate "
+                        "--only: there is no fixture, test or sampler '%s'; 'speclab validate "
                         "--list' names them",
                         args->only[0]);
     const int code = spec_list_page_show(&table, headings, &args->common, verb);

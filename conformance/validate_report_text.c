@@ -432,10 +432,11 @@ static void write_round(const spec_reproducer *c, FILE *out)
                                                                : "iid";
     if (round->n_emitted == 0) return;
     if (c->scope == SPEC_SCOPE_STREAM) {
-        fprintf(out,
-                "\n  A text with it: seed %llu, started in state %d; its tokens up to place %llu, "
-                "the one meant:\n",
-                (unsigned long long)round->seed, round->state, (unsigned long long)round->index);
+        fprintf(
+            out,
+            "\n  A text with it: seed %llu, started in state %d. Token %llu of it, counted from "
+            "0, came after\n  the state above; it stands last here, after those before it:\n",
+            (unsigned long long)round->seed, round->state, (unsigned long long)round->index);
         write_ids("emitted", round->emitted, round->n_emitted, out);
         return;
     }

@@ -33,9 +33,8 @@ static int find_kind(const spec_subject_kind **ret_kind, const char **ret_path, 
         snprintf(name, sizeof name, "%.*s", (int)(colon - spec), spec);
         *ret_path = colon + 1;
     } else if (!ends_with(spec, ".so")) {
-        return spec_fail(
-            error, GSL_EINVAL,
-            "'%.100s' is no sampler: use rule:NAME, plugin:FILE.so or exec:COMMAND", spec);
+        return spec_fail(error, GSL_EINVAL,
+                         "'%.100s' is no sampler: use rule:NAME, ./FILE.so or exec:COMMAND", spec);
     }
     const int line = spec_names_find(name_of, name, "kind of sampler", error);
     if (line < 0) return GSL_EINVAL;

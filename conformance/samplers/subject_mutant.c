@@ -43,7 +43,7 @@ static int open_subject(spec_subject *subject, const char *path, spec_error *err
 const spec_subject_kind spec_subject_mutant = {
     .name = "mutant",
     .usage = "mutant:NAME",
-    .summary = "a known mistake of real samplers",
+    .summary = "a known mistake of real samplers, or an exact sampler of another form",
     .open = open_subject,
     .begin = spec_sampler_host_subject_begin,
     .run = spec_sampler_host_subject_run,

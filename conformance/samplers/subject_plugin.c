@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plugin:FILE.so: a shared library that exports the functions of speclab/sampler.h, called in a
- * child process. Inputs are kept here and copied into the shared block; answers are copied out. So
- * a wild write of the child cannot change what the parent relies on. */
+/* ./FILE.so or plugin:FILE: a shared library that exports the functions of speclab/sampler.h, called
+ * in a child process. Inputs are kept here and copied into the shared block; answers are copied
+ * out. So a wild write of the child cannot change what the parent relies on. */
 #include "conformance/samplers/child_process.h"
 #include "conformance/samplers/plugin_child.h"
 
@@ -249,7 +249,7 @@ static bool is_late_plugin(const spec_subject *subject)
 
 const spec_subject_kind spec_subject_plugin = {
     .name = "plugin",
-    .usage = "plugin:FILE.so",
+    .usage = "./FILE.so",
     .summary = "a shared library that exports the functions of speclab/sampler.h",
     .foreign = true,
     .open = open_plugin,
