@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/json_memory.h"
 
+#include "base/utf8.h"
+
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,4 +90,22 @@ json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *
     free(reserve.bytes);
     reserve.bytes = NULL;
     return value;
+}
+
+json_t *spec_json_text(const char *bytes, size_t n)
+{
+    char *clean = malloc(3 * n + 1);
+    size_t used = 0;
+    if (clean == NULL) lost = true;
+    if (clean == NULL) return NULL;
+    for (size_t i = 0, length; i < n; i += length) {
+        uint32_t code;
+        length = spec_utf8_decode(&code, (const unsigned char *)bytes + i, n - i);
+        const bool valid = code != SPEC_UTF8_INVALID;
+        memcpy(clean + used, valid ? bytes + i : "\xEF\xBF\xBD", valid ? length : 3);
+        used += valid ? length : 3;
+    }
+    json_t *string = json_stringn(clean, used);
+    free(clean);
+    return string;
 }

@@ -17,4 +17,8 @@ bool spec_json_lost(void);
  * one ends the text there. NULL, and _lost is true, if memory runs out. */
 json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *error);
 
+/* A string of bytes from outside, with U+FFFD for invalid UTF-8. The caller owns it; NULL without
+ * memory. */
+json_t *spec_json_text(const char *bytes, size_t n);
+
 #endif

@@ -5,7 +5,6 @@
 #include "base/escape.h"
 #include "base/json_memory.h"
 #include "base/progress.h"
-#include "base/utf8.h"
 #include "models/transformer/engine/placement.h"
 #include "models/vocabularies.h"
 #include "speclab/no_memory.h"
@@ -76,25 +75,6 @@ static long read_word(spec_generate_output *output, int token)
     return (long)n;
 }
 
-/* A JSON string of bytes, with U+FFFD for invalid UTF-8. The caller owns it; NULL without memory.
- */
-static json_t *json_of(const char *bytes, size_t n)
-{
-    char *clean = malloc(3 * n + 1);
-    size_t used = 0;
-    if (clean == NULL) return NULL;
-    for (size_t i = 0, length; i < n; i += length) {
-        uint32_t code;
-        length = spec_utf8_decode(&code, (const unsigned char *)bytes + i, n - i);
-        const bool valid = code != SPEC_UTF8_INVALID;
-        memcpy(clean + used, valid ? bytes + i : "\xEF\xBF\xBD", valid ? length : 3);
-        used += valid ? length : 3;
-    }
-    json_t *string = json_stringn(clean, used);
-    free(clean);
-    return string;
-}
-
 static int keep_word(spec_generate_output *output, int token, spec_origin origin, size_t n,
                      bool said)
 {
@@ -109,7 +89,7 @@ static int keep_word(spec_generate_output *output, int token, spec_origin origin
         memcpy(output->text + output->n_text, output->word, n);
         output->n_text += n;
     }
-    json_t *word = output->speaks ? json_of(output->word, n) : NULL;
+    json_t *word = output->speaks ? spec_json_text(output->word, n) : NULL;
     return json_array_append_new(output->json_tokens,
                                  json_pack("{si ss so*}", "token", token, "origin",
                                            spec_origin_names[origin], "text", word));
@@ -167,7 +147,7 @@ int spec_generate_output_end(spec_generate_output *output, spec_ending ending, s
         spec_text_stream_end(&output->stream);
         return check_file(output, error);
     }
-    json_t *text = json_of(output->text, output->n_text);
+    json_t *text = spec_json_text(output->text, output->n_text);
     json_t *object = json_pack("{so so ss}", "text", text, "tokens", output->json_tokens, "ended",
                                ending_names[ending]);
     output->json_tokens = NULL;
@@ -210,7 +190,7 @@ int spec_generate_output_close(spec_generate_output *output, const spec_generati
         json_pack("{ss so ss ss ss si sI sb so sO}", "target", args->pair.target, "draft", draft,
                   "rule", config->rule, "drafting", config->drafting, "policy", config->policy, "K",
                   config->K, "seed", (json_int_t)g->plan.seed, "plain", g->plan.plain, "prompt",
-                  json_of(args->prompt, args->n_prompt), "texts", output->json_texts);
+                  spec_json_text(args->prompt, args->n_prompt), "texts", output->json_texts);
     json_t *counts = json_pack(
         "{sI sI sI sI sI sI so so so}", "prompt_tokens", (json_int_t)g->prompt_tokens, "tokens",
         (json_int_t)g->tokens, "rounds", (json_int_t)tally->rounds, "drafted",

@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/settings.h"
 #include "sim/acceptance_kernels.h"
+#include "sim/acceptance_profile.h"
 
 #include <assert.h>
 #include <math.h>
@@ -42,7 +43,8 @@ static kernels kernels_of(spec_isa isa)
 static const char *name_of(int i)
 {
     static const char *const name[] = {"iid",       "decay",          "markov", "minimum-variance",
-                                       "geometric", "rounded-normal", "rates",  NULL};
+                                       "geometric", "rounded-normal", "rates",  "profile",
+                                       NULL};
     return name[i];
 }
 
@@ -59,6 +61,7 @@ const char *const spec_process_usages[] = {
     "rounded-normal?length=2.5\ta normal number of tokens, mean length and variance 1, within "
     "[1, K+1], rounded",
     "rates?of=0.8/0.5/0.29\tthe chances that at least 1, 2, ... draft tokens are accepted",
+    "profile:FILE\tthe rates of a profile, which 'speclab advise --profile FILE' writes",
     NULL,
 };
 
@@ -85,6 +88,17 @@ done:
     return status;
 }
 
+static int profile_read(spec_process *process, const spec_settings *settings, spec_error *error)
+{
+    spec_acceptance_profile profile;
+    const int status = spec_acceptance_profile_load(&profile, settings->path, error);
+    if (status != GSL_SUCCESS) return status;
+    process->n_rates = profile.K;
+    for (int i = 0; i < profile.K; i++) process->rate[i] = profile.unconditional[i].value;
+    spec_acceptance_profile_free(&profile);
+    return GSL_SUCCESS;
+}
+
 static int process_read(spec_process *process, const spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -102,6 +116,9 @@ static int process_read(spec_process *process, const spec_settings *settings, sp
     } else if (kind == 6) {
         process->kind = SPEC_PROCESS_RATES;
         SPEC_TRY(rates_read(process, settings, error));
+    } else if (kind == 7) {
+        process->kind = SPEC_PROCESS_RATES;
+        SPEC_TRY(profile_read(process, settings, error));
     } else if (kind >= 3) {
         process->kind = SPEC_PROCESS_MINIMUM_VARIANCE + (kind - 3);
         SPEC_TRY(spec_settings_double(&process->length, settings, "length", 2.5, 1.0,
@@ -147,7 +164,8 @@ bool spec_acceptance_reads_alpha(const spec_process *process)
 int spec_acceptance_process_check(const spec_process *process, int K, spec_error *error)
 {
     if (process->kind == SPEC_PROCESS_RATES && process->n_rates < K)
-        return spec_fail(error, GSL_EDOM, "rates: %d are given, and K is %d", process->n_rates, K);
+        return spec_fail(error, GSL_EDOM, "acceptance is given to depth %d, and K is %d",
+                         process->n_rates, K);
     if (process->kind != SPEC_PROCESS_MINIMUM_VARIANCE && process->kind != SPEC_PROCESS_GEOMETRIC)
         return GSL_SUCCESS;
     if (process->length <= K + 1) return GSL_SUCCESS;
