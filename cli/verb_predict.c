@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/costs_option.h"
 #include "cli/grid_verb.h"
+#include "cli/process_option.h"
 #include "cli/verb.h"
 
 #include <stdio.h>
@@ -14,6 +15,9 @@ static const char default_K[] = DEFAULT_K;
 static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8, or measured by --costs)", 1},
     {"K", 'K', "LIST", 0, "draft lengths (" DEFAULT_K ")", 1},
+    {"process", 'p', "SPEC", 0,
+     "acceptance process, see 'speclab list processes' (iid); profile:FILE is one that was seen",
+     1},
     {"c", 'c', "LIST", 0,
      "time of a draft call over that of a target call (0.1, or measured by --costs)", 1},
     {"c-token", KEY_TOKEN, "LIST", 0,
@@ -36,7 +40,7 @@ static const struct argp_option options_table[] = {
 
 typedef struct {
     spec_options common;
-    const char *alpha, *K, *c, *c_token, *ops_ratio, *guess, *handed, *costs;
+    const char *alpha, *K, *process, *c, *c_token, *ops_ratio, *guess, *handed, *costs;
     bool law, one_pass;
 } arguments;
 
@@ -47,6 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
     case 'a': args->alpha = arg; return 0;
     case 'K': args->K = arg; return 0;
+    case 'p': args->process = arg; return 0;
     case 'c': args->c = arg; return 0;
     case KEY_TOKEN: args->c_token = arg; return 0;
     case KEY_ONE_PASS: args->one_pass = true; return 0;
@@ -64,6 +69,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if ((args->c_token != NULL || args->one_pass) && (args->law || args->guess != NULL))
             spec_usage_fail(state->name,
                             "--c-token and --one-pass cannot be combined with --law or --guess");
+        if (args->process != NULL && args->guess != NULL)
+            spec_usage_fail(state->name, "--process and --guess exclude each other: chains drafted "
+                                         "ahead are known for iid acceptance");
         if (args->handed != NULL && args->guess == NULL)
             spec_usage_fail(state->name, "--handed needs --guess");
         if (args->costs != NULL && (args->law || args->guess != NULL))
@@ -75,7 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* Missing options take the values that bench measured with the costs, or else the defaults. */
 static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], char c[32],
-                   const char *verb)
+                   bool lacks_alpha, const char *verb)
 {
     spec_pass_costs costs;
     spec_costs_option_read(&costs, args->costs, args->c != NULL, verb);
@@ -84,13 +92,14 @@ static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], c
     if (args->alpha == NULL) args->alpha = alpha;
     if (args->c == NULL) args->c = c;
     *ret_assumed = (spec_assumed){""};
-    if (!costs.of_bench) spec_assumed_add_default(ret_assumed, "--alpha ", args->alpha, alpha);
+    if (!costs.of_bench && !lacks_alpha)
+        spec_assumed_add_default(ret_assumed, "--alpha ", args->alpha, alpha);
     spec_assumed_add_default(ret_assumed, "--K ", args->K, default_K);
     if (!costs.of_bench && !args->law) spec_assumed_add_default(ret_assumed, "--c ", args->c, c);
     if (costs.n > 0)
-        spec_usage_note(verb,
-                        "costs from %s, for passes of up to %d tokens, with alpha = %s and c = %s",
-                        args->costs, costs.width[costs.n - 1], args->alpha, args->c);
+        spec_usage_note(
+            verb, "costs from %s, for passes of up to %d tokens, with alpha = %s and c = %s",
+            args->costs, costs.width[costs.n - 1], lacks_alpha ? "none" : args->alpha, args->c);
     spec_pass_costs_free(&costs);
 }
 
@@ -119,7 +128,8 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.05,0.1\n"
         "  $ speclab predict --alpha 0.8 --K 5 --law\n"
-        "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6",
+        "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6\n"
+        "  $ speclab predict --process profile:seen.json --c 0.1",
         children,
         NULL,
         NULL};
@@ -127,10 +137,14 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
     char alpha[32], c[32];
     spec_usage_parse(&argp, argc, argv, &args);
     spec_assumed assumed;
-    assume(&assumed, &args, alpha, c, argv[0]);
+    const spec_process_option process =
+        spec_process_option_of(args.process, args.alpha, 1, argv[0]);
+    if (args.K == default_K && process.n_rates > 0) args.K = process.K;
+    assume(&assumed, &args, alpha, c, process.lacks_alpha, argv[0]);
 
     const spec_verb_axis axis[] = {
-        {"alpha", SPEC_AXIS_NUMBERS, args.alpha},
+        {"process", SPEC_AXIS_LINES, args.process},
+        {"alpha", SPEC_AXIS_NUMBERS, process.lacks_alpha ? NULL : args.alpha},
         {"K", SPEC_AXIS_NUMBERS, args.K},
         {"c", SPEC_AXIS_NUMBERS, args.law ? NULL : args.c},
         {"c_token", SPEC_AXIS_NUMBERS, args.c_token},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/figure_option.h"
 #include "cli/grid_verb.h"
+#include "cli/process_option.h"
 #include "cli/serve_advice.h"
 #include "cli/verb.h"
 #include "sim/serving/requests/request_trace.h"
@@ -19,6 +20,7 @@ enum {
     KEY_SPREAD,
     KEY_CORRELATION,
     KEY_ACCEPTED,
+    KEY_PROCESS,
     KEY_COST,
     KEY_DRAFT_COST,
     KEY_PLACE,
@@ -39,7 +41,8 @@ enum {
 
 /* With & between keys: results in CSV need no quotes. */
 static const char default_cost[] = "affine?step=7.1ms&token=21us&kv=39ns",
-                  default_draft_cost[] = "affine?round=2.1ms", default_alpha[] = "0.8";
+                  default_draft_cost[] = "affine?round=2.1ms", default_alpha[] = "0.8",
+                  default_K[] = "0,1,3,5";
 
 static const struct argp_option options_table[] = {
     {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8)", 1},
@@ -62,6 +65,10 @@ static const struct argp_option options_table[] = {
     {"rounds-correlation", KEY_CORRELATION, "LIST", 0,
      "chance that a round is as lucky as the one before (0)", 3},
     {"accepted", KEY_ACCEPTED, "FILE", 0, "measured accepted lengths, in place of alpha", 3},
+    {"process", KEY_PROCESS, "SPEC", 0,
+     "acceptance by depth, in place of alpha: profile:FILE of 'advise --profile', or "
+     "rates?of=0.8/0.5 (iid)",
+     3},
     {0, 0, 0, 0, "Engine:", 4},
     {"cost", KEY_COST, "SPEC", 0,
      "time of a step: affine:step=T,token=T,kv=T, roofline:card=H100,parameters=8B,... or "
@@ -169,12 +176,13 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         "columns, costs and theory.\n"
         "\n"
         "  $ speclab serve --alpha 0.6,0.8 --rate 5:40:5 -o load.csv\n"
+        "  $ speclab serve --process profile:seen.json --rate 5:40:5\n"
         "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
         "  $ speclab serve --trace mine.csv --speed 1,2 -o load.csv --figure load.svg",
         children,
         NULL,
         NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = "0,1,3,5"};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = default_K};
     args.common.opt_output =
         "write to FILE, as -o alone: --output is a LIST (FILE.json: json; else csv)";
     spec_usage_parse(&argp, argc, argv, &args);
@@ -183,7 +191,11 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
     if (cost == NULL && draft_cost == NULL) draft_cost = default_draft_cost;
     if (cost == NULL) cost = default_cost;
     say_doubts(cost, draft_cost, value(&args, KEY_TRACE), argv[0]);
-    if (args.alpha == NULL && value(&args, KEY_ACCEPTED) == NULL) args.alpha = default_alpha;
+    const spec_process_option process =
+        spec_process_option_of(value(&args, KEY_PROCESS), args.alpha, 0, argv[0]);
+    if (args.K == default_K && process.n_rates > 0) args.K = process.K;
+    if (args.alpha == NULL && value(&args, KEY_ACCEPTED) == NULL && !process.lacks_alpha)
+        args.alpha = default_alpha;
 
     /* A spec has commas of its own: it is one line. */
     spec_assumed assumed = {""};
@@ -193,6 +205,7 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
     const spec_verb_axis axis[] = {
         {"trace", SPEC_AXIS_LINES, value(&args, KEY_TRACE)},
         {"accepted", SPEC_AXIS_LINES, value(&args, KEY_ACCEPTED)},
+        {"process", SPEC_AXIS_LINES, value(&args, KEY_PROCESS)},
         {"cost", SPEC_AXIS_LINES, cost},
         {"draft_cost", SPEC_AXIS_LINES, draft_cost},
         {"place", SPEC_AXIS_NAMES, value(&args, KEY_PLACE)},

@@ -2,8 +2,8 @@
 #include "base/settings.h"
 #include "cli/grid_verb.h"
 #include "cli/pair_size.h"
+#include "cli/process_option.h"
 #include "cli/verb.h"
-#include "sim/acceptance.h"
 
 #include <string.h>
 
@@ -129,14 +129,6 @@ static void assume_positions(arguments *args, char positions[32], const char *ve
     if (size.target > 0.0) args->positions = positions;
 }
 
-/* False for a spec that is wrong, too: then the measure says what is wrong with it. */
-static bool process_lacks_alpha(const char *spec)
-{
-    spec_process process;
-    return spec_acceptance_process_init(&process, spec, 0.5, NULL) == GSL_SUCCESS &&
-           !spec_acceptance_reads_alpha(&process);
-}
-
 int spec_verb_sweep(spec_context *context, int argc, char **argv)
 {
     static const char default_alpha[] = "0.5:0.9:0.1", default_K[] = DEFAULT_K, default_c[] = "0.1",
@@ -155,7 +147,8 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab sweep --alpha 0.5:0.9:0.1 --K 1:8 -o sweep.csv\n"
         "  $ speclab sweep --alpha 0.8 --K 4 --process 'markov?rho=0.5'\n"
-        "  $ speclab sweep --process 'rates?of=0.8/0.5/0.29' --K 1:3\n"
+        "  $ speclab sweep --process 'rates?of=0.8/0.5/0.29'\n"
+        "  $ speclab sweep --process profile:seen.json\n"
         "  $ speclab sweep --target 'zipf?V=1000' --alpha 0.7 --K 4 --rule token,block",
         children,
         NULL,
@@ -165,11 +158,12 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
 
     /* With a pair of models, alpha is a parameter only if the draft's spec contains {alpha}. */
     bool models = args.target != NULL;
-    const bool no_alpha = !models && args.process != NULL && process_lacks_alpha(args.process);
+    const spec_process_option process =
+        spec_process_option_of(models ? NULL : args.process, args.alpha, 1, argv[0]);
+    const bool no_alpha = process.lacks_alpha;
+    if (args.K == default_K && process.n_rates > 0) args.K = process.K;
     if (models && args.draft == NULL) args.draft = default_draft;
     const bool wants_alpha = models ? strstr(args.draft, "{alpha}") != NULL : !no_alpha;
-    if (no_alpha && args.alpha != NULL)
-        spec_usage_fail(argv[0], "--alpha: process '%s' has no alpha", args.process);
     if (!wants_alpha && args.alpha != NULL)
         spec_usage_fail(argv[0], "--alpha: this draft does not use {alpha}");
     if (args.alpha == NULL) args.alpha = default_alpha;

@@ -57,7 +57,9 @@ static int members_init(members *a, const load *l, const spec_request_kind *kind
     a->now = a->ends + width;
     a->next = a->now + width * (size_t)l->rows;
     for (int i = 0; i < m; i++)
-        a->law[i] = spec_capped_geometric_probability(kind->alpha, m - 1, i);
+        a->law[i] = l->kinds->opt_round != NULL
+                        ? l->kinds->opt_round[i]
+                        : spec_capped_geometric_probability(kind->alpha, m - 1, i);
     for (int s = 0; s < a->L; s++)
         a->tail[s] = kind->opt_tail != NULL ? kind->opt_tail[s + first] : 1.0;
     for (int s = 0; s < a->L; s++)

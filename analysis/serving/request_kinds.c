@@ -38,8 +38,11 @@ int spec_request_kinds_life(spec_request_life *ret_life, spec_rounds_law *opt_ro
         const int L = kind->L - first;
         spec_rounds_law_free(&rounds);
         SPEC_TRY(spec_rounds_law_init(&rounds, L));
-        SPEC_TRY(spec_rounds_law_add_alpha(&rounds, 1.0, kind->alpha, kinds->K, kinds->stay,
-                                           opt_tail, L));
+        SPEC_TRY(kinds->opt_round != NULL
+                     ? spec_rounds_law_add(&rounds, 1.0, kinds->opt_round, kinds->K + 1,
+                                           kinds->stay, opt_tail, L)
+                     : spec_rounds_law_add_alpha(&rounds, 1.0, kind->alpha, kinds->K, kinds->stay,
+                                                 opt_tail, L));
         SPEC_TRY(spec_request_life_add(ret_life, kind->share, costs, &rounds, kind->prompt,
                                        kind->prompt_square));
         for (int j = 0; opt_rounds != NULL && j < L; j++) {

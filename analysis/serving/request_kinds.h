@@ -24,6 +24,8 @@ typedef struct {
     bool prefill; /* the first step computes the prompt and emits the first token */
     int K;        /* draft tokens per round, >= 0 */
     double stay;  /* chance that a round repeats the one before, in [0,1] */
+    /* (K + 1) chances of 1..K + 1 tokens in a round of every kind, in place of alpha; or NULL */
+    const double *opt_round;
 } spec_request_kinds;
 
 /* Initialises and fills a life; opt_rounds (may be NULL) becomes the law of rounds of all requests.

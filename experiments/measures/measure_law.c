@@ -1,35 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
-#include "analysis/alpha.h"
 #include "analysis/capped_geometric.h"
-#include "analysis/rounded_normal.h"
-
-#include <math.h>
-
-/* The chance that at least k of K draft tokens are accepted; NaN without a closed form here. */
-static double tail_of(const spec_process *process, int K, int k)
-{
-    if (k <= 0 || k > K) return k <= 0 ? 1.0 : 0.0;
-    switch (process->kind) {
-    case SPEC_PROCESS_IID: return spec_capped_geometric_tail(process->alpha, K, k);
-    case SPEC_PROCESS_DECAY:
-        return pow(process->alpha, k) * pow(process->decay, 0.5 * k * (k - 1.0));
-    case SPEC_PROCESS_MINIMUM_VARIANCE: return fmin(1.0, fmax(0.0, process->length - k));
-    case SPEC_PROCESS_GEOMETRIC:
-        return spec_capped_geometric_tail(spec_alpha_from_emitted(process->length, K), K, k);
-    case SPEC_PROCESS_ROUNDED_NORMAL: return spec_rounded_normal_tail(process->length, K, k);
-    case SPEC_PROCESS_RATES: return process->rate[k - 1];
-    case SPEC_PROCESS_MARKOV: break;
-    }
-    return NAN;
-}
+#include "experiments/measures/process_law.h"
 
 static double probability_of(const spec_process *process, int K, int k)
 {
     if (process->kind == SPEC_PROCESS_IID)
         return spec_capped_geometric_probability(process->alpha, K, k);
-    return tail_of(process, K, k) - tail_of(process, K, k + 1);
+    return spec_process_tail(process, K, k) - spec_process_tail(process, K, k + 1);
 }
 
 static int rows(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
@@ -53,7 +32,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     for (int k = 0; k <= K; k++) {
         spec_table_integer(table, "n_accepted", k);
         spec_table_number(table, "probability", probability_of(&process, K, k));
-        spec_table_number(table, "tail", tail_of(&process, K, k));
+        spec_table_number(table, "tail", spec_process_tail(&process, K, k));
         if (k < K) SPEC_TRY(spec_table_append(table));
     }
 done:

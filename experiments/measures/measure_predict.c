@@ -3,7 +3,10 @@
 
 #include "analysis/capped_geometric.h"
 #include "analysis/speedup.h"
+#include "experiments/measures/process_law.h"
 #include "experiments/pass_costs.h"
+
+#include <math.h>
 
 /* The cost of drafting: c per call, and c_token per token. */
 typedef struct {
@@ -21,7 +24,28 @@ static double effective_c(const spec_pass_costs *costs, int K, const draft_cost 
                                  : drafting;
 }
 
-/* The best K among those with a known pass time. */
+/* Speed-up of a process other than iid; NaN without moments. */
+static double process_speedup(const spec_process *process, int K, double c)
+{
+    double mean, variance;
+    if (spec_process_moments(&mean, &variance, process, K) != GSL_SUCCESS) return NAN;
+    return spec_speedup_from_emitted(mean, 1.0, K * c);
+}
+
+/* The best K of such a process, among those that it allows and whose pass time is known. */
+static int best_of_process(const spec_process *process, const spec_pass_costs *costs,
+                           const draft_cost *draft)
+{
+    int best = 0;
+    for (int K = 1; K <= SPEC_K_MAX && (costs->n == 0 || K < costs->width[costs->n - 1]); K++)
+        if (spec_acceptance_process_check(process, K, NULL) == GSL_SUCCESS &&
+            process_speedup(process, K, effective_c(costs, K, draft)) >
+                process_speedup(process, best, effective_c(costs, best, draft)))
+            best = K;
+    return best;
+}
+
+/* The best K of iid acceptance among those with a known pass time. */
 static int best_by_costs(const spec_pass_costs *costs, double alpha, const draft_cost *draft)
 {
     int best = 0;
@@ -42,15 +66,50 @@ static void best_of_all(double *ret_K, double *ret_speedup, double alpha, const 
                                    : spec_speedup_best(alpha, each);
 }
 
+/* The columns but for the last. */
+typedef struct {
+    double emitted, variance, speedup, ops_factor, best_K, best_speedup;
+} prediction;
+
+static prediction predict_iid(double alpha, int K, const spec_pass_costs *costs,
+                              const draft_cost *draft, double ops_ratio)
+{
+    prediction p = {.emitted = spec_capped_geometric_mean(alpha, K),
+                    .variance = spec_capped_geometric_variance(alpha, K),
+                    .speedup = spec_speedup(alpha, K, effective_c(costs, K, draft)),
+                    .ops_factor = spec_speedup_ops_factor(alpha, K, ops_ratio)};
+    best_of_all(&p.best_K, &p.best_speedup, alpha, draft);
+    if (costs->n > 0) {
+        const int best = best_by_costs(costs, alpha, draft);
+        p.best_K = best;
+        p.best_speedup = spec_speedup(alpha, best, effective_c(costs, best, draft));
+    }
+    return p;
+}
+
+static int predict_process(prediction *ret, const spec_process *process, int K,
+                           const spec_pass_costs *costs, const draft_cost *draft, double ops_ratio)
+{
+    const int best = best_of_process(process, costs, draft);
+    const int status = spec_process_moments(&ret->emitted, &ret->variance, process, K);
+    ret->speedup = process_speedup(process, K, effective_c(costs, K, draft));
+    ret->ops_factor = (K * ops_ratio + K + 1) / ret->emitted;
+    ret->best_K = best;
+    ret->best_speedup = process_speedup(process, best, effective_c(costs, best, draft));
+    return status;
+}
+
 static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
                spec_error *error)
 {
     spec_pass_costs costs = {0};
+    spec_process process;
     draft_cost draft;
-    double alpha, ops_ratio, best_K, best_speedup;
+    prediction p;
+    double ops_ratio;
     int K, one_pass, status = GSL_SUCCESS;
-    SPEC_TRY(spec_point_double(&alpha, point, measure, "alpha", 0.0, 1.0, error));
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
+    SPEC_TRY(spec_point_process(&process, point, measure, K, error));
     SPEC_TRY(spec_pass_costs_of_point(&costs, &draft.c, point, measure, error));
     SPEC_TRY(spec_point_double(&draft.c_token, point, measure, "c_token", 0.0, 1e6, error));
     SPEC_TRY(spec_point_int(&one_pass, point, measure, "one_pass", 0, 1, error));
@@ -61,28 +120,26 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                            spec_point_text(point, measure, "costs"), costs.width[costs.n - 1]));
     SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, draft.c, error));
     SPEC_TRY(spec_point_read(point));
-    const double cost = effective_c(&costs, K, &draft);
-    best_of_all(&best_K, &best_speedup, alpha, &draft);
-    if (costs.n > 0) {
-        const int best = best_by_costs(&costs, alpha, &draft);
-        best_K = best;
-        best_speedup = spec_speedup(alpha, best, effective_c(&costs, best, &draft));
-    }
+    if (process.kind == SPEC_PROCESS_IID)
+        p = predict_iid(process.alpha, K, &costs, &draft, ops_ratio);
+    else
+        SPEC_TRY(predict_process(&p, &process, K, &costs, &draft, ops_ratio));
 
-    spec_table_number(table, "emitted", spec_capped_geometric_mean(alpha, K));
-    spec_table_number(table, "emitted_var", spec_capped_geometric_variance(alpha, K));
-    spec_table_number(table, "speedup", spec_speedup(alpha, K, cost));
-    spec_table_number(table, "ops_factor", spec_speedup_ops_factor(alpha, K, ops_ratio));
-    spec_table_whole(table, "best_K", best_K);
-    spec_table_number(table, "best_speedup", best_speedup);
-    spec_table_number(table, "break_even_alpha", spec_speedup_break_even_alpha(K, cost));
+    spec_table_number(table, "emitted", p.emitted);
+    spec_table_number(table, "emitted_var", p.variance);
+    spec_table_number(table, "speedup", p.speedup);
+    spec_table_number(table, "ops_factor", p.ops_factor);
+    spec_table_whole(table, "best_K", p.best_K);
+    spec_table_number(table, "best_speedup", p.best_speedup);
+    spec_table_number(table, "break_even_alpha",
+                      spec_speedup_break_even_alpha(K, effective_c(&costs, K, &draft)));
 done:
     spec_pass_costs_free(&costs);
     return status;
 }
 
-static const char *const parameters[] = {"alpha",      "K",      "c=0.1",      "c_token=0",
-                                         "one_pass=0", "costs=", "ops_ratio=", NULL};
+static const char *const parameters[] = {
+    "process=iid", "alpha=", "K", "c=0.1", "c_token=0", "one_pass=0", "costs=", "ops_ratio=", NULL};
 static const char *const columns[] = {"emitted", "emitted_var",  "speedup",          "ops_factor",
                                       "best_K",  "best_speedup", "break_even_alpha", NULL};
 static const spec_headline headlines[] = {

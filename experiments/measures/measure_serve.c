@@ -52,7 +52,13 @@ static bool adds_up(const spec_replications *runs)
  * sums differ by the requests under way where the measured part begins and ends. */
 static bool is_periodic(const spec_serving_question *question, const spec_serving_way *way)
 {
-    const bool certain = way->K == 0 || question->alpha == 0.0 || question->alpha == 1.0;
+    bool certain = question->alpha == 0.0 || question->alpha == 1.0;
+    if (question->process.kind == SPEC_PROCESS_RATES) {
+        certain = true;
+        for (int i = 0; i < way->K; i++)
+            certain = certain && (question->chance[i] == 0.0f || question->chance[i] == 1.0f);
+    }
+    certain = certain || way->K == 0;
     return question->load == SPEC_SERVING_CLOSED && certain &&
            question->requests.output.kind == SPEC_LENGTH_NUMBER;
 }

@@ -16,6 +16,7 @@ enum { SLOTS_NO_LIMIT = 1 << 16, TOKENS_MAX = 1 << 30 };
 #define OUTPUT "256"
 
 const char *const spec_serving_question_parameters[] = {"alpha=0.8",
+                                                        "process=iid",
                                                         "K=0,1,3,5",
                                                         "lengths=fixed",
                                                         "rate=",
@@ -45,11 +46,11 @@ const char *const spec_serving_question_parameters[] = {"alpha=0.8",
 
 const spec_assumption spec_serving_question_assumes[] = {
     {"draft_cost", "none", "drafting takes no time", NULL, NULL},
-    {"alpha", NULL, NULL, NULL, "accepted"},
+    {"alpha", NULL, NULL, NULL, "accepted process"},
     {"prompt", PROMPT, NULL, NULL, "trace accepted"},
     {"output", OUTPUT, NULL, NULL, "trace accepted"},
     {"arrivals", NULL, NULL, "rate", NULL},
-    {"spread", NULL, NULL, NULL, "accepted"},
+    {"spread", NULL, NULL, NULL, "accepted process"},
     {"place", NULL, NULL, "draft_cost", NULL},
     {"max_batch", NULL, NULL, NULL, "slots"},
     {"budget", NULL, NULL, NULL, NULL},
@@ -141,12 +142,59 @@ static int read_law(reader *in, spec_length_law *law, const char *name, int leas
     return blame(in, spec_length_law_init(law, spec, least, in->error), name);
 }
 
+/* Acceptance by depth, which is that of all requests. Alpha, for lengths that are chosen by it, is
+ * then accepted over tested draft tokens. */
+static int read_process(reader *in)
+{
+    spec_serving_question *question = in->question;
+    spec_process *process = &question->process;
+    double accepted = 0.0, tested = 0.0;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(number(in, &question->alpha, "alpha", 0.0, 1.0));
+    SPEC_TRY(blame(
+        in, spec_acceptance_process_init(process, text(in, "process"), question->alpha, in->error),
+        "process"));
+    if (process->kind == SPEC_PROCESS_IID) goto done;
+    if (process->kind != SPEC_PROCESS_RATES)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "process: '%.60s' is not iid, rates?of=0.8/0.5 or profile:FILE, which "
+                           "serve takes",
+                           text(in, "process")));
+    if (is_given(in, "accepted"))
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "process: accepted lengths take the place of a process; give one"));
+    if (strcmp(text(in, "spread"), "one") != 0)
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "spread: the rates of a process are those of all requests; leave out "
+                           "one of them"));
+    for (int i = 0; i < process->n_rates; i++) {
+        question->chance[i] = (float)process->rate[i];
+        tested += i > 0 ? process->rate[i - 1] : 1.0;
+        accepted += process->rate[i];
+    }
+    question->alpha = accepted / tested;
+    question->plan.n_rates = process->n_rates;
+    question->plan.rate = question->chance;
+done:
+    return status;
+}
+
+static int check_lengths(reader *in)
+{
+    const spec_serving_choices *choices = &in->question->choices;
+    int status = GSL_SUCCESS;
+    for (int i = 0; i < choices->n && status == GSL_SUCCESS; i++)
+        status =
+            spec_acceptance_process_check(&in->question->process, choices->way[i].K, in->error);
+    return blame(in, status, "process");
+}
+
 static int read_requests(reader *in)
 {
     spec_serving_question *question = in->question;
     const bool rows = is_given(in, "trace") || is_given(in, "accepted");
     int status = GSL_SUCCESS;
-    SPEC_TRY(number(in, &question->alpha, "alpha", 0.0, 1.0));
+    SPEC_TRY(read_process(in));
     SPEC_TRY(read_load(in));
     SPEC_TRY(read_law(in, &question->requests.prompt, "prompt", 0, rows ? NULL : PROMPT));
     SPEC_TRY(read_law(in, &question->requests.output, "output", 1, rows ? NULL : OUTPUT));
@@ -316,6 +364,7 @@ int spec_serving_question_init(spec_serving_question *question, const spec_point
     question->plan.cost = question->cost;
     SPEC_TRY(spec_serving_choices_init(&question->choices, text(&in, "K"), text(&in, "lengths"),
                                        question->cost, error));
+    SPEC_TRY(check_lengths(&in));
     SPEC_TRY(read_place(&in));
     SPEC_TRY(read_limits(&in));
     SPEC_TRY(read_counts(&in));

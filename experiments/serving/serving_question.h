@@ -9,6 +9,7 @@
 #include "experiments/serving/begun_requests.h"
 #include "experiments/serving/serving_choices.h"
 #include "experiments/serving/slo.h"
+#include "sim/acceptance.h"
 #include "sim/serving/requests/requests.h"
 
 typedef struct {
@@ -16,7 +17,9 @@ typedef struct {
      * trace's own arrivals, to its end. */
     enum { SPEC_SERVING_OPEN, SPEC_SERVING_CLOSED, SPEC_SERVING_REPLAY } load;
     double rate;  /* requests/s: OPEN as given, REPLAY that of the trace, CLOSED NaN */
-    double alpha; /* as given */
+    double alpha; /* as given; of a process of rates accepted over tested draft tokens */
+    spec_process process;         /* IID or RATES */
+    float chance[SPEC_RATES_MAX]; /* RATES, for the plan */
     spec_requests requests;
     spec_begun_requests begun; /* CLOSED: the same requests, of which the first have begun */
     spec_request_trace trace;

@@ -10,6 +10,7 @@
 #include "analysis/serving/request_kinds.h"
 #include "analysis/serving/saturation.h"
 #include "analysis/serving/single_server.h"
+#include "experiments/measures/process_law.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ static bool is_batch_ahead(const spec_serving_question *question)
     const spec_affine_step *cost = spec_step_cost_affine(question->cost);
     const spec_length_law *prompt = &question->requests.prompt;
     return question->load == SPEC_SERVING_CLOSED && question->plan.stay == 0.0 &&
+           question->process.kind == SPEC_PROCESS_IID &&
            spec_length_law_mean(&question->requests.output) >= long_output &&
            question->requests.alpha.kind == SPEC_ALPHA_ONE && cost != NULL && cost->kv == 0.0 &&
            cost->token == 0.0 && cost->draft_token == 0.0 && cost->draft_round == 0.0 &&
@@ -56,6 +58,7 @@ typedef struct {
     spec_requests_law law;
     double *tail; /* (law.most + 1) P(output > s) */
     spec_request_kind kind[SPEC_ALPHA_NODES];
+    double round[SPEC_RATES_MAX + 1]; /* of a process of rates */
     spec_request_kinds kinds;
 } requests_kinds;
 
@@ -80,6 +83,12 @@ static int kinds_init(requests_kinds *of, const spec_serving_question *question,
                                      .prefill = of->law.mean_prompt > 0.0,
                                      .K = K,
                                      .stay = question->plan.stay};
+    if (question->process.kind == SPEC_PROCESS_RATES) {
+        for (int k = 0; k <= K; k++)
+            of->round[k] = spec_process_tail(&question->process, K, k) -
+                           spec_process_tail(&question->process, K, k + 1);
+        of->kinds.opt_round = of->round;
+    }
 done:
     return status;
 }

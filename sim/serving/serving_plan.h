@@ -31,6 +31,10 @@ typedef struct {
     const spec_step_cost *cost;
     const spec_length_choice *lengths;
     const spec_accepted_lengths *opt_accepted; /* what requests with replay >= 0 replay */
+    /* n_rates > 0: rounds of all requests accept by these chances in place of alpha: rate[j] that
+     * at least j + 1 draft tokens are accepted, never rising. No draft is longer. */
+    int n_rates;
+    const float *rate; /* (n_rates) */
     spec_draft_place place;
     double guess; /* AHEAD: chance that the bonus token was guessed, in [0, 1] */
     /* AHEAD: cold requests verify no draft (K_r = 0) while the next is drafted for all, in max(D',

@@ -47,7 +47,7 @@ static int init(spec_engine *e, uint64_t seed, uint64_t stream)
     e->learns = spec_length_learns(plan->lengths);
     e->drafts_all = spec_length_drafts_all(plan->lengths);
     e->ragged = e->learns || e->drafts_all || plan->place > SPEC_DRAFT_SEPARATE ||
-                plan->opt_accepted != NULL;
+                plan->opt_accepted != NULL || plan->n_rates > 0;
     e->kernel = spec_common_rounds_kernel_of(spec_cpu_isa());
     e->blocks = (spec_kv_blocks){.most = plan->blocks, .size = plan->block};
     spec_uniforms_init(&e->accept, seed, "serving accept", stream);

@@ -231,7 +231,7 @@ TEST(what_cannot_run_computes_nothing)
         [EMPTY] = "the grid has no points",
         [TWICE] = "'K' is given twice",
         [UNKNOWN] = "predict has no parameter 'task'",
-        [NEEDED] = "predict needs 'alpha'",
+        [NEEDED] = "predict needs 'K'",
         [TAKEN] = "'emitted' is a column of predict: another name is needed",
         [SHOWN] = "no column 'emited' to show",
         [MISSING] = "x needs ROWS: a file",
@@ -240,8 +240,8 @@ TEST(what_cannot_run_computes_nothing)
         OWNED(spec_experiment) e = made("predict");
         spec_result result;
         char *show[] = {"emited"};
-        if (i != EMPTY) add(&e, "K", "1", NULL, false);
-        if (i != EMPTY && i != NEEDED) add(&e, "alpha", "0.5", NULL, false);
+        if (i != EMPTY && i != NEEDED) add(&e, "K", "1", NULL, false);
+        if (i != EMPTY) add(&e, "alpha", "0.5", NULL, false);
         if (i == TWICE) add(&e, "K", "2", NULL, false);
         if (i == UNKNOWN) add(&e, "task", "a", NULL, false);
         if (i == TAKEN) add(&e, "emitted", "3", NULL, true);

@@ -109,8 +109,8 @@ static void load_init(load *l, const setting *s)
         l->kind[i] =
             (spec_request_kind){l->law.weight[i], l->law.alpha[i],    l->tail,
                                 l->law.most,      l->law.mean_prompt, l->law.mean_prompt_square};
-    l->kinds =
-        (spec_request_kinds){l->kind, l->law.n_alpha, l->law.mean_prompt > 0.0, s->K, s->stay};
+    l->kinds = (spec_request_kinds){l->kind, l->law.n_alpha, l->law.mean_prompt > 0.0,
+                                    s->K,    s->stay,        NULL};
 }
 
 /* Fills the numbers and the rate; relaxation: requests in which an engine forgets its past. */

@@ -63,7 +63,10 @@ static int draw(spec_engine *e, int i)
         if (again && d->last[i] >= 0.0f) number = d->last[i];
         d->last[i] = number;
     }
-    return spec_common_rounds_accepted(number, d->alpha[i], K);
+    if (e->plan->n_rates == 0) return spec_common_rounds_accepted(number, d->alpha[i], K);
+    int n = 0;
+    while (n < K && number < e->plan->rate[n]) n++;
+    return n;
 }
 
 static bool ragged_rounds(spec_engine *e)

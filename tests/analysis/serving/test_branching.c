@@ -24,7 +24,7 @@ TEST(known_answers)
         const int K = rows[i].K;
         const spec_affine_step cost = {.step = 0.007, .token = 2.1e-5, .draft_round = 0.002};
         const spec_request_kind kind = {1.0, rows[i].alpha, NULL, rows[i].L, 0.0, 0.0};
-        const spec_request_kinds kinds = {&kind, 1, false, K, 0.0};
+        const spec_request_kinds kinds = {&kind, 1, false, K, 0.0, NULL};
         const spec_request_costs costs = spec_request_costs_shared(&cost, K);
         spec_rounds_law rounds;
         OWNED(spec_request_life) life;
@@ -63,7 +63,7 @@ TEST(known_speedups_with_prompts_and_caches)
         for (int k = 0; k < 4; k++) {
             const int K = (const int[]){0, 1, 3, 5}[k];
             const spec_request_kind kind = {1.0, rows[i].alpha, NULL, 256, 512.0, 512.0 * 512.0};
-            const spec_request_kinds kinds = {&kind, 1, true, K, 0.0};
+            const spec_request_kinds kinds = {&kind, 1, true, K, 0.0, NULL};
             spec_branching b;
             assert_int_equal(spec_branching_of_kinds(&b, &kinds, &cost, rows[i].rate), GSL_SUCCESS);
             if (K == 0)
@@ -245,7 +245,7 @@ TEST(a_load_with_prompts_is_its_markov_chain, SLOW)
             for (int i = 0; i < 2; i++) {
                 const spec_request_kind kind = {1.0, alpha,  varied ? tail : NULL,
                                                 3,   PROMPT, PROMPT * PROMPT};
-                const spec_request_kinds kinds = {&kind, 1, true, K, 0.0};
+                const spec_request_kinds kinds = {&kind, 1, true, K, 0.0, NULL};
                 const double on = (varied ? 0.4 : 1.0) * (K > 0 ? 1.0 - alpha : 1.0);
                 const double round = 0.05 * (K + 1) + 0.06 * K;
                 const chain m = {
@@ -271,7 +271,7 @@ TEST(a_load_without_prompts_is_its_markov_chain)
             spec_affine_step cost = costs;
             if (repeats) cost.kv = 0.0;
             const spec_request_kind kind = {1.0, alpha, NULL, 3, 0.0, 0.0};
-            const spec_request_kinds kinds = {&kind, 1, false, 1, stay};
+            const spec_request_kinds kinds = {&kind, 1, false, 1, stay, NULL};
             const double round = 0.05 * 2 + 0.06;
             const chain m = {.rate = 0.05 + 0.12 * i,
                              .base = 0.9 + 0.41,
@@ -294,7 +294,7 @@ TEST(variance_near_capacity_is_the_long_sum)
     for (int K = 0; K < 2; K++)
         for (int i = 0; i < 3; i++) {
             const spec_request_kind kind = {1.0, 0.7, NULL, L, 0.0, 0.0};
-            const spec_request_kinds kinds = {&kind, 1, false, K, 0.0};
+            const spec_request_kinds kinds = {&kind, 1, false, K, 0.0, NULL};
             const spec_request_costs shared = spec_request_costs_shared(&cost, K);
             spec_rounds_law rounds;
             OWNED(spec_request_life) life;
@@ -343,7 +343,7 @@ TEST(latency_near_capacity_is_more_than_rounds_of_mean_steps)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double prompt = rows[i].prompt, base = rows[i].cost.step + rows[i].cost.draft_round;
         const spec_request_kind kind = {1.0, 0.8, NULL, rows[i].output, prompt, prompt * prompt};
-        const spec_request_kinds kinds = {&kind, 1, prompt > 0.0, 3, 0.0};
+        const spec_request_kinds kinds = {&kind, 1, prompt > 0.0, 3, 0.0, NULL};
         const spec_request_costs shared = spec_request_costs_shared(&rows[i].cost, 3);
         spec_rounds_law rounds;
         OWNED(spec_request_life) life;
@@ -376,7 +376,8 @@ TEST(one_kind_of_many_prompts_is_nearly_exact)
         const spec_affine_step cost = {
             .step = 0.9, .token = 0.05, .kv = reads ? 0.003 : 0.0, .draft_round = 0.3};
         const double rate = 0.006 + 0.06 * (i % 2);
-        const spec_request_kinds split = {two, 2, true, 3, 0.0}, whole = {&one, 1, true, 3, 0.0};
+        const spec_request_kinds split = {two, 2, true, 3, 0.0, NULL},
+                                 whole = {&one, 1, true, 3, 0.0, NULL};
         assert_int_equal(spec_branching_of_kinds(&a, &split, &cost, rate), GSL_SUCCESS);
         assert_int_equal(spec_branching_of_kinds(&b, &whole, &cost, rate), GSL_SUCCESS);
         assert_int_equal(spec_idle_steps_solve(&x, &split, &cost, rate), GSL_SUCCESS);
@@ -407,13 +408,13 @@ TEST(outside_the_domain_is_nan)
                 {{1.0, 0.6, short_tail, 3, 7.0, 49.0}, 0.1, 1},
                 {{1.0, 0.6, NULL, 3, 7.0, 48.0}, 0.1, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const spec_request_kinds kinds = {&rows[i].kind, 1, true, rows[i].K, 0.0};
+        const spec_request_kinds kinds = {&rows[i].kind, 1, true, rows[i].K, 0.0, NULL};
         spec_branching b;
         assert_int_equal(spec_branching_of_kinds(&b, &kinds, &costs, rows[i].rate), GSL_EDOM);
         assert_nan(b.latency);
         assert_nan(b.load);
     }
-    const spec_request_kinds none = {NULL, 0, true, 1, 0.0};
+    const spec_request_kinds none = {NULL, 0, true, 1, 0.0, NULL};
     spec_branching b;
     assert_int_equal(spec_branching_of_kinds(&b, &none, &costs, 0.1), GSL_EDOM);
 }

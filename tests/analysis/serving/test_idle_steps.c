@@ -25,7 +25,7 @@ TEST(requests_of_one_step_fall_idle_as_their_chain)
     const spec_request_kind kind = {1.0, 0.6, NULL, 1, 0.0, 0.0};
     for (int i = 1; i <= 3; i++)
         for (int K = 0; K < 2; K++) {
-            const spec_request_kinds kinds = {&kind, 1, false, K, 0.0};
+            const spec_request_kinds kinds = {&kind, 1, false, K, 0.0, NULL};
             const double rate = 0.3 * i, base = 0.9 + 0.3 * K, added = 0.4 * (K + 1);
             double at[MOST] = {0.0, 1.0}, idle = 0.0;
             for (int step = 0; step < 2000; step++) {
@@ -51,7 +51,7 @@ TEST(prefills_alone_are_those_of_their_chain)
     const spec_affine_step cost = {
         .step = 0.9, .token = 0.05, .kv = 0.01, .draft_round = 0.3, .draft_pass = 0.2};
     const spec_request_kind kind = {1.0, 0.6, NULL, 2, 5.0, 25.0};
-    const spec_request_kinds kinds = {&kind, 1, true, 1, 0.0};
+    const spec_request_kinds kinds = {&kind, 1, true, 1, 0.0, NULL};
     const double rates[] = {0.02, 0.25, 0.6, 1.3};
     for (int i = 0; i < 4; i++) {
         static double at[MOST][MOST], next[MOST][MOST];
@@ -89,7 +89,7 @@ TEST(a_busy_engine_is_never_idle)
 {
     const spec_affine_step cost = {.step = 7e-3, .token = 2e-5, .kv = 4e-8, .draft_round = 2e-3};
     const spec_request_kind kind = {1.0, 0.8, NULL, 256, 512.0, 512.0 * 512.0};
-    const spec_request_kinds kinds = {&kind, 1, true, 3, 0.0};
+    const spec_request_kinds kinds = {&kind, 1, true, 3, 0.0, NULL};
     spec_idle_steps steps;
     assert_int_equal(spec_idle_steps_solve(&steps, &kinds, &cost, 45.0), GSL_SUCCESS);
     assert_same(steps.idle, 0.0);

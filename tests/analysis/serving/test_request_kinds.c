@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/serving/request_kinds.h"
 
+#include "analysis/capped_geometric.h"
+
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -66,7 +68,7 @@ TEST(a_life_is_the_mean_over_all_requests)
             const spec_request_kind kind[2] = {
                 {0.27, 0.385, tail, LENGTH, prompt[0], prompt[0] * prompt[0]},
                 {0.73, 0.81, NULL, 4, prompt[1], prompt[1] * prompt[1]}};
-            const spec_request_kinds kinds = {kind, 2, prefill, K, repeats ? 0.43 : 0.0};
+            const spec_request_kinds kinds = {kind, 2, prefill, K, repeats ? 0.43 : 0.0, NULL};
             const spec_request_costs costs = {
                 .prefill = 0.9, .prompt_token = 0.05, .round = 0.6, .context = repeats ? 0 : 0.013};
             enumeration e = {.kinds = &kinds, .costs = &costs};
@@ -90,12 +92,35 @@ TEST(a_life_is_the_mean_over_all_requests)
         }
 }
 
+/* Chances of 1, 2, ... tokens of iid rounds in place of their alpha change nothing. */
+TEST(a_law_of_rounds_stands_in_for_alpha)
+{
+    const double alpha = 0.385, other = 0.9;
+    double round[K + 1];
+    for (int k = 0; k <= K; k++) round[k] = spec_capped_geometric_probability(alpha, K, k);
+    for (int repeats = 0; repeats < 2; repeats++) {
+        const spec_request_kind by_alpha = {1.0, alpha, NULL, LENGTH, 4.0, 16.0},
+                                by_round = {1.0, other, NULL, LENGTH, 4.0, 16.0};
+        const double stay = repeats ? 0.43 : 0.0;
+        const spec_request_kinds a = {&by_alpha, 1, true, K, stay, NULL},
+                                 b = {&by_round, 1, true, K, stay, round};
+        const spec_request_costs costs = {.prefill = 0.9, .round = 0.6};
+        OWNED(spec_request_life) life_a;
+        OWNED(spec_request_life) life_b;
+        assert_int_equal(spec_request_kinds_life(&life_a, NULL, &a, &costs), GSL_SUCCESS);
+        assert_int_equal(spec_request_kinds_life(&life_b, NULL, &b, &costs), GSL_SUCCESS);
+        for (int j = 0; j < life_a.n; j++) assert_within(life_b.alive[j], life_a.alive[j], 1e-15);
+        assert_near(spec_request_life_total_square(&life_b),
+                    spec_request_life_total_square(&life_a), 1e-14);
+    }
+}
+
 /* A tail that is summed up from its end misses 1 by rounding. */
 TEST(a_tail_may_miss_1_by_rounding)
 {
     const double tail[2] = {1.0 - 3e-14, 0.27};
     const spec_request_kind kind = {1.0, 0.6, tail, 2, 0.0, 0.0};
-    const spec_request_kinds kinds = {&kind, 1, false, 0, 0.0};
+    const spec_request_kinds kinds = {&kind, 1, false, 0, 0.0, NULL};
     const spec_request_costs costs = {.round = 0.6};
     OWNED(spec_request_life) life;
     assert_int_equal(spec_request_kinds_life(&life, NULL, &kinds, &costs), GSL_SUCCESS);
@@ -124,7 +149,7 @@ TEST(outside_the_domain_both_are_zeroed)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         spec_request_kind kind[2] = {good, rows[i].kind};
         if (i < 4) kind[1].share = 0.4;
-        const spec_request_kinds kinds = {kind, rows[i].n, true, rows[i].K, rows[i].stay};
+        const spec_request_kinds kinds = {kind, rows[i].n, true, rows[i].K, rows[i].stay, NULL};
         spec_request_life life;
         spec_rounds_law rounds;
         assert_int_equal(spec_request_kinds_life(&life, &rounds, &kinds, &costs), GSL_EDOM);

@@ -44,6 +44,46 @@ TEST(steady_rows_agree_with_theory)
     }
 }
 
+/* Rates by depth have the theory that alpha has: all columns of it for .7, .49, .343 beside alpha =
+ * .7, and simulation beside theory for rates of no alpha. A rule that took rates as conditional
+ * would emit 1 + .9 + .45 + .405 tokens, not 2.8, off by hundreds of standard errors. */
+TEST(rates_by_depth_take_the_place_of_alpha)
+{
+    OWNED(spec_result) alpha;
+    OWNED(spec_result) rates;
+    OWNED(spec_result) falling;
+    run(&alpha, "serve", 1, ENGINE SHORT "alpha = 0.7; rate = 60; K = [\"0,3\"]; requests = 200");
+    run(&rates, "serve", 1,
+        ENGINE SHORT "process = \"rates?of=0.7/0.49/0.343\"; rate = 60; K = [\"0,3\"]; "
+                     "requests = 200");
+    run(&falling, "serve", 1,
+        ENGINE SHORT "process = \"rates?of=0.9/0.5/0.4/0.1\"; rate = \"20,120\"; "
+                     "K = [\"0,1,3\"]; requests = 400; rounds_correlation = \"0,0.5\"");
+    static const char *const theory[] = {
+        "latency_ms_theory", "batch_theory",   "batch_var_theory",        "step_ms_theory",
+        "wait_ms_theory",    "ttft_ms_theory", "tokens_per_round_theory", "capacity"};
+    for (size_t r = 0; r < 2; r++)
+        for (size_t i = 0; i < sizeof theory / sizeof *theory; i++)
+            assert_near(number(&rates, r, theory[i]), number(&alpha, r, theory[i]), 1e-8);
+    assert_int_equal(rates.fails, 0);
+    assert_all_hold(&falling, 12);
+    for (size_t r = 0; r < 12; r++)
+        if (is_empty(&falling, r, "batch_z")) fail_msg("row %zu has no theory", r);
+}
+
+TEST(a_process_of_serve_has_rates)
+{
+    static const char *const wrong[][2] = {
+        {ENGINE "rate = 5; process = \"markov\"", "process: 'markov' is not iid"},
+        {ENGINE "rate = 5; process = \"rates?of=0.7/0.5\"; K = [\"0,3\"]",
+         "process: acceptance is given to depth 2, and K is 3"},
+        {ENGINE "rate = 5; K = [\"0,1\"]; process = \"rates\"; spread = [\"beta\"]", "spread:"},
+        {ENGINE "rate = 5; K = [\"0,1\"]; process = \"rates\"; accepted = \"a.txt\"", "process:"},
+        {ENGINE "rate = 5; K = [\"0,1\"]; process = \"profile:absent.json\"", "absent.json"},
+    };
+    assert_grids_refused("serve", wrong, sizeof wrong / sizeof *wrong);
+}
+
 /* The same numbers in a list of other K, of more, and without K = 0. */
 TEST(a_list_of_K_does_not_change_the_requests)
 {

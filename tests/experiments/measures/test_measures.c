@@ -276,13 +276,47 @@ TEST(a_process_reads_alpha_or_has_a_length)
         {"K = 3;", "alpha: no value is given"},
         {"process = \"geometric\"; alpha = 0.5; K = 3;", "'geometric' has no alpha"},
         {"process = \"rates\"; alpha = 0.5; K = 3;", "'rates' has no alpha"},
-        {"process = \"rates\"; K = 4;", "rates: 3 are given, and K is 4"},
+        {"process = \"rates\"; K = 4;", "acceptance is given to depth 3, and K is 4"},
         {"process = \"geometric?length=5\"; K = 3;", "process: geometric: length = 5 is above 4"},
         {"process = \"markov\"; alpha = 0.9; K = 3;", "spread may be at most 0.1"},
         {"process = \"markov\"; alpha = 0.5; K = 3;", "process: the law of markov"},
     };
     assert_grids_refused("law", wrong, sizeof wrong / sizeof *wrong);
     assert_grids_refused("acceptance", wrong, sizeof wrong / sizeof *wrong - 1);
+}
+
+/* predict: 1 + .8 + .5 + .29 tokens, with variance .8 + 3(.5) + 5(.29) - 1.59^2, in 1.3 target
+ * calls; of K = 1, 2, 3 the third is the fastest at c = .1, and the second at c = .25: 2.3/1.5
+ * against 1.8/1.25 and 2.59/1.75. Processes with a closed form agree with `acceptance`. */
+TEST(predict_takes_a_process)
+{
+    OWNED(spec_result) result;
+    run(&result, "predict", 0, "process = \"rates\"; K = 3; c = \"0.1,0.25\";");
+    assert_within(number(&result, 0, "emitted"), 2.59, 1e-9);
+    assert_within(number(&result, 0, "emitted_var"), 0.8 + 1.5 + 1.45 - 1.59 * 1.59, 1e-9);
+    assert_within(number(&result, 0, "speedup"), 2.59 / 1.3, 1e-9);
+    assert_within(number(&result, 0, "ops_factor"), 4.3 / 2.59, 1e-9);
+    assert_within(number(&result, 0, "best_K"), 3.0, 0.0);
+    assert_within(number(&result, 1, "best_K"), 2.0, 0.0);
+    assert_within(number(&result, 1, "best_speedup"), 2.3 / 1.5, 1e-9);
+    static const char *const process[] = {
+        "decay?rate=0.9\"; alpha = 0.7", "markov?rho=0.5&spread=0.2\"; alpha = 0.7",
+        "minimum-variance?length=2.5\"", "geometric\"", "rounded-normal\""};
+    for (size_t i = 0; i < sizeof process / sizeof *process; i++) {
+        OWNED(spec_result) predicted;
+        OWNED(spec_result) simulated;
+        char grid[200];
+        snprintf(grid, sizeof grid, "process = \"%s; K = 4;", process[i]);
+        run(&predicted, "predict", 0, grid);
+        run(&simulated, "acceptance", 1000, grid);
+        assert_near(number(&predicted, 0, "emitted"), number(&simulated, 0, "emitted_theory"),
+                    1e-9);
+    }
+    static const char *const wrong[][2] = {
+        {"process = \"rates\"; K = 4;", "acceptance is given to depth 3, and K is 4"},
+        {"process = \"rates\"; alpha = 0.5; K = 3;", "has no alpha"},
+        {"process = \"profile:absent.json\"; K = 3;", "absent.json"}};
+    assert_grids_refused("predict", wrong, sizeof wrong / sizeof *wrong);
 }
 
 /* A first round of K = 2 at overlap .7 everywhere emits 1 + .7 + .49 tokens in 1.2 target calls; no

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* process_option: --process SPEC of predict, sweep and serve: how draft tokens are accepted.
+ * A process of rates by depth, such as a profile, has no alpha, and bounds K. */
+#ifndef SPECLAB_PROCESS_OPTION_H
+#define SPECLAB_PROCESS_OPTION_H
+
+#include <stdbool.h>
+
+typedef struct {
+    bool lacks_alpha;
+    int n_rates; /* the longest draft that the process knows; 0: no limit */
+    /* the default of --K, which leaves out what the process does not know */
+    char K[16];
+} spec_process_option;
+
+/* Exits 2 if --alpha is given beside a process that has none. A wrong spec is iid here: the measure
+ * says what is wrong with it. `from` is the first of the lengths. */
+spec_process_option spec_process_option_of(const char *opt_spec, const char *opt_alpha, int from,
+                                           const char *verb);
+
+#endif
