@@ -49,7 +49,8 @@ _speclab_values() # VERB OPTION
     *:--drafting) _speclab_list drafts ;;
     *:--siblings) _speclab_words iid without top hub greedy ;;
     *:--policy) _speclab_list policies ;;
-    *:--process | sweep:-p) _speclab_list processes ;;
+    *:--process | sweep:-p | predict:-p) _speclab_list processes ;;
+    profile:--for) _speclab_words vllm sglang tensorrt-llm atom aiconfigurator dynamo inferencex ;;
     *:--target | *:--draft) _speclab_list models ;;
     *:--family) _speclab_words plain zeros levels equal near disjoint one-hot mixed every ;;
     *:--methods) _speclab_words chain k-ary branches delayed sequoia medusa dynamic ;;

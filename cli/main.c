@@ -43,6 +43,8 @@ const spec_verb spec_verbs[] = {
     {SERVING, "serve", "speculation under load: a serving engine beside queueing theory",
      spec_verb_serve},
     {SERVING, "advise", "from an engine's log to a draft length", spec_verb_advise},
+    {SERVING, "profile", "the acceptance that advise saw, as settings of other tools",
+     spec_verb_profile},
     {SAMPLERS, "validate", "test whether a sampler, in any language, is lossless",
      spec_verb_validate},
     {MODELS, "rows", "record the distributions of a target and its drafts along a text",

@@ -48,7 +48,7 @@ enum {
 #define COMMON                                                                                     \
     "predict, sweep, run, prove, accept, step, plan, generate, bench, validate, rows, train, "     \
     "tune, "                                                                                       \
-    "quantize, widen, import, serve, advise and list"
+    "quantize, widen, import, serve, advise, profile and list"
 #define WRITING "plot, merge, report, " COMMON
 
 static const meaning meanings[] = {

@@ -274,7 +274,8 @@ static const struct argp_option usage_options[] = {
 
 __attribute__((noreturn)) static void close_output(const char *verb)
 {
-    if (fflush(stdout) != 0) spec_usage_fail(verb, "standard output: %s", strerror(errno));
+    if (fflush(stdout) != 0 || ferror(stdout))
+        spec_usage_fail(verb, "standard output: %s", strerror(errno));
     exit(SPEC_EXIT_HOLDS);
 }
 

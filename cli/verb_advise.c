@@ -6,6 +6,7 @@
 #include "cli/stop.h"
 #include "cli/verb.h"
 #include "experiments/advice/advice_files.h"
+#include "experiments/advice/advice_profile.h"
 #include "experiments/advice/advice_report.h"
 #include "experiments/advice/log_format.h"
 #include "speclab/no_memory.h"
@@ -22,7 +23,8 @@ enum {
     KEY_BEFORE,
     KEY_AFTER,
     KEY_ENGINE,
-    KEY_FIGURE
+    KEY_FIGURE,
+    KEY_PROFILE
 };
 enum { MOST_FILES = 256, COLUMNS_OF_A_FILE = 80 };
 static const double LEAST = 1e-6, MOST = 1e9; /* of speeds, and of times over another */
@@ -41,12 +43,16 @@ static const struct argp_option options_table[] = {
     {"engine", KEY_ENGINE, "NAME", 0,
      "read the files as this engine's, or in this format; see 'speclab list logs' (by content)", 2},
     {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 2},
+    {"profile", KEY_PROFILE, "FILE", 0,
+     "also write the acceptance that was seen as JSON, for 'speclab profile' and --process "
+     "profile:FILE",
+     2},
     {0},
 };
 
 typedef struct {
     spec_options common;
-    const char *file[MOST_FILES], *plain[MOST_FILES], *before, *after, *engine, *figure;
+    const char *file[MOST_FILES], *plain[MOST_FILES], *before, *after, *engine, *figure, *profile;
     int n_files, n_plain, current;
     spec_advice_question question;
 } arguments;
@@ -109,6 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_AFTER: args->after = named(arg, verb); return 0;
     case KEY_ENGINE: args->engine = arg; return 0;
     case KEY_FIGURE: args->figure = arg; return 0;
+    case KEY_PROFILE: args->profile = named(arg, verb); return 0;
     case ARGP_KEY_ARG: add_file(args->file, &args->n_files, arg, verb); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -144,6 +151,20 @@ static void check_engine(const char *name, const char *verb)
                     spec_names_meant(near, name, names, "; 'speclab list logs' lists them"));
 }
 
+/* The profile is a file of its own, which can be written. */
+static void check_profile(const arguments *args, const char *verb)
+{
+    const char *output = args->common.output;
+    spec_error error;
+    if (args->profile == NULL) return;
+    if (output != NULL && strcmp(output, args->profile) == 0)
+        spec_usage_fail(verb, "--profile: '%s' is the file of -o", output);
+    if (output == NULL && strcmp(args->profile, "-") == 0)
+        spec_usage_fail(verb, "--profile: - is where the answer goes; give a file, or -o FILE");
+    if (spec_output_probe(args->profile, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--profile: %s", error.text);
+}
+
 static void complete(arguments *args, const char *verb)
 {
     if ((args->before != NULL) != (args->after != NULL))
@@ -160,6 +181,7 @@ static void complete(arguments *args, const char *verb)
                         args->n_plain > 0 ? "--plain" : "--plain-tokens-per-s",
                         speed && args->n_plain > 0 ? "--plain-tokens-per-s" : "--round-over-plain");
     check_repeats(args, verb);
+    check_profile(args, verb);
     if (args->engine != NULL) check_engine(args->engine, verb);
     spec_figure_option_check(args->figure, &args->common, verb);
     args->question.seed = args->common.seed;
@@ -211,6 +233,26 @@ done:
     return SPEC_EXIT_USAGE;
 }
 
+/* Returns an exit code. A profile needs a round, and without one the answer says so. */
+static int write_profile(const spec_diagnosis_facts *facts, const arguments *args, const char *verb)
+{
+    spec_acceptance_profile profile;
+    spec_output output = {0};
+    spec_error error = {{0}};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_advice_profile(&profile, facts, args->question.error, &error));
+    SPEC_TRY(spec_output_open(&output, args->profile, verb, &error));
+    SPEC_TRY(spec_output_check(&output, spec_acceptance_profile_write(&profile, output.out, &error),
+                               &error));
+    SPEC_TRY(spec_output_close(&output, args->common.force, verb, &error));
+done:
+    spec_output_discard(&output);
+    spec_acceptance_profile_free(&profile);
+    if (status == GSL_SUCCESS) return SPEC_EXIT_HOLDS;
+    spec_usage_say(verb, "%s", error.text);
+    return status == GSL_EUNSUP ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_USAGE;
+}
+
 static int code_of(const spec_diagnosis_facts *facts)
 {
     if (spec_advice_report_wrong(facts)) return SPEC_EXIT_FAILS;
@@ -256,6 +298,7 @@ static int advise(const arguments *args, const char *verb)
                                         .K_given = args->current > 0,
                                         .round_given = isfinite(args->question.round_over_plain)};
     code = show(&facts, args, verb);
+    if (code == SPEC_EXIT_HOLDS && args->profile != NULL) code = write_profile(&facts, args, verb);
     if (code == SPEC_EXIT_HOLDS) code = code_of(&facts);
 done:
     if (status != GSL_SUCCESS) {
@@ -289,6 +332,7 @@ int spec_verb_advise(spec_context *context, int argc, char **argv)
         "  $ speclab advise server.log --plain plain.log\n"
         "  $ speclab advise metrics-1.prom metrics-2.prom --round-over-plain 1.4\n"
         "  $ speclab advise server.log -o advice.csv --figure advice.svg\n"
+        "  $ speclab advise server.log --profile seen.json\n"
         "  $ speclab advise --before monday.log --after tuesday.log",
         children,
         NULL,

@@ -63,6 +63,7 @@ static const struct {
     {"serve --alpha 0.6 --rate 1:20:0.01 --requests 50 --K 2",
      "serve --alpha 0.6 --rate 5 --requests 50 --K 2", "-o f.csv", GROWS, RESUMES, false, true},
     {"advise fifo", "advise server.log", "-o f.csv", OPENS, NOTHING, true, true},
+    {"profile fifo", "profile seen.json", "-o f.csv", OPENS, NOTHING, false, true},
     {TOKEN "--budget 1000G", TOKEN "--budget 100k", "-o f.json", COMPUTES, NOTHING, false, true},
     {TOKEN "--watch", TOKEN "--budget 100k", "-o f.txt", COMPUTES, VERDICT, false, true},
     {TOKEN "--calibrate 1000000 --budget 5k", TOKEN "--calibrate 3 --budget 5k", "-o f.csv",
@@ -101,6 +102,8 @@ static inline void write_inputs(void)
                     "length: 2.59, Accepted throughput: 159.00 tokens/s, Drafted throughput: "
                     "300.00 tokens/s, Accepted: 1590 tokens, Drafted: 3000 tokens, Per-position "
                     "acceptance rate: 0.800, 0.500, 0.290, Avg Draft acceptance rate: 53.0%\n");
+    spec_file_write("seen.json", "{\"speclab_profile\": 1, \"K\": 2, "
+                                 "\"unconditional\": {\"rate\": [0.8, 0.5]}}");
     spec_program_works("predict --shard 1/1 -o part.csv");
     spec_program_works("sweep --K 1:3 --rounds 500 -o r.csv");
     spec_program_works(TRAIN "--steps 1 -o lm.gguf");

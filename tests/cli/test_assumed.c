@@ -121,7 +121,7 @@ static const struct {
     {"serve", "requests warm", "Monte Carlo error, which the result states"},
     {"bench", "texts seconds turn widths tokens context clock prompts",
      "the size of a measurement, in its head"},
-    {"sweep", "process", "the formulas' first assumption, iid, is the question"},
+    {"sweep serve", "process", "iid is the formulas' first assumption, and its alpha is printed"},
     {"predict sweep prove", "c-token", "drafts with a part that runs token by token alone"},
     {"predict", "ops-ratio", "another column"},
     {"prove accept", "rule drafting policy", "every choice is a row"},

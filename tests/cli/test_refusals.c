@@ -37,6 +37,8 @@ TEST(what_has_no_end_is_refused_before_it_is_read)
         {"report %s", "speclab report: "},
         {"merge %s", "speclab merge: "},
         {"advise %s", "speclab advise: "},
+        {"profile %s", "speclab profile: "},
+        {"predict --process profile:%s", "speclab predict: "},
         {"serve --trace %s", "speclab serve: "},
         {"serve --rate 1 --accepted %s", "speclab serve: "},
         {"serve --rate 1 --cost table:%s", "speclab serve: --cost: "},

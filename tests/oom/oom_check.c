@@ -96,6 +96,10 @@ static const command commands[] = {
     {"merge ../part1.csv ../part2.csv -o out.csv", "out.csv", SAME},
     {"advise ../vllm.log --plain-tokens-per-s 50", NULL, SAME},
     {"advise ../vllm.jsonl -f csv", NULL, SAME},
+    {"advise ../vllm.jsonl --profile out.json", "out.json", SAME},
+    {"profile ../seen.json", NULL, SAME},
+    {"profile ../seen.json --for dynamo", NULL, SAME},
+    {"predict --process profile:../seen.json", NULL, SAME},
     {"advise ../1.prom ../2.prom --round-over-plain 1.4 -o out.csv", "out.csv", SAME},
     {"list", NULL, SAME},
     {"list experiments --format json", NULL, SAME},
@@ -381,6 +385,7 @@ static bool make_inputs(const char *tree)
              "cp \"$S/folder_json/config\" hf/config.json; "
              "cp \"$S/folder_json/tokenizer\" hf/tokenizer.json; "
              "cp \"$S/advice/vllm_windows.log\" vllm.log; cp \"$S/advice/vllm.jsonl\" .; "
+             "cp \"$S/profile/seen\" seen.json; "
              "cp \"$S/advice/metrics.prom\" 1.prom; sed 's/\\b1000/1100/; "
              "s/3000/3300/; s/1590/1690/; s/ 800/ 850/; s/ 500/ 530/; s/290/310/' 1.prom >2.prom; "
              "cp \"$S/safetensors/llama\" hf/model.safetensors",
