@@ -16,6 +16,7 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_implied_cost,
     &spec_measure_implied_alpha,
     &spec_measure_finite_length,
+    &spec_measure_extrapolation,
     &spec_measure_roofline,
     &spec_measure_law,
     &spec_measure_prove_cases,
