@@ -142,11 +142,15 @@ int spec_counted_log_find(spec_counted_log *ret, const char *name, spec_error *e
     return GSL_SUCCESS;
 }
 
-int spec_counted_runs_find(spec_counted_runs *ret, const char *name, spec_error *error)
+int spec_counted_runs_find(spec_counted_runs *ret, const char *name, spec_counted_log log,
+                           spec_error *error)
 {
     const int i = spec_names_find(runs_name, name, "runs", error);
     if (i < 0) return GSL_EINVAL;
     *ret = run_sets[i];
+    if (ret->n == 2 && log == SPEC_COUNTED_LLAMACPP)
+        return spec_fail(error, GSL_EINVAL,
+                         "runs: responses of llama.cpp do not say K, so they are of one length");
     return GSL_SUCCESS;
 }
 

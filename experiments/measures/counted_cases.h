@@ -37,8 +37,9 @@ typedef struct {
     bool plain;
 } spec_counted_runs;
 
-/* By its name. GSL_EINVAL, naming the nearest. */
-int spec_counted_runs_find(spec_counted_runs *ret, const char *name, spec_error *error);
+/* By its name. GSL_EINVAL, naming the nearest, or for two lengths of a log that does not say K. */
+int spec_counted_runs_find(spec_counted_runs *ret, const char *name, spec_counted_log log,
+                           spec_error *error);
 
 /* One log. */
 typedef struct {

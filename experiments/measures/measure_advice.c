@@ -245,8 +245,9 @@ static int read_question(question *q, const spec_point *point, const spec_measur
     SPEC_TRY(read_case(&q->truth, point, measure, error));
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 1, SPEC_COUNTED_K / 2, error));
     SPEC_TRY(spec_point_int(&second, point, measure, "second", 1, SPEC_COUNTED_K / 2, error));
-    SPEC_TRY(spec_counted_runs_find(&runs, spec_point_text(point, measure, "runs"), error));
     SPEC_TRY(spec_counted_log_find(&run.log, spec_point_text(point, measure, "log"), error));
+    SPEC_TRY(
+        spec_counted_runs_find(&runs, spec_point_text(point, measure, "runs"), run.log, error));
     SPEC_TRY(spec_point_int(&run.n, point, measure, "windows", 2, 100000, error));
     SPEC_TRY(spec_point_double(&run.seconds, point, measure, "seconds", 1.0, 1e6, error));
     if (runs.n == 2 && second == K)

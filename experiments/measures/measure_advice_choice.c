@@ -16,7 +16,7 @@
 /* A recommended length may be slower than the best one by this. */
 #define TOLERANCE 0.02
 
-enum { CASES = 300, CASES_MAX = 10000000, RUNS_MAX = 3, K_RUN_MAX = 6 };
+enum { CASES = 300, CASES_MAX = 10000000, RUNS_MAX = 3, K_RUN_MAX = 6, WINDOWS_LEAST = 12 };
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
@@ -28,6 +28,7 @@ static const char *times_name(int i)
 
 typedef struct {
     spec_counted_case truth;
+    int windows;
     int n, K[RUNS_MAX]; /* those with drafts first, ascending */
     int longest;
     double rate[2 * K_RUN_MAX + 1]; /* true tokens per second, K = 0..2 longest */
@@ -124,11 +125,11 @@ typedef struct {
     int further;                 /* runs until it decided, or `further` */
 } decision;
 
-static spec_counted_run run_of(const question *q, int K, uint64_t stream)
+static spec_counted_run run_of(const question *q, const trial *t, int K, uint64_t stream)
 {
     return (spec_counted_run){.log = q->log,
                               .K = K,
-                              .n = q->windows,
+                              .n = t->windows,
                               .seconds = q->seconds,
                               .seed = q->point->seed,
                               .stream = stream};
@@ -158,17 +159,19 @@ static int decide(decision *d, const question *q, uint64_t number, gsl_rng *rng)
     uint64_t stream = (uint64_t)(RUNS_MAX + q->further) * number;
     bool plain = q->runs.plain;
     int status = GSL_SUCCESS, n = 0;
+    t.windows = (int)log_between(rng, WINDOWS_LEAST, q->windows + 1.0);
     SPEC_TRY(draw_trial(&t, &q->runs, q->flat, rng, &d->error));
-    for (; n < t.n; n++) run[n] = run_of(q, t.K[n], stream++);
+    for (; n < t.n; n++) run[n] = run_of(q, &t, t.K[n], stream++);
     SPEC_TRY(spec_advised_case(&advised, &t.truth, run, n, q->point->seed, &d->error));
     d->decided = d->decided_after = advised.decided;
     d->loss = d->loss_after = loss_of(&t, advised.K, plain);
     d->near = advised.K >= 0 && abs(advised.K - fastest(&t, plain)) <= 1;
     if (d->decided) d->plain_gain = t.rate[0] / t.rate[advised.K] - 1.0;
-    while (!d->decided_after && d->further < q->further && advised.K >= 0 &&
-           advised.K <= 2 * t.longest) {
+    /* Responses of llama.cpp do not say K: those of two lengths cannot be given together. */
+    const int most = q->log == SPEC_COUNTED_LLAMACPP ? 0 : 2 * t.longest;
+    while (!d->decided_after && d->further < q->further && advised.K >= 0 && advised.K <= most) {
         plain = plain || advised.K == 0;
-        run[n++] = run_of(q, advised.K, stream++);
+        run[n++] = run_of(q, &t, advised.K, stream++);
         spec_advised_free(&advised);
         SPEC_TRY(spec_advised_case(&advised, &t.truth, run, n, q->point->seed, &d->error));
         d->further++;
@@ -250,13 +253,14 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     decision *d = NULL;
     int status = GSL_SUCCESS;
     const uint64_t n = point->rounds > 0 ? point->rounds : CASES;
-    SPEC_TRY(spec_counted_runs_find(&q.runs, spec_point_text(point, measure, "runs"), error));
     const int times =
         spec_names_find(times_name, spec_point_text(point, measure, "times"), "times", error);
     if (times < 0) return GSL_EINVAL;
     q.flat = times == 1;
     SPEC_TRY(spec_counted_log_find(&q.log, spec_point_text(point, measure, "log"), error));
-    SPEC_TRY(spec_point_int(&q.windows, point, measure, "windows", 2, 100000, error));
+    SPEC_TRY(
+        spec_counted_runs_find(&q.runs, spec_point_text(point, measure, "runs"), q.log, error));
+    SPEC_TRY(spec_point_int(&q.windows, point, measure, "windows", WINDOWS_LEAST, 100000, error));
     SPEC_TRY(spec_point_double(&q.seconds, point, measure, "seconds", 1.0, 1e6, error));
     SPEC_TRY(spec_point_int(&q.further, point, measure, "further", 0, SPEC_ADVISED_LOGS - RUNS_MAX,
                             error));
@@ -276,7 +280,7 @@ done:
 }
 
 static const char *const parameters[] = {
-    "runs=plain+K", "log=vllm", "times=linear", "windows=60", "seconds=10", "further=3", NULL};
+    "runs=plain+K", "log=vllm", "times=linear", "windows=240", "seconds=10", "further=3", NULL};
 static const char *const columns[] = {
     "decided",     "right",           "largest_loss", "near",
     "next_near",   "plain_faster",    "further_runs", "decided_after",

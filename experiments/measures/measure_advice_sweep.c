@@ -13,6 +13,7 @@
 
 enum { LENGTHS = 16, LOGS_MAX = 10000, TEXT = 400 };
 static const double OUTPUT = 400.0, WINDOW = 10.0; /* tokens of a response, seconds of a window */
+static const double CLOSE = 0.98;                  /* of the fastest speed */
 
 /* A published sweep: draft lengths from..from + n - 1 of one engine under one load. */
 typedef struct {
@@ -121,15 +122,22 @@ static int fastest(const sweep *s)
 }
 
 typedef struct {
-    int n, near;
-    char far[TEXT]; /* "1: 4, 2: 5", the lengths that are named instead */
+    int n, near, close; /* close: its published speed is within 2 % of the fastest one */
+    char far[TEXT];     /* "1: 4, 2: 5", the lengths that are named instead */
 } outcome;
 
-static void add(outcome *o, int next, int best, int K, int other)
+static double speed_of(const sweep *s, int K)
+{
+    if (K == 0) return s->plain;
+    return K >= s->from && K < s->from + s->n ? s->speed[K - s->from] : 0.0;
+}
+
+static void add(outcome *o, const sweep *s, int next, int best, int K, int other)
 {
     const size_t used = strlen(o->far);
     char from[32];
     o->n++;
+    o->close += speed_of(s, next) >= CLOSE * speed_of(s, best);
     if (next >= 0 && abs(next - best) <= 1) {
         o->near++;
         return;
@@ -148,20 +156,22 @@ static int run_sweep(spec_table *table, const sweep *s, spec_error *error)
     int status = GSL_SUCCESS, next;
     for (int K = s->from; K < s->from + s->n; K++) {
         SPEC_TRY(next_of(&next, s, K, 0, error));
-        add(&one, next, best, K, 0);
+        add(&one, s, next, best, K, 0);
         for (int other = K + 1; other < s->from + s->n && s->log != SPEC_COUNTED_LLAMACPP;
              other++) {
             SPEC_TRY(next_of(&next, s, K, other, error));
-            add(&two, next, best, K, other);
+            add(&two, s, next, best, K, other);
         }
     }
     spec_table_integer(table, "best", best);
     spec_table_integer(table, "starts", one.n);
     spec_table_integer(table, "near", one.near);
+    spec_table_integer(table, "close", one.close);
     spec_table_text(table, "far", one.far);
     if (two.n > 0) {
         spec_table_integer(table, "pairs", two.n);
         spec_table_integer(table, "pairs_near", two.near);
+        spec_table_integer(table, "pairs_close", two.close);
         spec_table_text(table, "pairs_far", two.far);
     }
 done:
@@ -237,8 +247,8 @@ static const char *const parameters[] = {"log=vllm",
                                          "batch=1",
                                          "windows=60",
                                          NULL};
-static const char *const columns[] = {"best",  "starts",     "near",      "far",
-                                      "pairs", "pairs_near", "pairs_far", NULL};
+static const char *const columns[] = {"best",  "starts",     "near",        "close",     "far",
+                                      "pairs", "pairs_near", "pairs_close", "pairs_far", NULL};
 static const spec_headline headlines[] = {{.column = "near"}, {.column = "pairs_near"}, {0}};
 
 const spec_measure spec_measure_advice_sweep = {

@@ -127,6 +127,7 @@ TEST(wrong_parameters_are_refused)
         {"K = 0;", "K"},
         {"second = 4; runs = \"two\";", "must differ from K"},
         {"phi = 1;", "phi"},
+        {"log = \"llama.cpp\"; runs = \"plain+two\";", "do not say K"},
         {"windows = 1;", "windows"}};
     static const char *const choice[][2] = {
         {"runs = \"three\";", "runs"}, {"times = \"x\";", "times"}, {"further = 17;", "further"}};
