@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/llamacpp_run.h"
 
-#include "experiments/advice/readers/log_scan.h"
+#include "experiments/advice/readers/log_fields.h"
 
 #include <string.h>
 
@@ -53,17 +53,21 @@ static int read_figure(double *ret, bool *ret_known, const spec_log_record *reco
 
 static int read_decoded(spec_llamacpp_run *run, const spec_log_record *record, spec_error *error)
 {
-    int status = GSL_SUCCESS;
+    static const spec_log_field fields[] = {
+        {"decoded ", "tokens in", SPEC_LOG_COUNT, true, 0},
+        {NULL, "seconds, speed:", SPEC_LOG_REAL, true, 1},
+        {0},
+    };
+    static const spec_log_line form = {"decoded", NULL, fields};
     spec_log_scan scan = spec_log_scan_of(record);
-    spec_log_scan_find(&scan, "decoded ");
+    spec_log_numbers line;
     *run = (spec_llamacpp_run){0};
-    SPEC_TRY(spec_log_scan_count(&run->tokens, &scan, "decoded", error));
-    SPEC_TRY(spec_log_scan_expect(&scan, "tokens in", "decoded", error));
-    SPEC_TRY(spec_log_scan_real(&run->seconds, NULL, &scan, "decoded tokens in", error));
-    SPEC_TRY(spec_log_scan_expect(&scan, speed + 1, "decoded tokens in", error));
+    const int status = spec_log_fields_read(&line, &form, &scan, error);
+    if (status != GSL_SUCCESS) return status;
+    run->tokens = line.value[0];
+    run->seconds = line.value[1];
     run->decoded = true;
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* "accept    = 72.055%", of the run that ended. Without a draft it is a quotient of zeros. */

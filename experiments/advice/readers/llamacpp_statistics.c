@@ -2,117 +2,115 @@
 #include "experiments/advice/readers/llamacpp_statistics.h"
 
 #include "analysis/acceptance/rounded_counts.h"
-#include "experiments/advice/readers/log_scan.h"
+#include "experiments/advice/readers/log_fields.h"
 
 #include <string.h>
 
-static const char calls[] = "#calls(b,g,a) =";
+/* Drafts are cut at the end of an output, so their mean length may be a little below K. */
+static const double CUT = 0.05;
+
+enum {
+    BEGUN,
+    GENERATE,
+    ACCEPT,
+    DRAFTS,
+    ACCEPTED_DRAFTS,
+    DRAFTED,
+    ACCEPTED,
+    LENGTH,
+    BEGIN_MS,
+    DRAFT_MS
+};
+static const spec_log_field fields[] = {
+    {"#calls(b,g,a) =", NULL, SPEC_LOG_COUNT, false, BEGUN},
+    {NULL, NULL, SPEC_LOG_COUNT, false, GENERATE},
+    {NULL, NULL, SPEC_LOG_COUNT, false, ACCEPT},
+    {"#gen drafts =", NULL, SPEC_LOG_COUNT, true, DRAFTS},
+    {"#acc drafts =", NULL, SPEC_LOG_COUNT, true, ACCEPTED_DRAFTS},
+    {"#gen tokens =", NULL, SPEC_LOG_COUNT, true, DRAFTED},
+    {"#acc tokens =", NULL, SPEC_LOG_COUNT, true, ACCEPTED},
+    {"#mean acc len =", NULL, SPEC_LOG_REAL, false, LENGTH},
+    {"#acc rate/pos = (", ")", SPEC_LOG_RATES, false, 0},
+    {"dur(b,g,a) =", ",", SPEC_LOG_REAL, false, BEGIN_MS},
+    {NULL, NULL, SPEC_LOG_REAL, false, DRAFT_MS},
+    {0},
+};
+static const spec_log_line form = {"statistics", NULL, fields};
 
 bool spec_llamacpp_statistics_concerns(const char *bytes, size_t n)
 {
-    return spec_log_find(bytes, n, calls) != NULL;
+    return spec_log_find(bytes, n, "#gen drafts =") != NULL;
 }
 
 void spec_llamacpp_statistics_restart(spec_llamacpp_statistics *statistics)
 {
-    for (int i = 0; i < statistics->n; i++) statistics->way[i].draft_seconds = 0.0;
-}
-
-/* A line's numbers. */
-typedef struct {
-    double begun, accept_calls, drafts, accepted_drafts, drafted, accepted;
-    double length, draft_ms; /* NaN: not printed */
-    double rate[SPEC_OBSERVED_DEPTHS];
-    int n_rates, decimals, length_decimals;
-} line_numbers;
-
-static int count_of(double *ret, spec_log_scan scan, const char *key, spec_error *error)
-{
-    if (!spec_log_scan_find(&scan, key))
-        return spec_log_bad(scan.record, error, "expected '%s' in the statistics", key);
-    return spec_log_scan_count(ret, &scan, key, error);
-}
-
-static int parse(line_numbers *ret, spec_log_scan scan, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    double generate_calls, begin_ms;
-    *ret = (line_numbers){.length = NAN, .draft_ms = NAN};
-    SPEC_TRY(spec_log_scan_count(&ret->begun, &scan, "#calls(b,g,a)", error));
-    SPEC_TRY(spec_log_scan_count(&generate_calls, &scan, "#calls(b,g,a)", error));
-    SPEC_TRY(spec_log_scan_count(&ret->accept_calls, &scan, "#calls(b,g,a)", error));
-    SPEC_TRY(count_of(&ret->drafts, scan, "#gen drafts =", error));
-    SPEC_TRY(count_of(&ret->accepted_drafts, scan, "#acc drafts =", error));
-    SPEC_TRY(count_of(&ret->drafted, scan, "#gen tokens =", error));
-    SPEC_TRY(count_of(&ret->accepted, scan, "#acc tokens =", error));
-    spec_log_scan at = scan;
-    if (spec_log_scan_find(&at, "#mean acc len ="))
-        SPEC_TRY(
-            spec_log_scan_real(&ret->length, &ret->length_decimals, &at, "#mean acc len", error));
-    at = scan;
-    if (spec_log_scan_find(&at, "#acc rate/pos ="))
-        SPEC_TRY(spec_log_scan_rates(ret->rate, &ret->n_rates, &ret->decimals, &at, "#acc rate/pos",
-                                     error));
-    at = scan;
-    if (spec_log_scan_find(&at, "dur(b,g,a) =")) {
-        SPEC_TRY(spec_log_scan_real(&begin_ms, NULL, &at, "dur(b,g,a)", error));
-        SPEC_TRY(spec_log_scan_expect(&at, ",", "dur(b,g,a)", error));
-        SPEC_TRY(spec_log_scan_real(&ret->draft_ms, NULL, &at, "dur(b,g,a)", error));
+    for (int i = 0; i < statistics->n; i++) {
+        spec_observation *total = &statistics->way[i].total;
+        *total = spec_observation_empty(SPEC_OBSERVED_TOTAL, total->line);
+        total->rounds = total->drafted = total->accepted = total->draft_seconds = 0.0;
     }
-    if (spec_log_scan_find(&scan, calls))
-        status = spec_log_bad(scan.record, error, "expected one record on a line, not two");
-    else if (ret->accepted > ret->drafted)
-        status = spec_log_bad(scan.record, error,
-                              "#acc tokens: expected at most the %.0f of #gen tokens, not %.0f",
-                              ret->drafted, ret->accepted);
-    else if (ret->accepted_drafts > ret->drafts || ret->accepted_drafts > ret->accepted)
-        status = spec_log_bad(
-            scan.record, error,
+}
+
+static int check(const spec_log_numbers *line, const spec_log_record *record, spec_error *error)
+{
+    const double *v = line->value, length = 1.0 + v[ACCEPTED] / v[ACCEPT];
+    if (v[ACCEPTED] > v[DRAFTED])
+        return spec_log_bad(record, error,
+                            "#acc tokens: expected at most the %.0f of #gen tokens, not %.0f",
+                            v[DRAFTED], v[ACCEPTED]);
+    if (v[ACCEPTED_DRAFTS] > v[DRAFTS] || v[ACCEPTED_DRAFTS] > v[ACCEPTED])
+        return spec_log_bad(
+            record, error,
             "#acc drafts: expected at most the %.0f of #gen drafts and the %.0f of #acc tokens",
-            ret->drafts, ret->accepted);
-    else if (ret->accept_calls > 0.0 &&
-             fabs(ret->length - 1.0 - ret->accepted / ret->accept_calls) >
-                 spec_log_scan_half_unit(ret->length_decimals) + 1e-9)
-        status = spec_log_bad(scan.record, error,
-                              "#mean acc len: expected %.2f, 1 + #acc tokens over #calls, not %g",
-                              1.0 + ret->accepted / ret->accept_calls, ret->length);
-done:
-    return status;
+            v[DRAFTS], v[ACCEPTED]);
+    if (v[ACCEPT] > 0.0 && spec_log_scan_differs(v[LENGTH], line->decimals[LENGTH], length))
+        return spec_log_bad(record, error,
+                            "#mean acc len: expected %.2f, 1 + #acc tokens over #calls, not %g",
+                            length, v[LENGTH]);
+    return GSL_SUCCESS;
 }
 
 /* Rates by depth are of the calls to accept. Drafts with an accepted token are those of depth 1;
  * the deeper ones are the whole numbers that agree with the rates and sum to the rest. */
-static int recover(spec_observation *o, const line_numbers *line, const spec_log_record *record,
+static int recover(spec_observation *o, const spec_log_numbers *line, const spec_log_record *record,
                    spec_error *error)
 {
-    const double half = spec_log_scan_half_unit(line->decimals), rounds = line->accept_calls;
-    const double deeper = line->accepted - line->accepted_drafts;
+    const double *v = line->value, half = spec_log_scan_half_unit(line->list_decimals);
+    const double deeper = v[ACCEPTED] - v[ACCEPTED_DRAFTS], rounds = v[ACCEPT];
     spec_rounded_recovery recovery = {0};
-    o->rounds = line->n_rates > 0 ? rounds : line->drafts;
-    o->rounds_low = o->rounds_high = o->rounds;
-    if (line->n_rates == 0) return GSL_SUCCESS;
-    const double first = line->accepted_drafts / rounds; /* NaN without rounds */
-    if (rounds > 0.0 && !(fabs(first - line->rate[0]) <= half + 1e-9))
+    o->rounds = o->rounds_low = o->rounds_high = line->n > 0 ? rounds : v[DRAFTS];
+    o->depths = line->n > 0 ? line->n : 1;
+    o->passed[0] = v[ACCEPTED_DRAFTS];
+    if (line->n == 0) return GSL_SUCCESS;
+    const double first = v[ACCEPTED_DRAFTS] / rounds; /* NaN without rounds */
+    if (rounds > 0.0 && !(fabs(first - line->list[0]) <= half + 1e-9))
         return spec_log_bad(record, error,
                             "#acc rate/pos: expected %.3f at depth 1, #acc drafts over #calls, "
                             "not %.3f",
-                            first, line->rate[0]);
+                            first, line->list[0]);
     const spec_rounded_counts printed = {
         .accepted = (uint64_t)deeper,
         .length = 1.0 + deeper / rounds, /* the rounds are known: many digits name them */
         .length_digits = 12,
-        .n = line->n_rates - 1,
-        .rate = line->rate + 1,
-        .rate_digits = line->decimals};
-    if (deeper > 0.0 && rounds > 0.0 && line->n_rates > 1 &&
+        .n = line->n - 1,
+        .rate = line->list + 1,
+        .rate_digits = line->list_decimals};
+    if (deeper > 0.0 && rounds > 0.0 && line->n > 1 &&
         spec_rounded_counts_recover(&recovery, &printed) != GSL_SUCCESS)
         return spec_log_bad(record, error,
                             "#acc rate/pos: expected rates that sum to %.0f of #acc tokens",
-                            line->accepted);
-    o->depths = line->n_rates;
-    o->passed[0] = line->accepted_drafts;
+                            v[ACCEPTED]);
     for (int i = 1; i < o->depths; i++) o->passed[i] = (double)recovery.passed[i - 1];
     return GSL_SUCCESS;
+}
+
+/* The draft length of a way: as many as it has rates, or the tokens of its drafts; -1: not known.
+ */
+static int draft_length(const spec_log_numbers *line, int rates)
+{
+    const double mean = line->value[DRAFTED] / line->value[DRAFTS], K = ceil(mean - 1e-9);
+    if (rates > 0) return rates;
+    return K >= 1.0 && K <= SPEC_OBSERVED_DEPTHS && mean >= (1.0 - CUT) * K ? (int)K : -1;
 }
 
 static spec_llamacpp_way *find_way(spec_llamacpp_statistics *statistics, uint64_t label)
@@ -121,17 +119,36 @@ static spec_llamacpp_way *find_way(spec_llamacpp_statistics *statistics, uint64_
         if (statistics->way[i].label == label) return &statistics->way[i];
     if (statistics->n == SPEC_LLAMACPP_WAYS) return NULL;
     spec_llamacpp_way *way = &statistics->way[statistics->n++];
-    *way = (spec_llamacpp_way){.label = label, .draft_seconds = NAN};
+    *way = (spec_llamacpp_way){.label = label,
+                               .total = spec_observation_empty(SPEC_OBSERVED_TOTAL, 0)};
     return way;
 }
 
-/* Hash of the name that ends before these bytes: "draft-mtp" of "statistics draft-mtp: ". */
-static uint64_t label_of(const spec_log_record *record, const char *behind)
+/* Hash of the name before the line's numbers: "draft-mtp" of "statistics draft-mtp: #calls". */
+static uint64_t label_of(const spec_log_record *record)
 {
-    const char *end = behind, *begin;
+    const char *end = memchr(record->bytes, '#', record->n), *begin;
     while (end > record->bytes && (end[-1] == ' ' || end[-1] == ':')) end--;
     for (begin = end; begin > record->bytes && begin[-1] != ' '; begin--) continue;
     return spec_log_label(begin, (size_t)(end - begin));
+}
+
+/* The counts since the line before. Where they fall, another server started. */
+static spec_observation since(const spec_observation *from, const spec_observation *to,
+                              bool from_start)
+{
+    spec_observation o = *to;
+    const bool falls = to->rounds < from->rounds || to->drafted < from->drafted ||
+                       to->accepted < from->accepted || to->draft_seconds < from->draft_seconds;
+    o.kind = SPEC_OBSERVED_REQUEST;
+    if (falls || (from_start && isnan(from->rounds))) return o;
+    o.rounds = o.rounds_low = o.rounds_high = to->rounds - from->rounds;
+    o.drafted -= from->drafted;
+    o.accepted -= from->accepted;
+    o.draft_seconds -= from->draft_seconds;
+    for (int i = 0; i < o.depths; i++)
+        o.passed[i] = fmax(o.passed[i] - (i < from->depths ? from->passed[i] : 0.0), 0.0);
+    return o;
 }
 
 static int hand_over(spec_llamacpp_way *way, const spec_log_record *record,
@@ -146,38 +163,33 @@ done:
     return status;
 }
 
-int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, double *ret_draft_seconds,
-                                  spec_log_learned *learned, const spec_log_record *record,
-                                  spec_error *error)
+int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, spec_log_learned *learned,
+                                  const spec_log_record *record, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_log_scan scan = spec_log_scan_of(record);
     spec_observation total = spec_observation_empty(SPEC_OBSERVED_TOTAL, record->line);
-    line_numbers line;
-    *ret_draft_seconds = NAN;
-    spec_log_scan_find(&scan, calls);
-    total.label = label_of(record, scan.at - strlen(calls));
-    SPEC_TRY(parse(&line, scan, error));
-    spec_llamacpp_way *way = find_way(statistics, total.label);
-    if (way == NULL) {
-        status =
-            spec_log_bad(record, error, "expected at most %d ways to draft", SPEC_LLAMACPP_WAYS);
-        goto done;
-    }
-    const bool second = way->seen;
-    way->seen = true;
-    const double before = isnan(way->draft_seconds) && line.begun <= 1.0 ? 0.0 : way->draft_seconds;
-    const double now = line.draft_ms / 1000.0;
-    *ret_draft_seconds = now < before ? now : now - before; /* smaller: another server */
-    way->draft_seconds = now;
-    if (statistics->requests) goto done;
+    spec_log_numbers line;
+    total.label = label_of(record);
+    SPEC_TRY(spec_log_fields_read(&line, &form, &scan, error));
+    SPEC_TRY(check(&line, record, error));
     SPEC_TRY(recover(&total, &line, record, error));
-    total.K = record->K;
-    total.drafted = line.drafted;
-    total.accepted = line.accepted;
-    total.draft_seconds = now;
-    total.printed_length = line.length;
-    learned->gaps = SPEC_LOG_NO_TIMES | (total.depths == 0 ? SPEC_LOG_NO_DEPTHS : 0);
+    total.K = draft_length(&line, line.n);
+    if (total.K < 0) total.K = record->K;
+    total.drafted = line.value[DRAFTED];
+    total.accepted = line.value[ACCEPTED];
+    total.draft_seconds = line.value[DRAFT_MS] / 1000.0;
+    total.printed_length = line.value[LENGTH];
+    spec_llamacpp_way *way = find_way(statistics, total.label);
+    if (way == NULL)
+        SPEC_TRY(
+            spec_log_bad(record, error, "expected at most %d ways to draft", SPEC_LLAMACPP_WAYS));
+    const bool second = way->seen;
+    way->since = since(&way->total, &total, line.value[BEGUN] <= 1.0);
+    way->total = total;
+    way->seen = way->of_request = true;
+    if (statistics->requests) goto done;
+    learned->gaps = SPEC_LOG_NO_TIMES | (line.n == 0 ? (unsigned)SPEC_LOG_NO_DEPTHS : 0);
     if (second) {
         SPEC_TRY(hand_over(way, record, &total, error));
     } else {
@@ -186,6 +198,29 @@ int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, double *
     }
 done:
     return status;
+}
+
+void spec_llamacpp_statistics_request(spec_llamacpp_request *ret,
+                                      spec_llamacpp_statistics *statistics, double drafted,
+                                      double accepted)
+{
+    double sum_drafted = 0.0, sum_accepted = 0.0;
+    *ret = (spec_llamacpp_request){.draft_seconds = NAN};
+    for (int i = 0; i < statistics->n; i++) {
+        spec_llamacpp_way *way = &statistics->way[i];
+        const spec_observation *part = &way->since;
+        if (!way->of_request) continue;
+        way->of_request = false;
+        sum_drafted += part->drafted;
+        sum_accepted += part->accepted;
+        if (!isnan(part->draft_seconds))
+            ret->draft_seconds = fmax(ret->draft_seconds, 0.0) + part->draft_seconds;
+        if (!(part->drafted > 0.0)) continue;
+        ret->of_way[ret->n] = *part;
+        if (statistics->n == 1) ret->of_way[ret->n].label = 0;
+        ret->n++;
+    }
+    if (!(sum_drafted == drafted && sum_accepted == accepted)) ret->n = 0;
 }
 
 int spec_llamacpp_statistics_end(spec_llamacpp_statistics *statistics, const spec_log_record *last,

@@ -60,15 +60,17 @@ static bool is_digit(const spec_log_scan *scan)
     return scan->at < scan->end && spec_log_scan_is_digit(*scan->at);
 }
 
-/* A number may not run into a letter, a second point, or the digits behind a decimal comma. */
-static int check_end(const spec_log_scan *scan, const char *begin, const char *name,
+/* A number may not run into a letter, a second point, or the digits behind a decimal comma. The
+ * point behind a whole number may end a sentence. */
+static int check_end(const spec_log_scan *scan, const char *begin, bool whole, const char *name,
                      spec_error *error)
 {
     const char next = scan->at < scan->end ? *scan->at : '\0';
     const char after = next != '\0' ? scan->at[1] : '\0';
     const bool comma = next == ',' && spec_log_scan_is_digit(after);
-    const bool glued = next == '.' || next == '_' || spec_log_scan_is_digit(next) ||
-                       (next >= 'A' && next <= 'Z') || (next >= 'a' && next <= 'z');
+    const bool point = next == '.' && !(whole && !spec_log_scan_is_digit(after));
+    const bool glued =
+        point || next == '_' || spec_log_scan_is_digit(next) || spec_log_scan_is_letter(next);
     const int n = (int)(scan->at - begin);
     if (comma)
         return spec_log_bad(scan->record, error,
@@ -96,7 +98,7 @@ int spec_log_scan_count(double *ret, spec_log_scan *scan, const char *name, spec
         if (value > COUNT_MAX)
             return spec_log_bad(scan->record, error, "%s: expected a number up to 2^53", name);
     }
-    SPEC_TRY(check_end(scan, begin, name, error));
+    SPEC_TRY(check_end(scan, begin, true, name, error));
     *ret = value;
 done:
     return status;
@@ -140,39 +142,9 @@ int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, cons
             decimals++;
         }
     }
-    SPEC_TRY(check_end(scan, begin, name, error));
+    SPEC_TRY(check_end(scan, begin, false, name, error));
     *ret = (double)digits / scale; /* one rounding: both are exact */
     if (opt_decimals != NULL) *opt_decimals = decimals;
-done:
-    return status;
-}
-
-int spec_log_scan_rates(double ret[SPEC_OBSERVED_DEPTHS], int *ret_n, int *ret_decimals,
-                        spec_log_scan *scan, const char *name, spec_error *error)
-{
-    int status = GSL_SUCCESS, n = 0, decimals;
-    *ret_n = *ret_decimals = 0;
-    SPEC_TRY(spec_log_scan_expect(scan, "(", name, error));
-    if (spec_log_scan_word(scan, ")")) goto done;
-    do {
-        if (n == SPEC_OBSERVED_DEPTHS) {
-            status = spec_log_bad(scan->record, error, "%s: expected at most %d depths", name,
-                                  SPEC_OBSERVED_DEPTHS);
-            goto done;
-        }
-        SPEC_TRY(spec_log_scan_real(&ret[n], &decimals, scan, name, error));
-        if (n == 0) *ret_decimals = decimals;
-        if (ret[n] > (n > 0 ? ret[n - 1] : 1.0)) {
-            status = spec_log_bad(scan->record, error,
-                                  "%s: expected rates of at most 1 that do not rise with depth, "
-                                  "not %g at depth %d",
-                                  name, ret[n], n + 1);
-            goto done;
-        }
-        n++;
-    } while (spec_log_scan_word(scan, ","));
-    SPEC_TRY(spec_log_scan_expect(scan, ")", name, error));
-    *ret_n = n;
 done:
     return status;
 }

@@ -34,15 +34,15 @@ int spec_log_scan_count(double *ret, spec_log_scan *scan, const char *name, spec
 int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, const char *name,
                        spec_error *error);
 
-/* The numbers of "(0.805, 0.632)" behind blanks: at most SPEC_OBSERVED_DEPTHS, each at most 1 and
- * none above the one before it. *ret_decimals: of the first. "()" has none. */
-int spec_log_scan_rates(double ret[SPEC_OBSERVED_DEPTHS], int *ret_n, int *ret_decimals,
-                        spec_log_scan *scan, const char *name, spec_error *error);
-
 /* A decimal digit, in any locale. */
 static inline bool spec_log_scan_is_digit(char c)
 {
     return c >= '0' && c <= '9';
+}
+
+static inline bool spec_log_scan_is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
 /* Half a unit of the last of `decimals` digits: the rounding error of a printed number. */

@@ -4,7 +4,7 @@
 #include "analysis/acceptance/rounded_counts.h"
 #include "experiments/advice/readers/llamacpp_run.h"
 #include "experiments/advice/readers/llamacpp_statistics.h"
-#include "experiments/advice/readers/log_scan.h"
+#include "experiments/advice/readers/log_fields.h"
 #include "experiments/advice/readers/readers.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static const char *const generations[] = {
 static const char *const needles[] = {"eval time =",
                                       "draft acceptance",
                                       "acc per pos = ",
-                                      "#calls(b,g,a) =",
+                                      "#gen drafts =",
                                       " seconds, speed:",
                                       "n_draft   = ",
                                       "n_predict = ",
@@ -46,7 +46,6 @@ typedef struct {
     int length_decimals, generation;
     double depth_rate[SPEC_OBSERVED_DEPTHS];
     int n_depths, depth_decimals;
-    double draft_seconds;
     bool speculating; /* statistics follow */
     bool alone;       /* no other slot was busy */
 } request;
@@ -63,20 +62,15 @@ typedef struct {
 /* Times of the output, not of the prompt. */
 static const char *find_times(const char *bytes, size_t n)
 {
-    static const char times[] = "eval time =";
-    const char *place = spec_log_find(bytes, n, times);
+    const char *place = spec_log_find(bytes, n, "eval time =");
     if (place == NULL || (place - bytes >= 7 && memcmp(place - 7, "prompt ", 7) == 0)) return NULL;
-    return place + strlen(times);
+    return place;
 }
 
 static const char *find_drafts(const char *bytes, size_t n)
 {
-    static const char *const words[] = {"draft acceptance = ", "draft acceptance rate = "};
-    for (int i = 0; i < 2; i++) {
-        const char *place = spec_log_find(bytes, n, words[i]);
-        if (place != NULL) return place + strlen(words[i]);
-    }
-    return NULL;
+    const char *place = spec_log_find(bytes, n, "draft acceptance = ");
+    return place != NULL ? place : spec_log_find(bytes, n, "draft acceptance rate = ");
 }
 
 static bool concerns(const char *bytes, size_t n)
@@ -132,8 +126,26 @@ static int bad(const spec_log_record *record, const request *r, spec_error *erro
                         r->accepted, r->drafted, r->tokens);
 }
 
-static int count_rounds(spec_observation *o, const request *r, const spec_log_record *record,
-                        spec_error *error)
+/* Rounds of a line without a mean length follow from the statistics behind it, if they are of this
+ * request alone. */
+static int rounds_without_length(spec_observation *o, const request *r,
+                                 const spec_observation *opt_since, const spec_log_record *record,
+                                 spec_error *error)
+{
+    /* Accepted tokens of the last round count even where the output ended before them. */
+    if (r->accepted > r->tokens + SPEC_OBSERVED_DEPTHS)
+        return bad(record, r, error, "expected accepted tokens to be in the output");
+    if (!isnan(r->tokens)) o->passes = fmax(r->tokens - r->accepted, 1.0);
+    if (opt_since == NULL) return GSL_SUCCESS;
+    o->rounds = o->rounds_low = o->rounds_high = opt_since->rounds;
+    o->depths = opt_since->depths;
+    memcpy(o->passed, opt_since->passed, sizeof o->passed);
+    if (!isnan(o->passes)) o->passes = fmax(o->passes, o->rounds);
+    return GSL_SUCCESS;
+}
+
+static int count_rounds(spec_observation *o, const request *r, const spec_observation *opt_since,
+                        const spec_log_record *record, spec_error *error)
 {
     spec_rounded_recovery recovery;
     const spec_rounded_counts printed = {.accepted = (uint64_t)r->accepted,
@@ -143,15 +155,8 @@ static int count_rounds(spec_observation *o, const request *r, const spec_log_re
                                          .n = r->n_depths,
                                          .rate = r->depth_rate,
                                          .rate_digits = r->depth_decimals};
+    if (isnan(r->length)) return rounds_without_length(o, r, opt_since, record, error);
     o->depths = r->n_depths;
-    memset(o->passed, 0, sizeof o->passed);
-    /* Accepted tokens of the last round count even where the output ended before them. */
-    if (isnan(r->length) && r->accepted > r->tokens + SPEC_OBSERVED_DEPTHS)
-        return bad(record, r, error, "expected accepted tokens to be in the output");
-    if (isnan(r->length)) {
-        if (!isnan(r->tokens)) o->passes = fmax(r->tokens - r->accepted, 1.0);
-        return GSL_SUCCESS;
-    }
     if (spec_rounded_counts_recover(&recovery, &printed) != GSL_SUCCESS)
         return bad(record, r, error,
                    "expected a length and rates by depth that belong to one number of rounds");
@@ -174,12 +179,14 @@ static int hand_over(llamacpp_state *state, spec_log_learned *learned,
     int status = GSL_SUCCESS;
     const request *r = &state->request;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, r->line);
+    spec_llamacpp_request parts;
     if (!state->waits) goto done;
     state->waits = false;
-    const bool drafts = !isnan(r->drafted);
+    spec_llamacpp_statistics_request(&parts, &state->statistics, r->drafted, r->accepted);
+    const bool speculates = !isnan(r->drafted);
     /* One token is the prompt's, and its time is not in these times. */
-    if (!drafts && !(r->tokens > 1.0)) goto done;
-    if (drafts) {
+    if (!speculates && !(r->tokens > 1.0)) goto done;
+    if (speculates) {
         o.K = record->K;
         o.emitted = r->tokens;
     } else {
@@ -188,22 +195,31 @@ static int hand_over(llamacpp_state *state, spec_log_learned *learned,
     }
     if (r->seconds > 0.0) o.seconds = r->seconds;
     if (r->alone) o.running = 1.0;
-    o.draft_seconds = r->draft_seconds;
+    o.draft_seconds = parts.draft_seconds;
     o.printed_length = r->length;
     o.printed_rate = r->rate;
     unsigned gaps = isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0;
-    if (drafts) {
+    if (speculates) {
         o.drafted = r->drafted;
         o.accepted = r->accepted;
-        SPEC_TRY(count_rounds(&o, r, record, error));
-        if (isnan(r->length)) gaps |= SPEC_LOG_NO_ROUNDS;
-        if (r->n_depths == 0) gaps |= SPEC_LOG_NO_DEPTHS;
+        SPEC_TRY(count_rounds(&o, r, parts.n == 1 ? &parts.of_way[0] : NULL, record, error));
+        if (parts.n == 1) {
+            o.label = parts.of_way[0].label;
+            if (o.K < 0) o.K = parts.of_way[0].K;
+        }
+        if (isnan(o.rounds) && parts.n == 0) gaps |= SPEC_LOG_NO_ROUNDS;
+        if (o.depths == 0) gaps |= SPEC_LOG_NO_DEPTHS;
         if (r->generation > learned->generation) learned->generation = r->generation;
         learned->gaps = gaps;
     } else if (learned->generation < 0) {
         learned->gaps = gaps;
     }
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+    if (parts.n <= 1) SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+    /* Several ways drafted: each has its own acceptance, and no time is known of either. */
+    for (int i = 0; parts.n > 1 && i < parts.n; i++) {
+        parts.of_way[i].line = r->line;
+        SPEC_TRY(record->observer->take(record->observer->self, &parts.of_way[i], error));
+    }
 done:
     return status;
 }
@@ -226,7 +242,6 @@ static int request_of(llamacpp_state *state, spec_log_learned *learned,
                        .accepted = NAN,
                        .length = NAN,
                        .rate = NAN,
-                       .draft_seconds = NAN,
                        .alone = slot < 0 || (state->shared >> slot & 1) == 0};
         state->waits = true;
     }
@@ -238,95 +253,115 @@ done:
 
 /* ---- Lines ---- */
 
+enum { MS, TOKENS };
+static const spec_log_field times_fields[] = {
+    {"eval time =", "ms /", SPEC_LOG_REAL, true, MS},
+    {NULL, NULL, SPEC_LOG_COUNT, true, TOKENS},
+    {0},
+};
+static const spec_log_line times = {"eval time", NULL, times_fields};
+
+/* The length has another name in each generation. */
+enum { RATE, ACCEPTED, DRAFTED, MEAN_ACCEPTANCE, MEAN_LEN };
+static const spec_log_field drafts_fields[] = {
+    {"draft acceptance =", "(", SPEC_LOG_REAL, true, RATE},
+    {NULL, "accepted /", SPEC_LOG_COUNT, true, ACCEPTED},
+    {NULL, "generated)", SPEC_LOG_COUNT, true, DRAFTED},
+    {"draft acceptance rate =", "(", SPEC_LOG_REAL, false, RATE},
+    {NULL, "accepted /", SPEC_LOG_COUNT, false, ACCEPTED},
+    {NULL, "generated)", SPEC_LOG_COUNT, false, DRAFTED},
+    {"mean acceptance length =", NULL, SPEC_LOG_REAL, false, MEAN_ACCEPTANCE},
+    {"mean len =", NULL, SPEC_LOG_REAL, false, MEAN_LEN},
+    {"acceptance rate per position = (", ")", SPEC_LOG_RATES, false, 0},
+    {"acc per pos = (", ")", SPEC_LOG_RATES, false, 0},
+    {0},
+};
+static const spec_log_line drafts = {"draft acceptance", NULL, drafts_fields};
+
 static int read_times(llamacpp_state *state, spec_log_learned *learned,
                       const spec_log_record *record, const char *at, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_log_scan scan = {at, record->bytes + record->n, record};
-    double ms, tokens;
-    SPEC_TRY(spec_log_scan_real(&ms, NULL, &scan, "eval time", error));
-    SPEC_TRY(spec_log_scan_expect(&scan, "ms /", "eval time", error));
-    SPEC_TRY(spec_log_scan_count(&tokens, &scan, "eval time", error));
+    spec_log_numbers line;
+    SPEC_TRY(spec_log_fields_read(&line, &times, &scan, error));
     const bool runs = spec_log_scan_word(&scan, "runs");
     if (!runs) SPEC_TRY(spec_log_scan_expect(&scan, "tokens", "eval time", error));
-    if (!spec_log_scan_find(&scan, "tokens per second)") ||
-        find_times(scan.at, (size_t)(scan.end - scan.at)) != NULL) {
-        status = spec_log_bad(record, error,
-                              "eval time: expected one record that ends with 'tokens per second)'");
-        goto done;
-    }
+    if (!spec_log_scan_find(&scan, "tokens per second)"))
+        SPEC_TRY(spec_log_bad(
+            record, error, "eval time: expected one record that ends with 'tokens per second)'"));
     if (runs && state->passed_over > 0) {
         state->passed_over--;
         goto done;
     }
     SPEC_TRY(request_of(state, learned, record, true, error));
-    state->request.tokens = tokens;
-    state->request.seconds = ms / 1000.0;
+    state->request.tokens = line.value[TOKENS];
+    state->request.seconds = line.value[MS] / 1000.0;
 done:
     return status;
 }
 
-static int read_depths(request *r, spec_log_scan *scan, spec_error *error)
+static void keep_depths(request *r, const spec_log_numbers *line)
 {
-    return spec_log_scan_rates(r->depth_rate, &r->n_depths, &r->depth_decimals, scan,
-                               "rates by depth", error);
+    if (line->n == 0) return;
+    r->n_depths = line->n;
+    r->depth_decimals = line->list_decimals;
+    memcpy(r->depth_rate, line->list, sizeof r->depth_rate);
+}
+
+static int check_drafts(const spec_log_numbers *line, const spec_log_record *record,
+                        spec_error *error)
+{
+    const double *v = line->value, rate = v[ACCEPTED] / v[DRAFTED];
+    if (v[ACCEPTED] > v[DRAFTED])
+        return spec_log_bad(record, error,
+                            "draft acceptance: expected at most %.0f accepted, not %.0f",
+                            v[DRAFTED], v[ACCEPTED]);
+    /* The server divides in float. */
+    if (!(fabs(v[RATE] - rate) <= spec_log_scan_half_unit(line->decimals[RATE]) + 1e-6))
+        return spec_log_bad(record, error,
+                            "draft acceptance: expected %.5f, accepted over generated, not %g",
+                            rate, v[RATE]);
+    return GSL_SUCCESS;
 }
 
 static int read_drafts(llamacpp_state *state, spec_log_learned *learned,
                        const spec_log_record *record, const char *at, spec_error *error)
 {
-    static const char name[] = "draft acceptance";
-    int status = GSL_SUCCESS, decimals;
+    int status = GSL_SUCCESS;
     spec_log_scan scan = {at, record->bytes + record->n, record};
+    spec_log_numbers line;
     request *r = &state->request;
     SPEC_TRY(request_of(state, learned, record, state->waits && !isnan(r->drafted), error));
     r->line = record->line;
-    SPEC_TRY(spec_log_scan_real(&r->rate, &decimals, &scan, name, error));
-    SPEC_TRY(spec_log_scan_expect(&scan, "(", name, error));
-    SPEC_TRY(spec_log_scan_count(&r->accepted, &scan, name, error));
-    SPEC_TRY(spec_log_scan_expect(&scan, "accepted /", name, error));
-    SPEC_TRY(spec_log_scan_count(&r->drafted, &scan, name, error));
-    SPEC_TRY(spec_log_scan_expect(&scan, "generated)", name, error));
-    if (r->accepted > r->drafted) {
-        status = spec_log_bad(record, error,
-                              "draft acceptance: expected at most %.0f accepted, not %.0f",
-                              r->drafted, r->accepted);
-        goto done;
-    }
-    /* The server divides in float. */
-    if (fabs(r->rate - r->accepted / r->drafted) > spec_log_scan_half_unit(decimals) + 1e-6) {
-        status = spec_log_bad(record, error,
-                              "draft acceptance: expected %.5f, accepted over generated, not %g",
-                              r->accepted / r->drafted, r->rate);
-        goto done;
-    }
-    if (spec_log_scan_word(&scan, ", mean acceptance length ="))
-        r->generation = 1;
-    else if (spec_log_scan_word(&scan, ", mean len ="))
-        r->generation = 2;
-    if (r->generation > 0)
-        SPEC_TRY(spec_log_scan_real(&r->length, &r->length_decimals, &scan, "mean length", error));
-    if (spec_log_scan_word(&scan, ", acceptance rate per position =") ||
-        spec_log_scan_word(&scan, ", acc per pos ="))
-        SPEC_TRY(read_depths(r, &scan, error));
-    if (find_drafts(scan.at, (size_t)(scan.end - scan.at)) != NULL)
-        status = spec_log_bad(record, error, "expected one record on a line, not two");
+    SPEC_TRY(spec_log_fields_read(&line, &drafts, &scan, error));
+    SPEC_TRY(check_drafts(&line, record, error));
+    r->generation = spec_log_numbers_has(&line, MEAN_LEN)          ? 2
+                    : spec_log_numbers_has(&line, MEAN_ACCEPTANCE) ? 1
+                                                                   : 0;
+    const int length = r->generation == 2 ? MEAN_LEN : MEAN_ACCEPTANCE;
+    r->rate = line.value[RATE];
+    r->accepted = line.value[ACCEPTED];
+    r->drafted = line.value[DRAFTED];
+    r->length = line.value[length];
+    r->length_decimals = line.decimals[length];
+    keep_depths(r, &line);
 done:
     /* The line itself says what is wrong: nothing waits. */
     if (status != GSL_SUCCESS) state->waits = false;
     return status;
 }
 
-static int read_statistics(llamacpp_state *state, spec_log_learned *learned,
-                           const spec_log_record *record, spec_error *error)
+static int read_depths(llamacpp_state *state, const spec_log_record *record, spec_error *error)
 {
-    double seconds;
-    request *r = &state->request;
-    if (state->waits) r->speculating = true;
-    const int status =
-        spec_llamacpp_statistics_read(&state->statistics, &seconds, learned, record, error);
-    if (status == GSL_SUCCESS && state->waits && !isnan(seconds))
-        r->draft_seconds = isnan(r->draft_seconds) ? seconds : r->draft_seconds + seconds;
+    static const spec_log_field fields[] = {{"acc per pos = (", ")", SPEC_LOG_RATES, false, 0},
+                                            {0}};
+    static const spec_log_line form = {"acc per pos", NULL, fields};
+    spec_log_scan scan = spec_log_scan_of(record);
+    spec_log_numbers line;
+    if (!state->waits || isnan(state->request.drafted)) return GSL_SUCCESS;
+    const int status = spec_log_fields_read(&line, &form, &scan, error);
+    if (status == GSL_SUCCESS) keep_depths(&state->request, &line);
     return status;
 }
 
@@ -335,7 +370,6 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
 {
     int status = GSL_SUCCESS;
     llamacpp_state *state = self;
-    spec_log_scan scan = spec_log_scan_of(record);
     const char *at = find_times(record->bytes, record->n);
     bool ended;
     if (at != NULL) {
@@ -343,10 +377,10 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     } else if ((at = find_drafts(record->bytes, record->n)) != NULL) {
         SPEC_TRY(read_drafts(state, learned, record, at, error));
     } else if (spec_llamacpp_statistics_concerns(record->bytes, record->n)) {
-        SPEC_TRY(read_statistics(state, learned, record, error));
-    } else if (spec_log_scan_find(&scan, of_depths)) {
-        if (state->waits && !isnan(state->request.drafted))
-            SPEC_TRY(read_depths(&state->request, &scan, error));
+        if (state->waits) state->request.speculating = true;
+        SPEC_TRY(spec_llamacpp_statistics_read(&state->statistics, learned, record, error));
+    } else if (spec_log_find(record->bytes, record->n, of_depths) != NULL) {
+        SPEC_TRY(read_depths(state, record, error));
     } else if (spec_llamacpp_run_concerns(record->bytes, record->n)) {
         SPEC_TRY(hand_over(state, learned, record, error));
         SPEC_TRY(spec_llamacpp_run_read(&state->run, &ended, learned, record, error));

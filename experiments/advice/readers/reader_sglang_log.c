@@ -3,7 +3,7 @@
  * steps times the running requests of the line: a weight, exact while no request comes or goes.
  * Seconds are the tokens of these rounds over the printed throughput, so that the time of a round
  * does not depend on the weight. Time stamps have whole seconds, as long as a window: not used. */
-#include "experiments/advice/readers/log_scan.h"
+#include "experiments/advice/readers/log_fields.h"
 #include "experiments/advice/readers/readers.h"
 #include "experiments/advice/readers/sglang_rates.h"
 
@@ -211,59 +211,42 @@ static int find_rank(rank **ret, sglang_state *state, const spec_log_record *rec
     return GSL_SUCCESS;
 }
 
-/* A line's numbers. NaN: not printed. */
-typedef struct {
-    double running, length, rate, throughput;
-    int length_decimals, rate_decimals;
-} decode_line;
+enum { RUNNING, LENGTH, RATE, THROUGHPUT };
+static const spec_log_field decode_fields[] = {
+    {"#running-req:", NULL, SPEC_LOG_COUNT, true, RUNNING},
+    {"accept len:", NULL, SPEC_LOG_REAL, false, LENGTH},
+    {"accept rate:", NULL, SPEC_LOG_REAL, false, RATE},
+    {"gen throughput (token/s):", NULL, SPEC_LOG_REAL, true, THROUGHPUT},
+    {0},
+};
+static const spec_log_line decode = {"Decode batch", NULL, decode_fields};
 
-static int optional_real(double *ret, int *ret_decimals, spec_log_scan message, const char *key,
-                         spec_error *error)
+static int parse(spec_log_numbers *ret, spec_log_scan scan, spec_error *error)
 {
-    *ret = NAN;
-    *ret_decimals = 0;
-    if (!spec_log_scan_find(&message, key) || !spec_log_scan_word(&message, ":"))
-        return GSL_SUCCESS;
-    return spec_log_scan_real(ret, ret_decimals, &message, key, error);
-}
-
-static int parse(decode_line *ret, spec_log_scan message, spec_error *error)
-{
-    int status = GSL_SUCCESS, decimals;
-    spec_log_scan scan = message;
-    spec_log_scan_find(&scan, "#running-req: ");
-    SPEC_TRY(spec_log_scan_count(&ret->running, &scan, "#running-req", error));
-    SPEC_TRY(optional_real(&ret->length, &ret->length_decimals, scan, "accept len", error));
-    SPEC_TRY(optional_real(&ret->rate, &ret->rate_decimals, scan, "accept rate", error));
-    SPEC_TRY(optional_real(&ret->throughput, &decimals, scan, "gen throughput (token/s)", error));
-    if (isnan(ret->throughput))
-        status = spec_log_bad(scan.record, error,
-                              "expected 'gen throughput (token/s): ' behind '#running-req: '");
-    else if (spec_log_scan_find(&scan, "Decode batch"))
-        status = spec_log_bad(scan.record, error, "expected one record on a line, not two");
-    else if (ret->length > 0.0 && ret->length < 1.0)
-        status = spec_log_bad(scan.record, error,
-                              "accept len: expected 1 or more, the bonus token included, not %g",
-                              ret->length);
-    else if (ret->rate > 1.0)
-        status =
-            spec_log_bad(scan.record, error, "accept rate: expected at most 1, not %g", ret->rate);
-done:
-    return status;
+    const int status = spec_log_fields_read(ret, &decode, &scan, error);
+    const double length = ret->value[LENGTH], rate = ret->value[RATE];
+    if (status != GSL_SUCCESS) return status;
+    if (length > 0.0 && length < 1.0)
+        return spec_log_bad(scan.record, error,
+                            "accept len: expected 1 or more, the bonus token included, not %g",
+                            length);
+    if (rate > 1.0)
+        return spec_log_bad(scan.record, error, "accept rate: expected at most 1, not %g", rate);
+    return GSL_SUCCESS;
 }
 
 /* Knows the draft length and hands over what waits for it, or keeps the observation. */
 static int take_drafted(sglang_state *state, spec_log_learned *learned,
                         const spec_log_record *record, spec_observation *observation,
-                        const decode_line *line, spec_error *error)
+                        const spec_log_numbers *line, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const bool printed = !isnan(line->rate);
+    const bool printed = !isnan(line->value[RATE]);
     if (printed) {
         const spec_sglang_rates before = state->rates;
         const bool agrees = spec_sglang_rates_add(
-            &state->rates, line->length, spec_log_scan_half_unit(line->length_decimals), line->rate,
-            spec_log_scan_half_unit(line->rate_decimals));
+            &state->rates, line->value[LENGTH], spec_log_scan_half_unit(line->decimals[LENGTH]),
+            line->value[RATE], spec_log_scan_half_unit(line->decimals[RATE]));
         if (!agrees) { /* another draft length from here on */
             const spec_sglang_rates after = state->rates;
             state->rates = before;
@@ -293,7 +276,7 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     sglang_state *state = self;
     spec_log_scan message = spec_log_scan_of(record);
     spec_observation observation = spec_observation_empty(SPEC_OBSERVED_WINDOW, record->line);
-    decode_line line;
+    spec_log_numbers line;
     rank *r;
     if (!spec_log_scan_find(&message, "Decode batch")) {
         SPEC_TRY(hand_over_waiting(state, record, draft_length(state, record), error));
@@ -303,16 +286,17 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     SPEC_TRY(parse(&line, message, error));
     SPEC_TRY(find_rank(&r, state, record, message.at - strlen("Decode batch"), error));
     if (r == NULL) goto done;
-    const bool plain = isnan(line.length);
+    const bool plain = isnan(line.value[LENGTH]);
     const double steps = state->steps > 0 ? state->steps : STEPS;
-    const double passes = steps * line.running, before = r->running;
-    const double tokens = plain ? passes : line.length * passes;
+    const double passes = steps * line.value[RUNNING], before = r->running;
+    const double tokens = plain ? passes : line.value[LENGTH] * passes;
     observation.label = r->label;
-    observation.running = line.running;
+    observation.running = line.value[RUNNING];
     observation.passes = passes;
     observation.emitted = tokens;
-    observation.seconds = seconds_of(state, r, !plain, tokens, line.running, line.throughput);
-    r->running = line.running;
+    observation.seconds =
+        seconds_of(state, r, !plain, tokens, line.value[RUNNING], line.value[THROUGHPUT]);
+    r->running = line.value[RUNNING];
     if (!(tokens > 0.0)) goto done; /* no request runs, or none was verified */
     if (plain) {
         spec_observation_decode_plainly(&observation, tokens);
@@ -324,8 +308,8 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     observation.rounds_low = before > 0.0 ? fmin(passes, steps * before) : passes;
     observation.rounds_high = fmax(passes, steps * before);
     observation.accepted = tokens - passes;
-    observation.printed_length = line.length;
-    observation.printed_rate = line.rate;
+    observation.printed_length = line.value[LENGTH];
+    observation.printed_rate = line.value[RATE];
     SPEC_TRY(take_drafted(state, learned, record, &observation, &line, error));
 done:
     return status;

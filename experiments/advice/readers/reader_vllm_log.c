@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/needle_set.h"
 #include "experiments/advice/readers/engine_windows.h"
+#include "experiments/advice/readers/log_fields.h"
 #include "experiments/advice/readers/log_stamp.h"
 #include "experiments/advice/readers/readers.h"
 #include "experiments/advice/readers/vllm_lines.h"
@@ -84,19 +85,31 @@ static prefix prefix_of(const spec_log_record *record, const char *end)
 
 /* ---- "Avg prompt throughput: 8.2 tokens/s, Avg generation throughput: 51.0 tokens/s, ..." ---- */
 
+enum { PROMPT, GENERATED, RUNNING, SWAPPED };
+static const spec_log_field throughput_fields[] = {
+    {"Avg prompt throughput: ", "tokens/s", SPEC_LOG_REAL, true, PROMPT},
+    {"Avg generation throughput: ", "tokens/s", SPEC_LOG_REAL, true, GENERATED},
+    {"Running: ", "reqs", SPEC_LOG_COUNT, true, RUNNING},
+    {"Swapped: ", "reqs", SPEC_LOG_COUNT, false, SWAPPED},
+    {0},
+};
+static const spec_log_line throughput = {"vLLM", ", ", throughput_fields};
+
 static int read_throughput(vllm_log *state, const prefix *p, spec_log_scan *scan, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    spec_engine_line line = {.line = scan->record->line, .origin = p->origin, .stamp = p->stamp};
-    SPEC_TRY(spec_log_scan_real(&line.prompt, NULL, scan, "Avg prompt throughput", error));
-    SPEC_TRY(spec_log_scan_expect(
-        scan, "tokens/s, Avg generation throughput: ", "Avg prompt throughput", error));
-    SPEC_TRY(spec_log_scan_real(&line.generated, NULL, scan, "Avg generation throughput", error));
-    SPEC_TRY(spec_log_scan_expect(scan, "tokens/s, Running: ", "Avg generation throughput", error));
-    SPEC_TRY(spec_log_scan_count(&line.running, scan, "Running", error));
-    SPEC_TRY(spec_log_scan_expect(scan, "reqs", "Running", error));
-    line.missing_allowed = spec_log_scan_word(scan, ", Swapped: ");
-    SPEC_TRY(spec_engine_windows_add(&state->windows, &line, scan->record->observer, error));
+    spec_log_numbers line;
+    SPEC_TRY(spec_log_fields_read(&line, &throughput, scan, error));
+    SPEC_TRY(spec_engine_windows_add(
+        &state->windows,
+        &(spec_engine_line){.line = scan->record->line,
+                            .origin = p->origin,
+                            .stamp = p->stamp,
+                            .prompt = line.value[PROMPT],
+                            .generated = line.value[GENERATED],
+                            .running = line.value[RUNNING],
+                            .missing_allowed = spec_log_numbers_has(&line, SWAPPED)},
+        scan->record->observer, error));
 done:
     return status;
 }
@@ -130,14 +143,17 @@ done:
 
 /* ---- V1: counts of an interval --------------------------------------------------------------- */
 
-static int read_counts(vllm_log *state, spec_log_learned *learned, const prefix *p,
+static int read_counts(vllm_log *state, spec_log_learned *learned, const prefix *p, bool is_first,
                        spec_log_scan *scan, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_log_record *record = scan->record;
     spec_vllm_counts line;
     spec_observation *o = &line.observation;
-    SPEC_TRY(spec_vllm_lines_counts(&line, scan, error));
+    if (is_first)
+        SPEC_TRY(spec_vllm_lines_first(&line, scan, error));
+    else
+        SPEC_TRY(spec_vllm_lines_counts(&line, scan, error));
     SPEC_TRY(spec_engine_windows_join(&state->windows, o, line.elapsed, &p->origin,
                                       record->observer, error));
     const int generation = line.has_average ? V1_AVERAGE : line.has_length ? V1_LENGTH : V1_COUNTS;
@@ -160,30 +176,35 @@ static void make_set(spec_needle_set *set)
     spec_needle_set_ready(set);
 }
 
-/* Move to the next words of any kind. */
-static bool find_words(const spec_needle_set *set, spec_log_scan *scan)
+static const char *find_words(const spec_needle_set *set, const spec_log_scan *scan)
 {
-    const char *found = spec_needle_set_find(set, scan->at, (size_t)(scan->end - scan->at));
-    if (found != NULL) scan->at = found;
-    return found != NULL;
+    return spec_needle_set_find(set, scan->at, (size_t)(scan->end - scan->at));
 }
 
-/* A JSON value may have several lines in it. */
+/* A JSON value may have several lines in it: each ends where the next one begins. */
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {
     int status = GSL_SUCCESS;
     vllm_log *state = self;
-    spec_log_scan scan = spec_log_scan_of(record);
+    spec_log_scan rest = spec_log_scan_of(record);
     if (state->words.n == 0) make_set(&state->words);
-    while (find_words(&state->words, &scan)) {
-        const prefix p = prefix_of(record, scan.at);
-        if (spec_log_scan_word(&scan, words[THROUGHPUT]))
+    rest.at = find_words(&state->words, &rest);
+    while (rest.at != NULL) {
+        const prefix p = prefix_of(record, rest.at);
+        spec_log_scan scan = rest;
+        rest.at++;
+        rest.at = find_words(&state->words, &rest);
+        if (rest.at != NULL) scan.end = rest.at;
+        if (*scan.at == 'A')
             SPEC_TRY(read_throughput(state, &p, &scan, error));
         else if (spec_log_scan_word(&scan, words[COUNTS]))
-            SPEC_TRY(read_counts(state, learned, &p, &scan, error));
-        else if (spec_log_scan_word(&scan, words[TOTALS]))
+            SPEC_TRY(read_counts(state, learned, &p, false, &scan, error));
+        else if (spec_log_scan_word(&scan, words[TOTALS]) &&
+                 spec_log_find(scan.at, (size_t)(scan.end - scan.at), "efficiency") != NULL)
             SPEC_TRY(read_totals(state, learned, &p, &scan, error));
+        else
+            SPEC_TRY(read_counts(state, learned, &p, true, &scan, error));
     }
 done:
     return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vllm_lines: the counts of vLLM's lines of speculation, of V0 and of V1.
- * A scan is behind the words that begin the line, such as "SpecDecoding metrics: ", and moves
- * behind its last field. Malformed and contradictory lines fail with spec_log_bad. */
+ * A scan is behind the words that begin the line, such as "SpecDecoding metrics: ", up to its end,
+ * and moves behind its last field. Malformed and contradictory lines fail with spec_log_bad. */
 #ifndef SPECLAB_VLLM_LINES_H
 #define SPECLAB_VLLM_LINES_H
 
@@ -17,6 +17,9 @@ typedef struct {
 /* Rounds and depths are recovered from the means. Without any, rounds follow from the record's K.
  */
 int spec_vllm_lines_counts(spec_vllm_counts *ret, spec_log_scan *scan, spec_error *error);
+
+/* The first form of such a line, in the words of V0: counts without K. */
+int spec_vllm_lines_first(spec_vllm_counts *ret, spec_log_scan *scan, spec_error *error);
 
 /* A line of V0, which covers the time since the engine started. Its count of accepted tokens has
  * those behind a rejection in it, so accepted tokens are the emitted ones less one per round. */

@@ -98,44 +98,6 @@ TEST(a_count_is_a_whole_number_up_to_2_to_the_53)
     }
 }
 
-TEST(rates_by_depth_do_not_rise_and_are_at_most_64)
-{
-    char many[1000] = "(0.5";
-    for (int i = 1; i < 64; i++) strcat(many, ", 0.5");
-    char more[1100];
-    snprintf(more, sizeof more, "%s, 0.5)", many);
-    strcat(many, ")");
-    const char *const cases[][2] = {
-        {" (0.805, 0.632, 0.483) x", "3 3 0.805 0.483"},
-        {"()", "0 0 0 0"},
-        {"(1.000)", "1 3 1 1"},
-        {many, "64 1 0.5 0.5"},
-        {more, "a.log:7: r: expected at most 64 depths"},
-        {"(0.5, 0.6)", "a.log:7: r: expected rates of at most 1 that do not rise with depth, not "
-                       "0.6 at depth 2"},
-        {"(1.5)", "a.log:7: r: expected rates of at most 1 that do not rise with depth, not 1.5 at "
-                  "depth 1"},
-        {"(0.5, 0.4", "a.log:7: r: expected ')', not ''"},
-        {"(0,5, 0,4)", "a.log:7: r: expected a decimal point, not the comma of '0,5'; run the "
-                       "engine with LC_ALL=C"},
-        {"0.5", "a.log:7: r: expected '(', not '0.5'"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const spec_log_record record = record_of(cases[i][0]);
-        spec_log_scan scan = spec_log_scan_of(&record);
-        spec_error error = {""};
-        double rate[SPEC_OBSERVED_DEPTHS] = {0.0};
-        int n, decimals;
-        char text[600];
-        if (spec_log_scan_rates(rate, &n, &decimals, &scan, "r", &error) == GSL_SUCCESS)
-            snprintf(text, sizeof text, "%d %d %g %g", n, decimals, rate[0],
-                     rate[n > 0 ? n - 1 : 0]);
-        else
-            snprintf(text, sizeof text, "%s", error.text);
-        assert_string_equal(text, cases[i][1]);
-    }
-}
-
 TEST(words_move_the_position_only_where_they_are)
 {
     const spec_log_record record = record_of("id  0 | task 12 | x");

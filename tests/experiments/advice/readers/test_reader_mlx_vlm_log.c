@@ -71,10 +71,11 @@ TEST(malformed_lines_say_what_was_expected)
 {
     static const char *const cases[][2] = {
         {"Speculative decoding: 2,59 accepted tokens/round",
-         "x:1: accepted tokens: expected a decimal point, not the comma of '2,5'; run the engine "
+         "x:1: Speculative decoding: expected a decimal point, not the comma of '2,5'; run the "
+         "engine "
          "with LC_ALL=C"},
         {"Speculative decoding: 2.59 accepted tokens/round (1.5",
-         "x:1: accepted drafts: expected 'accepted drafts/round,', not ''"},
+         "x:1: round: expected 'accepted drafts/round,', not ''"},
         {"Speculative decoding: 2.59 accepted tokens/round (1.59 accepted drafts/round, 53.0% of "
          "drafted, avg draft 3.00) over 0 rounds",
          "x:1: rounds: expected 1 or more"},
@@ -87,12 +88,12 @@ TEST(malformed_lines_say_what_was_expected)
          "x:1: expected accepted tokens, accepted drafts and their share that belong to 1000 "
          "rounds"},
         {"Speculative decoding: 2.59 accepted tokens over -3 rounds",
-         "x:1: rounds: expected a whole number, not '-3 rounds'"},
+         "x:1: over: expected a whole number, not '-3 rounds'"},
         {"Speculative decoding: 0.50 accepted tokens over 3 rounds",
          "x:1: expected accepted tokens, accepted drafts and their share that belong to 3 "
          "rounds"},
         {"Speculative decoding: 2.59 accepted tokens over 3 roundsSpeculative decoding: 2.59",
-         "x:1: expected one record on a line, not two"},
+         "x:1: over: expected 'rounds', not ' roundsSpeculative decod'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);

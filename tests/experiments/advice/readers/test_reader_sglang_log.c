@@ -318,7 +318,8 @@ TEST(malformed_lines_say_what_was_expected)
 {
     read_lines_fails(
         format, "Decode batch. #running-req: 32, #token: 7352, token usage: 0.01, accept\n",
-        GSL_EINVAL, "x:1: expected 'gen throughput (token/s): ' behind '#running-req: '");
+        GSL_EINVAL,
+        "x:1: Decode batch: expected 'gen throughput (token/s):' before the end; the line is cut");
     read_lines_fails(
         format, "Decode batch. #running-req: 32, accept len: 2,54, gen throughput (token/s): 1",
         GSL_EINVAL,
@@ -337,7 +338,8 @@ TEST(malformed_lines_say_what_was_expected)
     read_lines_fails(format,
                      "Decode batch. #running-req: 3, accept leDecode batch. #running-req: 3, gen "
                      "throughput (token/s): 1",
-                     GSL_EINVAL, "x:1: expected one record on a line, not two");
+                     GSL_EINVAL,
+                     "x:1: #running-req: occurs twice; two lines were written into each other");
     read_lines_fails(format, "Decode batch. #running-req: 3, gen throughput (token/s): nan",
                      GSL_EINVAL, "x:1: gen throughput (token/s): expected a number, not 'nan'");
 }

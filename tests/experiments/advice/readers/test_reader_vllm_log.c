@@ -93,7 +93,7 @@ TEST(malformed_lines_of_throughput_are_refused)
         const char *line, *error;
     } cases[] = {
         {"Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tok\n",
-         "x:1: Avg generation throughput: expected 'tokens/s, Running: ', not ' tok'"},
+         "x:1: Avg generation throughput: expected 'tokens/s', not ' tok'"},
         {"Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 2.0 tokens/s, Running: "
          "1.5 reqs\n",
          "x:1: Running: expected the end of the number, not '.5 reqs'"},

@@ -48,6 +48,39 @@ TEST(alpha_of_V0_follows_from_emitted_tokens)
     }
 }
 
+/* Early versions say "tokens tokens". */
+TEST(both_spellings_of_V0_are_read)
+{
+    const spec_observation *o =
+        only(V0 "Draft acceptance rate: 0.642, System efficiency: 0.598, Number of speculative "
+                "tokens: 3, Number of accepted tokens: 8547, Number of draft tokens tokens: 13311, "
+                "Number of emitted tokens tokens: 10616.\n",
+             -1);
+    assert_int_equal(o->kind, SPEC_OBSERVED_TOTAL);
+    assert_rounds(o, 3, 4437, 13311, 6179);
+    assert_same(o->emitted, 10616);
+}
+
+/* The first line of V1, of an interval, as a fraction (vLLM pull request 15902). */
+TEST(the_first_line_of_V1_has_the_words_of_V0)
+{
+    static const char line[] = V0 "Draft acceptance rate: 0.500, Number of accepted tokens: 33, "
+                                  "Number of draft tokens: 66, \n";
+    const spec_observation *o = only(line, 3);
+    assert_int_equal(o->kind, SPEC_OBSERVED_WINDOW);
+    assert_rounds(o, 3, 22, 66, 33);
+    assert_same(o->printed_rate, 0.5);
+    assert_int_equal(r.learned.generation, 1);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
+    assert_int_equal(only(line, -1)->K, -1);
+    read_lines_fails(&spec_reader_vllm_log,
+                     V0 "Draft acceptance rate: 0.600, Number of accepted tokens: 33, Number of "
+                        "draft tokens: 66, \n",
+                     GSL_EINVAL,
+                     "x:1: Speculative metrics: 33 accepted of 66 drafted tokens contradicts the "
+                     "acceptance rate of 0.6");
+}
+
 TEST(counts_alone_need_K)
 {
     static const char line[] =
@@ -139,17 +172,17 @@ TEST(malformed_lines_are_refused)
         const char *line, *error;
     } cases[] = {
         {V1 "Draft acceptance rate: 100.0%, Accepted: 66 tokens\n",
-         "x:1: SpecDecoding metrics: expected 'Drafted: N tokens' before the end; the line is cut"},
+         "x:1: SpecDecoding metrics: expected 'Drafted: ' before the end; the line is cut"},
         {V1 "Mean acceptance length: 2.59, Accepted: 1590 tokens, Drafted: 3000 tokens, "
             "Per-position acceptance rate: 0.800, 0.500, 0.290\n",
-         "x:1: SpecDecoding metrics: expected 'Avg Draft acceptance rate: N%' before the end; the "
+         "x:1: SpecDecoding metrics: expected 'Avg Draft acceptance rate: ' before the end; the "
          "line is cut"},
         {V1 "Draft acceptance rate: 50.0%, Accepted: 1 tokens, Drafted: 2 tok\n",
          "x:1: Drafted: expected 'tokens', not ' tok'"},
         {V1 "Mean acceptance length: 2.59, Accepted through" V1
             "Mean acceptance length: 2.59, Accepted: 1 tokens\n",
-         "x:1: SpecDecoding metrics: expected a field such as 'Drafted: 295 tokens', not "
-         "'Accepted throughSpecDeco'"},
+         "x:1: SpecDecoding metrics: expected a field such as 'Accepted: ', not 'Accepted "
+         "through'"},
         {V1 "Accepted: 1 tokens, Accepted: 1 tokens, Drafted: 2 tokens\n",
          "x:1: Accepted: occurs twice; two lines were written into each other"},
         {V1 "Draft acceptance rate: 50,0%, Accepted: 1 tokens, Drafted: 2 tokens\n",
@@ -190,9 +223,10 @@ TEST(malformed_lines_are_refused)
          "x:1: Per-position acceptance rate: expected fractions of 3 decimals, not 1.500; the line "
          "is cut or has another one in it"},
         {V1 "Accepted: 1 tokens, Drafted: 2 tokensINFO 05-01\n",
-         "x:1: SpecDecoding metrics: expected the end of the line, not 'INFO 05-01'"},
+         "x:1: Drafted: expected 'tokens', not ' tokensINFO 05-01'"},
         {V0 "Draft acceptance rate: 0.500\n",
-         "x:1: Speculative metrics: expected ', System efficiency: ', not ''"},
+         "x:1: Speculative metrics: expected 'Number of accepted tokens: ' before the end; the "
+         "line is cut"},
         {V0 "Draft acceptance rate: 0.500, System efficiency: 0.667, Number of speculative tokens: "
             "2, Number of accepted tokens: 10, Number of draft tokens: 20, Number of emitted "
             "tokens: 2\n",

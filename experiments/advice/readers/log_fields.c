@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/log_fields.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { SHOWN = 24 };
+
+/* Names a field in messages: its words without the punctuation around them. */
+typedef struct {
+    char text[48];
+} name;
+
+static name name_of(const spec_log_field *field)
+{
+    name n;
+    const char *before = field->before + strspn(field->before, " '(/");
+    size_t length = strlen(before);
+    while (length > 0 && strchr(" ':=([", before[length - 1]) != NULL) length--;
+    snprintf(n.text, sizeof n.text, "%.*s", (int)length, before);
+    return n;
+}
+
+static int read_mean(double *ret, int *ret_decimals, spec_log_scan *scan, const char *of,
+                     spec_error *error)
+{
+    *ret = NAN;
+    *ret_decimals = 0;
+    if (spec_log_scan_word(scan, "nan")) return GSL_SUCCESS;
+    return spec_log_scan_real(ret, ret_decimals, scan, of, error);
+}
+
+static int check_rate(const spec_log_numbers *numbers, double rate, int decimals,
+                      const spec_log_scan *scan, const char *of, spec_error *error)
+{
+    const int n = numbers->n;
+    if (rate > 1.0 || (n > 0 && decimals != numbers->list_decimals))
+        return spec_log_bad(scan->record, error,
+                            "%s: expected fractions of %d decimals, not %.*f; the line is cut or "
+                            "has another one in it",
+                            of, n > 0 ? numbers->list_decimals : decimals, decimals, rate);
+    if (n > 0 && rate > numbers->list[n - 1])
+        return spec_log_bad(scan->record, error,
+                            "%s: expected rates that do not rise with depth, not %.*f at depth %d",
+                            of, decimals, rate, n + 1);
+    return GSL_SUCCESS;
+}
+
+/* "0.983, 0.949, 0.915": up to another field, or the end of the brackets. */
+static int read_list(spec_log_numbers *ret, spec_log_field_kind kind, spec_log_scan *scan,
+                     const char *of, spec_error *error)
+{
+    int status = GSL_SUCCESS, decimals;
+    spec_log_scan_blanks(scan);
+    if (*scan->at == ')' || *scan->at == ']') return GSL_SUCCESS;
+    for (;;) {
+        double value;
+        if (ret->n == SPEC_OBSERVED_DEPTHS)
+            SPEC_TRY(spec_log_bad(scan->record, error, "%s: expected at most %d numbers", of,
+                                  SPEC_OBSERVED_DEPTHS));
+        if (kind == SPEC_LOG_RATES) {
+            SPEC_TRY(read_mean(&value, &decimals, scan, of, error));
+            if (!isnan(value)) SPEC_TRY(check_rate(ret, value, decimals, scan, of, error));
+            if (ret->n == 0) ret->list_decimals = decimals;
+        } else {
+            SPEC_TRY(spec_log_scan_count(&value, scan, of, error));
+        }
+        ret->list[ret->n++] = value;
+        spec_log_scan next = *scan;
+        if (!spec_log_scan_word(&next, ",")) goto done;
+        spec_log_scan_blanks(&next);
+        if (!spec_log_scan_is_digit(*next.at) && !spec_log_scan_word(&next, "nan")) goto done;
+        spec_log_scan_word(scan, ",");
+    }
+done:
+    return status;
+}
+
+/* The words behind a number. Letters glued to them are of another line. */
+static int read_behind(const char *behind, spec_log_scan *scan, const char *of, spec_error *error)
+{
+    const spec_log_scan at = *scan;
+    const int status = spec_log_scan_expect(scan, behind, of, error);
+    const size_t n = strlen(behind);
+    if (status != GSL_SUCCESS || n == 0) return status;
+    const char last = behind[n - 1];
+    if (last != '%' && !spec_log_scan_is_letter(last)) return GSL_SUCCESS;
+    if (!spec_log_scan_is_letter(*scan->at) && !spec_log_scan_is_digit(*scan->at))
+        return GSL_SUCCESS;
+    const ptrdiff_t left = at.end - at.at;
+    return spec_log_bad(scan->record, error, "%s: expected '%s', not '%.*s'", of, behind,
+                        left < SHOWN ? (int)left : SHOWN, at.at);
+}
+
+static int read_field(spec_log_numbers *ret, const spec_log_field *field, spec_log_scan *scan,
+                      const char *of, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const bool list = field->kind == SPEC_LOG_RATES || field->kind == SPEC_LOG_COUNTS;
+    if (list ? ret->n > 0 : spec_log_numbers_has(ret, field->slot))
+        return spec_log_bad(scan->record, error,
+                            "%s: occurs twice; two lines were written into each other", of);
+    if (list) {
+        SPEC_TRY(read_list(ret, field->kind, scan, of, error));
+    } else {
+        ret->seen |= 1u << field->slot;
+        double *value = &ret->value[field->slot];
+        if (field->kind == SPEC_LOG_COUNT)
+            SPEC_TRY(spec_log_scan_count(value, scan, of, error));
+        else if (field->kind == SPEC_LOG_MEAN)
+            SPEC_TRY(read_mean(value, &ret->decimals[field->slot], scan, of, error));
+        else
+            SPEC_TRY(spec_log_scan_real(value, &ret->decimals[field->slot], scan, of, error));
+    }
+    if (field->behind != NULL) SPEC_TRY(read_behind(field->behind, scan, of, error));
+done:
+    return status;
+}
+
+/* Reads the field i, whose words are behind the scan, and those that follow it. */
+static int read_fields(spec_log_numbers *ret, const spec_log_line *line, int i, spec_log_scan *scan,
+                       spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_log_field *field = &line->field[i];
+    const name of = name_of(field);
+    do SPEC_TRY(read_field(ret, field, scan, of.text, error));
+    while ((++field)->kind != 0 && field->before == NULL);
+done:
+    return status;
+}
+
+static const spec_log_field *missing(const spec_log_numbers *numbers, const spec_log_line *line)
+{
+    for (const spec_log_field *f = line->field; f->kind != 0; f++)
+        if (f->needed && f->before != NULL && !spec_log_numbers_has(numbers, f->slot)) return f;
+    return NULL;
+}
+
+/* The field whose words follow; -1: none. */
+static int field_at(const spec_log_line *line, spec_log_scan *scan)
+{
+    for (int i = 0; line->field[i].kind != 0; i++) {
+        const char *const words = line->field[i].before;
+        const size_t n = words != NULL ? strlen(words) : 0;
+        if (n == 0 || (size_t)(scan->end - scan->at) < n || *scan->at != *words ||
+            memcmp(scan->at, words, n) != 0)
+            continue;
+        scan->at += n;
+        return i;
+    }
+    return -1;
+}
+
+static bool behind(spec_log_scan *scan, const char *words)
+{
+    const size_t n = strlen(words);
+    if ((size_t)(scan->end - scan->at) < n || memcmp(scan->at, words, n) != 0) return false;
+    scan->at += n;
+    return true;
+}
+
+/* Fields one behind the other, up to another text. */
+static int read_joined(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
+                       spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_log_scan next = *scan;
+    do {
+        const int i = field_at(line, &next);
+        if (i < 0 && missing(ret, line) == NULL) goto done;
+        if (i < 0) {
+            const ptrdiff_t left = next.end - next.at;
+            SPEC_TRY(spec_log_bad(
+                scan->record, error, "%s: expected a field such as '%s', not '%.*s'", line->name,
+                missing(ret, line)->before, left < SHOWN ? (int)left : SHOWN, next.at));
+        }
+        SPEC_TRY(read_fields(ret, line, i, &next, error));
+        *scan = next;
+    } while (behind(&next, line->between));
+done:
+    return status;
+}
+
+static const char *find(const spec_log_scan *scan, const char *words)
+{
+    return spec_log_find(scan->at, (size_t)(scan->end - scan->at), words);
+}
+
+/* Fields anywhere, the nearest one first. */
+static int read_scattered(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
+                          spec_error *error)
+{
+    const char *next[SPEC_LOG_FIELDS]; /* where the words of a field are */
+    int status = GSL_SUCCESS, n = 0;
+    for (; line->field[n].kind != 0; n++) {
+        assert(n < SPEC_LOG_FIELDS);
+        next[n] = line->field[n].before != NULL ? find(scan, line->field[n].before) : NULL;
+    }
+    for (;;) {
+        int i = -1;
+        for (int k = 0; k < n; k++)
+            if (next[k] != NULL && (i < 0 || next[k] < next[i])) i = k;
+        if (i < 0) break;
+        scan->at = next[i] + strlen(line->field[i].before);
+        SPEC_TRY(read_fields(ret, line, i, scan, error));
+        for (int k = 0; k < n; k++)
+            if (next[k] != NULL && next[k] < scan->at) next[k] = find(scan, line->field[k].before);
+    }
+done:
+    return status;
+}
+
+int spec_log_fields_read(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
+                         spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    ret->seen = 0;
+    ret->n = ret->list_decimals = 0;
+    for (int i = 0; i < SPEC_LOG_SLOTS; i++) ret->value[i] = NAN, ret->decimals[i] = 0;
+    if (line->between != NULL)
+        SPEC_TRY(read_joined(ret, line, scan, error));
+    else
+        SPEC_TRY(read_scattered(ret, line, scan, error));
+    const spec_log_field *f = missing(ret, line);
+    if (f != NULL)
+        SPEC_TRY(spec_log_bad(scan->record, error,
+                              "%s: expected '%s' before the end; the line is cut", line->name,
+                              f->before));
+done:
+    return status;
+}
