@@ -54,6 +54,16 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
     return GSL_SUCCESS;
 }
 
+/* Say which rounds are not counted, because counting begins behind them. */
+static void note_begin(spec_log_learned *learned, const spec_counter_differences *counters,
+                       double rounds_before)
+{
+    const double rounds = counters->begin_rounds - rounds_before;
+    if (rounds > 0.0 && learned->note[0] == '\0')
+        snprintf(learned->note, sizeof learned->note,
+                 "counting begins at the first total, so its %.0f rounds are left out", rounds);
+}
+
 /* Files of one part, in order. *ret_drafts: the first plain file with draft tokens, or NULL. */
 static int read_part(spec_advice_files *files, spec_observed_sums *sums, const char **ret_drafts,
                      const spec_advice_paths *paths, spec_source_part part, spec_error *error)
@@ -72,7 +82,9 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
         spec_diagnosis_source *source = &files->source[files->n_sources++];
         source->path = path[i];
         source->part = part;
+        const double begin_rounds = counters.begin_rounds;
         SPEC_TRY(spec_log_file_read(&source->summary, path[i], &options, &observer, error));
+        note_begin(&source->summary.learned, &counters, begin_rounds);
         if (i == n - 1) SPEC_TRY(spec_counter_differences_end(&counters, error));
         if (plain && *ret_drafts == NULL && draft_tokens(sums) > known) *ret_drafts = path[i];
     }

@@ -118,7 +118,6 @@ static int average(spec_counter_differences *d, struct spec_counter_last *last, 
 {
     if (last->used) return GSL_SUCCESS;
     last->used = true;
-    d->averages++;
     return hand_on(d, last->total, error);
 }
 
@@ -176,6 +175,10 @@ static int take(void *self, const spec_observation *o, spec_error *error)
     } else if (repeats(&last->total, o)) {
         d->repeated++;
     } else {
+        if (!last->used && last->total.rounds > 0.0) {
+            d->begins++;
+            d->begin_rounds += last->total.rounds;
+        }
         SPEC_TRY(hand_on(d, difference(&last->total, o), error));
         last->used = true;
     }

@@ -18,10 +18,12 @@ typedef struct {
     struct spec_counter_last *last; /* (n) by label, ascending */
     size_t n, capacity;
     uint64_t resets, labels, repeated; /* seen; scrapes equal to the one before */
-    uint64_t averages; /* windows since the start of an engine, for want of a second scrape */
+    uint64_t begins;                   /* first totals with rounds, which are in no window */
+    double begin_rounds;               /* theirs */
 } spec_counter_differences;
 
-/* Zeroed but for `to` it is ready. A counter that is not given in both scrapes is not given in the
+/* Zeroed but for `to` it is ready. The first total of a label is where its windows begin: what it
+ * counts is in none of them. A counter that is not given in both scrapes is not given in the
  * window. Gauges (running, printed numbers) are those of the later scrape. K is not known where the
  * scrapes differ in it, but for a first one without a draft; it is 0 in a window without a draft.
  * Totals that are the only ones between two starts are handed on as one window, by _end or when the

@@ -44,15 +44,17 @@ static void passes_of(spec_observation *o, const spec_prometheus_label *s)
     if (passes > (1.0 + (isnan(counted) ? FIRST_TOKENS : APART)) * o->rounds) o->passes = passes;
 }
 
-/* K of vLLM V0, whose efficiency is emitted / (drafted (K + 1)/K); -1: not known. */
+/* K of vLLM V0: drafted efficiency / emitted is K / (K + 1). The efficiency may be copied with
+ * three decimals; K must then fit five times as well as its neighbours. -1: not known. */
 static int K_of_efficiency(const spec_prometheus_label *s)
 {
-    const double ratio = spec_prometheus_scrape_value(s, SPEC_SCRAPE_EMITTED_BY_ROUNDS) /
-                         spec_prometheus_scrape_value(s, SPEC_SCRAPE_DRAFTED) /
-                         spec_prometheus_scrape_value(s, SPEC_SCRAPE_EFFICIENCY);
-    const double K = round(1.0 / (ratio - 1.0));
+    const double efficiency = spec_prometheus_scrape_value(s, SPEC_SCRAPE_EFFICIENCY);
+    const double ratio = spec_prometheus_scrape_value(s, SPEC_SCRAPE_DRAFTED) * efficiency /
+                         spec_prometheus_scrape_value(s, SPEC_SCRAPE_EMITTED_BY_ROUNDS);
+    const double K = round(ratio / (1.0 - ratio)), miss = fabs(ratio - K / (K + 1.0));
     if (!(K >= 1.0 && K <= SPEC_OBSERVED_DEPTHS)) return -1;
-    return fabs(ratio - (K + 1.0) / K) < 1e-4 / (K * K) ? (int)K : -1;
+    if (!(miss * efficiency <= 0.00051 * ratio)) return -1;
+    return 5.0 * miss < 1.0 / ((K + 1.0) * (K + 2.0)) ? (int)K : -1;
 }
 
 static int finish_vllm_V0(spec_observation *o, spec_log_learned *learned,

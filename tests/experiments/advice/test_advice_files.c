@@ -76,6 +76,29 @@ TEST(plain_runs_have_no_drafts)
                  "speculation, or give it without --plain");
 }
 
+/* Totals of vLLM V0: the first one is where counting begins, and that is said. */
+TEST(rounds_before_the_first_total_are_named)
+{
+#define TOTAL(accepted, drafted, emitted)                                                          \
+    "Speculative metrics: Draft acceptance rate: 0.500, System efficiency: 0.667, Number of "      \
+    "speculative tokens: 2, Number of accepted tokens: " accepted                                  \
+    ", Number of draft tokens: " drafted ", Number of emitted tokens: " emitted ".\n"
+    static const char *const file[] = {"v0.log"};
+    const spec_advice_paths paths = {.file = file, .n_files = 1, .K = -1};
+    OWNED(spec_advice_files) files;
+    spec_file_write("v0.log",
+                    TOTAL("10", "20", "20") TOTAL("10", "20", "20") TOTAL("40", "80", "80"));
+    assert_works(spec_advice_files_read(&files, &paths, &error));
+    assert_same(sum_of(&files.sums, SPEC_SUM_DRAFTED), 60.0);
+    assert_string_equal(files.source[0].summary.learned.note,
+                        "counting begins at the first total, so its 10 rounds are left out");
+    spec_advice_files_free(&files);
+    spec_file_write("v0.log", TOTAL("10", "20", "20"));
+    assert_works(spec_advice_files_read(&files, &paths, &error));
+    assert_same(sum_of(&files.sums, SPEC_SUM_DRAFTED), 20.0);
+    assert_string_equal(files.source[0].summary.learned.note, "");
+}
+
 TEST(a_file_that_cannot_be_read_is_an_error)
 {
     static const char *const file[] = {"a.jsonl", "nothere"};

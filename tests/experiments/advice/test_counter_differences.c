@@ -106,7 +106,9 @@ TEST(totals_become_windows_of_their_label)
     for (int i = 0; i < 3; i++) is_window(3 + i, 3 - (uint64_t)i, 160.0 * (3 - i));
     assert_int_equal(window[5].line, 300);
     assert_int_equal(differences.labels, 3);
-    assert_int_equal(differences.resets + differences.repeated + differences.averages, 0);
+    assert_int_equal(differences.resets + differences.repeated, 0);
+    assert_int_equal(differences.begins, 3); /* 100 rounds of each label's unit are in no window */
+    assert_same(differences.begin_rounds, 600);
 }
 
 TEST(other_observations_pass)
@@ -135,7 +137,7 @@ TEST(a_single_scrape_is_an_average)
     assert_int_equal(n, 2);
     is_window(0, 9, 100); /* in the order of their first scrapes */
     is_window(1, 2, 40);
-    assert_int_equal(differences.averages, 2);
+    assert_int_equal(differences.begins, 0);
     assert_int_equal(differences.repeated, 1);
 }
 
@@ -153,7 +155,7 @@ TEST(a_counter_that_falls_begins_again)
     is_window(2, 1, 30);
     is_window(3, 1, 8);
     assert_int_equal(differences.resets, 2);
-    assert_int_equal(differences.averages, 0);
+    assert_same(differences.begin_rounds, 100);
 }
 
 /* The only scrape before a new start is evidence of its own. */
@@ -167,7 +169,7 @@ TEST(an_average_is_handed_on_before_a_new_start)
     assert_int_equal(n, 2);
     is_window(0, 1, 100);
     is_window(1, 1, 60);
-    assert_int_equal(differences.averages, 1);
+    assert_int_equal(differences.begins, 0);
 }
 
 TEST(every_counter_shows_a_new_start)
