@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-/* Lines of the table, and the needles of its records. The last one is of SGLang's benchmark, which
- * prints a similar table. */
+/* Lines of the table, and the needles of its records. vLLM's offline example prints the same
+ * numbers under other names; the last one is of SGLang's benchmark, which prints a similar table.
+ */
 enum {
     REQUESTS,
     DURATION,
@@ -19,6 +20,12 @@ enum {
     ACCEPTED,
     FIELDS,
     POSITION = FIELDS,
+    OFFLINE_GENERATED,
+    OFFLINE_LENGTH,
+    OFFLINE_DRAFTS,
+    OFFLINE_DRAFTED,
+    OFFLINE_ACCEPTED,
+    OFFLINE_POSITION,
     SGLANG_LENGTH,
     NAMES
 };
@@ -33,7 +40,19 @@ static const char *const names[NAMES + 1] = {
     [DRAFTED] = "Draft tokens",
     [ACCEPTED] = "Accepted tokens",
     [POSITION] = "Position ",
+    [OFFLINE_GENERATED] = "total_num_output_tokens",
+    [OFFLINE_LENGTH] = "mean acceptance length",
+    [OFFLINE_DRAFTS] = "num_drafts",
+    [OFFLINE_DRAFTED] = "num_draft_tokens",
+    [OFFLINE_ACCEPTED] = "num_accepted_tokens",
+    [OFFLINE_POSITION] = "acceptance at token ",
     [SGLANG_LENGTH] = "Accept length",
+};
+
+/* The line that has the same number; a position of the example is a fraction, not a percentage. */
+static const int same[NAMES] = {
+    [OFFLINE_GENERATED] = GENERATED, [OFFLINE_LENGTH] = LENGTH,     [OFFLINE_DRAFTS] = DRAFTS,
+    [OFFLINE_DRAFTED] = DRAFTED,     [OFFLINE_ACCEPTED] = ACCEPTED, [OFFLINE_POSITION] = POSITION,
 };
 
 /* Bits of lines: those that a table of plain decoding has, and those with whole numbers. */
@@ -59,7 +78,9 @@ static int line_of(spec_log_scan *scan)
     for (int i = 0; i < NAMES; i++) {
         spec_log_scan next = *scan;
         if (!spec_log_scan_word(&next, names[i])) continue;
-        if (i == POSITION ? !spec_log_scan_is_digit(*next.at) : *next.at != ':') continue;
+        if (i == POSITION || i == OFFLINE_POSITION ? !spec_log_scan_is_digit(*next.at)
+                                                   : *next.at != ':')
+            continue;
         *scan = next;
         return i;
     }
@@ -123,8 +144,8 @@ static int speculation_of(spec_observation *o, const table *t, const spec_log_re
     for (int i = DRAFTS; i <= ACCEPTED; i++)
         if (!has(t, i))
             return spec_log_bad(record, error,
-                                "vllm bench serve: expected a line '%s:'; the table is cut",
-                                names[i]);
+                                "vLLM's table: expected a line '%s:' or '%s:'; it is cut", names[i],
+                                names[i + OFFLINE_DRAFTS - DRAFTS]);
     o->rounds = o->rounds_low = o->rounds_high = t->value[DRAFTS];
     o->drafted = t->value[DRAFTED];
     o->accepted = t->value[ACCEPTED];
@@ -134,7 +155,7 @@ static int speculation_of(spec_observation *o, const table *t, const spec_log_re
         differs(t, RATE, 100.0 * o->accepted / o->drafted) ||
         differs(t, LENGTH, 1.0 + o->accepted / o->rounds) || !passed_of(o, t))
         return spec_log_bad(record, error,
-                            "vllm bench serve: %.0f drafts, %.0f draft tokens and %.0f accepted "
+                            "vLLM's table: %.0f drafts, %.0f draft tokens and %.0f accepted "
                             "ones contradict one another or the rates",
                             o->rounds, o->drafted, o->accepted);
     const double K = o->drafted / o->rounds;
@@ -173,7 +194,7 @@ done:
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-static int read_position(table *t, spec_log_scan *scan, spec_error *error)
+static int read_position(table *t, bool fraction, spec_log_scan *scan, spec_error *error)
 {
     int status = GSL_SUCCESS, decimals;
     double position, rate;
@@ -183,6 +204,7 @@ static int read_position(table *t, spec_log_scan *scan, spec_error *error)
                               t->depths, SPEC_OBSERVED_DEPTHS - 1, position));
     SPEC_TRY(spec_log_scan_expect(scan, ":", "Position", error));
     SPEC_TRY(spec_log_scan_real(&rate, &decimals, scan, "Position", error));
+    if (fraction) rate *= 100.0, decimals -= 2;
     if (rate > 100.0)
         SPEC_TRY(
             spec_log_bad(scan->record, error, "Position: expected at most 100 %%, not %g", rate));
@@ -198,7 +220,7 @@ static int read(void *state, spec_log_learned *learned, const spec_log_record *r
     int status = GSL_SUCCESS;
     table *t = state;
     spec_log_scan scan = spec_log_scan_of(record);
-    const int line = line_of(&scan);
+    const int found = line_of(&scan), line = same[found] != 0 ? same[found] : found;
     if (line == SGLANG_LENGTH) {
         spec_log_bad(record, error,
                      "this table is of SGLang's benchmark, whose mean length has no counts beside "
@@ -211,9 +233,9 @@ static int read(void *state, spec_log_learned *learned, const spec_log_record *r
     t->seen |= 1u << line;
     t->line = record->line;
     if (line == POSITION) {
-        SPEC_TRY(read_position(t, &scan, error));
+        SPEC_TRY(read_position(t, found == OFFLINE_POSITION, &scan, error));
     } else {
-        const char *name = names[line];
+        const char *name = names[found];
         SPEC_TRY(spec_log_scan_expect(&scan, ":", name, error));
         if ((WHOLE >> line & 1) != 0)
             SPEC_TRY(spec_log_scan_count(&t->value[line], &scan, name, error));
@@ -223,7 +245,7 @@ static int read(void *state, spec_log_learned *learned, const spec_log_record *r
     while (scan.at < scan.end && strchr(" \t\r", *scan.at) != NULL) scan.at++;
     if (scan.at < scan.end)
         SPEC_TRY(spec_log_bad(record, error, "%s: expected the end of the line, not '%.24s'",
-                              names[line], scan.at));
+                              names[found], scan.at));
 done:
     return status;
 }
@@ -237,7 +259,7 @@ static int end(void *state, spec_log_learned *learned, const spec_log_record *la
 const spec_log_format spec_reader_vllm_bench_table = {
     .name = "vllm-bench-table",
     .engine = "vllm",
-    .summary = "table that vllm bench serve prints",
+    .summary = "table that vllm bench serve or its offline example prints",
     .generations = (const char *const[]){"tables with Acceptance length", NULL},
     .concerns = concerns,
     .needles = names,

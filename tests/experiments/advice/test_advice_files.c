@@ -76,7 +76,7 @@ TEST(plain_runs_have_no_drafts)
                  "speculation, or give it without --plain");
 }
 
-/* Totals of vLLM V0: the first one is where counting begins, and that is said. */
+/* Totals of vLLM V0: the first one is where counting begins, and the note says so. */
 TEST(rounds_before_the_first_total_are_named)
 {
 #define TOTAL(accepted, drafted, emitted)                                                          \

@@ -100,13 +100,43 @@ TEST(depths_sum_to_the_accepted_tokens)
     assert_within(o->passed[1], 30000.9, 5.0002);
 }
 
+/* vLLM issue 26509: two runs of examples/offline_inference/spec_decode.py. */
+TEST(the_totals_of_the_offline_example_are_read)
+{
+#define LINE "--------------------------------------------------\n"
+    read_lines_of(&r, &spec_reader_vllm_bench_table,
+                  LINE "total_num_output_tokens: 16990\nnum_drafts: 4816\nnum_draft_tokens: 33712\n"
+                       "num_accepted_tokens: 12208\nmean acceptance length: 3.53\n" LINE
+                       "acceptance at token 0: 0.74\nacceptance at token 1: 0.54\n"
+                       "acceptance at token 2: 0.41\nacceptance at token 3: 0.31\n"
+                       "acceptance at token 4: 0.23\nacceptance at token 5: 0.17\n"
+                       "acceptance at token 6: 0.13\n" LINE
+                       "total_num_output_tokens: 10\nnum_drafts: 5\nnum_draft_tokens: 10\n"
+                       "num_accepted_tokens: 6\nmean acceptance length: 2.20\n" LINE
+                       "acceptance at token 0: 0.80\nacceptance at token 1: 0.40\n",
+                  -1);
+    assert_int_equal(r.n, 2);
+    const spec_observation *o = &r.observation[0];
+    double sum = 0.0;
+    assert_counts(o, 7, (const double[]){4816, NAN, 33712, 12208, NAN});
+    assert_int_equal(o->depths, 7);
+    for (int i = 0; i < 7; i++) sum += o->passed[i];
+    assert_same(sum, 12208);
+    assert_within(o->passed[0], 0.74 * 4816, 0.005 * 4816);
+    assert_int_equal(r.observation[1].K, 2);
+    assert_passed(&r.observation[1], 2, (const double[]){4, 2});
+    read_lines_fails(&spec_reader_vllm_bench_table,
+                     "mean acceptance length: 2.20\nacceptance at token 0:0.80\n", GSL_EINVAL,
+                     "x:2: vLLM's table: expected a line 'Drafts:' or 'num_drafts:'; it is cut");
+}
+
 TEST(malformed_tables_are_refused)
 {
     static const struct {
         const char *text, *error;
     } cases[] = {
-        {"Drafts: 10\nDraft tokens: 30\n",
-         "x:2: vllm bench serve: expected a line 'Accepted tokens:'; the table is cut"},
+        {"Drafts: 10\nDraft tokens: 30\n", "x:2: vLLM's table: expected a line 'Accepted tokens:' "
+                                           "or 'num_accepted_tokens:'; it is cut"},
         {"Drafts: ten\n", "x:1: Drafts: expected a whole number, not 'ten'"},
         {"Drafts: 10 20\n", "x:1: Drafts: expected the end of the line, not '20'"},
         {"Acceptance rate (%): 53,00\n",
@@ -118,25 +148,25 @@ TEST(malformed_tables_are_refused)
         {"  Position 0: 110\n", "x:1: Position: expected at most 100 %, not 110"},
         {"  Position 0\n", "x:1: Position: expected ':', not ''"},
         {"Drafts: 10\nDraft tokens: 30\nAccepted tokens: 31\n",
-         "x:3: vllm bench serve: 10 drafts, 30 draft tokens and 31 accepted ones contradict one "
+         "x:3: vLLM's table: 10 drafts, 30 draft tokens and 31 accepted ones contradict one "
          "another or the rates"},
         {"Drafts: 31\nDraft tokens: 30\nAccepted tokens: 3\n",
-         "x:3: vllm bench serve: 31 drafts, 30 draft tokens and 3 accepted ones contradict one "
+         "x:3: vLLM's table: 31 drafts, 30 draft tokens and 3 accepted ones contradict one "
          "another or the rates"},
         {COUNTS("54.00", "2.59", "1000", "3000", "1590"),
-         "x:6: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "x:6: vLLM's table: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
          "one another or the rates"},
         {COUNTS("53.00", "2.60", "1000", "3000", "1590"),
-         "x:6: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "x:6: vLLM's table: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
          "one another or the rates"},
         {COUNTS("53.00", "2.59", "1000", "3000", "1590") POSITIONS("80.00", "50.00", "28.00"),
-         "x:10: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "x:10: vLLM's table: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
          "one another or the rates"},
         {COUNTS("53.00", "2.59", "1000", "3000", "1590") POSITIONS("80.05", "50.00", "28.95"),
-         "x:10: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "x:10: vLLM's table: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
          "one another or the rates"},
         {COUNTS("53.00", "2.59", "1000", "3000", "1590") POSITIONS("50.00", "80.00", "29.00"),
-         "x:10: vllm bench serve: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
+         "x:10: vLLM's table: 1000 drafts, 3000 draft tokens and 1590 accepted ones contradict "
          "one another or the rates"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
