@@ -27,7 +27,7 @@ static int read_mean(double *ret, int *ret_decimals, spec_log_scan *scan, const 
 {
     *ret = NAN;
     *ret_decimals = 0;
-    if (spec_log_scan_word(scan, "nan")) return GSL_SUCCESS;
+    if (spec_log_scan_word(scan, "nan") || spec_log_scan_word(scan, "None")) return GSL_SUCCESS;
     return spec_log_scan_real(ret, ret_decimals, scan, of, error);
 }
 
@@ -93,25 +93,49 @@ static int read_behind(const char *behind, spec_log_scan *scan, const char *of, 
                         left < SHOWN ? (int)left : SHOWN, at.at);
 }
 
+static int twice(const spec_log_scan *scan, const char *of, spec_error *error)
+{
+    return spec_log_bad(scan->record, error,
+                        "%s: occurs twice; two lines were written into each other", of);
+}
+
+/* A line that repeats a number, under another name, has it twice. */
+static int read_number(spec_log_numbers *ret, const spec_log_field *field, spec_log_scan *scan,
+                       const char *of, spec_error *error)
+{
+    int status = GSL_SUCCESS, decimals = 0;
+    double value;
+    if (field->kind == SPEC_LOG_COUNT)
+        SPEC_TRY(spec_log_scan_count(&value, scan, of, error));
+    else if (field->kind == SPEC_LOG_MEAN)
+        SPEC_TRY(read_mean(&value, &decimals, scan, of, error));
+    else
+        SPEC_TRY(spec_log_scan_real(&value, &decimals, scan, of, error));
+    if (spec_log_numbers_has(ret, field->slot) &&
+        (ret->by[field->slot] == field || value != ret->value[field->slot]))
+        SPEC_TRY(twice(scan, of, error));
+    ret->seen |= 1u << field->slot;
+    ret->by[field->slot] = field;
+    ret->value[field->slot] = value;
+    ret->decimals[field->slot] = decimals;
+done:
+    return status;
+}
+
 static int read_field(spec_log_numbers *ret, const spec_log_field *field, spec_log_scan *scan,
                       const char *of, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const bool list = field->kind == SPEC_LOG_RATES || field->kind == SPEC_LOG_COUNTS;
-    if (list ? ret->n > 0 : spec_log_numbers_has(ret, field->slot))
-        return spec_log_bad(scan->record, error,
-                            "%s: occurs twice; two lines were written into each other", of);
-    if (list) {
-        SPEC_TRY(read_list(ret, field->kind, scan, of, error));
+    if (field->kind == SPEC_LOG_RATES || field->kind == SPEC_LOG_COUNTS) {
+        spec_log_numbers again;
+        again.n = 0;
+        SPEC_TRY(read_list(ret->n > 0 ? &again : ret, field->kind, scan, of, error));
+        if (again.n > 0 && (ret->list_by == field || again.n != ret->n ||
+                            memcmp(again.list, ret->list, (size_t)ret->n * sizeof *ret->list) != 0))
+            SPEC_TRY(twice(scan, of, error));
+        ret->list_by = field;
     } else {
-        ret->seen |= 1u << field->slot;
-        double *value = &ret->value[field->slot];
-        if (field->kind == SPEC_LOG_COUNT)
-            SPEC_TRY(spec_log_scan_count(value, scan, of, error));
-        else if (field->kind == SPEC_LOG_MEAN)
-            SPEC_TRY(read_mean(value, &ret->decimals[field->slot], scan, of, error));
-        else
-            SPEC_TRY(spec_log_scan_real(value, &ret->decimals[field->slot], scan, of, error));
+        SPEC_TRY(read_number(ret, field, scan, of, error));
     }
     if (field->behind != NULL) SPEC_TRY(read_behind(field->behind, scan, of, error));
 done:

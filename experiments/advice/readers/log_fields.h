@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_fields: the numbers of a line of a log, by a table of the words around them.
  * Fields may come in any order, and words of several versions may give the same number. Malformed
- * lines fail with spec_log_bad: a number of another form, a field twice, a field that is missing.
- */
+ * lines fail with spec_log_bad: a number of another form, a field that is missing, one that occurs
+ * twice with different numbers. */
 #ifndef SPECLAB_LOG_FIELDS_H
 #define SPECLAB_LOG_FIELDS_H
 
@@ -11,7 +11,7 @@
 typedef enum {
     SPEC_LOG_COUNT = 1, /* a whole number */
     SPEC_LOG_REAL,      /* a number */
-    SPEC_LOG_MEAN,      /* a number, or nan: of nothing */
+    SPEC_LOG_MEAN,      /* a number; nan and None are none */
     SPEC_LOG_RATES,  /* "0.805, 0.632": at most 1, of as many decimals, none above the last; or nan
                       */
     SPEC_LOG_COUNTS, /* "4, 0, 2, 22" */
@@ -37,6 +37,7 @@ typedef struct {
     unsigned seen;                /* bit per slot */
     double value[SPEC_LOG_SLOTS]; /* NaN: not printed, or nan */
     int decimals[SPEC_LOG_SLOTS];
+    const spec_log_field *by[SPEC_LOG_SLOTS], *list_by; /* the fields that gave them */
     int n; /* of the list */
     double list[SPEC_OBSERVED_DEPTHS];
     int list_decimals;

@@ -5,6 +5,7 @@
  * does not depend on the weight. Time stamps have whole seconds, as long as a window: not used. */
 #include "experiments/advice/readers/log_fields.h"
 #include "experiments/advice/readers/readers.h"
+#include "experiments/advice/readers/sglang_finish.h"
 #include "experiments/advice/readers/sglang_rates.h"
 
 #include <stdlib.h>
@@ -50,12 +51,18 @@ typedef struct {
     int n_waiting;
     spec_observation waiting[WAITING];
     uint64_t windows, pauses, unfit; /* unfit: accept rates of no draft length */
+    bool decodes; /* lines 'Decode batch' have accept lengths: those of requests do not count */
+    int n_requests;
+    spec_observation request[WAITING]; /* wait for such a line */
+    uint64_t passed_over;              /* requests */
 } sglang_state;
 
 static bool concerns(const char *bytes, size_t n)
 {
     const char *place = spec_log_find(bytes, n, "Decode batch");
-    if (place == NULL) return spec_log_find(bytes, n, "server_args=ServerArgs(") != NULL;
+    if (place == NULL)
+        return spec_log_find(bytes, n, "server_args=ServerArgs(") != NULL ||
+               spec_sglang_finish_concerns(bytes, n);
     return spec_log_find(place, n - (size_t)(place - bytes), "#running-req: ") != NULL;
 }
 
@@ -269,6 +276,51 @@ done:
     return status;
 }
 
+/* ---- Lines of requests ---- */
+
+static void learn_requests(spec_log_learned *learned, const spec_observation *o)
+{
+    learned->gaps = (o->depths > 0 ? 0 : (unsigned)SPEC_LOG_NO_DEPTHS) |
+                    (isnan(o->seconds) ? (unsigned)SPEC_LOG_NO_TIMES : 0);
+}
+
+static int hand_over_requests(sglang_state *state, spec_log_learned *learned,
+                              const spec_log_record *record, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    for (int i = 0; i < state->n_requests; i++) {
+        learn_requests(learned, &state->request[i]);
+        SPEC_TRY(record->observer->take(record->observer->self, &state->request[i], error));
+    }
+done:
+    state->n_requests = 0;
+    return status;
+}
+
+/* The same rounds are in the lines of batches, which have the times of the load: where a log has
+ * both, these count. The first requests wait for such a line. */
+static int read_requests(sglang_state *state, spec_log_learned *learned,
+                         const spec_log_record *record, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    bool found;
+    spec_log_scan scan = spec_log_scan_of(record);
+    for (;;) {
+        spec_observation o;
+        SPEC_TRY(spec_sglang_finish_next(&o, &found, &scan, error));
+        if (!found) goto done;
+        if (state->decodes) {
+            state->passed_over++;
+        } else {
+            if (state->n_requests == WAITING)
+                SPEC_TRY(hand_over_requests(state, learned, record, error));
+            state->request[state->n_requests++] = o;
+        }
+    }
+done:
+    return status;
+}
+
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {
@@ -278,6 +330,8 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     spec_observation observation = spec_observation_empty(SPEC_OBSERVED_WINDOW, record->line);
     spec_log_numbers line;
     rank *r;
+    if (spec_sglang_finish_concerns(record->bytes, record->n))
+        return read_requests(state, learned, record, error);
     if (!spec_log_scan_find(&message, "Decode batch")) {
         SPEC_TRY(hand_over_waiting(state, record, draft_length(state, record), error));
         start(state, record);
@@ -304,6 +358,9 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
         SPEC_TRY(record->observer->take(record->observer->self, &observation, error));
         goto done;
     }
+    state->decodes = true;
+    state->passed_over += (uint64_t)state->n_requests;
+    state->n_requests = 0;
     observation.rounds = passes;
     observation.rounds_low = before > 0.0 ? fmin(passes, steps * before) : passes;
     observation.rounds_high = fmax(passes, steps * before);
@@ -318,6 +375,7 @@ done:
 static int end(void *self, spec_log_learned *learned, const spec_log_record *last,
                spec_error *error)
 {
+    int status = GSL_SUCCESS;
     sglang_state *state = self;
     const int K = spec_sglang_rates_K(&state->rates);
     if (is_given_tree(state, last->K))
@@ -343,16 +401,25 @@ static int end(void *self, spec_log_learned *learned, const spec_log_record *las
         snprintf(learned->note, sizeof learned->note,
                  "%llu of %llu lines span a pause or long prompts: their times are left out",
                  (unsigned long long)state->pauses, (unsigned long long)state->windows);
-    return hand_over_waiting(state, last, draft_length(state, last), error);
+    else if (state->passed_over > 0)
+        snprintf(learned->note, sizeof learned->note,
+                 "%llu requests have acceptance by depth: grep spec_verify_ct FILE, and give these "
+                 "lines alone",
+                 (unsigned long long)state->passed_over);
+    SPEC_TRY(hand_over_waiting(state, last, draft_length(state, last), error));
+    SPEC_TRY(hand_over_requests(state, learned, last, error));
+done:
+    return status;
 }
 
 const spec_log_format spec_reader_sglang_log = {
     .name = "sglang-log",
     .engine = "sglang",
-    .summary = "the lines 'Decode batch' of SGLang's log",
+    .summary = "SGLang's log: the lines 'Decode batch', or 'Finish' of --log-requests",
     .generations = generations,
     .concerns = concerns,
-    .needles = (const char *const[]){"Decode batch", "server_args=ServerArgs(", NULL},
+    .needles = (const char *const[]){"Decode batch", "server_args=ServerArgs(",
+                                     "'spec_verify_ct': ", NULL},
     .state_size = sizeof(sglang_state),
     .read = read,
     .end = end,

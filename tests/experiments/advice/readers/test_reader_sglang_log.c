@@ -314,6 +314,82 @@ TEST(rounds_lie_between_the_batches_of_two_lines)
     assert_same(r.observation[1].rounds_high, 320.0);
 }
 
+#define FINISH(counts)                                                                             \
+    "[2025-11-05 10:00:14 TP0] Finish: obj=GenerateReqInput(rid='a', sampling_params={'n': 1}), "  \
+    "out={'text': 'x', 'meta_info': {'id': 'a', 'finish_reason': {'type': 'length', 'length': "    \
+    "256}, 'prompt_tokens': 37, " counts "}}\n"
+
+/* The counts of a test of SGLang: 30 rounds of 4, 98 accepted. */
+TEST(finished_requests_have_acceptance_by_depth)
+{
+    static const char *const lines[] = {
+        FINISH("'completion_tokens': 128, 'e2e_latency': 1.4077615810092539, 'spec_accept_rate': "
+               "0.8166666666666667, 'spec_accept_length': 4.266666666666667, "
+               "'spec_accept_histogram': [4, 0, 2, 2, 22], 'spec_accept_token_num': 98, "
+               "'spec_draft_token_num': 120, 'spec_verify_ct': 30"),
+        /* both names of a version between, and a print of meta_info alone */
+        "{'spec_verify_ct': 30, 'spec_num_proposed_drafts': 120, 'spec_proposed_drafts': 120, "
+        "'spec_num_correct_drafts': 98, 'spec_accepted_drafts': 98, 'e2e_latency': "
+        "1.4077615810092539, 'spec_correct_drafts_histogram': [4, 0, 2, 2, 22], "
+        "'spec_accept_histogram': [4, 0, 2, 2, 22], 'completion_tokens': 128}\n",
+        "x {'spec_verify_ct': 30, 'spec_acceptance_histogram': [4, 0, 2, 2, 22], "
+        "'spec_draft_token_num': 120, 'completion_tokens': 128, 'e2e_latency': "
+        "1.4077615810092539} y\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const spec_observation *o = read_lines_only(&r, format, lines[i], -1);
+        assert_int_equal(o->kind, SPEC_OBSERVED_REQUEST);
+        assert_counts(o, 4, (const double[]){30, NAN, 120, 98, 128});
+        assert_passed(o, 4, (const double[]){26, 26, 24, 22});
+        assert_near(o->seconds, 1.4077615810092539, 1e-12);
+        assert_int_equal(r.learned.gaps, 0);
+    }
+    /* rounds alone: 256 tokens, of which the prefill gave one */
+    const spec_observation *o =
+        read_lines_only(&r, format, FINISH("'spec_verify_ct': 101, 'completion_tokens': 256"), 3);
+    assert_counts(o, 3, (const double[]){101, NAN, NAN, 154, 256});
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
+    /* in one line, a response that is not finished, and one that did not speculate */
+    read_lines_of(&r, format,
+                  "[{'finish_reason': None, 'spec_verify_ct': 3, 'completion_tokens': 5}, "
+                  "{'spec_verify_ct': 0, 'completion_tokens': 9}]\n",
+                  -1);
+    assert_int_equal(r.n, 1);
+    assert_same(r.observation[0].emitted, 9);
+    read_lines_of(&r, format,
+                  "[{'spec_verify_ct': 3, 'completion_tokens': 5}, {'spec_verify_ct': 0, "
+                  "'completion_tokens': 9}]\n",
+                  2);
+    assert_int_equal(r.n, 2);
+    assert_same(r.observation[0].accepted, 1);
+    assert_int_equal(r.observation[1].K, 0);
+    read_lines_fails(
+        format,
+        FINISH("'spec_verify_ct': 30, 'completion_tokens': 128, "
+               "'spec_accept_histogram': [4, 0, 2, 2, 21], 'spec_accept_token_num': 98"),
+        GSL_EINVAL,
+        "x:1: the histogram has 29 rounds with 94 accepted tokens, the counts 30 with "
+        "98");
+}
+
+/* The rounds of requests are those of the batches: they count once. */
+TEST(batches_win_over_requests)
+{
+    char text[4000] = FINISH("'spec_verify_ct': 30, 'completion_tokens': 128");
+    line(text, "", 8, "accept len: 2.59, accept rate: 0.53, ", "400.00");
+    strcat(text, FINISH("'spec_verify_ct': 30, 'completion_tokens': 128"));
+    read_lines_of(&r, format, text, -1);
+    assert_int_equal(r.n, 1);
+    assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_WINDOW);
+    assert_string_equal(r.learned.note, "2 requests have acceptance by depth: grep spec_verify_ct "
+                                        "FILE, and give these lines alone");
+    text[0] = '\0'; /* lines of plain decoding have no rounds */
+    line(text, "", 8, "", "400.00");
+    strcat(text, FINISH("'spec_verify_ct': 30, 'completion_tokens': 128"));
+    read_lines_of(&r, format, text, -1);
+    assert_int_equal(r.n, 2);
+}
+
 TEST(malformed_lines_say_what_was_expected)
 {
     read_lines_fails(
