@@ -177,6 +177,16 @@ static void set_mlc(spec_engine_text ret, const spec_log_summary *read, const sp
         add(ret, "--overrides \"spec_draft_length=%d\"", K);
 }
 
+static void set_ollama(spec_engine_text ret, const spec_log_summary *read,
+                       const spec_advice *advice, int K)
+{
+    (void)read, (void)advice;
+    add(ret,
+        "PARAMETER draft_num_predict %d\n# in the Modelfile; the runner for MLX drafts fewer where "
+        "that is faster",
+        K);
+}
+
 static void set_any(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
                     int K)
 {
@@ -210,6 +220,8 @@ const spec_engine spec_engines[] = {
      "stats with tokensPerSecond", set_lm_studio, NULL},
     {"mlc", "MLC LLM", NULL, "the same server with --speculative-mode disable", NULL,
      "/debug/dump_engine_metrics", NULL, set_mlc, NULL},
+    {"ollama", "ollama", NULL, "the same requests with draft_num_predict 0", NULL, NULL, NULL,
+     set_ollama, NULL},
     {0},
 };
 

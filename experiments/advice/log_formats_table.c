@@ -8,6 +8,7 @@ const spec_log_format *const spec_log_formats[] = {
     &spec_reader_sglang_log,
     &spec_reader_llamacpp_log,
     &spec_reader_mlx_vlm_log,
+    &spec_reader_ollama_log,
     &spec_reader_prometheus_vllm,
     &spec_reader_prometheus_sglang,
     &spec_reader_prometheus_llama,

@@ -27,6 +27,7 @@ extern const spec_log_format spec_reader_mlc_metrics;
 extern const spec_log_format spec_reader_accepted_lengths;
 extern const spec_log_format spec_reader_llamacpp_log;
 extern const spec_log_format spec_reader_mlx_vlm_log;
+extern const spec_log_format spec_reader_ollama_log;
 extern const spec_log_format spec_reader_sglang_log;
 
 #endif

@@ -10,8 +10,8 @@
 /* Does the record have such a text? */
 bool spec_sglang_finish_concerns(const char *bytes, size_t n);
 
-/* The next request of the scan, which moves behind it. *ret_found: false at the end.
- * Responses that are not finished are passed over. spec_log_bad for counts that contradict one another. */
+/* The next request of the scan, which moves behind it. *ret_found: false at the end. Responses that
+ * are not finished are passed over. spec_log_bad for counts that contradict one another. */
 int spec_sglang_finish_next(spec_observation *ret, bool *ret_found, spec_log_scan *scan,
                             spec_error *error);
 
