@@ -79,8 +79,10 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
     const double deeper = v[ACCEPTED] - v[ACCEPTED_DRAFTS], rounds = v[ACCEPT];
     spec_rounded_recovery recovery = {0};
     o->rounds = o->rounds_low = o->rounds_high = line->n > 0 ? rounds : v[DRAFTS];
-    o->depths = line->n > 0 ? line->n : 1;
     o->passed[0] = v[ACCEPTED_DRAFTS];
+    o->passed[1] = deeper;
+    /* Without rates, those of two depths are still known. A part of the depths would not help. */
+    o->depths = line->n > 0 ? line->n : o->K == 1 || o->K == 2 ? o->K : 0;
     if (line->n == 0) return GSL_SUCCESS;
     const double first = v[ACCEPTED_DRAFTS] / rounds; /* NaN without rounds */
     if (rounds > 0.0 && !(fabs(first - line->list[0]) <= half + 1e-9))
@@ -173,9 +175,9 @@ int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, spec_log
     total.label = label_of(record);
     SPEC_TRY(spec_log_fields_read(&line, &form, &scan, error));
     SPEC_TRY(check(&line, record, error));
-    SPEC_TRY(recover(&total, &line, record, error));
     total.K = draft_length(&line, line.n);
     if (total.K < 0) total.K = record->K;
+    SPEC_TRY(recover(&total, &line, record, error));
     total.drafted = line.value[DRAFTED];
     total.accepted = line.value[ACCEPTED];
     total.draft_seconds = line.value[DRAFT_MS] / 1000.0;
@@ -189,7 +191,7 @@ int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, spec_log
     way->total = total;
     way->seen = way->of_request = true;
     if (statistics->requests) goto done;
-    learned->gaps = SPEC_LOG_NO_TIMES | (line.n == 0 ? (unsigned)SPEC_LOG_NO_DEPTHS : 0);
+    learned->gaps = SPEC_LOG_NO_TIMES | (total.depths == 0 ? (unsigned)SPEC_LOG_NO_DEPTHS : 0);
     if (second) {
         SPEC_TRY(hand_over(way, record, &total, error));
     } else {

@@ -29,6 +29,7 @@ static const char *const needles[] = {"eval time =",
                                       "accept    = ",
                                       "slot launch_slot_:",
                                       "stop processing",
+                                      " t/s | Generation: ",
                                       "llama_model_loader: loaded",
                                       NULL};
 
@@ -36,6 +37,9 @@ static const char loaded[] = "llama_model_loader: loaded meta data";
 static const char launched[] = "slot launch_slot_:";
 static const char released[] = "stop processing";
 static const char of_depths[] = "acc per pos = ";
+static const char speed[] = " t/s | Generation: ";
+
+enum { SPEEDS = 64 }; /* answers of llama-cli, at most */
 
 /* The request that is being printed. NaN: not printed. */
 typedef struct {
@@ -57,6 +61,8 @@ typedef struct {
     spec_llamacpp_statistics statistics;
     int passed_over;       /* times of contexts that belong to a run (llama-speculative) */
     uint64_t busy, shared; /* slots, by bit; shared: with another one busy */
+    int n_speeds;
+    spec_observation speeds[SPEEDS]; /* of llama-cli, which wait for the end */
 } llamacpp_state;
 
 /* Times of the output, not of the prompt. */
@@ -76,7 +82,8 @@ static const char *find_drafts(const char *bytes, size_t n)
 static bool concerns(const char *bytes, size_t n)
 {
     return find_times(bytes, n) != NULL || find_drafts(bytes, n) != NULL ||
-           spec_llamacpp_run_concerns(bytes, n) || spec_llamacpp_statistics_concerns(bytes, n) ||
+           spec_log_find(bytes, n, speed) != NULL || spec_llamacpp_run_concerns(bytes, n) ||
+           spec_llamacpp_statistics_concerns(bytes, n) ||
            spec_log_find(bytes, n, of_depths) != NULL || spec_log_find(bytes, n, loaded) != NULL ||
            (spec_log_find(bytes, n, "slot ") != NULL &&
             (spec_log_find(bytes, n, launched) != NULL ||
@@ -365,6 +372,37 @@ static int read_depths(llamacpp_state *state, const spec_log_record *record, spe
     return status;
 }
 
+/* "[ Prompt: 57.0 t/s | Generation: 5.5 t/s ]" of llama-cli: the speed of an answer, whose length
+ * is not printed. */
+static int read_speed(llamacpp_state *state, const spec_log_record *record, spec_error *error)
+{
+    static const spec_log_field fields[] = {{speed, "t/s ]", SPEC_LOG_REAL, true, 0}, {0}};
+    static const spec_log_line form = {"Generation", NULL, fields};
+    spec_log_scan scan = spec_log_scan_of(record);
+    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
+    spec_log_numbers line;
+    const int status = spec_log_fields_read(&line, &form, &scan, error);
+    if (status != GSL_SUCCESS || state->waits || !(line.value[0] > 0.0)) return status;
+    spec_observation_decode_plainly(&o, line.value[0]);
+    o.seconds = o.running = 1.0;
+    if (state->n_speeds < SPEEDS) state->speeds[state->n_speeds++] = o;
+    return GSL_SUCCESS;
+}
+
+/* In a log with drafts, speeds are of speculation, but of an unknown number of rounds. */
+static int hand_over_speeds(llamacpp_state *state, spec_log_learned *learned,
+                            const spec_log_record *record, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const bool plain = state->statistics.n == 0 && learned->generation < 0;
+    for (int i = 0; plain && i < state->n_speeds; i++) {
+        learned->gaps = 0;
+        SPEC_TRY(record->observer->take(record->observer->self, &state->speeds[i], error));
+    }
+done:
+    return status;
+}
+
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {
@@ -390,6 +428,8 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
         spec_llamacpp_statistics_restart(&state->statistics);
         state->passed_over = 0;
         state->busy = state->shared = 0;
+    } else if (spec_log_find(record->bytes, record->n, speed) != NULL) {
+        SPEC_TRY(read_speed(state, record, error));
     } else {
         count_slots(state, record);
     }
@@ -404,6 +444,7 @@ static int end(void *self, spec_log_learned *learned, const spec_log_record *las
     llamacpp_state *state = self;
     SPEC_TRY(hand_over(state, learned, last, error));
     SPEC_TRY(spec_llamacpp_statistics_end(&state->statistics, last, error));
+    SPEC_TRY(hand_over_speeds(state, learned, last, error));
 done:
     return status;
 }

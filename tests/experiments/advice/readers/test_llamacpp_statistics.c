@@ -104,6 +104,70 @@ TEST(requests_win_over_statistics)
     assert_near(r.observation[2].draft_seconds, 4.014965, 1e-12);
 }
 
+/* Tokens over drafts are K. Drafts with an accepted token are depth 1, so two depths are known. */
+TEST(lines_without_rates_have_K_and_up_to_two_depths)
+{
+    read_lines_of(
+        &r, format,
+        "statistics ngram_mod: #calls(b,g,a) = 9 810 15, #gen drafts = 15, #acc drafts = "
+        "13, #gen tokens = 960, #acc tokens = 730, dur(b,g,a) = 0.149, 0.347, 0.005 ms\n"
+        "statistics draft: #calls = 600, #gen drafts = 100, #acc drafts = 70, #gen tokens "
+        "= 273, #acc tokens = 98\n"
+        "statistics mtp: #calls = 600, #gen drafts = 100, #acc drafts = 70, #gen tokens "
+        "= 199, #acc tokens = 98\n",
+        -1);
+    assert_int_equal(r.n, 3);
+    assert_int_equal(r.observation[0].K, 64);
+    assert_int_equal(r.observation[0].depths, 0);
+    assert_int_equal(r.observation[1].K, -1); /* 2.73 tokens: drafts end early */
+    assert_same(r.observation[1].rounds, 100);
+    assert_int_equal(r.observation[2].K, 2); /* an output ended in a draft */
+    assert_passed(&r.observation[2], 2, (const double[]){70, 28});
+}
+
+#define CHAIN(begun, ngrams, ngram_tokens, ngram_accepted, drafts, tokens, accepted)               \
+    "statistics ngram_mod: #calls(b,g,a) = " #begun " 80 " #ngrams ", #gen drafts = " #ngrams      \
+    ", #acc drafts = " #ngrams ", #gen tokens = " #ngram_tokens ", #acc tokens = " #ngram_accepted \
+    "\nstatistics draft: #calls(b,g,a) = " #begun " 80 " #drafts ", #gen drafts = " #drafts        \
+    ", #acc drafts = " #drafts ", #gen tokens = " #tokens ", #acc tokens = " #accepted "\n"
+#define REQUEST(task, rate, accepted, drafted)                                                     \
+    "slot print_timing: id  0 | task " #task " | eval time = 1000.00 ms / 200 tokens ( 5.00 ms "   \
+    "per token, 200.00 tokens per second)\n"                                                       \
+    "slot print_timing: id  0 | task " #task " | draft acceptance rate = " rate " ( " #accepted    \
+    " accepted / " #drafted " generated)\n"
+
+/* ngram-mod of 64 tokens in front of a draft of 3: what drafted for a request is known. */
+TEST(ways_to_draft_have_their_own_part_of_a_request)
+{
+    read_lines_of(&r, format,
+                  REQUEST(1, "0.66667", 80, 120) CHAIN(1, 0, 0, 0, 40, 120, 80)
+                      REQUEST(2, "0.50000", 94, 188) CHAIN(2, 2, 128, 64, 60, 180, 110),
+                  -1);
+    assert_int_equal(r.n, 3);
+    /* One of them drafted: the request has its length, its exact rounds and its time. */
+    const spec_observation *o = &r.observation[0];
+    assert_counts(o, 3, (const double[]){40, 120, 120, 80, 200});
+    assert_same(o->seconds, 1);
+    assert_true(o->label != 0);
+    /* Both did: two parts, which sum to the request. No time is known of either. */
+    assert_int_equal(r.observation[1].K, 64);
+    assert_same(r.observation[1].rounds, 2);
+    assert_same(r.observation[1].drafted + r.observation[2].drafted, 188);
+    assert_same(r.observation[1].accepted + r.observation[2].accepted, 94);
+    assert_int_equal(r.observation[2].K, 3);
+    assert_same(r.observation[2].rounds, 20);
+    assert_true(isnan(r.observation[1].seconds) && isnan(r.observation[2].seconds));
+    assert_int_equal(r.observation[2].label, o->label);
+    assert_true(r.observation[1].label != o->label);
+
+    /* With another request at the same time, the parts are not this request's. */
+    read_lines_of(&r, format, REQUEST(1, "0.50000", 50, 100) CHAIN(1, 0, 0, 0, 40, 120, 80), 3);
+    assert_int_equal(r.n, 1);
+    assert_nan(r.observation[0].rounds);
+    assert_same(r.observation[0].drafted, 100);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS);
+}
+
 TEST(more_ways_to_draft_than_expected_are_refused)
 {
     char text[4000] = "";

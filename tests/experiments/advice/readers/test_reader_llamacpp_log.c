@@ -134,6 +134,29 @@ TEST(statistics_behind_a_request_without_drafts_say_that_it_speculates)
     assert_same(r.observation[0].passes, 256.0);
 }
 
+/* llama-cli prints the speed of an answer, not its length: an answer weighs a second. */
+#define SPEED "[ Prompt: 57.0 t/s | Generation: 5.5 t/s ]\n"
+TEST(speeds_of_llama_cli_are_plain_decoding)
+{
+    read_lines_of(&r, format, "Beef\n\n" SPEED "> more\n" SPEED, -1);
+    assert_int_equal(r.n, 2);
+    const spec_observation *o = &r.observation[1];
+    assert_int_equal(o->K, 0);
+    assert_same(o->emitted, 5.5);
+    assert_same(o->seconds, 1);
+    assert_same(o->running, 1);
+    assert_int_equal(r.learned.gaps, 0);
+    /* the request above it has its own times; a run with drafts is not plain */
+    read_lines_of(&r, format, TIMES SPEED, -1);
+    assert_int_equal(r.n, 1);
+    read_lines_of(&r, format, SPEED MTP SPEED, -1);
+    assert_int_equal(r.n, 1);
+    assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_TOTAL);
+    read_lines_fails(format, "[ Prompt: 57,0 t/s | Generation: 5,5 t/s ]\n", GSL_EINVAL,
+                     "x:1: t/s | Generation: expected a decimal point, not the comma of '5,5'; run "
+                     "the engine with LC_ALL=C");
+}
+
 #define OTHER "slot print_timing: id  2 | task 13 | "
 TEST(lines_of_another_task_are_another_request)
 {
