@@ -33,7 +33,7 @@ ifeq ($(CONFIG),arm64)
 # Debian's libgsl-dev installs for one architecture at a time. Its headers serve both; the other
 # architecture's library has no short name.
 LIB_LDLIBS   := -L/usr/lib/aarch64-linux-gnu -l:libgsl.so.27 -l:libgslcblas.so.0 -ljansson \
-    -lpcre2-8
+    -lpcre2-8 -lz
 endif
 CPPFLAGS += -Iinclude -I. -D_GNU_SOURCE -DSPEC_VERSION='"$(VERSION)"'
 CFLAGS_release  := -O3 -g1

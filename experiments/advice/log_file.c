@@ -36,8 +36,8 @@ typedef struct {
     spec_needle_set needles;
     candidate *fixed; /* the file's format; NULL: not yet known */
     uint64_t fixed_line;
-    uint64_t unreadable;
-    spec_error fault; /* of the first unreadable record */
+    uint64_t unreadable, damaged; /* records of the format, and lines with NUL bytes */
+    spec_error fault;             /* of the first one */
     /* the observer of the readers, in front of the caller's */
     spec_observer mine, to;
     uint64_t observations;
@@ -132,8 +132,21 @@ static void pass_over(reading *r, spec_error *error)
 {
     r->unreadable++;
     if (error == NULL) return;
-    if (r->unreadable == 1) r->fault = *error;
+    if (r->unreadable + r->damaged == 1) r->fault = *error;
     error->text[0] = '\0';
+}
+
+/* A crash or a full disk leaves lines with NUL bytes. In a file that is no text they are many. */
+static int pass_over_damage(reading *r, const spec_log_piece *piece, spec_error *error)
+{
+    r->damaged++;
+    if (r->unreadable + r->damaged == 1)
+        spec_fail(&r->fault, GSL_EINVAL,
+                  "%.300s:%llu: byte %llu of the file is NUL: the line is "
+                  "damaged",
+                  r->name, (unsigned long long)piece->line, (unsigned long long)piece->zero);
+    if (r->damaged <= 1 + piece->line / READABLE) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "%s, and others: it is no text file", r->fault.text);
 }
 
 static int read_record(reading *r, candidate *c, const spec_log_record *record, spec_error *error)
@@ -205,10 +218,15 @@ done:
     return status;
 }
 
-/* Few records may be unreadable. */
-static int check_readable(const reading *r, spec_error *error)
+/* Few records may be unreadable, and few lines damaged. */
+static int check_readable(const reading *r, uint64_t lines, spec_error *error)
 {
-    const unsigned long long unreadable = r->unreadable, records = r->fixed->records;
+    const unsigned long long unreadable = r->unreadable, damaged = r->damaged;
+    if (damaged * READABLE > lines)
+        return spec_fail(error, GSL_EINVAL, "%s (%llu of %llu lines)", r->fault.text, damaged,
+                         (unsigned long long)lines);
+    if (unreadable == 0) return GSL_SUCCESS;
+    const unsigned long long records = r->fixed->records;
     if (unreadable * READABLE <= records) return GSL_SUCCESS;
     if (records == 1) return spec_fail(error, GSL_EINVAL, "%s", r->fault.text);
     return spec_fail(error, GSL_EINVAL, "%s (%llu of %llu records cannot be read)", r->fault.text,
@@ -229,6 +247,10 @@ static int read_records(spec_log_summary *ret, reading *r, spec_log_records *rec
         record.bytes = piece.bytes;
         record.n = piece.n;
         record.line = piece.line;
+        if (piece.zero > 0) {
+            SPEC_TRY(pass_over_damage(r, &piece, error));
+            continue;
+        }
         if (spec_time_comment(&record.time, record.bytes, record.n)) continue;
         const uint64_t unreadable = r->unreadable;
         SPEC_TRY(ask(r, &record, error));
@@ -237,7 +259,7 @@ static int read_records(spec_log_summary *ret, reading *r, spec_log_records *rec
             r->unreadable = unreadable;
         }
     }
-    if (r->unreadable > 0) SPEC_TRY(check_readable(r, error));
+    SPEC_TRY(check_readable(r, records->line, error));
     record.bytes = "";
     record.n = 0;
     SPEC_TRY(end_formats(r, &record, error));
@@ -250,7 +272,7 @@ int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_o
 {
     const bool is_stdin = strcmp(path, "-") == 0;
     int status = GSL_SUCCESS, fd = is_stdin ? STDIN_FILENO : -1;
-    spec_log_records records = {.fd = -1};
+    spec_log_records records = {.line = 1};
     *ret = (spec_log_summary){.learned = {.generation = -1}};
     reading *r = calloc(1, sizeof *r);
     if (r == NULL) return spec_no_memory_for(error, path);
@@ -269,7 +291,7 @@ int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_o
         ret->format = r->fixed->format;
         ret->learned = r->fixed->learned;
         ret->records = r->fixed->records;
-        ret->unreadable = r->unreadable;
+        ret->unreadable = r->unreadable + r->damaged;
         ret->fault = r->fault;
     }
 done:

@@ -20,7 +20,7 @@ typedef struct {
     const spec_log_format *format; /* NULL: no record of any format */
     spec_log_learned learned;
     uint64_t bytes, records, observations;
-    uint64_t unreadable; /* records with the words but not the form, passed over */
+    uint64_t unreadable; /* passed over: records with the words but not the form, damaged lines */
     spec_error fault;    /* "file:line: ..." of the first one */
     bool cut;           /* the last line has no end and was passed over: the log is being written */
     uint64_t open_line; /* where a JSON value begins that the file does not end; 0: none */
@@ -28,10 +28,11 @@ typedef struct {
 
 /* Read a file; "-" is standard input. The first format whose reader takes an observation from a
  * record, or finds fault with one, is the file's. Records with a fault are passed over if they are
- * at most 1 % of its records. GSL_EINVAL "file:line: ..." where they are more; for a second format,
- * naming both lines; for lines over 16 MiB and a JSON value over 256 MiB; for an unknown name in
- * opt_format. GSL_EUNSUP if the source cannot answer; the errors of files and of the observer;
- * GSL_EFAILED where *opt_stop was set. A file without any record is no error here: format is NULL.
+ * at most 1 % of its records. So are lines with NUL bytes, if they are at most 1 % of its lines.
+ * GSL_EINVAL "file:line: ..." where they are more; for a second format, naming both lines; for
+ * lines over 16 MiB and a JSON value over 256 MiB; for an unknown name in opt_format. GSL_EUNSUP if
+ * the source cannot answer; the errors of files and of the observer; GSL_EFAILED where *opt_stop
+ * was set. A file without any record is no error here: format is NULL.
  */
 int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_options *options,
                        const spec_observer *observer, spec_error *error);

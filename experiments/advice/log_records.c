@@ -4,18 +4,15 @@
 #include "experiments/advice/json_extent.h"
 #include "speclab/no_memory.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { BLOCK = 1 << 20, ESCAPE = 0x1b };
+enum { BLOCK = 1 << 20, BEGINNING = 512, ESCAPE = 0x1b };
 
 spec_log_records spec_log_records_of(int fd, const char *name, const volatile int *opt_stop)
 {
-    return (spec_log_records){.fd = fd,
+    return (spec_log_records){.source = spec_unpacked_of(fd, name, opt_stop),
                               .name = name,
-                              .opt_stop = opt_stop,
                               .line_most = (size_t)16 << 20,
                               .value_most = (size_t)256 << 20,
                               .line = 1};
@@ -24,7 +21,8 @@ spec_log_records spec_log_records_of(int fd, const char *name, const volatile in
 void spec_log_records_free(spec_log_records *records)
 {
     free(records->buffer);
-    *records = (spec_log_records){.fd = -1};
+    spec_unpacked_free(&records->source);
+    *records = (spec_log_records){.line = 1};
 }
 
 static int bad(const spec_log_records *r, uint64_t line, spec_error *error, const char *what)
@@ -60,57 +58,55 @@ static int make_space(spec_log_records *r, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Bytes from the place `from` on are text, perhaps with colours. */
-static int check_bytes(spec_log_records *r, size_t from, spec_error *error)
+/* Colours and NUL bytes are looked for line by line only where a block has one. */
+static void look_at(spec_log_records *r, size_t from)
 {
-    const char *zero = memchr(r->buffer + from, '\0', r->end - from);
-    if (zero != NULL)
-        return bad(r, r->line + newlines(r->buffer + r->begin, zero), error,
-                   "has a NUL byte: it is not a text file");
-    if (!r->coloured) r->coloured = memchr(r->buffer + from, ESCAPE, r->end - from) != NULL;
-    return GSL_SUCCESS;
+    const size_t n = r->end - from;
+    if (!r->coloured) r->coloured = memchr(r->buffer + from, ESCAPE, n) != NULL;
+    if (!r->zeros) r->zeros = memchr(r->buffer + from, '\0', n) != NULL;
 }
 
 /* Read a block behind the bytes of the buffer, whose front becomes `begin`. */
 static int read_block(spec_log_records *r, spec_error *error)
 {
-    const int status = make_space(r, error);
-    ssize_t got;
-    if (status != GSL_SUCCESS) return status;
-    do {
-        if (r->opt_stop != NULL && *r->opt_stop != 0)
-            return spec_fail(error, GSL_EFAILED, "%.300s: stopped", r->name);
-        got = read(r->fd, r->buffer + r->end, BLOCK);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) return spec_fail(error, GSL_EFAILED, "%.300s: %s", r->name, strerror(errno));
-    const size_t from = r->end;
-    r->end += (size_t)got;
-    r->bytes += (uint64_t)got;
+    int status = GSL_SUCCESS;
+    size_t got;
+    SPEC_TRY(make_space(r, error));
+    SPEC_TRY(spec_unpacked_read(&got, &r->source, r->buffer + r->end, BLOCK, error));
+    r->end += got;
+    r->bytes += got;
     r->ended = got == 0;
-    return r->started ? check_bytes(r, from, error) : GSL_SUCCESS;
+    if (r->started) look_at(r, r->end - got);
+done:
+    return status;
 }
 
-/* The first bytes of files that are no text. */
+/* The name of UTF-16 without a byte-order mark: of each pair of bytes one is zero; or NULL. */
+static const char *wide_text(const spec_log_records *r)
+{
+    size_t zeros[2] = {0, 0}, pairs = r->end / 2 < BEGINNING / 2 ? r->end / 2 : BEGINNING / 2;
+    for (size_t i = 0; i < 2 * pairs; i++) zeros[i % 2] += r->buffer[i] == '\0';
+    if (pairs < 2 || zeros[0] + zeros[1] < pairs - pairs / 10) return NULL;
+    return zeros[0] == 0 ? "UTF-16LE" : zeros[1] == 0 ? "UTF-16BE" : NULL;
+}
+
+/* The first bytes of files that are no text of single bytes. */
 static int start(spec_log_records *r, spec_error *error)
 {
-    static const struct {
-        const char *magic, *what;
-    } others[] = {
-        {"\x1f\x8b", "is compressed: decompress it first (gunzip)"},
-        {"\x28\xb5\x2f\xfd", "is compressed: decompress it first (unzstd)"},
-        {"\xff\xfe", "is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"},
-        {"\xfe\xff", "is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"},
-    };
     int status = GSL_SUCCESS;
     while (r->end < 4 && !r->ended) SPEC_TRY(read_block(r, error));
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        const size_t n = strlen(others[i].magic);
-        if (r->end >= n && memcmp(r->buffer, others[i].magic, n) == 0)
-            return bad(r, 1, error, others[i].what);
-    }
+    const bool marked = r->end >= 2 && (memcmp(r->buffer, "\xff\xfe", 2) == 0 ||
+                                        memcmp(r->buffer, "\xfe\xff", 2) == 0);
+    if (marked) return bad(r, 1, error, "is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)");
+    const char *wide = wide_text(r);
+    if (wide != NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s:1: is UTF-16 without a mark at its beginning: convert it first "
+                         "(iconv -f %s -t UTF-8)",
+                         r->name, wide);
     if (r->end >= 3 && memcmp(r->buffer, "\xef\xbb\xbf", 3) == 0) r->begin = 3;
     r->started = true;
-    SPEC_TRY(check_bytes(r, 0, error));
+    look_at(r, 0);
 done:
     return status;
 }
@@ -202,6 +198,12 @@ done:
 
 /* ---- Records ---- */
 
+/* The place of a byte of the buffer in the file, from 1. */
+static uint64_t place_of(const spec_log_records *r, const char *byte)
+{
+    return r->bytes - (uint64_t)(r->buffer + r->end - byte) + 1;
+}
+
 /* Follow a JSON value that begins at `from` on the line. If it ends, *ret_end is its end and *l its
  * last line. Otherwise values end on their own line, up to where the grammar broke: no byte is
  * followed more than twice. */
@@ -258,7 +260,12 @@ int spec_log_records_next(spec_log_piece *ret, bool *ret_end, spec_log_records *
             if (end > from && r->buffer[r->begin + end - 1] == '\r') end--;
         }
         char *bytes = r->buffer + r->begin;
-        *ret = (spec_log_piece){bytes + from, end - from, r->line, !last.whole};
+        const char *zero = r->zeros ? memchr(bytes + from, '\0', end - from) : NULL;
+        *ret = (spec_log_piece){.bytes = bytes + from,
+                                .n = end - from,
+                                .line = r->line,
+                                .cut = !last.whole,
+                                .zero = zero != NULL ? place_of(r, zero) : 0};
         r->line += (last.begin > 0 ? newlines(bytes, bytes + last.end) : 0) + last.whole;
         r->begin += last.end + last.whole;
         *ret_end = end == from && !last.whole;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_records: divides a stream of bytes into records: lines of text, or whole JSON values.
  * A JSON value that spans lines is one record; where it breaks JSON's grammar or never closes, its
- * lines are records. "data: " of server-sent events, colour codes and carriage returns are removed.
- * Owns a buffer as long as the longest record, and 1 MiB. */
+ * lines are records. Compressed files are unpacked. "data: " of server-sent events, colour codes
+ * and carriage returns are removed. Owns a buffer as long as the longest record, and 1 MiB. */
 #ifndef SPECLAB_LOG_RECORDS_H
 #define SPECLAB_LOG_RECORDS_H
 
+#include "base/unpacked.h"
 #include "speclab/status.h"
 
 #include <stdbool.h>
@@ -13,9 +14,8 @@
 #include <stdint.h>
 
 typedef struct {
-    int fd;
-    const char *name; /* of the file, for messages */
-    const volatile int *opt_stop;
+    spec_unpacked source;
+    const char *name;             /* of the file, for messages */
     size_t line_most, value_most; /* bytes of a line of text, and of a JSON value */
     char *buffer;                 /* (capacity) */
     size_t capacity, begin, end;  /* of what is not yet a record */
@@ -23,7 +23,7 @@ typedef struct {
     uint64_t line;                /* of the place `begin`, from 1 */
     uint64_t bytes;               /* read */
     uint64_t open_line;           /* where a JSON value begins that the file does not end; 0 */
-    bool started, ended, coloured;
+    bool started, ended, coloured, zeros;
 } spec_log_records;
 
 typedef struct {
@@ -31,6 +31,7 @@ typedef struct {
     size_t n;
     uint64_t line; /* of its first byte, from 1 */
     bool cut;      /* the file's last line, without a newline */
+    uint64_t zero; /* place in the file of its first NUL byte, from 1; 0: none */
 } spec_log_piece;
 
 /* Lines of up to 16 MiB and JSON values of up to 256 MiB. */
@@ -38,8 +39,7 @@ spec_log_records spec_log_records_of(int fd, const char *name, const volatile in
 void spec_log_records_free(spec_log_records *records);
 
 /* The next record that is not blank; *ret_end at the end of the file, without one. GSL_EINVAL
- * "file:line: ..." for a NUL byte, compressed files and larger records; GSL_EFAILED if the file
- * cannot be read or *opt_stop is set; GSL_ENOMEM. */
+ * "file:line: ..." for UTF-16 and larger records; the errors of unpacked.h. */
 int spec_log_records_next(spec_log_piece *ret, bool *ret_end, spec_log_records *records,
                           spec_error *error);
 

@@ -102,7 +102,7 @@ class Bench:
 
     def __init__(self, scratch, path, objects=None, machine=()):
         def packages(what):
-            names = ["gsl", "jansson", "libpcre2-8"]
+            names = ["gsl", "jansson", "libpcre2-8", "zlib"]
             return subprocess.check_output(["pkg-config", what, *names], text=True).split()
 
         self.scratch = scratch

@@ -334,6 +334,47 @@ TEST(one_record_in_a_hundred_may_be_unreadable)
           "kind, or choose with --engine alpha-log");
 }
 
+static int read_bytes(const char *bytes, size_t n)
+{
+    FILE *file = fopen("log", "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+    seen[0] = error.text[0] = '\0';
+    return spec_log_file_read(&summary, "log", &options, &observer, &error);
+}
+
+/* One line of a hundred may have NUL bytes, whatever else is in it. */
+TEST(damaged_lines_are_left_out_and_named)
+{
+    char text[2000] = "alpha 5\nalpha 6Xjunk\n";
+    const size_t damaged = strlen("alpha 5\nalpha 6");
+    for (int i = 0; i < 98; i++) strcat(text, "alpha note\n");
+    const size_t n = strlen(text);
+    text[damaged] = '\0';
+    assert_int_equal(read_bytes(text, n), GSL_SUCCESS);
+    assert_string_equal(seen, "1:5");
+    assert_int_equal(summary.unreadable, 1);
+    assert_string_equal(summary.fault.text,
+                        "log:2: byte 16 of the file is NUL: the line is damaged");
+    assert_int_equal(read_bytes(text, 90), GSL_EINVAL);
+    assert_string_equal(error.text, "log:2: byte 16 of the file is NUL: the line is damaged (1 of "
+                                    "9 lines)");
+    text[3] = '\0';
+    assert_int_equal(read_bytes(text, n), GSL_EINVAL);
+    assert_string_equal(error.text, "log:1: byte 4 of the file is NUL: the line is damaged, and "
+                                    "others: it is no text file");
+}
+
+/* As gzip compresses it. */
+TEST(a_compressed_log_is_read)
+{
+    assert_int_equal(system("printf 'alpha 5\\nalpha 6\\n' | gzip > log"), 0);
+    seen[0] = '\0';
+    assert_int_equal(spec_log_file_read(&summary, "log", &options, &observer, &error), GSL_SUCCESS);
+    assert_string_equal(seen, "1:5 2:6");
+}
+
 TEST(reading_stops_where_asked)
 {
     static const volatile int stop = 1;

@@ -144,16 +144,36 @@ TEST(colour_codes_are_removed)
     reads("\x1b[36m{\x1b[0m\n\x1b[31m\"a\"\x1b[0m: 1\n}\n", "1:{\n         \"a\": 1\n}");
 }
 
-TEST(files_that_are_no_text_are_refused)
+TEST(files_of_wide_characters_are_refused)
 {
-    reads_bytes("a\nb\0c\n", 6, "x:2: has a NUL byte: it is not a text file");
-    reads_bytes("\0", 1, "x:1: has a NUL byte: it is not a text file");
-    reads("\x1f\x8b\x08", "x:1: is compressed: decompress it first (gunzip)");
-    reads("\x28\xb5\x2f\xfd", "x:1: is compressed: decompress it first (unzstd)");
     reads_bytes("\xff\xfe"
                 "a\0",
                 4, "x:1: is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)");
     reads_bytes("\xfe\xff\0a", 4, "x:1: is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)");
+    reads_bytes("a\0b\0\n\0", 6,
+                "x:1: is UTF-16 without a mark at its beginning: convert it first (iconv -f "
+                "UTF-16LE -t UTF-8)");
+    reads_bytes("\0a\0b", 4,
+                "x:1: is UTF-16 without a mark at its beginning: convert it first (iconv -f "
+                "UTF-16BE -t UTF-8)");
+}
+
+/* A record says where its first NUL byte is in the file. */
+TEST(nul_bytes_have_their_place)
+{
+    static const char bytes[] = "ab\nc\0d\n{\n\0}\n\x1b[1mx\n\0";
+    static const uint64_t zeros[] = {0, 5, 0, 10, 0, 19};
+    const int fd = memory_of(bytes, sizeof bytes - 1);
+    OWNED(spec_log_records) records = spec_log_records_of(fd, "x", NULL);
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++) {
+        spec_log_piece piece;
+        bool end;
+        assert_works(spec_log_records_next(&piece, &end, &records, &error));
+        assert_false(end);
+        assert_int_equal(piece.zero, zeros[i]);
+        assert_int_equal(piece.line, i + 1);
+    }
+    close(fd);
 }
 
 static void fails(const char *bytes, const char *line)
