@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Draft tokens of all runs: accepted ones count where drafted ones are not known. */
 static double draft_tokens(const spec_observed_sums *sums)
@@ -64,6 +65,22 @@ static void note_begin(spec_log_learned *learned, const spec_counter_differences
                  "counting begins at the first total, so its %.0f rounds are left out", rounds);
 }
 
+static int unknown(const spec_diagnosis_source *source, const spec_advice_paths *paths,
+                   spec_error *error)
+{
+    const spec_log_summary *read = &source->summary;
+    const char *name = strcmp(source->path, "-") == 0 ? "standard input" : source->path;
+    char open[80] = "";
+    if (read->bytes == 0) return spec_fail(error, GSL_EINVAL, "%.200s: is empty", name);
+    if (read->open_line > 0)
+        snprintf(open, sizeof open, "; the JSON value of line %llu has no end",
+                 (unsigned long long)read->open_line);
+    return spec_fail(error, GSL_EINVAL,
+                     "%.120s: no known format%s%.20s: no line has a text of the nearest ones, %s%s",
+                     name, paths->opt_format != NULL ? " of " : "",
+                     paths->opt_format != NULL ? paths->opt_format : "", read->nearest, open);
+}
+
 /* Files of one part, in order. *ret_drafts: the first plain file with draft tokens, or NULL. */
 static int read_part(spec_advice_files *files, spec_observed_sums *sums, const char **ret_drafts,
                      const spec_advice_paths *paths, spec_source_part part, spec_error *error)
@@ -84,6 +101,7 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
         source->part = part;
         const double begin_rounds = counters.begin_rounds;
         SPEC_TRY(spec_log_file_read(&source->summary, path[i], &options, &observer, error));
+        if (source->summary.format == NULL) SPEC_TRY(unknown(source, paths, error));
         note_begin(&source->summary.learned, &counters, begin_rounds);
         if (i == n - 1) SPEC_TRY(spec_counter_differences_end(&counters, error));
         if (plain && *ret_drafts == NULL && draft_tokens(sums) > known) *ret_drafts = path[i];

@@ -16,7 +16,9 @@
 enum {
     FORMATS_MOST = 64,
     NAMES_SIZE = 400,
-    READABLE = 100 /* records for each one that may be unreadable */
+    NEAREST = 3,
+    READABLE = 100, /* records for each one that may be unreadable */
+    BEGINNING = 1 << 16,
 };
 
 /* A format that the file may be of, and what its reader has seen. */
@@ -35,19 +37,24 @@ typedef struct {
     bool asks_all; /* a format has no needles */
     spec_needle_set needles;
     candidate *fixed; /* the file's format; NULL: not yet known */
-    uint64_t fixed_line;
+    const candidate *other;
+    uint64_t other_line, other_records; /* of another format */
     uint64_t unreadable, damaged; /* records of the format, and lines with NUL bytes */
     spec_error fault;             /* of the first one */
     /* the observer of the readers, in front of the caller's */
     spec_observer mine, to;
     uint64_t observations;
+    bool muted; /* observations are counted, and go nowhere */
     bool observer_failed;
+    size_t n_beginning;
+    char beginning[BEGINNING]; /* (n_beginning) records, until the format is known */
 } reading;
 
 static int take(void *self, const spec_observation *observation, spec_error *error)
 {
     reading *r = self;
     r->observations++;
+    if (r->muted) return GSL_SUCCESS;
     const int status = r->to.take(r->to.self, observation, error);
     if (status == GSL_SUCCESS) return status;
     r->observer_failed = true;
@@ -93,6 +100,11 @@ static int unknown_name(const char *name, const spec_log_format *const *table, s
                      name, engines, formats);
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 static void add_needle(spec_needle_set *set, const char *needle)
 {
     const bool added = spec_needle_set_add(set, needle);
@@ -120,11 +132,9 @@ static int choose_formats(reading *r, const spec_log_options *options, spec_erro
 
 /* ---- Records ---- */
 
-static void fix(reading *r, candidate *c, uint64_t line)
+static void fix(reading *r, candidate *c)
 {
-    if (r->fixed != NULL) return;
-    r->fixed = c;
-    r->fixed_line = line;
+    if (r->fixed == NULL) r->fixed = c;
 }
 
 /* Lines of several processes may be interleaved, so a record with a fault is passed over. */
@@ -158,20 +168,20 @@ static int read_record(reading *r, candidate *c, const spec_log_record *record, 
     }
     if (c->records++ == 0) c->first_line = record->line;
     const int status = c->format->read(c->state, &c->learned, record, error);
-    if (status != GSL_SUCCESS || r->observations > before) fix(r, c, record->line);
+    if (status != GSL_SUCCESS || r->observations > before) fix(r, c);
     if (status != GSL_EINVAL || r->observer_failed) return status;
     pass_over(r, error);
     return GSL_SUCCESS;
 }
 
-static int second_format(const reading *r, const candidate *c, const spec_log_record *record,
-                         spec_error *error)
+/* Records of another engine or kind are passed over, and counted. */
+static void note_other(reading *r, const candidate *c, uint64_t line)
 {
-    return spec_log_bad(record, error,
-                        "is of %s, but line %llu is of %s: give one file per engine and kind, or "
-                        "choose with --engine %s",
-                        c->format->name, (unsigned long long)r->fixed_line, r->fixed->format->name,
-                        r->fixed->format->name);
+    if (r->other == NULL) {
+        r->other = c;
+        r->other_line = line;
+    }
+    r->other_records += c == r->other;
 }
 
 static bool concerns(const candidate *c, const spec_log_record *record, bool found)
@@ -190,16 +200,18 @@ static int ask(reading *r, const spec_log_record *record, spec_error *error)
     for (int i = 0; i < r->n; i++) {
         candidate *c = &r->list[i];
         if (c == r->fixed || !concerns(c, record, found)) continue;
-        if (r->fixed != NULL) return second_format(r, c, record, error);
-        SPEC_TRY(read_record(r, c, record, error));
+        if (r->fixed != NULL)
+            note_other(r, c, record->line);
+        else
+            SPEC_TRY(read_record(r, c, record, error));
         if (r->fixed != NULL) break;
     }
 done:
     return status;
 }
 
-/* Formats whose records wait for a companion hand them over. The first one with any is the file's,
- * and there may be no other. */
+/* Formats whose records wait for a companion hand them over. The first one with any is the file's;
+ * those of others are passed over. Without any, the format with the most records is the file's. */
 static int end_formats(reading *r, const spec_log_record *last, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -207,13 +219,14 @@ static int end_formats(reading *r, const spec_log_record *last, spec_error *erro
         candidate *c = &r->list[i];
         const uint64_t before = r->observations;
         if (c->state == NULL || c->format->end == NULL) continue;
+        r->muted = r->fixed != NULL && r->fixed != c;
         SPEC_TRY(c->format->end(c->state, &c->learned, last, error));
-        if (r->observations == before) continue;
-        spec_log_record first = *last;
-        first.line = c->first_line;
-        if (r->fixed != NULL && r->fixed != c) return second_format(r, c, &first, error);
-        fix(r, c, c->first_line);
+        if (r->observations > before && r->muted) note_other(r, c, c->first_line);
+        if (r->muted) r->observations = before;
+        if (r->observations > before) fix(r, c);
     }
+    for (int i = 0; i < r->n && r->observations == 0; i++)
+        if (r->list[i].records > (r->fixed != NULL ? r->fixed->records : 0)) r->fixed = &r->list[i];
 done:
     return status;
 }
@@ -231,6 +244,54 @@ static int check_readable(const reading *r, uint64_t lines, spec_error *error)
     if (records == 1) return spec_fail(error, GSL_EINVAL, "%s", r->fault.text);
     return spec_fail(error, GSL_EINVAL, "%s (%llu of %llu records cannot be read)", r->fault.text,
                      unreadable, records);
+}
+
+/* ---- Files of no known format ---- */
+
+static void keep_beginning(reading *r, const spec_log_record *record)
+{
+    const size_t room = BEGINNING - r->n_beginning;
+    const size_t n = record->n < room ? record->n : room;
+    for (size_t i = 0; i < n; i++) r->beginning[r->n_beginning++] = lower(record->bytes[i]);
+    if (r->n_beginning < BEGINNING) r->beginning[r->n_beginning++] = '\n';
+}
+
+/* The length of the longest part of the needle that the file's beginning has. */
+static size_t likeness(const reading *r, const char *needle)
+{
+    char small[64];
+    size_t n = 0, most = 0;
+    for (; needle[n] != '\0' && n < sizeof small; n++) small[n] = lower(needle[n]);
+    for (size_t from = 0; from + most < n; from++)
+        while (from + most < n && memmem(r->beginning, r->n_beginning, small + from, most + 1))
+            most++;
+    return most;
+}
+
+/* The formats that the file is most like, and a text of their lines that it lacks. */
+static void nearest(spec_log_nearest ret, const reading *r)
+{
+    bool used[FORMATS_MOST] = {false};
+    ret[0] = '\0';
+    for (int k = 0; k < NEAREST && k < r->n; k++) {
+        const char *text = NULL;
+        size_t most = 0, used_bytes = strlen(ret);
+        int best = -1;
+        for (int i = 0; i < r->n; i++) {
+            const char *const *needle = r->list[i].format->needles;
+            for (int j = 0; !used[i] && needle != NULL && needle[j] != NULL; j++) {
+                const size_t like = likeness(r, needle[j]);
+                if (best >= 0 && like <= most) continue;
+                best = i;
+                most = like;
+                text = needle[j];
+            }
+        }
+        if (best < 0) return;
+        used[best] = true;
+        snprintf(ret + used_bytes, sizeof(spec_log_nearest) - used_bytes, "%s%s ('%s')",
+                 k == 0 ? "" : ", ", r->list[best].format->name, text);
+    }
 }
 
 static int read_records(spec_log_summary *ret, reading *r, spec_log_records *records,
@@ -252,6 +313,7 @@ static int read_records(spec_log_summary *ret, reading *r, spec_log_records *rec
             continue;
         }
         if (spec_time_comment(&record.time, record.bytes, record.n)) continue;
+        if (r->fixed == NULL) keep_beginning(r, &record);
         const uint64_t unreadable = r->unreadable;
         SPEC_TRY(ask(r, &record, error));
         if (piece.cut && r->unreadable > unreadable) {
@@ -293,6 +355,11 @@ int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_o
         ret->records = r->fixed->records;
         ret->unreadable = r->unreadable + r->damaged;
         ret->fault = r->fault;
+        ret->other = r->other != NULL ? r->other->format : NULL;
+        ret->other_line = r->other_line;
+        ret->other_records = r->other_records;
+    } else {
+        nearest(ret->nearest, r);
     }
 done:
     spec_log_records_free(&records);

@@ -112,10 +112,8 @@ TEST(the_answer_comes_first_and_the_setting_is_of_the_engine)
     assert_begins(&c, "K = 3 has at most 2.54 times the tokens/s of plain decoding: ");
     assert_says(&c, "Measure plain\n");
     spec_child_free(&c);
-    spec_file_write("empty.log", "");
-    advise(&c, "empty.log", SPEC_EXIT_UNDECIDED);
+    advise(&c, "plain.log", SPEC_EXIT_UNDECIDED); /* understood */
     assert_begins(&c, "No round of speculation is in these files");
-    assert_says(&c, "no record that advise knows");
     spec_child_free(&c);
 }
 

@@ -62,6 +62,30 @@ const spec_diagnosis spec_diagnosis_trained_depth = {
     "trained-depth", "no token is accepted behind a depth: the draft is trained up to it", false,
     trained_depth};
 
+/* A draft that is right once is nearly right to the end: at least so often. */
+static const double TO_THE_END = 0.75;
+
+/* Rates at depth 1 that differ between clusters this many times as much as by chance. */
+static const double DIFFER = 4.0;
+
+/* Do clusters differ in their rate at depth 1, as with prompts of several kinds? */
+static bool prompts_differ(const spec_diagnosis_facts *facts, double rate)
+{
+    double chi2 = 0.0, n = 0.0;
+    for (size_t s = 0; s < facts->evidence->n; s++) {
+        const spec_observed_series *series = &facts->evidence->series[s];
+        for (size_t c = 0; c < series->n && series->K != 0 && series->depths > 0; c++) {
+            const double *column = series->column + c * SPEC_SUM_COLUMNS;
+            const double rounds = column[SPEC_SUM_DEPTH_ROUNDS];
+            const double over = column[SPEC_SUM_PASSED] - rounds * rate;
+            if (!(rounds > 0.0)) continue;
+            chi2 += over * over / (rounds * rate * (1.0 - rate));
+            n++;
+        }
+    }
+    return n > 1.0 && chi2 > DIFFER * (n - 1.0);
+}
+
 static bool lookup(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                    const spec_diagnosis_facts *facts)
 {
@@ -76,6 +100,7 @@ static bool lookup(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_nex
     /* Half of the rest, and by over 3 standard errors (of independent tests). */
     const double se = sqrt(first * (1.0 - first) / counts.tested[0] + rest * (1.0 - rest) / tested);
     if (!(first < 0.5 * rest) || !(rest - first > 3.0 * se)) return false;
+    if (rest < TO_THE_END || prompts_differ(facts, first)) return false;
     snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
              "Depth 1 accepts %.1f %%, and deeper tokens %.1f %% of those tested: most drafts are "
              "wrong from the start, and the others nearly right to the end, as with lookup.",
@@ -87,8 +112,7 @@ static bool lookup(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_nex
 }
 
 const spec_diagnosis spec_diagnosis_lookup = {
-    "lookup", "depth 1 is far below the rest: drafts that match or do not, as with lookup", false,
-    lookup};
+    "lookup", "drafts are wrong from the start or right to the end, as with lookup", false, lookup};
 
 static bool slow_rounds(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                         const spec_diagnosis_facts *facts)

@@ -23,9 +23,32 @@ static bool restarts(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_n
 const spec_diagnosis spec_diagnosis_restarts = {
     "restarts", "a counter falls: an engine started again", false, restarts};
 
+/* A file whose other records are of another engine or kind. */
+static bool has_other_format(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
+                             const spec_diagnosis_facts *facts)
+{
+    for (int i = 0; i < facts->n_sources; i++) {
+        const spec_log_summary *read = &facts->source[i].summary;
+        if (read->other == NULL) continue;
+        snprintf(
+            ret_evidence, SPEC_DIAGNOSIS_TEXT,
+            "%.150s has records of %s and of %s. The %llu of %s, from line %llu on, are not in "
+            "the numbers here.",
+            facts->source[i].path, read->format->name, read->other->name,
+            (unsigned long long)read->other_records, read->other->name,
+            (unsigned long long)read->other_line);
+        snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+                 "Give each engine a file of its own, or choose with --engine %s.",
+                 read->other->name);
+        return true;
+    }
+    return false;
+}
+
 static bool many_sources(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                          const spec_diagnosis_facts *facts)
 {
+    if (has_other_format(ret_evidence, ret_next, facts)) return true;
     uint64_t label[SPEC_SUM_SERIES];
     size_t n = 0;
     for (size_t s = 0; s < facts->evidence->n && n < SPEC_SUM_SERIES; s++) {
@@ -36,17 +59,19 @@ static bool many_sources(spec_diagnosis_text ret_evidence, spec_diagnosis_text r
         if (i == n) label[n++] = of;
     }
     if (n < 2) return false;
-    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
-             "%llu engines, models or slots are in these files; the numbers here are of all of "
-             "them together.",
-             (unsigned long long)n);
+    snprintf(
+        ret_evidence, SPEC_DIAGNOSIS_TEXT,
+        "%llu engines, processes, models or ways to draft are in these files; the numbers here "
+        "are of all of them together.",
+        (unsigned long long)n);
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
              "If they have different models or loads, give each a file of its own.");
     return true;
 }
 
 const spec_diagnosis spec_diagnosis_many_sources = {
-    "many-sources", "several engines, models or slots are in the files", false, many_sources};
+    "many-sources", "several engines, processes, models or ways to draft are in the files", false,
+    many_sources};
 
 static bool mixed_lengths(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                           const spec_diagnosis_facts *facts)

@@ -23,6 +23,26 @@ static double slack(double seconds)
     return fmax(1.0, 0.1 * seconds);
 }
 
+uint64_t spec_engine_windows_label(const spec_engine_windows *windows,
+                                   const spec_engine_origin *origin)
+{
+    if (!windows->mingled || origin->process == 0) return origin->engine;
+    return (origin->engine ^ origin->process * 0x9e3779b97f4a7c15) | 1;
+}
+
+/* Another process of the same engine number has printed since the last line of this one. */
+static bool mingles(const spec_engine_windows *windows, const spec_engine_lines *engine)
+{
+    const spec_engine_origin *own = &engine->last.line.origin;
+    for (int i = 0; i < windows->n; i++) {
+        const spec_engine_origin *other = &windows->engine[i].last.line.origin;
+        if (other->engine == own->engine && other->process != own->process && other->process != 0 &&
+            own->process != 0 && windows->engine[i].turn > engine->turn)
+            return true;
+    }
+    return false;
+}
+
 /* ---- Windows of plain decoding --------------------------------------------------------------- */
 
 /* Does a window without a line of speculation decode plainly? In an engine that speculates, tokens
@@ -38,7 +58,7 @@ static int hand_over(const spec_engine_windows *windows, const spec_engine_windo
 {
     if (!is_plain(windows, &window->line)) return GSL_SUCCESS;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_WINDOW, window->line.line);
-    o.label = window->line.origin.engine;
+    o.label = spec_engine_windows_label(windows, &window->line.origin);
     spec_observation_decode_plainly(&o, fmax(round(window->line.generated * window->seconds), 1.0));
     o.seconds = window->seconds;
     o.running = window->running;
@@ -120,6 +140,7 @@ int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line
     int status = GSL_SUCCESS;
     spec_engine_lines *engine;
     SPEC_TRY(engine_of(&engine, &is_new, windows, line, observer, error));
+    if (!is_new && mingles(windows, engine)) windows->mingled = true;
     SPEC_TRY(hold(windows, engine, observer, error));
     const spec_engine_line before = engine->last.line;
     spec_engine_window w = {.line = *line, .running = NAN};
@@ -180,12 +201,12 @@ int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *obs
     spec_observation *o = observation;
     spec_engine_lines *engine = last_engine(windows, origin);
     windows->speculates = true;
-    o->label = origin->engine;
+    o->label = spec_engine_windows_label(windows, origin);
     if (o->kind == SPEC_OBSERVED_WINDOW) o->seconds = elapsed;
     if (engine == NULL) return GSL_SUCCESS;
     spec_engine_window *w = &engine->last;
     engine->waits = false;
-    o->label = w->line.origin.engine;
+    o->label = spec_engine_windows_label(windows, &w->line.origin);
     o->running = w->running;
     if (o->kind == SPEC_OBSERVED_TOTAL) {
         engine->n = 0;

@@ -50,11 +50,17 @@ typedef struct {
     uint64_t turn;   /* of the newest line */
     double interval; /* between lines, as seen twice in a row; 0: not yet */
     bool speculates; /* a line of speculation was seen */
+    bool mingled;    /* two processes print lines of the same engine number in turn */
 } spec_engine_windows;
 
 /* Add a line of throughput. Hands over plain windows that are now certain. */
 int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line *line,
                             const spec_observer *observer, spec_error *error);
+
+/* The source of a line: its engine, and its process where two print in turn. One process after the
+ * other is a server that started again. */
+uint64_t spec_engine_windows_label(const spec_engine_windows *windows,
+                                   const spec_engine_origin *origin);
 
 /* Join the counts of a line of speculation, of this origin, with the line of throughput before it.
  * Sets label, seconds and running of the observation, and of a window its emitted tokens and

@@ -17,8 +17,10 @@ static const char plain[] = "{\"timings\":{\"predicted_n\":10,\"predicted_ms\":2
 
 static void write_files(void)
 {
-    static const char *const texts[][2] = {
-        {"a.jsonl", drafted}, {"b.jsonl", drafted}, {"plain.jsonl", plain}, {"other.txt", "-\n"}};
+    static const char *const texts[][2] = {{"a.jsonl", drafted},
+                                           {"b.jsonl", drafted},
+                                           {"plain.jsonl", plain},
+                                           {"other.txt", "accept rate\n"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         spec_file_write(texts[i][0], texts[i][1]);
 }
@@ -34,39 +36,60 @@ static double sum_of(const spec_observed_sums *sums, int column)
 
 TEST(files_are_one_set_and_the_time_before_another)
 {
-    static const char *const file[] = {"a.jsonl", "other.txt"}, *const run[] = {"plain.jsonl"};
+    static const char *const file[] = {"a.jsonl", "b.jsonl"}, *const run[] = {"plain.jsonl"};
     const spec_advice_paths paths = {
         .file = file, .n_files = 2, .plain = run, .n_plain = 1, .opt_before = "b.jsonl", .K = 4};
     OWNED(spec_advice_files) files;
     write_files();
     assert_works(spec_advice_files_read(&files, &paths, &error));
-    assert_same(sum_of(&files.sums, SPEC_SUM_DRAFTED), 8.0);
-    assert_same(sum_of(&files.sums, SPEC_SUM_EMITTED), 20.0);
+    assert_same(sum_of(&files.sums, SPEC_SUM_DRAFTED), 16.0);
+    assert_same(sum_of(&files.sums, SPEC_SUM_EMITTED), 30.0);
     assert_same(sum_of(&files.before, SPEC_SUM_DRAFTED), 8.0);
     assert_int_equal(files.n_sources, 4); /* all are accounted for */
     assert_string_equal(files.source[0].path, "b.jsonl");
     assert_int_equal(files.source[0].part, SPEC_SOURCE_BEFORE);
-    assert_string_equal(files.source[2].path, "other.txt");
+    assert_string_equal(files.source[2].path, "b.jsonl");
     assert_int_equal(files.source[2].part, SPEC_SOURCE_FILE);
-    assert_null(files.source[2].summary.format);
     assert_int_equal(files.source[3].part, SPEC_SOURCE_PLAIN);
     assert_ptr_equal(files.read, &files.source[1].summary);
 }
 
-TEST(an_engine_is_of_the_files_not_of_the_time_before)
+/* An unknown file is an error in any part: it would be left out in silence. */
+TEST(an_unknown_file_names_the_nearest_formats)
 {
-    static const char *const file[] = {"other.txt"};
-    const spec_advice_paths paths = {.file = file, .n_files = 1, .opt_before = "b.jsonl", .K = 4};
-    OWNED(spec_advice_files) files;
+    static const char *const file[] = {"other.txt"}, *const known[] = {"a.jsonl"};
+    const spec_advice_paths of_part[] = {
+        {.file = file, .n_files = 1, .K = 4},
+        {.file = known, .n_files = 1, .opt_before = "other.txt", .K = 4},
+        {.file = known, .n_files = 1, .plain = file, .n_plain = 1, .K = 4}};
     write_files();
-    assert_works(spec_advice_files_read(&files, &paths, &error));
-    assert_null(files.read);
+    for (size_t i = 0; i < sizeof of_part / sizeof *of_part; i++) {
+        OWNED(spec_advice_files) files;
+        assert_fails(spec_advice_files_read(&files, &of_part[i], &error), GSL_EINVAL,
+                     "other.txt: no known format: no line has a text of the nearest ones, "
+                     "vllm-bench-table ('Accept length'), llama.cpp-log ('n_accept  = '), "
+                     "vllm-response ('\"num_accepted_draft_tokens\"')");
+    }
+    OWNED(spec_advice_files) files;
+    const spec_advice_paths asked = {
+        .file = file, .n_files = 1, .opt_format = "mlx-vlm-log", .K = 4};
+    assert_fails(spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
+                 "other.txt: no known format of mlx-vlm-log: no line has a text of the nearest "
+                 "ones, mlx-vlm-log ('Speculative decoding: ')");
+    spec_file_write("other.txt", "");
+    assert_fails(spec_advice_files_read(&files, &of_part[0], &error), GSL_EINVAL,
+                 "other.txt: is empty");
+    spec_file_write("other.txt", "{\n\"a\": [1,\n");
+    assert_fails(spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
+                 "other.txt: no known format of mlx-vlm-log: no line has a text of the nearest "
+                 "ones, mlx-vlm-log ('Speculative decoding: '); the JSON value of line 1 has no "
+                 "end");
 }
 
 TEST(plain_runs_have_no_drafts)
 {
     static const char *const file[] = {"a.jsonl"}, *const run[] = {"plain.jsonl", "b.jsonl",
-                                                                   "other.txt"};
+                                                                   "plain.jsonl"};
     const spec_advice_paths paths = {
         .file = file, .n_files = 1, .plain = run, .n_plain = 3, .K = 4};
     OWNED(spec_advice_files) files;

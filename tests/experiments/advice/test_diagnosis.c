@@ -281,6 +281,18 @@ TEST(a_first_depth_below_the_rest_is_lookup)
         says(&f, &spec_diagnosis_lookup, "Depth 1 accepts 9.3 %, and deeper tokens 85.7 %"));
     advice_facts_make(&f, "vllm", 3, 1000, (const double[]){600, 540, 486}); /* .6 and .9 */
     assert_false(says(&f, &spec_diagnosis_lookup, NULL));
+    advice_facts_make(&f, "vllm", 3, 1000, (const double[]){160, 70, 32}); /* prompts differ */
+    assert_false(says(&f, &spec_diagnosis_lookup, NULL));
+    /* The same, with a good draft for a fifth of the requests. */
+    advice_facts_make(&f, "vllm", 3, 100, (const double[]){8, 7, 7});
+    advice_facts_run(&f, 3, 100, (const double[]){4, 4, 4}, 3);
+    assert_true(says(&f, &spec_diagnosis_lookup, "Depth 1 accepts 6.0 %"));
+    f.column[1][SPEC_SUM_PASSED] = f.column[1][SPEC_SUM_PASSED + 1] = 0.0;
+    f.column[1][SPEC_SUM_PASSED + 2] = 0.0;
+    f.column[0][SPEC_SUM_PASSED] = 40;
+    f.column[0][SPEC_SUM_PASSED + 1] = 36;
+    f.column[0][SPEC_SUM_PASSED + 2] = 32;
+    assert_false(says(&f, &spec_diagnosis_lookup, NULL));
     advice_facts_make(&f, "vllm", 3, 3, few); /* 1 of 3 against 2 of 2 */
     assert_false(says(&f, &spec_diagnosis_lookup, NULL));
     advice_facts_make(&f, "vllm", 15, 65, block15);
@@ -336,7 +348,13 @@ TEST(several_runs_lengths_and_engines_are_named)
     assert_true(says(&f, &spec_diagnosis_mixed_lengths, "K = 2, 3 are"));
     assert_false(says(&f, &spec_diagnosis_many_sources, NULL));
     f.series[2].label = 9;
-    assert_true(says(&f, &spec_diagnosis_many_sources, "2 engines, models or slots"));
+    assert_true(says(&f, &spec_diagnosis_many_sources, "2 engines, processes, models"));
     f.series[2].label = 0; /* the source does not tell */
     assert_false(says(&f, &spec_diagnosis_many_sources, NULL));
+    static const spec_log_format other = {.name = "sglang-log"};
+    f.source.summary.other = &other;
+    f.source.summary.other_line = 7;
+    f.source.summary.other_records = 12;
+    assert_true(says(&f, &spec_diagnosis_many_sources,
+                     "The 12 of sglang-log, from line 7 on, are not in the numbers here."));
 }

@@ -189,6 +189,7 @@ TEST(the_format_is_that_of_the_first_observation)
     assert_false(summary.cut);
     reads("beta 5\n", &beta, "1:5");
     reads("alpha 5 beta 6\n", &alpha, "1:5"); /* the first one of the table */
+    reads("alpha note\nbeta note\nalpha note\n", &alpha, ""); /* understood, without numbers */
     reads("x\nx\n", NULL, "");
     assert_int_equal(summary.learned.generation, -1);
     reads("", NULL, "");
@@ -204,10 +205,14 @@ TEST(formats_with_needles_alone_read_the_same)
     options.opt_table = with_needles;
     reads("x\nalpha 5\ny\n\nalpha 6\n", &alpha, "2:5 5:6");
     reads("beta 5\n", NULL, "");
+    assert_string_equal(summary.nearest, "alpha-metrics ('delta'), alpha-log ('alpha')");
+    reads("ALPh 5\n", NULL, "");
+    assert_string_equal(summary.nearest, "alpha-log ('alpha'), alpha-metrics ('delta')");
+    reads("DELt 5\n", NULL, "");
+    assert_string_equal(summary.nearest, "alpha-metrics ('delta'), alpha-log ('alpha')");
     reads("delta 5\nx\n", &delta, "1:5");
-    fails("delta 5\nx\nalpha 5\n", GSL_EINVAL,
-          "log:3: is of alpha-log, but line 1 is of alpha-metrics: give one file per engine and "
-          "kind, or choose with --engine alpha-metrics");
+    reads("delta 5\nx\nalpha 5\n", &delta, "1:5");
+    assert_ptr_equal(summary.other, &alpha);
 }
 
 TEST(records_wait_until_the_file_ends)
@@ -215,20 +220,24 @@ TEST(records_wait_until_the_file_ends)
     reads("alpha wait 5\nx\nalpha note\nx\n", &alpha, "3:5");
     reads("alpha wait 5\nx\n", &alpha, "2:5");
     assert_int_equal(summary.observations, 1);
-    fails(
-        "x\nalpha wait 5\nbeta 6\n", GSL_EINVAL, /* what waits is not dropped for another format */
-        "log:2: is of alpha-log, but line 3 is of beta-log: give one file per engine and kind, or "
-        "choose with --engine beta-log");
+    /* what waits is not of the file's format, and is counted */
+    reads("x\nalpha wait 5\nbeta 6\n", &beta, "3:6");
+    assert_ptr_equal(summary.other, &alpha);
+    assert_int_equal(summary.other_line, 2);
+    assert_int_equal(summary.observations, 1);
 }
 
-TEST(a_second_format_is_an_error_with_both_lines)
+TEST(records_of_a_second_format_are_passed_over_and_counted)
 {
-    fails("alpha 5\nx\nbeta 6\n", GSL_EINVAL,
-          "log:3: is of beta-log, but line 1 is of alpha-log: give one file per engine and kind, "
-          "or choose with --engine alpha-log");
-    fails("x\ndelta 5\nx\nalpha 6\n", GSL_EINVAL,
-          "log:4: is of alpha-log, but line 2 is of alpha-metrics: give one file per engine and "
-          "kind, or choose with --engine alpha-metrics");
+    reads("alpha 5\nx\nbeta 6\nbeta 7\ndelta 8\n", &alpha, "1:5");
+    assert_ptr_equal(summary.other, &beta);
+    assert_int_equal(summary.other_line, 3);
+    assert_int_equal(summary.other_records, 2);
+    reads("x\ndelta 5\nx\nalpha 6\n", &delta, "2:5");
+    assert_ptr_equal(summary.other, &alpha);
+    assert_int_equal(summary.other_line, 4);
+    reads("alpha 5\nx\n", &alpha, "1:5");
+    assert_null(summary.other);
     options.opt_format = "alpha-log";
     reads("alpha 5\nx\nbeta 6\ndelta 5\n", &alpha, "1:5");
     options.opt_format = "alpha";
@@ -328,10 +337,6 @@ TEST(one_record_in_a_hundred_may_be_unreadable)
     fail_at = 7;
     fails(text, GSL_EINVAL, "log:199: the observer fails");
     fail_at = 0;
-    snprintf(text, sizeof text, "alpha 5\n%sdelta bad\n", notes);
-    fails(text, GSL_EINVAL,
-          "log:199: is of alpha-metrics, but line 1 is of alpha-log: give one file per engine and "
-          "kind, or choose with --engine alpha-log");
 }
 
 static int read_bytes(const char *bytes, size_t n)

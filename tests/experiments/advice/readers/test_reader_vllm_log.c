@@ -48,6 +48,26 @@ TEST(engines_are_told_apart)
     assert_int_equal(r.observation[4].label, spec_log_label("004", 3));
 }
 
+/* Two servers with one log: both call their engine 000. A server that starts again is one source.
+ */
+TEST(processes_that_print_in_turn_are_two_sources)
+{
+#define BY(pid) "(APIServer pid=" #pid ") "
+    read_lines_of(&r, &spec_reader_vllm_log,
+                  BY(7) ENGINE("000", "0.0", "259.0", "2") BY(7) ROUNDS_1000 BY(9)
+                      ENGINE("000", "0.0", "32.1", "3") BY(9) ROUNDS_59 BY(7)
+                          ENGINE("000", "0.0", "259.0", "2") BY(7) ROUNDS_1000 BY(9)
+                              ENGINE("000", "0.0", "32.1", "3") BY(9) ROUNDS_59,
+                  -1);
+    assert_int_equal(r.n, 4);
+    assert_true(r.observation[2].label != r.observation[3].label);
+    read_lines_of(&r, &spec_reader_vllm_log,
+                  BY(7) ENGINE("000", "0.0", "259.0", "2") BY(7) ROUNDS_1000 BY(9)
+                      ENGINE("000", "0.0", "32.1", "3") BY(9) ROUNDS_59,
+                  -1);
+    assert_int_equal(r.observation[1].label, r.observation[0].label);
+}
+
 /* Half of the lines lost their process, as in a log without a line's beginning. A line that no
  * speculation joins would be plain decoding. */
 TEST(lines_without_a_process_join_those_of_any)
