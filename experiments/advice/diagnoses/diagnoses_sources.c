@@ -32,11 +32,10 @@ static bool has_other_format(spec_diagnosis_text ret_evidence, spec_diagnosis_te
         if (read->other == NULL) continue;
         snprintf(
             ret_evidence, SPEC_DIAGNOSIS_TEXT,
-            "%.150s has records of %s and of %s. The %llu of %s, from line %llu on, are not in "
-            "the numbers here.",
-            facts->source[i].path, read->format->name, read->other->name,
-            (unsigned long long)read->other_records, read->other->name,
-            (unsigned long long)read->other_line);
+            "%.150s has records of %s and of %s. Those of %s (%llu, from line %llu on) are not "
+            "in the numbers here.",
+            facts->source[i].path, read->format->name, read->other->name, read->other->name,
+            (unsigned long long)read->other_records, (unsigned long long)read->other_line);
         snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
                  "Give each engine a file of its own, or choose with --engine %s.",
                  read->other->name);

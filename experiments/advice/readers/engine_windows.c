@@ -27,6 +27,12 @@ uint64_t spec_engine_windows_label(const spec_engine_windows *windows,
                                    const spec_engine_origin *origin)
 {
     if (!windows->mingled || origin->process == 0) return origin->engine;
+    for (int i = 0; i < windows->n; i++) {
+        const spec_engine_origin *first = &windows->engine[i].last.line.origin;
+        if (first->engine != origin->engine || first->process == 0) continue;
+        if (first->process == origin->process) return origin->engine;
+        break;
+    }
     return (origin->engine ^ origin->process * 0x9e3779b97f4a7c15) | 1;
 }
 

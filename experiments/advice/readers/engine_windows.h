@@ -57,8 +57,8 @@ typedef struct {
 int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line *line,
                             const spec_observer *observer, spec_error *error);
 
-/* The source of a line: its engine, and its process where two print in turn. One process after the
- * other is a server that started again. */
+/* The source of a line: its engine, and where two processes print in turn, the second one is a
+ * source of its own. One process after the other is a server that started again. */
 uint64_t spec_engine_windows_label(const spec_engine_windows *windows,
                                    const spec_engine_origin *origin);
 

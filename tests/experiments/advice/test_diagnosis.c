@@ -356,5 +356,5 @@ TEST(several_runs_lengths_and_engines_are_named)
     f.source.summary.other_line = 7;
     f.source.summary.other_records = 12;
     assert_true(says(&f, &spec_diagnosis_many_sources,
-                     "The 12 of sglang-log, from line 7 on, are not in the numbers here."));
+                     "Those of sglang-log (12, from line 7 on) are not in the numbers here."));
 }

@@ -116,6 +116,8 @@ static const spec_log_format delta = {.name = "alpha-metrics",
 static const spec_log_format *const table[] = {&alpha, &beta, &delta, NULL};
 static const spec_log_format *const with_needles[] = {&alpha, &delta, NULL};
 
+enum { DAMAGES = 60 }; /* of each seed */
+
 /* ---- Reading -------------------------------------------------------------------------------- */
 
 static char seen[400]; /* "line:drafted line:drafted" */
@@ -339,14 +341,20 @@ TEST(one_record_in_a_hundred_may_be_unreadable)
     fail_at = 0;
 }
 
-static int read_bytes(const char *bytes, size_t n)
+static int read_bytes_of(const char *bytes, size_t n, const spec_log_options *of,
+                         const spec_observer *to)
 {
     FILE *file = fopen("log", "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, n, file), n);
     assert_int_equal(fclose(file), 0);
     seen[0] = error.text[0] = '\0';
-    return spec_log_file_read(&summary, "log", &options, &observer, &error);
+    return spec_log_file_read(&summary, "log", of, to, &error);
+}
+
+static int read_bytes(const char *bytes, size_t n)
+{
+    return read_bytes_of(bytes, n, &options, &observer);
 }
 
 /* One line of a hundred may have NUL bytes, whatever else is in it. */
@@ -459,6 +467,49 @@ TEST(every_format_has_a_seed)
     closedir(seeds);
     for (int i = 0; spec_log_formats[i] != NULL; i++)
         if (!reached[i]) fail_msg("%s has no seed", spec_log_formats[i]->name);
+}
+
+/* Lines of every format with bytes changed, lines cut, repeated and mixed: read or refused, with
+ * one line that names the file. The sanitizers see what it touches. */
+TEST(damaged_files_of_every_format_are_read_or_refused)
+{
+    static const spec_log_options by_content = {.K = 3};
+    static const char changes[] = " 0123456789.,-:=()[]{}'\"%\n\0nan";
+    const spec_observer any = {pass, NULL};
+    uint64_t random = spec_test_seed();
+    char folder[PATH_MAX + 32], path[PATH_MAX + 300];
+    struct dirent *entry;
+    snprintf(folder, sizeof folder, "%s/tests/fuzz/seeds/advice", spec_folder_before);
+    DIR *seeds = opendir(folder);
+    assert_non_null(seeds);
+    while ((entry = readdir(seeds)) != NULL) {
+        static char text[1 << 17], damaged[1 << 17];
+        if (entry->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        FILE *file = fopen(path, "rb");
+        assert_non_null(file);
+        const size_t n = fread(text, 1, sizeof text, file);
+        fclose(file);
+        for (int i = 0; i < DAMAGES; i++) {
+            size_t kept = n;
+            memcpy(damaged, text, n);
+            for (int k = 0; k < 6; k++) {
+                random = random * 6364136223846793005u + 1442695040888963407u;
+                const size_t at = (random >> 20) % n, other = (random >> 40) % n;
+                const size_t most = n - (at > other ? at : other);
+                if ((random >> 60) % 4 == 0)
+                    memmove(damaged + at, damaged + other, most < 40 ? most : 40);
+                else if ((random >> 58) == 1)
+                    kept = at + 1;
+                else
+                    damaged[at] = changes[(random >> 8) % (sizeof changes - 1)];
+            }
+            const int status = read_bytes_of(damaged, kept, &by_content, &any);
+            if (status != GSL_SUCCESS) assert_int_equal(strncmp(error.text, "log", 3), 0);
+            assert_null(strchr(error.text, '\n'));
+        }
+    }
+    closedir(seeds);
 }
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave, .before_each = begin);

@@ -60,6 +60,7 @@ TEST(processes_that_print_in_turn_are_two_sources)
                               ENGINE("000", "0.0", "32.1", "3") BY(9) ROUNDS_59,
                   -1);
     assert_int_equal(r.n, 4);
+    assert_int_equal(r.observation[2].label, r.observation[0].label);
     assert_true(r.observation[2].label != r.observation[3].label);
     read_lines_of(&r, &spec_reader_vllm_log,
                   BY(7) ENGINE("000", "0.0", "259.0", "2") BY(7) ROUNDS_1000 BY(9)
