@@ -7,10 +7,11 @@
 
 #include "experiments/advice/log_format.h"
 
+enum { SPEC_LLAMACPP_RUN = 6 };
+
 typedef struct {
-    bool decoded, K_known, predicted_known, drafted_known; /* lines seen of the present run */
-    double tokens, seconds, K, predicted, drafted, accepted;
-    bool accepted_known; /* of the run that ended last */
+    unsigned seen;                   /* bit per number */
+    double value[SPEC_LLAMACPP_RUN]; /* of the present run, or of the one that ended last */
 } spec_llamacpp_run;
 
 /* Is it a line of these figures, other than "encoded ..."? */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/log_fields.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +26,9 @@ static int read_mean(double *ret, int *ret_decimals, spec_log_scan *scan, const 
 {
     *ret = NAN;
     *ret_decimals = 0;
-    if (spec_log_scan_word(scan, "nan") || spec_log_scan_word(scan, "None")) return GSL_SUCCESS;
+    if (spec_log_scan_word(scan, "nan") || spec_log_scan_word(scan, "-nan") ||
+        spec_log_scan_word(scan, "None"))
+        return GSL_SUCCESS;
     return spec_log_scan_real(ret, ret_decimals, scan, of, error);
 }
 
@@ -207,33 +208,26 @@ done:
     return status;
 }
 
-static const char *find(const spec_log_scan *scan, const char *words)
-{
-    return spec_log_find(scan->at, (size_t)(scan->end - scan->at), words);
-}
-
 /* Fields anywhere, the nearest one first. */
 static int read_scattered(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
                           spec_error *error)
 {
-    const char *next[SPEC_LOG_FIELDS]; /* where the words of a field are */
-    int status = GSL_SUCCESS, n = 0;
-    for (; line->field[n].kind != 0; n++) {
-        assert(n < SPEC_LOG_FIELDS);
-        next[n] = line->field[n].before != NULL ? find(scan, line->field[n].before) : NULL;
-    }
     for (;;) {
-        int i = -1;
-        for (int k = 0; k < n; k++)
-            if (next[k] != NULL && (i < 0 || next[k] < next[i])) i = k;
-        if (i < 0) break;
-        scan->at = next[i] + strlen(line->field[i].before);
-        SPEC_TRY(read_fields(ret, line, i, scan, error));
-        for (int k = 0; k < n; k++)
-            if (next[k] != NULL && next[k] < scan->at) next[k] = find(scan, line->field[k].before);
+        const char *nearest = NULL;
+        int found = 0;
+        for (int i = 0; line->field[i].kind != 0; i++) {
+            const char *const words = line->field[i].before;
+            if (words == NULL) continue;
+            const char *place = spec_log_find(scan->at, (size_t)(scan->end - scan->at), words);
+            if (place == NULL || (nearest != NULL && nearest <= place)) continue;
+            nearest = place;
+            found = i;
+        }
+        if (nearest == NULL) return GSL_SUCCESS;
+        scan->at = nearest + strlen(line->field[found].before);
+        const int status = read_fields(ret, line, found, scan, error);
+        if (status != GSL_SUCCESS) return status;
     }
-done:
-    return status;
 }
 
 int spec_log_fields_read(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,

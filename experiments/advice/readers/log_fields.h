@@ -11,7 +11,7 @@
 typedef enum {
     SPEC_LOG_COUNT = 1, /* a whole number */
     SPEC_LOG_REAL,      /* a number */
-    SPEC_LOG_MEAN,      /* a number; nan and None are none */
+    SPEC_LOG_MEAN,      /* a number; nan, -nan and None are none */
     SPEC_LOG_RATES,  /* "0.805, 0.632": at most 1, of as many decimals, none above the last; or nan
                       */
     SPEC_LOG_COUNTS, /* "4, 0, 2, 22" */
@@ -31,7 +31,7 @@ typedef struct {
     const spec_log_field *field; /* ends with kind 0 */
 } spec_log_line;
 
-enum { SPEC_LOG_SLOTS = 12, SPEC_LOG_FIELDS = 20 };
+enum { SPEC_LOG_SLOTS = 12 };
 
 typedef struct {
     unsigned seen;                /* bit per slot */
