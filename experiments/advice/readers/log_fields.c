@@ -17,7 +17,9 @@ static name name_of(const spec_log_field *field)
     const char *before = field->before + strspn(field->before, " '(/");
     size_t length = strlen(before);
     while (length > 0 && strchr(" ':=([", before[length - 1]) != NULL) length--;
-    snprintf(n.text, sizeof n.text, "%.*s", (int)length, before);
+    if (length >= sizeof n.text) length = sizeof n.text - 1;
+    memcpy(n.text, before, length); /* for each number that is read: no printf */
+    n.text[length] = '\0';
     return n;
 }
 
@@ -163,27 +165,24 @@ static const spec_log_field *missing(const spec_log_numbers *numbers, const spec
     return NULL;
 }
 
-/* The field whose words follow; -1: none. */
-static int field_at(const spec_log_line *line, spec_log_scan *scan)
-{
-    for (int i = 0; line->field[i].kind != 0; i++) {
-        const char *const words = line->field[i].before;
-        const size_t n = words != NULL ? strlen(words) : 0;
-        if (n == 0 || (size_t)(scan->end - scan->at) < n || *scan->at != *words ||
-            memcmp(scan->at, words, n) != 0)
-            continue;
-        scan->at += n;
-        return i;
-    }
-    return -1;
-}
-
+/* Moves behind the words, if they follow. */
 static bool behind(spec_log_scan *scan, const char *words)
 {
     const size_t n = strlen(words);
     if ((size_t)(scan->end - scan->at) < n || memcmp(scan->at, words, n) != 0) return false;
     scan->at += n;
     return true;
+}
+
+/* The field whose words follow; -1: none. */
+static int field_at(const spec_log_line *line, spec_log_scan *scan)
+{
+    for (int i = 0; line->field[i].kind != 0; i++) {
+        const char *const words = line->field[i].before;
+        if (words == NULL || *scan->at != *words || !behind(scan, words)) continue;
+        return i;
+    }
+    return -1;
 }
 
 /* Fields one behind the other, up to another text. */
