@@ -143,17 +143,14 @@ done:
 
 /* ---- V1: counts of an interval --------------------------------------------------------------- */
 
-static int read_counts(vllm_log *state, spec_log_learned *learned, const prefix *p, bool is_first,
-                       spec_log_scan *scan, spec_error *error)
+static int read_counts(vllm_log *state, spec_log_learned *learned, const prefix *p,
+                       bool words_of_v0, spec_log_scan *scan, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const spec_log_record *record = scan->record;
     spec_vllm_counts line;
     spec_observation *o = &line.observation;
-    if (is_first)
-        SPEC_TRY(spec_vllm_lines_first(&line, scan, error));
-    else
-        SPEC_TRY(spec_vllm_lines_counts(&line, scan, error));
+    SPEC_TRY(spec_vllm_lines_counts(&line, words_of_v0, scan, error));
     SPEC_TRY(spec_engine_windows_join(&state->windows, o, line.elapsed, &p->origin,
                                       record->observer, error));
     const int generation = line.has_average ? V1_AVERAGE : line.has_length ? V1_LENGTH : V1_COUNTS;

@@ -153,10 +153,11 @@ static int check_counts(const spec_log_numbers *line, const spec_log_line *form,
     return GSL_SUCCESS;
 }
 
-static int read_counts(spec_vllm_counts *ret, const spec_log_line *form, spec_log_scan *scan,
-                       spec_error *error)
+int spec_vllm_lines_counts(spec_vllm_counts *ret, bool words_of_v0, spec_log_scan *scan,
+                           spec_error *error)
 {
     int status = GSL_SUCCESS;
+    const spec_log_line *const form = words_of_v0 ? &first : &counts;
     spec_log_numbers line;
     spec_observation *o = &ret->observation;
     *o = spec_observation_empty(SPEC_OBSERVED_WINDOW, scan->record->line);
@@ -186,14 +187,4 @@ static int read_counts(spec_vllm_counts *ret, const spec_log_line *form, spec_lo
                                                                   : NAN;
 done:
     return status;
-}
-
-int spec_vllm_lines_counts(spec_vllm_counts *ret, spec_log_scan *scan, spec_error *error)
-{
-    return read_counts(ret, &counts, scan, error);
-}
-
-int spec_vllm_lines_first(spec_vllm_counts *ret, spec_log_scan *scan, spec_error *error)
-{
-    return read_counts(ret, &first, scan, error);
 }

@@ -15,11 +15,9 @@ typedef struct {
 } spec_vllm_counts;
 
 /* Rounds and depths are recovered from the means. Without any, rounds follow from the record's K.
- */
-int spec_vllm_lines_counts(spec_vllm_counts *ret, spec_log_scan *scan, spec_error *error);
-
-/* The first form of such a line, in the words of V0: counts without K. */
-int spec_vllm_lines_first(spec_vllm_counts *ret, spec_log_scan *scan, spec_error *error);
+ * The first lines of V1 have the words of V0. */
+int spec_vllm_lines_counts(spec_vllm_counts *ret, bool words_of_v0, spec_log_scan *scan,
+                           spec_error *error);
 
 /* A line of V0, which covers the time since the engine started. Its count of accepted tokens has
  * those behind a rejection in it, so accepted tokens are the emitted ones less one per round. */
