@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +19,19 @@ static _Thread_local bool lost;
 static _Thread_local struct {
     unsigned char *bytes; /* NULL: no text is being read */
     size_t n, used;
+    size_t left; /* that the values of the text may take */
+    bool over;   /* they would take more */
 } reserve;
 
 static void *allocate(size_t n)
 {
     const size_t aligned =
         (n + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
-    void *memory = malloc(n);
+    if (reserve.bytes != NULL) {
+        reserve.over |= n > reserve.left;
+        reserve.left -= reserve.over ? 0 : n;
+    }
+    void *memory = reserve.over ? NULL : malloc(n);
     if (memory != NULL) return memory;
     lost = true;
     if (reserve.bytes == NULL || aligned > reserve.n - reserve.used) return NULL;
@@ -72,13 +79,15 @@ static size_t give(void *buffer, size_t size, void *self)
     return n;
 }
 
-json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *error)
+json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t flags,
+                              json_error_t *error)
 {
     spec_json_begin();
     /* Copies of a word in a buffer that doubles take 4 bytes per byte of text; growing tables take
      * 8. */
     reserve.n = 12 * (n + CHUNK) + VALUES;
     reserve.used = 0;
+    reserve.left = most;
     reserve.bytes = malloc(reserve.n);
     lost = reserve.bytes == NULL;
     if (lost) return NULL;
@@ -89,7 +98,16 @@ json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *
     }
     free(reserve.bytes);
     reserve.bytes = NULL;
-    return value;
+    if (!reserve.over) return value;
+    reserve.over = lost = false;
+    snprintf(error->text, sizeof error->text, "takes over %zu bytes of memory", most);
+    error->text[sizeof error->text - 1] = json_error_out_of_memory;
+    return NULL;
+}
+
+json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *error)
+{
+    return spec_json_load_within(SIZE_MAX, bytes, n, flags, error);
 }
 
 json_t *spec_json_text(const char *bytes, size_t n)

@@ -17,6 +17,11 @@ bool spec_json_lost(void);
  * one ends the text there. NULL, and _lost is true, if memory runs out. */
 json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *error);
 
+/* The same, for text that is not trusted: its values may take `most` bytes of memory. More is an
+ * error of the text, json_error_out_of_memory. */
+json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t flags,
+                              json_error_t *error);
+
 /* A string of bytes from outside, with U+FFFD for invalid UTF-8. The caller owns it; NULL without
  * memory. */
 json_t *spec_json_text(const char *bytes, size_t n);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/log_records.h"
 
-#include "experiments/advice/json_extent.h"
+#include "base/json_memory.h"
 #include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 1 << 20, BEGINNING = 512, ESCAPE = 0x1b };
+enum {
+    BLOCK = 1 << 20,
+    BEGINNING = 512,
+    ESCAPE = 0x1b,
+    VALUE_FLAGS = JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL
+};
 
 spec_log_records spec_log_records_of(int fd, const char *name, const volatile int *opt_stop)
 {
@@ -15,6 +20,7 @@ spec_log_records spec_log_records_of(int fd, const char *name, const volatile in
                               .name = name,
                               .line_most = (size_t)16 << 20,
                               .value_most = (size_t)256 << 20,
+                              .memory_most = (size_t)1 << 30,
                               .line = 1};
 }
 
@@ -141,6 +147,15 @@ static size_t skip_blanks(const char *bytes, size_t at, size_t n)
     return at;
 }
 
+/* Can an object or an array begin with these bytes, where the line ends after them? "[2025" and
+ * "[info]" are text. */
+static bool begins_value(const char *bytes, size_t n)
+{
+    if (n == 0 || (bytes[0] != '{' && bytes[0] != '[')) return false;
+    const size_t next = skip_blanks(bytes, 1, n);
+    return next == n || strchr(bytes[0] == '{' ? "\"}" : "{[]", bytes[next]) != NULL;
+}
+
 /* The line's first byte that is not blank, behind the "data:" of an event with JSON. */
 static size_t content(const char *bytes, size_t n)
 {
@@ -148,7 +163,7 @@ static size_t content(const char *bytes, size_t n)
     const size_t at = skip_blanks(bytes, 0, n);
     if (n - at < sizeof event - 1 || memcmp(bytes + at, event, sizeof event - 1) != 0) return at;
     const size_t data = skip_blanks(bytes, at + sizeof event - 1, n);
-    if (spec_json_extent_begins(bytes + data, n - data)) return data;
+    if (begins_value(bytes + data, n - data)) return data;
     const bool ends =
         n - data >= sizeof done - 1 && memcmp(bytes + data, done, sizeof done - 1) == 0;
     return ends ? n : at;
@@ -182,7 +197,7 @@ static int next_line(line *ret, spec_log_records *r, size_t begin, spec_error *e
         /* Asked once: blanks behind a bracket, in many reads, would be looked at in each. */
         if (begin == 0 && seen <= r->line_most && ret->end > r->line_most) {
             const size_t at = content(bytes, ret->end);
-            if (!spec_json_extent_begins(bytes + at, ret->end - at))
+            if (!begins_value(bytes + at, ret->end - at))
                 return too_long(r, "line", r->line_most, "it is no log of an engine", error);
         }
         if (end != NULL || r->ended) {
@@ -204,40 +219,89 @@ static uint64_t place_of(const spec_log_records *r, const char *byte)
     return r->bytes - (uint64_t)(r->buffer + r->end - byte) + 1;
 }
 
-/* Follow a JSON value that begins at `from` on the line. If it ends, *ret_end is its end and *l its
- * last line. Otherwise values end on their own line, up to where the grammar broke: no byte is
- * followed more than twice. */
+/* Brackets that a line opens and does not close, outside of strings. */
+static long open_brackets(const char *bytes, size_t n)
+{
+    long open = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char c = bytes[i];
+        if (c == '"')
+            for (i++; i < n && bytes[i] != '"'; i++) i += bytes[i] == '\\';
+        open += (c == '{' || c == '[') - (c == '}' || c == ']');
+    }
+    return open;
+}
+
+/* The end of a value that ends at `end`, if nothing but blanks and the comma of an array's element
+ * follows on the line; 0: other text follows. */
+static size_t end_of_value(const char *bytes, size_t end, size_t line_end)
+{
+    size_t behind = skip_blanks(bytes, end, line_end);
+    if (behind < line_end && bytes[behind] == ',')
+        behind = skip_blanks(bytes, behind + 1, line_end);
+    return behind == line_end ? end : 0;
+}
+
+/* Text that turned out to be no value: the values that begin up to the line of `broken`, a distance
+ * like those of a line, end on their own line. */
+static void read_as_lines(spec_log_records *r, size_t broken)
+{
+    const char *begin = r->buffer + r->begin, *newline = memrchr(begin, '\n', broken);
+    if (newline != NULL) r->lines_until = r->begin + (size_t)(newline - begin);
+}
+
+/* Follows a JSON value that begins at `from` over several lines. *ret_end is its end, and *l its
+ * last line; 0 if it is text, or does not end. Each time the bytes have doubled, jansson parses
+ * them: so text is recognised early, and each byte is parsed a few times at most. */
 static int follow(size_t *ret_end, line *l, spec_log_records *r, size_t from, spec_error *error)
 {
-    const bool one_line = r->begin < r->lines_until;
-    spec_json_extent extent = {.depth = 0};
     int status = GSL_SUCCESS;
+    long open = 0;
     *ret_end = 0;
-    for (size_t at = from;;) {
+    for (size_t at = from, parsed = 0;; at = l->end + 1) {
+        if (at > from) SPEC_TRY(next_line(l, r, at, error));
         const char *bytes = r->buffer + r->begin;
-        size_t end = 0;
-        spec_json_extent_verdict verdict =
-            spec_json_extent_line(&end, &extent, bytes + at, l->end - at);
-        if (verdict == SPEC_JSON_EXTENT_CLOSED) {
-            /* An element of an array that is written one per line has a comma behind it. */
-            size_t behind = skip_blanks(bytes, at + end, l->end);
-            if (behind < l->end && bytes[behind] == ',')
-                behind = skip_blanks(bytes, behind + 1, l->end);
-            if (behind == l->end) *ret_end = at + end;
-            if (behind == l->end) return GSL_SUCCESS;
-            verdict = SPEC_JSON_EXTENT_NONE;
-        }
-        if (one_line) return GSL_SUCCESS;
-        if (verdict == SPEC_JSON_EXTENT_NONE || !l->whole) {
-            if (verdict == SPEC_JSON_EXTENT_OPEN && r->open_line == 0) r->open_line = r->line;
-            r->lines_until = verdict == SPEC_JSON_EXTENT_OPEN ? r->end : r->begin + l->begin;
+        open += open_brackets(bytes + at, l->end - at);
+        const size_t n = l->end + l->whole - from;
+        if (open > 0 && l->whole && n < 2 * parsed) continue;
+        json_error_t why;
+        json_t *value = spec_json_load_within(r->memory_most, bytes + from, n, VALUE_FLAGS, &why);
+        if (value == NULL && spec_json_lost()) return spec_no_memory_for(error, r->name);
+        json_decref(value);
+        parsed = n;
+        if (value != NULL) {
+            *ret_end = end_of_value(bytes, from + (size_t)why.position, l->end);
+            if (*ret_end == 0) read_as_lines(r, l->begin);
             return GSL_SUCCESS;
         }
-        at = l->end + 1;
-        SPEC_TRY(next_line(l, r, at, error));
+        if (json_error_code(&why) == json_error_out_of_memory)
+            return spec_fail(error, GSL_EINVAL, "%.300s:%llu: is a JSON value that %.60s", r->name,
+                             (unsigned long long)r->line, why.text);
+        if (json_error_code(&why) != json_error_premature_end_of_input) {
+            read_as_lines(r, from + (size_t)why.position);
+            return GSL_SUCCESS;
+        }
+        if (l->whole) continue;
+        if (r->open_line == 0) r->open_line = r->line;
+        r->lines_until = r->end;
+        return GSL_SUCCESS;
     }
 done:
     return status;
+}
+
+/* The end of a value that begins at `from`, behind whose line others may follow; 0: it is text. */
+static int find_end(size_t *ret_end, line *l, spec_log_records *r, size_t from, spec_error *error)
+{
+    const char *bytes = r->buffer + r->begin;
+    size_t end = l->end;
+    *ret_end = 0;
+    if (!begins_value(bytes + from, end - from)) return GSL_SUCCESS;
+    if (open_brackets(bytes + from, end - from) > 0)
+        return r->begin < r->lines_until ? GSL_SUCCESS : follow(ret_end, l, r, from, error);
+    while (end > from && strchr("}]", bytes[end - 1]) == NULL) end--;
+    *ret_end = end_of_value(bytes, end, l->end);
+    return GSL_SUCCESS;
 }
 
 int spec_log_records_next(spec_log_piece *ret, bool *ret_end, spec_log_records *r,
@@ -250,10 +314,9 @@ int spec_log_records_next(spec_log_piece *ret, bool *ret_end, spec_log_records *
     for (;;) {
         line first, last;
         SPEC_TRY(next_line(&first, r, 0, error));
-        size_t from = content(r->buffer + r->begin, first.end), end = 0;
+        size_t from = content(r->buffer + r->begin, first.end), end;
         last = first;
-        if (spec_json_extent_begins(r->buffer + r->begin + from, first.end - from))
-            SPEC_TRY(follow(&end, &last, r, from, error));
+        SPEC_TRY(find_end(&end, &last, r, from, error));
         if (end == 0) {
             last = first;
             end = first.end;

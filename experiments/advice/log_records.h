@@ -17,6 +17,7 @@ typedef struct {
     spec_unpacked source;
     const char *name;             /* of the file, for messages */
     size_t line_most, value_most; /* bytes of a line of text, and of a JSON value */
+    size_t memory_most;           /* bytes that jansson may take for a value */
     char *buffer;                 /* (capacity) */
     size_t capacity, begin, end;  /* of what is not yet a record */
     size_t lines_until;           /* values that begin before this place end on their line */

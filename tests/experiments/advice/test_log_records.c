@@ -102,6 +102,55 @@ TEST(text_that_looks_like_json_is_lines)
     reads("{\"a\": \"cut\n{\"b\": 2}\n", "1:{\"a\": \"cut|2:{\"b\": 2}");
     reads("{\"a\": 1,\n{\"b\": 2}\n", "1:{\"a\": 1,|2:{\"b\": 2}");
     reads("{\n\"a\": 1\n} tail\n{\"b\": 2}\n", "1:{|2:\"a\": 1|3:} tail|4:{\"b\": 2}");
+    reads("[\n(a)\n]\n", "1:[|2:(a)|3:]");
+    reads("{\n\"a\": 1,\n}\n", "1:{|2:\"a\": 1,|3:}");
+    reads("{\n'a': 1\n}\n", "1:{|2:'a': 1|3:}"); /* of Python */
+    reads("[\n1\n}\n[\n2\n]\n", "1:[|2:1|3:}|4:[\n2\n]");
+}
+
+/* Text is known before the file's end: what follows it are records again. */
+TEST(a_break_far_into_a_value_ends_it)
+{
+    enum { N = 3000 };
+    FREED char *bytes = malloc(4 * N + 100);
+    spec_log_piece piece;
+    bool end;
+    assert_non_null(bytes);
+    strcpy(bytes, "[\n");
+    for (int i = 0; i < N; i++) strcpy(bytes + 2 + 3 * i, "1,\n");
+    strcat(bytes, "oops\n{\n\"a\": 1\n}\n");
+    const int fd = memory_of(bytes, strlen(bytes));
+    spec_log_records records = spec_log_records_of(fd, "x", NULL);
+    for (int i = 0; i <= N + 1; i++) {
+        assert_int_equal(spec_log_records_next(&piece, &end, &records, NULL), GSL_SUCCESS);
+        assert_int_equal(piece.line, i + 1);
+    }
+    assert_string_equal(piece.bytes, "oops");
+    assert_int_equal(spec_log_records_next(&piece, &end, &records, NULL), GSL_SUCCESS);
+    assert_string_equal(piece.bytes, "{\n\"a\": 1\n}");
+    assert_int_equal(records.open_line, 0);
+    spec_log_records_free(&records);
+    close(fd);
+}
+
+/* jansson nests 2048 values. */
+TEST(values_nested_too_deep_are_lines)
+{
+    enum { DEPTH = 2048 };
+    for (int excess = 0; excess < 2; excess++) {
+        char bytes[4 * DEPTH + 8] = "";
+        const int depth = DEPTH - 1 + 2 * excess;
+        for (int i = 0; i < depth; i++) strcpy(bytes + 2 * i, "[\n");
+        memset(bytes + 2 * depth, ']', (size_t)depth);
+        const int fd = memory_of(bytes, strlen(bytes));
+        spec_log_records records = spec_log_records_of(fd, "x", NULL);
+        spec_log_piece piece;
+        bool end;
+        assert_int_equal(spec_log_records_next(&piece, &end, &records, NULL), GSL_SUCCESS);
+        assert_int_equal(piece.n, excess ? 1 : 3 * depth);
+        spec_log_records_free(&records);
+        close(fd);
+    }
 }
 
 /* A document that is cut: elements that are whole, one per line, are records. */
@@ -209,6 +258,28 @@ TEST(records_have_a_limit)
     fails("a\ndata: {\"b\": \"012345678901\"}\n", "");
     fails("a\n{\"b\": [\n1,\n2,\n3,\n4,\n5,\n6,\n7,\n8]}\n", value);
     fails("a\n{\"b\": [\n1,\n2,\n3,\n4,\n5,\n6\n]}\n", "");
+}
+
+/* Empty arrays take 50 times their length. */
+TEST(the_memory_of_a_value_has_a_limit)
+{
+    char bytes[4000] = "[\n[]";
+    for (int i = 0; i < 500; i++) strcat(bytes, ",[]");
+    strcat(bytes, "\n]\n");
+    for (int enough = 0; enough < 2; enough++) {
+        const int fd = memory_of(bytes, strlen(bytes));
+        OWNED(spec_log_records) records = spec_log_records_of(fd, "x", NULL);
+        spec_log_piece piece;
+        bool end;
+        assert_int_equal(records.memory_most, 1 << 30);
+        records.memory_most = enough ? 1 << 20 : 1 << 14;
+        if (enough)
+            assert_works(spec_log_records_next(&piece, &end, &records, &error));
+        else
+            assert_fails(spec_log_records_next(&piece, &end, &records, &error), GSL_EINVAL,
+                         "x:1: is a JSON value that takes over 16384 bytes of memory");
+        close(fd);
+    }
 }
 
 /* A bracket and blanks, one byte per read: the time must not grow with the square of the length. */
