@@ -88,7 +88,8 @@ json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t f
     reserve.n = 12 * (n + CHUNK) + VALUES;
     reserve.used = 0;
     reserve.left = most;
-    reserve.bytes = malloc(reserve.n);
+    _Alignas(max_align_t) unsigned char small[1 << 16];
+    reserve.bytes = reserve.n <= sizeof small ? small : malloc(reserve.n);
     lost = reserve.bytes == NULL;
     if (lost) return NULL;
     json_t *value = json_load_callback(give, &(text){bytes, n}, flags, error);
@@ -96,7 +97,7 @@ json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t f
         json_decref(value);
         value = NULL;
     }
-    free(reserve.bytes);
+    if (reserve.bytes != small) free(reserve.bytes);
     reserve.bytes = NULL;
     if (!reserve.over) return value;
     reserve.over = lost = false;

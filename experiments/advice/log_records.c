@@ -153,7 +153,8 @@ static bool begins_value(const char *bytes, size_t n)
 {
     if (n == 0 || (bytes[0] != '{' && bytes[0] != '[')) return false;
     const size_t next = skip_blanks(bytes, 1, n);
-    return next == n || strchr(bytes[0] == '{' ? "\"}" : "{[]", bytes[next]) != NULL;
+    if (next == n) return true;
+    return memchr(bytes[0] == '{' ? "\"}\"" : "{[]", bytes[next], 3) != NULL;
 }
 
 /* The line's first byte that is not blank, behind the "data:" of an event with JSON. */
@@ -225,8 +226,17 @@ static long open_brackets(const char *bytes, size_t n)
     long open = 0;
     for (size_t i = 0; i < n; i++) {
         const char c = bytes[i];
-        if (c == '"')
-            for (i++; i < n && bytes[i] != '"'; i++) i += bytes[i] == '\\';
+        if (c == '"') {
+            const char *end;
+            size_t from;
+            do {
+                end = memchr(bytes + i + 1, '"', n - i - 1);
+                if (end == NULL) return open;
+                i = (size_t)(end - bytes);
+                from = i;
+                while (bytes[from - 1] == '\\') from--;
+            } while ((i - from) % 2 == 1);
+        }
         open += (c == '{' || c == '[') - (c == '}' || c == ']');
     }
     return open;
@@ -299,7 +309,7 @@ static int find_end(size_t *ret_end, line *l, spec_log_records *r, size_t from, 
     if (!begins_value(bytes + from, end - from)) return GSL_SUCCESS;
     if (open_brackets(bytes + from, end - from) > 0)
         return r->begin < r->lines_until ? GSL_SUCCESS : follow(ret_end, l, r, from, error);
-    while (end > from && strchr("}]", bytes[end - 1]) == NULL) end--;
+    while (end > from && bytes[end - 1] != '}' && bytes[end - 1] != ']') end--;
     *ret_end = end_of_value(bytes, end, l->end);
     return GSL_SUCCESS;
 }

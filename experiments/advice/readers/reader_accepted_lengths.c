@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/json_member.h"
+#include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
 
 #include <stdio.h>
@@ -14,54 +14,38 @@ static const char *const fields[] = {"acc_eagle", "acc_eagle_three", "acc_ngram"
 static bool concerns(const char *bytes, size_t n)
 {
     for (int i = 0; i < 3; i++) {
-        if (spec_json_part_has(bytes, n, fields[i])) return true;
+        if (spec_json_has(bytes, n, fields[i])) return true;
     }
-    return spec_json_part_has(bytes, n, "acc") && spec_json_part_has(bytes, n, "acc_len");
-}
-
-static const char *field_of(spec_json_part element, spec_log_learned *learned)
-{
-    const char *field = NULL;
-    learned->note[0] = '\0';
-    for (int i = 0; fields[i] != NULL; i++) {
-        if (!spec_json_part_has(element.bytes, element.n, fields[i])) continue;
-        if (field == NULL) {
-            field = fields[i];
-        } else {
-            snprintf(learned->note, sizeof learned->note,
-                     "reads %s, not %s; for that one: jq -c 'del(.%s)' FILE", field, fields[i],
-                     field);
-        }
-    }
-    return field;
+    return spec_json_has(bytes, n, "acc") && spec_json_has(bytes, n, "acc_len");
 }
 
 /* Rounds begin at the second token: the first comes from the prefill. */
-static int replay(spec_observation *o, const spec_json_member *list, int K,
+static int replay(spec_observation *o, const char *key, const json_t *list, int K,
                   const spec_log_record *record, spec_error *error)
 {
-    spec_json_member entry = {.key = list->key};
-    size_t at = 0;
-    int64_t n = 0, next = 1;
+    const json_t *entry;
+    size_t i, next = 1;
     o->rounds = o->accepted = 0.0;
-    for (; spec_json_part_next(&entry.value, list->value, &at); n++) {
+    json_array_foreach(list, i, entry)
+    {
         double length;
-        const int status = spec_json_member_count(&length, &entry, record, error);
+        const int status =
+            spec_json_counts_number(&length, entry, SPEC_JSON_IS_COUNT, key, record, error);
         if (status != GSL_SUCCESS) return status;
         if (!(length >= 1 && length <= 128))
             return spec_log_bad(record, error,
                                 "'%s' has a length %.0f: expected 1 to 128, the bonus token "
                                 "included",
-                                list->key, length);
-        if (n != next) continue;
+                                key, length);
+        if (i != next) continue;
         const int accepted = length - 1 < K ? (int)length - 1 : K;
         for (int j = 0; j < accepted; j++) o->passed[j]++;
         o->rounds++;
         o->accepted += accepted;
-        next += accepted + 1;
+        next += (size_t)accepted + 1;
     }
-    if (n == 0 || !spec_json_part_ends(list->value, at))
-        return spec_log_bad(record, error, "'%s' is no list of accepted lengths", list->key);
+    if (json_array_size(list) == 0)
+        return spec_log_bad(record, error, "'%s' is no list of accepted lengths", key);
     o->depths = o->K = K;
     o->drafted = o->rounds * K;
     o->emitted = o->rounds + o->accepted;
@@ -69,38 +53,46 @@ static int replay(spec_observation *o, const spec_json_member *list, int K,
     return GSL_SUCCESS;
 }
 
-static int take(const spec_json_place *place, spec_error *error)
+/* The first list of the object is read; a note names another. */
+static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
-    int status = GSL_SUCCESS;
-    const spec_log_record *record = place->record;
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
-    const char *field = field_of(place->object, place->learned);
-    spec_json_member m[] = {{.key = field}, {0}}, list[] = {{.key = "acc_len"}, {0}};
-    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
-    if (m[0].value.bytes != NULL && *m[0].value.bytes == '{') {
-        SPEC_TRY(spec_json_member_find(list, m[0].value, record, error));
-        m[0].value = list[0].value;
+    spec_log_learned *learned = place->learned;
+    const char *field = NULL;
+    learned->note[0] = '\0';
+    for (int i = 0; fields[i] != NULL; i++) {
+        if (json_object_get(place->object, fields[i]) == NULL) continue;
+        if (field == NULL)
+            field = fields[i];
+        else
+            snprintf(learned->note, sizeof learned->note,
+                     "reads %s, not %s; for that one: jq -c 'del(.%s)' FILE", field, fields[i],
+                     field);
     }
-    SPEC_TRY(replay(&o, &m[0], record->K, record, error));
-    o.label = spec_log_label(field, strlen(field));
-    place->learned->generation = 0;
-    place->learned->gaps = SPEC_LOG_NO_TIMES;
-    if (o.rounds > 0) SPEC_TRY(record->observer->take(record->observer->self, &o, error));
-done:
+    const json_t *value = json_object_get(place->object, field);
+    const json_t *list = json_is_object(value) ? json_object_get(value, "acc_len") : value;
+    const int status = replay(&c->o, field, list, place->record->K, place->record, error);
+    c->skip = !(c->o.rounds > 0);
+    c->o.label = spec_log_label(field, strlen(field));
     return status;
 }
 
 static int read_record(void *state, spec_log_learned *learned, const spec_log_record *record,
                        spec_error *error)
 {
+    int first = 0;
     (void)state;
     if (record->K < 1 || record->K > SPEC_OBSERVED_DEPTHS)
         return spec_fail(error, GSL_EUNSUP,
                          "%.150s: accepted lengths serve any draft length up to %d: choose the one "
                          "to replay, as in --current 5",
                          record->file, SPEC_OBSERVED_DEPTHS);
-    const char *field = field_of((spec_json_part){record->bytes, record->n}, learned);
-    return spec_json_part_each(record, learned, field, take, error);
+    while (fields[first + 1] != NULL && !spec_json_has(record->bytes, record->n, fields[first]))
+        first++;
+    const spec_json_table table = {.key = fields[first],
+                                   .kind = SPEC_OBSERVED_REQUEST,
+                                   .fields = &(const spec_json_field){0},
+                                   .finish = finish};
+    return spec_json_counts_each(record, learned, &table, error);
 }
 
 const spec_log_format spec_reader_accepted_lengths = {

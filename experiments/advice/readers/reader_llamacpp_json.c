@@ -1,67 +1,76 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
-#include "experiments/advice/readers/request_counts.h"
 
-/* `timings` of llama-server's responses. mlx-vlm has more members under the same name. */
+/* `timings` of llama-server's responses, whole or as jq prints them. mlx-vlm has more
+ * members under the same name. */
 
 static bool is_mlx_vlm(const char *bytes, size_t n)
 {
-    return spec_json_part_has(bytes, n, "draft_rounds") ||
-           spec_json_part_has(bytes, n, "draft_kind");
+    return spec_json_has(bytes, n, "draft_rounds") || spec_json_has(bytes, n, "draft_kind");
+}
+
+static bool has_drafts(const char *bytes, size_t n)
+{
+    return spec_json_has(bytes, n, "draft_n") && spec_json_has(bytes, n, "draft_n_accepted");
 }
 
 static bool llamacpp_concerns(const char *bytes, size_t n)
 {
-    return spec_json_part_has(bytes, n, "predicted_ms") &&
-           spec_json_part_has(bytes, n, "predicted_n") && !is_mlx_vlm(bytes, n);
+    const bool timed =
+        spec_json_has(bytes, n, "predicted_n") && (spec_json_has(bytes, n, "predicted_ms") ||
+                                                   spec_json_has(bytes, n, "predicted_per_second"));
+    return (timed || has_drafts(bytes, n)) && !is_mlx_vlm(bytes, n);
 }
 
 static bool mlx_vlm_concerns(const char *bytes, size_t n)
 {
-    return spec_json_part_has(bytes, n, "draft_rounds") && spec_json_part_has(bytes, n, "draft_n");
+    return spec_json_has(bytes, n, "draft_rounds") && spec_json_has(bytes, n, "draft_n");
 }
 
-static int take(const spec_json_place *place, spec_error *error)
+enum { SPEED };
+static const spec_json_field fields[] = {
+    SPEC_COUNT("draft_rounds", o.rounds),
+    SPEC_COUNT("draft_n_accepted", o.accepted),
+    SPEC_COUNT("draft_n", o.drafted),
+    SPEC_COUNT("predicted_n", o.emitted),
+    SPEC_REAL("predicted_ms", o.seconds, 1e-3),
+    SPEC_REAL("predicted_per_second", other[SPEED], 1),
+    {0},
+};
+
+static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
-    int status = GSL_SUCCESS;
-    const spec_log_record *record = place->record;
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
-    spec_json_member m[] = {{.key = "draft_rounds"}, {.key = "draft_n_accepted"},
-                            {.key = "draft_n"},      {.key = "predicted_n"},
-                            {.key = "predicted_ms"}, {0}};
-    if (spec_request_counts_unfinished(place->element)) goto done;
-    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
-    const spec_request_counts counts = {
-        .rounds = m[0], .accepted = m[1], .drafted = m[2], .emitted = m[3]};
-    SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
-    SPEC_TRY(spec_json_member_real(&o.seconds, &m[4], record, error));
-    o.seconds *= 1e-3;
-    SPEC_TRY(spec_request_counts_hand_over(&o, &counts, place, error));
-done:
-    return status;
+    if (isnan(c->o.seconds) && c->other[SPEED] > 0.0) c->o.seconds = c->o.emitted / c->other[SPEED];
+    return spec_json_counts_by_tokens(c, place, fields, error);
 }
 
+#define TABLE(name)                                                                                \
+    (const spec_json_table)                                                                        \
+    {                                                                                              \
+        .key = name, .kind = SPEC_OBSERVED_REQUEST, .streamed = true, .fields = fields,            \
+        .finish = finish                                                                           \
+    }
+
+/* Each object has the tokens of the output, unless jq selected the counts of drafts alone. */
 static int llamacpp_read(void *state, spec_log_learned *learned, const spec_log_record *record,
                          spec_error *error)
 {
+    const bool tokens = spec_json_has(record->bytes, record->n, "predicted_n");
     (void)state;
-    return spec_json_part_each(record, learned, "predicted_n", take, error);
+    return spec_json_counts_each(record, learned, &TABLE(tokens ? "predicted_n" : "draft_n"),
+                                 error);
 }
 
-static int mlx_vlm_read(void *state, spec_log_learned *learned, const spec_log_record *record,
-                        spec_error *error)
-{
-    (void)state;
-    return spec_json_part_each(record, learned, "draft_rounds", take, error);
-}
+SPEC_JSON_READ(mlx_vlm_read, &TABLE("draft_rounds"))
 
 const spec_log_format spec_reader_llamacpp_response = {
     .name = "llama.cpp-response",
     .engine = "llama.cpp",
-    .summary = "timings in responses of llama-server",
+    .summary = "timings of llama-server's responses, also alone and with selected keys",
     .generations = (const char *const[]){"timings with draft_n since 2025", NULL},
     .concerns = llamacpp_concerns,
-    .needles = (const char *const[]){"\"predicted_ms\"", NULL},
+    .needles = (const char *const[]){"\"predicted_n\"", "\"draft_n_accepted\"", NULL},
     .read = llamacpp_read,
 };
 

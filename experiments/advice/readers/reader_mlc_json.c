@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
-#include "experiments/advice/readers/request_counts.h"
 
 static bool concerns(const char *bytes, size_t n)
 {
-    return spec_json_part_has(bytes, n, "draft_count") &&
-           spec_json_part_has(bytes, n, "accept_count");
+    return spec_json_has(bytes, n, "draft_count") && spec_json_has(bytes, n, "accept_count");
 }
 
 /* MLC counts the target's own token as the first of a draft. So [0] has all passes, [j] those that
@@ -39,38 +38,33 @@ static int take_counts(spec_observation *o, const double *drafted, const double 
     return GSL_SUCCESS;
 }
 
-static int take(const spec_json_place *place, spec_error *error)
+static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
-    int status = GSL_SUCCESS;
-    const spec_log_record *record = place->record;
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, record->line);
-    double drafted[SPEC_JSON_MEMBER_COUNTS], accepted[SPEC_JSON_MEMBER_COUNTS];
-    int n_drafted, n_accepted;
-    spec_json_member m[] = {{.key = "draft_count"}, {.key = "accept_count"}, {0}};
-    spec_json_member time = {.key = "engine_decode_time_sum"};
-    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
-    SPEC_TRY(spec_json_member_counts(drafted, &n_drafted, &m[0], record, error));
-    SPEC_TRY(spec_json_member_counts(accepted, &n_accepted, &m[1], record, error));
-    if (n_drafted != n_accepted)
-        SPEC_TRY(spec_log_bad(record, error, "'draft_count' has %d entries, 'accept_count' %d",
-                              n_drafted, n_accepted));
-    if (n_drafted == 0) goto done;
-    SPEC_TRY(take_counts(&o, drafted, accepted, n_drafted, record, error));
-    spec_json_member_search(&time, place);
-    SPEC_TRY(spec_json_member_real(&o.seconds, &time, record, error));
-    place->learned->generation = 0;
-    place->learned->gaps = isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0;
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+    static const char *const key[] = {"draft_count", "accept_count"};
+    int status = GSL_SUCCESS, n[2];
+    double count[2][SPEC_JSON_ENTRIES];
+    for (int i = 0; i < 2; i++)
+        SPEC_TRY(spec_json_counts_list(count[i], &n[i], c->list[i], key[i], place->record, error));
+    if (n[0] != n[1])
+        SPEC_TRY(spec_log_bad(place->record, error, "'%s' has %d entries, '%s' %d", key[0], n[0],
+                              key[1], n[1]));
+    c->skip = n[0] == 0;
+    if (!c->skip) SPEC_TRY(take_counts(&c->o, count[0], count[1], n[0], place->record, error));
 done:
     return status;
 }
 
-static int read_record(void *state, spec_log_learned *learned, const spec_log_record *record,
-                       spec_error *error)
-{
-    (void)state;
-    return spec_json_part_each(record, learned, "draft_count", take, error);
-}
+static const spec_json_table table = {
+    .key = "draft_count",
+    .kind = SPEC_OBSERVED_TOTAL,
+    .fields = (const spec_json_field[]){SPEC_LIST("draft_count", list[0]),
+                                        SPEC_LIST("accept_count", list[1]),
+                                        SPEC_REAL("*engine_decode_time_sum", o.seconds, 1),
+                                        {0}},
+    .finish = finish,
+};
+
+SPEC_JSON_READ(read_record, &table)
 
 const spec_log_format spec_reader_mlc_metrics = {
     .name = "mlc-metrics",

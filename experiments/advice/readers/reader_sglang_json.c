@@ -1,22 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
-#include "experiments/advice/readers/request_counts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- meta_info of a response, or spec_tokens_details ----------------------------------------- */
 
-enum { ROUNDS_ALONE, TOKEN_NUM, DRAFTS };
 static const char *const response_generations[] = {
-    [ROUNDS_ALONE] = "spec_verify_ct alone (2024 to 2025)",
-    [TOKEN_NUM] = "spec_accept_token_num (since late 2025)",
-    [DRAFTS] = "spec_num_correct_drafts (2026)",
+    "spec_verify_ct alone (2024 to 2025)",
+    "spec_accept_token_num (since late 2025)",
+    "spec_accepted_drafts or spec_num_correct_drafts (2026)",
     NULL,
+};
+
+/* The newest names first: for some months responses had those of two generations. All count draft
+ * tokens, without the bonus token. */
+static const spec_json_field response_fields[] = {
+    SPEC_COUNT("spec_verify_ct", o.rounds),
+    SPEC_COUNT("spec_num_correct_drafts", o.accepted),
+    SPEC_COUNT("spec_accepted_drafts", o.accepted),
+    SPEC_COUNT("spec_accept_token_num", o.accepted),
+    SPEC_COUNT("spec_num_proposed_drafts", o.drafted),
+    SPEC_COUNT("spec_proposed_drafts", o.drafted),
+    SPEC_COUNT("spec_draft_token_num", o.drafted),
+    SPEC_LIST("spec_correct_drafts_histogram", histogram),
+    SPEC_LIST("spec_accept_histogram", histogram),
+    SPEC_REAL("spec_accept_length", o.printed_length, 1),
+    SPEC_REAL("spec_accept_rate", o.printed_rate, 1),
+    SPEC_COUNT("*completion_tokens", o.emitted),
+    SPEC_REAL("e2e_latency", o.seconds, 1),
+    {0},
 };
 
 static bool response_concerns(const char *bytes, size_t n)
 {
-    return spec_json_part_has(bytes, n, "spec_verify_ct");
+    return spec_json_has(bytes, n, "spec_verify_ct");
 }
 
 /* Rounds alone: each adds a token to the accepted ones, and the prefill adds the first. */
@@ -46,64 +65,33 @@ static void take_width(spec_observation *o, spec_log_learned *learned)
     }
 }
 
-/* Members. CORRECT and PROPOSED of 2026 are ACCEPTED and DRAFTED of 2025. */
-enum { ROUNDS, CORRECT, PROPOSED, ACCEPTED, DRAFTED, HISTOGRAM, LENGTH, RATE, TOKENS, SECONDS };
-
-static int response_take(const spec_json_place *place, spec_error *error)
+static int response_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
-    int status = GSL_SUCCESS;
-    const spec_log_record *record = place->record;
-    spec_log_learned *learned = place->learned;
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
-    spec_json_member m[] = {[ROUNDS] = {.key = "spec_verify_ct"},
-                            [CORRECT] = {.key = "spec_num_correct_drafts"},
-                            [PROPOSED] = {.key = "spec_num_proposed_drafts"},
-                            [ACCEPTED] = {.key = "spec_accept_token_num"},
-                            [DRAFTED] = {.key = "spec_draft_token_num"},
-                            [HISTOGRAM] = {.key = "spec_correct_drafts_histogram"},
-                            [LENGTH] = {.key = "spec_accept_length"},
-                            [RATE] = {.key = "spec_accept_rate"},
-                            [TOKENS] = {.key = "completion_tokens"},
-                            [SECONDS] = {.key = "e2e_latency"},
-                            {0}};
-    if (spec_request_counts_unfinished(place->alone ? place->element : place->object)) goto done;
-    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
-    if (m[ROUNDS].value.bytes == NULL) goto done; /* null: no speculation */
-    spec_json_member_search(&m[TOKENS], place);
-    const bool drafts = m[CORRECT].value.bytes != NULL,
-               old = !drafts && m[ACCEPTED].value.bytes == NULL;
-    const spec_request_counts counts = {.rounds = m[ROUNDS],
-                                        .accepted = drafts ? m[CORRECT] : m[ACCEPTED],
-                                        .drafted = drafts ? m[PROPOSED] : m[DRAFTED],
-                                        .emitted = m[TOKENS],
-                                        .histogram = m[HISTOGRAM],
-                                        .widths_vary = true};
-    SPEC_TRY(spec_request_counts_read(&o, &counts, record, error));
-    if (isnan(o.accepted)) accepted_from_emitted(&o);
-    SPEC_TRY(spec_json_member_real(&o.printed_length, &m[LENGTH], record, error));
-    SPEC_TRY(spec_json_member_real(&o.printed_rate, &m[RATE], record, error));
-    SPEC_TRY(spec_json_member_real(&o.seconds, &m[SECONDS], record, error));
-    if (o.rounds == 0.0) {
-        spec_observation_decode_plainly(&o, o.emitted);
-    } else {
-        take_width(&o, learned);
-        if (old && o.K < 0) o.K = record->K;
-    }
-    o.label = spec_json_part_model(place->element);
-    learned->generation = drafts ? DRAFTS : old ? ROUNDS_ALONE : TOKEN_NUM;
-    learned->gaps =
-        (o.depths > 0 ? 0 : SPEC_LOG_NO_DEPTHS) | (isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0);
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
-done:
-    return status;
+    spec_observation *o = &c->o;
+    const char *key = spec_json_counts_key(place, response_fields, SPEC_JSON_MEANS(o.accepted));
+    (void)error;
+    c->skip = isnan(o->rounds); /* null: no speculation */
+    if (json_object_get(place->object, key) != NULL)
+        c->generation = strcmp(key, "spec_accept_token_num") == 0 ? 1 : 2;
+    if (isnan(o->accepted)) accepted_from_emitted(o);
+    if (o->rounds == 0.0)
+        spec_observation_decode_plainly(o, o->emitted);
+    else
+        take_width(o, place->learned);
+    if (c->generation == 0 && o->K < 0) o->K = place->record->K;
+    return GSL_SUCCESS;
 }
 
-static int response_read(void *state, spec_log_learned *learned, const spec_log_record *record,
-                         spec_error *error)
-{
-    (void)state;
-    return spec_json_part_each(record, learned, "spec_verify_ct", response_take, error);
-}
+static const spec_json_table response = {
+    .key = "spec_verify_ct",
+    .kind = SPEC_OBSERVED_REQUEST,
+    .widths_vary = true,
+    .streamed = true,
+    .fields = response_fields,
+    .finish = response_finish,
+};
+
+SPEC_JSON_READ(response_read, &response)
 
 const spec_log_format spec_reader_sglang_response = {
     .name = "sglang-response",
@@ -119,34 +107,30 @@ const spec_log_format spec_reader_sglang_response = {
 
 static bool info_concerns(const char *bytes, size_t n)
 {
-    return spec_json_part_has(bytes, n, "avg_spec_accept_length") &&
-           spec_json_part_has(bytes, n, "internal_states");
+    return spec_json_has(bytes, n, "avg_spec_accept_length") &&
+           spec_json_has(bytes, n, "internal_states");
 }
 
 /* A mean since the start, of each scheduler. Without a number of rounds it has no weight. */
-static int info_take(const spec_json_place *place, spec_error *error)
+static int info_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
-    int status = GSL_SUCCESS;
-    double length;
-    spec_json_member m[] = {{.key = "avg_spec_accept_length"}, {0}};
-    SPEC_TRY(spec_json_member_find(m, place->object, place->record, error));
-    if (m[0].value.bytes == NULL) goto done; /* null: no speculation */
-    SPEC_TRY(spec_json_member_real(&length, &m[0], place->record, error));
+    c->skip = isnan(c->o.printed_length); /* null: no speculation */
+    if (c->skip) return GSL_SUCCESS;
     spec_log_bad(place->record, error,
                  "avg_spec_accept_length, %.2f, is a mean without its number of rounds; give the "
                  "server's log, or responses: their meta_info has counts",
-                 length);
-    status = GSL_EUNSUP;
-done:
-    return status;
+                 c->o.printed_length);
+    return GSL_EUNSUP;
 }
 
-static int info_read(void *state, spec_log_learned *learned, const spec_log_record *record,
-                     spec_error *error)
-{
-    (void)state;
-    return spec_json_part_each(record, learned, "avg_spec_accept_length", info_take, error);
-}
+static const spec_json_table info = {
+    .key = "avg_spec_accept_length",
+    .fields =
+        (const spec_json_field[]){SPEC_REAL("avg_spec_accept_length", o.printed_length, 1), {0}},
+    .finish = info_finish,
+};
+
+SPEC_JSON_READ(info_read, &info)
 
 const spec_log_format spec_reader_sglang_server_info = {
     .name = "sglang-server-info",

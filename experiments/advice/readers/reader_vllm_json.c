@@ -1,74 +1,80 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
-#include "experiments/advice/readers/request_counts.h"
 
-/* Members that vLLM and AIPerf name in the same way. */
-enum { ROUNDS, ACCEPTED, DRAFTED, HISTOGRAM, WIDTH, LENGTH, RATE, STEP_ACCEPTED, STEP_DRAFTED };
+#include <string.h>
 
-static int read_counts(spec_observation *o, const spec_json_place *place, spec_error *error)
+/* Fields that vLLM and AIPerf name in the same way; a list has an entry per round. */
+enum { STEP_ACCEPTED, STEP_DRAFTED };
+enum { EMITTED };
+#define FIELDS                                                                                     \
+    SPEC_COUNT("num_spec_steps", o.rounds), SPEC_COUNT("num_accepted_draft_tokens", o.accepted),   \
+        SPEC_COUNT("num_draft_tokens", o.drafted), SPEC_COUNT("num_spec_tokens", K),               \
+        SPEC_LIST("acceptance_histogram", histogram),                                              \
+        SPEC_REAL("mean_acceptance_length", o.printed_length, 1),                                  \
+        SPEC_REAL("draft_acceptance_rate", o.printed_rate, 1),                                     \
+        SPEC_LIST("per_step_accepted", list[STEP_ACCEPTED]),                                       \
+        SPEC_LIST("per_step_drafted", list[STEP_DRAFTED])
+
+/* The rounds have the sums of the response, and none accepts more than it drafted. */
+static int check_steps(const spec_json_counts *c, const spec_log_record *record, spec_error *error)
 {
+    static const char *const key[] = {"per_step_accepted", "per_step_drafted"};
     int status = GSL_SUCCESS;
-    spec_json_member m[] = {[ROUNDS] = {.key = "num_spec_steps"},
-                            [ACCEPTED] = {.key = "num_accepted_draft_tokens"},
-                            [DRAFTED] = {.key = "num_draft_tokens"},
-                            [HISTOGRAM] = {.key = "acceptance_histogram"},
-                            [WIDTH] = {.key = "num_spec_tokens"},
-                            [LENGTH] = {.key = "mean_acceptance_length"},
-                            [RATE] = {.key = "draft_acceptance_rate"},
-                            [STEP_ACCEPTED] = {.key = "per_step_accepted"},
-                            [STEP_DRAFTED] = {.key = "per_step_drafted"},
-                            {0}};
-    SPEC_TRY(spec_json_member_find(m, place->object, place->record, error));
-    const spec_request_counts counts = {.rounds = m[ROUNDS],
-                                        .accepted = m[ACCEPTED],
-                                        .drafted = m[DRAFTED],
-                                        .histogram = m[HISTOGRAM],
-                                        .K = m[WIDTH]};
-    SPEC_TRY(spec_request_counts_complete(&counts, place->record, error));
-    SPEC_TRY(spec_request_counts_read(o, &counts, place->record, error));
-    SPEC_TRY(spec_json_member_real(&o->printed_length, &m[LENGTH], place->record, error));
-    SPEC_TRY(spec_json_member_real(&o->printed_rate, &m[RATE], place->record, error));
-    SPEC_TRY(
-        spec_request_counts_per_step(o, &m[STEP_ACCEPTED], &m[STEP_DRAFTED], place->record, error));
-    o->label = spec_json_part_model(place->element);
-    place->learned->generation = 0;
-    place->learned->gaps = o->depths > 0 || o->K == 0 ? 0 : SPEC_LOG_NO_DEPTHS;
+    json_t *const *list = c->list;
+    double step[2], sum[2] = {0.0, 0.0};
+    if (!json_is_array(list[0]) || !json_is_array(list[1])) goto done;
+    const size_t n = json_array_size(list[0]);
+    if (n != json_array_size(list[1]))
+        SPEC_TRY(
+            spec_log_bad(record, error, "'%s' and '%s' have different lengths", key[0], key[1]));
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < 2; k++) {
+            SPEC_TRY(spec_json_counts_number(&step[k], json_array_get(list[k], i),
+                                             SPEC_JSON_IS_COUNT, key[k], record, error));
+            sum[k] += step[k];
+        }
+        if (step[0] > step[1])
+            SPEC_TRY(spec_log_bad(record, error,
+                                  "'%s' and '%s': a round accepts %.0f of %.0f tokens", key[0],
+                                  key[1], step[0], step[1]));
+    }
+    if ((double)n != c->o.rounds || sum[0] != c->o.accepted || sum[1] != c->o.drafted)
+        SPEC_TRY(spec_log_bad(record, error,
+                              "'%s' and '%s' have %zu rounds, %.0f of %.0f tokens: expected %.0f, "
+                              "%.0f of %.0f",
+                              key[0], key[1], n, sum[0], sum[1], c->o.rounds, c->o.accepted,
+                              c->o.drafted));
 done:
     return status;
+}
+
+static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
+{
+    c->skip = isnan(c->o.rounds);
+    spec_json_counts_emit(&c->o, c->other[EMITTED]);
+    return check_steps(c, place->record, error);
 }
 
 /* ---- vLLM: metrics.speculative_decoding of a response ---------------------------------------- */
 
+static const spec_json_table vllm = {
+    .key = "num_accepted_draft_tokens",
+    .kind = SPEC_OBSERVED_REQUEST,
+    .needs_all = true,
+    .fields =
+        (const spec_json_field[]){FIELDS, SPEC_COUNT("*completion_tokens", other[EMITTED]), {0}},
+    .finish = finish,
+};
+
 static bool vllm_concerns(const char *bytes, size_t n)
 {
-    return spec_json_part_has(bytes, n, "num_accepted_draft_tokens") &&
-           spec_json_part_has(bytes, n, "speculative_decoding") &&
-           !spec_json_part_has(bytes, n, "spec_decode_acceptance");
+    return spec_json_has(bytes, n, "num_accepted_draft_tokens") &&
+           spec_json_has(bytes, n, "speculative_decoding") &&
+           !spec_json_has(bytes, n, "spec_decode_acceptance");
 }
 
-static int vllm_take(const spec_json_place *place, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    const spec_log_record *record = place->record;
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
-    spec_json_member tokens = {.key = "completion_tokens"};
-    double emitted;
-    SPEC_TRY(read_counts(&o, place, error));
-    spec_json_member_search(&tokens, place);
-    SPEC_TRY(spec_json_member_count(&emitted, &tokens, record, error));
-    spec_request_counts_emitted(&o, emitted);
-    place->learned->gaps |= SPEC_LOG_NO_TIMES;
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
-done:
-    return status;
-}
-
-static int vllm_read(void *state, spec_log_learned *learned, const spec_log_record *record,
-                     spec_error *error)
-{
-    (void)state;
-    return spec_json_part_each(record, learned, "num_accepted_draft_tokens", vllm_take, error);
-}
+SPEC_JSON_READ(vllm_read, &vllm)
 
 const spec_log_format spec_reader_vllm_response = {
     .name = "vllm-response",
@@ -82,54 +88,45 @@ const spec_log_format spec_reader_vllm_response = {
 
 /* ---- AIPerf: spec_decode_acceptance of a record ---------------------------------------------- */
 
+/* Milliseconds of a metric {"value": 12.5, "unit": "ms"}; NaN: absent, or in another unit. */
+static double milliseconds(const spec_json_place *place, const char *name)
+{
+    json_t *metric = spec_json_find(place->element, name);
+    const char *unit = json_string_value(json_object_get(metric, "unit"));
+    const json_t *value = json_object_get(metric, "value");
+    double ms = NAN;
+    if (unit != NULL && strcmp(unit, "ms") == 0 && json_is_number(value))
+        ms = json_number_value(value);
+    json_decref(metric);
+    return ms;
+}
+
+static int aiperf_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
+{
+    const char *engine = json_string_value(json_object_get(place->object, "engine"));
+    const double decoding =
+        milliseconds(place, "request_latency") - milliseconds(place, "time_to_first_token");
+    if (place->alone && decoding > 0.0) c->o.seconds = 1e-3 * decoding;
+    if (engine != NULL) c->o.label = spec_log_label(engine, strlen(engine));
+    return finish(c, place, error);
+}
+
+static const spec_json_table aiperf = {
+    .key = "num_accepted_draft_tokens",
+    .kind = SPEC_OBSERVED_REQUEST,
+    .needs_all = true,
+    .fields =
+        (const spec_json_field[]){FIELDS, SPEC_COUNT("completion_tokens", other[EMITTED]), {0}},
+    .finish = aiperf_finish,
+};
+
 static bool aiperf_concerns(const char *bytes, size_t n)
 {
-    return spec_json_part_has(bytes, n, "spec_decode_acceptance") &&
-           spec_json_part_has(bytes, n, "num_accepted_draft_tokens");
+    return spec_json_has(bytes, n, "spec_decode_acceptance") &&
+           spec_json_has(bytes, n, "num_accepted_draft_tokens");
 }
 
-/* Milliseconds of a metric {"value": 12.5, "unit": "ms"}; NaN: absent, or in another unit. */
-static int milliseconds(double *ret_ms, const spec_json_place *place, const char *name,
-                        spec_error *error)
-{
-    const spec_json_part metric = spec_json_part_find(place->element, name);
-    spec_json_member m[] = {{.key = "value"}, {.key = "unit"}, {0}};
-    *ret_ms = NAN;
-    if (metric.bytes == NULL || *metric.bytes != '{') return GSL_SUCCESS;
-    const int status = spec_json_member_find(m, metric, place->record, error);
-    if (status != GSL_SUCCESS || !spec_json_part_is(m[1].value, "\"ms\"")) return status;
-    return spec_json_member_real(ret_ms, &m[0], place->record, error);
-}
-
-static int aiperf_take(const spec_json_place *place, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    const spec_log_record *record = place->record;
-    spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
-    double emitted, whole, first;
-    spec_json_member m[] = {{.key = "completion_tokens"}, {.key = "engine"}, {0}};
-    SPEC_TRY(read_counts(&o, place, error));
-    SPEC_TRY(spec_json_member_find(m, place->object, record, error));
-    SPEC_TRY(spec_json_member_count(&emitted, &m[0], record, error));
-    spec_request_counts_emitted(&o, emitted);
-    if (place->alone) {
-        SPEC_TRY(milliseconds(&whole, place, "request_latency", error));
-        SPEC_TRY(milliseconds(&first, place, "time_to_first_token", error));
-        if (whole > first) o.seconds = 1e-3 * (whole - first);
-    }
-    if (m[1].value.n > 2) o.label ^= spec_log_label(m[1].value.bytes, m[1].value.n);
-    place->learned->gaps |= isnan(o.seconds) ? SPEC_LOG_NO_TIMES : 0;
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
-done:
-    return status;
-}
-
-static int aiperf_read(void *state, spec_log_learned *learned, const spec_log_record *record,
-                       spec_error *error)
-{
-    (void)state;
-    return spec_json_part_each(record, learned, "num_accepted_draft_tokens", aiperf_take, error);
-}
+SPEC_JSON_READ(aiperf_read, &aiperf)
 
 const spec_log_format spec_reader_aiperf = {
     .name = "aiperf",

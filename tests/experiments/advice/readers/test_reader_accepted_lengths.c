@@ -62,10 +62,11 @@ TEST(mistakes_are_refused)
          "x:7: 'acc_eagle' has a length 129: expected 1 to 128, the bonus token included"},
         {LINE("acc_eagle", "[1, 1.5]"),
          "x:7: 'acc_eagle' is '1.5': expected a whole number, at least 0 and below 2^53"},
-        {LINE("acc_eagle", "[1, 1"),
+        {"{\"acc_eagle\": {\"acc_len\": [1, 1",
          "x:7: the JSON object with 'acc_eagle' has no end: is the record cut?"},
+        {LINE("acc_eagle", "[1, 1"), "x:7: malformed JSON: ']' expected near '}'"},
         {LINE("acc_eagle", "[]"), "x:7: 'acc_eagle' is no list of accepted lengths"},
-        {LINE("acc_eagle", "[1 2]"), "x:7: 'acc_eagle' is no list of accepted lengths"},
+        {LINE("acc_eagle", "[1 2]"), "x:7: malformed JSON: ']' expected near '2'"},
         {LINE("acc_eagle", "3"), "x:7: 'acc_eagle' is no list of accepted lengths"},
         {"{\"acc_eagle\": null}", "x:7: 'acc_eagle' is no list of accepted lengths"},
     };

@@ -96,8 +96,8 @@ TEST(contradictions_of_iterations_are_refused)
         const char *text, *line;
     } cases[] = {
         {"{\"specDecodingStats\":{\"numDraftTokens\":24}}",
-         "x:7: a count 'numRequestsWithDraftTokens' is expected in 'specDecodingStats'"},
-        {"{\"specDecodingStats\":3}", "x:7: malformed JSON object '3'"},
+         "x:7: a count 'numRequestsWithDraftTokens' is expected beside 'numDraftTokens'"},
+        {"{\"specDecodingStats\":3}", "x:7: 'specDecodingStats' is no JSON object"},
         {"{\"specDecodingStats\":{\"numDraftTokens\":3,\"numAcceptedTokens\":4,"
          "\"numRequestsWithDraftTokens\":8}}",
          "x:7: 'numAcceptedTokens' is 4, more than 'numDraftTokens', 3"},
@@ -148,7 +148,8 @@ TEST(contradictions_of_choices_are_refused)
         responses, CHOICE("20", "4"),
         "x:7: 'acceptance_histogram' has 4 entries, 'num_spec_tokens' is 4: expected 5");
     read_record_fails(responses, "{\"total_accepted_draft_tokens\":1,\"total_draft_tokens\":2}",
-                      "x:7: a count 'num_spec_steps' is expected in 'speculative_decoding'");
+                      "x:7: a count 'num_spec_steps' is expected beside "
+                      "'total_accepted_draft_tokens'");
 }
 
 /* 200 tokens in 80 passes; the mean of three digits does not give whole passes. */

@@ -165,7 +165,7 @@ TEST(contradictions_are_refused)
                   "\"per_step_accepted\":[1,-1],\"per_step_drafted\":[3,2]"),
          "x:7: 'per_step_accepted' is '-1': expected a whole number, at least 0 and below 2^53"},
         {RESPONSE(SUMMARY ",\"num_spec_steps\":43"),
-         "x:7: the key 'num_spec_steps' is twice in a JSON object"},
+         "x:7: malformed JSON: duplicate object key near '\"num_spec_steps\"'"},
         {"{\"metrics\":{\"speculative_decoding\":{" SUMMARY,
          "x:7: the JSON object with 'num_accepted_draft_tokens' has no end: is the record cut?"},
     };

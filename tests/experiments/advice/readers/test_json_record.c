@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/json_part.h"
+#include "experiments/advice/readers/json_record.h"
 
-#include "base/json_memory.h"
 #include "sim/chance/rng.h"
-#include "tests/support/near.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static spec_json_part part(const char *text)
-{
-    return (spec_json_part){text, strlen(text)};
-}
 
 static spec_log_record record_of(const char *text)
 {
@@ -21,7 +14,7 @@ static spec_log_record record_of(const char *text)
 
 static bool has(const char *text)
 {
-    return spec_json_part_has(text, strlen(text), "key");
+    return spec_json_has(text, strlen(text), "key");
 }
 
 TEST(a_key_is_not_a_text_that_looks_like_one)
@@ -38,25 +31,23 @@ TEST(a_key_is_not_a_text_that_looks_like_one)
     assert_false(has(""));
     /* Longer than any key of an engine. */
     static const char longer[] = "0123456789012345678901234567890123456789012345678901234567890123";
-    assert_false(spec_json_part_has("\"", 1, longer));
+    assert_false(spec_json_has("\"", 1, longer));
 }
 
 static void assert_found(const char *text, const char *value)
 {
-    const spec_json_part found = spec_json_part_find(part(text), "key");
-    if (value == NULL) {
-        assert_null(found.bytes);
-        assert_int_equal(found.n, 0);
-    } else if (!spec_json_part_is(found, value)) {
-        fail_msg("'%.*s', not '%s'", (int)found.n, found.bytes, value);
-    }
+    json_t *found = spec_json_find((spec_json_text){text, strlen(text)}, "key");
+    FREED char *shown = json_dumps(found, JSON_ENCODE_ANY | JSON_COMPACT);
+    if (value == NULL ? found != NULL : shown == NULL || strcmp(shown, value) != 0)
+        fail_msg("'%s', not '%s'", shown != NULL ? shown : "", value != NULL ? value : "");
+    json_decref(found);
 }
 
-TEST(a_value_ends_where_its_brackets_or_its_text_end)
+TEST(a_value_ends_where_its_brackets_or_its_string_end)
 {
     assert_found("{\"key\": {\"a\":\"}\",\"b\":[{}]} , \"c\":1}", "{\"a\":\"}\",\"b\":[{}]}");
-    assert_found("{\"key\":[1,2],\"key\":3}", "[1,2]");
-    assert_found("{\"key\":-1.5e3}", "-1.5e3");
+    assert_found("{\"key\":[1,2],\"key\":3}", "[1.0,2.0]");
+    assert_found("{\"key\":-1.5e3}", "-1500.0");
     assert_found("{\"key\":\"a\\\\\\\"]\\\\\"}", "\"a\\\\\\\"]\\\\\"");
     assert_found("{\"key\":null,", "null");
     assert_found("{\"key\": [1", NULL);
@@ -65,85 +56,7 @@ TEST(a_value_ends_where_its_brackets_or_its_text_end)
     assert_found("{\"key\": }", NULL);
     assert_found("{\"key\":", NULL);
     assert_found("{}", NULL);
-    assert_null(spec_json_part_find((spec_json_part){0}, "key").bytes);
-    assert_false(spec_json_part_is((spec_json_part){0}, ""));
-}
-
-TEST(elements_come_in_order)
-{
-    const spec_json_part array = part("[ 1 ,\"]\", [2, {}] ]");
-    spec_json_part element;
-    size_t at = 0;
-    assert_true(spec_json_part_next(&element, array, &at) && spec_json_part_is(element, "1"));
-    assert_true(spec_json_part_next(&element, array, &at) && spec_json_part_is(element, "\"]\""));
-    assert_true(spec_json_part_next(&element, array, &at) && spec_json_part_is(element, "[2, {}]"));
-    assert_false(spec_json_part_next(&element, array, &at));
-    assert_null(element.bytes);
-    assert_int_equal(array.bytes[at], ']');
-    at = 0;
-    const spec_json_part other = part("[1;22]");
-    assert_false(spec_json_part_next(&element, other, &at) &&
-                 spec_json_part_next(&element, other, &at));
-    at = 0;
-    const spec_json_part blank = part("[1 22]");
-    assert_true(spec_json_part_next(&element, blank, &at));
-    assert_false(spec_json_part_next(&element, blank, &at));
-    static const char *const empty[] = {"[]", "[ ]", "{}", "[", "1", "[,1]"};
-    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-        at = 0;
-        assert_false(spec_json_part_next(&element, part(empty[i]), &at));
-    }
-}
-
-TEST(members_come_in_order)
-{
-    const spec_json_part object = part("{ \"a\" : 1 ,\"\\\"\":\"}\", \"\":{\"b\":2} }");
-    static const char *const items[][2] = {{"a", "1"}, {"\\\"", "\"}\""}, {"", "{\"b\":2}"}};
-    spec_json_part key, value;
-    size_t at = 0;
-    for (int i = 0; i < 3; i++) {
-        assert_true(spec_json_part_next_member(&key, &value, object, &at));
-        assert_true(spec_json_part_is(key, items[i][0]));
-        assert_true(spec_json_part_is(value, items[i][1]));
-    }
-    assert_false(spec_json_part_next_member(&key, &value, object, &at));
-    assert_true(key.bytes == NULL && value.bytes == NULL);
-}
-
-/* Behind the last element or member: a comma without one, or another bracket, is no end. */
-TEST(a_list_ends_with_its_bracket)
-{
-    static const struct {
-        const char *text;
-        bool ends;
-    } cases[] = {
-        {"[]", true},         {"[ ]", true},          {"{}", true},    {"{ }", true},
-        {"[1, 2]", true},     {"{\"a\": 1 }", true},  {"[1,]", false}, {"{\"a\":1,}", false},
-        {"[1", false},        {"{\"a\":1", false},    {"[1}", false},  {"{\"a\":1]", false},
-        {"[1 2]", false},     {"{\"a\":1 2}", false}, {"[", false},    {"{\"a\"}", false},
-        {"{\"a\" 1}", false}, {"{\"a\":}", false},    {"{1}", false},  {"{\"a:1}", false},
-        {"{", false},         {"1", false},           {"", false}};
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const spec_json_part list = part(cases[c].text);
-        spec_json_part key, value;
-        size_t at = 0;
-        if (*cases[c].text == '{')
-            while (spec_json_part_next_member(&key, &value, list, &at)) continue;
-        else
-            while (spec_json_part_next(&value, list, &at)) continue;
-        if (spec_json_part_ends(list, at) != cases[c].ends) fail_msg("%s", cases[c].text);
-    }
-    assert_false(spec_json_part_ends((spec_json_part){0}, 0));
-}
-
-TEST(a_model_is_told_by_its_name)
-{
-    const uint64_t one = spec_json_part_model(part("{\"model\":\"one\"}"));
-    assert_true(one != 0 && one != spec_json_part_model(part("{\"model\":\"two\"}")));
-    assert_true(one == spec_json_part_model(part("{\"id\":3, \"model\" : \"one\"}")));
-    assert_true(spec_json_part_model(part("{\"model\":\"\"}")) == 0);
-    assert_true(spec_json_part_model(part("{\"model\":12345}")) == 0);
-    assert_true(spec_json_part_model(part("{}")) == 0);
+    assert_found("", NULL);
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -151,11 +64,11 @@ TEST(a_model_is_told_by_its_name)
 static char seen[1024];
 static int stop_after;
 
-static int see(const spec_json_place *place, spec_error *error)
+static int see(const spec_json_place *place, const void *self, spec_error *error)
 {
-    (void)error;
+    (void)self, (void)error;
     const size_t n = strlen(seen);
-    snprintf(seen + n, sizeof seen - n, "%.*s%s", (int)place->object.n, place->object.bytes,
+    snprintf(seen + n, sizeof seen - n, "%.*s%s", (int)place->text.n, place->text.bytes,
              place->alone ? "!" : "|");
     return --stop_after == 0 ? GSL_EFAILED : GSL_SUCCESS;
 }
@@ -165,7 +78,7 @@ static int each(const char *text, spec_error *error)
     const spec_log_record record = record_of(text);
     spec_log_learned learned = {.generation = -1};
     seen[0] = '\0';
-    return spec_json_part_each(&record, &learned, "key", see, error);
+    return spec_json_each(&record, &learned, "key", see, NULL, error);
 }
 
 TEST(objects_with_a_key_are_found_at_any_depth)
@@ -208,12 +121,17 @@ TEST(an_object_without_an_end_is_refused)
     } cases[] = {
         {"{\"key\":1", none},
         {"{\"key\":\"}", none},
-        {"{\"key\":[1}", none},
+        {"{\"key\":[1}", "x:3: malformed JSON: ']' expected near '}'"},
+        {"{\n\"key\":\n1,}", "x:5: malformed JSON: string or '}' expected near '}'"},
+        {"{\"a\": 1,\n \"b\": {\"key\": NaN}}", "x:4: malformed JSON: invalid token near 'NaN'"},
+        {"{\"key\": 1e400}", "x:3: malformed JSON: real number overflow near '1e400'"},
+        {"{\"key\": 1, \"key\": 2}", "x:3: malformed JSON: duplicate object key near '\"key\"'"},
         {"{\"a\":{\"key\":1,\"b\":{}", none},
         {"[{\"key\":1}", array},
-        {"[{\"key\":1},", array},
-        {"[{\"key\":1},]", array},
-        {"[{\"key\":1", array},
+        {"[{\"key\":1},", none},
+        {"[{\"key\":1};", array},
+        {"[{\"key\":1},]", "x:3: malformed JSON: unexpected token near ']'"},
+        {"[{\"key\":1", none},
         {"\"key\":1", malformed},
         {"{\"a\":[\"key\":1]}", malformed},
         {"{\"a\":]{\"key\":1}", malformed},
@@ -227,9 +145,30 @@ TEST(an_object_without_an_end_is_refused)
     }
 }
 
+/* Members beside the counts, and text around them, are not parsed. */
+TEST(other_members_may_be_anything)
+{
+    static const char *const texts[] = {
+        "{\"a\": NaN, \"b\": {\"key\": 1}, \"c\": Infinity}",
+        "{\"a\": 1e999, \"b\": {\"key\": 1}}",
+        "{\"a\": \"\\ud800 \xff\", \"b\": {\"key\": 1}}",
+        "{\"a\": 1, \"a\": 2, \"b\": {\"key\": 1}}",
+        "2026-01-01 INFO [engine] done {\"b\": {\"key\": 1}} in 3 s",
+        "[2026-01-01] {\"b\": {\"key\": 1}}",
+        "{\"key\": 1, \"seed\": 18446744073709551615, \"text\": \"\\u0000\"}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        stop_after = 0;
+        assert_works(each(texts[i], &error));
+        assert_string_equal(seen, i < 6 ? "{\"key\": 1}!"
+                                        : "{\"key\": 1, \"seed\": 18446744073709551615, "
+                                          "\"text\": \"\\u0000\"}!");
+    }
+}
+
 TEST(deep_nesting_is_refused_at_its_limit)
 {
-    enum { DEPTH = SPEC_JSON_PART_DEPTH };
+    enum { DEPTH = SPEC_JSON_DEPTH };
     char text[8 * DEPTH];
     for (int excess = 0; excess < 2; excess++) {
         const size_t open = (size_t)(DEPTH - 1 + excess);
@@ -291,12 +230,12 @@ static json_t *random_value(gsl_rng *rng, int depth)
 }
 
 static int found;
-static int count_object(const spec_json_place *place, spec_error *error)
+static int count_object(const spec_json_place *place, const void *self, spec_error *error)
 {
-    (void)error;
-    json_t *object = json_loadb(place->object.bytes, place->object.n, 0, NULL);
-    assert_non_null(object);
+    (void)self, (void)error;
+    json_t *object = json_loadb(place->text.bytes, place->text.n, JSON_DECODE_INT_AS_REAL, NULL);
     assert_non_null(json_object_get(object, "key"));
+    assert_true(json_equal(object, place->object));
     found++;
     json_decref(object);
     return GSL_SUCCESS;
@@ -327,7 +266,7 @@ TEST(random_values_have_the_objects_that_jansson_finds)
         spec_log_learned learned = {0};
         spec_error error = {""};
         found = 0;
-        if (spec_json_part_each(&record, &learned, "key", count_object, &error) != GSL_SUCCESS)
+        if (spec_json_each(&record, &learned, "key", count_object, NULL, &error) != GSL_SUCCESS)
             fail_msg("%s: %s", error.text, text);
         if (found != objects_in(value)) fail_msg("%d objects in %s", found, text);
         assert_int_equal(has(text), found > 0);

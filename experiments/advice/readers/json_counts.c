@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/json_counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* For functions with a record and an error. */
+#define BAD(...) spec_log_bad(record, error, __VA_ARGS__)
+
+enum { SHOWN = 40 };                           /* bytes of a value in a message */
+static const double MOST = 9007199254740992.0; /* 2^53 */
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static int bad_value(const json_t *value, const char *expected, const char *key,
+                     const spec_log_record *record, spec_error *error)
+{
+    char shown[SHOWN + 1] = "";
+    if (json_is_number(value))
+        snprintf(shown, sizeof shown, "%.12g", json_number_value(value));
+    else
+        json_dumpb(value, shown, SHOWN, JSON_ENCODE_ANY | JSON_COMPACT);
+    return BAD("'%s' is '%s': expected %s", key, shown, expected);
+}
+
+int spec_json_counts_number(double *ret, const json_t *value, spec_json_form form, const char *key,
+                            const spec_log_record *record, spec_error *error)
+{
+    const double number = json_is_number(value) ? json_number_value(value) : -1.0;
+    *ret = NAN;
+    if (form == SPEC_JSON_IS_COUNT && !(number >= 0.0 && number < MOST && floor(number) == number))
+        return bad_value(value, "a whole number, at least 0 and below 2^53", key, record, error);
+    if (!(number >= 0.0)) return bad_value(value, "a number, at least 0", key, record, error);
+    *ret = number;
+    return GSL_SUCCESS;
+}
+
+/* {"0": 39, "3": 3}: the entries of the list that are not 0. */
+static int sparse_counts(double *count, int *ret_n, json_t *object, const char *key,
+                         const spec_log_record *record, spec_error *error)
+{
+    const char *name;
+    json_t *value;
+    int status = GSL_SUCCESS;
+    json_object_foreach(object, name, value)
+    {
+        char *end;
+        const long index = strtol(name, &end, 10);
+        if (*name < '0' || *name > '9' || (*name == '0' && name[1] != '\0') || *end != '\0' ||
+            index >= SPEC_JSON_ENTRIES)
+            return bad_value(object, "counts by index, as {\"0\": 39, \"3\": 3}", key, record,
+                             error);
+        while (*ret_n <= index) count[(*ret_n)++] = 0.0;
+        SPEC_TRY(
+            spec_json_counts_number(&count[index], value, SPEC_JSON_IS_COUNT, key, record, error));
+    }
+done:
+    return status;
+}
+
+int spec_json_counts_list(double ret_count[SPEC_JSON_ENTRIES], int *ret_n, json_t *list,
+                          const char *key, const spec_log_record *record, spec_error *error)
+{
+    json_t *entry;
+    size_t i;
+    int status = GSL_SUCCESS;
+    *ret_n = 0;
+    if (list == NULL) return GSL_SUCCESS;
+    if (json_is_object(list)) return sparse_counts(ret_count, ret_n, list, key, record, error);
+    if (!json_is_array(list)) return bad_value(list, "a list of counts", key, record, error);
+    if (json_array_size(list) > SPEC_JSON_ENTRIES)
+        return BAD("'%s' has more than %d entries", key, SPEC_JSON_ENTRIES);
+    json_array_foreach(list, i, entry) SPEC_TRY(
+        spec_json_counts_number(&ret_count[i], entry, SPEC_JSON_IS_COUNT, key, record, error));
+    *ret_n = (int)json_array_size(list);
+done:
+    return status;
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static const char *key_of(const spec_json_field *field)
+{
+    const char *dot = strrchr(field->path, '.');
+    return dot != NULL ? dot + 1 : field->path + (*field->path == '*');
+}
+
+/* The value of a field, for the caller to json_decref; NULL: it is absent. */
+static json_t *find(const spec_json_place *place, const spec_json_field *field)
+{
+    const char *path = field->path + (*field->path == '*');
+    json_t *value = place->object;
+    for (const char *dot; (dot = strchr(path, '.')) != NULL; path = dot + 1) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)(dot - path), path);
+        value = json_object_get(value, name);
+    }
+    value = json_incref(json_object_get(value, path));
+    if (*field->path == '*' && (value == NULL || json_is_null(value)) && place->alone)
+        value = spec_json_find(place->element, path);
+    return json_is_null(value) ? NULL : value;
+}
+
+static int read_fields(spec_json_counts *c, const spec_json_place *place,
+                       const spec_json_field *fields, spec_error *error)
+{
+    for (const spec_json_field *f = fields; f->path != NULL; f++) {
+        void *to = (char *)c + f->meaning;
+        double *number = to;
+        json_t **list = to, *value = NULL;
+        const bool is_list = f->form == SPEC_JSON_IS_LIST;
+        if (is_list ? *list == NULL : isnan(*number)) value = find(place, f);
+        int status = GSL_SUCCESS;
+        if (value == NULL) continue;
+        if (is_list) {
+            *list = value; /* which the object holds: no list has a path "*" */
+        } else {
+            status =
+                spec_json_counts_number(number, value, f->form, key_of(f), place->record, error);
+            *number *= f->unit;
+        }
+        json_decref(value);
+        if (status != GSL_SUCCESS) return status;
+    }
+    return GSL_SUCCESS;
+}
+
+const char *spec_json_counts_key(const spec_json_place *place, const spec_json_field *fields,
+                                 size_t meaning)
+{
+    const spec_json_field *first = NULL;
+    for (const spec_json_field *f = fields; f->path != NULL; f++) {
+        if (f->meaning != meaning) continue;
+        json_t *value = find(place, f);
+        json_decref(value);
+        if (value != NULL) return key_of(f);
+        if (first == NULL) first = f;
+    }
+    return first != NULL ? key_of(first) : "";
+}
+
+/* ---- identities ------------------------------------------------------------------------------ */
+
+#define KEY(member) spec_json_counts_key(place, fields, SPEC_JSON_MEANS(member))
+
+static int check_all(const spec_json_counts *c, const spec_json_place *place,
+                     const spec_json_field *fields, spec_error *error)
+{
+    const spec_log_record *record = place->record;
+    static const size_t means[] = {SPEC_JSON_MEANS(o.rounds), SPEC_JSON_MEANS(o.accepted),
+                                   SPEC_JSON_MEANS(o.drafted)};
+    const double count[] = {c->o.rounds, c->o.accepted, c->o.drafted};
+    const int given = !isnan(count[1]) ? 1 : !isnan(count[0]) ? 0 : 2;
+    for (int i = 0; i < 3 && !isnan(count[given]); i++)
+        if (isnan(count[i]))
+            return BAD("a count '%s' is expected beside '%s'",
+                       spec_json_counts_key(place, fields, means[i]),
+                       spec_json_counts_key(place, fields, means[given]));
+    return GSL_SUCCESS;
+}
+
+/* The sums of a histogram, in place of counts that are absent; they must agree with the others. */
+static int take_histogram(spec_json_counts *c, const spec_json_place *place,
+                          const spec_json_field *fields, spec_error *error)
+{
+    const spec_log_record *record = place->record;
+    spec_observation *o = &c->o;
+    const int own = c->histogram == NULL; /* entries before that of no accepted token */
+    json_t *list = own ? c->lengths : c->histogram;
+    if (list == NULL) return GSL_SUCCESS;
+    const char *key = own ? KEY(lengths) : KEY(histogram);
+    double count[SPEC_JSON_ENTRIES];
+    int n;
+    const int status = spec_json_counts_list(count, &n, list, key, record, error);
+    if (status != GSL_SUCCESS || n == 0) return status;
+    if (own && count[0] > 0.0) return BAD("'%s' has rounds without a token", key);
+    n -= own;
+    if (o->K >= 0 && (n > o->K + 1 || (json_is_array(list) && n < o->K + 1)))
+        return BAD("'%s' has %d entries, '%s' is %d: expected %d", key, n, KEY(K), o->K, o->K + 1);
+    double rounds = 0.0, accepted = 0.0;
+    for (int i = n; i-- > 0;) {
+        if (i < SPEC_OBSERVED_DEPTHS) o->passed[i] = rounds; /* that accept more than i tokens */
+        rounds += count[i + own];
+        accepted += i * count[i + own];
+    }
+    if (isnan(o->rounds)) o->rounds = rounds;
+    if (isnan(o->accepted)) o->accepted = accepted;
+    if (o->rounds != rounds)
+        return BAD("'%s' has %.0f rounds, '%s' is %.0f", key, rounds, KEY(o.rounds), o->rounds);
+    if (o->accepted != accepted)
+        return BAD("'%s' has %.0f accepted tokens, '%s' is %.0f", key, accepted, KEY(o.accepted),
+                   o->accepted);
+    o->depths = o->K >= 0 ? o->K : n - 1;
+    if (o->depths > SPEC_OBSERVED_DEPTHS) o->depths = SPEC_OBSERVED_DEPTHS;
+    return GSL_SUCCESS;
+}
+
+static int check_drafted(const spec_observation *o, const spec_json_place *place,
+                         const spec_json_field *fields, spec_error *error)
+{
+    const spec_log_record *record = place->record;
+    if (o->accepted > o->drafted)
+        return BAD("'%s' is %.0f, more than '%s', %.0f", KEY(o.accepted), o->accepted,
+                   KEY(o.drafted), o->drafted);
+    if (o->rounds == 0 && o->drafted > 0)
+        return BAD("'%s' is %.0f without a round in '%s'", KEY(o.drafted), o->drafted,
+                   KEY(o.rounds));
+    if (o->K >= 0 && o->drafted > o->rounds * o->K)
+        return BAD("'%s' is %.0f, more than %.0f rounds of %d tokens", KEY(o.drafted), o->drafted,
+                   o->rounds, o->K);
+    return GSL_SUCCESS;
+}
+
+static int read_object(spec_json_counts *ret, const spec_json_place *place,
+                       const spec_json_table *table, spec_error *error)
+{
+    const spec_json_field *fields = table->fields;
+    const spec_log_record *record = place->record;
+    spec_observation *o = &ret->o;
+    int status = GSL_SUCCESS;
+    *ret = (spec_json_counts){.o = spec_observation_empty(table->kind, record->line), .K = NAN};
+    for (int i = 0; i < SPEC_JSON_OTHERS; i++) ret->other[i] = NAN;
+    SPEC_TRY(read_fields(ret, place, fields, error));
+    if (ret->K > SPEC_OBSERVED_DEPTHS)
+        SPEC_TRY(BAD("'%s' is %.0f: expected at most %d", KEY(K), ret->K, SPEC_OBSERVED_DEPTHS));
+    if (!isnan(ret->K)) o->K = (int)ret->K;
+    if (table->needs_all) SPEC_TRY(check_all(ret, place, fields, error));
+    SPEC_TRY(take_histogram(ret, place, fields, error));
+    o->rounds_low = o->rounds_high = o->rounds;
+    if (!table->widths_vary) SPEC_TRY(check_drafted(o, place, fields, error));
+    if (table->finish != NULL) SPEC_TRY(table->finish(ret, place, error));
+done:
+    return status;
+}
+
+static bool is(spec_json_text text, const char *key, const char *word)
+{
+    const char *value = spec_json_behind_key(text, key);
+    const size_t n = strlen(word);
+    return value != NULL && (size_t)(text.bytes + text.n - value) >= n &&
+           memcmp(value, word, n) == 0;
+}
+
+/* Whether this is a part of a streamed response before its last one. */
+static bool is_unfinished(const spec_json_place *place)
+{
+    const spec_json_text text = place->alone ? place->element : place->text;
+    return is(text, "finish_reason", "null") || is(text, "stop", "false");
+}
+
+static uint64_t label_of(spec_json_text response)
+{
+    json_t *model = spec_json_find(response, "model");
+    const char *name = json_string_value(model);
+    const uint64_t label = name != NULL && *name != '\0' ? spec_log_label(name, strlen(name)) : 0;
+    json_decref(model);
+    return label;
+}
+
+static int take(const spec_json_place *place, const void *self, spec_error *error)
+{
+    const spec_json_table *table = self;
+    const spec_observer *to = place->record->observer;
+    spec_json_counts c;
+    spec_observation *o = &c.o;
+    if (table->streamed && is_unfinished(place)) return GSL_SUCCESS;
+    const int status = read_object(&c, place, table, error);
+    if (status != GSL_SUCCESS || c.skip) return status;
+    o->label ^= label_of(place->element);
+    place->learned->generation = c.generation;
+    place->learned->gaps = c.gaps | (o->depths > 0 || o->K == 0 ? 0 : SPEC_LOG_NO_DEPTHS) |
+                           (isnan(o->rounds) && o->K != 0 ? SPEC_LOG_NO_ROUNDS : 0) |
+                           (isnan(o->seconds) ? SPEC_LOG_NO_TIMES : 0);
+    return to->take(to->self, o, error);
+}
+
+int spec_json_counts_each(const spec_log_record *record, spec_log_learned *learned,
+                          const spec_json_table *table, spec_error *error)
+{
+    return spec_json_each(record, learned, table->key, take, table, error);
+}
+
+/* ---- for the formats ------------------------------------------------------------------------- */
+
+void spec_json_counts_emit(spec_observation *o, double emitted)
+{
+    o->emitted = emitted;
+    const double passes = emitted - 1.0 - o->accepted;
+    if (passes >= o->rounds) o->passes = passes;
+}
+
+int spec_json_counts_by_tokens(spec_json_counts *c, const spec_json_place *place,
+                               const spec_json_field *fields, spec_error *error)
+{
+    const spec_log_record *record = place->record;
+    spec_observation *o = &c->o;
+    const bool drafted = !isnan(o->drafted), accepted = !isnan(o->accepted);
+    if (drafted != accepted)
+        return BAD("'%s' is expected beside '%s'", drafted ? KEY(o.accepted) : KEY(o.drafted),
+                   drafted ? KEY(o.drafted) : KEY(o.accepted));
+    if (o->accepted > o->emitted)
+        return BAD("'%s' is %.0f, more than '%s', %.0f", KEY(o.accepted), o->accepted,
+                   KEY(o.emitted), o->emitted);
+    c->skip = !drafted && isnan(o->emitted);
+    if (drafted) {
+        o->K = record->K;
+        o->passes = o->emitted - o->accepted;
+    } else {
+        spec_observation_decode_plainly(o, o->emitted);
+    }
+    return GSL_SUCCESS;
+}
