@@ -16,6 +16,8 @@ const spec_log_format *const spec_log_formats[] = {
     &spec_reader_vllm_response,
     &spec_reader_vllm_bench,
     &spec_reader_aiperf,
+    &spec_reader_aiperf_summary,
+    &spec_reader_speed_bench_report,
     &spec_reader_sglang_response,
     &spec_reader_sglang_server_info,
     &spec_reader_tensorrt_iterations,
@@ -25,5 +27,8 @@ const spec_log_format *const spec_log_formats[] = {
     &spec_reader_lmstudio_response,
     &spec_reader_mlc_metrics,
     &spec_reader_accepted_lengths,
+    &spec_reader_specdec_bench,
+    &spec_reader_specdec_bench_response,
+    &spec_reader_openai_usage,
     NULL,
 };

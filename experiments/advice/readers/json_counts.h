@@ -17,7 +17,7 @@ typedef struct {
     double K;                       /* the most draft tokens of a round */
     json_t *histogram;              /* [i]: rounds that accepted i draft tokens */
     json_t *lengths;                /* the same, where i counts the round's own token too */
-    json_t *list[2];                /* of the format */
+    json_t *list[3];                /* of the format */
     double other[SPEC_JSON_OTHERS]; /* of the format */
     int generation;
     unsigned gaps; /* beside those that the observation shows */

@@ -67,7 +67,7 @@ SPEC_JSON_READ(mlx_vlm_read, &TABLE("draft_rounds"))
 const spec_log_format spec_reader_llamacpp_response = {
     .name = "llama.cpp-response",
     .engine = "llama.cpp",
-    .summary = "timings of llama-server's responses, also alone and with selected keys",
+    .summary = "timings of llama-server's responses, also through jq",
     .generations = (const char *const[]){"timings with draft_n since 2025", NULL},
     .concerns = llamacpp_concerns,
     .needles = (const char *const[]){"\"predicted_n\"", "\"draft_n_accepted\"", NULL},

@@ -3,8 +3,11 @@
 #include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
 
+#include <gsl/gsl_cdf.h>
+#include <stdio.h>
+
 enum { DURATION, REQUESTS, GENERATED, TOKEN_TIME };
-enum { RATES }; /* by depth */
+enum { RATES, CHUNKS, LENGTHS }; /* by depth; and by request, with --save-detailed */
 static const spec_json_field fields[] = {
     SPEC_COUNT("spec_decode_num_drafts", o.rounds),
     SPEC_COUNT("spec_decode_accepted_tokens", o.accepted),
@@ -12,6 +15,8 @@ static const spec_json_field fields[] = {
     SPEC_REAL("spec_decode_acceptance_length", o.printed_length, 1),
     SPEC_REAL("spec_decode_acceptance_rate", o.printed_rate, 0.01),
     SPEC_LIST("spec_decode_per_position_acceptance_rates", list[RATES]),
+    SPEC_LIST("itls", list[CHUNKS]),
+    SPEC_LIST("output_lens", list[LENGTHS]),
     SPEC_REAL("duration", other[DURATION], 1),
     SPEC_COUNT("completed", other[REQUESTS]),
     SPEC_COUNT("total_output_tokens", other[GENERATED]),
@@ -70,6 +75,71 @@ static bool is_plain(json_t *object)
     return true;
 }
 
+/* ---- requests of --save-detailed ------------------------------------------------------------- */
+
+typedef struct {
+    double n, chunks, tokens;                        /* sums over requests */
+    double chunks_squared, tokens_squared, products; /* of their numbers */
+} request_sums;
+
+/* A request that succeeded: chunks of its stream and tokens behind the first one, and its decoding
+ * time. Each chunk is a step of the engine. false: it failed, or has one token. */
+static bool request_at(spec_observation *ret, const spec_json_counts *c, size_t i)
+{
+    const json_t *times = json_array_get(c->list[CHUNKS], i), *time;
+    const double tokens = json_number_value(json_array_get(c->list[LENGTHS], i)) - 1.0;
+    size_t k;
+    *ret = spec_observation_empty(SPEC_OBSERVED_REQUEST, c->o.line);
+    ret->passes = (double)json_array_size(times);
+    ret->emitted = tokens;
+    ret->running = c->o.running;
+    ret->seconds = 0.0;
+    json_array_foreach(times, k, time) ret->seconds += json_number_value(time);
+    return ret->passes > 0.0 && tokens >= ret->passes && ret->seconds > 0.0;
+}
+
+/* Without drafts a request has all numbers of an observation. */
+static int give_plain(spec_json_counts *c, const spec_json_place *place, spec_error *error)
+{
+    const spec_observer *to = place->record->observer;
+    for (size_t i = 0; i < json_array_size(c->list[CHUNKS]); i++) {
+        spec_observation o;
+        if (!request_at(&o, c, i)) continue;
+        spec_observation_decode_plainly(&o, o.emitted);
+        const int status = to->take(to->self, &o, error);
+        if (status != GSL_SUCCESS) return status;
+        c->skip = true;
+    }
+    return GSL_SUCCESS;
+}
+
+/* With drafts the counts by depth are those of the run, and no request has its own. The requests
+ * give an interval of the tokens per step: a ratio of sums, by its linearisation. */
+static void note_requests(const spec_json_counts *c, spec_log_learned *learned)
+{
+    request_sums s = {0};
+    for (size_t i = 0; i < json_array_size(c->list[CHUNKS]); i++) {
+        spec_observation o;
+        if (!request_at(&o, c, i)) continue;
+        s.n++;
+        s.chunks += o.passes;
+        s.tokens += o.emitted;
+        s.chunks_squared += o.passes * o.passes;
+        s.tokens_squared += o.emitted * o.emitted;
+        s.products += o.passes * o.emitted;
+    }
+    if (s.n < 2) return;
+    const double ratio = s.tokens / s.chunks;
+    const double squares =
+        s.tokens_squared - 2.0 * ratio * s.products + ratio * ratio * s.chunks_squared;
+    const double half = gsl_cdf_tdist_Pinv(0.975, s.n - 1.0) *
+                        sqrt(fmax(squares, 0.0) * s.n / (s.n - 1.0)) / s.chunks;
+    snprintf(learned->note, sizeof learned->note,
+             "its %.0f requests emit %.2f to %.2f tokens per step (95 %%); a chunk of a stream is "
+             "a step",
+             s.n, ratio - half, ratio + half);
+}
+
 static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     spec_observation *o = &c->o;
@@ -83,6 +153,8 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
                                                 .tokens = c->other[GENERATED],
                                                 .token_time = c->other[TOKEN_TIME]});
     if (isnan(o->running)) c->gaps = SPEC_LOG_NO_TIMES;
+    if (!plain) note_requests(c, place->learned);
+    if (plain && !c->skip) return give_plain(c, place, error);
     return plain ? GSL_SUCCESS : take_rates(o, c->list[RATES], place->record, error);
 }
 

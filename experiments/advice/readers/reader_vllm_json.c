@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/advice/readers/bench_times.h"
 #include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
 
@@ -101,6 +102,19 @@ static double milliseconds(const spec_json_place *place, const char *name)
     return ms;
 }
 
+/* AIPerf itself leaves out requests of the warm-up and those that failed. */
+static bool is_measured(const spec_json_place *place)
+{
+    json_t *phase = spec_json_find(place->element, "benchmark_phase");
+    json_t *failure = spec_json_find(place->element, "error");
+    const char *name = json_string_value(phase);
+    const bool measured =
+        (name == NULL || strcmp(name, "warmup") != 0) && (failure == NULL || json_is_null(failure));
+    json_decref(phase);
+    json_decref(failure);
+    return measured;
+}
+
 static int aiperf_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     const char *engine = json_string_value(json_object_get(place->object, "engine"));
@@ -108,7 +122,9 @@ static int aiperf_finish(spec_json_counts *c, const spec_json_place *place, spec
         milliseconds(place, "request_latency") - milliseconds(place, "time_to_first_token");
     if (place->alone && decoding > 0.0) c->o.seconds = 1e-3 * decoding;
     if (engine != NULL) c->o.label = spec_log_label(engine, strlen(engine));
-    return finish(c, place, error);
+    const int status = finish(c, place, error);
+    c->skip |= place->alone && !is_measured(place);
+    return status;
 }
 
 static const spec_json_table aiperf = {
@@ -136,4 +152,86 @@ const spec_log_format spec_reader_aiperf = {
     .concerns = aiperf_concerns,
     .needles = (const char *const[]){"\"spec_decode_acceptance\"", NULL},
     .read = aiperf_read,
+};
+
+/* ---- AIPerf: the summary of a run ------------------------------------------------------------ */
+
+enum { DURATION, REQUESTS, TOKENS, TOKEN_TIME };
+
+static int summary_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
+{
+    (void)place, (void)error;
+    c->skip = isnan(c->o.rounds);
+    spec_bench_times_add(&c->o, &(spec_bench_times){.duration = c->other[DURATION],
+                                                    .requests = c->other[REQUESTS],
+                                                    .tokens = c->other[TOKENS],
+                                                    .token_time = c->other[TOKEN_TIME]});
+    return GSL_SUCCESS;
+}
+
+static const spec_json_table summary = {
+    .key = "pooled_spec_decode_acceptance_histogram",
+    .kind = SPEC_OBSERVED_WINDOW,
+    .needs_all = true,
+    .fields =
+        (const spec_json_field[]){
+            SPEC_COUNT("total_spec_decode_steps.avg", o.rounds),
+            SPEC_COUNT("total_accepted_draft_tokens.avg", o.accepted),
+            SPEC_COUNT("total_draft_tokens.avg", o.drafted),
+            SPEC_LIST("pooled_spec_decode_acceptance_histogram", histogram),
+            SPEC_REAL("spec_decode_token_weighted_acceptance_length.avg", o.printed_length, 1),
+            SPEC_REAL("spec_decode_overall_draft_acceptance_rate.avg", o.printed_rate, 0.01),
+            SPEC_REAL("benchmark_duration.avg", other[DURATION], 1),
+            SPEC_COUNT("request_count.avg", other[REQUESTS]),
+            SPEC_COUNT("total_osl.avg", other[TOKENS]),
+            SPEC_REAL("inter_token_latency.avg", other[TOKEN_TIME], 1e-3),
+            {0}},
+    .finish = summary_finish,
+};
+
+static bool summary_concerns(const char *bytes, size_t n)
+{
+    return spec_json_has(bytes, n, "pooled_spec_decode_acceptance_histogram");
+}
+
+SPEC_JSON_READ(summary_read, &summary)
+
+const spec_log_format spec_reader_aiperf_summary = {
+    .name = "aiperf-summary",
+    .engine = "any",
+    .summary = "AIPerf's profile_export_aiperf.json",
+    .generations = (const char *const[]){"totals and the pooled acceptance histogram", NULL},
+    .concerns = summary_concerns,
+    .needles = (const char *const[]){"\"pooled_spec_decode_acceptance_histogram\"", NULL},
+    .read = summary_read,
+};
+
+/* ---- AIPerf: the table of speed-bench-report ------------------------------------------------- */
+
+static bool report_concerns(const char *bytes, size_t n)
+{
+    static const char first[] = "Model,", last[] = ",Overall";
+    const size_t begin = sizeof first - 1, end = sizeof last - 1;
+    return n > begin + end && memcmp(bytes, first, begin) == 0 &&
+           memcmp(bytes + n - end, last, end) == 0;
+}
+
+static int report_read(void *state, spec_log_learned *learned, const spec_log_record *record,
+                       spec_error *error)
+{
+    (void)state, (void)learned;
+    spec_log_bad(record, error,
+                 "a SPEED-Bench report has means without their numbers of rounds; give "
+                 "profile_export.jsonl or profile_export_aiperf.json of its runs");
+    return GSL_EUNSUP;
+}
+
+const spec_log_format spec_reader_speed_bench_report = {
+    .name = "speed-bench-report",
+    .engine = "any",
+    .summary = "AIPerf's speed-bench-report, which is refused: means without counts",
+    .generations = (const char *const[]){"a column per category", NULL},
+    .concerns = report_concerns,
+    .needles = (const char *const[]){",Overall", NULL},
+    .read = report_read,
 };

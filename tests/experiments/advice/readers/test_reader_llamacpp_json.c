@@ -40,6 +40,52 @@ TEST(a_response_without_drafts_is_plain)
     assert_counts(&none.observation[0], -1, (const double[]){NAN, 200, 0, 0, 200});
 }
 
+/* jq .timings, jq -s 'map(.timings)', and jq '{...}' with fewer keys. */
+TEST(timings_are_read_without_their_response)
+{
+#define ALONE                                                                                      \
+    "{\"predicted_n\":200,\"predicted_ms\":11082.606,\"draft_n\":347,\"draft_n_accepted\":65}"
+    static const struct {
+        const char *text;
+        int n;
+        double counts[5], seconds;
+        unsigned gaps; /* beside rounds and depths */
+    } cases[] = {
+        {ALONE, 1, {NAN, 135, 347, 65, 200}, 11.082606, 0},
+        {"[\n " ALONE ",\n " ALONE "\n]", 2, {NAN, 135, 347, 65, 200}, 11.082606, 0},
+        {"{\"predicted_n\":200,\"predicted_per_second\":25,\"draft_n\":347,"
+         "\"draft_n_accepted\":65}",
+         1,
+         {NAN, 135, 347, 65, 200},
+         8.0,
+         0},
+        {"{\"predicted_n\":200,\"draft_n\":347,\"draft_n_accepted\":65}",
+         1,
+         {NAN, 135, 347, 65, 200},
+         NAN,
+         SPEC_LOG_NO_TIMES},
+        {"[{\"draft_n\":347,\"draft_n_accepted\":65}]",
+         1,
+         {NAN, NAN, 347, 65, NAN},
+         NAN,
+         SPEC_LOG_NO_TIMES},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const read_record r = read_record_of(format, cases[c].text, 3);
+        const spec_observation *o = &r.observation[r.n - 1];
+        assert_int_equal(r.n, cases[c].n);
+        assert_counts(o, 3, cases[c].counts);
+        if (isnan(cases[c].seconds))
+            assert_true(isnan(o->seconds));
+        else
+            assert_near(o->seconds, cases[c].seconds, 1e-15);
+        assert_int_equal(r.learned.gaps, SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS | cases[c].gaps);
+    }
+    const read_record plain =
+        read_record_of(format, "{\"predicted_n\":200,\"predicted_per_second\":25}", -1);
+    assert_counts(&plain.observation[0], 0, (const double[]){0, 200, 0, 0, 200});
+}
+
 TEST(parts_of_a_stream_are_passed_over)
 {
 #define STREAMED(end) "{" end ",\"timings\":{\"predicted_n\":5,\"predicted_ms\":3}}"

@@ -57,6 +57,37 @@ TEST(a_response_of_2026_has_a_histogram)
     assert_passed(&s.observation[0], 3, (const double[]){800, 500, 290});
 }
 
+/* Names of a few months each, and two generations in one response. */
+TEST(older_names_have_the_same_depths)
+{
+    static const struct {
+        const char *names[3];
+        int generation;
+    } cases[] = {
+        {{"spec_accept_token_num", "spec_draft_token_num", "spec_accept_histogram"}, 1},
+        {{"spec_accepted_drafts", "spec_proposed_drafts", "spec_accept_histogram"}, 2},
+        {{"spec_num_correct_drafts", "spec_proposed_drafts", "spec_correct_drafts_histogram"}, 2},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char text[512];
+        const char *const *name = cases[c].names;
+        snprintf(text, sizeof text,
+                 META("\"completion_tokens\":106,\"%s\":63,\"%s\":215,\"spec_verify_ct\":43,"
+                      "\"%s\":[11,14,11,4,0,3]"),
+                 name[0], name[1], name[2]);
+        const read_record r = read_record_of(format, text, -1);
+        assert_counts(&r.observation[0], 5, (const double[]){43, NAN, 215, 63, 106});
+        assert_passed(&r.observation[0], 5, (const double[]){32, 18, 7, 3, 3});
+        assert_int_equal(r.learned.generation, cases[c].generation);
+        assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
+    }
+    /* The histogram alone has the accepted tokens too. */
+    const read_record r = read_record_of(
+        format, META("\"spec_verify_ct\":43,\"spec_accept_histogram\":[11,14,11,4,0,3]"), -1);
+    assert_counts(&r.observation[0], -1, (const double[]){43, NAN, NAN, 63, NAN});
+    assert_passed(&r.observation[0], 5, (const double[]){32, 18, 7, 3, 3});
+}
+
 TEST(rounds_alone_give_the_accepted_tokens)
 {
     const read_record r =

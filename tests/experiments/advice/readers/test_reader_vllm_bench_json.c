@@ -100,3 +100,45 @@ TEST(a_benchmark_without_counts_of_drafts_is_plain)
     r = read_record_of(&spec_reader_vllm_bench, "[{\"rtfx\":1}," PLAIN("") "]", -1);
     assert_int_equal(r.n, 1);
 }
+
+/* --save-detailed: three requests that succeeded, one that failed, one of a single token. */
+#define DETAILED(itls)                                                                             \
+    ",\"output_lens\":[3,5,2,0,1],\"ttfts\":[0.1,0.1,0.1,0,0.1],\"itls\":" itls                    \
+    ",\"errors\":[\"\",\"\",\"\",\"boom\",\"\"]"
+
+TEST(requests_of_a_plain_benchmark_are_read)
+{
+    const read_record r =
+        read_record_of(&spec_reader_vllm_bench,
+                       PLAIN(DETAILED("[[0.04,0.06],[0.04,0.04,0.04,0.05],[0.05],[],[]]")), -1);
+    assert_int_equal(r.n, 3);
+    static const double emitted[] = {2, 4, 1}, seconds[] = {0.10, 0.17, 0.05};
+    for (int i = 0; i < 3; i++) {
+        const spec_observation *o = &r.observation[i];
+        assert_true(o->kind == SPEC_OBSERVED_REQUEST && o->K == 0);
+        assert_same(o->emitted, emitted[i]);
+        assert_same(o->passes, emitted[i]);
+        assert_near(o->seconds, seconds[i], 1e-12);
+        assert_near(o->running, 4.0, 1e-12);
+    }
+}
+
+/* 7 tokens in 4 chunks: (2, 2), (4, 1) and (1, 1). Deviations from the ratio 1.75 are -1.5, 2.25
+ * and -0.75: half of the interval is t(2) sqrt(3/2 (1.5^2 + 2.25^2 + .75^2)) / 4. */
+TEST(requests_of_a_benchmark_with_drafts_give_an_interval)
+{
+    const read_record r = read_record_of(
+        &spec_reader_vllm_bench,
+        PLAIN(",\"spec_decode_num_drafts\":4,\"spec_decode_draft_tokens\":12,"
+              "\"spec_decode_accepted_tokens\":3" DETAILED("[[0.04,0.06],[0.17],[0.05],[],[]]")),
+        -1);
+    char expected[160];
+    const double half = 4.302652729911275 * sqrt(1.5 * (2.25 + 5.0625 + 0.5625)) / 4.0;
+    snprintf(expected, sizeof expected,
+             "its 3 requests emit %.2f to %.2f tokens per step (95 %%); a chunk of a stream is a "
+             "step",
+             1.75 - half, 1.75 + half);
+    assert_int_equal(r.n, 1);
+    assert_string_equal(r.learned.note, expected);
+    assert_true(r.observation[0].kind == SPEC_OBSERVED_WINDOW);
+}

@@ -213,3 +213,60 @@ TEST(records_of_aiperf_have_times)
     assert_true(r.observation[0].label != vllm && isnan(r.observation[0].seconds));
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
 }
+
+#define AIPERF_OF(before, after)                                                                   \
+    "{\"metadata\":{\"session_num\":1" before "}" after ",\"spec_decode_acceptance\":{"            \
+    "\"num_accepted_draft_tokens\":10,\"num_draft_tokens\":129,\"num_spec_steps\":43}}"
+
+/* As AIPerf's own reports do. */
+TEST(warm_up_and_failures_of_aiperf_are_passed_over)
+{
+    static const struct {
+        const char *text;
+        int n;
+    } cases[] = {
+        {AIPERF_OF("", ""), 1},
+        {AIPERF_OF(",\"benchmark_phase\":\"profiling\"", ",\"error\":null"), 1},
+        {AIPERF_OF(",\"benchmark_phase\":\"warmup\"", ""), 0},
+        {AIPERF_OF("", ",\"error\":{\"code\":500,\"message\":\"\"}"), 0},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        assert_int_equal(read_record_of(&spec_reader_aiperf, cases[c].text, -1).n, cases[c].n);
+}
+
+/* The numbers of AIPerf's own test: two requests of 8 steps, with 18 of 32 tokens accepted. */
+TEST(a_summary_of_aiperf_is_a_window)
+{
+    static const char text[] =
+        "{\"schema_version\":\"1\",\"warmup_metrics\":{\"total_spec_decode_steps\":{\"avg\":99}},"
+        "\"request_count\":{\"unit\":\"requests\",\"avg\":2.0},"
+        "\"spec_decode_token_weighted_acceptance_length\":{\"unit\":\"ratio\",\"avg\":3.25},"
+        "\"spec_decode_overall_draft_acceptance_rate\":{\"unit\":\"%\",\"avg\":56.25},"
+        "\"total_spec_decode_steps\":{\"avg\":16.0},\"total_accepted_draft_tokens\":{\"avg\":36.0},"
+        "\"total_draft_tokens\":{\"avg\":64.0},\"benchmark_duration\":{\"unit\":\"sec\","
+        "\"avg\":2.0},\"inter_token_latency\":{\"unit\":\"ms\",\"avg\":20.0},"
+        "\"total_osl\":{\"avg\":54},"
+        "\"pooled_spec_decode_acceptance_histogram\":{\"0\":2,\"1\":2,\"2\":4,\"3\":6,\"4\":2}}";
+    const read_record r = read_record_of(&spec_reader_aiperf_summary, text, -1);
+    const spec_observation *o = &r.observation[0];
+    assert_int_equal(r.n, 1);
+    assert_true(o->kind == SPEC_OBSERVED_WINDOW);
+    assert_counts(o, -1, (const double[]){16, 16, 64, 36, 52});
+    assert_passed(o, 4, (const double[]){14, 12, 8, 2});
+    assert_near(o->printed_rate, 0.5625, 1e-15);
+    assert_same(o->seconds, 2.0);
+    assert_near(o->running, 52 * 0.020 / 2.0, 1e-12);
+    assert_int_equal(r.learned.gaps, 0);
+}
+
+TEST(a_speed_bench_report_has_means_without_counts)
+{
+    const read_record r =
+        read_record_with(&spec_reader_speed_bench_report, "Model,coding,math,Overall", -1);
+    assert_int_equal(r.status, GSL_EUNSUP);
+    assert_string_equal(r.error.text,
+                        "x:7: a SPEED-Bench report has means without their numbers of rounds; give "
+                        "profile_export.jsonl or profile_export_aiperf.json of its runs");
+    assert_false(spec_reader_speed_bench_report.concerns("Model,a,Overalls", 16));
+    assert_false(spec_reader_speed_bench_report.concerns("Model,Overall", 13));
+}
