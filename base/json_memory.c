@@ -88,8 +88,7 @@ json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t f
     reserve.n = 12 * (n + CHUNK) + VALUES;
     reserve.used = 0;
     reserve.left = most;
-    _Alignas(max_align_t) unsigned char small[1 << 16];
-    reserve.bytes = reserve.n <= sizeof small ? small : malloc(reserve.n);
+    reserve.bytes = malloc(reserve.n);
     lost = reserve.bytes == NULL;
     if (lost) return NULL;
     json_t *value = json_load_callback(give, &(text){bytes, n}, flags, error);
@@ -97,7 +96,7 @@ json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t f
         json_decref(value);
         value = NULL;
     }
-    if (reserve.bytes != small) free(reserve.bytes);
+    free(reserve.bytes);
     reserve.bytes = NULL;
     if (!reserve.over) return value;
     reserve.over = lost = false;

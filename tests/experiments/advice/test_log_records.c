@@ -106,6 +106,7 @@ TEST(text_that_looks_like_json_is_lines)
     reads("{\n\"a\": 1,\n}\n", "1:{|2:\"a\": 1,|3:}");
     reads("{\n'a': 1\n}\n", "1:{|2:'a': 1|3:}"); /* of Python */
     reads("[\n1\n}\n[\n2\n]\n", "1:[|2:1|3:}|4:[\n2\n]");
+    reads("[\n[\n1\n]\n] tail\n", "1:[|2:[|3:1|4:]|5:] tail"); /* and so are its parts */
 }
 
 /* Text is known before the file's end: what follows it are records again. */
@@ -258,6 +259,8 @@ TEST(records_have_a_limit)
     fails("a\ndata: {\"b\": \"012345678901\"}\n", "");
     fails("a\n{\"b\": [\n1,\n2,\n3,\n4,\n5,\n6,\n7,\n8]}\n", value);
     fails("a\n{\"b\": [\n1,\n2,\n3,\n4,\n5,\n6\n]}\n", "");
+    /* Text is not held until the limit of a value. */
+    fails("a\n[\n(b)\n1\n2\n3\n4\n5\n6\n7\n8\n9\n0\n1\n2\n3\n4\n", "");
 }
 
 /* Empty arrays take 50 times their length. */
@@ -308,6 +311,25 @@ TEST(a_long_value_in_many_reads_takes_linear_time)
     spec_log_records_free(&records);
     close(pair[0]);
     assert_int_equal(waitpid(writer, NULL, 0), writer);
+}
+
+/* Brackets beyond the nesting of a value: each is text, and is not followed as far again. */
+TEST(many_values_that_break_take_linear_time)
+{
+    enum { N = 200000 };
+    FREED char *bytes = malloc(2 * N);
+    spec_log_piece piece;
+    bool end = false;
+    assert_non_null(bytes);
+    for (int i = 0; i < N; i++) memcpy(bytes + 2 * i, "[\n", 2);
+    const int fd = memory_of(bytes, 2 * N);
+    OWNED(spec_log_records) records = spec_log_records_of(fd, "x", NULL);
+    const clock_t start = clock();
+    while (!end) assert_int_equal(spec_log_records_next(&piece, &end, &records, NULL), GSL_SUCCESS);
+    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    assert_int_equal(piece.line, N + 1);
+    if (seconds > 2.0) fail_msg("%d brackets took %g s", N, seconds);
+    close(fd);
 }
 
 /* Lines of several blocks of reading, with the number of their lines. */

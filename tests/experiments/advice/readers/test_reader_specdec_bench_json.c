@@ -40,6 +40,9 @@ TEST(a_profile_has_the_draft_length)
     assert_counts(&r.observation[0], 4, (const double[]){1000, NAN, NAN, 1590, NAN});
     assert_passed(&r.observation[0], 4, (const double[]){800, 500, 290, 0});
     assert_same(r.observation[0].printed_length, 2.59);
+    const read_record user =
+        read_record_of(&spec_reader_specdec_bench, PROFILE("4", "{\"1\":200,\"4\":290}"), 5);
+    assert_int_equal(user.observation[0].K, 4); /* the file knows it */
     assert_int_equal(r.learned.generation, 1);
     assert_int_equal(read_record_of(&spec_reader_specdec_bench, PROFILE("4", "null"), -1).n, 0);
     read_record_fails(&spec_reader_specdec_bench, PROFILE("2", "{\"1\":200,\"4\":290}"),

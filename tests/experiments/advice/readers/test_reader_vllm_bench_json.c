@@ -101,16 +101,17 @@ TEST(a_benchmark_without_counts_of_drafts_is_plain)
     assert_int_equal(r.n, 1);
 }
 
-/* --save-detailed: three requests that succeeded, one that failed, one of a single token. */
+/* --save-detailed: three requests that succeeded, one that failed, one of a single token, one with
+ * more chunks than tokens. */
 #define DETAILED(itls)                                                                             \
-    ",\"output_lens\":[3,5,2,0,1],\"ttfts\":[0.1,0.1,0.1,0,0.1],\"itls\":" itls                    \
+    ",\"output_lens\":[3,5,2,0,1,2],\"ttfts\":[0.1,0.1,0.1,0,0.1],\"itls\":" itls                  \
     ",\"errors\":[\"\",\"\",\"\",\"boom\",\"\"]"
 
 TEST(requests_of_a_plain_benchmark_are_read)
 {
-    const read_record r =
-        read_record_of(&spec_reader_vllm_bench,
-                       PLAIN(DETAILED("[[0.04,0.06],[0.04,0.04,0.04,0.05],[0.05],[],[]]")), -1);
+    const read_record r = read_record_of(
+        &spec_reader_vllm_bench,
+        PLAIN(DETAILED("[[0.04,0.06],[0.04,0.04,0.04,0.05],[0.05],[],[],[0.1,0.1]]")), -1);
     assert_int_equal(r.n, 3);
     static const double emitted[] = {2, 4, 1}, seconds[] = {0.10, 0.17, 0.05};
     for (int i = 0; i < 3; i++) {
@@ -127,11 +128,12 @@ TEST(requests_of_a_plain_benchmark_are_read)
  * and -0.75: half of the interval is t(2) sqrt(3/2 (1.5^2 + 2.25^2 + .75^2)) / 4. */
 TEST(requests_of_a_benchmark_with_drafts_give_an_interval)
 {
-    const read_record r = read_record_of(
-        &spec_reader_vllm_bench,
-        PLAIN(",\"spec_decode_num_drafts\":4,\"spec_decode_draft_tokens\":12,"
-              "\"spec_decode_accepted_tokens\":3" DETAILED("[[0.04,0.06],[0.17],[0.05],[],[]]")),
-        -1);
+    const read_record r =
+        read_record_of(&spec_reader_vllm_bench,
+                       PLAIN(",\"spec_decode_num_drafts\":4,\"spec_decode_draft_tokens\":12,"
+                             "\"spec_decode_accepted_tokens\":3" DETAILED(
+                                 "[[0.04,0.06],[0.17],[0.05],[],[],[0.1,0.1]]")),
+                       -1);
     char expected[160];
     const double half = 4.302652729911275 * sqrt(1.5 * (2.25 + 5.0625 + 0.5625)) / 4.0;
     snprintf(expected, sizeof expected,
