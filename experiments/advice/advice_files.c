@@ -46,7 +46,8 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
                          "--plain %.300s: its tokens have no times, or not how many requests ran; "
                          "give --plain-tokens-per-s or --round-over-plain",
                          paths->plain[0]);
-    for (size_t s = 0; s < sums->n; s++) unknown = unknown || sums->series[s].K < 0;
+    for (size_t s = 0; s < sums->n; s++)
+        unknown = unknown || sums->series[s].K < 0 || sums->series[s].K == paths->K;
     if (paths->K > 0 && unknown && sums->least_K > paths->K)
         return spec_fail(error, GSL_EINVAL,
                          "--current is %d, but %.0f tokens of drafts in %.0f rounds need at least "

@@ -140,12 +140,14 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     }
 }
 
-/* Rounds by the observation's own numbers, not by a draft length. */
+/* Rounds by the observation's own numbers, not by a draft length. Accepted tokens behind the end of
+ * an output count in some engines: they hide TRIMMED rounds at most. */
 static void find_least_K(spec_observed_sums *sums, const spec_observation *o)
 {
-    const double rounds = !isnan(o->rounds)   ? o->rounds
-                          : !isnan(o->passes) ? o->passes
-                                              : o->emitted - o->accepted;
+    enum { TRIMMED = 8 };
+    const double rounds = !isnan(o->rounds)    ? o->rounds
+                          : !isnan(o->emitted) ? o->emitted - o->accepted + TRIMMED
+                                               : o->passes;
     const double tokens = fmax(o->drafted, o->accepted), K = ceil(tokens / rounds);
     if (o->K == 0 || !(rounds > 0.0) || !(K > sums->least_K)) return;
     sums->least_K = K;

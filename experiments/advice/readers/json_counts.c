@@ -233,7 +233,7 @@ done:
     return status;
 }
 
-static bool is(spec_json_text text, const char *key, const char *word)
+static bool is(spec_json_part text, const char *key, const char *word)
 {
     const char *value = spec_json_behind_key(text, key);
     const size_t n = strlen(word);
@@ -244,11 +244,11 @@ static bool is(spec_json_text text, const char *key, const char *word)
 /* Whether this is a part of a streamed response before its last one. */
 static bool is_unfinished(const spec_json_place *place)
 {
-    const spec_json_text text = place->alone ? place->element : place->text;
+    const spec_json_part text = place->alone ? place->element : place->text;
     return is(text, "finish_reason", "null") || is(text, "stop", "false");
 }
 
-static uint64_t label_of(spec_json_text response)
+static uint64_t label_of(spec_json_part response)
 {
     json_t *model = spec_json_find(response, "model");
     const char *name = json_string_value(model);
@@ -304,7 +304,10 @@ int spec_json_counts_by_tokens(spec_json_counts *c, const spec_json_place *place
     c->skip = !drafted && isnan(o->emitted);
     if (drafted) {
         o->K = record->K;
-        o->passes = o->emitted - o->accepted;
+        /* The first token is the prefill's; accepted tokens behind the end of the output count. */
+        const double rounds = fmax(o->rounds, o->K > 0 ? ceil(o->drafted / o->K) : 0.0);
+        const double passes = o->emitted - o->accepted - 1.0; /* NaN: not known */
+        o->passes = !(o->drafted > 0.0) ? o->emitted : passes < rounds ? rounds : passes;
     } else {
         spec_observation_decode_plainly(o, o->emitted);
     }

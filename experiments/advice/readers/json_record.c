@@ -22,7 +22,7 @@ static const char *skip_blanks(const char *at, const char *end)
 }
 
 /* The quote before the next such key from `at`; NULL: none. *ret_value is behind its colon. */
-static const char *find_key(const char **ret_value, const char *at, spec_json_text text,
+static const char *find_key(const char **ret_value, const char *at, spec_json_part text,
                             const char *key)
 {
     char needle[NEEDLE];
@@ -40,7 +40,7 @@ static const char *find_key(const char **ret_value, const char *at, spec_json_te
     return NULL;
 }
 
-const char *spec_json_behind_key(spec_json_text text, const char *key)
+const char *spec_json_behind_key(spec_json_part text, const char *key)
 {
     const char *value;
     return find_key(&value, text.bytes, text, key) != NULL ? value : NULL;
@@ -48,7 +48,7 @@ const char *spec_json_behind_key(spec_json_text text, const char *key)
 
 bool spec_json_has(const char *bytes, size_t n, const char *key)
 {
-    return spec_json_behind_key((spec_json_text){bytes, n}, key) != NULL;
+    return spec_json_behind_key((spec_json_part){bytes, n}, key) != NULL;
 }
 
 bool spec_json_has_all(const char *bytes, size_t n, const char *const *keys)
@@ -57,7 +57,7 @@ bool spec_json_has_all(const char *bytes, size_t n, const char *const *keys)
     return *keys == NULL;
 }
 
-json_t *spec_json_find(spec_json_text text, const char *key)
+json_t *spec_json_find(spec_json_part text, const char *key)
 {
     const char *value = spec_json_behind_key(text, key);
     json_error_t why;
@@ -128,7 +128,7 @@ static int load(json_t **ret, const char **ret_end, const char *at, const spec_j
 static int each_in_element(spec_json_place *place, const char *key, spec_json_take *take,
                            const void *self, spec_error *error)
 {
-    const spec_json_text element = place->element;
+    const spec_json_part element = place->element;
     const char *end = element.bytes + element.n, *at = element.bytes, *value;
     nesting in;
     in.depth = 0;
@@ -141,7 +141,7 @@ static int each_in_element(spec_json_place *place, const char *key, spec_json_ta
         const char *object = in.open[--in.depth];
         int status = load(&place->object, &at, object, place, key, error);
         if (status != GSL_SUCCESS) return status;
-        place->text = (spec_json_text){object, (size_t)(at - object)};
+        place->text = (spec_json_part){object, (size_t)(at - object)};
         place->alone = place->alone && !spec_json_has(at, (size_t)(end - at), key);
         status = take(place, self, error);
         json_decref(place->object);
@@ -163,14 +163,14 @@ int spec_json_each(const spec_log_record *record, spec_log_learned *learned, con
                    spec_json_take *take, const void *self, spec_error *error)
 {
     const char *end = record->bytes + record->n, *begin = skip_blanks(record->bytes, end);
-    const spec_json_text whole = {begin, (size_t)(end - begin)};
+    const spec_json_part whole = {begin, (size_t)(end - begin)};
     spec_json_place place = {.record = record, .learned = learned, .element = whole};
     const char *at = first_element(begin, end);
     if (at == NULL) return each_in_element(&place, key, take, self, error);
     for (bool more = *at != ']'; more; at = more ? skip_blanks(at + 1, end) : at) {
         const char *element = at;
         json_t *value;
-        place.element = (spec_json_text){at, (size_t)(end - at)};
+        place.element = (spec_json_part){at, (size_t)(end - at)};
         int status = load(&value, &at, element, &place, key, error);
         if (status != GSL_SUCCESS) return status;
         json_decref(value);

@@ -16,11 +16,11 @@ enum { SPEC_JSON_DEPTH = 512 }; /* deepest nesting of an object of counts */
 typedef struct {
     const char *bytes; /* (n) */
     size_t n;
-} spec_json_text;
+} spec_json_part;
 
 /* Finds the text behind a key and its colon; NULL: there is no such key. The text may be cut. In
  * JSON no string looks like a key, because a quote in it has a backslash. */
-const char *spec_json_behind_key(spec_json_text text, const char *key);
+const char *spec_json_behind_key(spec_json_part text, const char *key);
 
 /* Whether the text has this key, or all of a list that ends with NULL. */
 bool spec_json_has(const char *bytes, size_t n, const char *key);
@@ -30,8 +30,8 @@ bool spec_json_has_all(const char *bytes, size_t n, const char *const *keys);
 typedef struct {
     const spec_log_record *record;
     spec_log_learned *learned;
-    spec_json_text element; /* the record, or the element of its array */
-    spec_json_text text;    /* of the object */
+    spec_json_part element; /* the record, or the element of its array */
+    spec_json_part text;    /* of the object */
     json_t *object;         /* has the key as a member of its own */
     bool alone;             /* no other object of the element has the key */
 } spec_json_place;
@@ -47,6 +47,6 @@ int spec_json_each(const spec_log_record *record, spec_log_learned *learned, con
 
 /* Returns the value of the first such key of a text, for the caller to json_decref; NULL if there
  * is none, or it is malformed. */
-json_t *spec_json_find(spec_json_text text, const char *key);
+json_t *spec_json_find(spec_json_part text, const char *key);
 
 #endif

@@ -9,7 +9,7 @@
 static bool has_count(const char *bytes, size_t n, const char *key)
 {
     const char *end = bytes + n, *at = bytes;
-    while ((at = spec_json_behind_key((spec_json_text){at, (size_t)(end - at)}, key)) != NULL)
+    while ((at = spec_json_behind_key((spec_json_part){at, (size_t)(end - at)}, key)) != NULL)
         if (at < end && *at >= '1' && *at <= '9') return true;
     return false;
 }

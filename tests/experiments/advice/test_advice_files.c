@@ -135,11 +135,11 @@ TEST(a_file_that_cannot_be_read_is_an_error)
 
 SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);
 
-/* A plain run without times, and a K below the 8 tokens of drafts in 4 rounds. */
+/* A plain run without times, and a K below the 153 tokens of drafts in 52 rounds and 8 more. */
 TEST(files_that_cannot_be_used_are_errors)
 {
     static const char *const a[] = {"a.jsonl"}, *const other[] = {"b.jsonl", "other.txt"},
-                             *const still[] = {"untimed.jsonl"};
+                             *const still[] = {"untimed.jsonl"}, *const long_one[] = {"long.jsonl"};
     const struct {
         spec_advice_paths paths;
         const char *message;
@@ -147,10 +147,12 @@ TEST(files_that_cannot_be_used_are_errors)
         {{.file = a, .n_files = 1, .plain = still, .n_plain = 1, .K = 4},
          "--plain untimed.jsonl: its tokens have no times, or not how many requests ran; give "
          "--plain-tokens-per-s or --round-over-plain"},
-        {{.file = a, .n_files = 1, .K = 1},
-         "--current is 1, but 8 tokens of drafts in 4 rounds need at least K = 2"},
+        {{.file = long_one, .n_files = 1, .K = 1},
+         "--current is 1, but 153 tokens of drafts in 60 rounds need at least K = 3"},
     };
     write_files();
+    spec_file_write("long.jsonl", "{\"timings\":{\"predicted_n\":160,\"predicted_ms\":2000.0,"
+                                  "\"draft_n\":153,\"draft_n_accepted\":108}}\n");
     spec_file_write("untimed.jsonl", "{\"timings\":{\"predicted_n\":10,\"predicted_ms\":0.0}}\n");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         OWNED(spec_advice_files) files;

@@ -36,7 +36,7 @@ TEST(a_key_is_not_a_text_that_looks_like_one)
 
 static void assert_found(const char *text, const char *value)
 {
-    json_t *found = spec_json_find((spec_json_text){text, strlen(text)}, "key");
+    json_t *found = spec_json_find((spec_json_part){text, strlen(text)}, "key");
     FREED char *shown = json_dumps(found, JSON_ENCODE_ANY | JSON_COMPACT);
     if (value == NULL ? found != NULL : shown == NULL || strcmp(shown, value) != 0)
         fail_msg("'%s', not '%s'", shown != NULL ? shown : "", value != NULL ? value : "");
