@@ -389,12 +389,13 @@ static int read_speed(llamacpp_state *state, const spec_log_record *record, spec
     return GSL_SUCCESS;
 }
 
-/* In a log with drafts, speeds are of speculation, but of an unknown number of rounds. */
+/* In a log with drafts, speeds are of speculation, but of an unknown number of rounds; in one with
+ * requests they repeat those. */
 static int hand_over_speeds(llamacpp_state *state, spec_log_learned *learned,
                             const spec_log_record *record, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const bool plain = state->statistics.n == 0 && learned->generation < 0;
+    const bool plain = state->statistics.n == 0 && !state->statistics.requests;
     for (int i = 0; plain && i < state->n_speeds; i++) {
         learned->gaps = 0;
         SPEC_TRY(record->observer->take(record->observer->self, &state->speeds[i], error));

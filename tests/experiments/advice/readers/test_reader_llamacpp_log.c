@@ -149,6 +149,9 @@ TEST(speeds_of_llama_cli_are_plain_decoding)
     /* the request above it has its own times; a run with drafts is not plain */
     read_lines_of(&r, format, TIMES SPEED, -1);
     assert_int_equal(r.n, 1);
+    read_lines_of(&r, format, SPEED CONTEXT, -1);
+    assert_int_equal(r.n, 1);
+    assert_same(r.observation[0].emitted, 898);
     read_lines_of(&r, format, SPEED MTP SPEED, -1);
     assert_int_equal(r.n, 1);
     assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_TOTAL);
