@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
 
+#include "base/json_memory.h"
+#include "speclab/no_memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,8 +112,11 @@ static int read_fields(spec_json_counts *c, const spec_json_place *place,
         double *number = to;
         json_t **list = to, *value = NULL;
         const bool is_list = f->form == SPEC_JSON_IS_LIST;
-        if (is_list ? *list == NULL : isnan(*number)) value = find(place, f);
         int status = GSL_SUCCESS;
+        if (is_list ? *list != NULL : !isnan(*number)) continue;
+        value = find(place, f);
+        if (value == NULL && spec_json_lost())
+            return spec_no_memory_for(error, place->record->file);
         if (value == NULL) continue;
         if (is_list) {
             *list = value; /* which the object holds: no list has a path "*" */
@@ -270,7 +276,7 @@ static int take(const spec_json_place *place, const void *self, spec_error *erro
     place->learned->generation = c.generation;
     place->learned->gaps = c.gaps | (o->depths > 0 || o->K == 0 ? 0 : SPEC_LOG_NO_DEPTHS) |
                            (isnan(o->rounds) && o->K != 0 ? SPEC_LOG_NO_ROUNDS : 0) |
-                           (isnan(o->seconds) ? SPEC_LOG_NO_TIMES : 0);
+                           (isnan(o->seconds) && !c.timed ? SPEC_LOG_NO_TIMES : 0);
     return to->take(to->self, o, error);
 }
 

@@ -21,6 +21,7 @@ typedef struct {
     double other[SPEC_JSON_OTHERS]; /* of the format */
     int generation;
     unsigned gaps; /* beside those that the observation shows */
+    bool timed;    /* the source has times, though this object has none that count */
     bool skip;     /* the object is no observation */
 } spec_json_counts;
 

@@ -16,6 +16,7 @@ static int iteration_finish(spec_json_counts *c, const spec_json_place *place, s
     c->skip = c->other[RANK] > 0; /* a copy of the numbers of rank 0 */
     if (isnan(o->seconds) && overhead > 0.0) o->seconds = o->draft_seconds / overhead;
     if (isnan(o->draft_seconds)) o->draft_seconds = overhead * o->seconds;
+    c->timed = !isnan(o->seconds);
     /* With a prefill the time is not that of a round. */
     if (c->other[PREFILL] > 0) o->seconds = o->draft_seconds = NAN;
     o->running = isnan(decoding) ? o->rounds : decoding;

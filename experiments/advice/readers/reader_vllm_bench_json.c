@@ -68,13 +68,6 @@ static int take_rates(spec_observation *o, const json_t *rates, const spec_log_r
     return GSL_SUCCESS;
 }
 
-static bool is_plain(json_t *object)
-{
-    for (const char *const *key = plain_keys; *key != NULL; key++)
-        if (json_object_get(object, *key) == NULL) return false;
-    return true;
-}
-
 /* ---- requests of --save-detailed ------------------------------------------------------------- */
 
 typedef struct {
@@ -145,7 +138,7 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
     spec_observation *o = &c->o;
     /* Without counts of drafts there were none: the program reads the engine's metrics for them. */
     const bool plain = isnan(o->rounds);
-    c->skip = plain && !is_plain(place->object);
+    c->skip = plain && !spec_json_has_all(place->text.bytes, place->text.n, plain_keys);
     if (plain) o->K = 0;
     if (plain) c->generation = place->learned->generation;
     spec_bench_times_add(o, &(spec_bench_times){.duration = c->other[DURATION],

@@ -49,6 +49,7 @@ TEST(times_follow_from_the_overhead)
     assert_counts(&r.observation[0], -1, (const double[]){8, 10, 24, 13, 23});
     assert_true(isnan(r.observation[0].seconds) && isnan(r.observation[0].draft_seconds));
     assert_same(r.observation[0].running, 10.0);
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS); /* other iterations have a time */
     /* Fewer requests than drafts is for the evidence to say. */
     r = read_record_of(iterations, ITERATION("\"numGenRequests\":7", DRAFTS), -1);
     assert_counts(&r.observation[0], -1, (const double[]){8, NAN, 24, 13, NAN});
