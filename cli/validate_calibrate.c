@@ -157,7 +157,13 @@ int spec_validate_calibrate(const spec_validate_args *args, const char *verb)
     const int status = part ? write_part(args, &plan, verb, &error)
                             : spec_calibrate(&c, args->sampler, args->calibrate, &plan, &error);
     spec_progress_clear();
-    if (status == GSL_SUCCESS) return part ? SPEC_EXIT_HOLDS : report(&c, args, verb);
+    if (status == GSL_SUCCESS && part) return SPEC_EXIT_HOLDS;
+    if (status == GSL_SUCCESS) {
+        const int n = c.n, code = report(&c, args, verb);
+        if (n == args->calibrate) return code;
+        spec_usage_say(verb, "interrupted after %d of %d runs", n, args->calibrate);
+        return SPEC_EXIT_USAGE;
+    }
     spec_usage_say(verb, spec_stop ? "interrupted" : "%s: %s", args->sampler, error.text);
     return SPEC_EXIT_USAGE;
 }

@@ -50,6 +50,10 @@ int spec_validate_check_power(const spec_validate_args *args, const char *verb)
         spec_usage_say(verb, "out of memory");
     else
         code = spec_options_show(&table, &args->common, verb);
+    if (code == SPEC_EXIT_HOLDS && result.done < result.all) {
+        spec_usage_say(verb, "interrupted after %d of %d runs", result.done, result.all);
+        code = SPEC_EXIT_USAGE;
+    }
     if (code == SPEC_EXIT_HOLDS && result.n_short > 0) {
         spec_usage_say(verb, "%d of %d differences are found less often than the reported power %g",
                        result.n_short, result.n, plan.power);

@@ -177,6 +177,11 @@ int spec_calibrate(spec_calibration *ret, const char *subject, int n,
     if (status != GSL_SUCCESS) return status;
     const spec_groups runs = spec_calibration_runs(ret);
     status = spec_groups_add_all(&runs, error);
+    const volatile sig_atomic_t *stop = plan->limits.opt_stop;
+    if (status == GSL_EFAILED && stop != NULL && *stop && ret->added > 0) {
+        ret->n = ret->added; /* what ended before the stop */
+        status = GSL_SUCCESS;
+    }
     if (status == GSL_SUCCESS) spec_calibration_finish(ret);
     else spec_calibration_free(ret);
     return status;

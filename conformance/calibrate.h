@@ -34,7 +34,8 @@ typedef struct {
 } spec_calibration;
 
 /* Runs spec_validate n times under the plan, each run with its own seed and one thread.
- * plan->progress receives runs done of n. Errors are those of spec_validate, in the first run that
+ * plan->progress receives runs done of n. After limits.opt_stop the calibration has the first runs
+ * that ended, and their number as its n. Errors are those of spec_validate, in the first run that
  * has one. */
 int spec_calibrate(spec_calibration *ret, const char *subject, int n,
                    const spec_validate_plan *plan, spec_error *error);

@@ -161,13 +161,15 @@ static void run_one(void *self, uint64_t i, int worker)
     pthread_mutex_unlock(&j->lock);
     if (!needed) return;
     const int status = run_once(&found, line, (int)(i % runs), j->plan, &own);
+    const bool cut = (status != GSL_SUCCESS || j->plan->endless) && is_stopped(j->plan);
     pthread_mutex_lock(&j->lock);
-    if (status != GSL_SUCCESS && j->status == GSL_SUCCESS) {
+    if (status != GSL_SUCCESS && !cut && j->status == GSL_SUCCESS) {
         if (j->error != NULL) *j->error = own;
         j->status = status;
     }
-    line->found += found;
-    j->done++;
+    line->found += found && !cut;
+    line->ended += !cut;
+    j->done += !cut;
     if (j->plan->progress != NULL)
         j->plan->progress(j->plan->self, "runs", (uint64_t)j->done, (uint64_t)j->all, 0.0);
     pthread_mutex_unlock(&j->lock);
@@ -181,9 +183,23 @@ static int run_all(spec_power_check_result *ret, int runs, const spec_validate_p
     for (int i = 0; i < ret->n; i++) j.all += ret->line[i].runs;
     spec_parallel_run(plan->opt_pool, run_one, &j, (uint64_t)ret->n * (uint64_t)runs,
                       spec_thread_pool_size(plan->opt_pool));
-    return j.status == GSL_SUCCESS && is_stopped(plan)
-               ? spec_fail(error, GSL_EFAILED, "interrupted")
-               : j.status;
+    ret->done = j.done;
+    ret->all = j.all;
+    return j.done == 0 && is_stopped(plan) ? spec_fail(error, GSL_EFAILED, "interrupted")
+                                           : j.status;
+}
+
+/* After a stop: drops the lines without a run that ended, and counts those runs alone. */
+static void keep_ended(spec_power_check_result *result)
+{
+    int n = 0;
+    for (int i = 0; i < result->n; i++) {
+        spec_power_check_line *line = &result->line[i];
+        if (line->ended == 0) continue;
+        line->runs = line->ended;
+        result->line[n++] = *line;
+    }
+    result->n = n;
 }
 
 int spec_power_check_short(const spec_power_check_line *line, int n, double power)
@@ -215,6 +231,7 @@ int spec_power_check(spec_power_check_result *ret, int runs, const spec_validate
                 SPEC_TRY(add_fixture(ret, *fixture, scope, runs, plan, error));
     }
     SPEC_TRY(run_all(ret, runs, plan, error));
+    if (ret->done < ret->all) keep_ended(ret);
     for (int i = 0; i < ret->n; i++) {
         spec_power_check_line *line = &ret->line[i];
         if (line->runs == 0) continue;

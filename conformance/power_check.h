@@ -14,13 +14,14 @@ typedef struct {
     const spec_fixture_kind *kind;
     uint32_t scope;
     spec_bias_spec bias; /* .tv is the reported TV */
-    int runs, found;     /* runs 0: so large a TV is not possible there */
+    int runs, ended, found; /* ended: runs so far. runs 0: so large a TV is not possible there */
     double low, high;    /* Clopper-Pearson interval of the power, confidence .95 */
 } spec_power_check_line;
 
 typedef struct {
     spec_power_check_line *line; /* (n) */
     int n, n_short;              /* n_short: result of spec_power_check_short for plan->power */
+    int done, all;               /* runs; fewer than all after limits.opt_stop */
 } spec_power_check_result;
 
 #define SPEC_POWER_CHECK_DRAWS 60000ull /* draws per run */
@@ -28,7 +29,8 @@ typedef struct {
 /* Runs spec_validate `runs` times for each line, up to plan->draws. Each run has its own seed, one
  * thread and one fixture. plan->opt_only names fixtures (NULL: 22 of all kinds), plan->scopes
  * chooses scopes. plan->endless: endless runs, stopped at plan->draws. plan->progress receives runs
- * done of all. Errors are those of spec_validate, in the first run that has one. */
+ * done of all. After a stop it has the lines with runs that ended, and counts these alone. Errors
+ * are those of spec_validate, in the first run that has one. */
 int spec_power_check(spec_power_check_result *ret, int runs, const spec_validate_plan *plan,
                      spec_error *error);
 /* The number of lines with too little power: their Clopper-Pearson intervals of confidence 1 -

@@ -435,7 +435,7 @@ static void write_round(const spec_reproducer *c, FILE *out)
         fprintf(
             out,
             "\n  A text with it: seed %llu, started in state %d. Token %llu of it, counted from "
-            "0, came after\n  the state above; it stands last here, after those before it:\n",
+            "0, came after\n  the state above; it is the last of these:\n",
             (unsigned long long)round->seed, round->state, (unsigned long long)round->index);
         write_ids("emitted", round->emitted, round->n_emitted, out);
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ./FILE.so or plugin:FILE: a shared library that exports the functions of speclab/sampler.h, called
- * in a child process. Inputs are kept here and copied into the shared block; answers are copied
- * out. So a wild write of the child cannot change what the parent relies on. */
+/* ./FILE.so or plugin:FILE: a shared library that exports the functions of speclab/sampler.h,
+ * called in a child process. Inputs are kept here and copied into the shared block; answers are
+ * copied out. So a wild write of the child cannot change what the parent relies on. */
 #include "conformance/samplers/child_process.h"
 #include "conformance/samplers/plugin_child.h"
 

@@ -84,3 +84,28 @@ TEST(another_text_is_no_run)
     assert_int_equal(runs.add(runs.self, text[2], NULL), GSL_EINVAL); /* one too many */
     for (int i = 0; i < RUNS; i++) free(text[i]);
 }
+
+static volatile sig_atomic_t stop;
+
+static void stop_after_three(void *self, const char *what, uint64_t done, uint64_t all,
+                             double log_e)
+{
+    (void)self;
+    (void)what;
+    (void)all;
+    (void)log_e;
+    if (done >= 3) stop = 1;
+}
+
+TEST(a_stopped_calibration_has_the_runs_that_ended)
+{
+    spec_validate_plan plan = made();
+    OWNED(spec_calibration) c;
+    stop = 0;
+    plan.opt_pool = spec_test_pool(1);
+    plan.progress = stop_after_three;
+    plan.limits.opt_stop = &stop;
+    assert_works(spec_calibrate(&c, "rule:token", 50, &plan, &error));
+    assert_int_equal(c.n, 3);
+    assert_true(c.n_tests > 0);
+}

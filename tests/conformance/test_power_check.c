@@ -93,6 +93,37 @@ TEST(a_line_among_many_is_judged_with_the_others)
     assert_int_equal(spec_power_check_short(line, 8, 0.9), 0);
 }
 
+static volatile sig_atomic_t stop;
+
+static void stop_after_five(void *self, const char *what, uint64_t done, uint64_t all, double log_e)
+{
+    (void)self;
+    (void)what;
+    (void)all;
+    (void)log_e;
+    if (done >= 5) stop = 1;
+}
+
+TEST(a_stopped_check_has_the_runs_that_ended)
+{
+    static const char *const only[] = {"two-2", NULL};
+    spec_validate_plan plan = SPEC_VALIDATE_PLAN_DEFAULT;
+    spec_power_check_result result;
+    stop = 0;
+    plan.opt_only = only;
+    plan.draws = 10000;
+    plan.opt_pool = spec_test_pool(1);
+    plan.progress = stop_after_five;
+    plan.limits.opt_stop = &stop;
+    assert_works(spec_power_check(&result, 3, &plan, &error));
+    assert_int_equal(result.done, 5);
+    assert_true(result.all > 5);
+    assert_int_equal(result.n, 2);
+    assert_int_equal(result.line[0].runs, 3);
+    assert_int_equal(result.line[1].runs, 2);
+    spec_power_check_free(&result);
+}
+
 TEST(unknown_names_are_errors)
 {
     static const char *const only[] = {"plain-5", NULL};
