@@ -23,9 +23,6 @@ int flock(int descriptor, int operation);
 ssize_t getrandom(void *bytes, size_t n, unsigned flags);
 int madvise(void *memory, size_t n, int advice);
 
-#define MFD_CLOEXEC 1u
-int memfd_create(const char *name, unsigned flags);
-
 /* sched.h: a process that cannot ask for its processors has one. */
 typedef int cpu_set_t;
 #define CPU_COUNT(set) ((void)(set), 1)

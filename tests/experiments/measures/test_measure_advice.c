@@ -70,14 +70,16 @@ TEST(runs_that_are_asked_for_are_those_that_are_read)
     assert_true(number(&result, 0, "longer_K") > 5.0);
 }
 
+/* Of 40 cases some are decided at once, and most with three more runs. */
 TEST(decisions_are_right, SLOW)
 {
     OWNED(spec_result) result;
-    run(&result, "advice_choice", 40, "runs = \"plain+two\"; windows = 40;");
-    assert_true(number(&result, 0, "decided") > 0.2);
-    assert_true(number(&result, 0, "right") > ENOUGH);
-    assert_true(number(&result, 0, "decided_after") >= number(&result, 0, "decided"));
-    assert_true(number(&result, 0, "near") > 0.3);
+    run(&result, "advice_choice", 40, "runs = \"plain+two\";");
+    assert_true(number(&result, 0, "decided") > 0.05);
+    assert_true(number(&result, 0, "decided_after") > number(&result, 0, "decided"));
+    assert_true(number(&result, 0, "right_after") > ENOUGH);
+    assert_true(number(&result, 0, "near") > ENOUGH);
+    assert_true(number(&result, 0, "further_runs") > 0.0);
 }
 
 /* With a table that has one peak, and plain decoding far below it, a sweep has one best length. */
