@@ -9,24 +9,13 @@
 /* Drafts are cut at the end of an output, so their mean length may be a little below K. */
 static const double CUT = 0.05;
 
-enum {
-    BEGUN,
-    GENERATE,
-    ACCEPT,
-    DRAFTS,
-    ACCEPTED_DRAFTS,
-    DRAFTED,
-    ACCEPTED,
-    LENGTH,
-    BEGIN_MS,
-    DRAFT_MS
-};
+enum { BEGUN, GENERATE, ACCEPT, DRAFTS, FIRSTS, DRAFTED, ACCEPTED, LENGTH, BEGIN_MS, DRAFT_MS };
 static const spec_log_field fields[] = {
     {"#calls(b,g,a) =", NULL, SPEC_LOG_COUNT, false, BEGUN},
     {NULL, NULL, SPEC_LOG_COUNT, false, GENERATE},
     {NULL, NULL, SPEC_LOG_COUNT, false, ACCEPT},
     {"#gen drafts =", NULL, SPEC_LOG_COUNT, true, DRAFTS},
-    {"#acc drafts =", NULL, SPEC_LOG_COUNT, true, ACCEPTED_DRAFTS},
+    {"#acc drafts =", NULL, SPEC_LOG_COUNT, true, FIRSTS},
     {"#gen tokens =", NULL, SPEC_LOG_COUNT, true, DRAFTED},
     {"#acc tokens =", NULL, SPEC_LOG_COUNT, true, ACCEPTED},
     {"#mean acc len =", NULL, SPEC_LOG_REAL, false, LENGTH},
@@ -58,7 +47,7 @@ static int check(const spec_log_numbers *line, const spec_log_record *record, sp
         return spec_log_bad(record, error,
                             "#acc tokens: expected at most the %.0f of #gen tokens, not %.0f",
                             v[DRAFTED], v[ACCEPTED]);
-    if (v[ACCEPTED_DRAFTS] > v[DRAFTS] || v[ACCEPTED_DRAFTS] > v[ACCEPTED])
+    if (v[FIRSTS] > v[DRAFTS] || v[FIRSTS] > v[ACCEPTED])
         return spec_log_bad(
             record, error,
             "#acc drafts: expected at most the %.0f of #gen drafts and the %.0f of #acc tokens",
@@ -76,15 +65,15 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
                    spec_error *error)
 {
     const double *v = line->value, half = spec_log_scan_half_unit(line->list_decimals);
-    const double deeper = v[ACCEPTED] - v[ACCEPTED_DRAFTS], rounds = v[ACCEPT];
+    const double deeper = v[ACCEPTED] - v[FIRSTS], rounds = v[ACCEPT];
     spec_rounded_recovery recovery = {0};
     o->rounds = o->rounds_low = o->rounds_high = line->n > 0 ? rounds : v[DRAFTS];
-    o->passed[0] = v[ACCEPTED_DRAFTS];
+    o->passed[0] = v[FIRSTS];
     o->passed[1] = deeper;
     /* Without rates, those of two depths are still known. A part of the depths would not help. */
     o->depths = line->n > 0 ? line->n : o->K == 1 || o->K == 2 ? o->K : 0;
     if (line->n == 0) return GSL_SUCCESS;
-    const double first = v[ACCEPTED_DRAFTS] / rounds; /* NaN without rounds */
+    const double first = v[FIRSTS] / rounds; /* NaN without rounds */
     if (rounds > 0.0 && !(fabs(first - line->list[0]) <= half + 1e-9))
         return spec_log_bad(record, error,
                             "#acc rate/pos: expected %.3f at depth 1, #acc drafts over #calls, "

@@ -17,10 +17,10 @@ static const spec_log_field totals_fields[] = {
     {"Number of speculative tokens: ", NULL, SPEC_LOG_COUNT, true, K},
     {"Number of accepted tokens: ", NULL, SPEC_LOG_COUNT, true, ACCEPTED},
     {"Number of draft tokens: ", NULL, SPEC_LOG_COUNT, true, DRAFTED},
-    {"Number of draft tokens tokens: ", NULL, SPEC_LOG_COUNT, false,
-     DRAFTED}, /* of early versions */
-    {"Number of emitted tokens tokens: ", ".", SPEC_LOG_COUNT, false, EMITTED},
     {"Number of emitted tokens: ", ".", SPEC_LOG_COUNT, true, EMITTED},
+    /* early versions */
+    {"Number of draft tokens tokens: ", NULL, SPEC_LOG_COUNT, false, DRAFTED},
+    {"Number of emitted tokens tokens: ", ".", SPEC_LOG_COUNT, false, EMITTED},
     {0},
 };
 static const spec_log_line totals = {"Speculative metrics", ", ", totals_fields};

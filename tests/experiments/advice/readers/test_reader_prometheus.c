@@ -31,8 +31,13 @@ TEST(K_of_vllm_V0_follows_from_its_efficiency)
     assert_prints(spec_alpha_from_emitted(o->emitted / o->rounds, o->K), 3, "0.655");
     assert_int_equal(r.learned.generation, 0);
     assert_int_equal(r.learned.gaps, SPEC_LOG_OLD_MEANING | SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
-    o = only(&spec_reader_prometheus_vllm, V0("0.510"), -1); /* rounded */
-    assert_int_equal(o->K, 4);
+    /* A rounded efficiency: .598 * 13311 / 10616 is .7498. */
+    o = only(&spec_reader_prometheus_vllm,
+             "vllm:spec_decode_efficiency 0.598\n"
+             "vllm:spec_decode_num_draft_tokens_total 13311.0\n"
+             "vllm:spec_decode_num_emitted_tokens_total 10616.0\n",
+             -1);
+    assert_counts(o, 3, (const double[]){4437, 4437, 13311, 10616 - 4437, 10616});
     o = only(&spec_reader_prometheus_vllm, V0("0.3"), 4);
     assert_same(o->rounds, 13429);
     o = only(&spec_reader_prometheus_vllm, V0("0.3"), -1);
