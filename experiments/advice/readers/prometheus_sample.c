@@ -3,10 +3,12 @@
 
 #include "experiments/advice/readers/log_scan.h"
 
+#include <locale.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 24, EXPONENT = 400 };
+enum { SHOWN = 24 };
 
 /* Labels that tell engines and models apart. Others, such as ranks, divide one engine. */
 static const char *const identity[] = {"model_name", "model", "engine",    "instance",
@@ -87,76 +89,17 @@ static int read_labels(spec_prometheus_sample *s, spec_log_scan *c, spec_error *
     return GSL_SUCCESS;
 }
 
-/* The word, without blanks before it. */
-static bool read_word(spec_log_scan *c, const char *word)
-{
-    const size_t n = strlen(word);
-    if ((size_t)(c->end - c->at) < n || memcmp(c->at, word, n) != 0) return false;
-    c->at += n;
-    return true;
-}
-
-/* Digits that are kept in *mantissa; those behind the 18th only count as powers of ten. */
-static int read_digits(spec_log_scan *c, uint64_t *mantissa, int *exponent, bool decimals)
-{
-    int n = 0;
-    for (; c->at < c->end && spec_log_scan_is_digit(*c->at); c->at++, n++) {
-        const bool kept = *mantissa < 100000000000000000u; /* 10^17 */
-        if (kept) *mantissa = 10 * *mantissa + (uint64_t)(*c->at - '0');
-        *exponent += (kept ? 0 : 1) - (decimals ? 1 : 0);
-    }
-    return n;
-}
-
-/* Adds the power of "e+06", if there is one. False if it has no digits. */
-static bool read_exponent(spec_log_scan *c, int *exponent)
-{
-    int power = 0;
-    if (!read_word(c, "e") && !read_word(c, "E")) return true;
-    const bool down = read_word(c, "-");
-    if (!down) read_word(c, "+");
-    const char *first = c->at;
-    for (; c->at < c->end && spec_log_scan_is_digit(*c->at); c->at++)
-        if (power < EXPONENT) power = 10 * power + (*c->at - '0');
-    *exponent += down ? -power : power;
-    return c->at > first;
-}
-
-/* mantissa 10^exponent. */
-static double scaled(uint64_t mantissa, int exponent)
-{
-    if (mantissa == 0) return 0.0;
-    if (exponent < 0 && exponent >= -22) return (double)mantissa / pow(10.0, -exponent);
-    return (double)mantissa * pow(10.0, exponent);
-}
-
+/* With a decimal point in any locale. */
 static int read_number(double *ret, spec_log_scan *c, spec_error *error)
 {
-    const char *begin = c->at;
-    bool negative = false;
-    uint64_t mantissa = 0;
-    int exponent = 0, digits;
-    if (c->at < c->end && (*c->at == '+' || *c->at == '-')) negative = *c->at++ == '-';
-    if (read_word(c, "NaN")) {
-        *ret = NAN;
-        return GSL_SUCCESS;
-    }
-    if (read_word(c, "Inf")) {
-        *ret = negative ? -INFINITY : INFINITY;
-        return GSL_SUCCESS;
-    }
-    digits = read_digits(c, &mantissa, &exponent, false);
-    if (read_word(c, ".")) digits += read_digits(c, &mantissa, &exponent, true);
-    if (digits > 0 && !read_exponent(c, &exponent)) digits = 0;
-    if (c->end - c->at >= 2 && c->at[0] == ',' && spec_log_scan_is_digit(c->at[1])) {
-        c->at = begin;
+    const size_t n = strspn(c->at, "+-.0123456789eENaInf"); /* no hexadecimal digits */
+    char *end;
+    *ret = strtod_l(c->at, &end, newlocale(LC_ALL_MASK, "C", (locale_t)0));
+    if (*end == ',' && spec_log_scan_is_digit(end[1]))
         return bad(c, "a decimal point in place of the comma", error);
-    }
-    if (digits == 0 || (c->at < c->end && *c->at != ' ' && *c->at != '\t')) {
-        c->at = begin;
+    if (end == c->at || end > c->at + n || (end < c->end && *end != ' ' && *end != '\t'))
         return bad(c, "a number; the line is cut or has another one in it", error);
-    }
-    *ret = negative ? -scaled(mantissa, exponent) : scaled(mantissa, exponent);
+    c->at = end;
     return GSL_SUCCESS;
 }
 

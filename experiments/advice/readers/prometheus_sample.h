@@ -20,8 +20,8 @@ typedef struct {
 /* Does a sample of a metric whose name begins with the prefix begin here? */
 bool spec_prometheus_sample_begins(const char *bytes, size_t n, const char *prefix);
 
-/* The record as a sample. GSL_EINVAL with spec_log_bad. Numbers have a decimal point in any locale;
- * values of more than 15 digits are off by an ulp at most. */
+/* The record as a sample. GSL_EINVAL with spec_log_bad. Numbers have a decimal point in any locale.
+ */
 int spec_prometheus_sample_read(spec_prometheus_sample *ret, const spec_log_record *record,
                                 spec_error *error);
 
