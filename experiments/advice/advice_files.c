@@ -36,10 +36,9 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
     for (int i = 0; i < files->n_sources; i++) {
         const spec_diagnosis_source *source = &files->source[i];
         if (source->part != SPEC_SOURCE_PLAIN || source->summary.observations > 0) continue;
-        return spec_fail(error, GSL_EINVAL, "--plain %.300s: no record of plain decoding%s",
-                         source->path,
-                         source->summary.format == NULL ? "; 'speclab list logs' has the formats"
-                                                        : ", though its format is known");
+        return spec_fail(error, GSL_EINVAL,
+                         "--plain %.300s: no record of plain decoding, though its format is known",
+                         source->path);
     }
     if (paths->n_plain > 0 && !has_plain_times(sums))
         return spec_fail(error, GSL_EINVAL,

@@ -138,8 +138,8 @@ SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);
 /* A plain run without times, and a K below the 153 tokens of drafts in 52 rounds and 8 more. */
 TEST(files_that_cannot_be_used_are_errors)
 {
-    static const char *const a[] = {"a.jsonl"}, *const other[] = {"b.jsonl", "other.txt"},
-                             *const still[] = {"untimed.jsonl"}, *const long_one[] = {"long.jsonl"};
+    static const char *const a[] = {"a.jsonl"}, *const still[] = {"untimed.jsonl"},
+                             *const long_one[] = {"long.jsonl"};
     const struct {
         spec_advice_paths paths;
         const char *message;
