@@ -224,7 +224,9 @@ static int read_object(spec_json_counts *ret, const spec_json_place *place,
     const spec_log_record *record = place->record;
     spec_observation *o = &ret->o;
     int status = GSL_SUCCESS;
-    *ret = (spec_json_counts){.o = spec_observation_empty(table->kind, record->line), .K = NAN};
+    *ret = (spec_json_counts){.o = spec_observation_empty(table->kind, record->line),
+                              .times = {NAN, NAN, NAN, NAN},
+                              .K = NAN};
     for (int i = 0; i < SPEC_JSON_OTHERS; i++) ret->other[i] = NAN;
     SPEC_TRY(read_fields(ret, place, fields, error));
     if (ret->K > SPEC_OBSERVED_DEPTHS)

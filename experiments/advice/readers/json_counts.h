@@ -5,6 +5,7 @@
 #ifndef SPECLAB_JSON_COUNTS_H
 #define SPECLAB_JSON_COUNTS_H
 
+#include "experiments/advice/readers/bench_times.h"
 #include "experiments/advice/readers/json_record.h"
 
 #include <stddef.h>
@@ -14,6 +15,7 @@ enum { SPEC_JSON_ENTRIES = 1024, SPEC_JSON_OTHERS = 4 }; /* most entries of a li
 /* Values of the fields of an object; NaN and NULL: absent. */
 typedef struct {
     spec_observation o;
+    spec_bench_times times;         /* of a benchmark's client */
     double K;                       /* the most draft tokens of a round */
     json_t *histogram;              /* [i]: rounds that accepted i draft tokens */
     json_t *lengths;                /* the same, where i counts the round's own token too */

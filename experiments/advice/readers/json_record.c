@@ -53,8 +53,9 @@ bool spec_json_has(const char *bytes, size_t n, const char *key)
 
 bool spec_json_has_all(const char *bytes, size_t n, const char *const *keys)
 {
-    while (*keys != NULL && spec_json_has(bytes, n, *keys)) keys++;
-    return *keys == NULL;
+    for (; *keys != NULL; keys++)
+        if (spec_json_has(bytes, n, *keys + (**keys == '!')) == (**keys == '!')) return false;
+    return true;
 }
 
 json_t *spec_json_find(spec_json_part text, const char *key)

@@ -22,9 +22,16 @@ typedef struct {
  * JSON no string looks like a key, because a quote in it has a backslash. */
 const char *spec_json_behind_key(spec_json_part text, const char *key);
 
-/* Whether the text has this key, or all of a list that ends with NULL. */
+/* Whether the text has this key, or all of a list that ends with NULL; "!key": lacks it. */
 bool spec_json_has(const char *bytes, size_t n, const char *key);
 bool spec_json_has_all(const char *bytes, size_t n, const char *const *keys);
+
+/* Defines the `concerns` of a format: its records have these keys. */
+#define SPEC_JSON_CONCERNS(name, ...)                                                              \
+    static bool name(const char *bytes, size_t n)                                                  \
+    {                                                                                              \
+        return spec_json_has_all(bytes, n, (const char *const[]){__VA_ARGS__, NULL});              \
+    }
 
 /* Where an object of counts was found. */
 typedef struct {

@@ -5,28 +5,18 @@
 /* `timings` of llama-server's responses, whole or as jq prints them. mlx-vlm has more
  * members under the same name. */
 
-static bool is_mlx_vlm(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "draft_rounds") || spec_json_has(bytes, n, "draft_kind");
-}
-
-static bool has_drafts(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "draft_n") && spec_json_has(bytes, n, "draft_n_accepted");
-}
-
 static bool llamacpp_concerns(const char *bytes, size_t n)
 {
-    const bool timed =
-        spec_json_has(bytes, n, "predicted_n") && (spec_json_has(bytes, n, "predicted_ms") ||
-                                                   spec_json_has(bytes, n, "predicted_per_second"));
-    return (timed || has_drafts(bytes, n)) && !is_mlx_vlm(bytes, n);
+    static const char *const keys[][5] = {
+        {"predicted_n", "predicted_ms", "!draft_rounds", "!draft_kind"},
+        {"predicted_n", "predicted_per_second", "!draft_rounds", "!draft_kind"},
+        {"draft_n", "draft_n_accepted", "!draft_rounds", "!draft_kind"}};
+    for (int i = 0; i < 3; i++)
+        if (spec_json_has_all(bytes, n, keys[i])) return true;
+    return false;
 }
 
-static bool mlx_vlm_concerns(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "draft_rounds") && spec_json_has(bytes, n, "draft_n");
-}
+SPEC_JSON_CONCERNS(mlx_vlm_concerns, "draft_rounds", "draft_n")
 
 enum { SPEED };
 static const spec_json_field fields[] = {

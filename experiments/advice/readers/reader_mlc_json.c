@@ -2,10 +2,7 @@
 #include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
 
-static bool concerns(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "draft_count") && spec_json_has(bytes, n, "accept_count");
-}
+SPEC_JSON_CONCERNS(concerns, "draft_count", "accept_count")
 
 /* MLC counts the target's own token as the first of a draft. So [0] has all passes, [j] those that
  * drafted, or accepted, at least j tokens. */

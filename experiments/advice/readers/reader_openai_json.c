@@ -17,20 +17,18 @@ static bool has_count(const char *bytes, size_t n, const char *key)
 /* Engines with counts of their own have formats of their own. */
 static bool concerns(const char *bytes, size_t n)
 {
-    static const char *const others[] = {"predicted_n",
-                                         "spec_verify_ct",
-                                         "num_accepted_draft_tokens",
-                                         "total_accepted_draft_tokens",
-                                         "avg_decoded_tokens_per_iter",
-                                         "total_draft_tokens_count",
-                                         "generation_time",
-                                         "draft_rounds"};
-    if (!has_count(bytes, n, "accepted_prediction_tokens") &&
-        !has_count(bytes, n, "rejected_prediction_tokens"))
-        return false;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (spec_json_has(bytes, n, others[i])) return false;
-    return true;
+    static const char *const others[] = {"!predicted_n",
+                                         "!spec_verify_ct",
+                                         "!num_accepted_draft_tokens",
+                                         "!total_accepted_draft_tokens",
+                                         "!avg_decoded_tokens_per_iter",
+                                         "!total_draft_tokens_count",
+                                         "!generation_time",
+                                         "!draft_rounds",
+                                         NULL};
+    return (has_count(bytes, n, "accepted_prediction_tokens") ||
+            has_count(bytes, n, "rejected_prediction_tokens")) &&
+           spec_json_has_all(bytes, n, others);
 }
 
 enum { REJECTED };

@@ -33,10 +33,7 @@ static const spec_json_field response_fields[] = {
     {0},
 };
 
-static bool response_concerns(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "spec_verify_ct");
-}
+SPEC_JSON_CONCERNS(response_concerns, "spec_verify_ct")
 
 /* Rounds alone: each adds a token to the accepted ones, and the prefill adds the first. */
 static void accepted_from_emitted(spec_observation *o)
@@ -105,11 +102,7 @@ const spec_log_format spec_reader_sglang_response = {
 
 /* ---- /server_info ---------------------------------------------------------------------------- */
 
-static bool info_concerns(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "avg_spec_accept_length") &&
-           spec_json_has(bytes, n, "internal_states");
-}
+SPEC_JSON_CONCERNS(info_concerns, "avg_spec_accept_length", "internal_states")
 
 /* A mean since the start, of each scheduler. Without a number of rounds it has no weight. */
 static int info_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)

@@ -8,10 +8,7 @@
 
 /* ---- responses: the lengths of a request, one after the other -------------------------------- */
 
-static bool response_concerns(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "acceptance_lengths") && spec_json_has(bytes, n, "question_id");
-}
+SPEC_JSON_CONCERNS(response_concerns, "acceptance_lengths", "question_id")
 
 static int response_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {

@@ -51,10 +51,7 @@ static const spec_json_table iteration = {
     .finish = iteration_finish,
 };
 
-static bool iteration_concerns(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "specDecodingStats");
-}
+SPEC_JSON_CONCERNS(iteration_concerns, "specDecodingStats")
 
 SPEC_JSON_READ(iteration_read, &iteration)
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/bench_times.h"
 #include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
 
 #include <gsl/gsl_cdf.h>
 #include <stdio.h>
 
-enum { DURATION, REQUESTS, GENERATED, TOKEN_TIME };
 enum { RATES, CHUNKS, LENGTHS }; /* by depth; and by request, with --save-detailed */
 static const spec_json_field fields[] = {
     SPEC_COUNT("spec_decode_num_drafts", o.rounds),
@@ -17,10 +15,10 @@ static const spec_json_field fields[] = {
     SPEC_LIST("spec_decode_per_position_acceptance_rates", list[RATES]),
     SPEC_LIST("itls", list[CHUNKS]),
     SPEC_LIST("output_lens", list[LENGTHS]),
-    SPEC_REAL("duration", other[DURATION], 1),
-    SPEC_COUNT("completed", other[REQUESTS]),
-    SPEC_COUNT("total_output_tokens", other[GENERATED]),
-    SPEC_REAL("mean_tpot_ms", other[TOKEN_TIME], 1e-3),
+    SPEC_REAL("duration", times.duration, 1),
+    SPEC_COUNT("completed", times.requests),
+    SPEC_COUNT("total_output_tokens", times.tokens),
+    SPEC_REAL("mean_tpot_ms", times.token_time, 1e-3),
     {0},
 };
 
@@ -141,10 +139,7 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
     c->skip = plain && !spec_json_has_all(place->text.bytes, place->text.n, plain_keys);
     if (plain) o->K = 0;
     if (plain) c->generation = place->learned->generation;
-    spec_bench_times_add(o, &(spec_bench_times){.duration = c->other[DURATION],
-                                                .requests = c->other[REQUESTS],
-                                                .tokens = c->other[GENERATED],
-                                                .token_time = c->other[TOKEN_TIME]});
+    spec_bench_times_add(o, &c->times);
     if (isnan(o->running)) c->gaps = SPEC_LOG_NO_TIMES;
     if (!plain) note_requests(c, place->learned);
     if (plain && !c->skip) return give_plain(c, place, error);

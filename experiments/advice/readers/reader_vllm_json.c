@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/bench_times.h"
 #include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
 
@@ -68,12 +67,8 @@ static const spec_json_table vllm = {
     .finish = finish,
 };
 
-static bool vllm_concerns(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "num_accepted_draft_tokens") &&
-           spec_json_has(bytes, n, "speculative_decoding") &&
-           !spec_json_has(bytes, n, "spec_decode_acceptance");
-}
+SPEC_JSON_CONCERNS(vllm_concerns, "num_accepted_draft_tokens", "speculative_decoding",
+                   "!spec_decode_acceptance")
 
 SPEC_JSON_READ(vllm_read, &vllm)
 
@@ -136,11 +131,7 @@ static const spec_json_table aiperf = {
     .finish = aiperf_finish,
 };
 
-static bool aiperf_concerns(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "spec_decode_acceptance") &&
-           spec_json_has(bytes, n, "num_accepted_draft_tokens");
-}
+SPEC_JSON_CONCERNS(aiperf_concerns, "spec_decode_acceptance", "num_accepted_draft_tokens")
 
 SPEC_JSON_READ(aiperf_read, &aiperf)
 
@@ -156,16 +147,11 @@ const spec_log_format spec_reader_aiperf = {
 
 /* ---- AIPerf: the summary of a run ------------------------------------------------------------ */
 
-enum { DURATION, REQUESTS, TOKENS, TOKEN_TIME };
-
 static int summary_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     (void)place, (void)error;
     c->skip = isnan(c->o.rounds);
-    spec_bench_times_add(&c->o, &(spec_bench_times){.duration = c->other[DURATION],
-                                                    .requests = c->other[REQUESTS],
-                                                    .tokens = c->other[TOKENS],
-                                                    .token_time = c->other[TOKEN_TIME]});
+    spec_bench_times_add(&c->o, &c->times);
     return GSL_SUCCESS;
 }
 
@@ -181,18 +167,15 @@ static const spec_json_table summary = {
             SPEC_LIST("pooled_spec_decode_acceptance_histogram", histogram),
             SPEC_REAL("spec_decode_token_weighted_acceptance_length.avg", o.printed_length, 1),
             SPEC_REAL("spec_decode_overall_draft_acceptance_rate.avg", o.printed_rate, 0.01),
-            SPEC_REAL("benchmark_duration.avg", other[DURATION], 1),
-            SPEC_COUNT("request_count.avg", other[REQUESTS]),
-            SPEC_COUNT("total_osl.avg", other[TOKENS]),
-            SPEC_REAL("inter_token_latency.avg", other[TOKEN_TIME], 1e-3),
+            SPEC_REAL("benchmark_duration.avg", times.duration, 1),
+            SPEC_COUNT("request_count.avg", times.requests),
+            SPEC_COUNT("total_osl.avg", times.tokens),
+            SPEC_REAL("inter_token_latency.avg", times.token_time, 1e-3),
             {0}},
     .finish = summary_finish,
 };
 
-static bool summary_concerns(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "pooled_spec_decode_acceptance_histogram");
-}
+SPEC_JSON_CONCERNS(summary_concerns, "pooled_spec_decode_acceptance_histogram")
 
 SPEC_JSON_READ(summary_read, &summary)
 
