@@ -155,7 +155,7 @@ static int name_needed(spec_validate_run *r, int worst, uint32_t scope, const va
     }
     if (v->n_needed == 0)
         snprintf(v->needed_why, sizeof v->needed_why,
-                 "it shows with each of them changed, in %d variants of the fixture", n);
+                 "it shows with each of them changed (%d variants)", n);
     return GSL_SUCCESS;
 }
 
