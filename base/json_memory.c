@@ -110,7 +110,7 @@ json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *
     return spec_json_load_within(SIZE_MAX, bytes, n, flags, error);
 }
 
-json_t *spec_json_text(const char *bytes, size_t n)
+json_t *spec_json_string(const char *bytes, size_t n)
 {
     char *clean = malloc(3 * n + 1);
     size_t used = 0;

@@ -24,6 +24,6 @@ json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t f
 
 /* A string of bytes from outside, with U+FFFD for invalid UTF-8. The caller owns it; NULL without
  * memory. */
-json_t *spec_json_text(const char *bytes, size_t n);
+json_t *spec_json_string(const char *bytes, size_t n);
 
 #endif

@@ -89,7 +89,7 @@ static int keep_word(spec_generate_output *output, int token, spec_origin origin
         memcpy(output->text + output->n_text, output->word, n);
         output->n_text += n;
     }
-    json_t *word = output->speaks ? spec_json_text(output->word, n) : NULL;
+    json_t *word = output->speaks ? spec_json_string(output->word, n) : NULL;
     return json_array_append_new(output->json_tokens,
                                  json_pack("{si ss so*}", "token", token, "origin",
                                            spec_origin_names[origin], "text", word));
@@ -147,7 +147,7 @@ int spec_generate_output_end(spec_generate_output *output, spec_ending ending, s
         spec_text_stream_end(&output->stream);
         return check_file(output, error);
     }
-    json_t *text = spec_json_text(output->text, output->n_text);
+    json_t *text = spec_json_string(output->text, output->n_text);
     json_t *object = json_pack("{so so ss}", "text", text, "tokens", output->json_tokens, "ended",
                                ending_names[ending]);
     output->json_tokens = NULL;
@@ -190,7 +190,7 @@ int spec_generate_output_close(spec_generate_output *output, const spec_generati
         json_pack("{ss so ss ss ss si sI sb so sO}", "target", args->pair.target, "draft", draft,
                   "rule", config->rule, "drafting", config->drafting, "policy", config->policy, "K",
                   config->K, "seed", (json_int_t)g->plan.seed, "plain", g->plan.plain, "prompt",
-                  spec_json_text(args->prompt, args->n_prompt), "texts", output->json_texts);
+                  spec_json_string(args->prompt, args->n_prompt), "texts", output->json_texts);
     json_t *counts = json_pack(
         "{sI sI sI sI sI sI so so so}", "prompt_tokens", (json_int_t)g->prompt_tokens, "tokens",
         (json_int_t)g->tokens, "rounds", (json_int_t)tally->rounds, "drafted",

@@ -295,7 +295,7 @@ static json_t *source_of(const spec_acceptance_profile *profile)
 {
     json_t *files = json_array();
     for (int i = 0; i < profile->n_files; i++)
-        json_array_append_new(files, spec_json_text(profile->file[i], strlen(profile->file[i])));
+        json_array_append_new(files, spec_json_string(profile->file[i], strlen(profile->file[i])));
     return json_pack("{ss ss so}", "engine", profile->engine, "format", profile->format, "files",
                      files);
 }
