@@ -8,7 +8,7 @@
 # may use: speedup speedup_low speedup_high best
 # may use: tokens_per_round_low tokens_per_round_high
 # Left: the share of tokens accepted at each depth, of those that reach it. Right:
-# speed-ups with intervals, or bounds alone, and the best K. Without times: tokens per round.
+# speed-ups with intervals, filled where K was run, and the best K. Without times: tokens/round.
 optional(name, has) = has ? column(name) : NaN
 # Rows of ranges of batches have no place here.
 whole(x) = has_batch_from && column('batch_from') == column('batch_from') ? NaN : x
@@ -39,8 +39,6 @@ low(i) = end(timed ? cell('speedup_low', has_speedup_low) \
     : cell('tokens_per_round_low', has_tokens_per_round_low))
 high(i) = end(timed ? cell('speedup_high', has_speedup_high) \
     : cell('tokens_per_round_high', has_tokens_per_round_high))
-# A best K that is known by bounds alone is marked in the middle of them.
-middle(i) = gain(0) == gain(0) ? gain(0) : (low(0) + high(0)) / 2
 eval panels_apart(0)
 eval panels(1, 2, timed ? 5 : 3, 15)
 unset title
@@ -65,23 +63,17 @@ set xrange [-0.3 : last + 0.3]
 set yrange [* : *]
 set offsets 0, 0, graph 0.08, graph 0.08
 set xtics whole_step(last)
-# Where nothing was estimated there are bounds alone.
-estimated(x) = gain(0) == gain(0) ? x : NaN
-bounds(x) = gain(0) == gain(0) ? NaN : x
 plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
-    $DATA using (bounds(K(0))):(0.5 * (low(0) + high(0))):(0.12):(0.5 * (high(0) - low(0))) \
-        with boxxyerror linecolor rgb FAINT fillstyle solid 0.35 noborder notitle, \
-    '' using (estimated(K(0))):(gain(0)):(low(0)):(high(0)) with yerrorbars linecolor 1 \
+    $DATA using (K(0)):(gain(0)):(low(0)):(high(0)) with yerrorbars linecolor 1 \
         pointtype 6 notitle, \
     '' using (K(0)):(timed ? NaN : gain(0)) with lines linecolor 1 notitle, \
     '' using (K(0)):(measured(gain(0))) with points linecolor 1 pointtype 7 notitle, \
-    '' using (K(0)):(best(middle(0))) with points linecolor 2 pointtype 6 linewidth 2 \
+    '' using (K(0)):(best(gain(0))) with points linecolor 2 pointtype 6 linewidth 2 \
         pointsize 2 * MARK notitle
 eval legend(0)
 plot -1 notitle, \
     keyentry with points linecolor 1 pointtype 7 title 'measured, 95 %', \
     keyentry with points linecolor 1 pointtype 6 title 'estimated, 95 %', \
-    keyentry with boxes linecolor rgb FAINT fillstyle solid 0.35 noborder title 'bounds', \
     for [i=1:timed] keyentry with points linecolor 2 pointtype 6 linewidth 2 title 'best K', \
     for [i=1:timed] keyentry with lines linecolor rgb FAINT dashtype 2 title 'plain decoding'
 unset multiplot

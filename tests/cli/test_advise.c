@@ -64,7 +64,9 @@ static void assert_says(const spec_child *c, const char *words)
 
 static void write_logs(void)
 {
-    write_log("k3.log", 3, 3800, 0.7, 30);
+    write_log("k3.log", 3, 3800, 0.7, 60);
+    write_log("k3-short.log", 3, 3800, 0.7, 20);
+    write_log("k2.log", 2, 4160, 0.7, 30);
     write_log("k1.log", 1, 4600, 0.7, 30);
     write_log("slow.log", 3, 1700, 0.7, 30);
     write_log("plain.log", 0, 6200, 0.0, 30);
@@ -90,22 +92,27 @@ TEST(the_answer_comes_first_and_the_setting_is_of_the_engine)
     spec_child c;
     spec_needs_program();
     write_logs();
-    advise(&c, "k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
+    advise(&c, "k1.log k2.log k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
     assert_begins(&c, "Keep K = 3: 1.5");
     assert_says(&c, "\n    --speculative-config '{..., \"num_speculative_tokens\": 3}'\n");
     assert_says(&c, "Read k3.log: log of a vLLM server");
     assert_int_equal(c.n_line, 0);
     spec_child_free(&c);
 
-    advise(&c, "k1.log k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
+    advise(&c, "k1.log k2.log k3-short.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
     assert_begins(&c, "Change K from 1 to 3: 1.2");
     assert_says(&c, "\n    --speculative-config '{..., \"num_speculative_tokens\": 3}'\n");
     spec_child_free(&c);
 
-    advise(&c, "slow.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
-    assert_begins(&c, "Turn speculation off: plain decoding has 1.4");
-    assert_says(&c, "    # start vllm serve without --speculative-config\n");
+    advise(&c, "slow.log --plain plain.log --K 0:3", SPEC_EXIT_UNDECIDED);
+    assert_begins(&c, "Turn speculation off for now: by estimate it has 1.4");
     assert_says(&c, "Note (slow-rounds): ");
+    spec_child_free(&c);
+    write_log("slow1.log", 1, 2200, 0.7, 30);
+    write_log("slow2.log", 2, 1940, 0.7, 30);
+    advise(&c, "slow.log slow1.log slow2.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
+    assert_begins(&c, "Turn speculation off: plain decoding has 1.");
+    assert_says(&c, "    # start vllm serve without --speculative-config\n");
     spec_child_free(&c);
 
     advise(&c, "k3.log", SPEC_EXIT_UNDECIDED);
@@ -170,8 +177,8 @@ TEST(rows_go_to_a_file_and_the_text_to_standard_output)
     spec_table table;
     spec_needs_program();
     write_logs();
-    advise(&text, "k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
-    advise(&c, "k3.log --plain plain.log --K 0:3 -o a.csv", SPEC_EXIT_HOLDS);
+    advise(&text, "k1.log k2.log k3.log --plain plain.log --K 0:3", SPEC_EXIT_HOLDS);
+    advise(&c, "k1.log k2.log k3.log --plain plain.log --K 0:3 -o a.csv", SPEC_EXIT_HOLDS);
     assert_string_equal(c.text, text.text);
     spec_child_free(&c);
     read_csv(&table, "a.csv");
@@ -180,13 +187,13 @@ TEST(rows_go_to_a_file_and_the_text_to_standard_output)
     assert_true(fabs(number(&table, 3, "tokens_per_round") - 2.533) < 0.01);
     assert_true(number(&table, 3, "speedup_low") < number(&table, 3, "speedup"));
     spec_table_free(&table);
-    advise(&c, "k3.log --plain plain.log --K 0:3 -f csv", SPEC_EXIT_HOLDS);
+    advise(&c, "k1.log k2.log k3.log --plain plain.log --K 0:3 -f csv", SPEC_EXIT_HOLDS);
     char *file = spec_file_bytes("a.csv");
     assert_string_equal(c.text, file);
     assert_begins(&c, "# figure: advice\n");
     free(file);
     spec_child_free(&c);
-    advise(&c, "k3.log --plain plain.log --K 0:3 -o a.txt", SPEC_EXIT_HOLDS);
+    advise(&c, "k1.log k2.log k3.log --plain plain.log --K 0:3 -o a.txt", SPEC_EXIT_HOLDS);
     assert_int_equal(c.n, 0);
     file = spec_file_bytes("a.txt");
     assert_string_equal(file, text.text);
@@ -221,22 +228,6 @@ TEST(the_figure_is_drawn_from_the_rows)
     spec_picture_texts_apart("tokens.svg", "advice without times");
 }
 
-/* K = 1 to 3 have values alone, K = 4 to 6 bounds alone: these are bars, like one of the legend. */
-TEST(lengths_known_by_bounds_alone_are_bars)
-{
-    spec_child c;
-    int bars = 0;
-    spec_needs_program();
-    write_logs();
-    write_log("one.log", 3, 3800, 0.7, 1);
-    advise(&c, "one.log --plain plain.log -o one.csv --figure one.svg", SPEC_EXIT_UNDECIDED);
-    spec_child_free(&c);
-    char *svg = spec_file_bytes("one.svg");
-    for (const char *area = svg; (area = strstr(area, "<polygon ")) != NULL; area++) bars++;
-    assert_int_equal(bars, 3 + 1);
-    free(svg);
-}
-
 /* The command to type next has the names of the files, whatever they are. */
 TEST(the_next_command_is_no_command_of_a_file)
 {
@@ -248,8 +239,7 @@ TEST(the_next_command_is_no_command_of_a_file)
     assert_non_null(strstr(c.text, "\n    speclab advise ./-f.log NEW\n"));
     spec_child_free(&c);
     assert_int_equal(rename("-f.log", "a\x1b[31m;touch${IFS}P\xc2\x9b.log"), 0);
-    advise(&c, "--plain-tokens-per-s 77 a\x1b[31m;touch${IFS}P\xc2\x9b.log",
-           SPEC_EXIT_UNDECIDED);
+    advise(&c, "--plain-tokens-per-s 77 a\x1b[31m;touch${IFS}P\xc2\x9b.log", SPEC_EXIT_UNDECIDED);
     assert_null(strpbrk(c.text, "\x1b\x9b"));
     assert_non_null(strstr(c.text,
                            "\n    speclab advise 'a'\"$(printf '\\033')\"'[31m;touch${IFS}P'"
@@ -274,8 +264,8 @@ TEST(several_files_are_one_set_of_evidence)
     advise(&one, "k3.log --plain-tokens-per-s 77 -f csv", SPEC_EXIT_UNDECIDED);
     advise(&two, "first.log second.log --plain-tokens-per-s 77 -f csv", SPEC_EXIT_UNDECIDED);
     /* The rounds are all there. */
-    assert_non_null(strstr(one.text, ",run,114420,"));
-    assert_non_null(strstr(two.text, ",run,114420,"));
+    assert_non_null(strstr(one.text, ",run,228840,"));
+    assert_non_null(strstr(two.text, ",run,228840,"));
     spec_child_free(&one);
     spec_child_free(&two);
 }
