@@ -180,6 +180,11 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "%s and %s: give one",
                         args->n_plain > 0 ? "--plain" : "--plain-tokens-per-s",
                         speed && args->n_plain > 0 ? "--plain-tokens-per-s" : "--round-over-plain");
+    if (args->question.round_over_plain < 1.0)
+        spec_usage_fail(verb,
+                        "--round-over-plain: %g is below 1, but a round takes at least the "
+                        "time of a plain token",
+                        args->question.round_over_plain);
     check_repeats(args, verb);
     check_profile(args, verb);
     if (args->engine != NULL) check_engine(args->engine, verb);
@@ -269,6 +274,23 @@ static int code_of_error(int status)
     return status == GSL_EUNSUP ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_USAGE;
 }
 
+/* A speed of all requests, given as that of one, makes plain decoding several times too fast. */
+static int check_plain_speed(const spec_advice *advice, double given, spec_error *error)
+{
+    const double n = advice->running;
+    for (int i = 0; i < advice->n; i++) {
+        const spec_advice_length *length = &advice->length[i];
+        if (length->K != advice->K || length->K == 0) continue;
+        if (n > 1.5 && length->speedup < 1.0 / 3.0 && length->speedup * n > 0.5)
+            return spec_fail(error, GSL_EINVAL,
+                             "--plain-tokens-per-s %g of one request is %.0f for the %.1f that run "
+                             "here, %.1f times what K = %d gives: give the total divided by the "
+                             "running requests",
+                             given, given * n, n, 1.0 / length->speedup, advice->K);
+    }
+    return GSL_SUCCESS;
+}
+
 static int advise(const arguments *args, const char *verb)
 {
     const bool compare = args->before != NULL;
@@ -288,6 +310,8 @@ static int advise(const arguments *args, const char *verb)
     SPEC_TRY(spec_advice_files_read(&files, &paths, &error));
     SPEC_TRY(spec_advice_of(advice, &files.sums, compare ? &files.before : NULL, &args->question,
                             &error));
+    if (args->question.plain_tokens_per_s > 0.0)
+        SPEC_TRY(check_plain_speed(advice, args->question.plain_tokens_per_s, &error));
     const spec_diagnosis_facts facts = {.advice = advice,
                                         .evidence = &files.sums,
                                         .read = files.read,

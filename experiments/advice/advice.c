@@ -51,8 +51,7 @@ static void forget(spec_advice *advice)
                             .gain = NAN,
                             .gain_low = NAN,
                             .gain_high = NAN,
-                            .loss = NAN,
-                            .loss_now = NAN};
+                            .loss = NAN};
 }
 
 /* Seconds per token of plain decoding. */

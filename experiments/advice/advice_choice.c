@@ -45,23 +45,11 @@ static bool plain_is_exact(const spec_length_plan *plan)
     return plan->question->plain_tokens_per_s > 0.0 || plan->question->round_over_plain > 0.0;
 }
 
-/* The lengths of the question that have a speed, and what each loses. */
+/* The lengths that have a speed, those of the question first, and what each loses. */
 typedef struct {
-    int n, K[SPEC_ADVICE_K], clusters;
-    double likely[SPEC_ADVICE_K], largest[SPEC_ADVICE_K], fastest[SPEC_ADVICE_K];
+    int n, n_asked, K[SPEC_ADVICE_K + 1], clusters;
+    double likely[SPEC_ADVICE_K + 1], largest[SPEC_ADVICE_K + 1], fastest[SPEC_ADVICE_K + 1];
 } rivals;
-
-static int find_rivals(rivals *ret, const spec_advice *advice, spec_length_samples *samples)
-{
-    ret->n = 0;
-    for (int i = 0; i < advice->n; i++) {
-        const int K = advice->length[i].K;
-        if (!isnan(speed_of(samples, K)->point)) ret->K[ret->n++] = K;
-    }
-    ret->clusters = spec_length_samples_losses(ret->likely, ret->largest, ret->fastest, samples,
-                                               ret->K, ret->n);
-    return ret->clusters < 0 ? GSL_ENOMEM : GSL_SUCCESS;
-}
 
 static int place_of(const rivals *all, int K)
 {
@@ -70,13 +58,32 @@ static int place_of(const rivals *all, int K)
     return -1;
 }
 
-/* The length with the least loss, unless this one loses hardly more. */
-static int safest(const rivals *all, const double *loss, int preferred, double slack)
+static int find_rivals(rivals *ret, const spec_advice *advice, spec_length_samples *samples)
 {
-    int least = 0;
-    for (int k = 1; k < all->n; k++)
-        if (loss[k] < loss[least]) least = k;
-    return preferred >= 0 && loss[preferred] <= loss[least] + slack ? preferred : least;
+    ret->n = 0;
+    for (int i = 0; i < advice->n; i++) {
+        const int K = advice->length[i].K;
+        if (!isnan(speed_of(samples, K)->point)) ret->K[ret->n++] = K;
+    }
+    ret->n_asked = ret->n;
+    if (place_of(ret, advice->K) < 0) ret->K[ret->n++] = advice->K; /* it takes part in any case */
+    ret->clusters = spec_length_samples_losses(ret->likely, ret->largest, ret->fastest, samples,
+                                               ret->K, ret->n);
+    return ret->clusters < 0 ? GSL_ENOMEM : GSL_SUCCESS;
+}
+
+/* The place of the length of the question with the least loss, unless the preferred one loses
+ * hardly more; with `run_alone`, of those that were run (-1: none). */
+static int safest(const rivals *all, const spec_length_plan *plan, const double *loss,
+                  int preferred, double slack, bool run_alone)
+{
+    int least = -1;
+    for (int k = 0; k < all->n_asked; k++) {
+        if (run_alone && !ran(plan, all->K[k])) continue;
+        if (least < 0 || loss[k] < loss[least]) least = k;
+    }
+    const bool fits = preferred >= 0 && preferred < all->n && least >= 0;
+    return fits && loss[preferred] <= loss[least] + slack ? preferred : least;
 }
 
 /* The run to make next: of the length that is the fastest by estimate, if it was not run; else of
@@ -100,8 +107,11 @@ static int next_run(const rivals *all, const spec_length_samples *samples, int f
 static void choose(spec_advice *advice, const rivals *all, spec_length_samples *samples, int best)
 {
     const spec_length_plan *plan = samples->plan;
-    const int now = place_of(all, advice->K),
-              sure = safest(all, all->likely, place_of(all, best), SPEC_ADVICE_TOLERANCE / 4.0);
+    const int now = place_of(all, advice->K);
+    int sure = safest(all, plan, all->likely, -1, 0.0, true);
+    if (sure < 0 || all->likely[sure] > SPEC_ADVICE_TOLERANCE)
+        sure =
+            safest(all, plan, all->likely, place_of(all, best), SPEC_ADVICE_TOLERANCE / 4.0, false);
     const bool vague = all->clusters < 2;
     advice->to_K = best;
     if (!vague && now >= 0 && all->likely[now] <= SPEC_ADVICE_TOLERANCE) {
@@ -124,7 +134,8 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
         /* the difference is clear enough to act on */
         advice->verdict = best == 0 ? SPEC_ADVICE_OFF : SPEC_ADVICE_CHANGE;
     } else {
-        advice->to_K = all->K[safest(all, all->largest, now, 2.0 * SPEC_ADVICE_TOLERANCE)];
+        const int safe = safest(all, plan, all->largest, now, 2.0 * SPEC_ADVICE_TOLERANCE, true);
+        advice->to_K = safe >= 0 ? all->K[safe] : advice->K;
         advice->decides_K = next_run(all, samples, best);
     }
     const spec_block_interval gain = spec_length_samples_ratio(samples, advice->to_K, advice->K);
@@ -133,7 +144,6 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
     advice->gain_high = gain.high;
     const int to = place_of(all, advice->to_K);
     advice->loss = to >= 0 ? all->largest[to] : NAN;
-    advice->loss_now = now >= 0 ? all->largest[now] : NAN;
 }
 
 int spec_advice_choose(spec_advice *advice, spec_length_samples *samples)

@@ -32,9 +32,11 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
                      spec_error *error)
 {
     const spec_observed_sums *sums = &files->sums;
-    bool unknown = sums->contradictions > 0;
+    bool unknown = sums->contradictions > 0, trees = false; /* SGLang counts nodes of trees */
     for (int i = 0; i < files->n_sources; i++) {
         const spec_diagnosis_source *source = &files->source[i];
+        const spec_log_format *format = source->summary.format;
+        trees = trees || (format != NULL && strcmp(format->engine, "sglang") == 0);
         if (source->part != SPEC_SOURCE_PLAIN || source->summary.observations > 0) continue;
         return spec_fail(error, GSL_EINVAL,
                          "--plain %.300s: no record of plain decoding, though its format is known",
@@ -47,7 +49,7 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
                          paths->plain[0]);
     for (size_t s = 0; s < sums->n; s++)
         unknown = unknown || sums->series[s].K < 0 || sums->series[s].K == paths->K;
-    if (paths->K > 0 && unknown && sums->least_K > paths->K)
+    if (paths->K > 0 && unknown && !trees && sums->least_K > paths->K)
         return spec_fail(error, GSL_EINVAL,
                          "--current is %d, but %.0f tokens of drafts in %.0f rounds need at least "
                          "K = %.0f",

@@ -98,7 +98,7 @@ typedef struct {
     int to_K;      /* the length to run; without times: the current one */
     int decides_K; /* MEASURE: the length whose run may decide (0: plain decoding); else -1 */
     double gain, gain_low, gain_high; /* tokens per second of to_K over the current length */
-    double loss, loss_now; /* the most that to_K and the current length lose to the fastest one */
+    double loss; /* the most that to_K loses to the fastest length */
     /* before/after, where both were given */
     bool compared;
     spec_permutation change;

@@ -122,7 +122,10 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
     spec_engine_text setting;
     if (K < 0) return;
     spec_engine_setting(setting, facts->read, advice, K);
-    fprintf(out, "\nSetting for %s:\n\n", engine->title);
+    if (advice->verdict == SPEC_ADVICE_MEASURE && K > 0)
+        fprintf(out, "\nSetting of %s for the run of K = %d:\n\n", engine->title, K);
+    else
+        fprintf(out, "\nSetting for %s:\n\n", engine->title);
     write_setting(out, setting, columns);
     if (advice->verdict == SPEC_ADVICE_MEASURE && K == 0) {
         spec_diagnosis_text text;
@@ -318,7 +321,9 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
                              (advice->K + 1.0) / now->round_over_plain.value);
     fputc('\n', out);
     paragraph(out, text, 0, columns);
-    if (advice->undrafted > 0.01) {
+    const bool counted =
+        facts->read == NULL || (facts->read->learned.gaps & SPEC_LOG_NO_ROUNDS) == 0;
+    if (counted && advice->undrafted > 0.01) {
         snprintf(text, SIZE,
                  "%.0f %% of the steps of a request had no draft; tokens/round counts each as a "
                  "round of one token.",

@@ -89,7 +89,9 @@ static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
                              ": its speed-up, %s, has no interval, since one window or request is "
                              "not enough for one.",
                              speedup);
-    else if (length == to || to == NULL)
+    else if (to == NULL)
+        spec_advice_text_add(ret, SIZE, ": by estimate its speed-up is %s.", speedup);
+    else if (length == to)
         spec_advice_text_add(ret, SIZE, ": its speed-up, %s, is too uncertain to decide.", speedup);
     else
         spec_advice_text_add(
@@ -98,35 +100,26 @@ static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
             spec_advice_text_ratio(other, to->speedup, to->speedup_low, to->speedup_high));
 }
 
-/* The length to run until more is known, and what it may lose. Returns whether that is the length
- * whose run decides. */
-static bool add_for_now(spec_diagnosis_text ret, const spec_advice *advice)
+/* The length to run until more is known, and what it may lose. */
+static void add_for_now(spec_diagnosis_text ret, const spec_advice *advice)
 {
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
-    const spec_advice_length *to = length_of(advice, advice->to_K);
-    const bool to_run =
-        advice->to_K == advice->decides_K && advice->to_K > 0 && to != NULL && !(to->rounds > 0.0);
     spec_advice_text gain;
-    if (isnan(advice->loss)) return false;
-    if (advice->to_K == advice->K) {
-        spec_advice_text_add(ret, SIZE,
-                             "Keep K = %d for now: it is at most %.0f %% slower than the fastest "
-                             "length. ",
-                             advice->K, ceil(100.0 * advice->loss));
-        return false;
-    }
-    if (advice->to_K == 0)
-        spec_advice_text_add(ret, SIZE, "Turn speculation off for now");
+    if (isnan(advice->loss) || advice->n == 0) return;
+    const int low = advice->length[0].K, high = advice->length[advice->n - 1].K;
+    if (advice->to_K == advice->K)
+        spec_advice_text_add(ret, SIZE, "Keep K = %d for now: it", advice->K);
+    else if (advice->to_K == 0)
+        spec_advice_text_add(ret, SIZE, "Turn speculation off for now: plain decoding");
     else
-        spec_advice_text_add(ret, SIZE, to_run ? "Run K = %d" : "Take K = %d for now",
-                             advice->to_K);
-    spec_advice_text_add(
-        ret, SIZE,
-        ": by estimate it has %s times the tokens/s of K = %d. It is at most %.0f %% slower than "
-        "the fastest length, and K = %d at most %.0f %%. ",
-        spec_advice_text_ratio(gain, advice->gain, advice->gain_low, advice->gain_high), advice->K,
-        ceil(100.0 * advice->loss), advice->K, ceil(100.0 * advice->loss_now));
-    return to_run;
+        spec_advice_text_add(ret, SIZE, "Take K = %d for now: it", advice->to_K);
+    if (advice->to_K != advice->K)
+        spec_advice_text_add(
+            ret, SIZE, " has %s times the tokens/s of K = %d, and",
+            spec_advice_text_ratio(gain, advice->gain, advice->gain_low, advice->gain_high),
+            advice->K);
+    spec_advice_text_add(ret, SIZE, " is at most %.0f %% slower than the fastest of K = %d to %d. ",
+                         ceil(100.0 * advice->loss), low, high);
 }
 
 /* A round takes at least the time of a plain token: a bound that needs no run of plain decoding. */
@@ -185,7 +178,7 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
                              advice->K);
         return;
     }
-    if (add_for_now(ret, advice)) return;
+    add_for_now(ret, advice);
     if (K == 0)
         spec_advice_text_add(ret, SIZE, "Measure plain decoding for longer");
     else

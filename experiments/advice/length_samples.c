@@ -219,7 +219,8 @@ int spec_length_samples_losses(double *ret_likely, double *ret_largest, double *
     int fewest = INT_MAX;
     gsl_rng *rng = spec_rng_alloc();
     double *likely = malloc(2 * (size_t)n * ROWS * sizeof *likely);
-    double speed[(ENDS + 1) * SPEC_ADVICE_K], loss[SPEC_ADVICE_K], wide[SPEC_ADVICE_K];
+    double speed[(ENDS + 1) * (SPEC_ADVICE_K + 1)], loss[SPEC_ADVICE_K + 1],
+        wide[SPEC_ADVICE_K + 1];
     for (int k = 0; k < n; k++) {
         ret_fastest[k] = 0.0;
         fewest = GSL_MIN(fewest, clusters(samples->plan, K[k], K[k]));

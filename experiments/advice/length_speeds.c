@@ -157,16 +157,14 @@ double spec_length_plan_running(const spec_length_plan *plan, int K, int batch)
     return running > 0.0 ? running / spec_observed_run_sum(run, SPEC_SUM_BUSY) : NAN;
 }
 
-/* The factor by which a time of other_K changes at the batch of K, in a range of batches. NaN if
- * they differ, and no run shows by how much that counts. */
-static double at_batch_of(const spec_length_plan *plan, int K, int other_K, int batch)
+/* Did both lengths have about as many requests at a time, in a range of batches? A range is wide,
+ * and a log that prints the number of a moment puts some windows into a wrong one. */
+static bool same_batch(const spec_length_plan *plan, int K, int other_K, int batch)
 {
     static const double SAME = 0.1;
     const double more = log(spec_length_plan_running(plan, K, batch) /
                             spec_length_plan_running(plan, other_K, batch));
-    if (isnan(more)) return 1.0;
-    if (isnan(plan->batch_slope)) return fabs(more) <= SAME ? 1.0 : NAN;
-    return exp(plan->batch_slope * more);
+    return isnan(more) || fabs(more) <= SAME;
 }
 
 /* Seconds per `unit` of K over seconds per `other_unit` of another length: the geometric mean over
@@ -179,7 +177,7 @@ static double over(const spec_length_plan *plan, const double *sum, int K, int u
     for (int b = all ? -1 : 0; b < (all ? 0 : SPEC_SUM_BATCHES); b++) {
         const double own = seconds_per(plan, sum, K, b, unit);
         double other = seconds_per(plan, sum, other_K, b, other_unit);
-        if (!all) other *= at_batch_of(plan, K, other_K, b);
+        if (!all && !same_batch(plan, K, other_K, b)) continue;
         if (other_K == 0 && plan->question->plain_tokens_per_s > 0.0)
             other = 1.0 / plan->question->plain_tokens_per_s;
         if (isnan(own) || isnan(other)) continue;
@@ -259,34 +257,6 @@ static void fill_ratios(spec_length_plan *plan)
     }
 }
 
-/* The slope of log(time of a pass) in log(requests at a time), within each length, over clusters
- * weighted by their busy time; between 0, a pass of idle arithmetic, and 1. NaN if requests vary by
- * less than 5 %. */
-static double slope_of(const spec_observed_runs *runs)
-{
-    double weights = 0.0, squares = 0.0, products = 0.0;
-    for (size_t i = 0; i < runs->n; i++) {
-        const spec_observed_run *run = &runs->run[i];
-        double own = 0.0, x_mean = 0.0, y_mean = 0.0;
-        if (run->batch >= 0) continue;
-        for (size_t g = 0; g < run->n; g++) {
-            const double *c = run->column + g * SPEC_SUM_COLUMNS, busy = c[SPEC_SUM_BUSY],
-                         x = log(c[SPEC_SUM_RUNNING] / busy),
-                         y = log(busy / c[SPEC_SUM_BUSY_ROUNDS]);
-            if (!(busy > 0.0) || !isfinite(x) || !isfinite(y)) continue;
-            own += busy;
-            const double dx = x - x_mean, dy = y - y_mean;
-            x_mean += dx * busy / own;
-            y_mean += dy * busy / own;
-            squares += busy * dx * (x - x_mean);
-            products += busy * dx * (y - y_mean);
-        }
-        weights += own;
-    }
-    if (!(squares > 0.05 * 0.05 * weights)) return NAN;
-    return fmin(fmax(products / squares, 0.0), 1.0);
-}
-
 static bool is_busy(const spec_observed_runs *runs, int K, int batch)
 {
     const spec_observed_run *run = spec_observed_runs_find(runs, K, batch);
@@ -324,15 +294,15 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
         if (rounds >= most) plan->current = run->K, most = rounds;
         plan->time_se[run->K] = seconds.se / seconds.value;
     }
-    plan->batch_slope = slope_of(runs);
     plan->reference = plan->current; /* until plain decoding is found */
     if (question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0) plan->reference = 0;
     for (int b = 0; b < SPEC_SUM_BATCHES; b++) {
         if (!is_busy(runs, 0, b)) continue;
         for (int K = 1; K <= plan->longest; K++)
-            if (is_busy(runs, K, b) && !isnan(at_batch_of(plan, K, 0, b))) plan->reference = 0;
+            if (is_busy(runs, K, b) && same_batch(plan, K, 0, b)) plan->reference = 0;
     }
-    if (plan->reference != 0 && has_equal_rate(plan)) {
+    const bool given = question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0;
+    if (!given && !same_batch(plan, plan->current, 0, -1) && has_equal_rate(plan)) {
         plan->equal_rate = true;
         plan->reference = 0;
     }

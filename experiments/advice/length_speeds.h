@@ -29,8 +29,6 @@ typedef struct {
     int current;                   /* draft length, >= 1 */
     int longest;                   /* that was run, >= 1 */
     int reference;                 /* 0: plain decoding; else `current` */
-    /* d log(time of a pass) / d log(requests at a time), of the runs; NaN: they show too few */
-    double batch_slope;
     /* plain decoding was run at other batches, but at the same tokens/s: by Little's law seconds
      * per token compare then */
     bool equal_rate;

@@ -105,7 +105,7 @@ TEST(the_answer_comes_first_and_the_setting_is_of_the_engine)
     spec_child_free(&c);
 
     advise(&c, "slow.log --plain plain.log --K 0:3", SPEC_EXIT_UNDECIDED);
-    assert_begins(&c, "Turn speculation off for now: by estimate it has 1.4");
+    assert_begins(&c, "Turn speculation off for now: plain decoding has 1.4");
     assert_says(&c, "Note (slow-rounds): ");
     spec_child_free(&c);
     write_log("slow1.log", 1, 2200, 0.7, 30);

@@ -82,8 +82,7 @@ static inline void advice_facts_make(advice_facts *f, const char *engine, int K,
                               .gain_high = NAN,
                               .running = NAN,
                               .plain_running = NAN,
-                              .loss = NAN,
-                              .loss_now = NAN};
+                              .loss = NAN};
     for (int k = 0; k <= K; k++) {
         spec_advice_length *length = &f->advice.length[k];
         if (k > 0) tokens += passed[k - 1] / D;
