@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Experiments, lists of names, and the tables that they make. */
 #include "api/lab.h"
+#include "api/lab_table.h"
 
 #include "experiments/catalogue.h"
-#include "experiments/experiment.h"
 #include "speclab/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct speclab_table {
-    spec_result result;
-};
 
 static int run(speclab_table **ret_table, speclab *lab, const char *text,
                const speclab_run_options *options, spec_error *error)

@@ -560,6 +560,43 @@ int32_t speclab_validation_verdict(const speclab_validation *validation);
 const char *speclab_validation_reason(const speclab_validation *validation);
 const char *speclab_validation_json(const speclab_validation *validation);
 
+/* ---- advice ---------------------------------------------------------------------------------- */
+
+/* The draft length that an engine should run, from its logs: the answer of `speclab advise`,
+ * docs/advise.md. */
+typedef struct speclab_advice speclab_advice;
+
+typedef struct {
+    uint32_t size;
+    int32_t current;           /* draft length of the files, 1..64; 0: they say it */
+    const char *const *plain;  /* files of runs without speculation, NULL-terminated; NULL: none */
+    double plain_tokens_per_s; /* its speed, of one request; 0: not given */
+    double round_over_plain;   /* time of a round over that of a plain token; 0: not given */
+    const int32_t *K;          /* (2) least and largest length to consider, 0..64; NULL: from 0 to
+                                  twice the longest that was run */
+    const char *before; /* a file from before a change, where `file` is from after it; or NULL */
+    const char *engine; /* reads the files as this engine's, or in this format; NULL: by content */
+    const volatile int *opt_stop; /* read between records */
+} speclab_advise_options;
+
+/* Reads the files, NULL-terminated, as one set of evidence, in order; "-" is standard input.
+ * SPECLAB_INPUT for a file of no known format and for one that cannot answer; SPECLAB_FAILED for
+ * one that cannot be read. */
+int32_t speclab_advise(speclab_advice **ret_advice, speclab *lab, const char *const *file,
+                       const speclab_advise_options *opt_options, char *opt_error,
+                       uint64_t error_size);
+
+void speclab_advice_free(speclab_advice *opt_advice);
+
+/* The text that the program prints, 80 columns wide. A JSON object: `answer`, a sentence or two;
+ * `verdict`, one of keep, change, off, measure and nothing; `to_K`, the length to run; `decides_K`,
+ * the length whose run would decide (0: plain decoding); `diagnoses`, each with its `name`, whether
+ * something is `wrong`, its `evidence` and what to do `next`. An absent K is null. The table, with
+ * the columns and rows of the program's. All are valid as long as the advice. */
+const char *speclab_advice_text(const speclab_advice *advice);
+const char *speclab_advice_json(const speclab_advice *advice);
+const speclab_table *speclab_advice_table(const speclab_advice *advice);
+
 /* ---- declarations for bindings end ----------------------------------------------------------- */
 
 #ifdef __cplusplus

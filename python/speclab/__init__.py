@@ -3,10 +3,12 @@
 
 Every experiment is one call, `run`; `predict`, `sweep`, `accept`, `prove`, `plan` and `serve` write
 its text. Tables are pandas DataFrames where pandas is installed, and `Table` elsewhere; `attrs` has
-their provenance. `validate` tests a sampler of this process. docs/python.md is the guide.
+their provenance. `validate` tests a sampler of this process; `advise` reads an engine's log.
+docs/python.md is the guide.
 """
 
 from . import formulas, rows
+from .advice import Advice, advise
 from .batch import Batch, Request, Step
 from .catalogue import names
 from .errors import Error, FailedError, ForkedError, InputError
@@ -21,8 +23,8 @@ from .verbs import accept, plan, predict, prove, serve, sweep
 
 __version__ = version().split()[0]
 __all__ = [
-    "Batch", "Decision", "Error", "Estimates", "FailedError", "ForkedError", "InputError",
-    "Request", "Round", "Simulation", "Step", "Table", "Text", "Validation", "accept", "formulas",
-    "generate", "names", "plan", "predict", "prove", "round", "rows", "run", "serve", "simulate",
-    "sweep", "threads", "validate", "version",
+    "Advice", "Batch", "Decision", "Error", "Estimates", "FailedError", "ForkedError", "InputError",
+    "Request", "Round", "Simulation", "Step", "Table", "Text", "Validation", "accept", "advise",
+    "formulas", "generate", "names", "plan", "predict", "prove", "round", "rows", "run", "serve",
+    "simulate", "sweep", "threads", "validate", "version",
 ]

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* lab_table: the table of the library's functions, which api_run.c reads and frees. Headers only.
+ */
+#ifndef SPECLAB_LAB_TABLE_H
+#define SPECLAB_LAB_TABLE_H
+
+#include "experiments/experiment.h"
+
+struct speclab_table {
+    spec_result result;
+};
+
+#endif
