@@ -94,7 +94,7 @@ static int check_files(const spec_advice_paths *paths, spec_error *error)
 
 static void put_text(json_t *object, const char *key, const char *text)
 {
-    json_object_set_new(object, key, spec_json_text(text, strlen(text)));
+    json_object_set_new(object, key, spec_json_string(text, strlen(text)));
 }
 
 static void put_length(json_t *object, const char *key, int K)
