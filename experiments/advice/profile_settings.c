@@ -7,7 +7,7 @@
 
 /* Names and meanings are those of 2026. They are in vllm/config/speculative.py of vLLM, and in
  * srt/environ.py and srt/speculative/spec_utils.py of SGLang. TensorRT-LLM has
- * _torch/speculative/interface.py, AIConfigurator docs/cli_user_guide.md, and Dynamo
+ * _torch/speculative/interface.py, AIConfigurator's guide of its command line, and Dynamo
  * lib/mocker/src/common/speculative.rs. golden_al_distribution/README.md of InferenceX also has the
  * option of ATOM. */
 
