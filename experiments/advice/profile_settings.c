@@ -7,8 +7,8 @@
 
 /* Names and meanings are those of 2026. They are in vllm/config/speculative.py of vLLM, and in
  * srt/environ.py and srt/speculative/spec_utils.py of SGLang. TensorRT-LLM has
- * _torch/speculative/interface.py, AIConfigurator's guide of its command line, and Dynamo
- * lib/mocker/src/common/speculative.rs. golden_al_distribution/README.md of InferenceX also has the
+ * _torch/speculative/interface.py, and Dynamo lib/mocker/src/common/speculative.rs. AIConfigurator
+ * has a guide of its command line. golden_al_distribution/README.md of InferenceX also has the
  * option of ATOM. */
 
 enum { MOCKER_K = 5 };

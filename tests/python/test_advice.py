@@ -52,8 +52,8 @@ class Files(unittest.TestCase):
 class Answers(Files):
     def test_have_a_verdict_a_length_and_a_table(self):
         advice = speclab.advise(self.server, plain=str(self.plain), K=(0, 3))
-        self.assertEqual((advice.verdict, advice.to_K, advice.decides_K), ("measure", 2, 2))
-        self.assertTrue(advice.answer.startswith("Run K = 2: "), advice.answer)
+        self.assertEqual((advice.verdict, advice.to_K, advice.decides_K), ("measure", 3, 2))
+        self.assertTrue(advice.answer.startswith("Keep K = 3 for now: "), advice.answer)
         self.assertEqual(np.asarray(advice.table["K"]).tolist(), [0, 1, 2, 3])
         self.assertAlmostEqual(np.asarray(advice.table["speedup"])[3], 1.55, delta=0.01)
 
