@@ -23,8 +23,13 @@ int spec_input_file_open(int *ret_fd, const char *path, spec_error *error)
 {
     struct stat info;
     *ret_fd = -1;
-    if (stat(path, &info) != 0)
-        return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));
+    if (stat(path, &info) != 0) {
+        const int why = errno;
+        if (why == ENOENT && strstr(path, "://") != NULL)
+            return spec_fail(error, GSL_EFAILED, "%.300s: URLs are not read: curl -s URL > FILE",
+                             path);
+        return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(why));
+    }
     if (S_ISDIR(info.st_mode))
         return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(EISDIR));
     const bool device = S_ISBLK(info.st_mode) || (S_ISCHR(info.st_mode) && !is_null(&info));

@@ -257,7 +257,8 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         else
             spec_advice_text_add(
                 ret, SPEC_DIAGNOSIS_TEXT,
-                "No round of speculation is in these files: nothing follows from them.");
+                "No round of speculation is in these files: nothing follows from them alone. A log "
+                "of plain decoding goes beside one with drafts, as --plain FILE.");
         break;
     }
 }
@@ -303,6 +304,7 @@ static void write_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *fa
 void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
 {
     write_answer(ret, facts);
+    for (char *pair; (pair = strstr(ret, "  ")) != NULL;) memmove(pair, pair + 1, strlen(pair));
     for (size_t n = strlen(ret); n > 0 && ret[n - 1] == ' '; n--) ret[n - 1] = '\0';
 }
 

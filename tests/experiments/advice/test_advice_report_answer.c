@@ -95,7 +95,9 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     assert_answers(&f, "Measure plain decoding for longer: these numbers do not decide.");
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     f.evidence.n = 0;
-    assert_answers(&f, "No round of speculation is in these files: nothing follows from them.");
+    assert_answers(&f,
+                   "No round of speculation is in these files: nothing follows from them "
+                   "alone. A log of plain decoding goes beside one with drafts, as --plain FILE.");
     assert_silent(&f, "Setting for");
 }
 
