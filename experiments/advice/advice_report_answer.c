@@ -282,6 +282,33 @@ static void add_comparison(spec_diagnosis_text ret, const spec_advice *advice)
                              100.0 * change->before, 100.0 * change->after);
 }
 
+/* Where the lengths differ by batch, one length for all is an average that fits none of them. */
+static void add_batches(spec_diagnosis_text ret, const spec_advice *advice)
+{
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
+    spec_advice_text name, speedup;
+    bool decided = false;
+    for (int i = 0; i < advice->n_batches; i++) decided |= advice->batch[i].decided;
+    if (advice->n_batches < 2 || !decided) return;
+    spec_advice_text_add(ret, SIZE, "The length depends on the batch: ");
+    for (int i = 0; i < advice->n_batches; i++) {
+        const spec_advice_batch *batch = &advice->batch[i];
+        spec_advice_text_add(ret, SIZE, "%s%s for %d", i > 0 ? ", " : "", name_of(name, batch->K),
+                             batch->from);
+        if (batch->to > 0)
+            spec_advice_text_add(ret, SIZE, " to %d requests", batch->to);
+        else
+            spec_advice_text_add(ret, SIZE, " or more");
+        if (!batch->decided)
+            spec_advice_text_add(ret, SIZE, " (by estimate)");
+        else if (batch->K > 0 && isfinite(batch->speedup))
+            spec_advice_text_add(ret, SIZE, " (%s times plain decoding)",
+                                 spec_advice_text_ratio(speedup, batch->speedup, batch->speedup_low,
+                                                        batch->speedup_high));
+    }
+    spec_advice_text_add(ret, SIZE, ". With one length for all: ");
+}
+
 static void write_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
 {
     const spec_advice *advice = facts->advice;
@@ -296,6 +323,7 @@ static void write_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *fa
             return;
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "By the numbers as they are: ");
     }
+    add_batches(ret, advice);
     add_verdict(ret, facts);
     add_equal_rate(ret, advice);
     add_uncompared_plain(ret, advice);

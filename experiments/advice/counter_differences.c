@@ -167,6 +167,11 @@ static int take(void *self, const spec_observation *o, spec_error *error)
     const size_t at = place(d, o->label);
     if (at == d->n || d->last[at].total.label != o->label) return insert(d, at, o, error);
     struct spec_counter_last *last = &d->last[at];
+    if (last->total.time > 0.0 && o->time > 0.0 && o->time < last->total.time)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "scrapes are out of order: one of # time %.0f follows one of %.0f; give "
+                           "them in the order of their times",
+                           o->time, last->total.time));
     if (falls(&last->total, o)) {
         d->resets++;
         SPEC_TRY(average(d, last, error));

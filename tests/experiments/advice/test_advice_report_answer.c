@@ -204,3 +204,21 @@ TEST(something_wrong_is_the_first_word)
     assert_says(&f, "Next: Turn speculation off.");
     assert_true(spec_advice_report_wrong(&f.facts));
 }
+
+TEST(lengths_by_batch_come_first)
+{
+    advice_facts f;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    f.advice.n_batches = 2;
+    f.advice.batch[0] = (spec_advice_batch){1, 32, 4, 1.68, 1.66, 1.70, true};
+    f.advice.batch[1] = (spec_advice_batch){33, -1, 0, 1.0, 1.0, 1.0, true};
+    assert_answers(&f,
+                   "The length depends on the batch: K = 4 for 1 to 32 requests (1.68 [1.66, "
+                   "1.70] times plain decoding), plain decoding for 33 or more. With one length "
+                   "for all: Keep K = 3: no other length is over 2 % faster.");
+    f.advice.batch[1].decided = false;
+    assert_says(&f, "plain decoding for 33 or more (by estimate).");
+    f.advice.batch[0].decided = false;
+    assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
+}

@@ -368,4 +368,17 @@ TEST(a_length_that_comes_after_no_draft_is_that_of_all_rounds)
     is_window(0, 1, 40);
 }
 
+/* The times of scrapes tell their order; an engine that started again has a later one. */
+TEST(scrapes_out_of_order_are_an_error)
+{
+    const spec_observer to = spec_counter_differences_observer(&differences);
+    spec_observation later = total(1, 400), earlier = total(1, 100);
+    later.time = 1770000060.0;
+    earlier.time = 1770000000.0;
+    put(&later);
+    assert_fails(to.take(to.self, &earlier, &error), GSL_EINVAL,
+                 "scrapes are out of order: one of # time 1770000000 follows one of 1770000060; "
+                 "give them in the order of their times");
+}
+
 SUITE(.before_each = begin, .after_each = end);
