@@ -35,7 +35,7 @@ typedef struct {
     bool round_given;       /* and the time of a round over that of a plain token */
 } spec_diagnosis_facts;
 
-enum { SPEC_DIAGNOSIS_TEXT = 400 };
+enum { SPEC_DIAGNOSIS_TEXT = 1024 };
 typedef char spec_diagnosis_text[SPEC_DIAGNOSIS_TEXT];
 
 typedef struct {

@@ -219,6 +219,17 @@ TEST(lengths_by_batch_come_first)
                    "for all: Keep K = 3: no other length is over 2 % faster.");
     f.advice.batch[1].decided = false;
     assert_says(&f, "plain decoding for 33 or more (by estimate).");
+    f.advice.n_batches = 6; /* all sentences at once are whole */
+    for (int i = 2; i < 6; i++) f.advice.batch[i] = f.advice.batch[0];
+    f.advice.verdict = SPEC_ADVICE_MEASURE;
+    f.advice.decides_K = 2;
+    f.advice.to_K = 3;
+    f.advice.loss = 0.2;
+    known_times(&f);
+    assert_says(&f, "and that of K = 3 1.44 [1.40, 1.48].\n");
+    f.advice.n_batches = 2;
+    f.advice.verdict = SPEC_ADVICE_KEEP;
+    f.advice.length[3].speedup_low = NAN;
     f.advice.batch[0].decided = false;
     assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
 }
