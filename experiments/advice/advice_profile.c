@@ -67,8 +67,10 @@ static double length_at(double alpha, int K)
     return sum;
 }
 
-static void fill_one_rate(spec_acceptance_profile *profile, const spec_cluster_ratio *alpha)
+/* The engine's own mean has a narrower interval than that of a rate that may differ by depth. */
+static void fill_one_rate(spec_acceptance_profile *profile, const spec_advice_length *length)
 {
+    const spec_cluster_ratio *alpha = &length->alpha;
     const int K = profile->K;
     profile->one_rate = K > 1;
     for (int i = 0; i < K; i++) {
@@ -76,8 +78,8 @@ static void fill_one_rate(spec_acceptance_profile *profile, const spec_cluster_r
         profile->unconditional[i] = (spec_profile_number){
             pow(alpha->value, i + 1), pow(alpha->low, i + 1), pow(alpha->high, i + 1)};
     }
-    profile->length = (spec_profile_number){length_at(alpha->value, K), length_at(alpha->low, K),
-                                            length_at(alpha->high, K)};
+    profile->length = (spec_profile_number){length_at(alpha->value, K), length->tokens.low,
+                                            length->tokens.high};
 }
 
 static int fill_source(spec_acceptance_profile *profile, const spec_diagnosis_facts *facts,
@@ -113,7 +115,7 @@ int spec_advice_profile(spec_acceptance_profile *profile, const spec_diagnosis_f
     if (run->depths >= K && spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS) > 0.0)
         SPEC_TRY(fill_depths(profile, run, error_rate, error));
     else if (length != NULL && isfinite(length->alpha.value))
-        fill_one_rate(profile, &length->alpha);
+        fill_one_rate(profile, length);
     else
         SPEC_TRY(spec_fail(error, GSL_EUNSUP, "no profile: these numbers give no acceptance"));
     SPEC_TRY(fill_source(profile, facts, error));
