@@ -312,6 +312,10 @@ static int advise(const arguments *args, const char *verb)
                             &error));
     if (args->question.plain_tokens_per_s > 0.0)
         SPEC_TRY(check_plain_speed(advice, args->question.plain_tokens_per_s, &error));
+    if (args->current > 0 && advice->K > 0 && advice->K != args->current)
+        spec_usage_say(verb,
+                       "--current %d is not used: these files have draft lengths of their own",
+                       args->current);
     const spec_diagnosis_facts facts = {.advice = advice,
                                         .evidence = &files.sums,
                                         .read = files.read,
