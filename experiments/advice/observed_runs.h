@@ -10,7 +10,7 @@
 
 /* Stretches of a series of windows, which show how much they depend on each other
  * (analysis/acceptance/serial_widening.h). */
-enum { SPEC_OBSERVED_STRETCHES = 120 };
+enum { SPEC_OBSERVED_STRETCHES = 240 };
 
 typedef struct {
     int K;     /* 0: plain decoding */

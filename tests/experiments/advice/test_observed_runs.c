@@ -75,7 +75,7 @@ TEST(runs_ascend_by_length_and_batch)
 static void put_in_turn(spec_observation_kind kind)
 {
     for (int i = 0; i < WINDOWS; i++)
-        put(kind, 3, i % 3 == 0 ? 1 : 8, 1 + (uint64_t)(i % 2), 100 + 0.25 * i);
+        put(kind, 3, i % 3 == 0 ? 1 : 8, 1 + (uint64_t)(i % 2), 100 + 0.125 * i);
 }
 
 TEST(requests_are_clusters_in_order_of_time)
@@ -85,12 +85,12 @@ TEST(requests_are_clusters_in_order_of_time)
     const spec_observed_run *all = spec_observed_runs_find(&runs, 3, -1);
     const spec_observed_run *one = spec_observed_runs_find(&runs, 3, 1);
     assert_true(all->requests && all->n == WINDOWS && one->n == WINDOWS / 3);
-    for (size_t i = 0; i < WINDOWS; i++) assert_same(accepted(all, i), 100.0 + 0.25 * (double)i);
+    for (size_t i = 0; i < WINDOWS; i++) assert_same(accepted(all, i), 100.0 + 0.125 * (double)i);
     for (size_t i = 0; i < WINDOWS / 3; i++)
-        assert_same(accepted(one, i), 100.0 + 0.75 * (double)i);
+        assert_same(accepted(one, i), 100.0 + 0.375 * (double)i);
 }
 
-/* 600 windows of 100 passes are 120 stretches of 5. */
+/* 1,200 windows of 100 passes are 240 stretches of 5. */
 TEST(windows_are_joined_along_time)
 {
     put_in_turn(SPEC_OBSERVED_WINDOW);
@@ -99,13 +99,13 @@ TEST(windows_are_joined_along_time)
     assert_false(all->requests);
     assert_int_equal(all->n, SPEC_OBSERVED_STRETCHES);
     for (size_t i = 0; i < all->n; i++)
-        assert_same(accepted(all, i), 5.0 * (100.5 + 1.25 * (double)i));
+        assert_same(accepted(all, i), 5.0 * (100.25 + 0.625 * (double)i));
     assert_int_equal(spec_observed_runs_find(&runs, 3, 1)->n, SPEC_OBSERVED_STRETCHES);
     spec_observed_run in_time;
     assert_int_equal(spec_observed_run_in_time(&in_time, &sums, 3), GSL_SUCCESS);
     assert_int_equal(in_time.n, WINDOWS);
     for (size_t i = 0; i < WINDOWS; i++)
-        assert_same(accepted(&in_time, i), 100.0 + 0.25 * (double)i);
+        assert_same(accepted(&in_time, i), 100.0 + 0.125 * (double)i);
     free(in_time.column);
 }
 
