@@ -21,7 +21,7 @@ static const char *const shown[] = {
     "rows small.rows",
     "run wide.cfg",
     "advise sglang.log --current 3",
-    "advise sglang.log --current 3 --round-over-plain 2 --K 0:1",
+    "advise sglang.log --current 3 --round-over-plain 9 --K 0:1",
     "list",
     "list models",
     "list logs diagnoses",
