@@ -64,7 +64,6 @@ END {
     run("finite_length", "alpha = 0.8; K = 4; tokens = 40;", "rounds = 20000;")
     run("roofline", "n_tokens = [1, 8];")
     run("ahead", "alpha = 0.8; K = 4; c = 0.2; guess = 0.7;")
-    run("advice", "kind = \"requests\"; K = 3; windows = 24;", "rounds = 5;")
     run("break_even", "alpha = 0.7; batch = [1, 64]; context = 1000; K = \"1,3\"; " cost)
     run("serve", "alpha = 0.7; rate = [5, 20]; K = \"0,3\"; requests = 200; " cost)
     run("serve", "alpha = 0.6; rate = 10; K = \"3\"; lengths = \"goodput\"; requests = 200; " cost)
