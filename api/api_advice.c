@@ -105,12 +105,15 @@ static void put_length(json_t *object, const char *key, int K)
 static json_t *json_of(const spec_diagnosis_facts *facts)
 {
     spec_diagnosis_text text, next;
+    spec_engine_text setting;
     json_t *root = json_object(), *diagnoses = json_array();
     spec_advice_report_answer(text, facts);
     put_text(root, "answer", text);
     put_text(root, "verdict", spec_advice_verdict_name(facts->advice->verdict));
     put_length(root, "to_K", facts->advice->to_K);
     put_length(root, "decides_K", facts->advice->decides_K);
+    spec_advice_report_setting(setting, facts);
+    put_text(root, "setting", setting);
     json_object_set_new(root, "diagnoses", diagnoses);
     for (const spec_diagnosis *const *d = spec_diagnoses; *d != NULL; d++) {
         if (!(*d)->applies(text, next, facts)) continue;

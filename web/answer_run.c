@@ -52,7 +52,7 @@ int32_t web_answer_list(web_lab *web, web_question *question)
     return SPECLAB_OK;
 }
 
-static void write_table(web_json *json, const speclab_table *table)
+void web_answers_table(web_json *json, const speclab_table *table)
 {
     uint64_t holds, fails;
     web_json_key(json, "columns");
@@ -87,7 +87,7 @@ int32_t web_answer_run(web_lab *web, web_question *question)
     int32_t status = web_answers_check(web, question);
     if (status == SPECLAB_OK)
         status = speclab_run(&table, web->lab, text, &options, web->error, sizeof web->error);
-    if (status == SPECLAB_OK) write_table(&web->json, table);
+    if (status == SPECLAB_OK) web_answers_table(&web->json, table);
     speclab_table_free(table);
     return status;
 }

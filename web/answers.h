@@ -33,8 +33,12 @@ int32_t web_answers_check(web_lab *web, web_question *question);
 /* SPECLAB_INPUT with a line. */
 int32_t web_answers_refuse(web_lab *web, const char *line);
 
+/* Puts the members columns, rows, holds, fails and provenance. */
+void web_answers_table(web_json *json, const speclab_table *table);
+
 typedef int32_t web_answer(web_lab *web, web_question *question);
 web_answer web_answer_version, web_answer_list, web_answer_run, web_answer_formulas;
+web_answer web_answer_advise;
 web_answer web_answer_round;
 web_answer web_answer_law, web_answer_sample, web_answer_evidence;
 web_answer web_answer_simulate, web_answer_simulate_acceptance, web_answer_next, web_answer_group,

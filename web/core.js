@@ -127,11 +127,14 @@ async function speclabCore(source, files = {}) {
       throw trap.status ? trap : failure(String(trap), 4);
     }
   }
-  // `text` is the last argument of a question, because it may have several lines.
+  // `text` is the last argument of a question, because it may have several lines. An argument for
+  // each value of an array.
   function ask(name, given = {}) {
     const keys = Object.keys(given).filter(key => key !== 'text' && given[key] !== undefined);
     let question = name;
-    for (const key of keys) question += '\n' + key + '=' + String(given[key]).replace(/\n/g, ' ');
+    for (const key of keys)
+      for (const value of [given[key]].flat())
+        question += '\n' + key + '=' + String(value).replace(/\n/g, ' ');
     if (given.text !== undefined) question += '\ntext=' + given.text;
     const answer = JSON.parse(text(question));
     if (answer.error !== undefined) throw failure(answer.error, answer.status);

@@ -60,6 +60,16 @@ const char *web_question_text(web_question *question, const char *key, const cha
     return value != NULL ? value : opt_default;
 }
 
+void web_question_texts(const char **ret, web_question *question, const char *key)
+{
+    for (int i = 0; i < question->n; i++) {
+        if (strcmp(question->argument[i].key, key) != 0) continue;
+        question->argument[i].read = true;
+        if (question->argument[i].value[0] != '\0') *ret++ = question->argument[i].value;
+    }
+    *ret = NULL;
+}
+
 double web_question_number(web_question *question, const char *key, double number)
 {
     const char *value = find(question, key);

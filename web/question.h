@@ -27,6 +27,10 @@ bool web_question_init(web_question *question, const char *text);
 void web_question_free(web_question *question);
 
 const char *web_question_text(web_question *question, const char *key, const char *opt_default);
+/* The values of an argument that may come several times, in order and NULL-terminated; ret has
+ * WEB_ARGUMENTS_MAX + 1 places. Empty ones are left out. */
+void web_question_texts(const char **ret, web_question *question, const char *key);
+
 double web_question_number(web_question *question, const char *key, double number);
 
 /* Whole numbers: a seed or a count, 0..2^53, and a signed number of 32 bits. */

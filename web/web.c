@@ -15,6 +15,7 @@ static const struct {
     {"list", web_answer_list},
     {"run", web_answer_run},
     {"formulas", web_answer_formulas},
+    {"advise", web_answer_advise},
     {"round", web_answer_round},
     {"law", web_answer_law},
     {"sample", web_answer_sample},

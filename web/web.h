@@ -4,7 +4,8 @@
  * compare the answers byte by byte. docs/page.md lists the questions and their answers.
  *
  * A question is lines: its name, then "key=value" for each argument. An absent or empty argument
- * has its default, an unknown one is an error. `text` must be the last and takes all further lines.
+ * has its default, an unknown one is an error. Of one that comes twice the last counts, but those
+ * of a list, such as `file`, all do. `text` must be the last and takes all further lines.
  *
  * An answer is one JSON object in UTF-8. Numbers have 17 digits; NaN is null, and infinity 1e999,
  * which JSON.parse reads as Infinity. A failure is {"error": LINE, "status": SPECLAB_*}. */

@@ -114,14 +114,24 @@ static void write_schedule_heading(FILE *out, const spec_advice *advice, int col
     fputc('\n', out);
 }
 
+void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts *facts)
+{
+    const spec_advice *advice = facts->advice;
+    const int K = spec_advice_report_K(advice);
+    ret[0] = '\0';
+    /* nothing to measure before it is right */
+    if (K >= 0 && (advice->verdict != SPEC_ADVICE_MEASURE || !spec_advice_report_wrong(facts)))
+        spec_engine_setting(ret, facts->read, advice, K);
+}
+
 static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     const spec_engine *engine = spec_engine_of(facts->read);
     const spec_advice *advice = facts->advice;
     const int K = spec_advice_report_K(advice);
     spec_engine_text setting;
-    if (K < 0) return;
-    spec_engine_setting(setting, facts->read, advice, K);
+    spec_advice_report_setting(setting, facts);
+    if (setting[0] == '\0') return;
     if (advice->verdict == SPEC_ADVICE_MEASURE && K > 0)
         fprintf(out, "\nSetting of %s for the run of K = %d:\n\n", engine->title, K);
     else
@@ -451,9 +461,7 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
     spec_advice_report_answer(answer, facts);
     paragraph(out, answer, 0, columns);
     if (facts->advice->verdict != SPEC_ADVICE_NOTHING) {
-        /* nothing to measure before it is right */
-        if (facts->advice->verdict != SPEC_ADVICE_MEASURE || !spec_advice_report_wrong(facts))
-            write_settings(out, facts, columns);
+        write_settings(out, facts, columns);
         SPEC_TRY(write_lengths(out, facts->advice, columns, error));
         if (facts->round_given) {
             spec_diagnosis_text text;

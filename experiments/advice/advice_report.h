@@ -23,6 +23,10 @@ void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_fac
 /* The length whose setting is shown: the current one, the new one, or the one to run; -1: none. */
 int spec_advice_report_K(const spec_advice *advice);
 
+/* The setting of that length, to paste; "" where there is none, and where something must be right
+ * before a run. */
+void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts *facts);
+
 /* The text, wrapped to `columns` >= 20 (0: not wrapped); settings are never broken. GSL_ENOMEM. */
 int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int columns,
                              spec_error *error);

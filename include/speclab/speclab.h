@@ -590,9 +590,10 @@ void speclab_advice_free(speclab_advice *opt_advice);
 
 /* The text that the program prints, 80 columns wide. A JSON object: `answer`, a sentence or two;
  * `verdict`, one of keep, change, off, measure and nothing; `to_K`, the length to run; `decides_K`,
- * the length whose run would decide (0: plain decoding); `diagnoses`, each with its `name`, whether
- * something is `wrong`, its `evidence` and what to do `next`. An absent K is null. The table, with
- * the columns and rows of the program's. All are valid as long as the advice. */
+ * the length whose run would decide (0: plain decoding); `setting`, the lines to paste, or "";
+ * `diagnoses`, each with its `name`, whether something is `wrong`, its `evidence` and what to do
+ * `next`. An absent K is null. The table, with the columns and rows of the program's. All are valid
+ * as long as the advice. */
 const char *speclab_advice_text(const speclab_advice *advice);
 const char *speclab_advice_json(const speclab_advice *advice);
 const speclab_table *speclab_advice_table(const speclab_advice *advice);

@@ -82,6 +82,8 @@ TEST(the_verdict_has_its_length_its_text_and_its_table)
     assert_says(a, "\"verdict\": \"keep\"");
     assert_says(a, "\"to_K\": 3");
     assert_says(a, "\"decides_K\": null");
+    assert_says(a,
+                "\"setting\": \"--speculative-config '{..., \\\"num_speculative_tokens\\\": 3}'");
     assert_int_equal(strncmp(speclab_advice_text(a), "Keep K = 3: ", 12), 0);
     const speclab_table *table = speclab_advice_table(a);
     const int32_t column = speclab_table_find(table, "K");
@@ -101,6 +103,7 @@ TEST(the_run_that_decides_is_named)
     a = advise(plain, NULL);
     assert_says(a, "\"verdict\": \"nothing\"");
     assert_says(a, "\"to_K\": null");
+    assert_says(a, "\"setting\": \"\"");
     speclab_advice_free(a);
 }
 

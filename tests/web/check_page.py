@@ -8,6 +8,7 @@ Prints a line per check; exits with 1 if one fails.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,12 @@ DROP_LARGE = '''
 const transfer = new DataTransfer();
 transfer.items.add(new File([new Uint8Array(100 << 20)], 'large.csv'));
 document.dispatchEvent(new DragEvent('drop', {dataTransfer: transfer, cancelable: true}));
+'''
+DROP_ON = '''
+const transfer = new DataTransfer();
+transfer.items.add(new File([arguments[2]], arguments[1]));
+document.getElementById(arguments[0]).dispatchEvent(
+  new DragEvent('drop', {dataTransfer: transfer, cancelable: true, bubbles: true}));
 '''
 CHOOSE = '''
 const control = document.getElementById(arguments[0]);
@@ -269,9 +276,68 @@ def reads_results_and_refuses_hostile_files(page):
     page.until('result-checks', 'All 45 checked rows hold')
 
 
+def advised_logs():
+    """The logs that docs/advise.md shows, by their names."""
+    text = (HERE / '../../docs/advise.md').read_text()
+    return dict(re.findall(r'^```[a-z]+ (\S+)\n(.*?)^```', text, re.M | re.S))
+
+
+def advises_a_draft_length_from_logs(page):
+    logs = advised_logs()
+    page.open()
+    page.choose('log-text', logs['server.log'])
+    page.until('advice-answer', 'Measure plain decoding in vLLM')
+    page.choose('plain-text', logs['plain.log'])
+    page.until('advice-answer', 'Keep K = 3 for now: it is at most 27 % slower')
+    assert '"num_speculative_tokens": 2' in page.text('advice-setting')
+    rows = page.b.run('return [...document.querySelectorAll("#advice-table tbody tr")].map(row =>'
+                      '[...row.children].map(cell => cell.textContent))')
+    assert rows[2] == ['2', '2.33 [2.29, 2.37]', '1.48 [1.08, 1.81]', '1.58 [1.30, 2.14]',
+                       'shorter, best'], rows
+    assert 'Note (per-position): ' in page.text('advice-diagnoses')
+    assert 'Read log.txt: log of a vLLM server' in page.text('advice-report')
+    assert page.text('advice-command').startswith('speclab advise log.txt --plain plain.txt')
+    page.choose('current', '99')
+    page.until('advice-fault', '--current: ')
+    page.choose('current', '')
+    page.choose('plain-text', '')
+    page.choose('log-text', logs['sglang.log'])
+    page.until('advice-answer', 'Give the draft length')
+    page.choose('current', '3')
+    page.choose('round-over-plain', '1.4')
+    page.until('advice-answer', 'Keep K = 3 for now: it is at most 39 % slower')
+    assert page.text('advice-command').startswith(
+        'speclab advise log.txt --current 3 --round-over-plain 1.4'), page.text('advice-command')
+
+
+def advises_from_files_and_shows_hostile_ones_as_text(page):
+    logs, hostile = advised_logs(), '<img src=x onerror=throw 1>'
+    page.open()
+    page.b.run(DROP_ON, 'log-place', hostile + '.log', logs['server.log'])
+    page.until('advice-report', hostile + '.log')
+    assert page.b.run('return document.getElementById("result").hidden') # not a result as well
+    page.b.run(DROP_ON, 'plain-place', hostile + '.log', logs['plain.log'])
+    page.until('advice-answer', 'Keep K = 3 for now')
+    page.until('advice-command', 'other-' + hostile)
+    page.choose('log-text', 'junk\n%s\n' % hostile)
+    page.until('advice-fault', 'log.txt')
+    fault = page.text('advice-fault')
+    assert '\n' not in fault and page.text('advice-answer') == '', fault
+    assert page.b.run('return document.getElementById("advice").hidden')
+    page.b.run(DROP_ON, 'log-place', '__proto__',
+               logs['server.log'].replace('Drafted: 3000 ', 'Drafted: 3000 ' + hostile))
+    page.until('advice-fault', "__proto__:2: Drafted: expected 'tokens', not ' <img")
+    page.b.run(DROP_ON, 'log-place', '-', logs['server.log'])
+    page.until('advice-report', 'Read ./-: ')
+    assert page.b.run('return document.querySelectorAll("#server img").length') == 0
+    return fault
+
+
 def fits_into_360_pixels(page):
     page.b.size(360, 800)
     page.open()
+    page.choose('log-text', advised_logs()['server.log'])
+    page.until('advice-answer', 'Measure plain decoding')
     time.sleep(0.5)
     width = page.b.run('return [document.documentElement.scrollWidth, innerWidth]')
     page.b.size(1200, 900)
@@ -285,6 +351,8 @@ def is_accessible_in_both_schemes(page):
             page.b.scheme(scheme)
         page.open()
         page.b.run('document.getElementById("know").scrollIntoView()')
+        page.choose('log-text', advised_logs()['server.log'])
+        page.until('advice-answer', 'Measure plain decoding')
         page.b.run('document.getElementById("example").click()')
         page.until('result-checks', 'checked rows')
         page.until('law-text', 'convicted')
@@ -308,7 +376,8 @@ CHECKS = [is_ready_within_two_seconds, shows_the_worked_example_to_the_digit, st
           simulates_ten_million_rounds_within_two_seconds, corrects_the_mistakes,
           proves_every_lossless_rule, convicts_a_wrong_rule,
           goes_on_after_a_question_that_takes_too_long,
-          reads_results_and_refuses_hostile_files, fits_into_360_pixels,
+          reads_results_and_refuses_hostile_files, advises_a_draft_length_from_logs,
+          advises_from_files_and_shows_hostile_ones_as_text, fits_into_360_pixels,
           is_accessible_in_both_schemes]
 
 

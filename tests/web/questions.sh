@@ -70,6 +70,13 @@ END {
     run("serve", "alpha = 0.6; slots = 8; requests = 200; " cost \
         "lengths = \"schedule:[[1,4,5],[5,128,2]]\";")
     run("lossless", "target = \"zipf?V=4\"; draft = \"uniform?V=4\"; K = 2;", "")
+    logs = split("server.log;sglang.log;llama.jsonl;responses.jsonl;plain.log;junk;absent.log", \
+        log_file, ";")
+    for (i = 1; i <= logs; i++) for (k = 1; k <= 3; k++)
+        ask("advise|file=" log_file[i] "|" (k == 1 ? "plain=plain.log" : k == 2 ? "current=3" : \
+            "round_over_plain=1.4|current=" i))
+    ask("advise|file=server.log|file=responses.jsonl|plain=plain.log|plain=plain.log")
+    ask("advise")
     ask("nothing")
     ask("round|target=gguf:absent.gguf|draft=uniform?V=3")
     ask("run|text=measure = ")

@@ -6,11 +6,13 @@ function shellWord(text) {
   return /^[\w.,:=+/@%-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** `speclab VERB --option value ...`; options that are undefined or empty are left out. */
+/** `speclab VERB --option value ...`; options that are undefined or empty are left out, and one
+ * with an array comes once for each value. */
 function commandLine(verb, options) {
   const words = ['speclab', verb];
-  for (const [name, value] of Object.entries(options))
-    if (value !== undefined && value !== '') words.push(`--${name}`, shellWord(String(value)));
+  for (const [name, values] of Object.entries(options))
+    for (const value of [values].flat())
+      if (value !== undefined && value !== '') words.push(`--${name}`, shellWord(String(value)));
   return words.join(' ');
 }
 

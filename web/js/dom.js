@@ -70,6 +70,21 @@ function tableOf(heads, rows) {
         i === 0 ? h('th', {scope: 'row'}, cell) : h('td', {}, cell)))))));
 }
 
+/** Calls `act` with the files that are dropped on `host`, or on `area`, which is around it. */
+function takeFiles(host, act, area = host) {
+  host.addEventListener('dragenter', () => host.classList.add('over'));
+  host.addEventListener('dragleave', event => {
+    if (!host.contains(event.relatedTarget)) host.classList.remove('over');
+  });
+  area.addEventListener('dragover', event => event.preventDefault());
+  area.addEventListener('drop', event => {
+    host.classList.remove('over');
+    if (event.defaultPrevented) return; // a host within the area has taken them
+    event.preventDefault();
+    if (event.dataTransfer.files.length > 0) act(event.dataTransfer.files);
+  });
+}
+
 /** Calls `act` once, `wait` milliseconds after the last of several calls. */
 function settled(act, wait) {
   let timer = 0;

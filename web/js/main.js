@@ -18,6 +18,7 @@ async function start() {
   new Ratio();
   new Lossless(names);
   new Writer();
+  new AdvicePanel();
   new ResultsPanel();
   byId('loading').textContent = '';
   document.documentElement.dataset.ready = String(Math.round(performance.now() - began));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// results_panel: section 5, a dropped result with its provenance, checks, figure and rows.
+// results_panel: section 6, a dropped result with its provenance, checks, figure and rows.
 
 const SHOWN_ROWS = 500, CURVES_MOST = 7, POINTS_MOST = 2000;
 const CURVE_STYLES = [['target', 'circle'], ['rejected', 'diamond'], ['accepted', 'square'],
@@ -21,17 +21,7 @@ class ResultsPanel {
     this.show = figureIn(byId('result-figure'));
     byId('result-file').addEventListener('change', event => this.open(event.target.files[0]));
     byId('example').addEventListener('click', () => this.example());
-    const drop = byId('drop');
-    document.addEventListener('dragover', event => event.preventDefault());
-    drop.addEventListener('dragenter', () => drop.classList.add('over'));
-    drop.addEventListener('dragleave', event => {
-      if (!drop.contains(event.relatedTarget)) drop.classList.remove('over');
-    });
-    document.addEventListener('drop', event => {
-      event.preventDefault();
-      drop.classList.remove('over');
-      if (event.dataTransfer.files.length > 0) this.open(event.dataTransfer.files[0]);
-    });
+    takeFiles(byId('drop'), files => this.open(files[0]), document);
     for (const id of ['axis-x', 'axis-y', 'axis-by'])
       byId(id).addEventListener('change', () => this.draw());
     byId('filter').addEventListener('input', settled(() => this.list(), 120));
