@@ -76,9 +76,11 @@ TEST(an_unknown_file_names_the_nearest_formats)
     assert_fails(spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
                  "other.txt: no known format of mlx-vlm-log: no line has a text of the nearest "
                  "ones, mlx-vlm-log ('Speculative decoding: ')");
+    spec_advice_files_free(&files);
     spec_file_write("other.txt", "");
     assert_fails(spec_advice_files_read(&files, &of_part[0], &error), GSL_EINVAL,
                  "other.txt: is empty");
+    spec_advice_files_free(&files);
     spec_file_write("other.txt", "{\n\"a\": [1,\n");
     assert_fails(spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
                  "other.txt: no known format of mlx-vlm-log: no line has a text of the nearest "
