@@ -5,8 +5,8 @@
 
 #include "base/json_memory.h"
 #include "base/memory_text.h"
-#include "experiments/advice/advice_files.h"
 #include "experiments/advice/advice_report.h"
+#include "experiments/advice/asked_advice.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -65,29 +65,6 @@ static int count(const char *const *opt_list)
     int n = 0;
     while (opt_list != NULL && opt_list[n] != NULL) n++;
     return n;
-}
-
-/* File number i of all: `before`, the files, the plain ones; NULL after the last. */
-static const char *file_at(const spec_advice_paths *paths, int i)
-{
-    if (paths->opt_before != NULL && i-- == 0) return paths->opt_before;
-    if (i < paths->n_files) return paths->file[i];
-    i -= paths->n_files;
-    return i < paths->n_plain ? paths->plain[i] : NULL;
-}
-
-/* The same evidence twice would halve its intervals. */
-static int check_files(const spec_advice_paths *paths, spec_error *error)
-{
-    if (paths->n_files == 0) return spec_fail(error, GSL_EINVAL, "no file is given");
-    for (int i = 0; file_at(paths, i) != NULL; i++) {
-        const char *path = file_at(paths, i);
-        if (*path == '\0') return spec_fail(error, GSL_EINVAL, "a file has no name");
-        for (int k = 0; k < i; k++)
-            if (strcmp(path, file_at(paths, k)) == 0)
-                return spec_fail(error, GSL_EINVAL, "'%.300s' is given twice", path);
-    }
-    return GSL_SUCCESS;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -179,28 +156,13 @@ static int advise(speclab_advice **ret, const char *const *file, const speclab_a
                                      .K = o->current > 0 ? o->current : -1,
                                      .opt_stop = o->opt_stop};
     spec_advice_question question;
-    spec_advice_files files = {0};
-    spec_advice *advice = NULL;
+    spec_asked_advice asked = {.advice = NULL};
     int status = GSL_SUCCESS;
     SPEC_TRY(make_question(&question, o, error));
-    SPEC_TRY(check_files(&paths, error));
-    if ((advice = malloc(sizeof *advice)) == NULL) SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(spec_advice_files_read(&files, &paths, error));
-    SPEC_TRY(spec_advice_of(advice, &files.sums, o->before != NULL ? &files.before : NULL,
-                            &question, error));
-    const spec_diagnosis_facts facts = {.advice = advice,
-                                        .evidence = &files.sums,
-                                        .read = files.read,
-                                        .counters = &files.counters,
-                                        .source = files.source,
-                                        .n_sources = files.n_sources,
-                                        .opt_format = o->engine,
-                                        .K_given = o->current > 0,
-                                        .round_given = isfinite(question.round_over_plain)};
-    status = keep(ret, &facts, error);
+    SPEC_TRY(spec_asked_advice_init(&asked, &paths, &question, error));
+    status = keep(ret, &asked.facts, error);
 done:
-    spec_advice_files_free(&files);
-    free(advice);
+    spec_asked_advice_free(&asked);
     return status == GSL_EUNSUP ? GSL_EINVAL : status; /* the file cannot answer */
 }
 

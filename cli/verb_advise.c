@@ -5,9 +5,9 @@
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
-#include "experiments/advice/advice_files.h"
 #include "experiments/advice/advice_profile.h"
 #include "experiments/advice/advice_report.h"
+#include "experiments/advice/asked_advice.h"
 #include "experiments/advice/log_format.h"
 #include "speclab/no_memory.h"
 
@@ -121,20 +121,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Each file counts once: the same evidence twice would halve its intervals. */
-static void check_repeats(const arguments *args, const char *verb)
-{
-    const char *all[2 * MOST_FILES + 2];
-    int n = 0;
-    for (int i = 0; i < args->n_files; i++) all[n++] = args->file[i];
-    for (int i = 0; i < args->n_plain; i++) all[n++] = args->plain[i];
-    if (args->before != NULL) all[n++] = args->before;
-    if (args->after != NULL) all[n++] = args->after;
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++)
-            if (strcmp(all[i], all[j]) == 0) spec_usage_fail(verb, "'%s' is given twice", all[i]);
-}
-
 static void check_engine(const char *name, const char *verb)
 {
     const char *names[64];
@@ -180,13 +166,7 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "%s and %s: give one",
                         args->n_plain > 0 ? "--plain" : "--plain-tokens-per-s",
                         speed && args->n_plain > 0 ? "--plain-tokens-per-s" : "--round-over-plain");
-    if (args->question.round_over_plain < 1.0)
-        spec_usage_fail(verb,
-                        "--round-over-plain: %g is below 1, but a round takes at least the "
-                        "time of a plain token",
-                        args->question.round_over_plain);
-    check_repeats(args, verb);
-    check_profile(args, verb);
+    if (args->profile != NULL) check_profile(args, verb);
     if (args->engine != NULL) check_engine(args->engine, verb);
     spec_figure_option_check(args->figure, &args->common, verb);
     args->question.seed = args->common.seed;
@@ -274,23 +254,6 @@ static int code_of_error(int status)
     return status == GSL_EUNSUP ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_USAGE;
 }
 
-/* A speed of all requests, given as that of one, makes plain decoding several times too fast. */
-static int check_plain_speed(const spec_advice *advice, double given, spec_error *error)
-{
-    const double n = advice->running;
-    for (int i = 0; i < advice->n; i++) {
-        const spec_advice_length *length = &advice->length[i];
-        if (length->K != advice->K || length->K == 0) continue;
-        if (n > 1.5 && length->speedup < 1.0 / 3.0 && length->speedup * n > 0.5)
-            return spec_fail(error, GSL_EINVAL,
-                             "--plain-tokens-per-s %g of one request is %.0f for the %.1f that run "
-                             "here, %.1f times what K = %d gives: give the total divided by the "
-                             "running requests",
-                             given, given * n, n, 1.0 / length->speedup, advice->K);
-    }
-    return GSL_SUCCESS;
-}
-
 static int advise(const arguments *args, const char *verb)
 {
     const bool compare = args->before != NULL;
@@ -302,39 +265,20 @@ static int advise(const arguments *args, const char *verb)
                                      .opt_format = args->engine,
                                      .K = args->current,
                                      .opt_stop = &spec_stop};
-    spec_advice_files files = {0};
-    spec_advice *advice = malloc(sizeof *advice);
+    spec_asked_advice asked;
     spec_error error = {{0}};
     int status = GSL_SUCCESS, code;
-    if (advice == NULL) SPEC_TRY(spec_no_memory(&error));
-    SPEC_TRY(spec_advice_files_read(&files, &paths, &error));
-    SPEC_TRY(spec_advice_of(advice, &files.sums, compare ? &files.before : NULL, &args->question,
-                            &error));
-    if (args->question.plain_tokens_per_s > 0.0)
-        SPEC_TRY(check_plain_speed(advice, args->question.plain_tokens_per_s, &error));
-    if (args->current > 0 && advice->K > 0 && advice->K != args->current)
-        spec_usage_say(verb,
-                       "--current %d is not used: these files have draft lengths of their own",
-                       args->current);
-    const spec_diagnosis_facts facts = {.advice = advice,
-                                        .evidence = &files.sums,
-                                        .read = files.read,
-                                        .counters = &files.counters,
-                                        .source = files.source,
-                                        .n_sources = files.n_sources,
-                                        .opt_format = args->engine,
-                                        .K_given = args->current > 0,
-                                        .round_given = isfinite(args->question.round_over_plain)};
-    code = show(&facts, args, verb);
-    if (code == SPEC_EXIT_HOLDS && args->profile != NULL) code = write_profile(&facts, args, verb);
-    if (code == SPEC_EXIT_HOLDS) code = code_of(&facts);
+    SPEC_TRY(spec_asked_advice_init(&asked, &paths, &args->question, &error));
+    code = show(&asked.facts, args, verb);
+    if (code == SPEC_EXIT_HOLDS && args->profile != NULL)
+        code = write_profile(&asked.facts, args, verb);
+    if (code == SPEC_EXIT_HOLDS) code = code_of(&asked.facts);
 done:
     if (status != GSL_SUCCESS) {
         spec_usage_say(verb, "%s", error.text);
         code = code_of_error(status);
     }
-    spec_advice_files_free(&files);
-    free(advice);
+    spec_asked_advice_free(&asked);
     return code;
 }
 

@@ -19,8 +19,10 @@ static int check(const spec_advice_question *question, spec_error *error)
         return spec_fail(error, GSL_EDOM, "confidence: must be between 0 and 1");
     if (question->plain_tokens_per_s <= 0.0 || isinf(question->plain_tokens_per_s))
         return spec_fail(error, GSL_EDOM, "plain tokens per second: must be positive");
-    if (question->round_over_plain <= 0.0 || isinf(question->round_over_plain))
-        return spec_fail(error, GSL_EDOM, "time of a round over a plain token: must be positive");
+    if (question->round_over_plain < 1.0 || isinf(question->round_over_plain))
+        return spec_fail(error, GSL_EDOM,
+                         "time of a round over a plain token: must be at least 1, not %g",
+                         question->round_over_plain);
     if (question->K_high >= SPEC_ADVICE_K || question->K_low >= SPEC_ADVICE_K)
         return spec_fail(error, GSL_EDOM, "K: at most %d", SPEC_ADVICE_K - 1);
     if (question->K_high >= 0 && question->K_low > question->K_high)

@@ -233,11 +233,13 @@ static void append(spec_advice *advice, spec_advice_batch entry, int b)
 int spec_advice_choose_by_batch(spec_advice *advice, const spec_length_plan *plan)
 {
     advice->n_batches = 0;
+    if (plan->equal_rate) return GSL_SUCCESS; /* the engines were not at these batches */
     for (int b = 1; b < SPEC_SUM_BATCHES; b++) {
         spec_cluster_ratio rate[SPEC_ADVICE_K] = {{0}};
         spec_advice_batch entry;
         for (int K = 0; K < SPEC_ADVICE_K; K++) {
             const spec_observed_run *run = spec_observed_runs_find(plan->runs, K, b);
+            if (!spec_length_plan_same_batch(plan, K, plan->current, b)) continue;
             if (run != NULL && rate_of(&rate[K], run, plan->question->error) != GSL_SUCCESS)
                 return GSL_ENOMEM;
         }

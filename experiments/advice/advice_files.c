@@ -36,7 +36,7 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
     for (int i = 0; i < files->n_sources; i++) {
         const spec_diagnosis_source *source = &files->source[i];
         const spec_log_format *format = source->summary.format;
-        trees = trees || (format != NULL && strcmp(format->engine, "sglang") == 0);
+        trees = trees || strcmp(format->engine, "sglang") == 0;
         if (source->part != SPEC_SOURCE_PLAIN || source->summary.observations > 0) continue;
         return spec_fail(error, GSL_EINVAL,
                          "--plain %.300s: no record of plain decoding, though its format is known",

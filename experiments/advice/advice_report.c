@@ -177,8 +177,7 @@ static void put_ratio(spec_table *table, signs *seen, const char *column, double
                       double high)
 {
     spec_advice_text text = "";
-    const bool known = !isnan(value) || !isnan(low);
-    if (known) spec_advice_text_ratio(text, value, low, high);
+    if (!isnan(value)) spec_advice_text_ratio(text, value, low, high);
     seen->interval |= strchr(text, '[') != NULL;
     spec_table_text(table, column, text);
 }
@@ -246,8 +245,7 @@ static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec
     int status = GSL_SUCCESS;
     bool left_out = false, timed = false;
     for (int i = 0; i < advice->n; i++)
-        timed |= advice->length[i].K > 0 &&
-                 (!isnan(advice->length[i].speedup) || !isnan(advice->length[i].speedup_low));
+        timed |= advice->length[i].K > 0 && !isnan(advice->length[i].speedup);
     if (spec_table_init(&table, timed ? columns_timed : columns_untimed, timed ? 5 : 3) !=
         GSL_SUCCESS)
         SPEC_TRY(spec_no_memory(error));
@@ -361,24 +359,14 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
         snprintf(text, SIZE, "Read %.300s: ",
                  strcmp(facts->source[i].path, "-") == 0 ? "standard input"
                                                          : facts->source[i].path);
-        if (read->format == NULL) {
-            spec_advice_text_add(text, SIZE, "no record that %s%s; 'speclab list logs' lists them",
-                                 facts->opt_format != NULL ? "is read with --engine "
-                                                           : "advise knows",
-                                 facts->opt_format != NULL ? facts->opt_format : "");
-            if (read->open_line > 0)
-                spec_advice_text_add(text, SIZE, "; the JSON value of line %llu has no end",
-                                     (unsigned long long)read->open_line);
-        } else {
-            const char *const *names = read->format->generations;
-            const int g = read->learned.generation;
-            spec_advice_text_add(text, SIZE, "%s", read->format->summary);
-            if (g >= 0 && names != NULL && names[g] != NULL)
-                spec_advice_text_add(text, SIZE, ", %s", names[g]);
-            spec_advice_text_add(text, SIZE, "; %llu record%s, %llu with numbers",
-                                 (unsigned long long)read->records, read->records == 1 ? "" : "s",
-                                 (unsigned long long)read->observations);
-        }
+        const char *const *names = read->format->generations;
+        const int g = read->learned.generation;
+        spec_advice_text_add(text, SIZE, "%s", read->format->summary);
+        if (g >= 0 && names != NULL && names[g] != NULL)
+            spec_advice_text_add(text, SIZE, ", %s", names[g]);
+        spec_advice_text_add(text, SIZE, "; %llu record%s, %llu with numbers",
+                             (unsigned long long)read->records, read->records == 1 ? "" : "s",
+                             (unsigned long long)read->observations);
         if (read->unreadable > 0)
             spec_advice_text_add(text, SIZE, "; %llu record%s left out, the first at %s",
                                  (unsigned long long)read->unreadable,
@@ -471,6 +459,14 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
             paragraph(out, text, 0, columns);
         }
         write_acceptance(out, facts, columns);
+    }
+    if (facts->K_given > 0 && facts->advice->K > 0 && facts->advice->K != facts->K_given) {
+        spec_diagnosis_text text;
+        snprintf(text, sizeof text,
+                 "--current %d is not used: these files have draft lengths of their own.",
+                 facts->K_given);
+        fputc('\n', out);
+        paragraph(out, text, 0, columns);
     }
     write_diagnoses(out, facts, columns);
     write_sources(out, facts, columns);

@@ -43,9 +43,7 @@ static const spec_advice_length *length_of(const spec_advice *advice, int K)
 static bool over_plain(const spec_advice *advice)
 {
     for (int i = 0; i < advice->n; i++)
-        if (advice->length[i].K > 0 &&
-            (isfinite(advice->length[i].speedup) || isfinite(advice->length[i].speedup_low)))
-            return true;
+        if (advice->length[i].K > 0 && isfinite(advice->length[i].speedup)) return true;
     return false;
 }
 

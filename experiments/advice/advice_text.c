@@ -26,21 +26,14 @@ static const char *text_of(spec_advice_text text, double value, double low, doub
                            const char *unit)
 {
     /* Ends that differ by rounding alone are one number. */
-    const bool interval =
-        isfinite(low) && isfinite(high) && (isnan(value) || high - low > 1e-9 * fabs(high));
-    int d = decimals(isfinite(value) ? value : interval ? high : 0.0);
+    const bool interval = isfinite(low) && isfinite(high) && high - low > 1e-9 * fabs(high);
+    int d = decimals(value);
     /* More digits for a narrow interval, so that its ends differ. */
-    while (d < 4 && high - low > 1e-9 * fabs(high) &&
-           round(low * pow(10.0, d)) == round(high * pow(10.0, d)))
-        d++;
+    while (d < 4 && interval && round(low * pow(10.0, d)) == round(high * pow(10.0, d))) d++;
     if (isfinite(value) && interval)
         snprintf(text, SPEC_ADVICE_TEXT, "%.*f%s [%.*f, %.*f]", d, value, unit, d, low, d, high);
     else if (isfinite(value))
         snprintf(text, SPEC_ADVICE_TEXT, "%.*f%s", d, value, unit);
-    else if (interval && high - low > 1e-9 * fabs(high))
-        snprintf(text, SPEC_ADVICE_TEXT, "%.*f to %.*f%s", d, low, d, high, unit);
-    else if (interval)
-        snprintf(text, SPEC_ADVICE_TEXT, "%.*f%s", d, low, unit);
     else
         snprintf(text, SPEC_ADVICE_TEXT, "not known");
     return text;

@@ -11,7 +11,7 @@
 enum { SPEC_ADVICE_TEXT = 64 };
 typedef char spec_advice_text[SPEC_ADVICE_TEXT];
 
-/* "1.44 [1.39, 1.49]"; without an interval "1.44"; without a value "0.88 to 1.37". Returns text. */
+/* "1.44 [1.39, 1.49]"; without an interval "1.44". Returns text. */
 const char *spec_advice_text_ratio(spec_advice_text text, double value, double low, double high);
 
 /* The same in percent: "57.8 % [50.1, 65.2]". */

@@ -31,7 +31,7 @@ typedef struct {
     const spec_diagnosis_source *source; /* (n_sources) all files, in order */
     int n_sources;
     const char *opt_format; /* the user's name of a format or an engine; NULL: by content */
-    bool K_given;           /* the user gives the draft length of files that do not say it */
+    int K_given;            /* the user's draft length of files that do not say it; 0: none */
     bool round_given;       /* and the time of a round over that of a plain token */
 } spec_diagnosis_facts;
 

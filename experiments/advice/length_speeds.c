@@ -157,9 +157,7 @@ double spec_length_plan_running(const spec_length_plan *plan, int K, int batch)
     return running > 0.0 ? running / spec_observed_run_sum(run, SPEC_SUM_BUSY) : NAN;
 }
 
-/* Did both lengths have about as many requests at a time, in a range of batches? A range is wide,
- * and a log that prints the number of a moment puts some windows into a wrong one. */
-static bool same_batch(const spec_length_plan *plan, int K, int other_K, int batch)
+bool spec_length_plan_same_batch(const spec_length_plan *plan, int K, int other_K, int batch)
 {
     static const double SAME = 0.1;
     const double more = log(spec_length_plan_running(plan, K, batch) /
@@ -177,7 +175,7 @@ static double over(const spec_length_plan *plan, const double *sum, int K, int u
     for (int b = all ? -1 : 0; b < (all ? 0 : SPEC_SUM_BATCHES); b++) {
         const double own = seconds_per(plan, sum, K, b, unit);
         double other = seconds_per(plan, sum, other_K, b, other_unit);
-        if (!all && !same_batch(plan, K, other_K, b)) continue;
+        if (!all && !spec_length_plan_same_batch(plan, K, other_K, b)) continue;
         if (other_K == 0 && plan->question->plain_tokens_per_s > 0.0)
             other = 1.0 / plan->question->plain_tokens_per_s;
         if (isnan(own) || isnan(other)) continue;
@@ -299,10 +297,12 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
     for (int b = 0; b < SPEC_SUM_BATCHES; b++) {
         if (!is_busy(runs, 0, b)) continue;
         for (int K = 1; K <= plan->longest; K++)
-            if (is_busy(runs, K, b) && same_batch(plan, K, 0, b)) plan->reference = 0;
+            if (is_busy(runs, K, b) && spec_length_plan_same_batch(plan, K, 0, b))
+                plan->reference = 0;
     }
     const bool given = question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0;
-    if (!given && !same_batch(plan, plan->current, 0, -1) && has_equal_rate(plan)) {
+    if (!given && !spec_length_plan_same_batch(plan, plan->current, 0, -1) &&
+        has_equal_rate(plan)) {
         plan->equal_rate = true;
         plan->reference = 0;
     }

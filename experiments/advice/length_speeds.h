@@ -56,6 +56,10 @@ void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_
 /* Requests at a time of a run in a range of batches (-1: all), by its busy time; NaN: not known. */
 double spec_length_plan_running(const spec_length_plan *plan, int K, int batch);
 
+/* Did both lengths have about as many requests at a time, in a range of batches? A range is wide,
+ * and a log that prints the number of a moment puts some windows into a wrong one. */
+bool spec_length_plan_same_batch(const spec_length_plan *plan, int K, int other_K, int batch);
+
 /* The run that says most of K >= 1: its own, else the next longer one, else the longest. */
 const spec_observed_run *spec_length_plan_base(const spec_length_plan *plan, int K);
 

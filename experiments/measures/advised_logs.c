@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/advised_logs.h"
 
-#include "experiments/advice/advice_files.h"
 #include "experiments/advice/advice_report.h"
+#include "experiments/advice/asked_advice.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>
@@ -43,28 +43,18 @@ void spec_advised_logs_free(spec_advised_logs *logs)
 static int answer(spec_advised *ret, const spec_advice_paths *paths, uint64_t seed,
                   spec_error *error)
 {
-    spec_advice_files files = {0};
+    spec_asked_advice asked;
     spec_advice_question question = SPEC_ADVICE_QUESTION;
-    spec_advice *advice = malloc(sizeof *advice);
     int status = GSL_SUCCESS;
     question.seed = seed;
-    if (advice == NULL) SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(spec_advice_files_read(&files, paths, error));
-    SPEC_TRY(spec_advice_of(advice, &files.sums, NULL, &question, error));
-    const spec_diagnosis_facts facts = {.advice = advice,
-                                        .evidence = &files.sums,
-                                        .read = files.read,
-                                        .counters = &files.counters,
-                                        .source = files.source,
-                                        .n_sources = files.n_sources,
-                                        .K_given = paths->K > 0};
-    SPEC_TRY(spec_advice_report_table(&ret->table, &facts, error));
-    ret->decided = advice->verdict != SPEC_ADVICE_MEASURE && advice->verdict != SPEC_ADVICE_NOTHING;
-    ret->K = spec_advice_report_K(advice);
-    ret->drift_p = advice->drift.p;
+    SPEC_TRY(spec_asked_advice_init(&asked, paths, &question, error));
+    SPEC_TRY(spec_advice_report_table(&ret->table, &asked.facts, error));
+    ret->decided = asked.advice->verdict != SPEC_ADVICE_MEASURE &&
+                   asked.advice->verdict != SPEC_ADVICE_NOTHING;
+    ret->K = spec_advice_report_K(asked.advice);
+    ret->drift_p = asked.advice->drift.p;
 done:
-    spec_advice_files_free(&files);
-    free(advice);
+    spec_asked_advice_free(&asked);
     return status;
 }
 

@@ -2,8 +2,12 @@
 /* Advice from counts whose answer is known: measured lengths, lengths below and beyond them. */
 #include "experiments/advice/advice.h"
 
+#include "analysis/capped_geometric.h"
 #include "tests/experiments/advice/observed_windows.h"
 #include "tests/support/support.h"
+
+#include <gsl/gsl_randist.h>
+#include <math.h>
 
 TEST(one_length_bounds_the_others)
 {
@@ -128,4 +132,39 @@ TEST(questions_outside_the_domain_are_refused)
     wrong[5].K_low = 3, wrong[5].K_high = 2;
     for (int i = 0; i < 6; i++)
         assert_status(spec_advice_of(&advice, &sums, NULL, &wrong[i], &error), GSL_EDOM);
+}
+
+/* A few requests of 256 tokens at K = 5, whose alphas have a Beta law of mean .9. Nominal .95; on
+ * the scale of logarithms alone 5 requests of concentration 2 hold .74, and 12 .84
+ * (docs/formulas.md#cluster-ratio). */
+TEST(few_requests_hold_the_tokens_per_round, STATISTICS)
+{
+    static const struct {
+        int n;
+        double concentration;
+    } rows[] = {{5, 2.0}, {12, 2.0}, {5, 5.0}, {12, 5.0}};
+    enum { K = 4, OUTPUT = 256, SAMPLES = 250 };
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        const double a = 0.9 * rows[r].concentration, b = 0.1 * rows[r].concentration;
+        double per_token = 0.0;
+        int held = 0;
+        for (int i = 0; i < 100000; i++)
+            per_token += 1e-5 / spec_capped_geometric_mean(gsl_ran_beta(rng, a, b), K);
+        for (int s = 0; s < SAMPLES; s++) {
+            OWNED(spec_observed_sums) sums = {0};
+            for (int i = 0; i < rows[r].n; i++) {
+                const double alpha = gsl_ran_beta(rng, a, b);
+                window w = {SPEC_OBSERVED_REQUEST, K, 0.0, {0.0}, 1.0, 1.0};
+                for (int tokens = 0; tokens < OUTPUT; tokens++, w.rounds++)
+                    for (int j = 0; j < K && gsl_rng_uniform(rng) < alpha; j++, tokens++)
+                        w.passed[j]++;
+                add(&sums, &w);
+            }
+            const spec_advice advice = advise(&sums, &usual);
+            const spec_cluster_ratio *tokens = &at(&advice, K)->tokens;
+            held += tokens->low <= 1.0 / per_token && 1.0 / per_token <= tokens->high;
+        }
+        assert_true(held >= SAMPLES * 0.9); /* .93 less 2 standard errors */
+    }
 }

@@ -6,6 +6,8 @@
 #include "tests/experiments/advice/observed_windows.h"
 #include "tests/support/support.h"
 
+#include <gsl/gsl_randist.h>
+
 TEST(alpha_counts_tested_tokens)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -214,4 +216,33 @@ TEST(counts_of_short_drafts_bound_alpha)
     const spec_advice advice = advise(&sums, &usual);
     assert_near(advice.alpha.high, 500.0 / (500.0 + 1000.0 - 375.0), 1e-6);
     assert_near(advice.alpha.low, 500.0 / 1500.0, 1e-6);
+}
+
+/* Windows of one engine whose alpha wanders, phi .9 from window to window: a run before a change
+ * that changes nothing, and one after it. Without the widening every second pair differs. */
+TEST(windows_of_one_engine_seldom_differ, STATISTICS)
+{
+    enum { PAIRS = 150, WINDOWS = 40, ROUNDS = 400 };
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
+    int changed = 0, held = 0;
+    for (int pair = 0; pair < PAIRS; pair++) {
+        OWNED(spec_observed_sums) before = {0};
+        OWNED(spec_observed_sums) after = {0};
+        for (int part = 0; part < 2; part++) {
+            double level = gsl_ran_ugaussian(rng);
+            for (int w = 0; w < WINDOWS; w++) {
+                level = 0.9 * level + sqrt(1.0 - 0.81) * gsl_ran_ugaussian(rng);
+                const double alpha = 0.7 + 0.05 * level;
+                const unsigned passed = gsl_ran_binomial(rng, fmin(fmax(alpha, 0.0), 1.0), ROUNDS);
+                add(part == 0 ? &before : &after,
+                    &(window){SPEC_OBSERVED_WINDOW, 1, ROUNDS, {passed}, 10.0, 4.0});
+            }
+        }
+        spec_advice advice;
+        assert_int_equal(spec_advice_of(&advice, &after, &before, &usual, NULL), GSL_SUCCESS);
+        changed += advice.change.p < 0.01;
+        held += advice.alpha.low <= 0.7 && 0.7 <= advice.alpha.high;
+    }
+    assert_true(changed <= PAIRS * 0.04); /* chance 4e-4 at .01 */
+    assert_true(held >= PAIRS * 0.88);
 }
