@@ -40,13 +40,11 @@ spec_cluster_ratio spec_cluster_ratio_of(const double *passed, const double *tes
 
 /* Joins neighbouring clusters of a series in time into at most `most` clusters of about equal
  * `tested` (batch means [Schmeiser82]), in place. Clusters of such a series depend on the ones
- * before. Joined ones hardly do if each lasts for four times the sum of the autocorrelations; if
- * not, the interval is too narrow. Returns the new number; n <= most changes nothing.
+ * before, and joined ones may as well: serial_widening.h. Returns the new number; n <= most changes
+ * nothing.
  *   column  (n, m) row-major sums of each cluster, finite; `weight` is the column of tested, >= 0,
  *           in 0..m-1
- *   most    >= 1; 12 for a serially correlated series. More gain little precision, and 32 joined
- *           clusters of 600 windows of autocorrelation .8^lag lower the coverage from .94 to .92.
- *           12 clusters of 60 such windows cover .83 (docs/formulas.md#cluster-ratio) */
+ *   most    >= 1 */
 size_t spec_cluster_ratio_join(double *column, size_t n, size_t m, size_t weight, size_t most);
 
 #endif

@@ -117,8 +117,7 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
     if (!vague && now >= 0 && all->likely[now] <= SPEC_ADVICE_TOLERANCE) {
         advice->verdict = SPEC_ADVICE_KEEP;
         advice->to_K = advice->K;
-    } else if (!vague && all->likely[sure] <= SPEC_ADVICE_TOLERANCE &&
-               all->K[sure] <= plan->longest) { /* a longer one is run before it is chosen */
+    } else if (!vague && all->likely[sure] <= SPEC_ADVICE_TOLERANCE) {
         /* a small gain is no reason to change, unless it may be a large one */
         const double gain =
             speed_of(samples, all->K[sure])->point / speed_of(samples, advice->K)->point;

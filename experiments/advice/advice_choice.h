@@ -19,9 +19,9 @@
 int spec_advice_choose(spec_advice *advice, spec_length_samples *samples);
 
 /* Fill batch and n_batches: the fastest of the lengths that ran in each range of batches, the
- * smaller one of equals. Only those with about as many requests as the current one count. Neighbours
- * with the same length are one entry. n_batches is 0 without two lengths in a range, and at equal request rate.
- * GSL_ENOMEM. */
+ * smaller one of equals. Only those with about as many requests as the current one count.
+ * Neighbours with the same length are one entry. n_batches is 0 without two lengths in a range, and
+ * at equal request rate. GSL_ENOMEM. */
 int spec_advice_choose_by_batch(spec_advice *advice, const spec_length_plan *plan);
 
 #endif

@@ -14,8 +14,8 @@ typedef struct {
 } spec_asked_advice;
 
 /* Read the files and answer. GSL_EINVAL for a file that is given twice: the same evidence twice
- * would halve its intervals. Also for a speed of plain decoding that must be of all requests; errors
- * of advice_files.h and advice.h. To be freed on failure, too. */
+ * would halve its intervals. Also for a speed of plain decoding that must be of all requests;
+ * errors of advice_files.h and advice.h. To be freed on failure, too. */
 int spec_asked_advice_init(spec_asked_advice *asked, const spec_advice_paths *paths,
                            const spec_advice_question *question, spec_error *error);
 void spec_asked_advice_free(spec_asked_advice *asked);

@@ -285,9 +285,9 @@ TEST(intervals_hold_as_often_as_they_say, STATISTICS)
     }
 }
 
-/* The limits of joining, as in docs/formulas.md#cluster-ratio: with few windows the joined ones
- * still depend on one another. 1,000 samples have a standard error of .008 to .016; the limits are
- * 4 of them from the coverage over 20,000. */
+/* The limits of joining: with few windows the joined ones still depend on one another, which is why
+ * intervals of windows are widened (analysis/acceptance/serial_widening.h). 1,000 samples have a
+ * standard error of .008 to .016; the limits are 4 of them from the coverage over 20,000. */
 TEST(few_dependent_windows_hold_less_often, STATISTICS)
 {
     static const law laws[] = {

@@ -134,8 +134,22 @@ TEST(questions_outside_the_domain_are_refused)
         assert_status(spec_advice_of(&advice, &sums, NULL, &wrong[i], &error), GSL_EDOM);
 }
 
-/* A few requests of 256 tokens at K = 5, whose alphas have a Beta law of mean .9. Nominal .95; on
- * the scale of logarithms alone 5 requests of concentration 2 hold .74, and 12 .84
+/* Windows without noise: the interval of a time is then the share of first tokens alone. */
+TEST(the_time_of_a_round_allows_for_first_tokens)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    for (int i = 0; i < 30; i++) {
+        add(&sums, &(window){SPEC_OBSERVED_WINDOW, 0, 400.0, {0.0}, 10.0, 4.0});
+        add(&sums, &(window){SPEC_OBSERVED_WINDOW, 1, 400.0, {240.0}, 13.0, 4.0});
+    }
+    const spec_advice advice = advise(&sums, &usual);
+    assert_near(at(&advice, 1)->round_over_plain.value, 1.3, 1e-9);
+    assert_near(at(&advice, 1)->round_over_plain.low, 0.98 * 1.3, 1e-9);
+    assert_near(at(&advice, 1)->round_over_plain.high, 1.02 * 1.3, 1e-9);
+}
+
+/* A few requests of 256 tokens at K = 4, whose alphas have a Beta law of mean .9. Nominal .95; on
+ * the scale of logarithms alone, at K = 5, 5 requests of concentration 2 hold .74, and 12 .84
  * (docs/formulas.md#cluster-ratio). */
 TEST(few_requests_hold_the_tokens_per_round, STATISTICS)
 {

@@ -301,3 +301,103 @@ TEST(one_window_has_no_interval)
     assert_near(at(&advice, 3)->speedup, 1.6738, 0.03);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
 }
+
+/* --K 2:2. By estimate K = 2 is 13 % faster than K = 4, which ran; but its round may take as long
+ * as that of K = 4. That is no decision. */
+TEST(the_current_length_takes_part_where_it_is_not_asked_for)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    spec_advice_question question = usual;
+    window four = at_length(4);
+    four.seconds *= 2.0 / 1.4;
+    question.K_low = question.K_high = 2;
+    add_noisy(&sums, at_length(0), 60);
+    add_noisy(&sums, four, 60);
+    const spec_advice advice = advise(&sums, &question);
+    assert_int_equal(advice.K, 4);
+    assert_near(at(&advice, 2)->speedup, 1.96 / 1.5, 0.02);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
+    assert_int_equal(advice.decides_K, 2);
+}
+
+/* K = 3 gains 1 % by estimate, and 19 % if the time is flat up to 3: K = 2 may lose too much. */
+TEST(a_small_gain_is_taken_where_it_may_be_a_large_one)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    spec_advice_question question = usual;
+    window two = at_length(2), four = at_length(4);
+    double passed = 1000.0;
+    for (int j = 0; j < 4; j++) {
+        passed *= 0.81;
+        if (j < 2) two.passed[j] = round(passed);
+        four.passed[j] = round(passed);
+    }
+    two.rounds = four.rounds = 1000.0;
+    two.seconds = 10.0;
+    four.seconds = 13.97;
+    question.K_low = 1;
+    question.K_high = 4;
+    add_noisy(&sums, two, 1200);
+    add_noisy(&sums, four, 900);
+    const spec_advice advice = advise(&sums, &question);
+    assert_int_equal(advice.K, 2);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_CHANGE);
+    assert_int_equal(advice.to_K, 3);
+    assert_true(advice.gain > 1.0 && advice.gain < 1.02);
+}
+
+/* K = 1 and 2 take the time of a plain token, so a longer length is faster by any estimate; but it
+ * was not run. */
+TEST(a_longer_length_is_run_before_it_is_chosen)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    window plain = at_length(0), one = at_length(1), two = at_length(2);
+    one.seconds = plain.seconds;
+    two.seconds = plain.seconds;
+    add_noisy(&sums, plain, 300);
+    add_noisy(&sums, one, 300);
+    add_noisy(&sums, two, 300);
+    spec_advice_question question = usual;
+    question.K_low = 1;
+    question.K_high = 3;
+    const spec_advice advice = advise(&sums, &question);
+    assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
+    assert_int_equal(advice.decides_K, 3);
+    assert_int_equal(advice.to_K, 2); /* for now, of those that were run */
+}
+
+/* Two lengths in the range 5-8: at like numbers of requests they are compared, at 5 and 8 not. */
+TEST(ranges_compare_like_numbers_of_requests)
+{
+    for (int i = 0; i < 2; i++) {
+        OWNED(spec_observed_sums) sums = {0};
+        window one = at_length(1), three = at_length(3);
+        one.running = i == 0 ? 8.0 : 5.0;
+        three.running = 8.0;
+        add_noisy(&sums, one, 30);
+        add_noisy(&sums, three, 60);
+        assert_int_equal(advise(&sums, &usual).n_batches, i == 0);
+    }
+}
+
+/* The same tokens per second of the clock, from 7 requests at a time of plain decoding and from 5
+ * with drafts; windows of 4 and of 8 requests are in both. */
+TEST(at_equal_request_rate_no_range_is_compared)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    for (int i = 0; i < 40; i++) {
+        window plain = at_length(0), three = at_length(3);
+        plain.running = i % 4 == 0 ? 4.0 : 8.0;
+        three.running = i % 4 == 0 ? 8.0 : 4.0;
+        plain.seconds = plain.rounds / 100.0;
+        three.seconds =
+            (three.rounds + three.passed[0] + three.passed[1] + three.passed[2]) / 100.0;
+        add(&sums, &plain);
+        add(&sums, &three);
+    }
+    const spec_advice advice = advise(&sums, &usual);
+    assert_true(advice.equal_rate);
+    assert_int_equal(advice.n_batches, 0);
+    assert_near(at(&advice, 3)->speedup, 7.0 / 5.0, 0.01);
+    assert_near(at(&advice, 1)->round_over_plain.low, 0.98 * 2.176 * 5.0 / 7.0 / 3.0, 0.01);
+}

@@ -198,6 +198,9 @@ TEST(acceptance_has_its_interval_and_what_disturbs_it)
     f.advice.undrafted = 0.123;
     assert_says(&f, "\n12 % of the steps of a request had no draft; tokens/round counts each as a "
                     "round of one token.\n");
+    f.source.summary.learned.gaps |= SPEC_LOG_NO_ROUNDS; /* drafts are not counted */
+    assert_silent(&f, "had no draft");
+    f.source.summary.learned.gaps = 0;
     f.advice.without_longest.value = f.advice.alpha.value - 0.01; /* no matter */
     assert_silent(&f, "The longest 1 %");
     f.advice.without_longest.value = 0.71;

@@ -220,3 +220,49 @@ TEST(equal_rates_of_requests_are_compared_by_the_time_of_a_token)
     assert_near(spec_length_plan_running(&w.plan, 0, -1), 12.0, 1e-9);
     forget(&w);
 }
+
+/* 160 tokens are counted in 100 rounds, and 136 come out: a length that was not run loses as much
+ * per draft token. */
+TEST(trimmed_outputs_count_at_lengths_that_were_not_run)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    spec_advice_question question = usual;
+    spec_observed_runs runs;
+    spec_length_plan plan;
+    spec_length_speed speed[SPEC_ADVICE_K];
+    const spec_observer observer = spec_observed_sums_observer(&sums);
+    spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
+    seen.K = seen.depths = 2;
+    seen.rounds = seen.rounds_low = seen.rounds_high = seen.passes = 100.0;
+    seen.drafted = 200.0;
+    seen.accepted = 60.0;
+    seen.passed[0] = 45.0, seen.passed[1] = 15.0;
+    seen.emitted = 136.0;
+    seen.seconds = 1.0;
+    question.round_over_plain = 1.5;
+    assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_observed_runs_init(&runs, &sums, NULL), GSL_SUCCESS);
+    assert_int_equal(spec_length_plan_init(&plan, &runs, &question), GSL_SUCCESS);
+    spec_length_speeds(speed, &plan, runs.run[0].column);
+    assert_near(speed[1].speed.point,
+                (1.0 - 0.15 / 2.0) * speed[1].tokens.point / speed[1].time.point, 1e-12);
+    spec_observed_runs_free(&runs);
+}
+
+/* Drafts that end early look like rejections, so these counters do not show one alpha. */
+TEST(drafts_that_end_early_have_free_bounds)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    worked w;
+    const spec_observer observer = spec_observed_sums_observer(&sums);
+    spec_observation seen = spec_observation_empty(SPEC_OBSERVED_REQUEST, 1);
+    seen.K = seen.depths = 2;
+    seen.rounds = seen.rounds_low = seen.rounds_high = 1000.0;
+    seen.drafted = 1800.0;
+    seen.accepted = 1050.0;
+    seen.passed[0] = 600.0, seen.passed[1] = 450.0; /* as a mixture of alphas would have */
+    assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
+    work_out(&w, &sums);
+    assert_false(w.plan.linear[1]);
+    forget(&w);
+}
