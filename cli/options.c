@@ -289,6 +289,13 @@ done:
     return SPEC_EXIT_USAGE;
 }
 
+bool spec_options_wants_table(const spec_options *options)
+{
+    const char *ending = options->output != NULL ? strrchr(options->output, '.') : NULL;
+    if (options->format_given) return options->format != SPEC_FORMAT_TABLE;
+    return ending != NULL && (strcmp(ending, ".csv") == 0 || strcmp(ending, ".json") == 0);
+}
+
 int spec_options_show(const spec_table *table, const spec_options *options, const char *verb)
 {
     return show(table, NULL, options, verb);

@@ -79,6 +79,10 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
  * failed, or which rows were too large to compute. */
 int spec_options_checked(const spec_result *result, spec_error *ret_error);
 
+/* Does a verb that answers in sentences write its rows instead? For -f csv and other formats, and
+ * for FILE.csv and FILE.json. */
+bool spec_options_wants_table(const spec_options *options);
+
 /* Write a table as the options say: 0, or 2 after printing the error. */
 int spec_options_show(const spec_table *table, const spec_options *options, const char *verb);
 

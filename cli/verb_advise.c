@@ -172,14 +172,6 @@ static void complete(arguments *args, const char *verb)
     args->question.seed = args->common.seed;
 }
 
-/* A table for -f csv and others, and for FILE.csv and FILE.json; else the text. */
-static bool wants_table(const spec_options *common)
-{
-    const char *ending = common->output != NULL ? strrchr(common->output, '.') : NULL;
-    if (common->format_given) return common->format != SPEC_FORMAT_TABLE;
-    return ending != NULL && (strcmp(ending, ".csv") == 0 || strcmp(ending, ".json") == 0);
-}
-
 static int write_text(FILE *out, const spec_diagnosis_facts *facts, const spec_options *common,
                       spec_error *error)
 {
@@ -200,7 +192,7 @@ static int show(const spec_diagnosis_facts *facts, const arguments *args, const 
     spec_output output = {0};
     spec_error error = {{0}};
     int status = GSL_SUCCESS, code = SPEC_EXIT_HOLDS;
-    if (wants_table(common)) {
+    if (spec_options_wants_table(common)) {
         SPEC_TRY(spec_advice_report_table(&table, facts, &error));
         if ((code = spec_options_show(&table, common, verb)) != SPEC_EXIT_HOLDS) goto done;
         if (common->output == NULL) goto done;

@@ -84,13 +84,6 @@ static int fill_table(spec_table *table, const spec_acceptance_profile *profile,
     return GSL_SUCCESS;
 }
 
-static bool wants_table(const spec_options *common)
-{
-    const char *ending = common->output != NULL ? strrchr(common->output, '.') : NULL;
-    if (common->format_given) return common->format != SPEC_FORMAT_TABLE;
-    return ending != NULL && (strcmp(ending, ".csv") == 0 || strcmp(ending, ".json") == 0);
-}
-
 /* ---- as a text ------------------------------------------------------------------------------- */
 
 static int write_depths(FILE *out, const spec_acceptance_profile *profile, spec_error *error)
@@ -180,7 +173,7 @@ static int show(const spec_acceptance_profile *profile, const arguments *args, c
     spec_output output = {0};
     spec_error error = {{0}};
     int status = GSL_SUCCESS, code = SPEC_EXIT_HOLDS;
-    if (args->tool == NULL && wants_table(common)) {
+    if (args->tool == NULL && spec_options_wants_table(common)) {
         SPEC_TRY(fill_table(&table, profile, &error));
         code = spec_options_show(&table, common, verb);
     } else {
