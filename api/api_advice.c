@@ -153,7 +153,8 @@ static int advise(speclab_advice **ret, const char *const *file, const speclab_a
                                      .n_plain = count(o->plain),
                                      .opt_before = o->before,
                                      .opt_format = o->engine,
-                                     .K = o->current > 0 ? o->current : -1,
+                                     .K = &o->current,
+                                     .n_K = o->current > 0,
                                      .opt_stop = o->opt_stop};
     spec_advice_question question;
     spec_asked_advice asked = {.advice = NULL};

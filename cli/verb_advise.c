@@ -36,7 +36,8 @@ static const struct argp_option options_table[] = {
      "its speed, tokens/s of one request, in place of a file", 1},
     {"round-over-plain", KEY_ROUND, "X", 0,
      "the time of a round at the current K over that of a plain token", 1},
-    {"current", KEY_CURRENT, "K", 0, "the draft length of the files, where they do not say it", 1},
+    {"current", KEY_CURRENT, "K,...", 0,
+     "the draft length of the files, where they do not say it: one for all, or one for each", 1},
     {"K", 'K', "LOW:HIGH", 0, "draft lengths to consider (0 to twice the longest that was run)", 1},
     {"before", KEY_BEFORE, "FILE", 0, "acceptance before a change, to compare with --after", 2},
     {"after", KEY_AFTER, "FILE", 0, "acceptance after the change; the advice is for this time", 2},
@@ -53,7 +54,7 @@ static const struct argp_option options_table[] = {
 typedef struct {
     spec_options common;
     const char *file[MOST_FILES], *plain[MOST_FILES], *before, *after, *engine, *figure, *profile;
-    int n_files, n_plain, current;
+    int n_files, n_plain, current[MOST_FILES], n_current;
     spec_advice_question question;
 } arguments;
 
@@ -109,7 +110,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         args->question.round_over_plain = positive(verb, "round-over-plain", arg);
         return 0;
     case KEY_CURRENT:
-        args->current = (int)spec_options_count(verb, "current", arg, 1, SPEC_ADVICE_K - 1);
+        args->n_current = 0;
+        for (char *rest = arg, *item; (item = strsep(&rest, ",")) != NULL;)
+            if (args->n_current < MOST_FILES)
+                args->current[args->n_current++] =
+                    (int)spec_options_count(verb, "current", item, 1, SPEC_ADVICE_K - 1);
         return 0;
     case KEY_BEFORE: args->before = named(arg, verb); return 0;
     case KEY_AFTER: args->after = named(arg, verb); return 0;
@@ -256,6 +261,7 @@ static int advise(const arguments *args, const char *verb)
                                      .opt_before = args->before,
                                      .opt_format = args->engine,
                                      .K = args->current,
+                                     .n_K = args->n_current,
                                      .opt_stop = &spec_stop};
     spec_asked_advice asked;
     spec_error error = {{0}};
@@ -301,8 +307,7 @@ int spec_verb_advise(spec_context *context, int argc, char **argv)
         children,
         NULL,
         NULL};
-    arguments args = {
-        .common = SPEC_OPTIONS_DEFAULT(context), .current = -1, .question = SPEC_ADVICE_QUESTION};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .question = SPEC_ADVICE_QUESTION};
     args.common.opt_formats = "table (the text, default), or rows by K as csv, json, markdown, "
                               "latex or vertical";
     args.common.opt_output = "write the text to FILE; for FILE.csv and FILE.json write the rows, "

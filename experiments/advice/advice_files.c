@@ -3,9 +3,14 @@
 
 #include "speclab/no_memory.h"
 
+#include <gsl/gsl_math.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The option before the name of a file. */
+static const char *const option_of[] = {
+    [SPEC_SOURCE_FILE] = "", [SPEC_SOURCE_PLAIN] = "--plain ", [SPEC_SOURCE_BEFORE] = "--before "};
 
 /* Draft tokens of all runs: accepted ones count where drafted ones are not known. */
 static double draft_tokens(const spec_observed_sums *sums)
@@ -33,6 +38,7 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
 {
     const spec_observed_sums *sums = &files->sums;
     bool unknown = sums->contradictions > 0, trees = false; /* SGLang counts nodes of trees */
+    int given = -1;
     for (int i = 0; i < files->n_sources; i++) {
         const spec_diagnosis_source *source = &files->source[i];
         const spec_log_format *format = source->summary.format;
@@ -47,13 +53,14 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
                          "--plain %.300s: its tokens have no times, or not how many requests ran; "
                          "give --plain-tokens-per-s or --round-over-plain",
                          paths->plain[0]);
+    for (int i = 0; i < paths->n_K; i++) given = GSL_MAX(given, paths->K[i]);
     for (size_t s = 0; s < sums->n; s++)
-        unknown = unknown || sums->series[s].K < 0 || sums->series[s].K == paths->K;
-    if (paths->K > 0 && unknown && !trees && sums->least_K > paths->K)
+        unknown = unknown || sums->series[s].K < 0 || sums->series[s].K == given;
+    if (given > 0 && unknown && !trees && sums->least_K > given)
         return spec_fail(error, GSL_EINVAL,
                          "--current is %d, but %.0f tokens of drafts in %.0f rounds need at least "
                          "K = %.0f",
-                         paths->K, sums->least_K_tokens, sums->least_K_rounds, sums->least_K);
+                         given, sums->least_K_tokens, sums->least_K_rounds, sums->least_K);
     return GSL_SUCCESS;
 }
 
@@ -73,13 +80,15 @@ static int unknown(const spec_diagnosis_source *source, const spec_advice_paths 
     const spec_log_summary *read = &source->summary;
     const char *name = strcmp(source->path, "-") == 0 ? "standard input" : source->path;
     char open[80] = "";
-    if (read->bytes == 0) return spec_fail(error, GSL_EINVAL, "%.200s: is empty", name);
+    if (read->bytes == 0)
+        return spec_fail(error, GSL_EINVAL, "%s%.200s: is empty", option_of[source->part], name);
     if (read->open_line > 0)
         snprintf(open, sizeof open, "; the JSON value of line %llu has no end",
                  (unsigned long long)read->open_line);
     return spec_fail(error, GSL_EINVAL,
-                     "%.120s: no known format%s%.20s: no line has a text of the nearest ones, %s%s",
-                     name, paths->opt_format != NULL ? " of " : "",
+                     "%s%.120s: no known format%s%.20s: no line has a text of the nearest ones, "
+                     "%s%s",
+                     option_of[source->part], name, paths->opt_format != NULL ? " of " : "",
                      paths->opt_format != NULL ? paths->opt_format : "", read->nearest, open);
 }
 
@@ -90,8 +99,6 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
     const bool plain = part == SPEC_SOURCE_PLAIN, before = part == SPEC_SOURCE_BEFORE;
     const char *const *path = plain ? paths->plain : before ? &paths->opt_before : paths->file;
     const int n = plain ? paths->n_plain : before ? paths->opt_before != NULL : paths->n_files;
-    const spec_log_options options = {
-        .opt_format = paths->opt_format, .K = plain ? -1 : paths->K, .opt_stop = paths->opt_stop};
     spec_counter_differences counters = {.to = spec_observed_sums_observer(sums)};
     const spec_observer observer = spec_counter_differences_observer(&counters);
     const double known = plain ? draft_tokens(sums) : NAN;
@@ -102,6 +109,11 @@ static int read_part(spec_advice_files *files, spec_observed_sums *sums, const c
         source->path = path[i];
         source->part = part;
         const double begin_rounds = counters.begin_rounds;
+        const spec_log_options options = {.opt_format = paths->opt_format,
+                                          .K = plain || paths->n_K == 0 ? -1
+                                               : paths->n_K == 1        ? paths->K[0]
+                                                                        : paths->K[i],
+                                          .opt_stop = paths->opt_stop};
         SPEC_TRY(spec_log_file_read(&source->summary, path[i], &options, &observer, error));
         if (source->summary.format == NULL) SPEC_TRY(unknown(source, paths, error));
         note_begin(&source->summary.learned, &counters, begin_rounds);

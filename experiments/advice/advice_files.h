@@ -13,7 +13,8 @@ typedef struct {
     int n_files, n_plain;
     const char *opt_before; /* of a time before a change */
     const char *opt_format; /* name of a format or an engine; NULL: by content */
-    int K;                  /* the user's draft length; -1: not given */
+    const int *K; /* (n_K) draft lengths that the user knows: of each file, or one of all */
+    int n_K;      /* 0, 1 or n_files; the file before a change has the first */
     const volatile int *opt_stop;
 } spec_advice_paths;
 
@@ -26,8 +27,8 @@ typedef struct {
 } spec_advice_files;
 
 /* GSL_EINVAL for a plain file with draft tokens, which would count as those of the files, and for
- * one without plain decoding or its times. Also for a K that the files contradict; errors of
- * log_file.h. To be freed on failure, too. */
+ * one without plain decoding or its times. Also for a K that the files contradict, and another n_K;
+ * errors of log_file.h. To be freed on failure, too. */
 int spec_advice_files_read(spec_advice_files *files, const spec_advice_paths *paths,
                            spec_error *error);
 void spec_advice_files_free(spec_advice_files *files);

@@ -73,11 +73,11 @@ static void measure_plain(spec_diagnosis_text ret, const spec_diagnosis_facts *f
 static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     enum { SHOWN = 3 };
-    int n[2] = {0, 0};
+    int n[2] = {0, 0}, n_K = 0;
     paragraph(out,
               facts->advice->compared
                   ? "Run the same load with it, then add its log:"
-                  : "Run the same load with it, then add its log, with the same options as now:",
+                  : "Run the same load with it, then add its log, with the other options as now:",
               0, columns);
     fputs("\n    speclab advise", out);
     for (int plain = 0; plain < 2; plain++) {
@@ -91,6 +91,10 @@ static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int
         if (n[plain] > SHOWN) fputs(" ...", out);
         if (plain == 0) fputs(" NEW", out);
     }
+    for (; n_K < n[0] && facts->n_K_given > 0; n_K++)
+        fprintf(out, "%s%d", n_K == 0 ? " --current " : ",",
+                facts->K_given[facts->n_K_given > 1 ? n_K : 0]);
+    if (n_K > 0) fprintf(out, ",%d", spec_advice_report_K(facts->advice));
     fputc('\n', out);
 }
 
@@ -124,6 +128,13 @@ void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts
         spec_engine_setting(ret, facts->read, advice, K);
 }
 
+static bool is_given(const spec_diagnosis_facts *facts, int K)
+{
+    for (int i = 0; i < facts->n_K_given; i++)
+        if (facts->K_given[i] == K) return true;
+    return false;
+}
+
 static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     const spec_engine *engine = spec_engine_of(facts->read);
@@ -145,13 +156,6 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
     } else if (advice->verdict == SPEC_ADVICE_MEASURE) {
         fputc('\n', out);
         write_next_command(out, facts, columns);
-        if (facts->K_given) {
-            fputc('\n', out);
-            paragraph(out,
-                      "--current is the K of all files: where they do not say their own, compare "
-                      "tokens/s of the two runs instead.",
-                      0, columns);
-        }
     }
     if (!spec_engine_schedule(setting, facts->read, advice)) return;
     fputs("\n", out);
@@ -286,11 +290,9 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
                              : "");
     const bool interval = isfinite(advice->alpha.low) && !spec_advice_text_vague(&advice->alpha);
     if (interval && advice->alpha.design_effect > 1.5)
-        spec_advice_text_add(text, SIZE,
-                             " (design effect %.*f: the tokens of a window or request are not "
-                             "independent)",
-                             advice->alpha.design_effect < 10.0 ? 1 : 0,
-                             advice->alpha.design_effect);
+        spec_advice_text_add(
+            text, SIZE, " (the interval is %.*f times as wide as that of independent tokens)",
+            advice->alpha.design_effect < 100.0 ? 1 : 0, sqrt(advice->alpha.design_effect));
     else if (!interval)
         spec_advice_text_add(text, SIZE,
                              isfinite(advice->alpha.low)
@@ -302,17 +304,13 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     if (advice->mixture_z > 3.0 && isfinite(advice->mixture_z))
         spec_advice_text_add(text, SIZE,
                              " Rounds differ in acceptance, so tokens behind accepted ones are "
-                             "accepted more often (z = %.1f).",
-                             advice->mixture_z);
+                             "accepted more often.");
     else if (advice->mixture_z < -3.0 && isfinite(advice->mixture_z))
-        spec_advice_text_add(text, SIZE, " Acceptance falls with depth (z = %.1f).",
-                             advice->mixture_z);
+        spec_advice_text_add(text, SIZE, " Acceptance falls with depth.");
     if (isfinite(advice->mixture.a) && advice->mixture.likelihood_ratio > ONE_IN_100)
         spec_advice_text_add(text, SIZE,
-                             " Over rounds it is rather Beta(%.2g, %.2g) than one rate (likelihood "
-                             "ratio %.1f, for independent rounds).",
-                             advice->mixture.a, advice->mixture.b,
-                             advice->mixture.likelihood_ratio);
+                             " Over rounds it is rather Beta(%.2g, %.2g) than one rate.",
+                             advice->mixture.a, advice->mixture.b);
     if (advice->break_even > 1.0 && advice->K > 0)
         spec_advice_text_add(text, SIZE,
                              " At this load K = %d does not pay even if all drafts are accepted.",
@@ -364,9 +362,10 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
         spec_advice_text_add(text, SIZE, "%s", read->format->summary);
         if (g >= 0 && names != NULL && names[g] != NULL)
             spec_advice_text_add(text, SIZE, ", %s", names[g]);
-        spec_advice_text_add(text, SIZE, "; %llu record%s, %llu with numbers",
-                             (unsigned long long)read->records, read->records == 1 ? "" : "s",
-                             (unsigned long long)read->observations);
+        spec_advice_text_add(text, SIZE, "; %llu measurement%s in %llu record%s",
+                             (unsigned long long)read->observations,
+                             read->observations == 1 ? "" : "s", (unsigned long long)read->records,
+                             read->records == 1 ? "" : "s");
         if (read->unreadable > 0)
             spec_advice_text_add(text, SIZE, "; %llu record%s left out, the first at %s",
                                  (unsigned long long)read->unreadable,
@@ -385,7 +384,7 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
                              facts->evidence->idle == 1 ? " is" : "s are");
     if (facts->evidence->inexact > 0 && facts->advice->verdict != SPEC_ADVICE_NOTHING)
         spec_advice_text_add(text, SIZE,
-                             "In %llu of %llu observations the number of rounds is rounded or not "
+                             "In %llu of %llu measurements the number of rounds is rounded or not "
                              "printed; the likeliest one is used. ",
                              (unsigned long long)facts->evidence->inexact,
                              (unsigned long long)facts->evidence->observations);
@@ -460,13 +459,10 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
         }
         write_acceptance(out, facts, columns);
     }
-    if (facts->K_given > 0 && facts->advice->K > 0 && facts->advice->K != facts->K_given) {
-        spec_diagnosis_text text;
-        snprintf(text, sizeof text,
-                 "--current %d is not used: these files have draft lengths of their own.",
-                 facts->K_given);
+    if (facts->n_K_given > 0 && facts->advice->K > 0 && !is_given(facts, facts->advice->K)) {
         fputc('\n', out);
-        paragraph(out, text, 0, columns);
+        paragraph(out, "--current is not used: these files have draft lengths of their own.", 0,
+                  columns);
     }
     write_diagnoses(out, facts, columns);
     write_sources(out, facts, columns);

@@ -242,7 +242,7 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         break;
     case SPEC_ADVICE_MEASURE: add_measurement(ret, facts); break;
     case SPEC_ADVICE_NOTHING:
-        if (lacks_K(facts) && facts->K_given)
+        if (lacks_K(facts) && facts->n_K_given > 0)
             spec_advice_text_add(
                 ret, SPEC_DIAGNOSIS_TEXT,
                 "The draft length of these rounds is not known: it changes between two counts of "

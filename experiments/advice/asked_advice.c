@@ -19,6 +19,12 @@ static const char *file_at(const spec_advice_paths *paths, int i)
 static int check_files(const spec_advice_paths *paths, spec_error *error)
 {
     if (paths->n_files == 0) return spec_fail(error, GSL_EINVAL, "no file is given");
+    if (paths->n_K > 1 && paths->n_K != paths->n_files)
+        return spec_fail(
+            error, GSL_EINVAL,
+            "--current has %d lengths for %d file%s: give one for all, or one for each, "
+            "in order",
+            paths->n_K, paths->n_files, paths->n_files == 1 ? "" : "s");
     for (int i = 0; file_at(paths, i) != NULL; i++) {
         if (*file_at(paths, i) == '\0') return spec_fail(error, GSL_EINVAL, "a file has no name");
         for (int k = 0; k < i; k++)
@@ -65,7 +71,8 @@ int spec_asked_advice_init(spec_asked_advice *asked, const spec_advice_paths *pa
                                           .source = asked->files.source,
                                           .n_sources = asked->files.n_sources,
                                           .opt_format = paths->opt_format,
-                                          .K_given = paths->K > 0 ? paths->K : 0,
+                                          .K_given = paths->K,
+                                          .n_K_given = paths->n_K,
                                           .round_given = isfinite(question->round_over_plain)};
 done:
     return status;

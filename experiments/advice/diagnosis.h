@@ -31,8 +31,9 @@ typedef struct {
     const spec_diagnosis_source *source; /* (n_sources) all files, in order */
     int n_sources;
     const char *opt_format; /* the user's name of a format or an engine; NULL: by content */
-    int K_given;            /* the user's draft length of files that do not say it; 0: none */
-    bool round_given;       /* and the time of a round over that of a plain token */
+    const int *K_given;     /* (n_K_given) the user's draft lengths: of each file, or one of all */
+    int n_K_given;
+    bool round_given; /* the user gave the time of a round over that of a plain token */
 } spec_diagnosis_facts;
 
 enum { SPEC_DIAGNOSIS_TEXT = 1024 };

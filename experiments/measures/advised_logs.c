@@ -62,7 +62,7 @@ int spec_advised_ask(spec_advised *ret, const spec_advised_logs *logs, int K, ui
                      spec_error *error)
 {
     const char *file[SPEC_ADVISED_LOGS], *plain[SPEC_ADVISED_LOGS];
-    spec_advice_paths paths = {.file = file, .plain = plain, .K = K};
+    spec_advice_paths paths = {.file = file, .plain = plain, .K = &K, .n_K = K > 0};
     *ret = (spec_advised){.K = -1, .drift_p = NAN};
     for (int i = 0; i < logs->n; i++) {
         if (fflush(logs->log[i].out) != 0 || ferror(logs->log[i].out)) return fail(error);

@@ -27,6 +27,7 @@ class Advice:
     verdict    "keep", "change", "off", "measure" or "nothing"
     to_K       the draft length to run, 0: without speculation; None: not known
     decides_K  of "measure": the draft length whose run would decide; else None
+    setting    what to give the engine for that, in lines to paste; "" where nothing changes
     table      a row for each draft length, with the columns of docs/advise.md#columns
     diagnoses  what looks wrong or is easy to misread: a list of dicts with the name, whether
                something is wrong, the evidence, and what to do next
@@ -37,6 +38,7 @@ class Advice:
         self.verdict: str = report["verdict"]
         self.to_K: int | None = report["to_K"]
         self.decides_K: int | None = report["decides_K"]
+        self.setting: str = report["setting"]
         self.diagnoses: list[dict[str, Any]] = report["diagnoses"]
         self.table = table
         self._words = words

@@ -54,6 +54,7 @@ class Answers(Files):
         advice = speclab.advise(self.server, plain=str(self.plain), K=(0, 3))
         self.assertEqual((advice.verdict, advice.to_K, advice.decides_K), ("measure", 3, 2))
         self.assertTrue(advice.answer.startswith("Keep K = 3 for now: "), advice.answer)
+        self.assertIn('"num_speculative_tokens": 2', advice.setting)
         self.assertEqual(np.asarray(advice.table["K"]).tolist(), [0, 1, 2, 3])
         self.assertAlmostEqual(np.asarray(advice.table["speedup"])[3], 1.55, delta=0.01)
 

@@ -37,8 +37,13 @@ static double sum_of(const spec_observed_sums *sums, int column)
 TEST(files_are_one_set_and_the_time_before_another)
 {
     static const char *const file[] = {"a.jsonl", "b.jsonl"}, *const run[] = {"plain.jsonl"};
-    const spec_advice_paths paths = {
-        .file = file, .n_files = 2, .plain = run, .n_plain = 1, .opt_before = "b.jsonl", .K = 4};
+    const spec_advice_paths paths = {.file = file,
+                                     .n_files = 2,
+                                     .plain = run,
+                                     .n_plain = 1,
+                                     .opt_before = "b.jsonl",
+                                     .K = (const int[]){4},
+                                     .n_K = 1};
     OWNED(spec_advice_files) files;
     write_files();
     assert_works(spec_advice_files_read(&files, &paths, &error));
@@ -58,21 +63,30 @@ TEST(files_are_one_set_and_the_time_before_another)
 TEST(an_unknown_file_names_the_nearest_formats)
 {
     static const char *const file[] = {"other.txt"}, *const known[] = {"a.jsonl"};
+    static const char *const option[] = {"", "--before ", "--plain "};
     const spec_advice_paths of_part[] = {
-        {.file = file, .n_files = 1, .K = 4},
-        {.file = known, .n_files = 1, .opt_before = "other.txt", .K = 4},
-        {.file = known, .n_files = 1, .plain = file, .n_plain = 1, .K = 4}};
+        {.file = file, .n_files = 1, .K = (const int[]){4}, .n_K = 1},
+        {.file = known, .n_files = 1, .opt_before = "other.txt", .K = (const int[]){4}, .n_K = 1},
+        {.file = known,
+         .n_files = 1,
+         .plain = file,
+         .n_plain = 1,
+         .K = (const int[]){4},
+         .n_K = 1}};
     write_files();
     for (size_t i = 0; i < sizeof of_part / sizeof *of_part; i++) {
         OWNED(spec_advice_files) files;
-        assert_fails(spec_advice_files_read(&files, &of_part[i], &error), GSL_EINVAL,
-                     "other.txt: no known format: no line has a text of the nearest ones, "
-                     "vllm-bench-table ('Accept length'), llama.cpp-log ('n_accept  = '), "
-                     "vllm-response ('\"num_accepted_draft_tokens\"')");
+        char line[512];
+        snprintf(line, sizeof line,
+                 "%sother.txt: no known format: no line has a text of the nearest ones, "
+                 "vllm-bench-table ('Accept length'), llama.cpp-log ('n_accept  = '), "
+                 "vllm-response ('\"num_accepted_draft_tokens\"')",
+                 option[i]);
+        assert_fails(spec_advice_files_read(&files, &of_part[i], &error), GSL_EINVAL, line);
     }
     OWNED(spec_advice_files) files;
     const spec_advice_paths asked = {
-        .file = file, .n_files = 1, .opt_format = "mlx-vlm-log", .K = 4};
+        .file = file, .n_files = 1, .opt_format = "mlx-vlm-log", .K = (const int[]){4}, .n_K = 1};
     assert_fails(spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
                  "other.txt: no known format of mlx-vlm-log: no line has a text of the nearest "
                  "ones, mlx-vlm-log ('Speculative decoding: ')");
@@ -88,12 +102,31 @@ TEST(an_unknown_file_names_the_nearest_formats)
                  "end");
 }
 
+/* Each file has the draft length that is given for it, and all the one that is given alone. */
+TEST(files_have_the_lengths_that_the_user_knows)
+{
+    static const char *const file[] = {"a.jsonl", "b.jsonl"};
+    const struct {
+        int n_K, K[2];
+    } cases[] = {{1, {4}}, {2, {4, 6}}};
+    write_files();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spec_advice_paths paths = {
+            .file = file, .n_files = 2, .K = cases[i].K, .n_K = cases[i].n_K};
+        OWNED(spec_advice_files) files;
+        assert_works(spec_advice_files_read(&files, &paths, &error));
+        assert_int_equal(files.sums.n, cases[i].n_K);
+        for (int k = 0; k < cases[i].n_K; k++)
+            assert_int_equal(files.sums.series[k].K, cases[i].K[k]);
+    }
+}
+
 TEST(plain_runs_have_no_drafts)
 {
     static const char *const file[] = {"a.jsonl"}, *const run[] = {"plain.jsonl", "b.jsonl",
                                                                    "plain.jsonl"};
     const spec_advice_paths paths = {
-        .file = file, .n_files = 1, .plain = run, .n_plain = 3, .K = 4};
+        .file = file, .n_files = 1, .plain = run, .n_plain = 3, .K = (const int[]){4}, .n_K = 1};
     OWNED(spec_advice_files) files;
     write_files();
     assert_fails(spec_advice_files_read(&files, &paths, &error), GSL_EINVAL,
@@ -109,7 +142,7 @@ TEST(rounds_before_the_first_total_are_named)
     "speculative tokens: 2, Number of accepted tokens: " accepted                                  \
     ", Number of draft tokens: " drafted ", Number of emitted tokens: " emitted ".\n"
     static const char *const file[] = {"v0.log"};
-    const spec_advice_paths paths = {.file = file, .n_files = 1, .K = -1};
+    const spec_advice_paths paths = {.file = file, .n_files = 1};
     OWNED(spec_advice_files) files;
     spec_file_write("v0.log",
                     TOTAL("10", "20", "20") TOTAL("10", "20", "20") TOTAL("40", "80", "80"));
@@ -127,7 +160,7 @@ TEST(rounds_before_the_first_total_are_named)
 TEST(a_file_that_cannot_be_read_is_an_error)
 {
     static const char *const file[] = {"a.jsonl", "nothere"};
-    const spec_advice_paths paths = {.file = file, .n_files = 2, .K = 4};
+    const spec_advice_paths paths = {.file = file, .n_files = 2, .K = (const int[]){4}, .n_K = 1};
     OWNED(spec_advice_files) files;
     spec_error error = {{0}};
     write_files();
@@ -146,10 +179,10 @@ TEST(files_that_cannot_be_used_are_errors)
         spec_advice_paths paths;
         const char *message;
     } cases[] = {
-        {{.file = a, .n_files = 1, .plain = still, .n_plain = 1, .K = 4},
+        {{.file = a, .n_files = 1, .plain = still, .n_plain = 1, .K = (const int[]){4}, .n_K = 1},
          "--plain untimed.jsonl: its tokens have no times, or not how many requests ran; give "
          "--plain-tokens-per-s or --round-over-plain"},
-        {{.file = long_one, .n_files = 1, .K = 1},
+        {{.file = long_one, .n_files = 1, .K = (const int[]){1}, .n_K = 1},
          "--current is 1, but 153 tokens of drafts in 60 rounds need at least K = 3"},
     };
     write_files();

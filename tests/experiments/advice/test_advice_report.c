@@ -11,7 +11,7 @@ TEST(the_setting_is_that_of_the_answer)
     assert_says(&f, "Run the same command without --model-draft and --spec-type, then add --plain");
     f.advice.decides_K = 2;
     assert_says(&f, "    --spec-draft-n-max 2\n");
-    assert_says(&f, "with the same options as now:\n\n    speclab advise server.log NEW\n");
+    assert_says(&f, "with the other options as now:\n\n    speclab advise server.log NEW\n");
     f.advice.verdict = SPEC_ADVICE_KEEP;
     f.advice.to_K = 3;
     assert_says(&f, "    --spec-draft-n-max 3\n");
@@ -52,9 +52,12 @@ TEST(the_next_command_has_all_files)
     f.advice.change.p = 0.5;
     source[1].part = SPEC_SOURCE_BEFORE;
     assert_says(&f, "then add its log:\n\n    speclab advise a.log ccc");
-    f.facts.K_given = 3; /* a new run has another one */
-    assert_says(&f,
-                "plain.log'\n\n--current is the K of all files: where they do not say their own");
+    f.facts.K_given = (const int[]){3}; /* a new run has another one */
+    f.facts.n_K_given = 1;
+    assert_says(&f, "NEW --plain p --plain 'my plain.log' --current 3,3,3,2\n");
+    f.facts.K_given = (const int[]){3, 4, 5};
+    f.facts.n_K_given = 3;
+    assert_says(&f, " --current 3,4,5,2\n");
 }
 
 TEST(files_without_times_need_another_output)
@@ -154,8 +157,8 @@ TEST(acceptance_has_its_interval_and_what_disturbs_it)
     advice_facts f;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     assert_says(&f,
-                "Acceptance: 80.6 % [77.6, 83.6] of the tested draft tokens (design effect 2.1: "
-                "the tokens of a window or request are not independent).");
+                "Acceptance: 80.6 % [77.6, 83.6] of the tested draft tokens (the interval is 1.4 "
+                "times as wide as that of independent tokens).");
     known_times(&f);
     assert_says(&f,
                 "At this load K = 3 pays if accepted over drafted is above 0.388; it is 0.706.");
@@ -169,7 +172,7 @@ TEST(acceptance_has_its_interval_and_what_disturbs_it)
     f.advice.K = 3;
     f.series[0].depths = 3;
     f.advice.alpha.design_effect = 163.0;
-    assert_says(&f, "(design effect 163: ");
+    assert_says(&f, "(the interval is 13 times as wide");
     f.advice.alpha.low = f.advice.alpha.high = NAN;
     assert_says(&f, "80.6 % of the tested draft tokens, without an interval");
     f.advice.alpha.low = 0.0; /* two clusters of different size */
@@ -179,7 +182,7 @@ TEST(acceptance_has_its_interval_and_what_disturbs_it)
     f.advice.mixture_z = 4.2;
     assert_says(&f, "Rounds differ in acceptance");
     f.advice.mixture_z = -4.2;
-    assert_says(&f, "Acceptance falls with depth (z = -4.2)");
+    assert_says(&f, "Acceptance falls with depth.");
     f.advice.mixture_z = -INFINITY; /* two equal clusters */
     assert_silent(&f, "Acceptance falls");
     f.advice.mixture = (spec_beta_mixture){0.0221, 0.218, 0.2, 18.2};
@@ -212,12 +215,14 @@ TEST(files_and_gaps_are_accounted_for)
 {
     advice_facts f;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
-    assert_says(&f, "Read server.log: its log, since 0.10.2; 7 records, 5 with numbers.");
+    assert_says(&f, "Read server.log: its log, since 0.10.2; 5 measurements in 7 records.");
     assert_silent(&f, "Not in this output");
     f.source.summary.unreadable = 1;
     strcpy(f.source.summary.fault.text, "server.log:4: there is no number");
-    assert_says(&f, "5 with numbers; 1 record is left out, the first at server.log:4: there is no "
-                    "number.");
+    assert_says(
+        &f,
+        "5 measurements in 7 records; 1 record is left out, the first at server.log:4: there is no "
+        "number.");
     f.source.summary.unreadable = 2;
     assert_says(&f, "; 2 records are left out, the first at server.log:4: ");
     f.source.summary.cut = true;
@@ -227,7 +232,7 @@ TEST(files_and_gaps_are_accounted_for)
     f.evidence.inexact = 2;
     f.counters.repeated = 4;
     assert_says(&f, "the last line is not complete and is left out; 2 counters are not known.");
-    assert_says(&f, "3 idle windows are left out. In 2 of 1 observations the number of rounds is "
+    assert_says(&f, "3 idle windows are left out. In 2 of 1 measurements the number of rounds is "
                     "rounded or not printed");
     f.advice.verdict = SPEC_ADVICE_NOTHING; /* no number of rounds is used */
     f.evidence.idle = 1;
@@ -249,8 +254,9 @@ TEST(files_and_gaps_are_accounted_for)
     assert_says(&f, "Read standard input: its log");
     assert_silent(&f, "is not used");
     f.advice.verdict = SPEC_ADVICE_KEEP;
-    f.facts.K_given = 5;
-    assert_says(&f, "--current 5 is not used: these files have draft lengths of their own.");
+    f.facts.K_given = (const int[]){4, 5};
+    f.facts.n_K_given = 2;
+    assert_says(&f, "--current is not used: these files have draft lengths of their own.");
 }
 
 /* A remark that is pasted with its setting remains one. */

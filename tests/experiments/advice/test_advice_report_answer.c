@@ -156,7 +156,7 @@ TEST(drafts_of_an_unknown_length_ask_for_it)
     assert_answers(&f,
                    "Give the draft length with --current K: these files do not have it, and the "
                    "advice depends on it.");
-    f.facts.K_given = 3; /* which did not help */
+    f.facts.n_K_given = 1; /* which did not help */
     assert_answers(&f,
                    "The draft length of these rounds is not known: it changes between two counts "
                    "of the engine, or --current contradicts the files.");

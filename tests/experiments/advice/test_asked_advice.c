@@ -40,12 +40,13 @@ TEST(a_file_counts_once)
         spec_advice_paths paths;
         const char *message;
     } cases[] = {
-        {{.file = twice, .n_files = 2, .K = -1}, "'a.log' is given twice"},
-        {{.file = one, .n_files = 1, .plain = one, .n_plain = 1, .K = -1},
-         "'a.log' is given twice"},
-        {{.file = one, .n_files = 1, .opt_before = "a.log", .K = -1}, "'a.log' is given twice"},
-        {{.file = unnamed, .n_files = 1, .K = -1}, "a file has no name"},
-        {{.n_files = 0, .K = -1}, "no file is given"},
+        {{.file = twice, .n_files = 2}, "'a.log' is given twice"},
+        {{.file = one, .n_files = 1, .plain = one, .n_plain = 1}, "'a.log' is given twice"},
+        {{.file = one, .n_files = 1, .opt_before = "a.log"}, "'a.log' is given twice"},
+        {{.file = unnamed, .n_files = 1}, "a file has no name"},
+        {{.n_files = 0}, "no file is given"},
+        {{.file = one, .n_files = 1, .K = (const int[]){3, 4}, .n_K = 2},
+         "--current has 2 lengths for 1 file: give one for all, or one for each, in order"},
     };
     const spec_advice_question question = SPEC_ADVICE_QUESTION;
     write_log("a.log", 1, 1000, 8);
@@ -61,7 +62,7 @@ TEST(a_file_counts_once)
 TEST(a_total_is_not_the_speed_of_one_request)
 {
     static const char *const one[] = {"a.log"};
-    const spec_advice_paths paths = {.file = one, .n_files = 1, .K = -1};
+    const spec_advice_paths paths = {.file = one, .n_files = 1};
     spec_advice_question question = SPEC_ADVICE_QUESTION;
     write_log("a.log", 1, 1000, 8);
     question.plain_tokens_per_s = 100.0;
@@ -75,14 +76,14 @@ TEST(a_total_is_not_the_speed_of_one_request)
     assert_works(spec_asked_advice_init(&asked, &paths, &question, &error));
     assert_ptr_equal(asked.facts.advice, asked.advice);
     assert_int_equal(asked.facts.n_sources, 1);
-    assert_int_equal(asked.facts.K_given, 0);
+    assert_int_equal(asked.facts.n_K_given, 0);
 }
 
 /* SGLang counts the nodes of a tree as drafted: 15 in a round are no slip beside --current 3. */
 TEST(nodes_of_trees_are_no_slip)
 {
     static const char *const tree[] = {"tree.log"};
-    const spec_advice_paths paths = {.file = tree, .n_files = 1, .K = 3};
+    const spec_advice_paths paths = {.file = tree, .n_files = 1, .K = (const int[]){3}, .n_K = 1};
     static const double length[] = {2.73, 2.76, 2.90, 2.66};
     const spec_advice_question question = SPEC_ADVICE_QUESTION;
     FILE *out = fopen("tree.log", "w");
@@ -97,7 +98,7 @@ TEST(nodes_of_trees_are_no_slip)
     assert_int_equal(fclose(out), 0);
     OWNED(spec_asked_advice) asked;
     assert_works(spec_asked_advice_init(&asked, &paths, &question, &error));
-    assert_int_equal(asked.facts.K_given, 3);
+    assert_int_equal(asked.facts.K_given[0], 3);
     assert_int_equal(asked.advice->K, 3);
 }
 
