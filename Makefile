@@ -432,8 +432,10 @@ findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after 
 .PHONY: unit
 SKIP_TAG ?= slow
 EVERYDAY  = $(if $(SKIP_TAG),--skip-tag $(SKIP_TAG))
-unit: tests ## build and run the unit tests (SKIP_TAG= all of them; CONFIG=asan)
-	@SPECLAB=$(BIN) tests/run.sh $(EVERYDAY) $(TESTS)
+# `make gpu-check` has the simulated GPU's tests, but for those of the command line.
+unit: tests ## build and run the unit tests (SKIP_TAG= slow ones, too; CONFIG=asan)
+	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator$(SKIP_TAG:%=,%) $(TESTS)
+	@SPECLAB=$(BIN) tests/run.sh --tag simulator $(EVERYDAY) $(BUILD)/tests/cli/test
 
 .PHONY: check-long
 check-long: tests ## unit tests with samples 20 times as large, and all GPU kernel tests
@@ -446,15 +448,11 @@ ifeq ($(CONFIG),asan)
 export ASAN_OPTIONS ?= intercept_tls_get_addr=0
 endif
 
-# `make gpu-check` has the simulated GPU's tests, but for those of the command line.
-.PHONY: sanitize unit-but-gpu
+.PHONY: sanitize
 sanitize: ## the tests under the address, undefined and thread sanitizers
 	@.ci/libraries build tests plot sanitize
-	@$(MAKE) --no-print-directory CONFIG=asan unit-but-gpu
+	@$(MAKE) --no-print-directory CONFIG=asan unit
 	@$(MAKE) --no-print-directory CONFIG=tsan engine
-unit-but-gpu: tests
-	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator,$(SKIP_TAG) $(filter-out %/cli/test,$(TESTS))
-	@SPECLAB=$(BIN) tests/run.sh $(EVERYDAY) $(BUILD)/tests/cli/test
 
 .PHONY: gpu-check gpu-full
 gpu-check: ## tests of the simulated GPU: sanitizers, other orders, races, nvcc's code
@@ -674,8 +672,9 @@ fresh-check: ## try the documents' first commands in an empty Debian, as root
 # last passed; with CI_ALL=1 it runs them all. A check records its pass in .ci/NAME_tested. In a
 # document only the commands count. Files and tokenizers are left out for the GPU, whose tests read
 # weights from memory.
-gpu_paths    := models/gpu models/transformer/engine models/transformer/kernels tests/models/gpu \
-    tests/simulator
+gpu_paths    := models/gpu models/transformer/engine models/transformer/kernels \
+    $(wildcard sim/*device* sim/decode*.[ch]) sim/draft sim/verify tests/models/gpu \
+    $(wildcard tests/sim/test_*gpu* tests/sim/test_*device*) tests/simulator
 web_paths    := web base api include tests/web
 python_paths := python api include packaging/libspeclab.map tests/python docs/python.md
 deb_paths    := packaging cli/install.sh cli/man.sh tests/deb.sh tests/chroot.sh docs/packages.md
