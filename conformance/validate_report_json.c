@@ -336,6 +336,10 @@ int spec_validate_report_json(const spec_validation *v, FILE *out, spec_error *e
     for (int i = 0; i < v->n_results; i++) put_result(results, &v->result[i]);
     bool whole = put_reproducer(root, v);
     put_text(root, "order", v->order);
+    json_t *needed = put_array(root, "needed");
+    for (int i = 0; i < v->n_needed; i++)
+        json_array_append_new(needed, json_string(v->needed[i]));
+    put_text(root, "needed_why", v->needed_why[0] != '\0' ? v->needed_why : NULL);
     json_t *hints = put_array(root, "hints");
     for (int i = 0; i < v->n_hints; i++) {
         json_t *hint = append_object(hints);

@@ -135,6 +135,8 @@ TEST(json_parses_whatever_the_names)
     OWNED(spec_validation) v;
     json_error_t where;
     run_hostile(&v, "rule:resample-target", 100000);
+    v.needed[v.n_needed++] = "top-k";
+    strcpy(v.needed_why, "no \"variant\" was asked");
     FREED char *text = written(spec_validate_report_json, &v);
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
     if (root == NULL) fail_msg("line %d: %s", where.line, where.text);
@@ -153,6 +155,9 @@ TEST(json_parses_whatever_the_names)
                                              "--scopes", "V", "--seed", "42", "--budget", "50000",
                                              "--options", "it's <b>\x02", NULL});
     assert_null(strstr(text, "seconds"));
+    assert_string_equal(json_string_value(json_array_get(json_object_get(root, "needed"), 0)),
+                        "top-k");
+    assert_string_equal(json_string_value(json_object_get(root, "needed_why")), v.needed_why);
     json_decref(root);
 }
 
