@@ -20,7 +20,11 @@ PIECES = [
     '"', "'", "`", "``", "|", "\\", "*", "**", "_", "~~", "#", "- ", "![a](b)", "[a]: b",
     "[a](javascript:b)", "http://a.b", "www.a.org", "\t", "\r", "\x1b[31m", "\x9b", "\u00e9",
     "\u202e", "\uffff", "x", "1", " ", "$(touch P)", "=", "---", "\n", "\n\n# a", "\n    b",
-    "\n<b>", "verdict", "PASS", "FAIL"]
+    "\n<b>", "verdict", "PASS", "FAIL",
+    # a browser that takes these for markup leaves a mark on the page
+    "<script>document.documentElement.dataset.acted = 1</script>",
+    "<img src=x onerror=document.documentElement.dataset.acted=1>",
+    "' onfocus=document.documentElement.dataset.acted=1 autofocus '"]
 ELEMENTS = set("html head meta title style body main h1 p nav ol li a section h2 strong code div "
                "table caption thead tr th tbody td pre script ul figure object details "
                "summary".split())
@@ -85,26 +89,32 @@ def file_of(chance):
     return out.getvalue()
 
 
+def reports(program, pages, seed):
+    """Yields (options, name, page) of the reports that the program writes, of two in each."""
+    chance = random.Random(seed)
+    for _ in range(pages):
+        name = re.sub("[/\n]", "", text(chance))[:40] + ".csv"
+        with open(name, "w", encoding="utf-8", newline="") as file:
+            file.write(file_of(chance))
+        for form in [], ["--html"]:
+            ran = subprocess.run([program, "report", *form, "--title", text(chance), "--", name],
+                                 capture_output=True, check=False)
+            if ran.returncode in (0, 1):
+                yield form, name, ran.stdout
+
+
 def main():
     program, pages, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     if shutil.which("cmark-gfm") is None:
         print("cmark-gfm is missing")
         sys.exit(77)
-    chance, read = random.Random(seed), 0
-    for i in range(pages):
-        name = re.sub("[/\n]", "", text(chance))[:40] + ".csv"
-        with open(name, "w", encoding="utf-8", newline="") as file:
-            file.write(file_of(chance))
-        for form, faults_of in ([], faults_of_markdown), (["--html"], faults_of_html):
-            ran = subprocess.run([program, "report", *form, "--title", text(chance), "--", name],
-                                 capture_output=True, check=False)
-            if ran.returncode not in (0, 1):
-                continue
-            read += 1
-            faults = faults_of(ran.stdout.decode())
-            faults += re.findall(rb"[\0-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", ran.stdout)
-            if faults:
-                sys.exit(f"page {i} of seed {seed}, {name!r}: {faults}")
+    read = 0
+    for form, name, page in reports(program, pages, seed):
+        read += 1
+        faults = (faults_of_html if form else faults_of_markdown)(page.decode())
+        faults += re.findall(rb"[\0-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", page)
+        if faults:
+            sys.exit(f"report {read} of seed {seed}, {name!r}: {faults}")
     if read < pages:
         sys.exit(f"{read} of {2 * pages} pages were written")
     print(f"report: {read} pages")

@@ -8,6 +8,7 @@ Prints a line per check; exits with 1 if one fails.
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -18,7 +19,11 @@ import traceback
 import browsers
 
 HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE.parent / 'cli'))
+import report_oracle  # noqa: E402
 READY = 'return document.documentElement.dataset.ready'
+REPORTS = 40
+SCRIPTED = {'button', 'input', 'label', 'span'}  # made by the report's own script
 TEXT = 'return document.getElementById(arguments[0]).textContent'
 
 DROP = '''
@@ -53,6 +58,14 @@ const figure = document.getElementById(arguments[0]), folded = figure.querySelec
 folded.open = true;
 return [...figure.querySelectorAll('tbody tr')].map(row =>
   [...row.children].map(cell => cell.textContent));
+'''
+
+
+MARKS = '''
+const root = document.documentElement, all = [...document.querySelectorAll('*')];
+return [root.dataset.acted || '', [...new Set(all.map(one => one.localName))],
+        all.flatMap(one => [...one.attributes].map(attribute => attribute.name))
+           .filter(name => name.startsWith('on'))];
 '''
 
 
@@ -446,6 +459,10 @@ def check(kind, url, story, program, folder):
                          lambda: writes_the_text_of_the_program(other, program, folder)))
         todo.append(('makes_no_request_and_no_complaint',
                      lambda: makes_no_request_and_no_complaint(page)))
+        seed = random.randrange(1 << 32)
+        todo.append(('reports_have_the_markup_of_speclab_alone',
+                     lambda: reports_have_the_markup_of_speclab_alone(browser, program, folder,
+                                                                      seed)))
         for name, act in todo:
             begun = time.monotonic()
             try:
@@ -457,6 +474,24 @@ def check(kind, url, story, program, folder):
             print('%-6s %s: %s (%.1f s) %s' % (word, kind.name, name.replace('_', ' '),
                                               time.monotonic() - begun, note), flush=True)
     return failed
+
+
+def reports_have_the_markup_of_speclab_alone(browser, program, folder, seed):
+    """Reports of hostile files: the browser runs none of their text, and makes no element of it."""
+    os.chdir(folder)
+    opened = 0
+    for form, name, text in report_oracle.reports(program, REPORTS, seed):
+        if not form:
+            continue
+        report = pathlib.Path(folder, 'report.html')
+        report.write_bytes(text)
+        browser.open(report.as_uri())
+        acted, elements, handlers = browser.run(MARKS)
+        strange = set(elements) - report_oracle.ELEMENTS - SCRIPTED
+        assert not acted and not strange and not handlers, (seed, name, acted, strange, handlers)
+        opened += 1
+    assert opened > REPORTS // 2, opened
+    return '%d reports' % opened
 
 
 def main(page, module, program):
