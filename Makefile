@@ -675,7 +675,7 @@ fresh-check: ## try the documents' first commands in an empty Debian, as root
 gpu_paths    := models/gpu models/transformer/engine models/transformer/kernels \
     $(wildcard sim/*device* sim/decode*.[ch]) sim/draft sim/verify tests/models/gpu \
     $(wildcard tests/sim/test_*gpu* tests/sim/test_*device*) tests/simulator
-web_paths    := web base api include tests/web
+web_paths    := web base api include cli/report tests/web tests/cli/report_oracle.py
 python_paths := python api include packaging/libspeclab.map tests/python docs/python.md
 deb_paths    := packaging cli/install.sh cli/man.sh tests/deb.sh tests/chroot.sh docs/packages.md
 fresh_paths  := Makefile packaging web/web.mk web/sources.sh python/wheel.sh python/environment.sh \
