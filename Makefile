@@ -365,7 +365,7 @@ tests: $(TESTS) $(BIN)
 check: ## install what is missing, build, and pass the everyday tests, in three minutes
 	@.ci/libraries build tests plot
 	@.ci/libraries check || echo "check: what needs these is not checked"
-	@$(MAKE) --no-print-directory --output-sync layers prose
+	@$(MAKE) --no-print-directory --output-sync layers lines
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory docs
 check-all: ## check with the slow tests, and what takes longer: kernels, installation, resuming
@@ -520,9 +520,9 @@ layers: ## check the dependency rule of the folders, and the number of parameter
 map: ## print docs/map.md: every folder and header with its line
 	@tests/map.sh
 
-.PHONY: prose
-prose: ## check the English of comments, messages and documents, and the length of lines
-	@tests/prose.pl
+.PHONY: lines
+lines: ## check the length of lines, and that every source names its licence
+	@tests/lines.pl
 
 .PHONY: libraries
 libraries: ## install what the build, the tests and the figures need

@@ -75,7 +75,10 @@ function scan(line, number,    token) {
             words[level] = words[level] " " token
             commas[level] += token == ","
         } else if (token == "{") {
-            if (last == ")" || statement !~ /(^| )(struct|union|extern)( |$)/) { body = 1; continue }
+            if (last == ")" || statement !~ /(^| )(struct|union|extern)( |$)/) {
+                body = 1
+                continue
+            }
             statement = ""
         } else if (token == ";" || token == "}") statement = ""
         else statement = statement " " token
