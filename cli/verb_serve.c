@@ -66,8 +66,8 @@ static const struct argp_option options_table[] = {
      "chance that a round is as lucky as the one before (0)", 3},
     {"accepted", KEY_ACCEPTED, "FILE", 0, "measured accepted lengths, in place of alpha", 3},
     {"process", KEY_PROCESS, "SPEC", 0,
-     "acceptance by depth, in place of alpha: profile:FILE of 'advise --profile', or "
-     "rates?of=0.8/0.5 (iid)",
+     "acceptance by depth or context, in place of alpha: profile:FILE of 'advise --profile', "
+     "rates?of=0.8/0.5 or context?of=0.8@0/0.5@16000 (iid)",
      3},
     {0, 0, 0, 0, "Engine:", 4},
     {"cost", KEY_COST, "SPEC", 0,

@@ -42,13 +42,14 @@ static kernels kernels_of(spec_isa isa)
 
 static const char *name_of(int i)
 {
-    static const char *const name[] = {"iid",       "decay",          "markov", "minimum-variance",
-                                       "geometric", "rounded-normal", "rates",  "profile",
-                                       NULL};
+    static const char *const name[] = {
+        "iid",     "decay",   "markov", "minimum-variance", "geometric", "rounded-normal", "rates",
+        "context", "profile", NULL};
     return name[i];
 }
 
-static const char default_rates[] = "0.8/0.5/0.29"; /* as in the usage line */
+static const char default_rates[] = "0.8/0.5/0.29"; /* as in the usage lines */
+static const char default_context[] = "0.8@0/0.7@4000/0.5@16000";
 
 const char *const spec_process_usages[] = {
     "iid\tevery draft token is accepted with chance alpha, independently",
@@ -61,6 +62,8 @@ const char *const spec_process_usages[] = {
     "rounded-normal?length=2.5\ta normal number of tokens, mean length and variance 1, within "
     "[1, K+1], rounded",
     "rates?of=0.8/0.5/0.29\tthe chances that at least 1, 2, ... draft tokens are accepted",
+    "context?of=0.8@0/0.7@4000/0.5@16000\talpha by tokens of a request's context, each from a "
+    "length on: for serve",
     "profile:FILE\tthe rates of a profile, which 'speclab advise --profile FILE' writes",
     NULL,
 };
@@ -117,6 +120,12 @@ static int process_read(spec_process *process, const spec_settings *settings, sp
         process->kind = SPEC_PROCESS_RATES;
         SPEC_TRY(rates_read(process, settings, error));
     } else if (kind == 7) {
+        const char *given = spec_settings_text(settings, "of");
+        process->kind = SPEC_PROCESS_CONTEXT;
+        SPEC_TRY(spec_context_steps_parse(&process->context, "context: of",
+                                          given != NULL ? given : default_context, 0.0, 1.0,
+                                          error));
+    } else if (kind == 8) {
         process->kind = SPEC_PROCESS_RATES;
         SPEC_TRY(profile_read(process, settings, error));
     } else if (kind >= 3) {
@@ -166,6 +175,9 @@ int spec_acceptance_process_check(const spec_process *process, int K, spec_error
     if (process->kind == SPEC_PROCESS_RATES && process->n_rates < K)
         return spec_fail(error, GSL_EDOM, "acceptance is given to depth %d, and K is %d",
                          process->n_rates, K);
+    if (process->kind == SPEC_PROCESS_CONTEXT)
+        return spec_fail(error, GSL_EDOM,
+                         "context: only the requests of serve have one, which grows");
     if (process->kind != SPEC_PROCESS_MINIMUM_VARIANCE && process->kind != SPEC_PROCESS_GEOMETRIC)
         return GSL_SUCCESS;
     if (process->length <= K + 1) return GSL_SUCCESS;

@@ -6,6 +6,7 @@
 #ifndef SPECLAB_ACCEPTANCE_H
 #define SPECLAB_ACCEPTANCE_H
 
+#include "base/context_steps.h"
 #include "speclab/round.h"
 #include "speclab/status.h"
 
@@ -25,6 +26,8 @@ enum { SPEC_RATES_MAX = 64 };
  *   minimum-variance  floor(length) or one more: 1 at the first positions, then the rest, then 0
  *   geometric         iid, with the alpha of that mean
  *   rounded-normal    round(clamp(N(length, 1), 1, K+1)) tokens, of which the clamp moves the mean
+ * Further ones: rates, the chances of at least 1, 2, ... accepted tokens; and context, an alpha
+ * that depends on the length of the context.
  */
 typedef struct {
     enum {
@@ -34,7 +37,8 @@ typedef struct {
         SPEC_PROCESS_MINIMUM_VARIANCE, /* this one and the next have a length, and no alpha */
         SPEC_PROCESS_GEOMETRIC,
         SPEC_PROCESS_ROUNDED_NORMAL,
-        SPEC_PROCESS_RATES /* no alpha and no length */
+        SPEC_PROCESS_RATES,  /* no alpha and no length */
+        SPEC_PROCESS_CONTEXT /* the same; of rounds of a request, whose context grows: see _check */
     } kind;
     double alpha;  /* in [0,1] */
     double decay;  /* in [0,1] */
@@ -43,6 +47,7 @@ typedef struct {
     double length; /* tokens per round, at least 1 */
     int n_rates;
     double rate[SPEC_RATES_MAX]; /* in [0,1], none above the one before */
+    spec_context_steps context;  /* alpha by tokens of the context at the begin of a round */
 } spec_process;
 
 /* "iid", "decay?rate=0.95", "markov?rho=0.5&spread=0.2", at the given alpha, which processes of a
@@ -51,8 +56,8 @@ int spec_acceptance_process_init(spec_process *process, const char *spec, double
                                  spec_error *error);
 bool spec_acceptance_reads_alpha(const spec_process *process);
 
-/* GSL_EDOM if rounds of K draft tokens cannot have the process's length, or if it has fewer rates.
- */
+/* GSL_EDOM if rounds of K draft tokens cannot have the process's length, or if it has fewer rates;
+ * for a process by context, as rounds alone have none. */
 int spec_acceptance_process_check(const spec_process *process, int K, spec_error *error);
 extern const char *const spec_process_usages[]; /* NULL-terminated lines "usage\tsummary" */
 

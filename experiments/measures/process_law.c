@@ -20,7 +20,8 @@ double spec_process_tail(const spec_process *process, int K, int k)
         return spec_capped_geometric_tail(spec_alpha_from_emitted(process->length, K), K, k);
     case SPEC_PROCESS_ROUNDED_NORMAL: return spec_rounded_normal_tail(process->length, K, k);
     case SPEC_PROCESS_RATES: return process->rate[k - 1];
-    case SPEC_PROCESS_MARKOV: break;
+    case SPEC_PROCESS_MARKOV:
+    case SPEC_PROCESS_CONTEXT: break;
     }
     return NAN;
 }

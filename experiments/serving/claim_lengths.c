@@ -68,7 +68,7 @@ static int stop_at_first(double *ret_rate, const batch *b, spec_error *error)
         slot[r] = r;
         if (spec_length_learns(choice)) spec_length_enter(choice, state, r);
     }
-    const spec_step_batch step = {b->n, alpha, slot, b->fixed};
+    const spec_step_batch step = {.n = b->n, .alpha = alpha, .slot = slot, .fixed = b->fixed};
     const int common = spec_length_choose(choice, state, &step, K);
     for (int r = 0; common >= 0 && r < b->n; r++) K[r] = common;
     *ret_rate = spec_best_lengths_rate(K, b->alpha, b->n, &b->cost, &b->fixed);

@@ -142,8 +142,8 @@ static int read_law(reader *in, spec_length_law *law, const char *name, int leas
     return blame(in, spec_length_law_init(law, spec, least, in->error), name);
 }
 
-/* Acceptance by depth, which is that of all requests. Alpha, for lengths that are chosen by it, is
- * then accepted over tested draft tokens. */
+/* Acceptance by depth or by context, which is that of all requests. Alpha, for lengths that are
+ * chosen by it, is then accepted over tested draft tokens, or that of the context. */
 static int read_process(reader *in)
 {
     spec_serving_question *question = in->question;
@@ -155,18 +155,23 @@ static int read_process(reader *in)
         in, spec_acceptance_process_init(process, text(in, "process"), question->alpha, in->error),
         "process"));
     if (process->kind == SPEC_PROCESS_IID) goto done;
-    if (process->kind != SPEC_PROCESS_RATES)
+    if (process->kind != SPEC_PROCESS_RATES && process->kind != SPEC_PROCESS_CONTEXT)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
-                           "process: '%.60s' is not iid, rates?of=0.8/0.5 or profile:FILE, which "
-                           "serve takes",
+                           "process: '%.60s' is not iid, rates?of=0.8/0.5, profile:FILE or "
+                           "context?of=0.8@0/0.7@4000, which serve takes",
                            text(in, "process")));
     if (is_given(in, "accepted"))
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
                            "process: accepted lengths take the place of a process; give one"));
     if (strcmp(text(in, "spread"), "one") != 0)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
-                           "spread: the rates of a process are those of all requests; leave out "
+                           "spread: the acceptance of a process is that of all requests; leave out "
                            "one of them"));
+    if (process->kind == SPEC_PROCESS_CONTEXT) {
+        question->alpha = process->context.value[0];
+        question->plan.opt_alpha = &process->context;
+        goto done;
+    }
     for (int i = 0; i < process->n_rates; i++) {
         question->chance[i] = (float)process->rate[i];
         tested += i > 0 ? process->rate[i - 1] : 1.0;
@@ -183,6 +188,7 @@ static int check_lengths(reader *in)
 {
     const spec_serving_choices *choices = &in->question->choices;
     int status = GSL_SUCCESS;
+    if (in->question->process.kind == SPEC_PROCESS_CONTEXT) return status; /* of any depth */
     for (int i = 0; i < choices->n && status == GSL_SUCCESS; i++)
         status =
             spec_acceptance_process_check(&in->question->process, choices->way[i].K, in->error);

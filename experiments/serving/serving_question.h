@@ -17,8 +17,10 @@ typedef struct {
      * trace's own arrivals, to its end. */
     enum { SPEC_SERVING_OPEN, SPEC_SERVING_CLOSED, SPEC_SERVING_REPLAY } load;
     double rate;  /* requests/s: OPEN as given, REPLAY that of the trace, CLOSED NaN */
-    double alpha; /* as given; of a process of rates accepted over tested draft tokens */
-    spec_process process;         /* IID or RATES */
+    /* as given; of a process of rates accepted over tested draft tokens, of one by context its
+     * first alpha */
+    double alpha;
+    spec_process process;         /* IID, RATES or CONTEXT */
     float chance[SPEC_RATES_MAX]; /* RATES, for the plan */
     spec_requests requests;
     spec_begun_requests begun; /* CLOSED: the same requests, of which the first have begun */

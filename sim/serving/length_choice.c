@@ -11,6 +11,7 @@
 const spec_length_kind *const spec_length_kinds[] = {
     &spec_length_fixed,
     &spec_length_schedule,
+    &spec_length_context,
     &spec_length_goodput,
     &spec_length_goodput_each,
     &spec_length_heuristic,
@@ -90,6 +91,11 @@ bool spec_length_learns(const spec_length_choice *choice)
 bool spec_length_reads(const spec_length_choice *choice)
 {
     return choice->kind->reads;
+}
+
+bool spec_length_reads_context(const spec_length_choice *choice)
+{
+    return choice->kind->reads_context;
 }
 
 bool spec_length_drafts_all(const spec_length_choice *choice)

@@ -19,6 +19,7 @@ typedef struct {
     const float *alpha;   /* (n) the true acceptance rate, for choices that know it */
     const int32_t *slot;  /* (n) names a request while it runs: 0..slots-1 */
     spec_step_work fixed; /* what the step computes besides: prompts, and kv_tokens */
+    const int32_t *context; /* (n) tokens in the KV cache, for choices that read them */
 } spec_step_batch;
 
 typedef struct spec_length_choice spec_length_choice;
@@ -40,8 +41,10 @@ void spec_length_end(void *state); /* NULL is legal */
 
 /* Whether the choice learns; without, _enter and _observe do nothing and need no call. */
 bool spec_length_learns(const spec_length_choice *choice);
-/* Whether the choice reads the arrays of a batch; without, they may be NULL. */
+/* Whether the choice reads alpha and slot of a batch, and whether its contexts; without, they may
+ * be NULL. */
 bool spec_length_reads(const spec_length_choice *choice);
+bool spec_length_reads_context(const spec_length_choice *choice);
 /* Whether every request drafts K_max tokens in every step, of which its K_r are verified: the draft
  * then costs n K_max tokens in K_max passes. */
 bool spec_length_drafts_all(const spec_length_choice *choice);

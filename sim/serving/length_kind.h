@@ -5,6 +5,7 @@
 #ifndef SPECLAB_LENGTH_KIND_H
 #define SPECLAB_LENGTH_KIND_H
 
+#include "base/context_steps.h"
 #include "base/settings.h"
 #include "sim/serving/length_choice.h"
 #include "speclab/round.h"
@@ -13,7 +14,7 @@
 
 typedef struct {
     const char *name, *usage, *summary, *reference;
-    bool reads, drafts_all;
+    bool reads, reads_context, drafts_all;
     int (*init)(spec_length_choice *choice, const spec_settings *settings, spec_error *error);
     /* Bytes of a state for that many slots. NULL: no state. A new state is zeroed, then _begin. */
     size_t (*state_size)(const spec_length_choice *choice, int slots);
@@ -47,6 +48,7 @@ struct spec_length_choice {
     bool learns; /* the kind has _observe; _init may clear it where a setting needs less */
     union {
         spec_length_ranges schedule;
+        spec_context_steps context;
         struct {
             bool average; /* estimate alpha by a moving average; else it is known */
             bool first;   /* goodput-each: stop at the first token that does not gain */
@@ -101,7 +103,7 @@ int spec_length_goodput_settings(spec_length_choice *choice, const spec_settings
                                  spec_error *error);
 
 extern const spec_length_kind *const spec_length_kinds[]; /* NULL-terminated */
-extern const spec_length_kind spec_length_fixed, spec_length_schedule;
+extern const spec_length_kind spec_length_fixed, spec_length_schedule, spec_length_context;
 extern const spec_length_kind spec_length_goodput, spec_length_goodput_each;
 extern const spec_length_kind spec_length_heuristic, spec_length_bandit;
 extern const spec_length_kind spec_length_vllm, spec_length_dspark;

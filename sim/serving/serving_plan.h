@@ -4,6 +4,7 @@
 #ifndef SPECLAB_SERVING_PLAN_H
 #define SPECLAB_SERVING_PLAN_H
 
+#include "base/context_steps.h"
 #include "sim/serving/length_choice.h"
 #include "sim/serving/request.h"
 #include "sim/serving/requests/accepted_lengths.h"
@@ -35,6 +36,8 @@ typedef struct {
      * at least j + 1 draft tokens are accepted, never rising. No draft is longer. */
     int n_rates;
     const float *rate; /* (n_rates) */
+    /* Alpha of each round by the context of its request when the step begins, in place of alpha. */
+    const spec_context_steps *opt_alpha;
     spec_draft_place place;
     double guess; /* AHEAD: chance that the bonus token was guessed, in [0, 1] */
     /* AHEAD: cold requests verify no draft (K_r = 0) while the next is drafted for all, in max(D',

@@ -44,6 +44,7 @@ static int init(spec_engine *e, uint64_t seed, uint64_t stream)
     SPEC_TRY(check(plan, e->K_max, e->error));
     e->opt_affine = spec_step_cost_affine(plan->cost);
     e->reads = spec_length_reads(plan->lengths);
+    e->reads_context = spec_length_reads_context(plan->lengths);
     e->learns = spec_length_learns(plan->lengths);
     e->drafts_all = spec_length_drafts_all(plan->lengths);
     e->ragged = e->learns || e->drafts_all || plan->place > SPEC_DRAFT_SEPARATE ||
@@ -76,6 +77,7 @@ static void engine_free(spec_engine *e)
     free(e->K_r);
     free(e->accepted);
     free(e->slot);
+    free(e->context);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

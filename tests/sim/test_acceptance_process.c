@@ -55,6 +55,7 @@ TEST(lengths_and_rates_must_fit_into_a_round)
                {"rounded-normal?length=200", 3, true},
                {"iid", 0, true},
                {"minimum-variance?length=257", 256, true},
+               {"context?of=0.5", 1, false},
                {"rates?of=0.5/0.5", 2, true},
                {"rates?of=0.5/0.5", 3, false}};
     for (size_t i = 0; i < LENGTH(row); i++) {
@@ -65,6 +66,8 @@ TEST(lengths_and_rates_must_fit_into_a_round)
         if (!row[i].fits)
             assert_non_null(strstr(error.text, process.kind == SPEC_PROCESS_RATES
                                                    ? "acceptance is given to depth 2, and K is 3"
+                                               : process.kind == SPEC_PROCESS_CONTEXT
+                                                   ? "only the requests of serve have one"
                                                    : "the tokens of a round of K = "));
     }
 }
@@ -82,7 +85,7 @@ TEST(bad_specs_get_one_clear_line)
         {"iid", "alpha", INFINITY, GSL_EDOM},
         {"idd", "'iid'", 0.5, GSL_EINVAL},
         {"markvo", "'markov'", 0.5, GSL_EINVAL},
-        {"zipf", "iid, decay, markov", 0.5, GSL_EINVAL},
+        {"zipf", "no process is named 'zipf'", 0.5, GSL_EINVAL},
         {"geometric?length=0.9", "length", 0.5, 0},
         {"geometric?length=258", "length", 0.5, 0},
         {"rates?of=0.5/0.6", "rises to 0.6", 0.5, GSL_EDOM},
@@ -95,6 +98,8 @@ TEST(bad_specs_get_one_clear_line)
         {"rates?of=0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0"
          "/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0",
          "rates: more than 64", 0.5, GSL_EINVAL},
+        {"context?of=0.8@5", "context: of: @5: lengths of context rise", 0.5, GSL_EINVAL},
+        {"context?of=1.8", "context: of: '1.8' is no number of 0 to 1", 0.5, GSL_EINVAL},
         {"minimum-variance?alpha=0.5", "alpha", 0.5, GSL_EINVAL},
         {"rounded-normal?length=nan", "length", 0.5, 0},
         {"", "", 0.5, GSL_EINVAL},

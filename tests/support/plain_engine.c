@@ -154,7 +154,8 @@ static void choose(plain_engine *e, spec_step_batch *batch)
         m->chunk = 0;
         if (m->todo > 0) continue;
         e->batch[n] = m;
-        e->alpha[n] = m->request.alpha;
+        e->alpha[n] = alpha_of(e, m);
+        e->context[n] = m->cached;
         e->slot[n] = m->slot;
         fixed.kv_tokens += m->cached;
         n++;
@@ -169,7 +170,7 @@ static void choose(plain_engine *e, spec_step_batch *batch)
         fixed.kv_tokens += m->cached;
         left -= chunk;
     }
-    *batch = (spec_step_batch){n, e->alpha, e->slot, fixed};
+    *batch = (spec_step_batch){n, e->alpha, e->slot, fixed, e->context};
     e->n_batch = n;
     e->budget_left = plan->budget > 0 ? plan->budget : INT64_MAX;
     if (n == 0) return;

@@ -128,12 +128,22 @@ typedef struct {
     /* (slots) arrays of the batch, all but the first in `rows` */
     member **batch;
     float *alpha;
-    int32_t *slot, *K, *accepted, *rows;
+    int32_t *slot, *K, *accepted, *context, *rows;
 } plain_engine;
 
 static inline int smaller(int64_t a, int64_t b)
 {
     return (int)(a < b ? a : b);
+}
+
+/* Its chance of acceptance in a round that begins now. */
+static inline float alpha_of(const plain_engine *e, const member *m)
+{
+    const spec_context_steps *steps = e->plan->opt_alpha;
+    float alpha = m->request.alpha;
+    for (int i = 0; steps != NULL && i < steps->n; i++)
+        if (steps->from[i] <= m->cached) alpha = (float)steps->value[i];
+    return alpha;
 }
 
 /* Requests that arrived until now join the queue. */

@@ -80,7 +80,8 @@ static int draw(plain_engine *e, member *m)
     const float fresh = uniforms_next(&e->accept);
     const bool repeats = plan->stay > 0.0 && uniforms_next(&e->repeat) < (float)plan->stay;
     if (!repeats || m->last < 0.0f) m->last = fresh;
-    for (float tail = m->request.alpha; n < m->K && m->last < tail; tail *= m->request.alpha) n++;
+    const float alpha = alpha_of(e, m);
+    for (float tail = alpha; n < m->K && m->last < tail; tail *= alpha) n++;
     return n;
 }
 
@@ -231,6 +232,7 @@ static void step(plain_engine *e)
             if (m->K < 0) continue;
             e->alpha[n] = e->alpha[i];
             e->slot[n] = e->slot[i];
+            e->context[n] = e->context[i];
             e->K[n] = m->K;
             e->accepted[n++] = m->n_accepted;
         }
@@ -297,11 +299,12 @@ spec_serving_result plain_serving_run(const spec_serving_plan *plan, uint64_t se
     uniforms_init(&e.repeat, seed, "serving repeat", stream);
     uniforms_init(&e.guess, seed, "serving guess", stream);
     assert_non_null(e.slot_taken = calloc(slots, sizeof *e.slot_taken));
-    assert_non_null(e.rows = calloc(4 * slots, sizeof *e.rows));
+    assert_non_null(e.rows = calloc(5 * slots, sizeof *e.rows));
     e.alpha = (float *)e.rows;
     e.slot = e.rows + slots;
     e.K = e.slot + slots;
     e.accepted = e.K + slots;
+    e.context = e.accepted + slots;
     assert_non_null(e.batch = calloc(slots, sizeof *e.batch));
     assert_int_equal(spec_length_begin(&e.state, plan->lengths, plan->slots), GSL_SUCCESS);
     assert_non_null(e.cursor = plan->requests.begin(plan->requests.self, seed, stream));

@@ -45,7 +45,7 @@ typedef struct {
 
     void *choice_state;
     int K_max;
-    bool reads, learns, drafts_all; /* properties of the choice */
+    bool reads, reads_context, learns, drafts_all; /* properties of the choice */
     bool ragged;                    /* K_r and accepted are needed whatever the choice says */
     spec_common_rounds_kernel *kernel;
     spec_uniforms accept, repeat, guess;
@@ -56,7 +56,7 @@ typedef struct {
     int64_t left; /* tokens of the budget */
     bool preempted;
     spec_step_batch batch;
-    int32_t *K_r, *accepted, *slot; /* (row_capacity), by decoding request */
+    int32_t *K_r, *accepted, *slot, *context; /* (row_capacity), by decoding request */
     int row_capacity;
 
     /* the measured part, and what its completed requests added to steps */

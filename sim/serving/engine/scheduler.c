@@ -54,8 +54,8 @@ static int reserve_rows(spec_engine *e)
 {
     const int capacity = e->decoding.capacity;
     if (capacity == e->row_capacity) return GSL_SUCCESS;
-    int32_t **const row[] = {&e->K_r, &e->accepted, &e->slot};
-    for (int i = 0; i < 3; i++) {
+    int32_t **const row[] = {&e->K_r, &e->accepted, &e->slot, &e->context};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         int32_t *grown = realloc(*row[i], (size_t)capacity * sizeof *grown);
         if (grown == NULL) return spec_no_memory(e->error);
         *row[i] = grown;
@@ -70,6 +70,27 @@ static void fill_rows(spec_engine *e)
     for (int i = 0; i < d->n; i++) e->slot[i] = e->members.at[d->member[i]].slot;
     e->batch.alpha = d->alpha;
     e->batch.slot = e->slot;
+}
+
+static void fill_contexts(spec_engine *e)
+{
+    const spec_decoding *d = &e->decoding;
+    for (int i = 0; i < d->n; i++) e->context[i] = d->base[i] - (d->left[i] - d->plain);
+    e->batch.context = e->context;
+}
+
+/* Alpha by context, for the rounds of this step. */
+static void fill_alpha(spec_engine *e, const spec_context_steps *steps)
+{
+    spec_decoding *d = &e->decoding;
+    float value[SPEC_CONTEXT_STEPS_MAX];
+    for (int j = 0; j < steps->n; j++) value[j] = (float)steps->value[j];
+    for (int i = 0; i < d->n; i++) {
+        const int32_t context = d->base[i] - (d->left[i] - d->plain);
+        float alpha = value[0];
+        for (int j = 1; j < steps->n; j++) alpha = context >= steps->from[j] ? value[j] : alpha;
+        d->alpha[i] = alpha;
+    }
 }
 
 /* K_r of each request within the budget; those without a token sit out. */
@@ -94,12 +115,14 @@ static int choose_lengths(spec_engine *e)
     e->served = n;
     e->batch = (spec_step_batch){.n = n};
     if (n == 0) return GSL_SUCCESS;
-    if (e->reads || e->ragged || e->plan->budget > 0) {
+    if (e->reads || e->reads_context || e->ragged || e->plan->budget > 0) {
         const int status = reserve_rows(e);
         if (status != GSL_SUCCESS) return status;
     }
     e->batch.fixed = fixed_work(e);
+    if (e->plan->opt_alpha != NULL && e->K_max > 0) fill_alpha(e, e->plan->opt_alpha);
     if (e->reads) fill_rows(e);
+    if (e->reads_context) fill_contexts(e);
     e->K = spec_length_choose(e->plan->lengths, e->choice_state, &e->batch, e->K_r);
     assert(e->K <= e->K_max);
     if (e->K < 0 || e->ragged || (e->K + 1) * (int64_t)n > or_no_limit(e->plan->budget))

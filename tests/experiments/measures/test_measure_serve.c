@@ -71,6 +71,38 @@ TEST(rates_by_depth_take_the_place_of_alpha)
         if (is_empty(&falling, r, "batch_z")) fail_msg("row %zu has no theory", r);
 }
 
+/* One alpha for all contexts is alpha, though no theorem has contexts. With
+ * steps, tokens per round are between those of the largest and of the smallest alpha, and fall with
+ * the prompt; goodput, which knows the context's alpha, drafts less where it is low. */
+TEST(acceptance_may_depend_on_the_context)
+{
+    OWNED(spec_result) alpha, flat, falling;
+    run(&alpha, "serve", 1,
+        ENGINE SHORT "alpha = 0.7; rate = 60; K = [\"0,3\"]; requests = 200; "
+                     "warm = 100; lengths = [\"fixed,goodput\"]");
+    run(&flat, "serve", 1,
+        ENGINE SHORT "process = \"context?of=0.7@0/0.7@50\"; rate = 60; K = [\"0,3\"]; "
+                     "requests = 200; warm = 100; lengths = [\"fixed,goodput\"]");
+    assert_all_hold(&flat, 3);
+    for (size_t r = 0; r < 3; r++) {
+        assert_near(number(&flat, r, "latency_ms"), number(&alpha, r, "latency_ms"), 0.02);
+        assert_near(number(&flat, r, "tokens_per_round"), number(&alpha, r, "tokens_per_round"),
+                    0.01);
+        assert_true(is_empty(&flat, r, "latency_ms_theory"));
+        assert_true(is_empty(&flat, r, "tokens_per_round_theory"));
+    }
+    run(&falling, "serve", 1,
+        ENGINE "process = \"context?of=0.9@0/0.2@60\"; rate = 60; K = [\"3\"]; output = [\"24\"]; "
+               "prompt = [\"20\", \"46\", \"70\"]; requests = 200; lengths = [\"fixed,goodput\"]");
+    assert_all_hold(&falling, 6);
+    for (size_t r = 0; r < 2; r++) {
+        const double above = number(&falling, r, "tokens_per_round"),
+                     between = number(&falling, 2 + r, "tokens_per_round"),
+                     below = number(&falling, 4 + r, "tokens_per_round");
+        assert_true(above > between + 0.3 && between > below + 0.3);
+    }
+}
+
 TEST(a_process_of_serve_has_rates)
 {
     static const char *const wrong[][2] = {
@@ -79,6 +111,9 @@ TEST(a_process_of_serve_has_rates)
          "process: acceptance is given to depth 2, and K is 3"},
         {ENGINE "rate = 5; K = [\"0,1\"]; process = \"rates\"; spread = [\"beta\"]", "spread:"},
         {ENGINE "rate = 5; K = [\"0,1\"]; process = \"rates\"; accepted = \"a.txt\"", "process:"},
+        {ENGINE "rate = 5; process = \"context\"; spread = [\"beta\"]", "spread:"},
+        {ENGINE "rate = 5; process = \"context\"; accepted = \"a.txt\"", "process:"},
+        {ENGINE "rate = 5; process = \"context?of=0.8@9\"", "process: context: of: @9"},
         {ENGINE "rate = 5; K = [\"0,1\"]; process = \"profile:absent.json\"", "absent.json"},
     };
     assert_grids_refused("serve", wrong, sizeof wrong / sizeof *wrong);

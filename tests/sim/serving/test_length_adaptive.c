@@ -131,6 +131,21 @@ TEST(schedules_carry_forward)
     }
 }
 
+TEST(contexts_choose_the_K_of_their_own_request)
+{
+    static const int32_t context[5] = {0, 3999, 4000, 15999, 16000}, K[5] = {5, 5, 3, 3, 0};
+    OWNED(length_run) run;
+    length_run_init(&run, "context", cost, NULL, 5);
+    assert_true(spec_length_reads_context(run.choice) && !spec_length_reads(run.choice));
+    assert_false(spec_length_learns(run.choice));
+    assert_int_equal(spec_length_K_max(run.choice), 5);
+    const spec_step_batch all = {.n = 5, .context = context},
+                          same = {.n = 2, .context = context + 2};
+    assert_int_equal(spec_length_choose(run.choice, run.state, &all, run.K), -1);
+    assert_memory_equal(run.K, K, sizeof K);
+    assert_int_equal(spec_length_choose(run.choice, run.state, &same, run.K), 3);
+}
+
 TEST(the_gate_closes_for_good)
 {
     OWNED(length_run) run;

@@ -86,6 +86,10 @@ TEST(unknown_choices_keys_and_values_are_refused)
          "trt: schedule=4:2/2:4 at '': give rising batch sizes, each with its K of 0 to 256, as in "
          "schedule=1:4/4:2/8:0"},
         {"trt?schedule=1:4x", "trt: schedule=1:4x: 'x' is left over"},
+        {"context?of=5@0/2.5@9", "context: of: 2.5 is not a whole number"},
+        {"context?of=5@0/257@9", "context: of: '257' is no number of 0 to 256"},
+        {"context?of=5@0/3", "context: of: '3' lacks its length of context, as in 3@4000"},
+        {"context?K=5", "context has no key 'K'; its keys are of"},
         {"trt?sizes=to", "trt: sizes=to is not one of from or upto"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -147,6 +147,62 @@ TEST(one_closed_slot_has_the_latency_of_its_rounds, STATISTICS)
     }
 }
 
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+static double accepted_per_request(const spec_serving_sums *s)
+{
+    return (double)s->accepted / (double)s->requests;
+}
+
+static double rounds_per_request(const spec_serving_sums *s)
+{
+    return (double)s->rounds / (double)s->requests;
+}
+
+/* Acceptance by context, and K by context, against enumeration of a request's rounds from its last
+ * token backwards. A round that took the context after it, or the prompt alone, would be off by
+ * more than 20 standard errors. */
+TEST(rounds_are_those_of_their_contexts, STATISTICS)
+{
+    enum { L = 60 };
+    static const struct {
+        const char *lengths, *K;
+        int prompt;
+    } row[] = {{"fixed?K=4", "4", 0},
+               {"fixed?K=4", "4", 30},
+               {"context?of=5@0/2@40/0@70/3@80", "5@0/2@40/0@70/3@80", 0},
+               {"context?of=5@0/2@40/0@70/3@80", "5@0/2@40/0@70/3@80", 30}};
+    spec_context_steps alpha, K;
+    assert_works(spec_context_steps_parse(&alpha, "", "0.9@0/0.61@38/0.27@75", 0.0, 1.0, &error));
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        OWNED(serving_setup) s;
+        double rounds[L + 1] = {0}, accepted[L + 1] = {0};
+        const int prompt = row[i].prompt, decoded = prompt > 0 ? L - 1 : L;
+        char what[64];
+        assert_works(spec_context_steps_parse(&K, "", row[i].K, 0.0, 9.0, &error));
+        serving_setup_init(&s, "step=10ms", "round=0", row[i].lengths, L, 1.0);
+        s.requests.prompt[0] = s.requests.prompt[1] = prompt;
+        s.plan.opt_alpha = &alpha;
+        s.plan.measured = 4000;
+        for (int left = 1; left <= decoded; left++) {
+            const int context = prompt + decoded - left,
+                      most = (int)spec_context_steps_at(&K, context);
+            const double a = spec_context_steps_at(&alpha, context);
+            rounds[left] = 1.0;
+            for (int n = 0; n <= most; n++) {
+                const double chance = pow(a, n) * (n < most ? 1.0 - a : 1.0);
+                const int then = left > n + 1 ? left - n - 1 : 0;
+                rounds[left] += chance * rounds[then];
+                accepted[left] += chance * (n + accepted[then]);
+            }
+        }
+        snprintf(what, sizeof what, "contexts, row %zu", i);
+        const expectation e[] = {{rounds_per_request, rounds[decoded]},
+                                 {accepted_per_request, accepted[decoded]}};
+        check(&s, what, e, 2);
+    }
+}
+
 /* Pollaczek and Khinchine; the latencies are those of an independent program. */
 TEST(one_open_slot_is_an_mg1_queue, SLOW | STATISTICS)
 {

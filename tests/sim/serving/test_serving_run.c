@@ -47,7 +47,7 @@ static int restless_choose(const spec_length_choice *choice, void *state,
     for (int i = 0; i < batch->n; i++) {
         uint32_t alpha;
         memcpy(&alpha, &batch->alpha[i], sizeof alpha);
-        s->hash = mix(s->hash, alpha);
+        s->hash = mix(mix(s->hash, alpha), (uint64_t)batch->context[i]);
         ret_K[i] = (int32_t)(s->hash % (uint64_t)(choice->K_max + 1));
     }
     return s->hash % 3 == 0 ? (int)(s->hash / 3 % (uint64_t)(choice->K_max + 1)) : -1;
@@ -85,11 +85,13 @@ static const spec_length_kind kinds[] = {
     {.name = "by size", .choose = by_size_choose},
     {.name = "restless",
      .reads = true,
+     .reads_context = true,
      .state_size = restless_size,
      .choose = restless_choose,
      .observe = restless_observe},
     {.name = "restless drafts all",
      .reads = true,
+     .reads_context = true,
      .drafts_all = true,
      .state_size = restless_size,
      .choose = restless_choose,
@@ -104,6 +106,7 @@ typedef struct {
     drawn_requests requests;
     spec_length_choice lengths;
     spec_accepted_lengths accepted;
+    spec_context_steps alpha;
     spec_step_cost *cost;
     spec_serving_plan plan;
 } serving_case;
@@ -174,6 +177,11 @@ static void case_init(serving_case *c, uint64_t seed)
         const int tokens = c->requests.prompt[1] + longest + c->lengths.K_max;
         plan->blocks = (tokens + plan->block - 1) / plan->block;
         plan->blocks += below(&rng, (int)plan->blocks * 6);
+    }
+    if (with_chance(&rng, 0.3)) {
+        c->alpha = (spec_context_steps){
+            3, {0, 1 + below(&rng, 9), 10 + below(&rng, 99)}, {0.9, 0.27, 0.61}};
+        plan->opt_alpha = &c->alpha;
     }
 }
 
