@@ -122,6 +122,8 @@ static void fill_counts(spec_table *table, const spec_serving_row *row,
     spec_table_integer(table, "requests", (long long)all.requests);
     spec_table_integer(table, "steps", (long long)all.steps);
     spec_table_integer(table, "preempted", (long long)all.preempted);
+    if (question->plan.cache != SPEC_CACHE_FREE)
+        spec_table_number(table, "draft_fed", (double)all.fed / (double)all.requests);
     if (question->plan.blocks > 0)
         spec_table_number(table, "blocks_used", (double)all.blocks_in_use / (double)all.steps);
     spec_table_number(table, "slo_share", row->slo_share);
@@ -265,6 +267,7 @@ static const char *const columns[] = {"rate",
                                       "wait_ms",
                                       "preempted",
                                       "blocks_used",
+                                      "draft_fed",
                                       "requests",
                                       "steps",
                                       "speedup_se",

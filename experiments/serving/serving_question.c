@@ -32,6 +32,7 @@ const char *const spec_serving_question_parameters[] = {"alpha=0.8",
                                                         "cost",
                                                         "draft_cost=",
                                                         "place=same",
+                                                        "draft_cache=free",
                                                         "max_batch=0",
                                                         "budget=0",
                                                         "chunk=0",
@@ -277,6 +278,24 @@ done:
     return status == GSL_SUCCESS ? status : blame(in, status, "place");
 }
 
+static int read_draft_cache(reader *in)
+{
+    static const char *const names[] = {"free", "fed", "refilled", "dropped", NULL};
+    spec_serving_plan *plan = &in->question->plan;
+    const char *given = text(in, "draft_cache");
+    int cache = 0;
+    while (names[cache] != NULL && strcmp(names[cache], given) != 0) cache++;
+    if (names[cache] == NULL)
+        return spec_fail(in->error, GSL_EINVAL,
+                         "draft_cache: '%.60s' is not free, fed, refilled or dropped", given);
+    plan->cache = (spec_draft_cache)cache;
+    if (plan->cache != SPEC_CACHE_FREE && plan->place > SPEC_DRAFT_SEPARATE)
+        return spec_fail(in->error, GSL_EINVAL,
+                         "draft_cache: only drafts on the same or a separate device fill it in "
+                         "steps of their own; leave out place or draft_cache");
+    return GSL_SUCCESS;
+}
+
 /* Blocks of a memory for KV caches: bytes over bytes of a token. 0 without one. */
 static int read_blocks(reader *in, int *ret_blocks, int block)
 {
@@ -372,6 +391,7 @@ int spec_serving_question_init(spec_serving_question *question, const spec_point
                                        question->cost, error));
     SPEC_TRY(check_lengths(&in));
     SPEC_TRY(read_place(&in));
+    SPEC_TRY(read_draft_cache(&in));
     SPEC_TRY(read_limits(&in));
     SPEC_TRY(read_counts(&in));
     SPEC_TRY(blame(&in, spec_slo_parse(&question->slo, text(&in, "slo"), error), "slo"));

@@ -49,8 +49,9 @@ static bool has_life(const spec_serving_question *question, const spec_serving_w
     return way->fixed && spec_step_cost_affine(question->cost) != NULL && !rows &&
            question->requests.opt_accepted == NULL &&
            question->process.kind != SPEC_PROCESS_CONTEXT &&
-           question->load != SPEC_SERVING_REPLAY && (is_in_turn || is_batch_ahead(question)) &&
-           question->plan.budget == 0 && question->plan.chunk == 0 && question->plan.blocks == 0;
+           question->plan.cache == SPEC_CACHE_FREE && question->load != SPEC_SERVING_REPLAY &&
+           (is_in_turn || is_batch_ahead(question)) && question->plan.budget == 0 &&
+           question->plan.chunk == 0 && question->plan.blocks == 0;
 }
 
 /* ---- kinds of requests ----------------------------------------------------------------------- */

@@ -16,12 +16,15 @@ typedef struct {
     int64_t drafted;       /* draft tokens: the sum of K_r */
     int decoding;          /* requests that decode */
     int passes;            /* sequential passes of the draft: the largest K_r */
+    /* tokens that the draft computes to fill its own KV cache, in the first of the passes (which is
+     * then at least 1) */
+    int64_t fed;
 } spec_step_work;
 
 /* Seconds of a step, affine in its work:
  *
  *     step + token (prompt_tokens + decode_tokens) + kv kv_tokens
- *          + [drafted > 0] (draft_round + draft_pass passes + draft_token drafted)
+ *          + [drafted + fed > 0] (draft_round + draft_pass passes + draft_token (drafted + fed))
  *
  * All are finite and >= 0, and step + token > 0. */
 typedef struct {
@@ -39,9 +42,9 @@ static inline double spec_affine_step_target(const spec_affine_step *cost,
 static inline double spec_affine_step_draft(const spec_affine_step *cost,
                                             const spec_step_work *work)
 {
-    if (work->drafted == 0) return 0.0;
-    return cost->draft_round + cost->draft_pass * work->passes +
-           cost->draft_token * (double)work->drafted;
+    const int64_t tokens = work->drafted + work->fed;
+    if (tokens == 0) return 0.0;
+    return cost->draft_round + cost->draft_pass * work->passes + cost->draft_token * (double)tokens;
 }
 
 /* Sums over the measured part of a run: from the end of the warm-up to the last measured
@@ -58,7 +61,8 @@ typedef struct {
     int64_t blocks_kept;    /* taken - freed: growth of the blocks in use */
     uint64_t blocks_in_use; /* sum over steps */
     uint64_t steps;
-    uint64_t drafting, passes; /* steps in which anyone drafts; sum over steps of the passes */
+    uint64_t drafting, passes; /* steps in which the draft runs; sum over steps of the passes */
+    uint64_t fed;              /* tokens that filled the draft's cache */
     double seconds;            /* length of the measured part */
     double batch, batch2;      /* sums over steps of the decoding requests, and of their square */
     double step;               /* sum over steps of their time, s */
@@ -93,6 +97,7 @@ static inline void spec_serving_sums_merge(spec_serving_sums *into, const spec_s
     into->steps += from->steps;
     into->drafting += from->drafting;
     into->passes += from->passes;
+    into->fed += from->fed;
     into->seconds += from->seconds;
     into->batch += from->batch;
     into->batch2 += from->batch2;

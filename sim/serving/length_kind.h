@@ -47,7 +47,10 @@ struct spec_length_choice {
     int K_max;
     bool learns; /* the kind has _observe; _init may clear it where a setting needs less */
     union {
-        spec_length_ranges schedule;
+        struct {
+            spec_length_ranges ranges;
+            int hysteresis;
+        } schedule;
         spec_context_steps context;
         struct {
             bool average; /* estimate alpha by a moving average; else it is known */

@@ -41,8 +41,7 @@ static bool range(int *from, int *to, int *K, const char **at)
 
 /* [[1,32,5],[33,128,2]]: the K of batches from .. to. A gap, and what comes after the last range,
  * have the K of the range before. */
-static int schedule_init(spec_length_choice *choice, const spec_settings *settings,
-                         spec_error *error)
+static int read_ranges(spec_length_choice *choice, const spec_settings *settings, spec_error *error)
 {
     const char *at = settings->path;
     int from, to, K, last = 0;
@@ -58,7 +57,7 @@ static int schedule_init(spec_length_choice *choice, const spec_settings *settin
             return spec_fail(error, GSL_EINVAL,
                              "schedule: the range [%d,%d] does not follow %d: ranges ascend", from,
                              to, last);
-        if (add_range(&choice->schedule, from, K) != GSL_SUCCESS)
+        if (add_range(&choice->schedule.ranges, from, K) != GSL_SUCCESS)
             return spec_fail(error, GSL_EINVAL, "schedule: more than %d ranges",
                              SPEC_LENGTH_RANGES_MAX);
         if (K > choice->K_max) choice->K_max = K;
@@ -72,20 +71,46 @@ static int schedule_init(spec_length_choice *choice, const spec_settings *settin
                      settings->path, at);
 }
 
+static int schedule_init(spec_length_choice *choice, const spec_settings *settings,
+                         spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(read_ranges(choice, settings, error));
+    SPEC_TRY(spec_settings_int(&choice->schedule.hysteresis, settings, "hysteresis", 0, 0, 1 << 20,
+                               error));
+done:
+    return status;
+}
+
+static size_t schedule_state_size(const spec_length_choice *choice, int slots)
+{
+    (void)choice, (void)slots;
+    return sizeof(int); /* the range of the step before */
+}
+
+/* Larger batches move on to their range at once; smaller ones go back only once they are smaller by
+ * `hysteresis` than where the range in use begins, or than where one between begins. */
 static int schedule_choose(const spec_length_choice *choice, void *state,
                            const spec_step_batch *batch, int32_t *ret_K)
 {
-    (void)state, (void)ret_K;
-    return choice->schedule.K[spec_length_range(&choice->schedule, batch->n)];
+    const spec_length_ranges *ranges = &choice->schedule.ranges;
+    int *range = state;
+    (void)ret_K;
+    const int up = spec_length_range(ranges, batch->n),
+              down = spec_length_range(ranges, batch->n + choice->schedule.hysteresis);
+    *range = up > *range ? up : down < *range ? down : *range;
+    return ranges->K[*range];
 }
 
 const spec_length_kind spec_length_schedule = {
     .name = "schedule",
-    .usage = "schedule:[[1,32,5],[33,128,2]]",
+    .usage = "schedule:[[1,32,5],[33,128,2]]?hysteresis=0",
     .summary = "K by the number of decoding requests, as vLLM's "
-               "num_speculative_tokens_per_batch_size; gaps carry forward",
+               "num_speculative_tokens_per_batch_size; gaps carry forward; with a hysteresis a "
+               "range ends so many requests below its begin",
     .reference = "vLLM",
     .init = schedule_init,
+    .state_size = schedule_state_size,
     .choose = schedule_choose,
 };
 

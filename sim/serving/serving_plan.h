@@ -27,6 +27,20 @@ typedef enum {
     SPEC_DRAFT_HALVES,
 } spec_draft_place;
 
+/* The cost of a draft's own KV cache, unless no choice of lengths ever drafts. A draft needs the
+ * keys and values of all tokens before those that it drafts. */
+typedef enum {
+    SPEC_CACHE_FREE, /* nothing: it reads the target's cache, or needs none */
+    /* The draft computes all that the target does: prompts with their chunks, and a token for a
+     * request without a draft in this step. Heads that read the target's hidden states need this,
+     * as the target keeps none of them. */
+    SPEC_CACHE_FED,
+    /* A request's first pass also computes the tokens that the draft has missed: the prompt, and
+     * what was emitted while the request had no drafts. */
+    SPEC_CACHE_REFILLED,
+    SPEC_CACHE_DROPPED, /* the same, and a step of decoding requests without drafts drops all */
+} spec_draft_cache;
+
 typedef struct {
     spec_request_source requests;
     const spec_step_cost *cost;
@@ -40,6 +54,7 @@ typedef struct {
     const spec_context_steps *opt_alpha;
     spec_draft_place place;
     double guess; /* AHEAD: chance that the bonus token was guessed, in [0, 1] */
+    spec_draft_cache cache; /* SAME and SEPARATE; else FREE */
     /* AHEAD: cold requests verify no draft (K_r = 0) while the next is drafted for all, in max(D',
      * V) with K_r + 1 passes. Otherwise the step first drafts for its cold requests, and takes
      * that time more. */

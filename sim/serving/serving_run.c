@@ -29,6 +29,9 @@ static int check(const spec_serving_plan *plan, int K_max, spec_error *error)
                          plan->stay);
     if (!(plan->guess >= 0.0 && plan->guess <= 1.0))
         return spec_fail(error, GSL_EINVAL, "chance of a guess %g is outside [0,1]", plan->guess);
+    if (plan->cache != SPEC_CACHE_FREE && plan->place > SPEC_DRAFT_SEPARATE)
+        return spec_fail(error, GSL_EINVAL,
+                         "a draft cache that is filled needs drafts in turn with the target");
     if (plan->budget > 0 && plan->budget <= K_max)
         return spec_fail(error, GSL_EINVAL,
                          "budget %lld is below the %d tokens of a round with K = %d",
@@ -47,8 +50,9 @@ static int init(spec_engine *e, uint64_t seed, uint64_t stream)
     e->reads_context = spec_length_reads_context(plan->lengths);
     e->learns = spec_length_learns(plan->lengths);
     e->drafts_all = spec_length_drafts_all(plan->lengths);
+    e->cache = e->K_max > 0 ? plan->cache : SPEC_CACHE_FREE;
     e->ragged = e->learns || e->drafts_all || plan->place > SPEC_DRAFT_SEPARATE ||
-                plan->opt_accepted != NULL || plan->n_rates > 0;
+                e->cache != SPEC_CACHE_FREE || plan->opt_accepted != NULL || plan->n_rates > 0;
     e->kernel = spec_common_rounds_kernel_of(spec_cpu_isa());
     e->blocks = (spec_kv_blocks){.most = plan->blocks, .size = plan->block};
     spec_uniforms_init(&e->accept, seed, "serving accept", stream);

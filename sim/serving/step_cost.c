@@ -200,11 +200,14 @@ double spec_step_cost_target(const spec_step_cost *cost, const spec_step_work *w
 double spec_step_cost_draft(const spec_step_cost *cost, const spec_step_work *work)
 {
     if (!cost->draft_by_pass) return spec_affine_step_draft(&cost->affine, work);
-    if (work->drafted == 0) return 0.0;
+    if (work->drafted + work->fed == 0) return 0.0;
     const double tokens = (double)work->drafted / work->passes;
-    const double context = (double)work->kv_tokens / work->decoding;
-    return work->passes *
-           spec_pass_time_seconds(&cost->draft, tokens, tokens * fmin(context, cost->kv_limit));
+    const double context = work->decoding > 0 ? (double)work->kv_tokens / work->decoding : 0.0,
+                 kv = tokens * fmin(context, cost->kv_limit);
+    if (work->fed == 0) return work->passes * spec_pass_time_seconds(&cost->draft, tokens, kv);
+    const double first = spec_pass_time_seconds(&cost->draft, tokens + (double)work->fed, kv);
+    if (work->passes == 1) return first;
+    return first + (work->passes - 1) * spec_pass_time_seconds(&cost->draft, tokens, kv);
 }
 
 const spec_affine_step *spec_step_cost_affine(const spec_step_cost *cost)

@@ -129,6 +129,7 @@ static const struct {
     {"plan", "methods nodes depth rule",
      "every method and budget is a row; deep enough; by the siblings"},
     {"serve", "K lengths speed rounds-correlation", "rows of the table; asked for a trace alone"},
+    {"serve", "draft-cache", "without it the draft's prompts take no time either"},
     {"serve", "block memory kv-bytes slo", "need --blocks, or are not asked"},
     {"generate", "prompt tokens texts color verify", "the text itself"},
     {"step", "K rounds context top names verify draft", "what is shown"},

@@ -103,6 +103,7 @@ static void preempt(plain_engine *e, member *m)
     e->result->sums.preempted++;
     e->result->sums.recomputed_tokens += (uint64_t)m->cached;
     m->cached = 0;
+    m->seen = 0;
     m->K = -1;
     m->cold = true;
     m->todo = m->request.prompt + (m->request.output - m->left);

@@ -45,6 +45,7 @@ struct member {
     float last;                  /* uniform number of the last round; -1: none */
     uint32_t index;              /* in the source */
     bool cold;                   /* no draft is ready */
+    int seen;                    /* tokens that the draft has computed */
     int32_t place;               /* in the lengths that it replays */
     int64_t tokens, kv, drafted; /* what it added to steps */
     /* of this step: K, -1 where it sits out, n_accepted; tokens of its chunk */

@@ -29,6 +29,19 @@ static double largest(double a, double b)
     return a > b ? a : b;
 }
 
+/* Tokens that the draft computes for this request to have all of its context. */
+static int missing(const plain_engine *e, const member *m)
+{
+    const bool drafts = m->K >= 0 && drafted_by(e, m->K) > 0;
+    if (e->K_max == 0) return 0;
+    switch (e->plan->cache) {
+    case SPEC_CACHE_FED: return m->chunk + (m->K >= 0 && !drafts);
+    case SPEC_CACHE_REFILLED:
+    case SPEC_CACHE_DROPPED: return drafts ? m->cached - m->seen : 0;
+    default: return 0;
+    }
+}
+
 /* The step's time; `work` is what the target computes. Cold requests that ride get K = 0. */
 static double step_time(plain_engine *e, spec_step_work *work)
 {
@@ -51,6 +64,8 @@ static double step_time(plain_engine *e, spec_step_work *work)
         add_draft(&half[i++ >= (served + 1) / 2], m, m->K, drafted_by(e, m->K));
         add_draft(&all, m, m->K, drafted_by(e, m->K));
     }
+    for (member *m = e->running.head; m != NULL; m = m->next) all.fed += missing(e, m);
+    if (all.fed > 0 && all.passes == 0) all.passes = 1;
     *work = all;
     const double V = spec_step_cost_target(plan->cost, &all);
     if (plan->place == SPEC_DRAFT_AHEAD)
@@ -133,6 +148,7 @@ static void complete(plain_engine *e, member *m)
 static void emit(plain_engine *e)
 {
     spec_serving_sums *sums = &e->result->sums;
+    bool drafting = false, decoding = false;
     for (member *m = e->running.head; m != NULL; m = m->next) {
         if (m->K < 0) continue;
         const int n = draw(e, m), emitted = smaller(n + 1, m->left);
@@ -146,11 +162,16 @@ static void emit(plain_engine *e)
         sums->cut += (uint64_t)(n + 1 - emitted);
         m->tokens += m->K + 1;
         m->kv += m->cached;
-        m->drafted += drafted_by(e, m->K);
+        m->drafted += drafted_by(e, m->K) + missing(e, m);
         m->left -= emitted;
         m->cached += emitted;
+        if (drafted_by(e, m->K) > 0) m->seen = m->cached;
+        drafting = drafting || drafted_by(e, m->K) > 0;
+        decoding = true;
         if (m->first < 0.0) m->first = e->now;
     }
+    if (e->plan->cache == SPEC_CACHE_DROPPED && decoding && !drafting)
+        for (member *m = e->running.head; m != NULL; m = m->next) m->seen = 0;
 }
 
 static void finish(plain_engine *e)
@@ -165,6 +186,7 @@ static void finish(plain_engine *e)
         if (m->chunk == 0) continue;
         m->tokens += m->chunk;
         m->kv += m->cached;
+        m->drafted += missing(e, m);
         m->todo -= m->chunk;
         m->cached += m->chunk;
         if (m->todo > 0) continue;
@@ -216,7 +238,8 @@ static void step(plain_engine *e)
     }
     const double t = step_time(e, &work);
     sums->steps++;
-    sums->drafting += work.drafted > 0;
+    sums->drafting += work.drafted + work.fed > 0;
+    sums->fed += (uint64_t)work.fed;
     sums->passes += (uint64_t)work.passes;
     sums->batch += work.decoding;
     sums->batch2 += (double)work.decoding * work.decoding;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/serving/engine/emission.h"
 
+#include "sim/serving/engine/draft_cache.h"
 #include "sim/serving/engine/population.h"
 #include "sim/serving/engine/serving_times.h"
 #include "speclab/no_memory.h"
@@ -73,17 +74,20 @@ static bool ragged_rounds(spec_engine *e)
 {
     spec_decoding *d = &e->decoding;
     spec_serving_sums *sums = &e->result->sums;
-    bool completed = false;
+    bool completed = false, any = false;
     for (int i = 0; i < e->served; i++) {
         spec_member *m = &e->members.at[d->member[i]];
         const int K = e->K_r[i], n_accepted = draw(e, i);
         const int drafted = e->drafts_all ? e->K_max : K;
         const int emitted = (int)spec_engine_min(n_accepted + 1, d->left[i]);
+        const int64_t context = d->base[i] - d->left[i];
         if (e->plan->place == SPEC_DRAFT_AHEAD)
             m->cold = n_accepted < K || spec_uniforms_next(&e->guess) >= (float)e->plan->guess;
         m->tokens += K + 1;
-        m->kv += d->base[i] - d->left[i];
-        m->drafted += drafted;
+        m->kv += context;
+        m->drafted += drafted + spec_draft_cache_tokens(e, m, context, drafted);
+        spec_draft_cache_advance(e, m, context + emitted, drafted);
+        any = any || drafted > 0;
         d->left[i] -= emitted;
         d->context += emitted;
         e->accepted[i] = n_accepted;
@@ -93,6 +97,7 @@ static bool ragged_rounds(spec_engine *e)
         sums->emitted += (uint64_t)emitted;
         sums->cut += (uint64_t)(n_accepted + 1 - emitted);
     }
+    if (e->cache == SPEC_CACHE_DROPPED && !any) e->drop++;
     return completed;
 }
 
@@ -136,6 +141,7 @@ static int advance_prefill(spec_engine *e, int32_t member)
     spec_member *m = &e->members.at[member];
     m->tokens += m->chunk;
     m->kv += m->cached;
+    if (e->cache == SPEC_CACHE_FED) m->drafted += m->chunk;
     m->todo -= m->chunk;
     m->cached += m->chunk;
     if (m->todo > 0) {

@@ -43,6 +43,9 @@ typedef struct {
     double origin, now, known;
     int late_slots;
 
+    spec_draft_cache cache; /* the plan's; FREE where nothing is ever drafted */
+    uint32_t drop;          /* steps that dropped it */
+
     void *choice_state;
     int K_max;
     bool reads, reads_context, learns, drafts_all; /* properties of the choice */

@@ -20,7 +20,11 @@ typedef struct {
     int32_t place;      /* in the accepted lengths that it replays */
     float last;         /* uniform number of its last round; -1: none */
     bool cold;          /* no draft is ready (drafts ahead) */
-    int64_t tokens, kv, drafted; /* what it added to steps; see decoding.h */
+    int32_t seen;       /* tokens of its context in the draft's cache, if `drop` is the engine's */
+    uint32_t drop;
+    /* what it added to steps; see decoding.h. `drafted` has the tokens that fill the draft's cache
+     */
+    int64_t tokens, kv, drafted;
     int64_t rounds;
 } spec_member;
 

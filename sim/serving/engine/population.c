@@ -153,6 +153,7 @@ int32_t spec_population_preempt(spec_engine *e)
     m->cached = 0;
     m->chunk = 0;
     m->cold = true;
+    m->seen = 0;
     m->todo = m->request.prompt + (m->request.output - m->left);
     spec_members_prepend(&e->members, member);
     if (e->served > d->n) e->served = d->n;

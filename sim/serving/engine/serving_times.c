@@ -20,7 +20,8 @@ void spec_serving_times_step(spec_engine *e, const spec_step_work *work, double 
 {
     spec_serving_sums *sums = &e->result->sums;
     sums->steps++;
-    sums->drafting += work->drafted > 0;
+    sums->drafting += work->drafted + work->fed > 0;
+    sums->fed += (uint64_t)work->fed;
     sums->passes += (uint64_t)work->passes;
     sums->batch += work->decoding;
     sums->batch2 += (double)work->decoding * work->decoding;

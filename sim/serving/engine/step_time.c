@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/serving/engine/step_time.h"
 
+#include "sim/serving/engine/draft_cache.h"
+
 static double target_time(const spec_engine *e, const spec_step_work *work)
 {
     return e->opt_affine != NULL ? spec_affine_step_target(e->opt_affine, work)
@@ -84,6 +86,17 @@ static double halves_time(const spec_engine *e, spec_step_work *work)
     return larger(larger(D1 + V1, D2 + V2), larger(V1 + V2, D1 + D2));
 }
 
+/* Adds the tokens that the draft computes to fill its cache. */
+static void feed(const spec_engine *e, spec_step_work *work)
+{
+    const spec_decoding *d = &e->decoding;
+    if (e->cache == SPEC_CACHE_FED) work->fed = work->prompt_tokens;
+    for (int i = 0; i < e->served; i++)
+        work->fed += spec_draft_cache_tokens(e, &e->members.at[d->member[i]], context_of(d, i),
+                                             drafted_by(e, i));
+    if (work->fed > 0 && work->passes == 0) work->passes = 1;
+}
+
 double spec_step_time(spec_engine *e, spec_step_work *work)
 {
     const spec_decoding *d = &e->decoding;
@@ -101,5 +114,6 @@ double spec_step_time(spec_engine *e, spec_step_work *work)
         for (int i = 0; i < e->served; i++)
             add_round(work, context_of(d, i), e->K_r[i], drafted_by(e, i));
     }
+    if (e->cache != SPEC_CACHE_FREE) feed(e, work);
     return target_time(e, work) + draft_time(e, work);
 }

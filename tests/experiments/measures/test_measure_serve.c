@@ -103,6 +103,34 @@ TEST(acceptance_may_depend_on_the_context)
     }
 }
 
+/* Each token of a request is computed once by a draft that is fed or refilled; the two differ by
+ * when, and by rounds that draft, which a fed cache needs no tokens for. */
+TEST(a_cache_of_the_draft_takes_time)
+{
+    OWNED(spec_result) result;
+    run(&result, "serve", 1,
+        "cost = \"affine:step=7ms,token=20us\"; draft_cost = \"round=1ms,token=50us\"; " SHORT
+        "alpha = 0.7; rate = 30; K = [\"3\"]; requests = 200; "
+        "lengths = [\"fixed,schedule:[[1,4,3],[5,99,0]]\"]; "
+        "draft_cache = [\"free\", \"refilled\", \"dropped\", \"fed\"]");
+    assert_all_hold(&result, 8);
+    for (size_t r = 0; r < 8; r++) {
+        assert_true(is_empty(&result, r, "latency_ms_theory") == (r != 0));
+        assert_true(is_empty(&result, r, "draft_fed") == (r < 2));
+        if (r >= 2)
+            assert_true(number(&result, r, "latency_ms") > number(&result, r % 2, "latency_ms"));
+        /* plain decoding has no draft to feed */
+        assert_near(number(&result, r, "latency_ms") * number(&result, r, "speedup"),
+                    number(&result, 0, "latency_ms") * number(&result, 0, "speedup"), 0.03);
+    }
+    /* Always drafting, only the prompt is filled; else what is emitted without drafts, too. */
+    assert_near(number(&result, 2, "draft_fed"), 40.0, 0.01);
+    assert_near(number(&result, 6, "draft_fed"), 40.0, 0.01);
+    const double refilled = number(&result, 3, "draft_fed"),
+                 dropped = number(&result, 5, "draft_fed");
+    assert_true(refilled > 10.0 && refilled < 64.0 && dropped > 1.1 * refilled);
+}
+
 TEST(a_process_of_serve_has_rates)
 {
     static const char *const wrong[][2] = {

@@ -131,6 +131,18 @@ TEST(schedules_carry_forward)
     }
 }
 
+/* Ranges from 1, 5 and 9 on; a batch in the last one goes back to the middle below 9 - 2, and to
+ * the first below 5 - 2. */
+TEST(a_hysteresis_delays_the_way_back)
+{
+    static const int n[] = {4, 5, 4, 3, 2, 9, 8, 7, 6, 3, 2, 20, 1},
+                     K[] = {5, 3, 3, 3, 5, 0, 0, 0, 3, 3, 5, 0, 5};
+    OWNED(length_run) run;
+    length_run_init(&run, "schedule:[[1,4,5],[5,8,3],[9,64,0]]?hysteresis=2", cost, NULL, 64);
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+        assert_int_equal(length_run_choose(&run, NULL, n[i]), K[i]);
+}
+
 TEST(contexts_choose_the_K_of_their_own_request)
 {
     static const int32_t context[5] = {0, 3999, 4000, 15999, 16000}, K[5] = {5, 5, 3, 3, 0};

@@ -31,7 +31,7 @@ TEST(unknown_choices_keys_and_values_are_refused)
         {"fixed?K=-1", "fixed: K=-1 is not a whole number between 0 and 256"},
         {"fixed:3", "fixed takes no ':3'; its keys follow a '?', as in fixed?K=3"},
         {"schedule", "schedule lacks what comes after its ':', as in "
-                     "schedule:[[1,32,5],[33,128,2]]"},
+                     "schedule:[[1,32,5],[33,128,2]]?hysteresis=0"},
         {"schedule:[1,32,5]", "schedule:[1,32,5]: not valid from '1,32,5]' on; give [from,to,K] of "
                               "batch sizes, as in schedule:[[1,32,5],[33,128,2]]"},
         {"schedule:[[1,32,5]",
@@ -46,6 +46,8 @@ TEST(unknown_choices_keys_and_values_are_refused)
          "schedule: the range [32,64] does not follow 32: ranges ascend"},
         {"schedule:[[1,32,5],[40,33,2]]",
          "schedule: the range [40,33] does not follow 32: ranges ascend"},
+        {"schedule:[[1,32,5]]?hysteresis=-1",
+         "schedule: hysteresis=-1 is not a whole number between 0 and 1048576"},
         {"schedule:[[1,32,500]]", "schedule: K is 500; a draft may have 0 to 256 tokens"},
         {"goodput?alpha=guess", "goodput: alpha=guess is not one of known or average"},
         {"goodput?K_max=257", "goodput: K_max=257 is not a whole number between 0 and 256"},

@@ -183,6 +183,8 @@ static void case_init(serving_case *c, uint64_t seed)
             3, {0, 1 + below(&rng, 9), 10 + below(&rng, 99)}, {0.9, 0.27, 0.61}};
         plan->opt_alpha = &c->alpha;
     }
+    if (plan->place <= SPEC_DRAFT_SEPARATE && with_chance(&rng, 0.5))
+        plan->cache = (spec_draft_cache)below(&rng, 4);
 }
 
 static void case_free(serving_case *c)
@@ -301,7 +303,7 @@ TEST(plans_outside_the_domain_are_errors)
 {
     serving_setup s;
     serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=3", 20, 0.5);
-    const spec_serving_plan good = s.plan;
+    spec_serving_plan good = s.plan;
 #define REFUSED(change, text)                                                                      \
     do {                                                                                           \
         s.plan = good;                                                                             \
@@ -319,6 +321,9 @@ TEST(plans_outside_the_domain_are_errors)
     REFUSED(stay = 1.0, "correlation of rounds 1");
     REFUSED(stay = NAN, "correlation of rounds");
     REFUSED(guess = 1.5, "guess 1.5");
+    good.place = SPEC_DRAFT_AHEAD;
+    REFUSED(cache = SPEC_CACHE_FED, "drafts in turn with the target");
+    good.place = SPEC_DRAFT_SAME;
     REFUSED(blocks = 1, "need 2 KV blocks of 1"); /* 20 + 3 tokens, blocks of 16 */
 #undef REFUSED
     serving_setup_free(&s);

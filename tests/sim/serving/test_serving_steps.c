@@ -91,6 +91,43 @@ TEST(a_round_without_a_draft_replays_a_length_too)
     }
 }
 
+/* ---- the draft's cache ----------------------------------------------------------------------- */
+
+/* Six steps of two requests whose drafts are all refused; alone a request drafts two tokens:
+ *
+ *     prompt of A; A; A and prompt of B; A, B without drafts; the same; A
+ *
+ * Fed, the draft computes 4, 0, 3, 2, 2, 0 tokens more, in three further passes. Refilled, it is
+ * behind by the prompt of 4 tokens in the second step, and by 2 tokens in the last one; dropped, in
+ * the last one by all 8. */
+TEST(a_cache_of_the_draft_is_filled_as_it_says)
+{
+    static const struct {
+        spec_draft_cache cache;
+        int fed, passes, tokens;
+    } known[] = {{SPEC_CACHE_FREE, 0, 0, 26},
+                 {SPEC_CACHE_FED, 11, 3, 37},
+                 {SPEC_CACHE_REFILLED, 6, 0, 32},
+                 {SPEC_CACHE_DROPPED, 12, 0, 38}};
+    const spec_request requests[] = {{.prompt = 4, .output = 6, .replay = -1},
+                                     {.arrival = 2.5, .prompt = 3, .output = 3, .replay = -1}};
+    for (int i = 0; i < 4; i++) {
+        OWNED(serving_setup) s;
+        serving_setup_init(&s, STEP, "round=0.5s,pass=0.25s,token=15.625ms",
+                           "schedule:[[1,1,2],[2,9,0]]", 1, 0.5);
+        serving_setup_list(&s, requests, 2);
+        s.plan.slots = 4;
+        s.plan.cache = known[i].cache;
+        const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
+        assert_true(sums.steps == 6 && sums.drafted == 6 && sums.fed == (uint64_t)known[i].fed);
+        assert_true(sums.drafting == 3u + (unsigned)known[i].passes &&
+                    sums.passes == 6u + (unsigned)known[i].passes);
+        assert_equal(sums.seconds, 9.0 + 0.75 * known[i].passes + known[i].tokens * TOKEN);
+        assert_equal(sums.step,
+                     6.0 + 0.5 * (double)sums.drafting + 0.25 * (double)sums.passes + sums.extra);
+    }
+}
+
 /* ---- prompts --------------------------------------------------------------------------------- */
 
 TEST(prompts_are_computed_in_chunks_beside_decoding_requests)

@@ -191,6 +191,29 @@ TEST(a_draft_by_passes_without_a_cache_is_affine)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
+/* Three passes of 2 tokens, of which the first also computes 50 that the draft's cache lacks; and a
+ * pass for the cache alone. The target with the draft's own spec has the times of its passes. */
+TEST(the_first_pass_of_a_draft_fills_its_cache)
+{
+    static const char spec[] = "roofline:card=H100,parameters=1B,kv_bytes=32768,form=max";
+    spec_step_cost *cost = cost_of(spec, spec);
+    const spec_step_work drafts = {.kv_tokens = 800,
+                                   .drafted = 6,
+                                   .decoding = 2,
+                                   .passes = 3,
+                                   .fed = 50},
+                         prompts = {.passes = 1, .fed = 900},
+                         first = {.decode_tokens = 52, .kv_tokens = 800},
+                         other = {.decode_tokens = 2, .kv_tokens = 800},
+                         alone = {.prompt_tokens = 900};
+    assert_null(spec_step_cost_affine(cost));
+    assert_near(spec_step_cost_draft(cost, &drafts),
+                spec_step_cost_target(cost, &first) + 2.0 * spec_step_cost_target(cost, &other),
+                1e-12);
+    assert_near(spec_step_cost_draft(cost, &prompts), spec_step_cost_target(cost, &alone), 1e-12);
+    spec_step_cost_free(cost);
+}
+
 TEST(wrong_specs_are_refused_in_one_line)
 {
     static const struct {
