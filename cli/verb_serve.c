@@ -156,7 +156,7 @@ static void say_doubts(const char *cost, const char *opt_draft_cost, const char 
 static void assume(spec_assumed *assumed, const char *typed, const char *opt_spec,
                    const char *by_default)
 {
-    char text[128] = "with ", *settings = text + strlen(text);
+    char text[8 + SPEC_STEP_COST_DEFAULTS] = "with ", *settings = text + strlen(text);
     spec_assumed_add_default(assumed, typed, opt_spec, by_default);
     if (opt_spec != NULL && opt_spec != by_default)
         spec_step_cost_defaults(settings, sizeof text - strlen(text), opt_spec,

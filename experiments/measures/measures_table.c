@@ -32,6 +32,7 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_serve,
     &spec_measure_serve_claims,
     &spec_measure_serve_measured,
+    &spec_measure_serve_published,
     &spec_measure_break_even,
     &spec_measure_advice,
     &spec_measure_advice_choice,

@@ -6,6 +6,7 @@
 #include "base/quantity.h"
 
 #include <math.h>
+#include <string.h>
 
 int spec_pass_time_affine(spec_pass_time *time, const spec_settings *settings, spec_error *error)
 {
@@ -30,17 +31,25 @@ done:
 
 /* ---- roofline -------------------------------------------------------------------------------- */
 
-const char spec_pass_time_roofline_usage[] =
-    "roofline?parameters=8.03B&card=H100&flops=&bandwidth=&devices=1&efficiency=1&"
-    "bytes_per_weight=2&kv_bytes=0&overhead=0&form=sum";
+#define KEYS                                                                                       \
+    "roofline?parameters=8.03B&card=H100&flops=&bandwidth=&bits=16&devices=1&efficiency=&"         \
+    "compute=&bytes_per_weight=2&kv_bytes=0&experts=&active=&active_parameters=&overhead=&plain=&" \
+    "form=sum"
+const char spec_pass_time_roofline_usage[] = KEYS "&draft_overhead=";
+const char spec_pass_time_roofline_draft_usage[] = KEYS "&round=&calls=each&kv_limit=";
+
+/* A machine that is known by its peaks alone. */
+static const spec_engine_share ideal = {
+    "", {1.0, 1.0, 1.0}, {1.0, 1.0, 1.0}, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}};
 
 /* A known card by name, or a machine by its own two numbers, which may also replace a card's. */
 static int read_machine(spec_hardware *machine, const spec_settings *settings, spec_error *error)
 {
+    static const char *const formats[] = {"16", "8", "4", NULL};
     static const double range[2] = {1.0, 1e30};
     const char *card = spec_settings_text(settings, "card");
-    int status = GSL_SUCCESS;
-    *machine = (spec_hardware){.name = "", .source = ""};
+    int bits, status = GSL_SUCCESS;
+    *machine = (spec_hardware){.name = "", .source = "", .share = &ideal};
     if (card != NULL) {
         const spec_hardware *known = spec_hardware_find(card);
         if (known == NULL) {
@@ -59,6 +68,11 @@ static int read_machine(spec_hardware *machine, const spec_settings *settings, s
             spec_fail(error, GSL_EINVAL,
                       "%.80s: give card=, such as H100, or flops= and bandwidth=", settings->name));
     }
+    SPEC_TRY(spec_settings_choice(&bits, settings, "bits", 0, formats, error));
+    if (bits > 0) machine->flops = bits == 1 ? machine->flops8 : machine->flops4;
+    if (machine->flops == 0.0 && card != NULL && spec_settings_text(settings, "flops") == NULL)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.80s: %.60s has no peak for products of %s bits",
+                           settings->name, machine->name, formats[bits]));
     SPEC_TRY(spec_quantity_setting(&machine->flops, settings, "flops", machine->flops,
                                    SPEC_QUANTITY_FLOPS, range, error));
     SPEC_TRY(spec_quantity_setting(&machine->bandwidth, settings, "bandwidth", machine->bandwidth,
@@ -67,40 +81,200 @@ done:
     return status;
 }
 
-int spec_pass_time_roofline(spec_pass_time *time, const spec_settings *settings, spec_error *error)
+/* The weights of a model: bytes and parameters that a pass of any size uses, and of all experts. */
+typedef struct {
+    double parameters, in_experts; /* all, and the part of them in experts */
+    double unused;                 /* 1 - active / experts; 1: a dense model */
+} model_weights;
+
+/* Of P parameters, E experts of x each hold E x, and a token uses k x of them: A = P - (E - k) x
+ * are active, which gives x. */
+static int read_weights(model_weights *model, const spec_settings *settings, spec_error *error)
 {
-    static const char *const forms[] = {"sum", "max", NULL};
-    static const double parameter_range[2] = {1.0, 1e18}, kv_range[2] = {0.0, 1e12},
-                        overhead_range[2] = {0.0, 1e6};
-    double parameters, bytes_per_weight, kv_bytes, overhead, efficiency;
-    spec_hardware machine;
-    int devices, form, status = GSL_SUCCESS;
-    *time = (spec_pass_time){0};
-    SPEC_TRY(read_machine(&machine, settings, error));
+    static const double range[2] = {1.0, 1e18};
+    static const char *const keys[] = {"experts", "active", "active_parameters"};
+    double active_parameters;
+    int experts, active, given = 0, status = GSL_SUCCESS;
+    *model = (model_weights){.unused = 1.0};
     if (spec_settings_text(settings, "parameters") == NULL)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.80s: give the number of parameters, as in parameters=8.03B",
                            settings->name));
-    SPEC_TRY(spec_quantity_setting(&parameters, settings, "parameters", NAN, SPEC_QUANTITY_COUNT,
-                                   parameter_range, error));
+    SPEC_TRY(spec_quantity_setting(&model->parameters, settings, "parameters", NAN,
+                                   SPEC_QUANTITY_COUNT, range, error));
+    for (int i = 0; i < 3; i++) given += spec_settings_text(settings, keys[i]) != NULL;
+    if (given == 0) goto done;
+    if (given < 3)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.80s: a mixture of experts needs experts=, active= and "
+                           "active_parameters=, as in experts=128,active=8,active_parameters=3.3B",
+                           settings->name));
+    SPEC_TRY(spec_settings_int(&experts, settings, "experts", 0, 2, 1 << 20, error));
+    SPEC_TRY(spec_settings_int(&active, settings, "active", 0, 1, experts - 1, error));
+    SPEC_TRY(spec_quantity_setting(&active_parameters, settings, "active_parameters", NAN,
+                                   SPEC_QUANTITY_COUNT, range, error));
+    const double least = model->parameters * active / experts;
+    if (!(active_parameters >= least && active_parameters <= model->parameters))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.80s: active_parameters=%.40s must be between %.4g, as many as if all "
+                           "were in experts, and all %.4g",
+                           settings->name, spec_settings_text(settings, "active_parameters"), least,
+                           model->parameters));
+    model->in_experts = experts * (model->parameters - active_parameters) / (experts - active);
+    model->unused = 1.0 - (double)active / experts;
+done:
+    return status;
+}
+
+/* Shares of the machine that engines reach: the spec's, else the central values. */
+typedef struct {
+    double efficiency, compute, overhead;
+} reached;
+
+static int read_reached(reached *at, const spec_engine_share *share, double overhead,
+                        const spec_settings *settings, spec_error *error)
+{
+    static const double range[2] = {0.0, 1e6};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_settings_double(&at->efficiency, settings, "efficiency",
+                                  share->efficiency.central, 1e-3, 1.0, error));
+    SPEC_TRY(spec_settings_double(&at->compute, settings, "compute", share->compute.central, 1e-3,
+                                  1.0, error));
+    SPEC_TRY(spec_quantity_setting(&at->overhead, settings, "overhead", overhead,
+                                   SPEC_QUANTITY_TIME, range, error));
+done:
+    return status;
+}
+
+static int read_draft_times(spec_draft_times *draft, const spec_hardware *machine,
+                            const spec_settings *settings, const spec_draft_times *opt_given,
+                            spec_error *error)
+{
+    static const char *const calls[] = {"each", "one", NULL};
+    static const double range[2] = {0.0, 1e6};
+    int one, status = GSL_SUCCESS;
+    *draft = (spec_draft_times){.call = NAN, .round = machine->share->round.central};
+    SPEC_TRY(spec_quantity_setting(&draft->call, settings, "draft_overhead", NAN,
+                                   SPEC_QUANTITY_TIME, range, error));
+    if (opt_given == NULL) goto done;
+    draft->call = isnan(opt_given->call) ? machine->share->draft_overhead.central : opt_given->call;
+    SPEC_TRY(spec_quantity_setting(&draft->round, settings, "round", draft->round,
+                                   SPEC_QUANTITY_TIME, range, error));
+    SPEC_TRY(spec_settings_choice(&one, settings, "calls", 0, calls, error));
+    draft->one_call = one == 1;
+done:
+    return status;
+}
+
+/* Moves the overhead to where a pass of one token takes `seconds`; if it takes longer without any,
+ * all is read and computed faster by one factor. */
+static void meet(spec_pass_time *time, double seconds)
+{
+    const double rest = spec_pass_time_seconds(time, 1.0, 0.0) - time->overhead;
+    const double faster = fmin(1.0, seconds / rest);
+    time->fixed = faster * (time->fixed - time->overhead);
+    time->weights *= faster;
+    time->experts *= faster;
+    time->token *= faster;
+    time->kv *= faster;
+    time->overhead = fmax(0.0, seconds - rest);
+    time->fixed += time->overhead;
+}
+
+int spec_pass_time_roofline(spec_pass_time *time, spec_draft_times *draft,
+                            const spec_settings *settings, const spec_draft_times *opt_given,
+                            spec_error *error)
+{
+    static const char *const forms[] = {"sum", "max", NULL};
+    static const double kv_range[2] = {0.0, 1e12}, plain_range[2] = {1e-9, 1e6};
+    double bytes_per_weight, kv_bytes, plain;
+    spec_hardware machine;
+    model_weights model;
+    reached at;
+    int devices, form, status = GSL_SUCCESS;
+    *time = (spec_pass_time){0};
+    SPEC_TRY(read_machine(&machine, settings, error));
+    SPEC_TRY(read_weights(&model, settings, error));
+    SPEC_TRY(read_draft_times(draft, &machine, settings, opt_given, error));
+    SPEC_TRY(read_reached(&at, machine.share,
+                          opt_given != NULL ? draft->call : machine.share->overhead.central,
+                          settings, error));
     SPEC_TRY(spec_settings_double(&bytes_per_weight, settings, "bytes_per_weight", 2.0, 1e-3, 1e3,
                                   error));
     SPEC_TRY(spec_quantity_setting(&kv_bytes, settings, "kv_bytes", 0.0, SPEC_QUANTITY_BYTES,
                                    kv_range, error));
-    SPEC_TRY(spec_quantity_setting(&overhead, settings, "overhead", 0.0, SPEC_QUANTITY_TIME,
-                                   overhead_range, error));
-    SPEC_TRY(spec_settings_double(&efficiency, settings, "efficiency", 1.0, 1e-3, 1.0, error));
     SPEC_TRY(spec_settings_int(&devices, settings, "devices", 1, 1, 1 << 20, error));
     SPEC_TRY(spec_settings_choice(&form, settings, "form", 0, forms, error));
+    SPEC_TRY(spec_quantity_setting(&plain, settings, "plain", 0.0, SPEC_QUANTITY_TIME, plain_range,
+                                   error));
+    if (plain > 0.0 && spec_settings_text(settings, "overhead") != NULL)
+        SPEC_TRY(spec_fail(
+            error, GSL_EINVAL,
+            "%.80s: plain= gives the overhead; leave out overhead= or plain=", settings->name));
 
-    const double weights = parameters * bytes_per_weight / (machine.bandwidth * devices);
-    *time = (spec_pass_time){.kind = form == 0 ? SPEC_PASS_AFFINE : SPEC_PASS_MAX,
-                             .fixed = form == 0 ? overhead + weights : overhead,
-                             .token = 2.0 * parameters / (machine.flops * efficiency * devices),
-                             .kv = kv_bytes / (machine.bandwidth * devices),
-                             .weights = weights};
+    const double read = bytes_per_weight / (machine.bandwidth * at.efficiency * devices);
+    const double active = model.parameters - model.in_experts * model.unused;
+    *time = (spec_pass_time){.kind = form == 1 ? SPEC_PASS_MAX : SPEC_PASS_SUM,
+                             .fixed = at.overhead,
+                             .overhead = at.overhead,
+                             .token = 2.0 * active / (machine.flops * at.compute * devices),
+                             .kv = kv_bytes / (machine.bandwidth * at.efficiency * devices),
+                             .weights = (model.parameters - model.in_experts) * read,
+                             .experts = model.in_experts * read,
+                             .unused = model.unused};
+    if (form == 0 && model.in_experts == 0.0) {
+        time->kind = SPEC_PASS_AFFINE;
+        time->fixed += time->weights;
+    }
+    if (plain > 0.0) meet(time, plain);
 done:
     return status;
+}
+
+static void add_default(char *text, size_t size, const spec_settings *settings, const char *key,
+                        double value, const char *unit)
+{
+    const size_t used = strlen(text);
+    if (spec_settings_text(settings, key) == NULL)
+        snprintf(text + used, size - used, "%s%s=%.4g%s", used > 0 ? "," : "", key, value, unit);
+}
+
+bool spec_pass_time_roofline_defaults(char *ret_text, size_t size, const spec_settings *settings,
+                                      bool draft, int corner)
+{
+    spec_hardware machine;
+    bool uncertain = false;
+    ret_text[0] = '\0';
+    if (read_machine(&machine, settings, NULL) != GSL_SUCCESS) return false;
+    const spec_engine_share *s = machine.share;
+    const struct {
+        const char *key;
+        const spec_span *span;
+        double scale;
+        const char *unit;
+        bool applies;
+    } spans[] = {
+        {"efficiency", &s->efficiency, 1.0, "", true},
+        {"compute", &s->compute, 1.0, "", true},
+        {"overhead", &s->overhead, 1e3, "ms", !draft},
+        {"overhead", &s->draft_overhead, 1e3, "ms", draft},
+        {"round", &s->round, 1e3, "ms", draft},
+    };
+    add_default(ret_text, size, settings, "kv_bytes", 0.0, "");
+    add_default(ret_text, size, settings, "bytes_per_weight", 2.0, "");
+    for (int i = 0; i < (int)(sizeof spans / sizeof *spans); i++) {
+        const spec_span *span = spans[i].span;
+        const double end = corner >> i & 1 ? span->worst : span->best;
+        const bool is_overhead = spans[i].key[0] == 'o';
+        if (!spans[i].applies || (is_overhead && spec_settings_text(settings, "plain") != NULL))
+            continue;
+        uncertain |=
+            span->best != span->worst && spec_settings_text(settings, spans[i].key) == NULL;
+        add_default(ret_text, size, settings, spans[i].key,
+                    spans[i].scale * (corner < 0 ? span->central : end), spans[i].unit);
+    }
+    add_default(ret_text, size, settings, "devices", 1.0, "");
+    return uncertain;
 }
 
 /* ---- table ----------------------------------------------------------------------------------- */
@@ -128,7 +302,10 @@ double spec_pass_time_seconds(const spec_pass_time *time, double tokens, double 
 {
     if (time->kind == SPEC_PASS_TABLE)
         return spec_time_table_seconds(&time->table, tokens, kv_tokens);
-    const double compute = time->token * tokens, cache = time->kv * kv_tokens;
-    if (time->kind == SPEC_PASS_MAX) return time->fixed + fmax(time->weights, compute) + cache;
-    return time->fixed + compute + cache;
+    const double products = time->token * tokens, cache = time->kv * kv_tokens;
+    if (time->kind == SPEC_PASS_AFFINE) return time->fixed + products + cache;
+    const double used = time->experts > 0.0 ? -expm1(tokens * log(time->unused)) : 0.0;
+    const double weights = time->weights + time->experts * used;
+    return time->fixed + cache +
+           (time->kind == SPEC_PASS_MAX ? fmax(weights, products) : weights + products);
 }

@@ -8,26 +8,60 @@
 #include "base/settings.h"
 #include "sim/serving/time_table.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 typedef struct {
     /* AFFINE: fixed + token tokens + kv kv_tokens
-     * MAX:    fixed + max(weights, token tokens) + kv kv_tokens */
-    enum { SPEC_PASS_AFFINE, SPEC_PASS_MAX, SPEC_PASS_TABLE } kind;
-    double fixed, token, kv, weights;
+     * SUM:    fixed + weights(tokens) + token tokens + kv kv_tokens
+     * MAX:    fixed + max(weights(tokens), token tokens) + kv kv_tokens
+     *
+     *     weights(n) = weights + experts (1 - unused^n)       docs/formulas.md#roofline-of-steps */
+    enum { SPEC_PASS_AFFINE, SPEC_PASS_SUM, SPEC_PASS_MAX, SPEC_PASS_TABLE } kind;
+    double fixed, token, kv;
+    double overhead; /* the part of `fixed` in which nothing is read or computed; roofline */
+    double weights;  /* s to read the weights that every token uses */
+    double experts;  /* s to read all experts; 0: a dense model */
+    double unused;   /* the chance that a token does not use an expert, 1 - active/experts */
     spec_time_table table;
 } spec_pass_time;
 
 /* affine?step=0&token=0&kv=0: the time of a step, per token, and per KV token. */
 int spec_pass_time_affine(spec_pass_time *time, const spec_settings *settings, spec_error *error);
 
-/* roofline?card=H100&parameters=8.03B&...: compute takes 2 parameters FLOP per token; memory reads
- * the weights once and the cache of each request.
+/* Times of a draft around its passes. In the target's spec the time per call is the default of a
+ * draft's; NaN: the card's. */
+typedef struct {
+    double call, round; /* s per call, and per step that drafts */
+    bool one_call;      /* drafts all tokens in one pass */
+} spec_draft_times;
+
+/* roofline?card=H100&parameters=8.03B&...: products take 2 FLOP per active parameter and token;
+ * memory reads the weights once and the cache of each request. Of a mixture of experts it reads the
+ * experts that any of the tokens uses (docs/formulas.md#experts).
  *
- *     form=sum: overhead + weights + compute + cache            (affine)
- *     form=max: overhead + max(weights, compute) + cache
+ *     form=sum: overhead + weights + products + cache            (affine, if dense)
+ *     form=max: overhead + max(weights, products) + cache
  *
- * The efficiency is the share of the peak FLOP/s that products reach. Devices share all work. */
+ * Weights and cache are read with the share `efficiency` of the bandwidth, products reach the share
+ * `compute` of the peak. Devices share all work. Without these and an overhead they are the card's;
+ * a machine of flops= and bandwidth= alone has 1, 1 and 0. With plain=, the measured time of a pass
+ * of one token, the overhead is the rest of it; without a rest it is 0, and all is faster. With
+ * `opt_given` it is a draft's pass: the overhead is per call, and its times go to *draft; else
+ * *draft has what the spec says of drafts. */
 extern const char spec_pass_time_roofline_usage[];
-int spec_pass_time_roofline(spec_pass_time *time, const spec_settings *settings, spec_error *error);
+extern const char spec_pass_time_roofline_draft_usage[];
+int spec_pass_time_roofline(spec_pass_time *time, spec_draft_times *draft,
+                            const spec_settings *settings, const spec_draft_times *opt_given,
+                            spec_error *error);
+
+/* The settings of a roofline that a spec leaves out, with their values: "kv_bytes=0,overhead=1ms".
+ * `corner` -1 takes the central values of what engines reach of a card. Corners 0 to 31 take one
+ * end of each: bit 0 the worst efficiency, 1 compute, 2 overhead, 3 time per call of a draft, 4
+ * time per step that drafts. Returns whether any of them is uncertain. Empty if the spec is wrong.
+ */
+bool spec_pass_time_roofline_defaults(char *ret_text, size_t size, const spec_settings *settings,
+                                      bool draft, int corner);
 
 /* table:FILE?kv=0: as spec_time_table_read; `draft` is the side of a result of bench. */
 int spec_pass_time_table(spec_pass_time *time, const spec_settings *settings, bool draft,

@@ -16,6 +16,8 @@ struct spec_step_cost {
     bool draft_by_pass;
     spec_pass_time draft;
     double kv_limit; /* most KV tokens of a request that a draft's pass reads */
+    spec_draft_times draft_times;
+    double draft_kv_bytes; /* of a token in the draft's cache; 0: it has none */
     bool is_affine;
     spec_affine_step affine;
 };
@@ -26,8 +28,9 @@ typedef enum { AFFINE, ROOFLINE, TABLE } cost_kind;
 static const char *const names[] = {"affine", "roofline", "table", NULL};
 static const char *const target_usages[] = {"affine?step=7.1ms&token=21us&kv=39ns",
                                             spec_pass_time_roofline_usage, "table:FILE?kv=0"};
-static const char *const draft_usages[] = {"affine?round=2.1ms&pass=0&token=0",
-                                           spec_pass_time_roofline_usage, "table:FILE?kv=0"};
+static const char *const draft_usages[] = {"affine?round=2.1ms&pass=0&token=0&kv_bytes=0",
+                                           spec_pass_time_roofline_draft_usage,
+                                           "table:FILE?kv=0&kv_limit=&kv_bytes=0"};
 
 static const char *name_of(int i)
 {
@@ -58,14 +61,6 @@ done:
     return status;
 }
 
-/* A pass whose time depends on its own tokens and KV tokens alone. */
-static int read_pass(spec_pass_time *time, cost_kind kind, const spec_settings *settings,
-                     bool draft, spec_error *error)
-{
-    if (kind == TABLE) return spec_pass_time_table(time, settings, draft, error);
-    return spec_pass_time_roofline(time, settings, error);
-}
-
 static int read_target(spec_step_cost *cost, const char *spec, spec_error *error)
 {
     spec_settings settings = {0};
@@ -73,8 +68,14 @@ static int read_target(spec_step_cost *cost, const char *spec, spec_error *error
     int status = GSL_SUCCESS;
     SPEC_TRY(split(&settings, &kind, spec, error));
     SPEC_TRY(spec_settings_check(&settings, target_usages[kind], NULL, error));
-    SPEC_TRY(kind == AFFINE ? spec_pass_time_affine(&cost->target, &settings, error)
-                            : read_pass(&cost->target, kind, &settings, false, error));
+    cost->draft_times.call = NAN;
+    switch (kind) {
+    case AFFINE: status = spec_pass_time_affine(&cost->target, &settings, error); break;
+    case ROOFLINE:
+        status = spec_pass_time_roofline(&cost->target, &cost->draft_times, &settings, NULL, error);
+        break;
+    case TABLE: status = spec_pass_time_table(&cost->target, &settings, false, error); break;
+    }
 done:
     spec_settings_free(&settings);
     return status;
@@ -97,20 +98,28 @@ done:
 
 static int read_draft(spec_step_cost *cost, const char *spec, spec_error *error)
 {
+    static const double bytes[2] = {0.0, 1e12};
+    const spec_draft_times given = cost->draft_times;
     spec_settings settings = {0};
     cost_kind kind;
     int status = GSL_SUCCESS;
+    cost->draft_times = (spec_draft_times){0};
     SPEC_TRY(split(&settings, &kind, spec, error));
-    SPEC_TRY(spec_settings_check(&settings, draft_usages[kind], kind == AFFINE ? NULL : "kv_limit",
-                                 error));
-    if (kind == AFFINE) {
-        SPEC_TRY(read_affine_draft(&cost->affine, &settings, error));
-    } else {
-        cost->draft_by_pass = true;
-        SPEC_TRY(read_pass(&cost->draft, kind, &settings, true, error));
-        SPEC_TRY(spec_settings_double(&cost->kv_limit, &settings, "kv_limit", HUGE_VAL, 0.0, 1e12,
-                                      error));
+    SPEC_TRY(spec_settings_check(&settings, draft_usages[kind], NULL, error));
+    cost->draft_by_pass = kind != AFFINE;
+    switch (kind) {
+    case AFFINE: status = read_affine_draft(&cost->affine, &settings, error); break;
+    case ROOFLINE:
+        status =
+            spec_pass_time_roofline(&cost->draft, &cost->draft_times, &settings, &given, error);
+        break;
+    case TABLE: status = spec_pass_time_table(&cost->draft, &settings, true, error); break;
     }
+    SPEC_TRY(status);
+    SPEC_TRY(
+        spec_settings_double(&cost->kv_limit, &settings, "kv_limit", HUGE_VAL, 0.0, 1e12, error));
+    SPEC_TRY(spec_quantity_setting(&cost->draft_kv_bytes, &settings, "kv_bytes", 0.0,
+                                   SPEC_QUANTITY_BYTES, bytes, error));
 done:
     spec_settings_free(&settings);
     return status;
@@ -128,7 +137,11 @@ static void join_affine(spec_step_cost *cost)
     cost->affine.token = cost->target.token;
     cost->affine.kv = cost->target.kv;
     if (!cost->draft_by_pass) return;
-    cost->affine.draft_pass = cost->draft.fixed;
+    cost->affine.draft_round = cost->draft_times.round;
+    if (cost->draft_times.one_call)
+        cost->affine.draft_round += cost->draft.fixed;
+    else
+        cost->affine.draft_pass = cost->draft.fixed;
     cost->affine.draft_token = cost->draft.token;
 }
 
@@ -165,25 +178,33 @@ const char *spec_step_cost_warning(const spec_step_cost *cost)
 
 void spec_step_cost_defaults(char *ret_text, size_t size, const char *spec, bool draft)
 {
-    static const char *const mattering[] = {
-        [AFFINE] = "token=0 kv=0",
-        [ROOFLINE] = "kv_bytes=0 bytes_per_weight=2 efficiency=1 overhead=0 devices=1",
-        [TABLE] = "kv=0"};
     spec_settings settings = {0};
     cost_kind kind;
     ret_text[0] = '\0';
-    if (split(&settings, &kind, spec, NULL) != GSL_SUCCESS || (draft && kind == AFFINE)) goto done;
-    for (const char *at = mattering[kind]; *at != '\0'; at += strspn(at, " ")) {
-        char name[32];
-        const int n = (int)strcspn(at, " ");
-        const size_t used = strlen(ret_text);
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "="), at);
-        if (spec_settings_text(&settings, name) == NULL)
-            snprintf(ret_text + used, size - used, "%s%.*s", used > 0 ? "," : "", n, at);
-        at += n;
+    if (split(&settings, &kind, spec, NULL) != GSL_SUCCESS) goto done;
+    if (kind == ROOFLINE) {
+        spec_pass_time_roofline_defaults(ret_text, size, &settings, draft, -1);
+    } else if (kind == TABLE || !draft) {
+        const bool token = kind == AFFINE && spec_settings_text(&settings, "token") == NULL,
+                   kv = spec_settings_text(&settings, "kv") == NULL;
+        snprintf(ret_text, size, "%s%s%s", token ? "token=0" : "", token && kv ? "," : "",
+                 kv ? "kv=0" : "");
     }
 done:
     spec_settings_free(&settings);
+}
+
+bool spec_step_cost_corner(char *ret_spec, size_t size, const char *spec, bool draft, int corner)
+{
+    spec_settings settings = {0};
+    cost_kind kind;
+    char text[SPEC_STEP_COST_DEFAULTS] = "";
+    bool uncertain = false;
+    if (split(&settings, &kind, spec, NULL) == GSL_SUCCESS && kind == ROOFLINE)
+        uncertain = spec_pass_time_roofline_defaults(text, sizeof text, &settings, draft, corner);
+    snprintf(ret_spec, size, "%s%s%s", spec, text[0] != '\0' ? "," : "", text);
+    spec_settings_free(&settings);
+    return uncertain;
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -201,13 +222,21 @@ double spec_step_cost_draft(const spec_step_cost *cost, const spec_step_work *wo
 {
     if (!cost->draft_by_pass) return spec_affine_step_draft(&cost->affine, work);
     if (work->drafted + work->fed == 0) return 0.0;
-    const double tokens = (double)work->drafted / work->passes;
+    const int calls = cost->draft_times.one_call ? 1 : work->passes;
+    const double requests = (double)work->drafted / work->passes,
+                 tokens = (double)work->drafted / calls;
     const double context = work->decoding > 0 ? (double)work->kv_tokens / work->decoding : 0.0,
-                 kv = tokens * fmin(context, cost->kv_limit);
-    if (work->fed == 0) return work->passes * spec_pass_time_seconds(&cost->draft, tokens, kv);
-    const double first = spec_pass_time_seconds(&cost->draft, tokens + (double)work->fed, kv);
-    if (work->passes == 1) return first;
-    return first + (work->passes - 1) * spec_pass_time_seconds(&cost->draft, tokens, kv);
+                 kv = requests * fmin(context, cost->kv_limit);
+    double seconds = work->drafted > 0 ? cost->draft_times.round : 0.0;
+    if (work->fed == 0) return seconds + calls * spec_pass_time_seconds(&cost->draft, tokens, kv);
+    seconds += spec_pass_time_seconds(&cost->draft, tokens + (double)work->fed, kv);
+    if (calls > 1) seconds += (calls - 1) * spec_pass_time_seconds(&cost->draft, tokens, kv);
+    return seconds;
+}
+
+double spec_step_cost_draft_kv_bytes(const spec_step_cost *cost)
+{
+    return cost->draft_kv_bytes;
 }
 
 const spec_affine_step *spec_step_cost_affine(const spec_step_cost *cost)

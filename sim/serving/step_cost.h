@@ -22,9 +22,15 @@ int spec_step_cost_create(spec_step_cost **ret_cost, const char *target, const c
                           spec_error *error);
 void spec_step_cost_free(spec_step_cost *cost); /* NULL is legal */
 
-/* The settings that matter and that a spec leaves to their defaults: "kv_bytes=0,efficiency=1"; ""
- * if there are none, or the spec is wrong. `draft`: of a draft. */
+/* The settings that matter and that a spec leaves to their defaults: "kv_bytes=0,efficiency=0.8";
+ * "" if there are none, or the spec is wrong. `draft`: of a draft. */
+enum { SPEC_STEP_COST_DEFAULTS = 256 };
 void spec_step_cost_defaults(char *ret_text, size_t size, const char *spec, bool draft);
+
+/* The spec with these settings, at a corner of what is uncertain
+ * (spec_pass_time_roofline_defaults). Returns whether anything is; else it is the spec itself. */
+enum { SPEC_STEP_COST_CORNERS = 32 };
+bool spec_step_cost_corner(char *ret_spec, size_t size, const char *spec, bool draft, int corner);
 
 /* A doubt about a table, such as times that fall with the number of tokens; "" without one. */
 const char *spec_step_cost_warning(const spec_step_cost *cost);
@@ -33,8 +39,11 @@ const char *spec_step_cost_warning(const spec_step_cost *cost);
 double spec_step_cost_target(const spec_step_cost *cost, const spec_step_work *work);
 double spec_step_cost_draft(const spec_step_cost *cost, const spec_step_work *work);
 
+/* Bytes that a token takes in the draft's own KV cache; 0: the draft has none. */
+double spec_step_cost_draft_kv_bytes(const spec_step_cost *cost);
+
 /* The affine record, if the cost is affine, else NULL: theory exists for it alone, and engines
- * compute it inline. A roofline of the form `sum` is affine, too. */
+ * compute it inline. A roofline of the form `sum` of a dense model is affine, too. */
 const spec_affine_step *spec_step_cost_affine(const spec_step_cost *cost);
 
 #endif

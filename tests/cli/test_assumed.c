@@ -81,6 +81,7 @@ static const struct {
     {"serve --rate 30 --requests 200 --K 3 " H100, "kv_bytes=", "131072", "latency_ms"},
     {"serve --rate 30 --requests 200 --K 3 " H100, "bytes_per_weight=", "1", "latency_ms"},
     {"serve --rate 30 --requests 200 --K 3 " H100, "efficiency=", "0.3", "latency_ms"},
+    {"serve --rate 30 --requests 200 --K 3 " H100, "compute=", "0.2", "latency_ms"},
     {"serve --rate 30 --requests 200 --K 3 " H100, "overhead=", "2ms", "latency_ms"},
     {"serve --rate 30 --requests 200 --K 3 " H100, "devices=", "2", "latency_ms"},
     {"run chain.cfg", "drafting", "greedy.cfg", "speedup"},

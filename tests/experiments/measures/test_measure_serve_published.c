@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The measure serve_published: by hand, and over the table that is shipped. */
+#include "tests/experiments/measures/run_measure.h"
+
+#include "experiments/config.h"
+#include "tests/support/contexts.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+
+#define IDEAL "flops=1000TFLOPS,bandwidth=1TB/s"
+
+/* A pass of the target takes 16 ms and 16 us per token, a call of the draft 2 ms and 2 us. Plain
+ * decoding was measured to take 4 ms more. */
+TEST(speedups_are_quotients_of_hand_made_times)
+{
+    OWNED(spec_result) result;
+    run(&result, "serve_published", 1,
+        "cost = \"roofline:" IDEAL ",parameters=8B,kv_bytes=1MB\"; draft_cost = \"roofline:" IDEAL
+        ",parameters=1B\"; emitted = 2.7; K = 3; batch = 2; context = 500; measured = 1.6; "
+        "plain_ms = 21.032");
+    const double cache = 2 * 500 * 1e-6 * 1e3, plain = 16.0 + 2 * 0.016 + cache,
+                 round = 16.0 + 8 * 0.016 + cache + 3 * (2.0 + 2 * 0.002);
+    assert_near(number(&result, 0, "predicted_plain_ms"), plain, 1e-9);
+    assert_near(number(&result, 0, "predicted"), 2.7 * plain / round, 1e-9);
+    assert_near(number(&result, 0, "predicted_error"), 2.7 * plain / round / 1.6 - 1.0, 1e-9);
+    assert_near(number(&result, 0, "predicted_low"), 2.7 * plain / round, 1e-9);
+    assert_near(number(&result, 0, "predicted_high"), 2.7 * plain / round, 1e-9);
+    assert_near(number(&result, 0, "fitted"), 2.7 * (plain + 4.0) / (round + 4.0), 1e-9);
+    assert_near(number(&result, 0, "fitted_error"), 2.7 * (plain + 4.0) / (round + 4.0) / 1.6 - 1.0,
+                1e-9);
+}
+
+TEST(without_a_measured_time_nothing_is_fitted)
+{
+    OWNED(spec_result) result;
+    run(&result, "serve_published", 1,
+        "cost = \"roofline:card=H100,parameters=8B\"; draft_cost = \"roofline:card=H100,"
+        "parameters=1B\"; emitted = 2.7; K = 3; measured = 1.6");
+    assert_true(number(&result, 0, "predicted_low") < number(&result, 0, "predicted"));
+    assert_true(number(&result, 0, "predicted_high") > number(&result, 0, "predicted"));
+    assert_nan(number(&result, 0, "fitted"));
+}
+
+/* As docs/serving.md says of the table. */
+TEST(most_published_speedups_are_predicted)
+{
+    spec_experiment e;
+    OWNED(spec_result) result;
+    const spec_run_options options = {.opt_context = spec_test_context(1)};
+    int near = 0, fitted = 0, within = 0;
+    assert_works(spec_experiment_load(&e, "experiments/cfg/serve_published.cfg", NULL, &error));
+    assert_works(spec_experiment_run(&result, &e, &options, &error));
+    assert_int_equal(result.table.n_rows, 15);
+    for (size_t row = 0; row < result.table.n_rows; row++) {
+        const double measured = number(&result, row, "measured");
+        near += fabs(number(&result, row, "predicted_error")) <= 0.25;
+        fitted += fabs(number(&result, row, "fitted_error")) <= 0.1;
+        within += number(&result, row, "fitted_low") <= measured &&
+                  measured <= number(&result, row, "fitted_high");
+    }
+    assert_int_equal(near, 13);
+    assert_int_equal(fitted, 7);
+    assert_int_equal(within, 13);
+    spec_experiment_free(&e);
+}
+
+TEST(wrong_inputs_are_refused)
+{
+#define COSTS "cost = \"step=7ms\"; draft_cost = \"round=1ms\"; "
+    static const char *const bad[][2] = {
+        {"cost = \"step=7ms\"; draft_cost = \"rond=1ms\"; emitted = 2; K = 3; measured = 1",
+         "draft_cost"},
+        {COSTS "emitted = 2; K = 0; measured = 1", "K"},
+        {COSTS "emitted = 0.5; K = 3; measured = 1", "emitted"},
+        {COSTS "emitted = 2; K = 3; measured = 0", "measured"},
+        {COSTS "emitted = 2; K = 3; measured = 1; plain_ms = 0", "plain_ms"},
+        {COSTS "emitted = 2; K = 3; measured = 1; plain_ms = 7", "plain_ms"},
+    };
+    assert_grids_refused("serve_published", bad, sizeof bad / sizeof *bad);
+}
