@@ -72,11 +72,12 @@ static const struct argp_option options_table[] = {
      3},
     {0, 0, 0, 0, "Engine:", 4},
     {"cost", KEY_COST, "SPEC", 0,
-     "time of a step: affine:step=T,token=T,kv=T, roofline:card=H100,parameters=8B,... or "
-     "table:FILE (affine:step=7.1ms,token=21us,kv=39ns, with a draft of round=2.1ms)",
+     "time of a step: affine:step=T,token=T,kv=T, roofline:card=H100,parameters=8B,..., fit:FILE "
+     "of a few measured times or table:FILE (affine:step=7.1ms,token=21us,kv=39ns, with a draft of "
+     "round=2.1ms)",
      4},
     {"draft-cost", KEY_DRAFT_COST, "SPEC", 0,
-     "time to draft: round=T,pass=T,token=T, roofline:... or table:FILE (none)", 4},
+     "time to draft: round=T,pass=T,token=T, roofline:..., fit:FILE or table:FILE (none)", 4},
     {"place", KEY_PLACE, "LIST", 0,
      "of the draft: same (device), separate, ahead?guess=X&miss=wait|ride or halves (same)", 4},
     {"draft-cache", KEY_DRAFT_CACHE, "LIST", 0,

@@ -4,8 +4,12 @@
 #include "base/hardware.h"
 #include "base/names.h"
 #include "base/quantity.h"
+#include "sim/serving/pass_fit.h"
+#include "speclab/no_memory.h"
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 int spec_pass_time_affine(spec_pass_time *time, const spec_settings *settings, spec_error *error)
@@ -32,11 +36,14 @@ done:
 /* ---- roofline -------------------------------------------------------------------------------- */
 
 #define KEYS                                                                                       \
-    "roofline?parameters=8.03B&card=H100&flops=&bandwidth=&bits=16&devices=1&efficiency=&"         \
-    "compute=&bytes_per_weight=2&kv_bytes=0&experts=&active=&active_parameters=&overhead=&plain=&" \
-    "form=sum"
-const char spec_pass_time_roofline_usage[] = KEYS "&draft_overhead=";
-const char spec_pass_time_roofline_draft_usage[] = KEYS "&round=&calls=each&kv_limit=";
+    "parameters=8.03B&card=H100&flops=&bandwidth=&bits=16&devices=1&efficiency=&compute=&"         \
+    "bytes_per_weight=2&kv_bytes=0&experts=&active=&active_parameters=&form=sum"
+#define FIT_KEYS "&kv=0&batch=8&input=32&output=128&step="
+#define DRAFT_KEYS "&round=&calls=each&kv_limit="
+const char spec_pass_time_roofline_usage[] = "roofline?" KEYS "&overhead=&plain=&draft_overhead=";
+const char spec_pass_time_roofline_draft_usage[] = "roofline?" KEYS "&overhead=&plain=" DRAFT_KEYS;
+const char spec_pass_time_fit_usage[] = "fit:FILE?" KEYS FIT_KEYS "&draft_overhead=";
+const char spec_pass_time_fit_draft_usage[] = "fit:FILE?" KEYS FIT_KEYS DRAFT_KEYS;
 
 /* A machine that is known by its peaks alone. */
 static const spec_engine_share ideal = {
@@ -166,12 +173,13 @@ done:
     return status;
 }
 
-/* Moves the overhead to where a pass of one token takes `seconds`; if it takes longer without any,
- * all is read and computed faster by one factor. */
-static void meet(spec_pass_time *time, double seconds)
+/* Moves the overhead to where a pass takes as long as a measured one; if it takes longer without
+ * any, all is read and computed faster by one factor. */
+static void meet(spec_pass_time *time, const spec_pass_point *point)
 {
-    const double rest = spec_pass_time_seconds(time, 1.0, 0.0) - time->overhead;
-    const double faster = fmin(1.0, seconds / rest);
+    const double rest =
+        spec_pass_time_seconds(time, point->tokens, point->kv_tokens) - time->overhead;
+    const double seconds = point->seconds, faster = fmin(1.0, seconds / rest);
     time->fixed = faster * (time->fixed - time->overhead);
     time->weights *= faster;
     time->experts *= faster;
@@ -226,7 +234,7 @@ int spec_pass_time_roofline(spec_pass_time *time, spec_draft_times *draft,
         time->kind = SPEC_PASS_AFFINE;
         time->fixed += time->weights;
     }
-    if (plain > 0.0) meet(time, plain);
+    if (plain > 0.0) meet(time, &(spec_pass_point){1.0, 0.0, plain});
 done:
     return status;
 }
@@ -275,6 +283,89 @@ bool spec_pass_time_roofline_defaults(char *ret_text, size_t size, const spec_se
     }
     add_default(ret_text, size, settings, "devices", 1.0, "");
     return uncertain;
+}
+
+/* ---- fit ------------------------------------------------------------------------------------- */
+
+/* The overhead with the least mean square of relative errors, and at least 0. */
+static void fit_overhead(spec_pass_time *time, const spec_pass_points *points)
+{
+    double sum = 0.0, weight = 0.0;
+    for (int i = 0; i < points->n; i++) {
+        const spec_pass_point *p = &points->at[i];
+        const double rest =
+            p->seconds - (spec_pass_time_seconds(time, p->tokens, p->kv_tokens) - time->overhead);
+        sum += rest / (p->seconds * p->seconds);
+        weight += 1.0 / (p->seconds * p->seconds);
+    }
+    const double overhead = fmax(0.0, sum / weight);
+    time->fixed += overhead - time->overhead;
+    time->overhead = overhead;
+}
+
+/* The affine times that the points give; those of `time` where they do not. */
+static int fit_affine(spec_pass_time *time, const spec_pass_points *points, int end,
+                      const char *path, spec_error *error)
+{
+    const spec_pass_fit given = {.step = time->fixed, .token = time->token, .kv = time->kv};
+    const double weights = time->fixed - time->overhead;
+    spec_pass_fit fit;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_pass_fit_points(&fit, points, &given, path, error));
+    const int unknowns = 1 + fit.fits_token + fit.fits_kv;
+    const double half =
+        isfinite(fit.step_se)
+            ? fit.step_se * gsl_cdf_tdist_Pinv(0.975, (double)(points->n - unknowns))
+            : 0.0;
+    snprintf(time->note, sizeof time->note,
+             "%.60s: %d point%s give step=%.4gms +- %.2g, token=%.4gus%s, kv=%.4gns%s; the largest "
+             "error is %.2g %%",
+             path, points->n, points->n == 1 ? "" : "s", 1e3 * fit.step, 1e3 * half,
+             1e6 * fit.token, fit.fits_token ? "" : " (given)", 1e9 * fit.kv,
+             fit.fits_kv ? "" : " (given)", 1e2 * fit.worst_error);
+    time->fixed = fmax(fit.step + end * half, fit.token > 0.0 ? 0.0 : 1e-12);
+    time->overhead = fmax(0.0, time->fixed - weights);
+    time->token = fit.token;
+    time->kv = fit.kv;
+    time->step_se = fit.step_se;
+done:
+    return status;
+}
+
+int spec_pass_time_fit(spec_pass_time *time, spec_draft_times *draft, const spec_settings *settings,
+                       const spec_draft_times *opt_given, spec_error *error)
+{
+    static const char *const ends[] = {"low", "central", "high", NULL};
+    static const double kv_range[2] = {0.0, 1.0};
+    const bool machine = spec_settings_text(settings, "card") != NULL ||
+                         spec_settings_text(settings, "flops") != NULL;
+    spec_pass_points *points = malloc(sizeof *points);
+    int end, status = GSL_SUCCESS;
+    *time = (spec_pass_time){0};
+    *draft = (spec_draft_times){.call = NAN};
+    if (points == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(spec_settings_choice(&end, settings, "step", 1, ends, error));
+    SPEC_TRY(spec_pass_points_read(points, settings, error));
+    if (machine) SPEC_TRY(spec_pass_time_roofline(time, draft, settings, opt_given, error));
+    SPEC_TRY(spec_quantity_setting(&time->kv, settings, "kv", time->kv, SPEC_QUANTITY_TIME,
+                                   kv_range, error));
+    bool differs = false;
+    for (int i = 1; i < points->n; i++) differs |= points->at[i].tokens != points->at[0].tokens;
+    if (!machine && !differs)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.300s: all points have one batch size; measure a second one, or give "
+                           "card= and parameters=",
+                           settings->path));
+    if (points->n == 1)
+        meet(time, &points->at[0]);
+    else if (time->kind != SPEC_PASS_AFFINE)
+        fit_overhead(time, points);
+    else
+        SPEC_TRY(fit_affine(time, points, end - 1, settings->path, error));
+done:
+    free(points);
+    if (status != GSL_SUCCESS) *time = (spec_pass_time){0};
+    return status;
 }
 
 /* ---- table ----------------------------------------------------------------------------------- */

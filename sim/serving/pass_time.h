@@ -24,6 +24,8 @@ typedef struct {
     double experts;  /* s to read all experts; 0: a dense model */
     double unused;   /* the chance that a token does not use an expert, 1 - active/experts */
     spec_time_table table;
+    double step_se; /* of a fitted step, s; NaN or 0: none */
+    char note[192]; /* about a fit; "" */
 } spec_pass_time;
 
 /* affine?step=0&token=0&kv=0: the time of a step, per token, and per KV token. */
@@ -62,6 +64,15 @@ int spec_pass_time_roofline(spec_pass_time *time, spec_draft_times *draft,
  */
 bool spec_pass_time_roofline_defaults(char *ret_text, size_t size, const spec_settings *settings,
                                       bool draft, int corner);
+
+/* fit:FILE: spec_pass_fit_points of spec_pass_points_read. Alone it is affine, and needs two batch
+ * sizes. With the keys of a roofline, that gives the times which the points do not tell apart: with
+ * one point its overhead is fitted, as plain= does; with experts, or form=max, the mean overhead.
+ * step=low and step=high are the ends of a 95 % interval, where there is one. */
+extern const char spec_pass_time_fit_usage[];
+extern const char spec_pass_time_fit_draft_usage[];
+int spec_pass_time_fit(spec_pass_time *time, spec_draft_times *draft, const spec_settings *settings,
+                       const spec_draft_times *opt_given, spec_error *error);
 
 /* table:FILE?kv=0: as spec_time_table_read; `draft` is the side of a result of bench. */
 int spec_pass_time_table(spec_pass_time *time, const spec_settings *settings, bool draft,

@@ -24,13 +24,14 @@ struct spec_step_cost {
 
 /* ---- specs ----------------------------------------------------------------------------------- */
 
-typedef enum { AFFINE, ROOFLINE, TABLE } cost_kind;
-static const char *const names[] = {"affine", "roofline", "table", NULL};
+typedef enum { AFFINE, ROOFLINE, FIT, TABLE } cost_kind;
+static const char *const names[] = {"affine", "roofline", "fit", "table", NULL};
 static const char *const target_usages[] = {"affine?step=7.1ms&token=21us&kv=39ns",
-                                            spec_pass_time_roofline_usage, "table:FILE?kv=0"};
-static const char *const draft_usages[] = {"affine?round=2.1ms&pass=0&token=0&kv_bytes=0",
-                                           spec_pass_time_roofline_draft_usage,
-                                           "table:FILE?kv=0&kv_limit=&kv_bytes=0"};
+                                            spec_pass_time_roofline_usage, spec_pass_time_fit_usage,
+                                            "table:FILE?kv=0"};
+static const char *const draft_usages[] = {
+    "affine?round=2.1ms&pass=0&token=0&kv_bytes=0", spec_pass_time_roofline_draft_usage,
+    spec_pass_time_fit_draft_usage, "table:FILE?kv=0&kv_limit=&kv_bytes=0"};
 
 static const char *name_of(int i)
 {
@@ -51,7 +52,7 @@ static int split(spec_settings *settings, cost_kind *kind, const char *spec, spe
     SPEC_TRY(found < 0 ? GSL_EINVAL : GSL_SUCCESS);
     *kind = (cost_kind)found;
     sprintf(text, "%s%s", bare ? "affine?" : "", spec);
-    if (*kind != TABLE) {
+    if (*kind != TABLE && *kind != FIT) {
         if (spec[head] == ':') text[head] = '?';
         for (char *c = text; (c = strchr(c, ',')) != NULL;) *c = '&';
     }
@@ -73,6 +74,9 @@ static int read_target(spec_step_cost *cost, const char *spec, spec_error *error
     case AFFINE: status = spec_pass_time_affine(&cost->target, &settings, error); break;
     case ROOFLINE:
         status = spec_pass_time_roofline(&cost->target, &cost->draft_times, &settings, NULL, error);
+        break;
+    case FIT:
+        status = spec_pass_time_fit(&cost->target, &cost->draft_times, &settings, NULL, error);
         break;
     case TABLE: status = spec_pass_time_table(&cost->target, &settings, false, error); break;
     }
@@ -112,6 +116,9 @@ static int read_draft(spec_step_cost *cost, const char *spec, spec_error *error)
     case ROOFLINE:
         status =
             spec_pass_time_roofline(&cost->draft, &cost->draft_times, &settings, &given, error);
+        break;
+    case FIT:
+        status = spec_pass_time_fit(&cost->draft, &cost->draft_times, &settings, &given, error);
         break;
     case TABLE: status = spec_pass_time_table(&cost->draft, &settings, true, error); break;
     }
@@ -172,8 +179,11 @@ void spec_step_cost_free(spec_step_cost *cost)
 
 const char *spec_step_cost_warning(const spec_step_cost *cost)
 {
-    return cost->target.table.warning[0] != '\0' ? cost->target.table.warning
-                                                 : cost->draft.table.warning;
+    const char *const texts[] = {cost->target.table.warning, cost->draft.table.warning,
+                                 cost->target.note, cost->draft.note};
+    int i = 0;
+    while (i < 3 && texts[i][0] == '\0') i++;
+    return texts[i];
 }
 
 void spec_step_cost_defaults(char *ret_text, size_t size, const char *spec, bool draft)
@@ -184,7 +194,7 @@ void spec_step_cost_defaults(char *ret_text, size_t size, const char *spec, bool
     if (split(&settings, &kind, spec, NULL) != GSL_SUCCESS) goto done;
     if (kind == ROOFLINE) {
         spec_pass_time_roofline_defaults(ret_text, size, &settings, draft, -1);
-    } else if (kind == TABLE || !draft) {
+    } else if (kind == TABLE || (kind == AFFINE && !draft)) {
         const bool token = kind == AFFINE && spec_settings_text(&settings, "token") == NULL,
                    kv = spec_settings_text(&settings, "kv") == NULL;
         snprintf(ret_text, size, "%s%s%s", token ? "token=0" : "", token && kv ? "," : "",
@@ -200,9 +210,20 @@ bool spec_step_cost_corner(char *ret_spec, size_t size, const char *spec, bool d
     cost_kind kind;
     char text[SPEC_STEP_COST_DEFAULTS] = "";
     bool uncertain = false;
-    if (split(&settings, &kind, spec, NULL) == GSL_SUCCESS && kind == ROOFLINE)
+    const char *join = ",";
+    if (split(&settings, &kind, spec, NULL) != GSL_SUCCESS) goto done;
+    if (kind == ROOFLINE)
         uncertain = spec_pass_time_roofline_defaults(text, sizeof text, &settings, draft, corner);
-    snprintf(ret_spec, size, "%s%s%s", spec, text[0] != '\0' ? "," : "", text);
+    if (kind == FIT && corner >= 0 && spec_settings_text(&settings, "step") == NULL) {
+        spec_pass_time time;
+        spec_draft_times times;
+        uncertain = spec_pass_time_fit(&time, &times, &settings, NULL, NULL) == GSL_SUCCESS &&
+                    time.step_se > 0.0;
+        snprintf(text, sizeof text, "step=%s", corner >> (draft ? 3 : 2) & 1 ? "high" : "low");
+        join = strchr(spec, '?') != NULL ? "&" : "?";
+    }
+done:
+    snprintf(ret_spec, size, "%s%s%s", spec, text[0] != '\0' ? join : "", text);
     spec_settings_free(&settings);
     return uncertain;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* step_cost: seconds of a step of a serving engine, from its work.
- * Three kinds: affine; a roofline of a card's data sheet; a table of measured times by tokens and
- * KV tokens, with bilinear interpolation. A cost is constant and shared by threads. */
+ * Four kinds: affine; a roofline of a card's data sheet; either of them, fitted to a few measured
+ * times; a table of measured times by tokens and KV tokens, with bilinear interpolation. A cost is
+ * constant and shared by threads. */
 #ifndef SPECLAB_STEP_COST_H
 #define SPECLAB_STEP_COST_H
 
@@ -14,7 +15,7 @@
 typedef struct spec_step_cost spec_step_cost;
 
 /* A cost from specs (docs/formats.md#step-costs). The target's is affine?step=&token=&kv=,
- * roofline?..., or table:FILE. The draft's is affine?round=&pass=&token=, roofline?..., or
+ * roofline?..., fit:FILE or table:FILE. The draft's is affine?round=&pass=&token=, roofline?..., or
  * table:FILE; NULL or none: drafting takes no time. ':' and ',' may stand for '?' and '&', which
  * shells treat as special, and "affine:" may be omitted: step=7.1ms,token=21us and round=2.1ms.
  * GSL_EINVAL, GSL_EDOM and the errors of files, in one line; *ret_cost is then NULL. */
@@ -32,7 +33,8 @@ void spec_step_cost_defaults(char *ret_text, size_t size, const char *spec, bool
 enum { SPEC_STEP_COST_CORNERS = 32 };
 bool spec_step_cost_corner(char *ret_spec, size_t size, const char *spec, bool draft, int corner);
 
-/* A doubt about a table, such as times that fall with the number of tokens; "" without one. */
+/* A doubt about a table, such as times that fall with the number of tokens, or what a fit gives; ""
+ * without either. */
 const char *spec_step_cost_warning(const spec_step_cost *cost);
 
 /* The target's part and the draft's part of a step, s. A draft on the same device adds them. */

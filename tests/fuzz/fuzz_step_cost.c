@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzz step costs and length choices: any spec and any table of times gives a cost whose seconds
  * are finite and above 0, or a one-line error. The first line is the target's spec, the second the
- * draft's, the third a choice; the rest is the table that table:FILE reads. */
+ * draft's, the third a choice; the rest is the file that table:FILE and fit:FILE read. */
 #include "sim/serving/length_choice.h"
 #include "sim/serving/step_cost.h"
 
@@ -34,6 +34,12 @@ static void next_spec(char *spec, const char **at, const char *end, const char *
         snprintf(spec, SPEC_SIZE, "%s", line);
     else
         snprintf(spec, SPEC_SIZE, "%.*s%s%s", (int)(file - line), line, path, file + 4);
+}
+
+static bool names_other(const char *spec, const char *path)
+{
+    return (strncmp(spec, "table:", 6) == 0 || strncmp(spec, "fit:", 4) == 0) &&
+           strstr(spec, path) == NULL;
 }
 
 static void check_error(const spec_error *error)
@@ -96,8 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     next_spec(choice_spec, &at, end, path);
     REQUIRE(write(memory, at, (size_t)(end - at)) == end - at);
     /* Files of other names are not the fuzzer's to open. */
-    const bool other = (strncmp(target, "table:", 6) == 0 && strstr(target, path) == NULL) ||
-                       (strncmp(draft, "table:", 6) == 0 && strstr(draft, path) == NULL);
+    const bool other = names_other(target, path) || names_other(draft, path);
     if (!other) {
         if (spec_step_cost_create(&cost, target, *draft != '\0' ? draft : NULL, &error) ==
             GSL_SUCCESS) {

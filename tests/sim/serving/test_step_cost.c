@@ -413,7 +413,7 @@ TEST(wrong_specs_are_refused_in_one_line)
     static const struct {
         const char *target, *draft, *expected;
     } bad[] = {
-        {"", NULL, "no step cost is named ''; they are affine, roofline and table"},
+        {"", NULL, "no step cost is named ''; they are affine, roofline, fit and table"},
         {"afine:step=1ms", NULL, "no step cost is named 'afine'; did you mean 'affine'?"},
         {"tabel:x.csv", NULL, "no step cost is named 'tabel'; did you mean 'table'?"},
         {"table", NULL, "table lacks what comes after its ':', as in table:FILE?kv=0"},
