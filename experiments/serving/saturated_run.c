@@ -15,9 +15,8 @@ static int run(double *ret_rate, double *ret_rounds, const spec_serving_question
     spec_requests requests = question->requests;
     requests.arrivals = (spec_arrivals){.kind = SPEC_ARRIVALS_AT_ONCE};
     const spec_begun_requests begun = {spec_requests_source(&requests), crowd};
-    spec_serving_plan plan = question->plan;
+    spec_serving_plan plan = spec_serving_question_plan(question, way);
     plan.requests = spec_begun_requests_source(&begun);
-    plan.lengths = way->choice;
     plan.closed = true;
     plan.slots = crowd;
     plan.warm = (uint64_t)crowd;

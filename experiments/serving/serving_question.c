@@ -296,12 +296,15 @@ static int read_draft_cache(reader *in)
     return GSL_SUCCESS;
 }
 
-/* Blocks of a memory for KV caches: bytes over bytes of a token. 0 without one. */
-static int read_blocks(reader *in, int *ret_blocks, int block)
+/* Blocks of a memory for KV caches: bytes over bytes of a token, of the target and of the draft. 0
+ * without one. */
+static int read_blocks(reader *in, int *ret_blocks, int64_t *ret_draft_blocks, int block)
 {
+    const double draft_kv_bytes = spec_step_cost_draft_kv_bytes(in->question->cost);
     double memory, kv_bytes;
     int status = GSL_SUCCESS;
     SPEC_TRY(count(in, ret_blocks, "blocks", 0));
+    *ret_draft_blocks = *ret_blocks;
     if (!is_given(in, "memory") && !is_given(in, "kv_bytes")) goto done;
     if (!is_given(in, "memory"))
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
@@ -325,6 +328,7 @@ static int read_blocks(reader *in, int *ret_blocks, int block)
                            "must be 1 to %d",
                            text(in, "memory"), blocks, block, text(in, "kv_bytes"), TOKENS_MAX));
     *ret_blocks = (int)blocks;
+    *ret_draft_blocks = (int64_t)fmax(1.0, memory / ((kv_bytes + draft_kv_bytes) * block));
 done:
     return status;
 }
@@ -338,7 +342,7 @@ static int read_limits(reader *in)
     SPEC_TRY(count(in, &budget, "budget", 0));
     SPEC_TRY(count(in, &chunk, "chunk", 0));
     SPEC_TRY(count(in, &plan->block, "block", 1));
-    SPEC_TRY(read_blocks(in, &blocks, plan->block));
+    SPEC_TRY(read_blocks(in, &blocks, &question->draft_blocks, plan->block));
     if (batch > 0 && plan->closed)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "max_batch: in a closed loop it is slots"));
     if (!plan->closed) plan->slots = batch > 0 ? batch : SLOTS_NO_LIMIT;
@@ -399,6 +403,15 @@ int spec_serving_question_init(spec_serving_question *question, const spec_point
     SPEC_TRY(load_files(&in));
 done:
     return status;
+}
+
+spec_serving_plan spec_serving_question_plan(const spec_serving_question *question,
+                                             const spec_serving_way *way)
+{
+    spec_serving_plan plan = question->plan;
+    plan.lengths = way->choice;
+    if (!way->fixed || way->K > 0) plan.blocks = question->draft_blocks;
+    return plan;
 }
 
 void spec_serving_question_free(spec_serving_question *question)

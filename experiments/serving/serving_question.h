@@ -35,6 +35,7 @@ typedef struct {
     bool warm_given;    /* else `warm` is the least number, and load may ask for more */
     bool batch_limited; /* by a number of slots */
     bool limited;       /* by that, tokens in a step, chunks or memory */
+    int64_t draft_blocks; /* as plan.blocks, where tokens also take memory in the draft's cache */
     spec_slo slo;
 } spec_serving_question;
 
@@ -43,6 +44,10 @@ typedef struct {
 int spec_serving_question_init(spec_serving_question *question, const spec_point *point,
                                const spec_measure *measure, spec_error *error);
 void spec_serving_question_free(spec_serving_question *question);
+
+/* The plan of an engine that chooses draft lengths in this way. */
+spec_serving_plan spec_serving_question_plan(const spec_serving_question *question,
+                                             const spec_serving_way *way);
 
 /* The parameters, with defaults, NULL-terminated: for the measure. */
 extern const char *const spec_serving_question_parameters[];

@@ -98,8 +98,7 @@ static int simulate(spec_serving_row *row, const spec_serving_question *question
                     const spec_serving_way *way, uint64_t warm, const spec_point *point,
                     spec_error *error)
 {
-    spec_serving_plan plan = question->plan;
-    plan.lengths = way->choice;
+    spec_serving_plan plan = spec_serving_question_plan(question, way);
     plan.warm = warm;
     plan.measured = question->measured;
     plan.keep_every =

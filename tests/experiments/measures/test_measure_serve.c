@@ -273,6 +273,28 @@ TEST(an_engine_short_of_memory_preempts)
     assert_true(number(&result, 0, "latency_ms") > number(&result, 1, "latency_ms"));
 }
 
+/* A draft's cache takes its part of the memory: 30 of 40 blocks are left at a third more bytes per
+ * token. Plain decoding has no draft. */
+TEST(a_draft_takes_a_part_of_the_memory)
+{
+    OWNED(spec_result) shared, blocks, alone;
+#define SHORT_OF_MEMORY                                                                            \
+    "prompt = [\"40\"]; output = [\"uniform?low=20&high=60\"]; alpha = \"0.7\"; rate = 20; "       \
+    "cost = [\"step=7ms,token=20us,kv=40ns\"]; requests = 200; "
+    run(&shared, "serve", 1,
+        SHORT_OF_MEMORY "K = [\"0,3\"]; draft_cost = [\"round=1ms,kv_bytes=1kB\"]; "
+                        "memory = [\"1920kB\"]; kv_bytes = [\"3kB\"]");
+    run(&blocks, "serve", 1,
+        SHORT_OF_MEMORY "K = [\"3\"]; draft_cost = [\"round=1ms\"]; blocks = 30");
+    run(&alone, "serve", 1,
+        SHORT_OF_MEMORY "K = [\"0\"]; draft_cost = [\"round=1ms\"]; blocks = 40");
+    assert_all_hold(&shared, 2);
+    assert_true(number(&shared, 1, "preempted") > 0.0);
+    assert_true(number(&shared, 1, "blocks_used") <= 30.0);
+    assert_near(number(&shared, 1, "capacity"), number(&blocks, 0, "capacity"), 0.1);
+    assert_near(number(&shared, 0, "capacity"), number(&alone, 0, "capacity"), 0.1);
+}
+
 TEST(a_trace_is_replayed_or_lends_its_lengths)
 {
     OWNED(spec_result) replayed, drawn;
