@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Unwrap at most one transformed model. */
+/* Unwraps at most one transformed model. */
 static int unwrap(spec_session **ret_inner, spec_transform *ret_transform, spec_session *session,
                   const char *which, spec_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain: draft tokens sampled and verified by the token rule on the device that has the logits.
- * Only tokens cross the bus. For two models on one device that can sample, with temperature and
- * filters only. A chain owns the laws of its tokens, in the device's memory, and borrows the
+/* chain: draft tokens sampled and verified by the token rule on the device that holds the logits.
+ * Only tokens cross the bus. Both models must be on one device that can sample, and may be wrapped
+ * only in temperature and filters. A chain owns its tokens' laws, in device memory, and borrows the
  * sessions. [Leviathan23] */
 #ifndef SPECLAB_CHAIN_H
 #define SPECLAB_CHAIN_H
@@ -14,13 +14,13 @@ typedef struct {
     spec_session *target, *draft; /* of the models inside the filters */
     spec_transform target_transform, draft_transform;
     int K;
-    void **law; /* (K) laws that the tokens were drawn from, in the device's own format */
+    void **law; /* (K) the laws from which the tokens were drawn, in the device's own format */
 } spec_chain;
 
-/* The functions of a kind of model for chains; its table line points here. A request here is for a
- * chain without rows: opt_parent, ret_row and scratch are NULL. */
+/* The functions of a kind of model for chains, to which its table line points. A request here is
+ * always for a chain without rows: opt_parent, ret_row and scratch are NULL. */
 struct spec_chain_kind {
-    /* GSL_EUNSUP, with the reason, if these sessions of this kind cannot form a chain. */
+    /* Returns GSL_EUNSUP, with the reason, if these sessions of this kind cannot form a chain. */
     int (*check)(const spec_session *target, const spec_session *draft, int K, spec_error *why);
     int (*law_init)(const spec_session *draft, void **ret_law, spec_error *error);
     void (*law_free)(const spec_session *draft, void *law);
@@ -34,30 +34,30 @@ struct spec_chain_kind {
                   const spec_chain_request *request, spec_error *error);
 };
 
-/* Set up chains of at most K tokens. GSL_EUNSUP, with the reason, for models of another kind, on
- * two devices, on a device that cannot sample (the CPU), or in other wrappers. */
+/* Sets up chains of at most K tokens. Returns GSL_EUNSUP, with the reason, if the models are of
+ * another kind, on two devices, on a device that cannot sample (the CPU), or in other wrappers. */
 int spec_chain_init(spec_chain *chain, spec_session *target, spec_session *draft, int K,
                     spec_error *error);
 void spec_chain_free(spec_chain *chain); /* may be zeroed */
 
-/* Draw token i of the chain after the context of n tokens and token[0..i-1]. It is the token that
- * spec_chance_pick takes from the draft's row with this uniform in [0,1). Its law is kept for
+/* Draws token i of the chain after the context of n tokens and token[0..i-1]. It is what
+ * spec_chance_pick would pick from the draft's row with this uniform in [0,1). Keeps its law for
  * _verify. */
 int spec_chain_draw(spec_chain *chain, int *ret_token, const int *context, size_t n,
                     const int *token, int i, double uniform, spec_error *error);
 
-/* The draft's most probable token after the context, the lowest id among ties. */
+/* Returns the draft's most probable token after the context, the lowest id among ties. */
 int spec_chain_guess(spec_chain *chain, int *ret_token, const int *context, size_t n,
                      spec_error *error);
 
-/* The target's pass over context and chain, in two halves like spec_session_score_begin, without
- * rows. */
+/* Runs the target's pass over context and chain, in two halves like spec_session_score_begin but
+ * without rows. */
 int spec_chain_score_begin(spec_chain *chain, const int *context, size_t n, const int *token,
                            int n_nodes, spec_error *error);
 int spec_chain_score_end(spec_chain *chain, spec_error *error);
 
-/* After _score_end, apply the token rule to these n_nodes >= 1 tokens with uniform (n_nodes+2) in
- * [0,1). The caller owns outcome->chance (n_nodes). */
+/* Applies, after _score_end, the token rule to these n_nodes >= 1 tokens with uniform (n_nodes+2)
+ * in [0,1). The caller owns outcome->chance (n_nodes). */
 int spec_chain_verify(spec_chain *chain, spec_chain_outcome *outcome, const int *token, int n_nodes,
                       const double *uniform, spec_error *error);
 

@@ -10,7 +10,7 @@
 typedef struct {
     const int *token;                /* (n) */
     int n;                           /* draft tokens, n >= 0 */
-    void *const *law; /* (n) in the device's own format: the law that token[i] was drawn from */
+    void *const *law; /* (n) the law that token[i] was drawn from, in the device's own format */
     const spec_transform *transform; /* of the target's logits */
     const double *uniform;           /* (n+2) in [0,1), used in the order in which the rule uses
                                         them on rows (sim/verify/verify_token.c) */
@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     int n_accepted; /* 0..n */
     int token;      /* the correction or the bonus */
-    int used;       /* uniforms that were used */
+    int used;       /* uniforms consumed */
     double
         *chance; /* (n) the probability that each tested token is accepted; 0 for untested tokens */
 } spec_chain_outcome;

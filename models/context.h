@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* context: what the models and computations of one program share: threads, devices, settings.
- * The program creates a context, passes it on, and frees it after everything that was opened in it.
+ * The program creates a context, passes it on, and frees it after closing everything opened in it.
  * Several threads may use one context, and a process may have several. */
 #ifndef SPECLAB_CONTEXT_H
 #define SPECLAB_CONTEXT_H
@@ -15,7 +15,7 @@ struct spec_context {
     spec_thread_pool *pool;
     struct spec_backend *cpu; /* computes with the pool */
 
-    /* Set by the program before it opens a model. */
+    /* The program sets these before it opens a model. */
     const char *opt_share;    /* the folder of shared texts (models/ngram/corpus.h); NULL: none */
     spec_gpu_settings gpu;
     const struct spec_team *opt_team; /* processes that share a run (experiments/team.h) */
@@ -25,20 +25,20 @@ struct spec_context {
     struct spec_device_opened *devices; /* their backends (models/transformer/engine/device.c) */
 };
 
-/* The pool of a context; NULL for NULL. */
+/* Returns the pool of a context, or NULL for NULL. */
 static inline spec_thread_pool *spec_context_pool(const spec_context *opt_context)
 {
     return opt_context != NULL ? opt_context->pool : NULL;
 }
 
-/* The folder of shared texts of a context; NULL for NULL. */
+/* Returns the folder of shared texts of a context, or NULL for NULL. */
 static inline const char *spec_context_share(const spec_context *opt_context)
 {
     return opt_context != NULL ? opt_context->opt_share : NULL;
 }
 
-/* A context whose pool has `threads` threads; 0: OpenMP's number. It must not move. */
+/* Creates a context whose pool has `threads` threads; 0: as many as OpenMP. It must not move. */
 int spec_context_init(spec_context *context, int threads, spec_error *error);
-void spec_context_free(spec_context *context); /* a zeroed one is fine */
+void spec_context_free(spec_context *context); /* accepts a zeroed one */
 
 #endif

@@ -28,8 +28,8 @@ static bool before(const double *row, int a, int b)
     return row[a] > row[b] || (row[a] == row[b] && a < b);
 }
 
-/* Move those of order[low..high-2] that precede order[high-1] in front of it; return its index, and
- * their sum. Free of branches, which would be mispredicted. */
+/* Moves the elements of order[low..high-2] that precede order[high-1] in front of it; returns its
+ * index and their sum. Has no branches, which would be mispredicted. */
 static int partition(double *ret_sum, const double *row, int *order, int low, int high)
 {
     const int pivot = order[high - 1];
@@ -49,15 +49,14 @@ static int partition(double *ret_sum, const double *row, int *order, int low, in
     return split;
 }
 
-/* Move a pivot, chosen by a hash, to the end of order[low..high-1], so that no row is a worst case.
- */
+/* Moves a pivot, chosen by a hash, to the end of order[low..high-1]: no row is a worst case. */
 static void choose_pivot(int *order, int low, int high)
 {
     const uint64_t word = spec_noise_mix((uint64_t)(uint32_t)low << 32 | (uint32_t)high);
     spec_int_swap(&order[high - 1], &order[low + (int)(word % (uint64_t)(high - low))]);
 }
 
-/* Move the k most probable of the n tokens in `order` to its front, unsorted: quickselect. */
+/* Moves the k most probable of the n tokens in `order` to its front, unsorted: quickselect. */
 static void select_foremost(const double *row, int *order, int n, int k)
 {
     int low = 0, high = n; /* low <= the k-th index < high */
@@ -83,7 +82,7 @@ static void sift_down(const double *row, int *order, int n, int root)
     }
 }
 
-/* Heapsort, the most probable first: no allocation, no recursion, no worst case. */
+/* Sorts by heapsort, the most probable first: no allocation, no recursion, no bad worst case. */
 static void sort(const double *row, int *order, int n)
 {
     for (int root = n / 2 - 1; root >= 0; root--) sift_down(row, order, n, root);
@@ -93,7 +92,7 @@ static void sort(const double *row, int *order, int n)
     }
 }
 
-/* The tokens of positive probability; filtered tokens have 0. */
+/* Lists the tokens of positive probability (filtered tokens have 0); returns their number. */
 static int positive_tokens(const double *row, int vocab, int *order)
 {
     int n = 0;
@@ -117,7 +116,7 @@ static void find_group_maxima(double *restrict ret_best, const double *restrict 
     }
 }
 
-/* The k-th largest value. */
+/* Returns the k-th largest value. */
 static double least_foremost(const double *row, int *order, int n, int k)
 {
     select_foremost(row, order, n, k);
@@ -126,9 +125,9 @@ static double least_foremost(const double *row, int *order, int n, int k)
     return least;
 }
 
-/* Collect candidates for the k most probable tokens: at least k, unless there are fewer tokens. k
- * of the groups' largest values are at least the k-th largest of these. So the k-th largest of all
- * is at least as large. */
+/* Collects candidates for the k most probable tokens: at least k, unless there are fewer tokens.
+ * Since k of the groups' largest values reach the k-th largest of these, the k-th largest of all
+ * values is at least as large. */
 static int top_k_candidates(const double *row, int vocab, int k, int *order)
 {
     double best[GROUPS_MAX];
@@ -164,7 +163,7 @@ static place top_p_cut_by_sorting(const double *row, int vocab, double top_p, in
         for (int i = start; i < start + size; i++) {
             const double total = sum + row[order[i]];
             lost += (sum - total) +
-                    row[order[i]]; /* exact: no term exceeds the sum before it, unless that is 0 */
+                    row[order[i]]; /* exact: no term exceeds the sum so far, unless that is 0 */
             sum = total;
             if (sum + lost >= top_p) return (place){row[order[i]], order[i]};
         }
@@ -172,10 +171,10 @@ static place top_p_cut_by_sorting(const double *row, int vocab, double top_p, in
     return (place){0.0, INT_MAX};
 }
 
-/* The same by sums. Steps from the largest value down take the tokens within a factor, until one
- * step contains the cut; quickselect finds it there. Tokens too small to matter in total are never
- * visited. Returns false if rounding could change the result: a plain sum of at most V terms that
- * add up to 1 has an error below `margin`. */
+/* Finds the same cut from sums. Each step, from the largest value down, takes the tokens within a
+ * factor, until a step contains the cut; quickselect finds it there. Tokens too small to matter in
+ * total are never visited. Returns false if rounding could change the result: a plain sum of at
+ * most V terms that add up to 1 has an error below `margin`. */
 static bool find_top_p_cut(place *ret_cut, const double *row, int vocab, double top_p, int *order)
 {
     const double margin = vocab * DBL_EPSILON, reached = top_p + margin, missed = top_p - margin;
@@ -250,13 +249,13 @@ static bool keeps_all(const place *cut, int n_cuts, double value, int id)
     return true;
 }
 
-/* Remove tokens that a cut rejects. Renormalise only if a token was removed, so that a filter
+/* Removes the tokens that a cut rejects. Renormalises only if a token was removed, so that a filter
  * without effect changes no bit. */
 static void apply_cuts(double *row, int vocab, const place *cut, int n_cuts, int *order)
 {
     double least = 0.0;
     for (int c = 0; c < n_cuts; c++) least = fmax(least, cut[c].value);
-    if (least == 0.0) return; /* every positive token survives */
+    if (least == 0.0) return; /* every positive token is kept */
     const int n = spec_row_above(order, row, vocab, least);
     int kept = 0, faint = 0; /* faint: the first positive token below all cuts */
     for (int i = 0; i < n; i++) {

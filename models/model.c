@@ -95,8 +95,7 @@ size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n,
     return used;
 }
 
-/* The contexts of a chain are prefixes of one array: the tail before the first row, then the
- * tokens. */
+/* The contexts of a chain are prefixes of one array: the context's tail, then the tokens. */
 static int score_chain(spec_session *session, const spec_score_request *request, spec_error *error)
 {
     const spec_model *model = session->model;

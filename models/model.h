@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The most tokens of context for a stateless model (spec_model.order), and the largest vocabulary
- * of a synthetic model, a transformer or a file of rows. */
+/* The most tokens of context that a stateless model reads (spec_model.order), and the largest
+ * vocabulary of a synthetic model, a transformer or a file of rows. */
 enum { SPEC_ORDER_MAX = 16, SPEC_VOCAB_MAX = 1 << 20 };
 
 typedef struct spec_context spec_context; /* models/context.h */
@@ -24,7 +24,7 @@ typedef struct spec_session spec_session;
 typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
 
 /* The common head of every model; each kind's own struct begins with it. A kind's open sets vocab,
- * order, ends, window, one_hot, and reach, one_pass, by_depth and declines if not 0;
+ * order, ends, window, one_hot, and if not 0, reach, one_pass, by_depth and declines.
  * spec_model_open sets kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
@@ -34,10 +34,10 @@ struct spec_model {
                   (stateful) */
     spec_text_ends ends; /* tokens that end a text: ask spec_model_ends_text */
     int window; /* the most tokens of a context and a draft path together; 0: no limit */
-    bool one_hot;    /* every row has all its mass on one token (temperature 0) */
-    int reach; /* the most tokens of a draft path, whose rows exist to this depth; 0: no limit */
+    bool one_hot;    /* every row has all its mass on a single token (temperature 0) */
+    int reach; /* most tokens of a draft path: rows exist up to this depth; 0: no limit */
     bool one_pass;   /* the rows of all depths after a context come from one pass of the model */
-    bool by_depth;   /* a row after a node depends on its depth alone, on no token of the path */
+    bool by_depth;   /* a row after a node depends on its depth, but not on the path's tokens */
     bool declines;   /* it may ask to end a draft: spec_session_declines */
 };
 
@@ -65,46 +65,45 @@ struct spec_model_kind {
     const char *reference; /* key of docs/references.md, or "" */
     bool needs_target;     /* built from another model (perturb?of=target) */
     bool reads_target; /* a draft head: it reads the target's hidden states of the context */
-    /* A row after a node differs from the row after a context that ends with the node: rows depend
-     * on where the round begins. So do those of heads, which have no states of nodes. */
+    /* A row after a node differs from the row after a context that ends with that node: rows depend
+     * on where the round begins. Rows of heads do too, since heads have no states of nodes. */
     bool rows_by_round;
-    bool applies_temperature; /* open reads `temperature` and applies it, because the kind has
-                                 logits */
+    bool applies_temperature; /* open reads and applies `temperature`, since the kind has logits */
 
-    /* Build a model. `opt_target` is the model that "of=target" means, or NULL; it must outlive the
-     * new model. The kind reads its own keys from `settings`. The caller checks for unknown keys
-     * and applies temperature, top_k, top_p and min_p. */
+    /* Builds a model. `opt_target` is the model that "of=target" means, or NULL; it must outlive
+     * the new model. The kind reads its own keys from `settings`. The caller checks for unknown
+     * keys and applies temperature, top_k, top_p and min_p. */
     int (*open)(spec_model **ret_model, spec_settings *settings, const spec_model *opt_target,
                 spec_context *opt_context, spec_error *error);
     void (*close)(spec_model *model);
 
-    /* Load the weights, if open did not. GSL_ENOMEM, with the line, if they do not fit into memory
-     * with one text and one text of opt_target; checked before loading. NULL: open did it all. */
+    /* Loads the weights, if open did not. Returns GSL_ENOMEM, with the line, if they do not fit
+     * into memory with one text and one text of opt_target; checked first. NULL: open does it. */
     int (*load)(spec_model *model, const spec_model *opt_target, spec_error *error);
 
-    /* The distribution after `context` (n tokens, oldest first; a stateless model reads the last
-     * `order` of them). Returns a row of the model, valid until the model is closed, or the filled
-     * `scratch` (V). NULL and `error` on failure. */
+    /* Returns the distribution after `context` (n tokens, oldest first; a stateless model reads the
+     * last `order` of them). It is a row of the model, valid until the model is closed, or the
+     * filled `scratch` (V). On failure returns NULL and sets `error`. */
     const double *(*row)(const spec_model *model, void *session, const int *context, size_t n,
                          double *scratch, spec_error *error);
 
-    /* All members below may be NULL: no session data; not a wrapper; nothing to share; rows one at
-     * a time; no text. */
+    /* All members below may be NULL: no session data; not a wrapper; nothing to share; rows
+     * computed one at a time; no text. */
     int (*session_init)(const spec_model *model, void **ret_session, spec_error *error);
     void (*session_free)(const spec_model *model, void *session);
 
-    /* The session of the base model; for wrappers. */
+    /* Returns the session of the base model; for wrappers. */
     spec_session *(*session_base)(void *session);
 
-    /* Let a draft's session share the state of its target's session for the same text; false if
-     * they cannot share. `target` must be the model that the draft was built from; its session
-     * outlives this one, and one thread uses both. */
+    /* Lets a draft's session share the state of its target's session for the same text; returns
+     * false if they cannot share. `target` must be the model that the draft was built from; its
+     * session outlives this one, and one thread uses both. */
     bool (*session_share)(const spec_model *model, void *session, const spec_model *target,
                           void *target_session);
 
-    /* Rows after the context and after each node of a tree, in one pass; see spec_session_score. A
-     * stateful model compares tokens to find which of its cached state is still valid, which is how
-     * it rolls back. */
+    /* Computes the rows after the context and after each node of a tree, in one pass; see
+     * spec_session_score. A stateful model compares tokens to find how much of its cached state is
+     * still valid, which is how it rolls back. */
     int (*score)(const spec_model *model, void *session, const spec_score_request *request,
                  spec_error *error);
 
@@ -119,26 +118,26 @@ struct spec_model_kind {
     /* Drafting and verification on the device, see spec_chain_init. */
     const spec_chain_kind *chain;
 
-    /* Write the bytes of a token into `buffer` (NUL-terminated, cut at `size`); returns their
+    /* Writes a token's bytes into `buffer` (NUL-terminated, cut at `size`); returns their
      * number. */
     size_t (*token_text)(const spec_model *model, int token, char *buffer, size_t size);
 
-    /* Tokenize a text into at most `capacity` tokens. Returns the number of tokens of the whole
+    /* Tokenizes a text into at most `capacity` tokens. Returns the number of tokens of the whole
      * text, or SPEC_TOKENS_LOST if out of memory. Text outside the vocabulary becomes the model's
      * unknown token. */
     size_t (*tokenize)(const spec_model *model, const char *text, size_t length, int *token,
                        size_t capacity);
 
-    /* A starting context for draw number `index`: up to `capacity` tokens; returns their number.
-     * NULL: the empty context. */
+    /* Writes a starting context for draw number `index`, of up to `capacity` tokens; returns their
+     * number. NULL: the empty context. */
     size_t (*prompt)(const spec_model *model, uint64_t index, int *token, size_t capacity);
 };
 
 extern const spec_model_kind *const spec_model_kinds[]; /* NULL-terminated, models/model_kinds.c */
 
-void spec_model_close(spec_model *model); /* may be NULL */
+void spec_model_close(spec_model *model); /* accepts NULL */
 
-/* Load the weights of a model opened by spec_model_open_unloaded. */
+/* Loads the weights of a model opened by spec_model_open_unloaded. */
 int spec_model_load(spec_model *model, const spec_model *opt_target, spec_error *error);
 
 /* The state of one text, read by one thread. */
@@ -151,25 +150,25 @@ struct spec_session {
 };
 
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error);
-void spec_session_free(spec_session *session); /* may be zeroed */
+void spec_session_free(spec_session *session); /* accepts a zeroed one */
 
-/* A view of the session for a second user who alternates between another text and this one. Rows do
- * not change; tokens that the texts do not share are computed again. The session must outlive it.
- */
+/* Returns a view of the session for a second user, who alternates between this text and another.
+ * Rows do not change; tokens that the texts do not share are computed again. The session must
+ * outlive the view. */
 spec_session spec_session_lend(const spec_session *session);
 
-/* The row after `context`; see spec_model_kind.row. `scratch` (V) must live as long as the row is
- * used. */
+/* Returns the row after `context`; see spec_model_kind.row. `scratch` (V) must live as long as the
+ * row is used. */
 const double *spec_session_row(spec_session *session, const int *context, size_t n, double *scratch,
                                spec_error *error);
 
-/* Compute the requested rows in one pass, for drafting or verification. A tree that grows level by
+/* Computes the requested rows in one pass, for drafting or verification. A tree that grows level by
  * level requests only its new rows, and a stateful model then computes only these. A row does not
  * depend on how many nodes are scored with it, bit for bit. */
 int spec_session_score(spec_session *session, const spec_score_request *request, spec_error *error);
 
-/* The same in two halves, to overlap with other work: _begin starts the work, _end waits for it and
- * fills ret_row. In between the session takes no other call and the request's arrays must not
+/* Do the same in two halves, to overlap with other work: _begin starts the work, _end waits for it
+ * and fills ret_row. In between the session takes no other call and the request's arrays must not
  * change; the request itself is copied. A session that cannot run in the background computes in
  * _begin. The rows equal those of spec_session_score, bit for bit. After a failed _begin, do not
  * call _end. */
@@ -177,31 +176,31 @@ int spec_session_score_begin(spec_session *session, const spec_score_request *re
                              spec_error *error);
 int spec_session_score_end(spec_session *session, spec_error *error);
 
-/* Whether the model asks that no token be drawn from the last row that was scored: the chance that
- * it would be accepted is too small, as a confidence head predicts. It depends on the context and
- * the path before that token, so a draft that ends there anticipates nothing. Works through
- * wrappers; false for models that never decline. */
+/* Returns whether the model asks that no token be drawn from the last row that was scored, since a
+ * confidence head predicts too small a probability of acceptance. The answer depends only on the
+ * context and the path before that token, so ending the draft there anticipates nothing. Works
+ * through wrappers; returns false for models that never decline. */
 bool spec_session_declines(const spec_session *session);
 
-/* Let a draft's session share the state of the target's session, if its kind can; see
+/* Lets a draft's session share the state of the target's session, if its kind can; see
  * spec_model_kind.session_share. Works through wrappers on either side. */
 bool spec_session_share(spec_session *draft, spec_session *target);
 
-/* Whether a token ends a text of the model; the only place that decides it. */
+/* Returns whether a token ends a text of the model; nothing else decides this. */
 static inline bool spec_model_ends_text(const spec_model *model, int token)
 {
     return spec_text_ends_has(&model->ends, token);
 }
 
-/* Whether any token ends a text of the model. */
+/* Returns whether any token ends a text of the model. */
 static inline bool spec_model_has_ends(const spec_model *model)
 {
     return model->ends.n > 0;
 }
 
-/* The last `order` tokens of the text that ends at `node` of a tree (-1: the root): the context,
- * then the path. Fewer if the text is shorter. Fills ret_tail (order), oldest first; returns their
- * number. */
+/* Fills ret_tail (order), oldest first, with the last `order` tokens of the text that ends at
+ * `node` of a tree (-1: the root), which is the context followed by the path. Returns their number,
+ * which is smaller if the text is shorter. */
 size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token,
                          const int *opt_parent, int node);
 

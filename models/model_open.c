@@ -30,7 +30,7 @@ static bool is_draft_file(const spec_model_kind *kind)
     return kind->needs_target && strstr(kind->usage, "PATH") != NULL;
 }
 
-/* The kind that a path's ending implies; of GGUF files, that of the content. *ret NULL: none. */
+/* Finds the kind implied by a path's ending, or by a GGUF file's content; *ret NULL: none. */
 static int kind_of_path(const char **ret, char space[KIND_SIZE], const char *spec, size_t length,
                         spec_error *error)
 {
@@ -52,7 +52,7 @@ static int kind_of_path(const char **ret, char space[KIND_SIZE], const char *spe
     return GSL_SUCCESS;
 }
 
-/* Prefix the kind that a path implies: "a.gguf?context=99" is "gguf:a.gguf?context=99". */
+/* Prefixes the kind that a path implies: "a.gguf?context=99" is "gguf:a.gguf?context=99". */
 static int read_spec(spec_settings *settings, const char *spec, spec_error *error)
 {
     char space[KIND_SIZE], *whole = NULL;
@@ -79,7 +79,7 @@ int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *
     return status;
 }
 
-/* Change the tokens of the model that is open: `vocabulary` and `ids` of its spec. */
+/* Changes the tokens of an open model by the keys `vocabulary` and `ids` of its spec. */
 static int change_tokens(spec_model **model, const spec_settings *settings,
                          const spec_model *opt_target, bool translates, spec_error *error)
 {
@@ -91,7 +91,7 @@ done:
     return status;
 }
 
-/* Advice if the name of an unknown kind is that of a file or a folder. */
+/* Gives advice if the name of an unknown kind is the name of a file or a folder. */
 static int refuse_file(const char *path, spec_error *error)
 {
     static const char ending[] = ".safetensors";
@@ -113,7 +113,7 @@ static int refuse_file(const char *path, spec_error *error)
                      "%.200s is a file; type its kind before it, as in ngram:%.200s", path, path);
 }
 
-/* A view of the settings without one key. */
+/* Returns a view of the settings without one key. */
 static spec_settings without(const spec_settings *settings, const char *key)
 {
     spec_settings rest = *settings;

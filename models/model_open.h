@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* model_open: a model from its spec, such as "zipf?V=1000&s=1.1&top_k=40".
  * Grammar: base/settings.h; each kind's usage gives units and domains of its keys. A path without a
- * kind works for files that end in .gguf, .bin (llama2c) or .rows. A .gguf is a model or a draft of
- * one, by what is in it. The caller closes the model. */
+ * kind works for files that end in .gguf, .bin (llama2c) or .rows. The content of a .gguf decides
+ * whether it is a model or a draft of one. The caller closes the model. */
 #ifndef SPECLAB_MODEL_OPEN_H
 #define SPECLAB_MODEL_OPEN_H
 
 #include "models/model.h"
 
-/* Open the model that `spec` names and apply temperature, top_k, top_p and min_p, if given. Unknown
- * kinds and keys are refused, with the nearest name, before any work is done. The model uses
- * the threads and devices of the context, which must outlive it; NULL: the calling thread alone.
- * GSL_EINVAL if the spec is invalid or lacks its path or target, else the kind's own failure. */
+/* Opens the model that `spec` names and applies temperature, top_k, top_p and min_p, if given.
+ * Unknown kinds and keys are refused, with the nearest name, before any work is done. The model
+ * uses
+ * the threads and devices of the context, which must outlive it; NULL: only the calling thread.
+ * Returns GSL_EINVAL if the spec is invalid or lacks its path or target, else the kind's error. */
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target,
                     spec_context *opt_context, spec_error *error);
 
-/* The same without weights, so that one memory budget covers several models before any is loaded.
- * The model can be the target of another model opened this way. It has no sessions before
- * spec_model_load, and its target must be loaded first. */
+/* Does the same without loading weights, so that one memory budget covers several models before any
+ * is loaded. The model can be the target of another model opened this way. It has no sessions
+ * before spec_model_load, and its target must be loaded first. */
 int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spec_model *opt_target,
                              spec_context *opt_context, spec_error *error);
 
-/* The kind that would open `spec`; NULL if there is none. */
+/* Returns the kind that would open `spec`; NULL if there is none. */
 const spec_model_kind *spec_model_open_kind(const char *spec);
 
 #endif

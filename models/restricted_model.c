@@ -54,7 +54,7 @@ int spec_restricted_model_open(spec_model **ret_model, spec_model *base, const c
     if (model == NULL) return spec_no_memory(error);
     SPEC_TRY(read_ids(model, ids, base->vocab, error));
     SPEC_TRY(spec_row_wrapper_init(&model->rows, base, restrict_row, error));
-    model->rows.wrapper.head.one_hot = false; /* a row without a kept token is not */
+    model->rows.wrapper.head.one_hot = false; /* a row without any kept token is not one-hot */
     *ret_model = &model->rows.wrapper.head;
     model = NULL;
 done:

@@ -69,7 +69,7 @@ void spec_row_normalise(double *weight, int n)
     for (int i = 0; i < n; i++) weight[i] /= sum;
 }
 
-/* The largest value of a block. */
+/* Returns the largest value of a block. */
 static double block_maximum(const double *value)
 {
     double lane[LANES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* row_kernels: the loops of models/row.h for one instruction set each.
- * All return the same bits. For row.c and its test. */
+ * All of them return the same bits. For row.c and its test. */
 #ifndef SPECLAB_ROW_KERNELS_H
 #define SPECLAB_ROW_KERNELS_H
 

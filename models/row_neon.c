@@ -6,7 +6,7 @@
 #include <arm_neon.h>
 #include <stdint.h>
 
-/* Bytes that move the lanes of a mask's set bits to the front, lowest first; none gives 0. */
+/* Bytes that move the lanes of a mask's set bits to the front, lowest first; 255 gives 0. */
 #define TAKE(i) 4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3
 #define NONE 255, 255, 255, 255
 static const uint8_t places[16][16] = {

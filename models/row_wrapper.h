@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* row_wrapper: a wrapper (models/wrapper.h) that changes each row of its base by itself.
+/* row_wrapper: a wrapper (models/wrapper.h) that changes each row of its base separately.
  * It delegates scoring in both halves, and its sessions hold the base's session. */
 #ifndef SPECLAB_ROW_WRAPPER_H
 #define SPECLAB_ROW_WRAPPER_H
 
 #include "models/wrapper.h"
 
-/* Change a row (V) in place. order (V) is workspace. */
+/* Changes a row (V) in place. order (V) is workspace. */
 typedef void spec_row_change(double *row, const spec_model *model, int *order);
 
-/* The head of every such model. */
+/* The head of every such model's struct. */
 typedef struct {
     spec_wrapper wrapper;
     spec_row_change *change;
 } spec_row_wrapper;
 
-/* Set up the head as spec_wrapper_init does, with its row, score and session functions. On failure
+/* Sets up the head as spec_wrapper_init does, with its row, score and session functions. On failure
  * the caller keeps the base. */
 int spec_row_wrapper_init(spec_row_wrapper *wrapper, spec_model *base, spec_row_change *change,
                           spec_error *error);
 
-/* The change that such a model makes; NULL for any other model. */
+/* Returns the change that such a model makes; NULL for any other model. */
 spec_row_change *spec_row_wrapper_change(const spec_model *model);
 
 #endif

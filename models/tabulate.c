@@ -37,7 +37,7 @@ static size_t context_of_number(int *ret_context, size_t number, size_t vocab)
     return n;
 }
 
-/* The number of contexts, or 0 if their table would be too large. */
+/* Returns the number of contexts, or 0 if their table would be too large. */
 static size_t count_contexts(int order, size_t vocab)
 {
     size_t contexts = 1; /* of at most i tokens: 1 + V + ... + V^i */
@@ -57,8 +57,8 @@ static const double *table_row(const spec_model *model, void *session, const int
            vocab * context_number(context, n, (size_t)model->order, vocab);
 }
 
-/* Fill the table; *ret_filled is false if the base returns rows of its own, which need no table, or
- * if a context has no row. */
+/* Fills the table; *ret_filled is false if the base returns stored rows, which need no table, or if
+ * a context has no row. */
 static int fill(table *ret_table, bool *ret_filled, const spec_model *base, size_t contexts,
                 spec_error *error)
 {

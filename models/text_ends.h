@@ -12,10 +12,10 @@ typedef struct {
     int n, token[SPEC_TEXT_ENDS_MAX];
 } spec_text_ends;
 
-/* Add a token; one below 0, one that is in the set, and one beyond its size are left out. */
+/* Adds a token, unless it is below 0 or in the set already, or the set is full. */
 void spec_text_ends_add(spec_text_ends *ends, int token);
 
-/* The set of one token; a token below 0 makes it empty. */
+/* Returns the set of one token; a token below 0 makes it empty. */
 spec_text_ends spec_text_ends_one(int token);
 
 static inline bool spec_text_ends_has(const spec_text_ends *ends, int token)

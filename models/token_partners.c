@@ -68,7 +68,7 @@ static int read_texts(texts *t, const spec_model *model, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* The lowest token of a text, or -1. */
+/* Returns the lowest token of a text, or -1. */
 static int find(const texts *t, const char *text, size_t length)
 {
     const entry wanted = {text, length, 0};
@@ -95,7 +95,7 @@ static bool spells(const texts *t, const int *token, size_t n, const char *text,
     return at == length;
 }
 
-/* The draft's tokens of a text: at most one per byte. Bytes without a token are left out. */
+/* Writes the draft's tokens for a text, at most one per byte. Skips bytes without a token. */
 static size_t spell(int *ret, const texts *ours, const spec_model *draft, const char *text,
                     size_t length)
 {
@@ -127,7 +127,7 @@ static void pair(spec_token_partners *p, int target, int draft)
     p->of_draft[draft] = target;
 }
 
-/* The first token that ends a text and has no partner yet, or -1. */
+/* Returns the first token that ends a text and has no partner yet, or -1. */
 static int lone_end(const spec_text_ends *ends, const int *partner)
 {
     for (int i = 0; i < ends->n; i++)

@@ -51,8 +51,8 @@ static void apply_argmax(double *row, int vocab)
     row[best] = 1.0;
 }
 
-/* row^(1/T), relative to the largest value, which becomes 1: nothing overflows, and the sum is not
- * 0. */
+/* Computes row^(1/T) relative to the largest value, which becomes 1, so that nothing overflows and
+ * the sum is not 0. */
 static void apply_temperature(double *row, int vocab, double temperature)
 {
     const double largest = row[spec_row_argmax(row, vocab)];

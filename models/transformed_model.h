@@ -7,11 +7,11 @@
 #include "models/model.h"
 #include "models/transform.h"
 
-/* A model that applies `transform` to every row of `base`, and closes `base` when it is closed. */
+/* Opens a model that applies `transform` to every row of `base`; closing it closes `base`. */
 int spec_transformed_model_open(spec_model **ret_model, spec_model *base,
                                 const spec_transform *transform, spec_error *error);
 
-/* The transform that such a model applies; NULL for any other model. */
+/* Returns the transform that such a model applies; NULL for any other model. */
 const spec_transform *spec_transformed_model_transform(const spec_model *model);
 
 #endif

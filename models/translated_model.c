@@ -53,7 +53,7 @@ static void free_session(const spec_model *model, void *data)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* A row of the draft, or NULL for a text that it cannot hold. */
+/* Translates a row of the draft, or NULL for a text that it cannot hold. */
 static const double *translate_row(double *ret_row, const double *row, const translated *model)
 {
     const int *of = model->partners.of_target, V = model->wrapper.head.vocab;
@@ -78,7 +78,7 @@ static int reserve_rows(translated_session *session, size_t n, spec_error *error
     return GSL_SUCCESS;
 }
 
-/* The row after the first n tokens of the translation. */
+/* Returns the row after the first n tokens of the translation. */
 static const double *row_after(translated_session *session, const translated *model, size_t n,
                                double *scratch, spec_error *error)
 {
@@ -90,7 +90,7 @@ static const double *row_after(translated_session *session, const translated *mo
     return row != NULL ? translate_row(scratch, row, model) : NULL;
 }
 
-/* Translate the part of a context that rows depend on. */
+/* Translates the part of a context on which rows depend. */
 static int follow(size_t *ret_n, translated_session *session, const translated *model,
                   const int *context, size_t n, spec_error *error)
 {
@@ -110,7 +110,7 @@ static const double *translated_row(const spec_model *model, void *data, const i
     return row_after(session, m, length, scratch, error);
 }
 
-/* The row after a node, by its whole path. */
+/* Returns the row after a node, from its whole path. */
 static const double *row_after_path(translated_session *session, const translated *model,
                                     size_t length, const spec_score_request *request, int node,
                                     double *scratch, spec_error *error)
@@ -126,7 +126,7 @@ static const double *row_after_path(translated_session *session, const translate
     return row_after(session, model, length, scratch, error);
 }
 
-/* One pass, if every node is one token of the draft; else row by row. */
+/* Takes one pass if every node is one token of the draft; otherwise goes row by row. */
 static int translated_score(const spec_model *model, void *data, const spec_score_request *request,
                             spec_error *error)
 {
@@ -182,7 +182,7 @@ static void release(spec_model *model)
     spec_token_partners_free(&((translated *)model)->partners);
 }
 
-/* The partners of the draft's ends; head has the draft's. */
+/* Replaces the draft's ends, which head has on entry, by their partners. */
 static void translate_ends(spec_model *head, const spec_token_partners *partners)
 {
     const spec_text_ends own = head->ends;

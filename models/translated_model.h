@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* translated_model: a draft of another vocabulary, with contexts and rows in the target's tokens.
- * Tokens of one text are partners, and so are both ends of text. A token of the target without a
- * partner becomes the draft's tokens of its text; its own probability is 0 [TimorV25]. It is a
+/* translated_model: a draft with another vocabulary, with contexts and rows in the target's tokens.
+ * Tokens with the same text are partners, and so are both ends of text. A target token without a
+ * partner becomes the draft's tokens for its text; its own probability is 0 [TimorV25]. It is a
  * wrapper (models/wrapper.h), owns the draft and borrows the target. */
 #ifndef SPECLAB_TRANSLATED_MODEL_H
 #define SPECLAB_TRANSLATED_MODEL_H
 
 #include "models/model.h"
 
-/* Rows are renormalised over partners; without mass there, and after a text that the draft's window
- * does not hold, they are uniform over them. Of several tokens of one text the lowest is the
- * partner. GSL_EINVAL for a model without texts, a draft that is built from the target, and
+/* Rows are renormalised over partners; a row without mass there, or after a text that exceeds the
+ * draft's window, is uniform over them. If several tokens have the same text, the lowest is the
+ * partner. Returns GSL_EINVAL for a model without texts, a draft that is built from the target, and
  * vocabularies without a common token. On failure the caller keeps the draft. */
 int spec_translated_model_open(spec_model **ret_model, spec_model *draft, const spec_model *target,
                                spec_error *error);
 
-/* Whether a wrapper about the model, or itself, translates it. */
+/* Returns whether the model, or a wrapper inside it, translates. */
 bool spec_translated_model_is(const spec_model *model);
 
-/* The number of the target's tokens that have a partner; 0 for any other model. */
+/* Returns the number of the target's tokens that have a partner; 0 for any other model. */
 int spec_translated_model_partners(const spec_model *model);
 
 #endif

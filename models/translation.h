@@ -8,22 +8,22 @@
 #include "models/token_partners.h"
 
 typedef struct {
-    int *text; /* (capacity) tokens of the target that are translated */
+    int *text; /* (capacity) the target's tokens that are translated */
     size_t n_text, capacity;
-    size_t *end;     /* (capacity) of the translation of each token */
-    int *translated; /* (room) the tokens of the draft, and those appended behind them */
+    size_t *end;     /* (capacity) where the translation of each token ends */
+    int *translated; /* (room) the draft's tokens, and those appended after them */
     size_t room;
 } spec_translation;
 
 void spec_translation_free(spec_translation *translation); /* may be zeroed */
 
-/* Translate n tokens; their translation has *ret_n tokens. GSL_ENOMEM. */
+/* Translates n tokens; the translation has *ret_n tokens. May return GSL_ENOMEM. */
 int spec_translation_follow(size_t *ret_n, spec_translation *translation,
                             const spec_token_partners *partners, const int *text, size_t n,
                             spec_error *error);
 
-/* Write the translation of a token behind the first *n tokens, and move *n past it; *n is at least
- * that of the last _follow. */
+/* Writes the translation of a token after the first *n tokens, and moves *n past it; *n must be at
+ * least what the last _follow returned. */
 int spec_translation_append(spec_translation *translation, size_t *n,
                             const spec_token_partners *partners, int token, spec_error *error);
 

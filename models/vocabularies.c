@@ -7,7 +7,7 @@ enum { SIZE = SPEC_VOCABULARIES_BYTES + 1 };
 
 static const char hint[] = ", or the draft takes vocabulary=target";
 
-/* A token's text for a message: non-printable bytes as \xNN, cut at the size. */
+/* Returns a token's text for a message: non-printable bytes as \xNN, cut at the size. */
 static const char *spell(char spelt[SIZE], const char *text, size_t length)
 {
     size_t n = 0;

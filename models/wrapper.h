@@ -7,22 +7,22 @@
 
 #include "models/model.h"
 
-/* The head of every wrapping model, which must be one block of memory from malloc. */
+/* The head of every wrapping model, which must be allocated as one block with malloc. */
 typedef struct {
     spec_model head;
     spec_model_kind kind; /* head.kind points here */
     spec_model *base;
-    void (*release)(spec_model *model); /* frees what it owns beside its base; NULL: nothing */
+    void (*release)(spec_model *model); /* frees what it owns besides its base; NULL: nothing */
 } spec_wrapper;
 
-/* Set up the head from `base`, which the wrapper owns from then on. The caller then sets kind.row,
+/* Sets up the head from `base`, which the wrapper owns from then on. The caller then sets kind.row,
  * and score and the session functions if it has them. On failure the caller keeps the base. */
 int spec_wrapper_init(spec_wrapper *wrapper, spec_model *base, spec_error *error);
 
-/* The model inside a wrapper; NULL if it is not wrapped. */
+/* Returns the model inside a wrapper; NULL if it is not wrapped. */
 const spec_model *spec_wrapper_base(const spec_model *model);
 
-/* The model inside all wrappers; the model itself if it is not wrapped. */
+/* Returns the model inside all wrappers; the model itself if it is not wrapped. */
 const spec_model *spec_wrapper_innermost(const spec_model *model);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* block, markov-block: drafts that give the rows of all offsets in one pass. PARD, DFlash and UNO
- * draft every token of a block independently; DSpark and DFlash2 let a row know the token before
- * it. */
+ * draft every token of a block independently; in DSpark and DFlash2 a row knows the last token. */
 #include "models/block/block_rows.h"
 #include "models/model_kinds.h"
 #include "speclab/no_memory.h"
@@ -37,7 +36,7 @@ done:
     return status;
 }
 
-/* A number within [low, high], or `all`, the default. */
+/* Reads a number within [low, high], or `all`, which is the default. */
 static int read_some(int *ret_value, const spec_settings *settings, const char *key, int all,
                      int low, int high, spec_error *error)
 {
@@ -62,7 +61,8 @@ static int open_with(spec_model **ret_model, spec_settings *settings, const spec
     if (model == NULL) SPEC_TRY(spec_no_memory(error));
     model->settings = set;
     model->head.vocab = opt_target->vocab;
-    model->head.order = -1; /* rows depend on where the round began, which no last tokens tell */
+    model->head.order = -1; /* rows depend on the round's start, which the last tokens do not
+                               show */
     model->head.ends = opt_target->ends;
     model->head.window = opt_target->window;
     model->head.reach = set.reach;
@@ -116,7 +116,7 @@ static void free_session(const spec_model *model, void *data)
     free(data);
 }
 
-/* Nodes on the path to this one: the offset of the row after it. */
+/* Returns the number of nodes on the path to this one: the offset of the row after it. */
 static int depth_of(const spec_score_request *request, int node)
 {
     int depth = 0;

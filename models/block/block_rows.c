@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define CELLS_MAX 0x1p27      /* numbers in memory, 1 GB */
-#define DECOMPOSITION_MAX 1e8 /* multiplications of a sweep */
+#define DECOMPOSITION_MAX 1e8 /* multiplications per sweep */
 
 const char *const spec_block_row_names[] = {"best", "mean", "greedy", NULL};
 
@@ -21,7 +21,7 @@ int spec_block_settings_check(const spec_block_settings *settings, const char *n
 {
     int status = GSL_SUCCESS;
     const double V = settings->target->vocab, paths = settings->paths, reach = settings->reach;
-    const double segments = 3.0 * paths * V, tokens = fmin(paths, V); /* before an offset */
+    const double segments = 3.0 * paths * V, tokens = fmin(paths, V); /* needed before an offset */
     double cells;
     SPEC_TRY(
         spec_predecessors_size(&cells, settings->target, settings->paths, settings->reach, error));
@@ -115,7 +115,7 @@ static int last_token(const spec_predecessors *at, int i)
     return at->node[i] < 0 ? -1 : at->token[at->node[i]];
 }
 
-/* One row for n target rows. */
+/* Makes one row from n target rows. */
 static void join(double *row, spec_block_rows *rows, const double *const *target,
                  const double *weight, int n)
 {
@@ -137,7 +137,7 @@ static void join(double *row, spec_block_rows *rows, const double *const *target
     }
 }
 
-/* The row for the predecessors that end with `token`, or for all if it is -1, perturbed. */
+/* Makes the perturbed row for the predecessors that end with `token`, or for all if it is -1. */
 static int make_row(double *row, spec_block_rows *rows, int token, spec_error *error)
 {
     const spec_block_settings *set = rows->settings;
@@ -154,7 +154,7 @@ static int make_row(double *row, spec_block_rows *rows, int token, spec_error *e
                             rows->best + set->target->vocab, error);
 }
 
-/* Keep the candidates alone; if they have no probability in this row, that of the offset's row. */
+/* Keeps only the candidates; if they have no probability in this row, uses the offset's row. */
 static void restrict_row(double *row, const double *base, const int *candidate, int n, int vocab)
 {
     double sum = 0.0;
@@ -193,7 +193,7 @@ static int ascending(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The distinct last tokens of the predecessors. */
+/* Lists the distinct last tokens of the predecessors. */
 static void find_tokens(spec_block_by_token *by, const spec_predecessors *at)
 {
     int n = 0;
@@ -248,7 +248,7 @@ static int make_offset(spec_block_rows *rows, spec_error *error)
         SPEC_TRY(spec_predecessors_next(&rows->at, set->row == SPEC_BLOCK_MEAN ? NULL : rows->draft,
                                         error));
     }
-    /* An offset that no accepted draft reaches is never judged: any row serves. */
+    /* An offset that no accepted draft reaches is never judged, so any row will do. */
     if (rows->at.n == 0)
         memcpy(base, base - V, V * sizeof *base);
     else

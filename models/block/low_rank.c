@@ -9,9 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#define SPREAD 0.01 /* the most probability that the least ones of a row have together */
+#define SPREAD 0.01 /* most probability that a row's tokens get from the floor together */
 
-/* The square root of a token's mean probability: errors of the logits matter in proportion. */
+/* Returns the square root of a token's mean probability; errors of its logit matter in proportion
+ * to that. */
 static double scale_of(const double *row, const double *base, int n, int vocab, int token)
 {
     double sum = base[token];
@@ -19,7 +20,7 @@ static double scale_of(const double *row, const double *base, int n, int vocab, 
     return sqrt(fmax(sum / (n + 1), SPREAD / vocab));
 }
 
-/* Row a from its bias sum_j U[x][j] S[j] V[a][j] / scale[x], of the `rank` largest j. */
+/* Computes row a from its bias sum_j U[x][j] S[j] V[a][j] / scale[x], of the `rank` largest j. */
 static void fill(double *row, const double *base, const gsl_matrix *left, const gsl_vector *value,
                  const double *right, const double *scale, int vocab, int rank)
 {

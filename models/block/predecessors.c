@@ -81,7 +81,7 @@ void spec_predecessors_free(spec_predecessors *at)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The target's rows after the present predecessors: one pass over the tree, or row by row. */
+/* Reads the target's rows after the current predecessors: in one pass over the tree, or singly. */
 static int read_rows(spec_predecessors *at, spec_error *error)
 {
     int status = GSL_SUCCESS, history[SPEC_ORDER_MAX];
@@ -150,7 +150,7 @@ static int compare_tails(const spec_predecessors *at, int length, int a, int b)
                   (size_t)length * sizeof *at->tail);
 }
 
-/* Sort the predecessors by tail, by merging: qsort would need the tails in a global. */
+/* Sorts the predecessors by tail, by merging: qsort would need the tails in a global. */
 static void sort_by_tail(const spec_predecessors *at, int length, int *index, int n, int *other)
 {
     if (n < 2) return;
@@ -164,8 +164,8 @@ static void sort_by_tail(const spec_predecessors *at, int length, int *index, in
                        : other[b++];
 }
 
-/* Number the groups of predecessors whose children of equal token merge; returns their number. The
- * first `groups` entries of `sorted` become a member of each. */
+/* Numbers the groups of predecessors whose children with the same token merge; returns how many.
+ * The first `groups` entries of `sorted` become a member of each. */
 static int make_groups(spec_predecessors *at)
 {
     const int order = at->target->order, memory = order > 0 ? order : 1;
@@ -185,7 +185,7 @@ static int make_groups(spec_predecessors *at)
     return groups;
 }
 
-/* The chance of each child, as a sum over the members of a group. */
+/* Adds up the probability of each child over the members of a group. */
 static void add_masses(spec_predecessors *at, const double *const *opt_draft, int groups)
 {
     const size_t V = (size_t)at->target->vocab;
@@ -200,7 +200,7 @@ static void add_masses(spec_predecessors *at, const double *const *opt_draft, in
     }
 }
 
-/* Keep `value` if it is among the `most` largest: heap[0] is the least of them. */
+/* Keeps `value` if it is among the `most` largest: heap[0] is the least of them. */
 static void keep_largest(double *heap, int *n, int most, double value)
 {
     int at;
@@ -226,8 +226,8 @@ static int falling(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* The mass above which a child is kept as it is: sum of min(mass / threshold, 1) = paths. 0 if all
- * can be kept. */
+/* Returns the mass above which a child is kept as it is: sum of min(mass / threshold, 1) = paths. 0
+ * if all can be kept. */
 static double threshold_of(spec_predecessors *at, size_t cells, double total)
 {
     int held = 0;
@@ -251,11 +251,11 @@ static void add_child(spec_predecessors *at, int parent, int token, double weigh
     at->token[at->n_nodes] = token;
     at->parent[at->n_nodes] = parent;
     at->weight[at->n] = weight;
-    at->group[at->n++] = at->n_nodes++; /* node numbers wait here: parents are still read */
+    at->group[at->n++] = at->n_nodes++; /* node numbers wait here, since parents are still needed */
 }
 
-/* Take all children of at least the threshold, and the others with chance mass / threshold, by
- * systematic sampling with one uniform number. */
+/* Takes all children at or above the threshold, and the others with probability mass / threshold,
+ * by systematic sampling with one uniform number. */
 static void choose_children(spec_predecessors *at, int groups, double threshold)
 {
     const int V = at->target->vocab;

@@ -14,16 +14,15 @@ static int by_token(const void *left, const void *right)
     return a->token < b->token ? -1 : a->token > b->token;
 }
 
-/* While a token's segments are made, `length` holds a target's probability and `slope` its
- * weight. */
+/* While a token's segments are made, `length` is a target's probability and `slope` its weight. */
 static int by_probability(const void *left, const void *right)
 {
     const spec_water_segment *a = left, *b = right;
     return a->length > b->length ? -1 : a->length < b->length;
 }
 
-/* The segments of one token; returns their number. Falling probabilities, so that the slopes are
- * sums of weights, without differences. */
+/* Writes the segments of one token; returns their number. Goes through decreasing probabilities, so
+ * that the slopes are sums of weights, without differences. */
 static int cut(spec_water_segment *segment, const double *const *target, const double *weight,
                int n, int token)
 {
@@ -49,8 +48,8 @@ static void swap(spec_water_segment *a, spec_water_segment *b)
     *b = kept;
 }
 
-/* Order n segments as those above the slope of the middle one, those of its slope, and those below;
- * the first *ret_above and then *ret_equal of them. */
+/* Orders n segments: first the *ret_above with a larger slope than the middle one, then the
+ * *ret_equal with the same slope, then the rest. */
 static void divide(size_t *ret_above, size_t *ret_equal, spec_water_segment *segment, size_t n)
 {
     const double slope = segment[n / 2].slope;
@@ -73,7 +72,7 @@ static double length_of(const spec_water_segment *segment, size_t n)
     return sum;
 }
 
-/* Take segments in their order as long as mass is missing; returns what is missing then. */
+/* Takes segments in their order as long as mass is missing; returns what is still missing. */
 static double pour(double *row, const spec_water_segment *segment, size_t n, double missing)
 {
     for (size_t i = 0; i < n && missing > 0.0; i++) {

@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dflash: a block draft of a target from llama.cpp: DFlash, DSpark or DFlash2, shape and tensors.
+/* dflash: shape and tensors of one of llama.cpp's block drafts: DFlash, DSpark or DFlash2.
  * One pass over a block of masks gives the rows of all draft tokens, from the target's hidden
- * states [DFlash26]. A loader fills it; it owns what `owned` points to, and its tensors point
+ * states [DFlash26]. A loader fills the struct, which owns what `owned` points to; its tensors lie
  * there. */
 #ifndef SPECLAB_DFLASH_H
 #define SPECLAB_DFLASH_H
 
 #include "models/transformer/engine/backend.h"
 
-/* Notation: a text x_0..x_n, begin of text included, of which the target has read all but x_n, and
- * draft tokens y_1, y_2, .. after it; y_0 = x_n. f(l, m) is the target's hidden state at place m
- * after l layers. All norms are RMSNorm with gains; those of heads are over head_dim.
+/* Notation: x_0..x_n is a text, begin of text included, of which the target has read all but x_n;
+ * draft tokens y_1, y_2, .. follow, and y_0 = x_n. f(l, m) is the target's hidden state at position
+ * m after l layers. All norms are RMSNorm with gains; norms of heads are over head_dim.
  *
- * Context. For each place m < n:  g_m = norm(fc [f(tap_1, m); f(tap_2, m); ..]). In every layer its
- * key is rope(m, norm(k g_m)) and its value v g_m.
- * Block. Columns i = 0..block-1 at places n + i, with the embedding of x_n, then of the mask. A
- * layer adds attention and a gated network, as qwen3's, whose queries and keys have a norm per
- * head. A column attends to the context and to the whole block, or with `causal` up to itself; with
- * a window to places above its own less the window. Keys and values of the block are then dropped.
- * h_i is the final norm of column i, and out_i = output h_i.
+ * Context. For each position m < n:  g_m = norm(fc [f(tap_1, m); f(tap_2, m); ..]). In every layer
+ * its key is rope(m, norm(k g_m)) and its value is v g_m.
+ * Block. Columns i = 0..block-1 at positions n + i hold the embedding of x_n, then of the mask. A
+ * layer adds attention and a gated network as in qwen3, with a norm per head on queries and keys. A
+ * column attends to the context and to the whole block, or with `causal` only up to itself; with a
+ * window, to positions greater than its own minus the window. Keys and values of the block are then
+ * dropped. h_i is the final norm of column i, and out_i = output h_i.
  *
  *   DFlash    row of y_d: softmax(out_d), whatever the tokens before it.
  *   DSpark    a Markov head: softmax(out_i + w2 w1[y_{d-1}]), with i = d, or i = d - 1 if
- *             from_anchor. Confidence sigmoid(c [h_i; w1[y_{d-1}]] + b), before y_d is drawn.
+ *             from_anchor. Its confidence, before y_d is drawn, is sigmoid(c [h_i; w1[y_{d-1}]] +
+ *             b).
  *   DFlash2   the lattice of the k largest logits C_d of out_d: softmax over c in C_d of
  *             out_d(c) + <successor[c], predecessor[y_{d-1}] * (G h_d)>, elementwise product.
  *             Each branch of a layer is between two causal convolutions over the block:
  *             z_i = sum_t (base_t + group(P normed)_{i,t}) * x_{i-t}, t = 0..kernel-1, whose
  *             coefficients come from the branch's normed input, one for each group of channels.
  *
- * A row depends on the text, its offset and at most the token before: a draft of first order, drawn
- * from the rows as they are. */
+ * A row depends on the text, its offset and at most the previous token: a draft of first order,
+ * drawn from the rows as they are. */
 
 enum {
     SPEC_DFLASH_BLOCK_MAX = 64, /* columns of a pass */
@@ -44,24 +45,25 @@ typedef enum { SPEC_DFLASH_PLAIN, SPEC_DFLASH_MARKOV, SPEC_DFLASH_LATTICE } spec
 typedef struct {
     spec_dflash_kind kind;
     spec_shape shape; /* of its layers, without windows; dim, vocab and context are the target's */
-    int n_taps, tap[SPEC_TAPS_MAX]; /* states of the target that it reads, after so many layers */
-    int block;                      /* columns of a pass: 2..SPEC_DFLASH_BLOCK_MAX, or from 1 */
-    int mask;                       /* the token of the other columns */
+    int n_taps, tap[SPEC_TAPS_MAX]; /* states of the target to read, each after so many layers */
+    int block;                      /* columns per pass: at most SPEC_DFLASH_BLOCK_MAX, at least 2
+                                       or 1 */
+    int mask;                       /* the token of all columns but the first */
     bool causal, from_anchor;
-    int draft_vocab; /* rows of its output: the target's vocabulary, or fewer with opt_token */
-    int window;      /* places that a windowed layer sees, its own included; 0: no such layer */
+    int draft_vocab; /* rows of the output: the target's vocabulary, or fewer with opt_token */
+    int window;      /* positions that a windowed layer sees, including its own; 0: no such layer */
     bool windowed[SPEC_DFLASH_LAYERS_MAX];
     float value_scale; /* of the attention's output */
-    float logit_scale; /* of the logits, before shape.logit_cap; neither for DSpark, whose logits
-                          llama.cpp takes as they are */
+    float logit_scale; /* of the logits, before shape.logit_cap; DSpark has neither, since llama.cpp
+                          takes its logits as they are */
     int markov_rank;
     int selector_rank, candidates, kernel, group; /* DFlash2 */
 } spec_dflash_shape;
 
-/* The draft tokens that it has rows for. */
+/* Returns how many draft tokens the draft has rows for. */
 int spec_dflash_reach(const spec_dflash_shape *shape);
 
-/* Tensors. Those from ATTENTION_NORM on have a copy for each layer. */
+/* Tensors. Each one from ATTENTION_NORM on exists once per layer. */
 typedef enum {
     SPEC_DFLASH_FC,              /* (dim, n_taps dim) */
     SPEC_DFLASH_CONTEXT_NORM,    /* (dim) of g */
@@ -78,11 +80,11 @@ typedef enum {
     SPEC_DFLASH_ATTENTION_NORM,  /* (dim) */
     SPEC_DFLASH_QUERY,           /* (n_heads head_dim, dim) */
     SPEC_DFLASH_KEY,             /* (n_kv_heads head_dim, dim) */
-    SPEC_DFLASH_VALUE,           /* as KEY; absent: values are k g, normed without gain */
+    SPEC_DFLASH_VALUE,           /* as KEY; absent: values are k g, normed without gains */
     SPEC_DFLASH_QUERY_NORM,      /* (head_dim), as KEY_NORM */
     SPEC_DFLASH_KEY_NORM,
     SPEC_DFLASH_ATTENTION_OUTPUT,    /* (dim, n_heads head_dim) */
-    SPEC_DFLASH_ATTENTION_POST_NORM, /* (dim) of what attention adds, or absent */
+    SPEC_DFLASH_ATTENTION_POST_NORM, /* (dim) of the output of attention, or absent */
     SPEC_DFLASH_FFN_NORM,            /* (dim) */
     SPEC_DFLASH_GATE,                /* (ffn_dim, dim), as UP */
     SPEC_DFLASH_UP,
@@ -99,16 +101,16 @@ typedef enum {
 
 enum { SPEC_DFLASH_NAME_SIZE = 48 };
 
-/* Copies of a part for this shape, absent ones included; 0 if its kind has none. */
+/* Returns the number of copies of a part, absent ones included; 0 if its kind has none. */
 int spec_dflash_copies(spec_dflash_part part, const spec_dflash_shape *shape);
 bool spec_dflash_may_lack(spec_dflash_part part);
 
-/* Rows and columns of a copy; a vector is one row of F32. */
+/* Returns the rows and columns of a copy; a vector is one row of F32. */
 void spec_dflash_part_shape(int *ret_rows, int *ret_cols, spec_dflash_part part,
                             const spec_dflash_shape *shape);
 bool spec_dflash_part_is_vector(spec_dflash_part part);
 
-/* The name of a tensor in a GGUF file, which it returns. */
+/* Writes and returns the name of a tensor in a GGUF file. */
 const char *spec_dflash_part_name(char name[SPEC_DFLASH_NAME_SIZE], spec_dflash_part part,
                                   int layer);
 
@@ -120,6 +122,6 @@ typedef struct {
     void (*free_owned)(void *owned);
 } spec_dflash;
 
-void spec_dflash_free(spec_dflash *dflash); /* may be zeroed */
+void spec_dflash_free(spec_dflash *dflash); /* accepts a zeroed one */
 
 #endif

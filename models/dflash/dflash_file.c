@@ -65,7 +65,7 @@ static bool has_tensor(const loader *load, const char *name)
     return spec_gguf_find_tensor(load->gguf, name) != NULL;
 }
 
-/* As llama.cpp, by a tensor of the kind. */
+/* Finds the kind as llama.cpp does, from a tensor that only that kind has. */
 static int read_kind(loader *load)
 {
     const bool markov = has_tensor(load, "markov_w1.weight"),
@@ -178,7 +178,7 @@ static int read_activation(loader *load)
                   SPEC_GGUF_SHOWN(name));
 }
 
-/* llama.cpp takes 0 for a lacking scale. */
+/* As in llama.cpp, 0 means a missing scale. */
 static int scale(float *ret_value, loader *load, const char *rest, float fallback)
 {
     double value;
@@ -219,8 +219,8 @@ done:
     return status;
 }
 
-/* Windows, rope and scales have the keys of models. llama.cpp needs a pattern with a window, and
- * has one rope for all layers. */
+/* Windows, rope and scales have the same keys as in models. llama.cpp requires a pattern if there
+ * is a window, and uses one rope for all layers. */
 static int read_attention(loader *load)
 {
     static const spec_architecture like = {
@@ -268,7 +268,7 @@ done:
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* The target's tokens of a reduced vocabulary. */
+/* Reads the target's tokens of a reduced vocabulary. */
 static int read_map(loader *load)
 {
     int status = GSL_SUCCESS;
@@ -317,7 +317,7 @@ static int take(loader *load, spec_dflash_part part, int layer, bool *taken)
     return REFUSE(load, "row %d of %s has a weight that is not finite", row, name);
 }
 
-/* Every tensor of the file must be used: an unused one would be a part of the computation that is
+/* Every tensor of the file must be used: an unused one would mean that a part of the computation is
  * missing here. */
 static int take_all(loader *load)
 {

@@ -4,7 +4,7 @@
 #define MATRIX(part, l) (&state->model->matrix[SPEC_DFLASH_##part][l])
 #define VECTOR(part, l) (state->model->vector[SPEC_DFLASH_##part][l])
 
-/* The values of the columns of a pass. */
+/* Returns the number of values in the columns of a pass. */
 static size_t values_of(const spec_dflash_state *state)
 {
     return (size_t)state->batch.n * (size_t)state->model->dflash.shape.shape.dim;
@@ -23,7 +23,7 @@ void spec_dflash_layers_scale(float *x, size_t n, float factor)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* Norm the values of qkv, head by head, without gain. */
+/* Norms the values of qkv, head by head, without gain. */
 static void norm_values(spec_dflash_state *state)
 {
     const spec_shape *s = &shape_of(state)->shape;
@@ -47,7 +47,7 @@ static void ask_for_part(spec_dflash_state *state, const spec_matrix *w, const f
              w->rows);
 }
 
-/* Without a matrix of their own, values are the keys before their norm, normed without gain. */
+/* If values have no matrix, they are the keys before the keys' norm, normed without gain. */
 static void ask_for_keys_and_values(spec_dflash_state *state, int layer, const float *input)
 {
     const spec_shape *s = &shape_of(state)->shape;
@@ -67,7 +67,7 @@ void spec_dflash_layers_store(spec_dflash_state *state, int layer, const float *
     on->store(&f->queue, &state->kv, layer, f->qkv);
 }
 
-/* The places that each column of the block attends to, in this layer. */
+/* Sets the positions to which each column of the block attends in this layer. */
 static void see(spec_dflash_state *state, int layer)
 {
     const spec_dflash_shape *shape = shape_of(state);
@@ -86,7 +86,7 @@ static void see(spec_dflash_state *state, int layer)
 
 /* ---- branches -------------------------------------------------------------------------------- */
 
-/* Convolve x (n, dim) over the columns, in place: from the last one to the first. side 0: before a
+/* Convolves x (n, dim) over the columns, in place, from the last one to the first. side 0: before a
  * branch, 1: after it. */
 static void convolve(spec_dflash_state *state, float *x, const float *base, int side)
 {
@@ -110,7 +110,7 @@ static void convolve(spec_dflash_state *state, float *x, const float *base, int 
     }
 }
 
-/* The coefficients of a branch, from its normed input, which is then convolved. */
+/* Computes the coefficients of a branch from its normed input, which is then convolved. */
 static void begin_branch(spec_dflash_state *state, const spec_matrix *conv, const float *base)
 {
     spec_forward *f = &state->forward;
@@ -120,7 +120,7 @@ static void begin_branch(spec_dflash_state *state, const spec_matrix *conv, cons
     convolve(state, f->normed, base, 0);
 }
 
-/* Convolve and norm the branch's output, state->other, and add it to x. */
+/* Convolves and norms the branch's output, state->other, and adds it to x. */
 static void end_branch(spec_dflash_state *state, const float *base, const float *opt_gain)
 {
     spec_forward *f = &state->forward;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dflash_layers: the layers of dflash over the columns of a pass, on the CPU.
- * Between a backend's begin and end, whose operations are done when they return. Steps without an
- * operation of the backend are loops, column by column, with the same bits on every instruction
- * set. */
+ * Called between a backend's begin and end; the backend's operations must be done when they return.
+ * Steps that the backend does not offer are loops over columns, with the same bits on every
+ * instruction set. */
 #ifndef SPECLAB_DFLASH_LAYERS_H
 #define SPECLAB_DFLASH_LAYERS_H
 
 #include "models/dflash/dflash_state.h"
 
-/* Write the keys and values of `input` (n, dim) into the columns' slots. */
+/* Writes the keys and values of `input` (n, dim) into the columns' slots. */
 void spec_dflash_layers_store(spec_dflash_state *state, int layer, const float *input);
 
-/* One layer over a block: adds to forward.x, and leaves keys and values in the block's slots. */
+/* Runs a layer over a block: adds to forward.x, and leaves keys and values in the block's slots. */
 void spec_dflash_layers_run(spec_dflash_state *state, int layer);
 
 /* x_i *= factor. */

@@ -12,7 +12,7 @@
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* Parts whose rows are read one by one, from the file. */
+/* Returns whether the rows of a part are read one by one, from the file. */
 static bool is_read_by_row(spec_dflash_part part)
 {
     return part == SPEC_DFLASH_MARKOV_IN || part == SPEC_DFLASH_PREDECESSOR ||
@@ -42,7 +42,7 @@ static int lay(spec_dflash_model *m, spec_dflash_part part, int layer, spec_erro
     return spec_weights_lay_matrix(&m->base, &m->matrix[part][layer], tensor, error);
 }
 
-/* A draft with an embedding and no output has them tied, as in llama.cpp. */
+/* In a draft with an embedding but no output, the two are tied, as in llama.cpp. */
 static void choose_ends(spec_dflash_model *m)
 {
     const bool has_embedding = m->base.embedding.data != NULL;

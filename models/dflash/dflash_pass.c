@@ -15,7 +15,7 @@ static void add_column(spec_dflash_state *state, int token, int place)
     batch->path_begin[u + 1] = 0;
 }
 
-/* Keys and values of places from..until-1, in one pass. */
+/* Computes keys and values of positions from..until-1, in one pass. */
 static int pass_context(spec_dflash_state *state, int from, int until, spec_error *error)
 {
     spec_forward *f = &state->forward;

@@ -39,7 +39,7 @@ bool spec_dflash_session_share(const spec_model *model, void *data, const spec_m
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* The token before the one that the row after a node drafts. */
+/* Returns the token that precedes the one drafted by the row after a node. */
 static int previous(const spec_dflash_state *state, const spec_score_request *request, int node)
 {
     return node >= 0 ? request->token[node] : state->text[state->n_text - 1];
@@ -47,7 +47,7 @@ static int previous(const spec_dflash_state *state, const spec_score_request *re
 
 /* ---- the block ------------------------------------------------------------------------------- */
 
-/* The k largest of n values, the largest first, the lowest index first among ties. */
+/* Finds the k largest of n values, the largest first, the lowest index first among ties. */
 static void find_largest(int *ret_index, int k, const float *value, int n)
 {
     int held = 0;
@@ -60,7 +60,7 @@ static void find_largest(int *ret_index, int k, const float *value, int n)
     }
 }
 
-/* Compute the block of the settled text, and keep what rows need of it. */
+/* Computes the block of the settled text, and keeps what the rows need of it. */
 static int hold(spec_dflash_state *state, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -105,7 +105,7 @@ static void plain_rows(const spec_dflash_state *state, const spec_score_request 
                vocab * sizeof *request->scratch);
 }
 
-/* The log-odds of the confidence at an offset after a token. */
+/* Returns the log-odds of the confidence at an offset after a token. */
 static double confidence(const spec_dflash_state *state, int offset, const float *of_token)
 {
     const spec_dflash_model *m = state->model;
@@ -119,7 +119,7 @@ static double confidence(const spec_dflash_state *state, int offset, const float
     return sum;
 }
 
-/* Logits of rows from..until-1, in one pass: those of the offsets, and the Markov head's. */
+/* Computes the logits of rows from..until-1, in one pass: the offsets' plus the Markov head's. */
 static int markov_pass(spec_dflash_state *state, const spec_score_request *request, int from,
                        int until, spec_error *error)
 {
@@ -162,7 +162,7 @@ static int markov_rows(spec_dflash_state *state, const spec_score_request *reque
     return status;
 }
 
-/* The row over the candidates of an offset, after a token. */
+/* Computes the row over the candidates of an offset, after a token. */
 static int lattice_row(spec_dflash_state *state, double *row, int offset, int token,
                        spec_error *error)
 {

@@ -15,7 +15,7 @@ static int columns_of(float **ret_columns, const spec_backend *on, int width, sp
     return status;
 }
 
-/* Arrays of the kind's rows. */
+/* Allocates the arrays that the kind needs for its rows. */
 static int rows_init(spec_dflash_state *state, spec_error *error)
 {
     const spec_dflash_model *m = state->model;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dflash_state: a block draft's state on one text: keys and values of its context, and its block.
- * Keys and values of places stay while the text only grows; the block is computed once for a text.
- * The state owns all but a target session that it shares. */
+ * Keys and values are kept while the text only grows; the block is computed once per text. The
+ * state owns everything except a shared target session. */
 #ifndef SPECLAB_DFLASH_STATE_H
 #define SPECLAB_DFLASH_STATE_H
 
@@ -18,18 +18,18 @@ typedef struct {
     float *feature;       /* (SPEC_COLUMNS_MAX, dim) */
     float *wide, *other, *coefficient; /* (SPEC_COLUMNS_MAX, widest) each */
     spec_batch batch;
-    int *path; /* of the batch: the places that columns with a window see */
+    int *path; /* of the batch: the positions that columns with a window see */
     spec_kv kv;
 
-    int *text, *next; /* (context) the text that keys and values belong to; that of a request */
+    int *text, *next; /* (context) the text that keys and values belong to; the text of a request */
     int n_text;       /* tokens, begin of text included */
-    int n_places;     /* places with keys and values, at most n_text - 1 */
-    bool held;        /* the arrays below are those of the text */
+    int n_places;     /* positions with keys and values, at most n_text - 1 */
+    bool held;        /* the arrays below belong to the text */
     float *base;      /* (reach, draft_vocab) out; not for DFlash */
-    float *hidden;    /* (reach, dim) h, of DSpark */
+    float *hidden;    /* (reach, dim) h, for DSpark */
     float *gate;      /* (reach, selector_rank) G h */
     int *candidate;   /* (reach, candidates) rows of the output, the most likely first */
-    double *fixed;    /* (reach, V) rows of DFlash */
+    double *fixed;    /* (reach, V) rows, for DFlash */
     double *few;      /* (SPEC_COLUMNS_MAX, draft_vocab), if the vocabulary is reduced */
     double *chosen;   /* (candidates) */
     double **row;     /* (SPEC_COLUMNS_MAX) where the rows of a pass go */
@@ -40,15 +40,15 @@ int spec_dflash_state_init(spec_dflash_state *state, const spec_dflash_model *mo
                            spec_error *error);
 void spec_dflash_state_free(spec_dflash_state *state); /* may be zeroed */
 
-/* Go on to this text, keeping what it shares with the last one. */
+/* Moves on to this text, keeping what it shares with the last one. */
 void spec_dflash_state_settle(spec_dflash_state *state, const int *text, int n_text);
 void spec_dflash_state_forget(spec_dflash_state *state);
 
-/* Keys and values of all places of the settled text but the last, then the block: forward.logits
- * has out, and forward.normed h, for the columns that draft; state->other has G h. */
+/* Computes keys and values for all but the last position of the settled text, then the block. For
+ * the columns that draft, forward.logits holds out, forward.normed h, and state->other G h. */
 int spec_dflash_pass(spec_dflash_state *state, spec_error *error);
 
-/* The first n columns of forward.logits as rows state->row[0..n-1] of the target's vocabulary. */
+/* Turns the first n columns of forward.logits into the target's rows, state->row[0..n-1]. */
 int spec_dflash_state_rows(spec_dflash_state *state, int n, spec_error *error);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* attend: attention of a tile of queries over one KV head, split along the sequence.
- * The body of the kernels attend_* (kernels_attention.h), which differ only in their constants.
+ * This is the body of the kernels attend_* (kernels_attention.h), which differ only in constants.
  *
- * The block's 4 warps process a chunk together; one lane reads each key and value, once.
+ * The block's 4 warps process a chunk together; each key and value is read once, by one lane.
  * Scores: warp w multiplies the 16 keys of its tile of positions with all queries.
  * Weights: exp(score - the chunk's largest).
  * Mixing: warp w computes its quarter of the dimensions over all positions.
- * Products are of bf16 on matrix units; matrix rows are keys or dimensions, columns are queries. A
+ * Matrix units multiply bf16; the rows of a matrix are keys or dimensions, its columns queries. A
  * float is split into three bf16 that add up to it, which keeps the precision of floats. The
  * position of a query's numbers in these products does not depend on the other queries of the
  * block. */
@@ -60,13 +60,13 @@ DEVICE attend_block block_of(const struct attend_args *a, const bool floats)
     return b;
 }
 
-/* Whether an eight has no queries. */
+/* Returns whether an eight has no queries. */
 DEVICE bool is_idle(const attend_block *b, int eight)
 {
     return eight * ATTEND_EIGHT >= b->columns * b->heads;
 }
 
-/* Stages the queries in three pieces, missing ones as zeros, and their visible lengths. */
+/* Stages the queries in three pieces (missing queries as zeros), and their visible lengths. */
 DEVICE void stage_queries(const attend_shared *shared, const struct attend_args *a,
                           const attend_block *b, const int groups, const int eights)
 {
@@ -102,20 +102,20 @@ DEVICE void stage_queries(const attend_shared *shared, const struct attend_args 
     }
 }
 
-/* Whether an eight has a query of the column. */
+/* Returns whether an eight has a query of the column. */
 DEVICE bool has_column(const attend_block *b, int eight, int column)
 {
     return column * b->heads < (eight + 1) * ATTEND_EIGHT &&
            (column + 1) * b->heads > eight * ATTEND_EIGHT;
 }
 
-/* The column of a lane's query, the first or the second of an eight. */
+/* Returns the column of a lane's query, the first or the second of an eight. */
 DEVICE int column_of(const attend_block *b, int eight, int second)
 {
     return (eight * ATTEND_EIGHT + LANE % 4 * 2 + second) / b->heads;
 }
 
-/* The first of an eight's staged queries. */
+/* Returns the first of an eight's staged queries. */
 DEVICE const quad *eight_of(const quad *query, int eight)
 {
     return query + eight * ATTEND_EIGHT * 4;
@@ -168,7 +168,7 @@ DEVICE void mix_columns(float mixed[ATTEND_PRODUCTS_MOST][4], const struct atten
     }
 }
 
-/* Whether a warp has mixed a NaN or infinity. A value that is not finite spoils all queries of its
+/* Returns whether a warp has mixed a NaN or infinity. Such a value spoils all queries of its
  * product, since 0 times it is NaN; columns are then mixed one by one. */
 DEVICE bool is_spoilt(float mixed[ATTEND_PRODUCTS_MOST][4], const int products)
 {
@@ -178,7 +178,7 @@ DEVICE bool is_spoilt(float mixed[ATTEND_PRODUCTS_MOST][4], const int products)
     return vote_any(all != all);
 }
 
-/* The largest score of a query in a warp's tile of a chunk. */
+/* Returns where the largest score of a query in a warp's tile of a chunk is stored. */
 DEVICE float *tile_largest(const attend_shared *shared, int chunk, int warp, int query,
                            const int queries)
 {
@@ -194,7 +194,7 @@ DEVICE float chunk_largest(const attend_shared *shared, int chunk, int query, co
     return largest;
 }
 
-/* Index of a query's part in the results. */
+/* Returns the index of a query's part in the results. */
 DEVICE size_t part_of(const struct attend_args *a, const attend_block *b, int query)
 {
     const int column = b->u - a->first + query / b->heads, head = b->head + query % b->heads;
@@ -202,7 +202,7 @@ DEVICE size_t part_of(const struct attend_args *a, const attend_block *b, int qu
            (size_t)head;
 }
 
-/* Merges a chunk's largest and sum into those of the part, and stores these. */
+/* Merges a chunk's largest and sum into those of the part so far, and stores the merged values. */
 DEVICE attend_factors hold_range(const struct attend_args *a, const attend_block *b,
                                  const attend_shared *shared, int query, int chunk,
                                  const int queries)
@@ -226,7 +226,7 @@ DEVICE attend_factors hold_range(const struct attend_args *a, const attend_block
     return f;
 }
 
-/* Index in the block of a lane's query, the first or the second of an eight. */
+/* Returns the index in the block of a lane's query, the first or the second of an eight. */
 DEVICE int query_of(int eight, int second)
 {
     return eight * ATTEND_EIGHT + LANE % 4 * 2 + second;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* attend_lanes: per-lane steps of attention: loads of keys and values, and their products.
- * For attend.h. `a` is the kernel's arguments, `b` the block's columns and heads. In fragments g =
- * lane/4 and q = lane%4. */
+ * For attend.h. `a` are the kernel's arguments, `b` the block's columns and heads. In fragments, g
+ * = lane/4 and q = lane%4. */
 #ifndef SPECLAB_ATTEND_LANES_H
 #define SPECLAB_ATTEND_LANES_H
 
@@ -11,13 +11,13 @@
 enum {
     ATTEND_WARPS = 4,
     ATTEND_TILE = ATTEND_CHUNK / ATTEND_WARPS, /* positions: 16 */
-    ATTEND_EIGHT = 8,                          /* queries of a product */
-    ATTEND_GROUP = 32, /* dimensions of two products; a lane has 8 of them */
-    ATTEND_PIECES = 3, /* bf16 pieces of a float */
+    ATTEND_EIGHT = 8,                          /* queries per product */
+    ATTEND_GROUP = 32, /* dimensions per two products; a lane has 8 of them */
+    ATTEND_PIECES = 3, /* bf16 pieces per float */
     ATTEND_EIGHTS_MOST = 4,
     ATTEND_GROUPS_MOST = 8,
     ATTEND_WORDS_MOST = 4,   /* pairs of dimensions that a lane mixes */
-    ATTEND_PRODUCTS_MOST = 8 /* of these, with 8 queries each */
+    ATTEND_PRODUCTS_MOST = 8 /* such products, with 8 queries each */
 };
 
 /* The constants of a kernel: loops over them unroll. */
@@ -30,11 +30,11 @@ typedef struct {
     int chunks; /* per part */
 } attend_constants;
 
-/* Columns and heads of a block. Columns u.. are one per lane, with what they see. Query i is of
- * column u + i / heads and head `head` + i % heads. */
+/* Columns and heads of a block. Each lane holds one of the columns u.. and what it sees. Query i
+ * belongs to column u + i / heads and head `head` + i % heads. */
 typedef struct {
     int u, columns, head, heads, n_heads; /* n_heads: how many of `heads` exist */
-    int past, path, seen;                 /* of the lane's column; 0 without one */
+    int past, path, seen;                 /* of the lane's column; 0 if it has none */
     int longest;
     const char *keys, *values; /* of the kv head */
 } attend_block;
@@ -66,9 +66,9 @@ DEVICE float join_mixed(float before, float next, attend_factors f)
 
 /* ---- keys and values in registers ------------------------------------------------------------ */
 
-/* Loads 2 * words bf16 of a row from dimension d on; d and head_dim are even. From head_dim on the
- * values are arbitrary: they meet zeros or are ignored. whole: head_dim is a multiple of 8, so rows
- * are read in large pieces. */
+/* Loads 2 * words bf16 of a row from dimension d on; d and head_dim are even. Values from head_dim
+ * on are arbitrary: they meet zeros or are ignored. whole: head_dim is a multiple of 8, so rows are
+ * read in large pieces. */
 DEVICE void load_halves(uint32_t *to, const uint16_t *row, int d, int head_dim, const int words,
                         const bool whole)
 {
@@ -114,7 +114,7 @@ DEVICE void split_two(uint32_t *piece, float low, float high, const int stride)
 
 /* -- slots of positions -- */
 
-/* Bits of a chunk's tiles that have a position outside the slot of its number, for some column. */
+/* Returns bits of a chunk's tiles that have, for some column, a position outside its own slot. */
 DEVICE int displaced_tiles(const struct attend_args *a, const attend_block *b, int begin)
 {
     int tiles = 0;
@@ -126,8 +126,7 @@ DEVICE int displaced_tiles(const struct attend_args *a, const attend_block *b, i
     return tiles;
 }
 
-/* Positions to read for a tile: those of one column, or of all columns where slots equal
- * positions. */
+/* Positions to read for a tile: those of one column, or of all columns if slots equal positions. */
 typedef struct {
     int past, path, end;
 } attend_view;
@@ -138,7 +137,7 @@ DEVICE attend_view view_of_all(const attend_block *b)
     return view;
 }
 
-/* All lanes of a warp must call. */
+/* All lanes of a warp must call this. */
 DEVICE attend_view view_of_column(const attend_block *b, int column)
 {
     const attend_view view = {shuffle_from_int(b->past, column), shuffle_from_int(b->path, column),
@@ -146,7 +145,7 @@ DEVICE attend_view view_of_column(const attend_block *b, int column)
     return view;
 }
 
-/* Row of position t; past the end it is the last row, whose weight is 0. */
+/* Returns the row of position t; past the end it is the last row, whose weight is 0. */
 DEVICE const char *row_of(const struct attend_args *a, const char *rows, const attend_view *view,
                           int t, const bool floats)
 {
@@ -197,9 +196,9 @@ DEVICE void multiply_keys(float *score, uint32_t key[2][4], quad query)
     mma_bf16(score, a[1], b[1]);
 }
 
-/* Scores of 8 queries in a tile: [0], [1] of position 2g, [2], [3] of 2g + 1, with queries 2q and
- * 2q + 1 of the eight. query: the eight's first. Products of pieces of the same magnitude have a
- * sum of their own. */
+/* Computes the scores of 8 queries in a tile: [0], [1] of position 2g, [2], [3] of 2g + 1, with
+ * queries 2q and 2q + 1 of the eight. query: the eight's first. Products of pieces are summed
+ * separately for each order of magnitude. */
 DEVICE void score_eight(float score[4], uint32_t key[ATTEND_GROUPS_MOST][2][4],
                         const struct attend_args *a, const attend_block *b, const attend_view *view,
                         int begin, const quad *query, const attend_constants c)
@@ -243,8 +242,8 @@ DEVICE void load_values(uint32_t value[4][2 * ATTEND_WORDS_MOST], const struct a
     }
 }
 
-/* Fragments of dimension 2 * word (product rows g) and the next (rows g + 8) at the four positions;
- * for floats, one piece. */
+/* Builds the fragments of dimension 2 * word (product rows g) and the next (rows g + 8) at the four
+ * positions; for floats, one piece. */
 DEVICE void take_values(uint32_t part[ATTEND_PIECES][4], uint32_t value[4][2 * ATTEND_WORDS_MOST],
                         const int word, const bool floats)
 {

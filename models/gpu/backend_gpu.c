@@ -35,7 +35,7 @@ static int check_memory(const spec_backend *backend, size_t bytes, spec_error *e
     return spec_card_check(of(backend)->card, bytes, error);
 }
 
-/* Bytes that suffice for every format (pass_batch.h). */
+/* Returns a number of bytes that suffices for every format (pass_batch.h). */
 static size_t columns_bytes(int width)
 {
     const size_t columns = PASS_COLUMNS, floats = columns * (size_t)width * sizeof(float);

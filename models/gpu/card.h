@@ -18,16 +18,17 @@ typedef struct spec_card spec_card;
 typedef struct spec_stream spec_stream;
 typedef struct spec_recording spec_recording;
 
-/* The GPUs of a context, none of them open. The driver is loaded at first use, and again after a
- * failure. The settings must live as long. Close all GPUs before _free; NULL is fine there. */
+/* Lists a context's GPUs, none of them open. The driver is loaded at first use, and again after a
+ * failure. The settings must outlive the list. Close all GPUs before _free, which accepts NULL. */
 int spec_cards_init(spec_cards **ret_cards, const spec_gpu_settings *settings, spec_error *error);
 void spec_cards_free(spec_cards *cards);
 
-/* Number of GPUs; 0 and a reason in `error` when none is available. */
+/* Returns the number of GPUs, or 0 and a reason in `error` if none is available. */
 int spec_card_count(spec_cards *cards, spec_error *error);
 
-/* GSL_EINVAL: no such GPU. GSL_EFAILED: compute capability below 8.0, no image for it, a build
- * without nvcc, or a driver older than the kernels. Loads all kernels. */
+/* Opens a GPU and loads all kernels. Returns GSL_EINVAL if there is no such GPU; GSL_EFAILED if its
+ * compute capability is below 8.0, there is no image for it (without nvcc, for no GPU), or the
+ * driver is older than the kernels. */
 int spec_card_open(spec_card **ret_card, spec_cards *cards, int ordinal, spec_error *error);
 void spec_card_close(spec_card *card);
 
@@ -38,12 +39,12 @@ size_t spec_card_cache(const spec_card *card);          /* bytes of the L2 cache
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Memory is zeroed and 256-aligned. GSL_ENOMEM: "GPU 0 (NAME) has 1.5 GiB free of 139 GiB, and ...
- * GiB are needed". */
+/* Memory is zeroed and aligned to 256 bytes. The message of GSL_ENOMEM is "GPU 0 (NAME) has 1.5 GiB
+ * free of 139 GiB, and ... GiB are needed". */
 
-/* Upper bound on the memory that an allocation takes. The driver hands out 2 MiB blocks: an
- * allocation of 1 MiB or more has its own, smaller ones share them in units of 512 bytes. Callers
- * sum these bounds for _check. */
+/* Returns an upper bound on the memory that an allocation takes. The driver hands out 2 MiB blocks:
+ * an allocation of 1 MiB or more gets its own; smaller ones share them in units of 512 bytes.
+ * Callers sum these bounds for _check. */
 size_t spec_card_piece(size_t bytes);
 int spec_card_check(spec_card *card, size_t bytes, spec_error *error);
 int spec_card_alloc(spec_card *card, void **ret_memory, size_t bytes, spec_error *error);
@@ -52,15 +53,15 @@ void spec_card_put(spec_card *card, void *to, const void *host,
                    size_t bytes); /* these two wait for the whole GPU */
 void spec_card_get(spec_card *card, void *host, const void *from, size_t bytes);
 
-/* Pinned host memory, from and to which streams copy asynchronously. */
+/* Pinned host memory, for asynchronous copies by streams. */
 int spec_card_pinned_alloc(spec_card *card, void **ret_memory, size_t bytes, spec_error *error);
 void spec_card_pinned_free(spec_card *card, void *memory);
 
-/* The GPU's first failure, if any; a fault in a kernel invalidates all later work. */
+/* Returns the GPU's first failure, if any; a fault in a kernel invalidates all later work. */
 int spec_card_status(spec_card *card, spec_error *error);
 
 /* ---- streams --------------------------------------------------------------------------------- */
-/* GSL_ENOMEM when the GPU lacks memory for a stream; the GPU stays usable. */
+/* Returns GSL_ENOMEM if the GPU lacks memory for a stream; the GPU stays usable. */
 int spec_stream_init(spec_stream **ret_stream, spec_card *card, spec_error *error);
 void spec_stream_free(spec_stream *stream);
 spec_card *spec_stream_card(const spec_stream *stream);
@@ -83,14 +84,13 @@ void spec_stream_get(spec_stream *stream, void *pinned, const void *from, size_t
 int spec_stream_wait(spec_stream *stream, spec_error *error);
 
 /* Between _record and _recorded, launches are recorded and not run; the recording can be run
- * repeatedly. When recording fails, _recorded gives NULL and a message, and the GPU stays
- * usable. */
+ * repeatedly. If recording fails, _recorded gives NULL and a message, and the GPU stays usable. */
 void spec_stream_record(spec_stream *stream);
 spec_recording *spec_stream_recorded(spec_stream *stream, spec_error *error);
 void spec_stream_replay(spec_stream *stream, spec_recording *recording);
 void spec_recording_free(spec_card *card, spec_recording *recording);
 
-/* Seconds on the GPU's clock between marks 0 and 1; valid after _wait. */
+/* Measures the seconds on the GPU's clock between marks 0 and 1; valid after _wait. */
 void spec_stream_mark(spec_stream *stream, int which);
 double spec_stream_seconds(spec_stream *stream);
 

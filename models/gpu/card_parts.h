@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* card_parts: the private structs of a GPU and its streams, for card.c and card_stream.c.
- * A GPU's failure is its first CUresult other than success, and is permanent: after a fault its
- * memory is undefined. Other errors are bugs of this program or a lost GPU. */
+ * A GPU's failure is its first CUresult other than success. It is permanent: after a fault the
+ * GPU's memory is undefined, and other errors mean a bug in this program or a lost GPU. */
 #ifndef SPECLAB_CARD_PARTS_H
 #define SPECLAB_CARD_PARTS_H
 
@@ -48,13 +48,13 @@ struct spec_stream {
 
 extern const int spec_card_threads[SPEC_KERNELS_COUNT + 1]; /* Threads per block of each kernel. */
 
-/* Whether the call succeeded; otherwise marks the GPU as failed. */
+/* Returns whether the call succeeded; otherwise marks the GPU as failed. */
 bool spec_card_good(spec_card *card, CUresult result);
 
-/* Makes the GPU current in the calling thread; false when the GPU has failed before. */
+/* Makes the GPU current in the calling thread. Returns false if the GPU has failed before. */
 bool spec_card_enter(spec_card *card);
 
-/* A GPU memory address in the driver's type. */
+/* Returns a GPU memory address in the driver's type. */
 static inline CUdeviceptr spec_card_address(const void *memory)
 {
     return (CUdeviceptr)(uintptr_t)memory;

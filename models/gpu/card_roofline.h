@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* card_roofline: measures the roofline of a GPU: bandwidth, arithmetic and launch time.
- * Takes some hundredths of a second and at most a quarter of the free memory, which it releases.
+ * It takes some hundredths of a second and at most a quarter of the free memory, which it releases.
  * Each number is the best of a few repetitions after a warm-up, by the GPU's clock.
  * docs/gpu.md#roofline. */
 #ifndef SPECLAB_CARD_ROOFLINE_H
@@ -9,8 +9,8 @@
 #include "models/gpu/card.h"
 #include "models/transformer/engine/backend.h"
 
-/* `read` is 0 where a quarter of the free memory is below four times the cache, since the cache
- * would serve many reads. Fails as the GPU does. */
+/* `read` is 0 if a quarter of the free memory is less than four times the cache, since the cache
+ * would then serve many reads. Fails as the GPU does. */
 int spec_card_roofline(spec_roofline *ret, spec_card *card, spec_error *error);
 
 #endif

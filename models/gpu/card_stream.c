@@ -74,7 +74,7 @@ void spec_stream_free(spec_stream *stream)
 
 spec_card *spec_stream_card(const spec_stream *stream) { return stream->card; }
 
-/* Whether the stream accepts more work. */
+/* Returns whether the stream accepts more work. */
 static bool goes_on(spec_stream *stream)
 {
     return stream->lost == CUDA_SUCCESS && spec_card_enter(stream->card);
@@ -164,8 +164,7 @@ spec_recording *spec_stream_recorded(spec_stream *stream, spec_error *error)
         return NULL;
     }
     driver->cuCtxSetCurrent(stream->card->context);
-    /* Stops even after a failure, which makes the stream usable again; the first error is the
-     * cause. */
+    /* Stops even after a failure, so that the stream is usable again; the first error counts. */
     const CUresult stopped = stop_recording(&graph, stream);
     CUresult result = stream->lost != CUDA_SUCCESS ? stream->lost : stopped;
     spec_recording *recording = calloc(1, sizeof *recording);

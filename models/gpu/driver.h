@@ -58,11 +58,11 @@ typedef struct {
 
 enum { SPEC_DRIVER_OLDEST = 12000 }; /* CUDA 12.0 */
 
-/* Load and initialise the driver. GSL_EFAILED names what is missing: the library, a function of it
- * (an old driver), or a GPU; the driver is then zeroed. */
+/* Loads and initialises the driver. Returns GSL_EFAILED, naming what is missing: the library, one
+ * of its functions (an old driver), or a GPU; the driver is then zeroed. */
 int spec_driver_load(spec_driver *driver, const spec_gpu_settings *settings, spec_error *error);
 
-/* "CUDA_ERROR_OUT_OF_MEMORY (out of memory)". */
+/* Writes, for example, "CUDA_ERROR_OUT_OF_MEMORY (out of memory)". */
 void spec_driver_describe(char *text, size_t size, const spec_driver *driver, CUresult result);
 
 #endif

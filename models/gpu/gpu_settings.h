@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gpu_settings: what a program decides about NVIDIA GPUs; all zeros are the defaults.
+/* gpu_settings: a program's settings for NVIDIA GPUs; all zeros are the defaults.
  * The program reads its environment (cli/main.c) and sets this in its context before it opens a
  * GPU. It owns the strings. */
 #ifndef SPECLAB_GPU_SETTINGS_H
@@ -10,7 +10,7 @@
 typedef struct {
     const char *opt_library; /* SPECLAB_LIBCUDA: the driver; NULL or "": libcuda.so.1 */
     const char *opt_visible; /* CUDA_VISIBLE_DEVICES, which the driver reads; for a message */
-    bool in_order;           /* SPECLAB_GPU_EARLY=0: each launch waits for the one before */
+    bool in_order;           /* SPECLAB_GPU_EARLY=0: each launch waits for the previous one */
     bool unrecorded;         /* SPECLAB_GPU_RECORD=0: passes are not recorded as graphs */
 } spec_gpu_settings;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* images: the kernels as nvcc compiled them, one fat binary per theme, linked into the program.
- * Without nvcc a placeholder takes their place, which no GPU accepts. */
+ * A build without nvcc has a placeholder instead, which no GPU accepts. */
 #ifndef SPECLAB_IMAGES_H
 #define SPECLAB_IMAGES_H
 

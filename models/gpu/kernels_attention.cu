@@ -60,7 +60,7 @@ KERNEL(place, 256)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* The numbers are those of attend_constants, and the blocks resident per multiprocessor. */
+/* The numbers are the fields of attend_constants, and the blocks resident per multiprocessor. */
 #define ATTEND(name, words, eights, floats, whole, chunks, blocks)                                 \
     KERNEL_RESIDENT(name, 128, blocks)                                                             \
     {                                                                                              \
@@ -93,7 +93,7 @@ typedef struct {
     float largest[2], sum[2], mixed[OPERAND_LANE];
 } mixture;
 
-/* Merges the next part of the sequence into the one before it. */
+/* Merges the next part of the sequence into the previous ones. */
 DEVICE void join(mixture *before, const mixture *next)
 {
     UNROLL
@@ -105,7 +105,7 @@ DEVICE void join(mixture *before, const mixture *next)
     }
 }
 
-/* Elements at .. at + 3 of a column of the launch; past the end the last ones. */
+/* Returns elements at .. at + 3 of a column of the launch; past the end, the last ones. */
 DEVICE mixture mixture_of(const struct combine_args *a, int part, int column, int at)
 {
     const size_t row = ((size_t)part * (size_t)a->columns + (size_t)column) * (size_t)a->n_heads;
@@ -138,7 +138,7 @@ KERNEL(combine, 128)
     mixture all = {{0.0f, 0.0f}, {0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     for (int s = WARP; s < stretches; s += whole ? ATTEND_STRETCH * ATTEND_WARPS : ATTEND_WARPS) {
         mixture
-            part[ATTEND_STRETCH]; /* loads issued together; past the end the last part again */
+            part[ATTEND_STRETCH]; /* loads issued together; past the end, the last part again */
         UNROLL
         for (int i = 0; i < ATTEND_STRETCH; i++) {
             const int p = whole ? s + i * ATTEND_WARPS : s * ATTEND_STRETCH + i;
@@ -167,8 +167,8 @@ KERNEL(combine, 128)
 
 enum { KEEP_AHEAD = 4 };
 
-/* A thread moves its unit of all slots, several at a time. A source may be the target of a later
- * move, never of an earlier one, so a batch of moves can read all sources first. */
+/* A thread moves its unit in all slots, several slots at a time. A source may be the target of a
+ * later move, never of an earlier one, so a batch of moves can read all sources first. */
 KERNEL(keep, 256)
 {
     after_previous();

@@ -5,7 +5,7 @@
  * into a stretch, and the stretches into the result, both in order. A part of the sequence yields
  * its largest score, the sum of exp(score - largest), and the values mixed with these weights.
  *
- * Costs, for head_dim 128 and 32 heads. A chunk of keys and values in bf16 is 32 KB. 128 threads
+ * Costs for head_dim 128 and 32 heads: A chunk of keys and values in bf16 is 32 KB. 128 threads
  * read it once, each with 8 to 16 loads of 16 and 8 bytes in flight. Products are 16 x 8 x 16: 6
  * for 16 positions, 16 dimensions and 8 queries (3 pieces, keys and values), so 192 per chunk and
  * eight queries. A part writes 520 bytes per query.
@@ -15,7 +15,7 @@
  *   1024 x 64           16,777                  4,194        786,432        786,432
  *   8192 x 64          134,218                 33,554      6,291,456      6,291,456
  * An H200 computes about 1.4e11 such products and reads 4.3e12 bytes per second. Products bound 64
- * columns: 0.18 ms per pass of 32 layers for every 1024 positions, beside 3.3 ms for reading 14
+ * columns: 0.18 ms per pass of 32 layers for every 1024 positions, plus 3.3 ms for reading 14
  * GB. */
 #ifndef SPECLAB_KERNELS_ATTENTION_H
 #define SPECLAB_KERNELS_ATTENTION_H
@@ -25,8 +25,7 @@
 #include <stdbool.h>
 
 /* attend_<type>_<head_dim>_<queries>: head dimensions up to head_dim, `queries` per block, parts of
- * one chunk. _stretch: 32 queries, parts of one stretch. any: head_dim need not be a multiple of
- * 8. */
+ * one chunk. _stretch: 32 queries, parts of one stretch. any: head_dim may be no multiple of 8. */
 #define SPEC_KERNELS_ATTENTION(X)                                                                  \
     X(attention, angles, 128)                                                                      \
     X(attention, place, 256) X(attention, combine, 128) X(attention, keep, 256)                    \

@@ -5,8 +5,8 @@
 #include "models/gpu/sampling_rows.h"
 #include "models/gpu/simt.h"
 
-/* Reads values at..at+3 of `cols`, zeros past the end. Rows of a multiple of four values are
- * 16-byte aligned. */
+/* Reads values at..at+3 of `cols`, zeros past the end. Rows are 16-byte aligned if cols is a
+ * multiple of four. */
 DEVICE void read_four(float *value, const float *row, int at, int cols)
 {
     if (cols % 4 == 0 && at < cols) {
@@ -137,7 +137,7 @@ KERNEL(gate, 128)
 
 DEVICE int logits_pieces(int vocab) { return (vocab + LOGITS_PIECE - 1) / LOGITS_PIECE; }
 
-/* This warp's piece of row BLOCK_Y, which may lie past the end. */
+/* Returns this warp's piece of row BLOCK_Y, which may lie past the end. */
 DEVICE int logits_piece(void) { return BLOCK_X * (LOGITS_THREADS / WARP_LANES) + WARP; }
 
 DEVICE sampling_largest largest_of_pieces(const sampling_largest *of_piece, int pieces)

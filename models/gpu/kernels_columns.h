@@ -16,8 +16,8 @@ enum {
     LOGITS_PIECE = SAMPLING_PIECE
 };
 
-/* Block u: column u. `wanted`: the columns of x from batch->first on. norm_narrow is the same by
- * one warp, for dim <= NORM_NARROW. */
+/* Block u: column u. `wanted`: the columns of x from batch->first on. norm_narrow does the same
+ * with one warp, for dim <= NORM_NARROW. */
 struct norm_args {
     void *y;
     const float *x, *gain; /* (n, dim), (dim) */
@@ -56,7 +56,7 @@ struct argmax_args {
 };
 
 /* row = exp((logits - largest) * factor) with sums per piece and ret_bad[u] per row; then row /=
- * its sum. Bits equal the host's: same exponential, same order of sums
+ * its sum. The bits equal the host's, with the same exponential and the same order of sums
  * (models/transformer/engine/logits.c). */
 struct row_exps_args {
     double *row; /* (n, vocab) */

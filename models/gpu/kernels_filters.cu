@@ -7,7 +7,7 @@
 
 enum { BINS_OF_LANE = SAMPLING_BINS / WARP_LANES };
 
-/* The sum over the preceding lanes. */
+/* Returns the sum over the preceding lanes. */
 DEVICE uint64_t sum_before(uint64_t own)
 {
     uint64_t sum = own;
@@ -20,7 +20,7 @@ DEVICE uint64_t sum_before(uint64_t own)
 }
 
 /* The cut is in the first bin at which the cumulative count or mass is large enough. The mass is
- * rounded; `cut` detects where that misleads. */
+ * rounded; `cut` detects if that misleads. */
 DEVICE void find_border(const sampling_space *space, int row, int filters, double wanted)
 {
     const uint32_t *count = space->count + row * SAMPLING_BINS + LANE * BINS_OF_LANE;
@@ -92,7 +92,7 @@ KERNEL(filters_border, 32)
                     space->job->top_p * law.rest[0] / law.scale * SAMPLING_BIN_ONE);
 }
 
-/* A stage's law before its filters. */
+/* Returns a stage's law before its filters. */
 DEVICE sampling_law law_before(const sampling_space *space, int row)
 {
     sampling_law law = space->row[row];
@@ -153,7 +153,7 @@ DEVICE sampling_place no_place(void)
     return none;
 }
 
-/* The earlier of two in the order of probability. */
+/* Returns the earlier of two in the order of probability. */
 DEVICE sampling_place nearer(sampling_place one, sampling_place other)
 {
     if (!one.found) return other;
@@ -205,8 +205,8 @@ DEVICE sampling_mass mass_of_key(const sampling_law *law, uint64_t key, const do
         sampling_value(law, sampling_key_logit(key), sampling_key_id(key), eighth));
 }
 
-/* The first of n sorted candidates at which the mass reaches top_p. By the block; the thread that
- * finds it writes it. */
+/* Finds the first of n sorted candidates at which the mass reaches top_p. By the block; the thread
+ * that finds it writes it. */
 DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, sampling_before before,
                       double top_p, const sampling_law *law, const double *eighth)
 {
@@ -234,8 +234,8 @@ DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, samplin
     }
 }
 
-/* The cut among the candidates; no place if it is not among them, or if there were too many. By the
- * block. */
+/* Finds the cut among the candidates; none if it is not among them, or if there were too many. By
+ * the block. */
 DEVICE sampling_place cut_of_candidates(const sampling_space *space, int row, int stage,
                                         int filters, const sampling_law *law, const double *eighth)
 {
@@ -266,7 +266,7 @@ DEVICE sampling_place cut_of_candidates(const sampling_space *space, int row, in
     return nearer(place, by_mass);
 }
 
-/* The id of the `wanted`-th token whose logit has this order. By the block. */
+/* Returns the id of the `wanted`-th token whose logit has this order. By the block. */
 DEVICE int id_of_tie(const float *logits, int vocab, uint32_t order, uint32_t wanted)
 {
     SHARED uint64_t part[CUT_THREADS];
@@ -287,7 +287,8 @@ DEVICE int id_of_tie(const float *logits, int vocab, uint32_t order, uint32_t wa
     return id;
 }
 
-/* The cut from the row alone, 8 bits of the logits' order per pass, for many ties. By the block. */
+/* Finds the cut from the row itself, 8 bits of the logits' order per pass, for many ties. By the
+ * block. */
 DEVICE sampling_place cut_of_row(const sampling_space *space, int row, int filters,
                                  const sampling_law *law, const double *eighth)
 {

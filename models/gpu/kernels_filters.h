@@ -2,8 +2,8 @@
 /* kernels_filters: top_k, top_p and min_p for the rows of kernels_sampling.h, stage by stage.
  * Only a few candidates are sorted. `exps` counts tokens and masses in bins of logits. `border`
  * finds the bin of the cut. `candidates` lists its tokens and sums the masses before them. `cut`
- * sorts the list. Where it exceeds SAMPLING_CANDIDATES, mostly by ties, `cut` scans the row four
- * times: some 40 us. */
+ * sorts the list. If it exceeds SAMPLING_CANDIDATES, mostly because of ties, `cut` scans the row
+ * four times: some 40 us. */
 #ifndef SPECLAB_KERNELS_FILTERS_H
 #define SPECLAB_KERNELS_FILTERS_H
 

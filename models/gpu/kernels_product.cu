@@ -35,7 +35,7 @@ DEVICE float half_at(const unsigned char *at, bool f16)
     return f16 ? float_of_f16(half) : float_of_bf16(half);
 }
 
-/* A block per token and per 256 columns of the table. */
+/* One block per token and per 256 columns of the table. */
 KERNEL(embed, 256)
 {
     after_previous();

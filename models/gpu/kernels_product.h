@@ -13,11 +13,11 @@ enum {
     PRODUCT_SLICES = 4 /* most parts of a sum, and most blocks that share rows */
 };
 
-/* y (columns, rows) = w x (+ bias) (+ y). The sum over the columns of w has `parts` parts (1, 2, 4,
- * 8): part p takes groups p, p + parts, ... of tile.h, one warp each, and a binary tree adds the
- * parts. A block has block_parts of them, which BLOCK_Y selects. Blocks that share rows write
- * `partial` (parts / block_parts, PASS_COLUMNS, rows rounded up to 4), and the last one adds them.
- * `count` (a number per BLOCK_X, 0 between launches) tells which is last. */
+/* y (columns, rows) = w x (+ bias) (+ y). The sum over the columns of w is split into `parts` parts
+ * (1, 2, 4, 8): part p takes groups p, p + parts, ... of tile.h, one warp each, and a binary tree
+ * adds the parts. A block has block_parts of them, which BLOCK_Y selects. Blocks that share rows
+ * write `partial` (parts / block_parts, PASS_COLUMNS, rows rounded up to 4), and the last one adds
+ * them. `count` (a number per BLOCK_X, 0 between launches) shows which is last. */
 struct product_args {
     float *y;
     const unsigned char *w;

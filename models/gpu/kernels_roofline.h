@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kernels_roofline: benchmark kernels: memory reads, matrix units, and launch time.
- * They sum and write what they read and multiply, so that no compiler removes it.
+ * They sum and write what they read and multiply, so that the compiler cannot remove it.
  * docs/gpu.md#roofline. */
 #ifndef SPECLAB_KERNELS_ROOFLINE_H
 #define SPECLAB_KERNELS_ROOFLINE_H
@@ -15,7 +15,7 @@ enum {
     ROOFLINE_SUMS = 8 /* independent products of a warp */
 };
 
-/* sum (blocks, warps of a block): of all 4-byte words that the warp has read, modulo 2^32. */
+/* sum (blocks, warps of a block): of all 4-byte words that the warp has read, modulo 2^32 */
 struct roofline_read_args {
     const void *memory; /* (pieces, ROOFLINE_PIECE) */
     uint64_t pieces;

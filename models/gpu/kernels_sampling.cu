@@ -165,7 +165,7 @@ KERNEL(sampling_accept, 512)
     if (THREAD == 0) judge_chain(space, target, draft, bad != 0);
 }
 
-/* The target's excess over the draft for a token, at the place of the rejected draft. */
+/* Returns the target's excess over the draft for a token, at the position of the rejected draft. */
 DEVICE double excess_of(const sampling_law *target, const sampling_law *draft, float logit,
                         float kept, int token, const double *eighth)
 {
@@ -174,7 +174,7 @@ DEVICE double excess_of(const sampling_law *target, const sampling_law *draft, f
     return left > 0.0 ? left : 0.0;
 }
 
-/* Excesses of a piece, into shared memory; by the block. A barrier must follow. */
+/* Writes the excesses of a piece into shared memory; by the block. A barrier must follow. */
 DEVICE void fill_excess(double *left, const sampling_space *space, int piece, const double *eighth)
 {
     const int row = space->result->n_accepted, begin = piece * SAMPLING_PIECE,
@@ -206,8 +206,8 @@ KERNEL(sampling_excess, 128)
 
 /* ---- the last draw --------------------------------------------------------------------------- */
 
-/* Probabilities of tokens begin..begin+n-1, into shared memory; by the block. A barrier must
- * follow. */
+/* Writes the probabilities of tokens begin..begin+n-1 into shared memory; by the block. A barrier
+ * must follow. */
 DEVICE void fill_values(double *value, const sampling_space *space, int row,
                         const sampling_law *law, int begin, int n, const double *eighth)
 {
@@ -216,7 +216,7 @@ DEVICE void fill_values(double *value, const sampling_space *space, int row,
         value[i] = sampling_value(law, logits[i], begin + i, eighth);
 }
 
-/* Tokens of a piece of a row's sums: sums of exponentials, or of what filters keep. */
+/* Finds the tokens of a piece of a row's sums: sums of exponentials, or of what filters keep. */
 DEVICE void tokens_of_piece(int *begin, int *n, const sampling_space *space, bool filtered,
                             int piece)
 {
@@ -264,7 +264,7 @@ DEVICE int pick_of_row(const sampling_space *space, int row, const sampling_law 
     return token;
 }
 
-/* Draws from the residual: a piece, then one of its tokens; -1 where rounding left nothing. */
+/* Draws from the residual: a piece, then one of its tokens; -1 if rounding left nothing. */
 DEVICE int pick_of_excess(const sampling_space *space, const double *uniform, double *value,
                           double *block, const double *eighth)
 {

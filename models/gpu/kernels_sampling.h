@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kernels_sampling: draws tokens and verifies chains of drafts from logits in GPU memory.
- * Results equal those of the CPU bit for bit: exponential and order of sums
+ * Results equal those of the CPU bit for bit, with the same exponential and order of sums
  * (models/transformer/engine/logits.c, models/row.c); filters (models/filters.c); decisions
  * (sim/chance/chance.c, sim/verify/residual.c, sim/verify/verify_token.c).
  *
  * Three differences are possible. (1) The GPU computes compensated sums exactly, in pairs of
- * doubles, and rounds once. The CPU may round the other way where the exact sum is within 2^-85 of
- * itself (V = 128,000) of the middle between two doubles. No test has met that; the row is then off
- * by a unit in the last place, and total variation is at most 2^-53. (2) A row of more than
+ * doubles, and rounds once. The CPU may round the other way if the exact sum is within 2^-85 of
+ * itself (V = 128,000) of the middle between two doubles. No test has met this; the row would be
+ * off by a unit in the last place, a total variation of at most 2^-53. (2) A row of more than
  * SAMPLING_WHOLE tokens is sampled by pieces: cumulative probabilities are off by at most (V/512 +
  * 512) 2^-53. That is 9e-14 for V = 128,000, so a uniform that close to a border may fall on its
- * other side. (3) Different logits whose probabilities are equal as doubles are no ties. That takes
- * temperatures beyond 1e6.
+ * other side. (3) Different logits whose probabilities are equal as doubles are not treated as
+ * ties. This takes temperatures beyond 1e6.
  *
  * Launches: `largest` and `exps`; for each stage of filters `border`, for top_k and top_p
  * `candidates` and `cut`, then `kept`; for a chain `accept` and `excess`; last `pick`. A draw takes
@@ -19,8 +19,8 @@
  * a stage each.
  *
  * Estimated costs on an H200: 132 multiprocessors at 1.75 GHz, 64 double operations per cycle each,
- * and 5.5 TB/s from the L2 cache, which holds all the data. R rows: 1 for a draw, 9 for a chain of
- * 8. In us, at V = 128,000:
+ * and 5.5 TB/s from the L2 cache, which holds all the data. R is the number of rows: 1 for a draw,
+ * 9 for a chain of 8. In us, at V = 128,000:
  *
  *              reads, bytes      R = 9 double operations R = 9 latency
  *   largest    4 V R             0.9   -                       1.2    a draw also writes 4 V
@@ -33,12 +33,13 @@
  *   excess     8 V               0.2   40 V              0.4   1.8    rejected token's row only
  *   pick       2 to 9 KB         -     512                     4.0    first warp of one block
  *
- * The largest of traffic, operations and latency counts, plus 0.5 us between launches of a
- * recording where launches begin early (card.h), else 1.2. A draw: 1.2 + 2.0 + 4.0 + 2 x 0.5 = 8
- * us, with filters 18; a chain of 8: 12 + 2 = 14 us, with filters 24. Without early launches: 10,
- * 23, 17 and 30. At V = 32,000 about 1 us less, since latency dominates. The upload of 1.6 KB, the
- * copy of 540 bytes back and the recording's first launch add 5 us. These numbers are not measured:
- * they count dependent loads of 0.35 us, shuffles of 25 cycles, barriers of 30 and sums of 10.
+ * A launch costs the largest of traffic, operations and latency, plus 0.5 us between launches of a
+ * recording if launches begin early (card.h), else 1.2. A draw: 1.2 + 2.0 + 4.0 + 2 x 0.5 = 8 us,
+ * with filters 18; a chain of 8: 12 + 2 = 14 us, with filters 24. Without early launches: 10, 23,
+ * 17 and 30. At V = 32,000 it is about 1 us less, since latency dominates. The upload of 1.6 KB,
+ * the copy of 540 bytes back and the recording's first launch add 5 us. These numbers are not
+ * measured: they count dependent loads of 0.35 us, shuffles of 25 cycles, barriers of 30 and sums
+ * of 10.
  *
  *     registers, sm_90   largest 32  exps 40  accept 64  excess 68  pick 72;
  *                        border 79  candidates 46  cut 64  kept 56
@@ -71,25 +72,25 @@ enum {
 /* Which filters a stage applies. */
 enum { SAMPLING_TOP_K = 1, SAMPLING_TOP_P = 2, SAMPLING_MIN_P = 4 };
 
-/* How logits become a row. The probability of token i with logit x, 0 where a test fails:
+/* How logits become a row. The probability of token i with logit x, 0 if a test fails:
  *     x > cut, or x = cut and i <= last
  *     p = exp((x - largest) factor) scale / rest[0] / rest[1], p >= least
  *     p / rest[2]
- * rest: mass that the filters kept, 1 where they removed nothing. hot >= 0: that token has
- * probability 1. In GPU memory, a law's logits follow after SAMPLING_LAW_BYTES. */
+ * rest: mass that the filters kept, 1 if they removed nothing. hot >= 0: that token has probability
+ * 1. In GPU memory, a law's logits follow after SAMPLING_LAW_BYTES. */
 typedef struct {
     double factor, scale, rest[SAMPLING_STAGES], least;
     float largest, cut;
     int32_t last, hot, bad; /* bad: a logit is not finite */
 } sampling_law;
 
-/* The request, as uploaded. */
+/* The request, as it is uploaded. */
 typedef struct {
     double factor, top_p, min_p; /* factor: 1 / temperature */
     int32_t top_k, hot;          /* hot: temperature 0 */
     int32_t n;                   /* tokens of the chain */
     const float *logits;         /* (n + 1, vocab) */
-    sampling_law *opt_keep;      /* of a draw: where to store its law */
+    sampling_law *opt_keep;      /* for a draw: where to store its law */
     const sampling_law *law[SAMPLING_ROWS];
     int32_t token[SAMPLING_ROWS];
     double uniform[SAMPLING_ROWS + 1]; /* n + 2 */
@@ -101,7 +102,7 @@ typedef struct {
     double chance[SAMPLING_ROWS];
 } sampling_result;
 
-/* The largest logit and its first index; -1: a logit is not finite. */
+/* The largest logit and its first index; the index is -1 if a logit is not finite. */
 typedef struct {
     float value;
     int32_t index;
@@ -112,7 +113,7 @@ typedef struct {
     uint64_t whole, part;
 } sampling_mass;
 
-/* The cut of a stage, and counts of one call; `largest` zeroes it. */
+/* The cut of a stage, and the counts of one call; `largest` zeroes it. */
 typedef struct {
     int32_t bin;                         /* the bin that contains the cut */
     uint32_t above, inside;              /* tokens of the bins before it, and inside it */
@@ -140,8 +141,7 @@ typedef struct {
     int32_t vocab, spread;      /* spread: blocks per row in `largest` */
 } sampling_space;
 
-/* Block (x, r): tiles x, x + grid, ... of row r. `filters`: all that later stages apply; 0:
- * none. */
+/* Block (x, r): tiles x, x + grid, ... of row r. `filters`: all that later stages apply, or 0. */
 struct sampling_largest_args {
     sampling_space space;
     int32_t filters;
@@ -162,8 +162,7 @@ struct sampling_excess_args {
     sampling_space space;
 };
 
-/* One block: a token of row 0, whose law is complete here, or the bonus or correction of a
- * chain. */
+/* One block: a token of row 0, whose law is complete here, or a chain's bonus or correction. */
 struct sampling_pick_args {
     sampling_space space;
     int32_t stages, chain;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* launch: the pass that a launch belongs to, by value: its stream, columns and batch.
- * The actual number of columns, and which are wanted, is in the batch in GPU memory. A column's
- * result depends neither on the bucket nor on the other columns. */
+ * The batch in GPU memory says how many columns there are and which are wanted. A column's result
+ * depends neither on the bucket nor on the other columns. */
 #ifndef SPECLAB_LAUNCH_H
 #define SPECLAB_LAUNCH_H
 

@@ -9,17 +9,17 @@
 #include "models/gpu/launch.h"
 #include "models/transformer/engine/backend.h"
 
-/* Cosines and sines of the columns' positions, once per pass: table (PASS_COLUMNS, head_dim/2, 2)
- * floats; frequency (head_dim/2) in radians per position, in double precision as on the CPU. */
+/* Computes cosines and sines of the columns' positions, once per pass: table (PASS_COLUMNS,
+ * head_dim/2, 2); frequency (head_dim/2) in radians per position, in double as on the CPU. */
 void spec_launch_angles(spec_launch launch, float *table, const double *frequency, int half);
 
-/* Rotates queries and keys of qkv in place, and stores keys and values in the columns' slots of a
- * layer. */
+/* Rotates the queries and keys of qkv in place, and stores keys and values in the columns' slots of
+ * a layer. */
 void spec_launch_place(spec_launch launch, spec_kv *kv, int layer, float *qkv, int n_heads,
                        const float *angles, spec_rope_pairs pairs);
 
-/* o: an operand of `format`, (n, n_heads * head_dim). workspace: _attend_bytes of the longest
- * possible sequence. */
+/* o is an operand of `format`, (n, n_heads * head_dim). The workspace has _attend_bytes for the
+ * longest possible sequence. */
 size_t spec_launch_attend_bytes(const spec_shape *shape, int longest);
 void spec_launch_attend(spec_launch launch, void *o, const float *qkv, const spec_kv *kv, int layer,
                         int n_heads, operand_format format, void *workspace);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* launch_columns: launches of norm, gate, argmax and softmax.
- * y are operands of a format (pass_batch.h). */
+ * y is an operand of a format (pass_batch.h). */
 #ifndef SPECLAB_LAUNCH_COLUMNS_H
 #define SPECLAB_LAUNCH_COLUMNS_H
 
 #include "models/gpu/launch.h"
 
 /* y = x / sqrt(mean(x^2) + eps) * gain. x has all columns of the pass, y those of the launch; y may
- * be x if its format is FLOATS and all columns are wanted. The mean is of floats; a column whose
- * squares overflow is NaN. */
+ * be x if its format is FLOATS and all columns are wanted. The mean is computed in floats; a column
+ * whose squares overflow is NaN. */
 void spec_launch_norm(spec_launch launch, void *y, const float *x, const float *gain, int dim,
                       float eps, operand_format format);
 
 /* y = silu(h[..ffn]) * h[ffn..]; h is (n, 2 ffn). */
 void spec_launch_gate(spec_launch launch, void *y, const float *h, int ffn, operand_format format);
 
-/* Bytes of GPU memory that the two functions below need for n rows. */
+/* Returns the bytes of GPU memory that the two functions below need for n rows. */
 size_t spec_launch_logits_bytes(int vocab, int n);
 
-/* ret_token[u]: the largest of logits (n, vocab), the lowest index among ties; -1 where one is not
- * finite. */
+/* Writes to ret_token[u] the index of the largest logit (n, vocab), the lowest among ties; -1 if a
+ * logit is not finite. */
 void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits, int vocab, int n,
                         void *workspace);
 
 /* row (n, vocab) = softmax(logits / temperature) in double precision, normalised to 1e-15;
- * ret_bad[u]: not 0 where a logit is not finite. */
+ * ret_bad[u] is not 0 if a logit is not finite. */
 void spec_launch_rows(spec_stream *stream, double *row, int *ret_bad, const float *logits,
                       int vocab, double temperature, int n, void *workspace);
 

@@ -24,7 +24,7 @@ _Static_assert((int)PRODUCT_F32 == (int)SPEC_TENSOR_F32 &&
                "both enums have the same numbers");
 
 /* For each bucket: tiles of rows per warp, as in kernels_product.cu, and the most parts of a sum in
- * one block. With fewer parts, more of its warps read the same activations, and less is read. */
+ * one block. With fewer parts, more of a block's warps share activations, so less is read. */
 typedef struct {
     spec_kernel kernel;
     int tiles, block_parts;
@@ -59,7 +59,7 @@ operand_format spec_launch_format(spec_tensor_type reader)
     return spec_tensor_is_quantised(reader) ? OPERAND_INT8 : OPERAND_BF16;
 }
 
-/* Parts of a matrix's sums: enough to fill a GPU with warps. Depends on the shape alone. */
+/* Returns the parts of a matrix's sums: enough to fill a GPU with warps, from the shape only. */
 static int parts_of(int rows)
 {
     const int tiles = spec_int_ceil_div(rows, SPEC_LAYOUT_ROWS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* layout: packs weights in the order in which GPU kernels read them.
- * Each load of a warp is one contiguous stretch. All threads pack on the host; the upload happens
- * once. The first five types of models/transformer/files/tensor.h keep their values: F32 as floats,
- * F16 and BF16 as 16 bits, Q8_0 and Q4_0 as integers with F16 scales. Rows come in tiles of 16, the
+ * Each load of a warp is one contiguous stretch. All host threads pack; the upload happens once.
+ * The first five types of models/transformer/files/tensor.h keep their values: F32 as floats, F16
+ * and BF16 as 16 bits, and Q8_0 and Q4_0 as integers with F16 scales. Rows come in tiles of 16, the
  * last one padded with zeros, columns in groups. */
 #ifndef SPECLAB_LAYOUT_H
 #define SPECLAB_LAYOUT_H
@@ -18,7 +18,7 @@ size_t spec_layout_bytes(spec_tensor_type type, int rows, int cols);
 size_t spec_layout_tile_bytes(spec_tensor_type type, int cols);
 
 /* Packs tiles first..end-1 of the matrix that stacks the rows of all parts; ret_data begins with
- * tile `first`. Parts of another type are converted. GSL_ENOMEM. */
+ * tile `first`. Parts of another type are converted. May return GSL_ENOMEM. */
 int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *part, int n_parts,
                      int first, int end, spec_error *error);
 

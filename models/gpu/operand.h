@@ -11,7 +11,7 @@
 
 enum { OPERAND_LANE = 4, OPERAND_WARP = OPERAND_LANE * WARP_LANES, OPERAND_BLOCK = 32 };
 
-/* Elements from one row to the next. */
+/* Returns the number of elements from one row to the next. */
 DEVICE int operand_width(operand_format format, int cols)
 {
     if (format == OPERAND_FLOATS) return cols;
@@ -19,7 +19,7 @@ DEVICE int operand_width(operand_format format, int cols)
     return (cols + align - 1) / align * align;
 }
 
-/* Scales of INT8: u * width/32 + i is the index for row u, block i. */
+/* Returns the scales of INT8; row u, block i has index u * width/32 + i. */
 DEVICE float *operand_scales(void *operand, int cols)
 {
     return (float *)((char *)operand +
@@ -68,7 +68,7 @@ DEVICE void operand_write_int8(void *operand, int row, int cols, int at, const f
 
 /* Writes columns first..first+127 of a row, and the padding among them; `first` is a multiple of
  * 128. Lane l has columns first + 4l .. first + 4l + 3 in `value`; columns from `cols` on are
- * ignored. All lanes of the warp must call. */
+ * ignored. All lanes of the warp must call this. */
 DEVICE void operand_write(void *operand, operand_format format, int row, int cols, int first,
                           const float *value)
 {

@@ -22,9 +22,9 @@ typedef struct {
     void *angles;    /* float (PASS_COLUMNS, head_dim/2, 2) */
     void *attention_work, *product_work, *logits_work;
     void *results, *results_here; /* int (2, PASS_COLUMNS): on the GPU, and pinned */
-    void *rows, *rows_here;       /* double (rows at once, vocab), from the first request for rows
-                                   * on */
-    spec_sampling_gpu *sampling;  /* from the first drawn token on */
+    void *rows, *rows_here;       /* double (rows at once, vocab), allocated at the first request
+                                   * for rows */
+    spec_sampling_gpu *sampling;  /* allocated when the first token is drawn */
     int bucket, wanted, longest;  /* of the current pass, as in spec_pass_kind */
     spec_recordings recordings;
     spec_pass_kind kind; /* of the recording in progress */
@@ -33,14 +33,14 @@ typedef struct {
     spec_error error;
 } spec_pass_queue;
 
-/* Bytes of GPU memory, in the GPU's allocation units, including what is allocated later. */
+/* Returns the bytes of GPU memory, in its allocation units, including what is allocated later. */
 size_t spec_pass_queue_bytes(const spec_shape *shape);
 
 int spec_pass_queue_init(spec_pass_queue **ret_queue, spec_card *card, bool records,
                          const spec_shape *shape, spec_error *error);
-void spec_pass_queue_free(spec_pass_queue *queue); /* NULL is fine */
+void spec_pass_queue_free(spec_pass_queue *queue); /* accepts NULL */
 
-/* GSL_SUCCESS, or the kept failure. */
+/* Returns GSL_SUCCESS, or the kept failure. */
 int spec_pass_queue_status(const spec_pass_queue *queue, spec_error *error);
 int spec_pass_queue_wait(spec_pass_queue *queue, spec_error *error);
 
@@ -49,13 +49,13 @@ bool spec_pass_queue_begin(spec_pass_queue *queue, const spec_batch *batch, cons
                            const int *sublayer, int n_sublayers);
 void spec_pass_queue_end(spec_pass_queue *queue);
 
-/* A launch for all columns of the current pass, or for the wanted ones. */
+/* Returns a launch for all columns of the current pass, or for the wanted ones. */
 spec_launch spec_pass_queue_launch(const spec_pass_queue *queue, bool wanted);
 
 /* Uploads n slots into `from`. */
 void spec_pass_queue_put_slots(spec_pass_queue *queue, const int *from, int n);
 
-/* Allocated at the first request. rows_at_once: the number of rows in one copy to the host. */
+/* Allocated at the first request. rows_at_once is the number of rows per copy to the host. */
 int spec_pass_queue_rows_at_once(const spec_pass_queue *queue);
 int spec_pass_queue_make_rows(spec_pass_queue *queue, spec_error *error);
 int spec_pass_queue_make_sampling(spec_pass_queue *queue, spec_error *error);

@@ -8,8 +8,8 @@
 
 #include "models/gpu/product_parts.h"
 
-/* Loads four activations of a column, from k on; zeros past the end of its row. Rows of a multiple
- * of four are aligned. */
+/* Loads four activations of a column, from k on; zeros past the end of its row. Rows are aligned if
+ * cols is a multiple of four. */
 DEVICE quad load_four(const float *x, int k, int cols, bool aligned)
 {
     if (aligned) return load_quad_if(k < cols, x + k);
@@ -81,7 +81,7 @@ DEVICE void sum_floats(product_sums sum, const struct product_args *a, const pro
 DEVICE void product_floats(const struct product_args *a, int T, int N)
 {
     SHARED quad ring[PRODUCT_WARPS]
-                    [FLOATS_DEPTH * T_MAX * WARP_LANES]; /* a lane's own, as in product_half.h */
+                    [FLOATS_DEPTH * T_MAX * WARP_LANES]; /* a lane's own, see product_half.h */
     const product_place p =
         product_place_of(a, (size_t)pieces(a->cols, TILE_F32_COLUMNS) * TILE_F32_BYTES, T);
     product_sums sum = {{{0}}};

@@ -18,7 +18,7 @@ DEVICE void split_f16(uint32_t *high, uint32_t *low, uint32_t word)
            (bits_of_float(b - float_of_bits(b_high)) & 0xffff0000u);
 }
 
-/* A lane's operand of one mma, and for F16 its remainder. */
+/* A lane's operand of one mma, and its remainder for F16. */
 typedef struct {
     uint32_t high[4], low[4];
 } half_fragment;
@@ -47,8 +47,8 @@ DEVICE void multiply_half(float *d, const half_fragment *w, uint32_t x0, uint32_
 
 /* Up to 8 columns. Each lane copies its own operands into a private ring in shared memory: per
  * group, 16 bytes twice for weights and once for activations. Lanes need not wait for each other,
- * and many loads are in flight without registers. Lanes without a column copy no activations and
- * multiply stale data, which no other column sees. */
+ * and many loads are in flight without occupying registers. Lanes without a column copy no
+ * activations and multiply stale data, which no other column sees. */
 enum { HALF_DEPTH = 4, HALF_WARP_QUADS = 3 * WARP_LANES };
 
 DEVICE void copy_half_weights(quad *slot, const product_place *p, int group, int groups)
@@ -100,15 +100,15 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
     join_parts(a, &p, sum, 1, 1, false, ring[0][0]);
 }
 
-/* Loads 16 bytes twice. Without a group w keeps its value, which is then multiplied with zeros. */
+/* Loads 16 bytes twice. Without a group, w keeps its value, which is then multiplied by zeros. */
 DEVICE void load_half(quad *w, const unsigned char *from, bool there)
 {
     load_once_if(&w[0], there, from);
     load_once_if(&w[1], there, from + TILE_LANES);
 }
 
-/* More columns. The block first copies activations to shared memory, a group of each of its parts
- * at a time, where warps with other rows read them. A stage is [part][column][4] quads. */
+/* More columns. The block first copies activations to shared memory, one group per part at a time,
+ * where warps with other rows read them too. A stage is [part][column][4] quads. */
 enum {
     HALF_STAGES = 3,
     HALF_STAGE_QUADS = 512,
@@ -165,8 +165,8 @@ DEVICE void product_half_wide(const struct product_args *a, int T, int N, int DE
             const int step = begin + ring, ahead = step + HALF_STAGES - 1;
             if (step >= steps) continue; /* true for the whole block */
             copy_wait(HALF_STAGES - 2);
-            sync_block(); /* All copies are complete, and all reads of the stage that is overwritten
-                           * now. */
+            sync_block(); /* All copies are complete, and the stage to be overwritten has been
+                           * read. */
             if (ahead < steps)
                 stage_half(stage[now == 0 ? HALF_STAGES - 1 : now - 1], a, N, p.n, ahead, groups);
             copy_commit();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* product_parts: how warps and blocks share the rows and partial sums of a matrix product.
  * A block has PRODUCT_WARPS warps: block_parts of them share the rows of T tiles, each with a part
- * of the columns of the matrix. Sums with more parts are spread over several blocks. For
- * kernels. */
+ * of the columns of the matrix. Sums with more parts span several blocks. For kernels. */
 #ifndef SPECLAB_PRODUCT_PARTS_H
 #define SPECLAB_PRODUCT_PARTS_H
 
@@ -20,11 +19,11 @@ enum { T_MAX = 2, N_MAX = 8, EIGHT = 8, DEPTH_MAX = 2 };
 typedef float product_sums[T_MAX][N_MAX][EIGHT];
 
 typedef struct {
-    const unsigned char *w; /* the lane's first 16 bytes of the warp's first tile */
+    const unsigned char *w; /* first 16 bytes of the warp's first tile that this lane reads */
     size_t tile_bytes;
     int n;     /* columns in the batch */
-    int tile;  /* the warp's first */
-    int tiles; /* existing tiles of the warp: 0 to T */
+    int tile;  /* the warp's first tile */
+    int tiles; /* how many tiles the warp has: 0 to T */
     int part;  /* part of the sum, below a->parts */
 } product_place;
 
@@ -63,11 +62,11 @@ enum {
     COLUMN = TILE_ROWS + 4,
     UNIT = EIGHT * COLUMN,
     UNIT_QUADS = EIGHT * TILE_ROWS / 4,
-    UNITS = 4, /* tiles of each warp at a time */
+    UNITS = 4, /* tiles of each warp processed at a time */
     JOIN_QUADS = PRODUCT_WARPS * UNITS * UNIT / 4
 };
 
-/* Sums 1, 2, 4 or 8 values as a binary tree, the same however warps and blocks share its lower
+/* Sums 1, 2, 4 or 8 values as a binary tree, the same one however warps and blocks share its lower
  * levels. */
 DEVICE float tree_sum(const float *value, int n)
 {
@@ -78,8 +77,8 @@ DEVICE float tree_sum(const float *value, int n)
     return sum;
 }
 
-/* The same for four rows at once: quads of one value per row; there are `most` quads, the first n
- * count. */
+/* Does the same for four rows at once: quads of one value per row; there are `most` quads, of which
+ * the first n count. */
 DEVICE quad tree_sum_quads(const quad *part, int most, int n)
 {
     float x[PRODUCT_PARTS], y[PRODUCT_PARTS], z[PRODUCT_PARTS], w[PRODUCT_PARTS];
@@ -98,7 +97,7 @@ DEVICE quad tree_sum_quads(const quad *part, int most, int n)
     return sum;
 }
 
-/* Stores the existing ones of rows row..row+3 of a column. */
+/* Stores rows row..row+3 of a column, as far as they exist. */
 DEVICE void put_results(const struct product_args *a, int row, int column, quad sum)
 {
     float *const y = a->y + (size_t)column * (size_t)a->rows + (size_t)row;
@@ -127,14 +126,14 @@ DEVICE void put_results(const struct product_args *a, int row, int column, quad 
     }
 }
 
-/* Address of four rows' partial sums, aligned: rows are padded to a multiple of four. */
+/* Returns the address of four rows' partial sums, aligned since rows are padded to fours. */
 DEVICE float *partial_at(const struct product_args *a, int slice, int row, int column)
 {
     return a->partial + (size_t)(slice * PASS_COLUMNS + column) * (size_t)(pieces(a->rows, 4) * 4) +
            (size_t)row;
 }
 
-/* Adds the partial sums in the last block to finish of those that share rows. */
+/* In the last to finish of the blocks that share rows, adds the partial sums. */
 DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int *last)
 {
     enum { AT_ONCE = 2 }; /* loads in flight together */

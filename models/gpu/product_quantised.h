@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* product_quantised: the Q8_0 and Q4_0 matrix products, on integer matrix units.
- * Groups of four blocks of 32 columns of the matrix. A block is one exact integer mma and a fused
+ * Groups are four blocks of 32 columns of the matrix. A block is one exact integer mma and a fused
  * multiply-add with the product of the scales, as in models/transformer/kernels/product.h. For
  * kernels. */
 #ifndef SPECLAB_PRODUCT_QUANTISED_H
@@ -18,8 +18,8 @@ typedef struct {
 DEVICE int group_bytes(bool q4) { return q4 ? TILE_Q4_0_BYTES : TILE_Q8_0_BYTES; }
 DEVICE int group_quads(bool q4) { return q4 ? BLOCKS / 2 : BLOCKS; } /* quads per lane */
 
-/* Block b as an operand of mma_int8. A half byte moves to the upper half, which multiplies it by
- * 16. */
+/* Returns block b as an operand of mma_int8. A half byte moves to the upper half, which multiplies
+ * it by 16. */
 DEVICE void fragment_of_block(uint32_t *a, const quantised_weights *w, int b, bool q4)
 {
     if (q4) {
@@ -43,7 +43,7 @@ DEVICE float scale_of_block(pair scales, int b, bool q4)
     return float_of_f16((uint16_t)(two >> b % 2 * 16)) * (q4 ? 0.0625f : 1.0f);
 }
 
-/* The bits of 1.5 * 2^23. Adding an integer below 2^22 to the bits gives the float of the sum. */
+/* The bits of 1.5 * 2^23. Adding an integer below 2^22 to these bits yields the bits of the sum. */
 #define WHOLE_BITS 0x4b400000
 #define WHOLE 12582912.0f
 
@@ -189,7 +189,7 @@ DEVICE void stage_quantised(quad *stage, const struct product_args *a, int N, in
     if (part < a->block_parts) copy_async(&stage[(part * 9 + 8) * columns + u], scales, there);
 }
 
-/* Loads the group at `from`. Without one w keeps its value, which is then multiplied with zeros. */
+/* Loads the group at `from`. Without one, w keeps its value, which is then multiplied by zeros. */
 DEVICE void load_group(quantised_weights *w, const unsigned char *from, bool there, bool q4)
 {
     const unsigned char *const scales = from + group_quads(q4) * TILE_LANES + LANE / 4 * 8;
@@ -264,8 +264,8 @@ DEVICE void product_quantised_wide(const struct product_args *a, int T, int N, b
                 load_group(&weight[next][t], from + (size_t)t * p.tile_bytes,
                            left > 0 && t < p.tiles, q4);
             copy_wait(0);
-            sync_block(); /* All copies are complete, and all reads of the stage that is overwritten
-                           * now. */
+            sync_block(); /* All copies are complete, and the stage to be overwritten has been
+                           * read. */
             if (step + 1 < steps) stage_quantised(stage[next], a, N, p.n, step + 1, groups);
             copy_commit();
             multiply_group(sum, weight[now], (const char *)&stage[now][own] + LANE * 8, T, N, p.n,

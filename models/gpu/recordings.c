@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct spec_recorded {
-    spec_pass_kind kind; /* kv points to the copy below, sublayer to a copy of its own */
+    spec_pass_kind kind; /* kv points to the copy below, sublayer to a separate copy */
     spec_kv kv;
     spec_recording *recording;
     uint64_t used;

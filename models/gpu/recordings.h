@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* recordings: a queue's recorded passes, looked up by kind, with least-recently-used eviction.
- * A recording contains pointers and grids, so it serves passes of one kind. Owns its recordings. */
+ * A recording contains pointers and grids, so it serves only passes of one kind. Owns them. */
 #ifndef SPECLAB_RECORDINGS_H
 #define SPECLAB_RECORDINGS_H
 
@@ -27,13 +27,13 @@ typedef struct {
 int spec_recordings_init(spec_recordings *recordings, spec_error *error);
 void spec_recordings_free(spec_recordings *recordings, spec_card *card);
 
-/* The recording of that kind, or NULL. */
+/* Returns the recording of that kind, or NULL. */
 spec_recording *spec_recordings_find(spec_recordings *recordings, const spec_pass_kind *kind);
 
-/* Whether adding one evicts another, which must not be running then. */
+/* Returns whether adding one evicts another, which must not be running then. */
 bool spec_recordings_is_full(const spec_recordings *recordings);
 
-/* Adds a recording of a new kind. GSL_ENOMEM: it is freed. */
+/* Adds a recording of a new kind. Returns GSL_ENOMEM if that fails, and the recording is freed. */
 int spec_recordings_add(spec_recordings *recordings, const spec_pass_kind *kind,
                         spec_recording *recording, spec_card *card, spec_error *error);
 

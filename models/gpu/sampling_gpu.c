@@ -11,7 +11,7 @@
 
 enum { RECORDINGS = 32, BLOCKS_PER_MULTIPROCESSOR = 4 };
 
-/* Everything that decides a call's launches. */
+/* Everything on which a call's launches depend. */
 typedef struct {
     int rows;        /* of logits */
     bool chain, hot; /* hot: temperature 0, no sums */
@@ -42,7 +42,7 @@ size_t spec_sampling_gpu_law_bytes(int vocab)
     return SAMPLING_LAW_BYTES + (size_t)vocab * sizeof(float);
 }
 
-/* The next piece of the workspace; at_all NULL: only sizes are summed. */
+/* Takes the next piece of the workspace; if at_all is NULL, only sums the sizes. */
 static void *take(size_t *used, char *at_all, size_t bytes)
 {
     void *at = at_all != NULL ? at_all + *used : NULL;
@@ -131,7 +131,7 @@ static call_kind kind_of(const spec_sampling_gpu *sampling, const spec_transform
     return kind;
 }
 
-/* Enough blocks to fill the GPU, with at most as many tokens per block as its counts hold. */
+/* Returns enough blocks to fill the GPU, and for a block's counts to hold all its tokens. */
 static int blocks_of_row(const spec_sampling_gpu *sampling, int rows)
 {
     const int least = spec_int_ceil_div(sampling->vocab, SAMPLING_SPREAD_TOKENS);

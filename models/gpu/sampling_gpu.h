@@ -11,21 +11,21 @@
 
 typedef struct spec_sampling_gpu spec_sampling_gpu;
 
-/* Bytes of one law: the logits, and how they become the row. */
+/* Returns the bytes of one law: the logits, and how they become the row. */
 size_t spec_sampling_gpu_law_bytes(int vocab);
 
-/* Bytes of GPU memory that _init allocates. */
+/* Returns the bytes of GPU memory that _init allocates. */
 size_t spec_sampling_gpu_bytes(int vocab);
 
-/* For rows of `vocab` logits. Borrows the stream. `records`: launches are recorded, not run one by
- * one. */
+/* Prepares sampling from rows of `vocab` logits. Borrows the stream. `records`: launches are
+ * recorded, not run one by one. */
 int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream, int vocab,
                            bool records, spec_error *error);
-void spec_sampling_gpu_free(spec_sampling_gpu *sampling); /* NULL is fine */
+void spec_sampling_gpu_free(spec_sampling_gpu *sampling); /* accepts NULL */
 
 /* As in the backend; both wait for the GPU. law: _law_bytes of GPU memory, written by _draw.
  * logits: GPU memory, (vocab) for _draw and (n+1, vocab) for _verify, n < SPEC_COLUMNS_MAX. uniform
- * (n+2) in [0,1). GSL_EDOM where a logit is not finite. */
+ * (n+2) in [0,1). Returns GSL_EDOM if a logit is not finite. */
 int spec_sampling_gpu_draw(spec_sampling_gpu *sampling, int *ret_token, void *law,
                            const float *logits, const spec_transform *transform, double uniform,
                            spec_error *error);

@@ -7,7 +7,7 @@
 #include "models/gpu/simt.h"
 #include "models/transformer/kernels/exp_double.h"
 
-/* Fills shared memory with 2^(j/8) by the block's first thread, which saves a table per thread in
+/* The block's first thread fills shared memory with 2^(j/8), which saves a table per thread in
  * local memory. A barrier must follow. */
 DEVICE void sampling_eighths(double *eighth)
 {
@@ -17,7 +17,7 @@ DEVICE void sampling_eighths(double *eighth)
     for (int j = 0; j < 8; j++) eighth[j] = value[j];
 }
 
-/* exp(x) for x <= 0, with the bits of models/transformer/kernels/vector_ref.c. */
+/* Returns exp(x) for x <= 0, with the bits of models/transformer/kernels/vector_ref.c. */
 DEVICE double sampling_exp(double x, const double *eighth)
 {
     const double term[] = {SPEC_EXP_DOUBLE_TERM_LIST};
@@ -44,7 +44,7 @@ DEVICE bool sampling_stays(const sampling_law *law, float logit, int id)
     return logit > law->cut || (logit == law->cut && id <= law->last);
 }
 
-/* The probability of token `id`. Divisions by 1 are skipped because they cost time. */
+/* Returns the probability of token `id`. Divisions by 1 are skipped because they cost time. */
 DEVICE double sampling_value(const sampling_law *law, float logit, int id, const double *eighth)
 {
     if (law->hot >= 0) return id == law->hot ? 1.0 : 0.0;
@@ -59,7 +59,7 @@ DEVICE double sampling_value(const sampling_law *law, float logit, int id, const
 
 /* -- order by probability -- */
 
-/* Ascending with the logit; both zeros are equal. */
+/* Returns a key that ascends with the logit; both zeros are equal. */
 DEVICE uint32_t sampling_order(float logit)
 {
     const uint32_t bits = bits_of_float(logit + 0.0f);
@@ -71,7 +71,7 @@ DEVICE float sampling_logit(uint32_t order)
     return float_of_bits(order & 0x80000000u ? order & 0x7fffffffu : ~order);
 }
 
-/* Descending: the most probable first, ties by the lowest id. */
+/* Returns a key that puts the most probable token first, and the lowest id first among ties. */
 DEVICE uint64_t sampling_key(float logit, int id)
 {
     return (uint64_t)sampling_order(logit) << 32 | (uint32_t)~(uint32_t)id;
@@ -80,9 +80,9 @@ DEVICE uint64_t sampling_key(float logit, int id)
 DEVICE float sampling_key_logit(uint64_t key) { return sampling_logit((uint32_t)(key >> 32)); }
 DEVICE int sampling_key_id(uint64_t key) { return (int)~(uint32_t)key; }
 
-/* Bin of a logit by its distance d from the largest, in nats: 64 bins for each doubling of 1 + d. A
- * bin spans a factor of 65/64 at least near the top, where tokens are few, and more further down.
- * Every step is monotone, including its rounding. */
+/* Returns the bin of a logit by its distance d from the largest, in nats: 64 bins for each doubling
+ * of 1 + d. A bin spans a factor of 65/64 at least near the top, where tokens are few, and more
+ * further down. Every step is monotone, including its rounding. */
 DEVICE int sampling_bin(const sampling_law *law, float logit)
 {
     const float factor = law->factor < 1e30 ? (float)law->factor : 1e30f;
@@ -91,8 +91,8 @@ DEVICE int sampling_bin(const sampling_law *law, float logit)
     return bin < SAMPLING_BINS ? (int)bin : SAMPLING_BINS - 1;
 }
 
-/* A probability as integers, whose sums do not depend on their order: units of 2^-62, and the
- * remainder in 2^-102. Exact for probabilities from 2^-50 on, however many. */
+/* Returns a probability as integers, whose sums do not depend on their order: units of 2^-62, and
+ * the remainder in 2^-102. The sum of any number of probabilities from 2^-50 on is exact. */
 DEVICE sampling_mass sampling_mass_of(double p)
 {
     const double scaled = p * 0x1p62;
@@ -109,8 +109,8 @@ DEVICE sampling_mass sampling_mass_sum(sampling_mass one, sampling_mass other)
     return one;
 }
 
-/* Whether the mass, rounded once to a double, is at least top_p, as the host's compensated sum is.
- * A remainder below 2^-62 decides cases just beside the middle between two doubles. */
+/* Returns whether the mass, rounded once to a double like the host's compensated sum, is at least
+ * top_p. A remainder below 2^-62 decides cases close to the middle between two doubles. */
 DEVICE bool sampling_reaches(sampling_mass mass, double top_p)
 {
     const uint64_t whole = mass.whole + (mass.part >> 40),

@@ -40,7 +40,7 @@ DEVICE double *sampling_row_kept(const sampling_space *space, int row)
     return space->kept + (size_t)row * (size_t)sampling_kept_sums(space);
 }
 
-/* Token index of this thread's i-th in a tile. */
+/* Returns the token index of this thread's i-th token in a tile. */
 DEVICE int sampling_token(int tile, int i)
 {
     return tile * SAMPLING_TILE + i * SAMPLING_THREADS + THREAD;
@@ -57,7 +57,7 @@ DEVICE void sampling_read(float *logit, const float *logits, int tile, int vocab
 
 /* ---- the largest ----------------------------------------------------------------------------- */
 
-/* The larger of two; the first if equal; one that is not finite wins. */
+/* Returns the larger of two; the first if they are equal; one that is not finite wins. */
 DEVICE sampling_largest sampling_larger(sampling_largest one, sampling_largest other)
 {
     if (one.index < 0 || other.index < 0) {
@@ -85,7 +85,7 @@ DEVICE sampling_largest sampling_no_largest(void)
     return none;
 }
 
-/* The largest of a row, by a warp, from those of its blocks. */
+/* Computes, with a warp, the largest logit of a row from those of its blocks. */
 DEVICE sampling_largest sampling_largest_of_row(const sampling_space *space, int row)
 {
     const sampling_largest *of_block = space->largest + row * SAMPLING_SPREAD;
@@ -97,7 +97,7 @@ DEVICE sampling_largest sampling_largest_of_row(const sampling_space *space, int
 
 /* ---- laws ------------------------------------------------------------------------------------ */
 
-/* A row's law as known from its largest logit. By a warp. */
+/* Returns a row's law as far as its largest logit determines it. By a warp. */
 DEVICE sampling_law sampling_begin_law(const sampling_space *space, int row)
 {
     const sampling_largest largest = sampling_largest_of_row(space, row);
@@ -113,7 +113,7 @@ DEVICE sampling_law sampling_begin_law(const sampling_space *space, int row)
     return law;
 }
 
-/* The law once the exponentials are summed. */
+/* Returns the law once the exponentials are summed. */
 DEVICE sampling_law sampling_whole_law(const sampling_space *space, int row)
 {
     sampling_law law = sampling_begin_law(space, row);
@@ -122,7 +122,7 @@ DEVICE sampling_law sampling_whole_law(const sampling_space *space, int row)
     return law;
 }
 
-/* Mass that the last filters kept; 1 where they removed nothing. */
+/* Returns the mass that the last filters kept; 1 if they removed nothing. */
 DEVICE double sampling_rest(const sampling_space *space, int row, int stage)
 {
     const bool removed = space->border[row].removed[stage] != 0;

@@ -7,7 +7,7 @@
 #include "models/gpu/kernels_sampling.h"
 #include "models/gpu/simt.h"
 
-/* The value of lane `lane`. */
+/* Returns the value of lane `lane`. */
 DEVICE uint64_t sampling_shuffle(uint64_t value, int lane)
 {
     return bits_of_double(shuffle_from_double(double_of_bits(value), lane));
@@ -21,8 +21,8 @@ DEVICE uint64_t sampling_warp_sum(uint64_t value)
 }
 
 /* Lane l of 8 sums values l, 8 + l, ... of n; then lanes 1, 2 and 4 apart are added, as in
- * models/row.c, sim/chance/chance.c and sim/verify/residual_loops.h. Each group of 8 lanes has its
- * own sum. */
+ * models/row.c, sim/chance/chance.c and sim/verify/residual_loops.h. Each group of 8 lanes computes
+ * its own sum. */
 DEVICE double sampling_eight(const double *value, int n)
 {
     double sum = 0.0;
@@ -59,7 +59,7 @@ DEVICE double sampling_exact_total(sampling_exact own)
     return own.sum + own.rest;
 }
 
-/* A compensated sum. */
+/* Returns a compensated sum. */
 DEVICE double sampling_sum_of(const double *value, int n)
 {
     sampling_exact own = {0.0, 0.0};
@@ -67,8 +67,8 @@ DEVICE double sampling_sum_of(const double *value, int n)
     return sampling_exact_total(own);
 }
 
-/* spec_row_sum of models/row.c: blocks of 128 by lanes, then a compensated sum of these and of the
- * remaining values. */
+/* Computes spec_row_sum of models/row.c: blocks of 128 by lanes, then a compensated sum of these
+ * and of the remaining values. */
 DEVICE double sampling_row_sum(const double *value, int n)
 {
     const int blocks = n / SAMPLING_KEPT;
@@ -115,9 +115,9 @@ DEVICE sampling_blocks sampling_weigh(double *block, const double *weight, int n
     return all;
 }
 
-/* The first index whose cumulative weight, from `cumulative` on, exceeds the threshold. Where
- * rounding carries the scan past the end: the last index of positive weight. ret_before: the
- * cumulative weight before it. */
+/* Returns the first index whose cumulative weight, starting at `cumulative`, exceeds the threshold.
+ * If rounding carries the scan past the end, returns the last index of positive weight. *ret_before
+ * is the cumulative weight before it. */
 DEVICE int sampling_seek(double *ret_before, const sampling_blocks *all, const double *block,
                          const double *weight, int n, double cumulative, double threshold)
 {

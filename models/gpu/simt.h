@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* simt: the language of kernels: C that nvcc compiles for GPUs and gcc for the simulator.
- * A kernel has its arguments in the struct `a`, its place in the grid through the names below,
+ * A kernel has its arguments in the struct `a`, its position in the grid under the names below,
  * shared memory, barriers and shuffles. A .cu file may use only what is both C and C++, and this
  * header. The simulator is in tests/simulator.
  *
@@ -12,9 +12,9 @@
  *     }
  *
  * Rules. All threads of a block reach the same barriers in the same order. All 32 lanes of a warp
- * reach the same shuffles, votes and products. Blocks of a launch have no order; launches have the
- * one of after_previous(): all threads call it once, before they return, write, or read what other
- * launches write. Products and sums are fused only where fmaf says so. */
+ * reach the same shuffles, votes and products. Blocks of a launch run in any order. Launches are
+ * ordered by after_previous(): all threads call it once, before they return, write, or read what
+ * other launches write. Products and sums are fused only where fmaf says so. */
 #ifndef SPECLAB_SIMT_H
 #define SPECLAB_SIMT_H
 
@@ -58,8 +58,8 @@ typedef struct ALIGNED(8) {
 #define GRID_X ((int)gridDim.x)
 
 /* A launch may begin while the previous one in the stream still runs (card.h). This call waits for
- * its end and lets the next one begin. Before it a kernel may load weights and data that the host
- * copied. */
+ * its end and lets the next one begin. Before the call, a kernel may load weights and data that the
+ * host copied. */
 DEVICE void after_previous(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -71,7 +71,7 @@ DEVICE void after_previous(void)
 DEVICE void sync_block(void) { __syncthreads(); }
 DEVICE void sync_warp(void) { __syncwarp(); }
 
-/* The value of lane (own ^ mask); of lane `lane`; whether any lane's value is true. */
+/* Return the value of lane (own ^ mask); of lane `lane`; whether any lane's value is true. */
 DEVICE float shuffle_xor(float value, int mask)
 {
     return __shfl_xor_sync(0xffffffffu, value, mask);
@@ -91,7 +91,7 @@ DEVICE double shuffle_from_double(double value, int lane)
 }
 DEVICE bool vote_any(bool value) { return __any_sync(0xffffffffu, value); }
 
-/* Load 16, 8 or 4 aligned bytes of any type. _once: bypasses the L1 cache, for data that no other
+/* Loads 16, 8 or 4 aligned bytes of any type. _once: bypasses the L1 cache, for data that no other
  * thread reads. It is issued before a following barrier or after_previous(), behind which a
  * compiler may move ld.global.nc. */
 DEVICE quad load_once(const void *from)
@@ -197,8 +197,7 @@ DEVICE void add_uint64(uint64_t *to, uint64_t value)
 }
 DEVICE void raise_uint32(uint32_t *to, uint32_t value) { atomicMax(to, value); }
 
-/* Atomic addition that returns the earlier value: indices into a list whose order does not
- * matter. */
+/* Atomic addition that returns the earlier value: indices into a list in any order. */
 DEVICE uint32_t take_uint32(uint32_t *from, uint32_t value) { return atomicAdd(from, value); }
 
 DEVICE float float_of_f16(uint16_t half)
@@ -217,8 +216,8 @@ DEVICE uint64_t bits_of_double(double value) { return (uint64_t)__double_as_long
 #include <math.h>
 #include <string.h>
 
-/* The simulator (tests/simulator) sets it before it resumes a thread. `moved` counts bytes of quads
- * and pairs, `blocks` the started blocks. */
+/* The simulator (tests/simulator) sets this before it resumes a thread. `moved` counts bytes of
+ * quads and pairs, `blocks` the started blocks. */
 typedef struct {
     int thread, threads, block[3], grid[3];
     uint64_t moved, blocks;
@@ -226,7 +225,7 @@ typedef struct {
 extern simt_place simt;
 
 /* Called by threads; each switches to other threads and returns once all participants have called
- * it. `value` of 8 bytes is exchanged. `line` names the place in messages. */
+ * it. `value` of 8 bytes is exchanged. `line` is for messages. */
 void simt_after_previous(const char *file, int line);
 void simt_sync_block(const char *file, int line);
 void simt_sync_warp(const char *file, int line);

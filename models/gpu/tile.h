@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tile: positions of weights in a tile of 16 rows, in the order in which a warp reads them.
  * For host, nvcc and simulator. Columns come in groups. With g = lane / 4 and q = lane % 4, a lane
- * reads rows g and g + 8, and of every 32 columns those from 8q on. Of activations it reads the
- * same columns: 16 contiguous bytes of bf16 or 8 of int8. The lane's bytes are contiguous, in the
- * order of mma's fragments (simt.h).
+ * reads rows g and g + 8, and in every 32 columns those from 8q on. It reads the same columns of
+ * the activations: 16 contiguous bytes of bf16 or 8 of int8. The lane's bytes are contiguous, in
+ * the order of mma's fragments (simt.h).
  *   F32         groups of 8 columns: lane l has four of row l % 16, from column l / 16 * 4 on
  *   F16, BF16   of 32: 16 bytes twice per lane, columns 8q..8q+3 and 8q+4..8q+7
  *   Q8_0        of 128: four blocks of 16 bytes per lane; then four scales (F16) per row

@@ -7,7 +7,7 @@
 const char *const spec_head_kind_names[] = {"medusa", "hydra", "redrafter", "eagle",
                                             "eagle3", "mtp",   "parallel",  NULL};
 
-/* Which kinds have a part. */
+/* Sets of kinds, for the parts that they have. */
 enum {
     MEDUSA = 1 << SPEC_HEAD_MEDUSA,
     HYDRA = 1 << SPEC_HEAD_HYDRA,
@@ -22,7 +22,7 @@ enum {
 typedef enum { ONCE, PER_DEPTH, PER_LAYER } copies;
 
 /* FIRST: (d + 1) dim for Hydra's depth d, dim for Medusa. INPUT: the width that a layer's queries
- * read. STATES: the width of what output reads. TAPS: all that fc reads, in parts of target_dim. */
+ * read. STATES: the width that output reads. TAPS: all that fc reads, in parts of target_dim. */
 typedef enum {
     ONE,
     DIM,
@@ -79,7 +79,7 @@ static const struct {
     [SPEC_HEAD_INPUT_NORM] = {"enc.output_norm.weight", EAGLE3, ONCE, ONE, TAPS},
 };
 
-/* Whether a head lacks a part that some of its kind have. */
+/* Returns whether a head lacks a part that some of its kind have. */
 static bool lacks(spec_head_part part, const spec_head_shape *shape)
 {
     if ((EAGLE3 & 1 << shape->kind) == 0) return false;
@@ -88,7 +88,7 @@ static bool lacks(spec_head_part part, const spec_head_shape *shape)
            (part == SPEC_HEAD_INPUT_NORM && !shape->norm_before_fc);
 }
 
-/* The parts that a draft block of a model's file may have besides those of mtp. */
+/* Returns whether a part is one that a draft block may have in addition to the parts of mtp. */
 static bool is_of_nextn(spec_head_part part, const spec_head_shape *shape)
 {
     if (!shape->nextn) return false;

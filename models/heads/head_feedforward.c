@@ -44,7 +44,7 @@ done:
     return status;
 }
 
-/* h for every column of the batch, in forward.normed. */
+/* Requests h for every column of the batch, in forward.normed. */
 static void ask_for_feature(spec_head_state *state)
 {
     static const int zeros[SPEC_COLUMNS_MAX];
@@ -55,7 +55,7 @@ static void ask_for_feature(spec_head_state *state)
 
 /* ---- Medusa and Hydra ------------------------------------------------------------------------ */
 
-/* The logits of depth d + 1 from h and what the first product reads. */
+/* Requests the logits of depth d + 1 from h and what the first product reads. */
 static void ask_for_depth(spec_head_state *state, int d, const float *input, float *logits)
 {
     spec_forward *f = &state->forward;
@@ -93,7 +93,7 @@ done:
     return status;
 }
 
-/* The token that is `up` steps above the node on its path; the text's last token is above them. */
+/* Returns the token `up` steps above a node on its path; above the path, the text's last one. */
 static int token_above(const spec_head_state *state, int node, int up)
 {
     for (; up > 0 && node >= 0; up--) node = state->parent[node];
@@ -154,8 +154,7 @@ static void redrafter(spec_head_state *state, const int *node)
 
 /* ---- rows by depth --------------------------------------------------------------------------- */
 
-/* The rows after these nodes (-1: the root) of one depth; those below `first` only for their
- * states. */
+/* Computes the rows after nodes (-1: the root) of one depth; below `first`, only their states. */
 static int pass(spec_head_state *state, const int *node, int n, int depth,
                 const spec_score_request *request, spec_error *error)
 {
@@ -175,8 +174,8 @@ done:
     return status;
 }
 
-/* From the root to the deepest node, because a state needs its parent's. Hydra needs none, and
- * begins with the requested rows. */
+/* Goes from the root to the deepest node, because a state needs its parent's state. Hydra needs no
+ * states, and begins with the requested rows. */
 static int rows_by_depth(spec_head_state *state, const spec_score_request *request,
                          spec_error *error)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* head_feedforward: rows of draft heads without attention: Medusa, Hydra and ReDrafter.
- * They read one feature of the context, h, which is kept with the text; state->held: it is known.
- * [Cai24] [Ankner24] [Cheng24] */
+ * They read one feature of the context, h, which is kept with the text; state->held says that it is
+ * known. [Cai24] [Ankner24] [Cheng24] */
 #ifndef SPECLAB_HEAD_FEEDFORWARD_H
 #define SPECLAB_HEAD_FEEDFORWARD_H
 
 #include "models/heads/head_state.h"
 
-/* Fill the requested rows of the settled state; Medusa fills state->fixed instead. */
+/* Fills the requested rows of the settled state; Medusa fills state->fixed instead. */
 int spec_head_feedforward_rows(spec_head_state *state, const spec_score_request *request,
                                spec_error *error);
 

@@ -140,8 +140,8 @@ static int refuse_width(loader *load, int value, int wanted)
     return REFUSE(load, "'%s' is %d, and the target's is %d", load->keys.key, value, wanted);
 }
 
-/* The width is the target's, except that an eagle3 which has both an embedding and an output may
- * have its own; then fc joins both widths. */
+/* The width is the target's, except that an eagle3 with both an embedding and an output may have
+ * its own; fc then joins both widths. */
 static int read_width(loader *load)
 {
     int status = GSL_SUCCESS, of_target;
@@ -166,8 +166,8 @@ done:
     return status;
 }
 
-/* The vocabulary is the target's. A file of llama.cpp may lack its size, and has the tokens; they
- * count for llama.cpp. */
+/* The vocabulary is the target's. A file of llama.cpp may lack its size but has the tokens, which
+ * llama.cpp counts. */
 static int read_vocabulary(loader *load)
 {
     int status = GSL_SUCCESS, value;
@@ -186,7 +186,7 @@ done:
     return status;
 }
 
-/* The file's own rotary embedding and scales, as a model has them. */
+/* Reads the file's own rotary embedding and scales, as in a model's file. */
 static int read_rotation(loader *load)
 {
     int status = GSL_SUCCESS;
@@ -219,7 +219,7 @@ done:
     return status;
 }
 
-/* Flags of eagle3 and of eagle. */
+/* Reads the flags of eagle3 and of eagle. */
 static int read_norms(loader *load)
 {
     int status = GSL_SUCCESS;
@@ -255,7 +255,7 @@ static int read_fingerprint(loader *load)
                : REFUSE(load, "'%s' is not 16 hexadecimal digits", SPEC_HEAD_FINGERPRINT);
 }
 
-/* The target's dimensions and rotary embedding, without layers. */
+/* Returns the target's dimensions and rotary embedding, without layers. */
 static spec_shape plain_shape(const spec_shape *target)
 {
     return (spec_shape){.dim = target->dim,
@@ -285,7 +285,7 @@ done:
     return status;
 }
 
-/* The target's tokens of a reduced vocabulary. */
+/* Reads the target's tokens of a reduced vocabulary. */
 static int read_map(loader *load)
 {
     spec_head *head = load->to;

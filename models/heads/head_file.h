@@ -7,28 +7,28 @@
 
 #include "models/heads/head.h"
 
-/* A hash of a target's shape, final norm and output matrix, as they are in its file. Its weights
- * must have been drawn (spec_checkpoint_draw). Never 0. */
+/* Returns a hash of a target's shape, final norm and output matrix, as they are in its file; never
+ * 0. The target's weights must have been drawn (spec_checkpoint_draw). */
 uint64_t spec_head_file_fingerprint(const spec_checkpoint *target);
 
-/* Map and check a head for this target. The head's own epsilon and rotary embedding are the file's;
- * its context is the target's. GSL_EINVAL with one line that names the file for:
- *   - another architecture or kind, a lacking or malformed value
+/* Maps a head and checks it for this target. Epsilon and rotary embedding come from the file, the
+ * context from the target. Returns GSL_EINVAL, with one line that names the file, for:
+ *   - another architecture or kind, a missing or malformed value
  *   - a tensor that is missing, unknown, of another shape, or not finite
- *   - a vocabulary or a width that is not the target's; taps that it has not, or in another order
- *   - tokens of a reduced vocabulary that are out of range or occur twice
+ *   - a vocabulary or a width that is not the target's; taps that it lacks, or in another order
+ *   - tokens of a reduced vocabulary that are out of range or repeated
  *   - another target's fingerprint, unless `force`
  * On failure *ret is zeroed. */
 int spec_head_file_load(spec_head *ret, const char *path, const spec_checkpoint *target, bool force,
                         spec_error *error);
 
-/* The check of the fingerprint alone, for a target whose weights were not drawn when the head was
- * loaded. A file of another program may lack a fingerprint, and then passes. */
+/* Checks only the fingerprint, for a target whose weights were not drawn when the head was loaded.
+ * A file from another program may lack a fingerprint, and then passes. */
 int spec_head_file_check_target(const spec_head *head, const char *path,
                                 const spec_checkpoint *target, spec_error *error);
 
-/* Write a head to `path`, replacing that file only at the end; *ret_kept as for
- * spec_gguf_model_write. GSL_EFAILED if it cannot be written; no file remains then. */
+/* Writes a head to `path`, replacing that file only at the end; *ret_kept as in
+ * spec_gguf_model_write. Returns GSL_EFAILED if it cannot be written; no file remains then. */
 int spec_head_file_write(int *ret_kept, const spec_head *head, const char *path, spec_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_keys: the names in files of draft heads that their reader and their writer share.
- * EAGLE-3 has llama.cpp's architecture; all other kinds have one of speclab's. */
+/* head_keys: the names in draft heads' files that their reader and writer share.
+ * EAGLE-3 has llama.cpp's architecture; all other kinds share one of speclab's. */
 #ifndef SPECLAB_HEAD_KEYS_H
 #define SPECLAB_HEAD_KEYS_H
 

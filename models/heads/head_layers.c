@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-/* One layer over the text's places from text_from on, then some nodes. The rows of the last
+/* One layer over the text's positions from text_from on, then some nodes. The rows of the last
  * n_wanted columns go to `to`, row 0 after the text and row i + 1 after node i. */
 typedef struct {
     int layer;
@@ -14,7 +14,7 @@ typedef struct {
 } run;
 
 /* The sources of the features of a pass: rows of the target's planes, of a plane of the head, and
- * of the mask's tables; -1: of another source. */
+ * of the mask's tables; -1: the feature comes from another source. */
 typedef struct {
     int target[SPEC_COLUMNS_MAX], own[SPEC_COLUMNS_MAX], mask[SPEC_COLUMNS_MAX];
     int plane[SPEC_COLUMNS_MAX]; /* of own */
@@ -34,7 +34,7 @@ static bool is_nextn(const spec_head_state *state)
     return state->model->head.shape.nextn;
 }
 
-/* Whether each depth has a layer of its own. */
+/* Returns whether each depth has its own layer. */
 static bool has_modules(const spec_head_state *state)
 {
     return kind_of(state) == SPEC_HEAD_MTP && state->model->head.shape.reach > 0;
@@ -42,22 +42,22 @@ static bool has_modules(const spec_head_state *state)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* The first place of a text with a column in a layer: it needs a feature of the layer before, or of
- * the target. Its slot is 0. With nextn the first place has zeros for one. */
+/* Returns the first position of a text with a column in a layer: it needs a feature of the previous
+ * layer, or of the target. Its slot is 0. With nextn the first position has zeros instead. */
 static int first_place(const spec_head_state *state, int layer)
 {
     if (is_nextn(state)) return 0;
     return layer + (state->n_text > 1 ? 1 : 0);
 }
 
-/* Slots of the text's columns; nodes follow. */
+/* Returns the number of slots of the text's columns; nodes follow them. */
 static int text_slots(const spec_head_state *state, int layer)
 {
     const int n = state->n_text - first_place(state, layer);
     return n > 0 ? n : 0;
 }
 
-/* Whether a node has a column in a layer: in MTP's layer l, the nodes up to depth l. */
+/* Returns whether a node has a column in a layer: in MTP's layer l, the nodes up to depth l. */
 static bool has_column(const spec_head_state *state, int layer, int node)
 {
     if (!has_modules(state)) return true;
@@ -76,7 +76,7 @@ static void add_text(spec_head_state *state, sources *from, int layer, int place
     batch->path_begin[u + 1] = begin + 1;
     const bool reads_target = layer == 0 || is_nextn(state);
     from->target[u] = reads_target ? spec_head_state_plane_row(state, place) : -1;
-    from->own[u] = reads_target ? -1 : slot; /* the place before, in the layer before */
+    from->own[u] = reads_target ? -1 : slot; /* the previous position in the previous layer */
     from->plane[u] = layer - 1;
     from->mask[u] = -1;
     from->reads_target = from->reads_target || reads_target;
@@ -113,7 +113,7 @@ static const spec_matrix *embedding_of(const spec_head_state *state, int layer)
     return is_nextn(state) ? MATRIX(EMBEDDING, layer) : &state->forward.weights->embedding;
 }
 
-/* Outputs of the head's own columns, from the planes that they are in. */
+/* Requests outputs of the head's own columns, from the planes that hold them. */
 static void ask_for_own(spec_head_state *state, const sources *from)
 {
     spec_forward *f = &state->forward;
@@ -131,7 +131,7 @@ static void ask_for_own(spec_head_state *state, const sources *from)
     }
 }
 
-/* forward.x: the tokens' embeddings; state->feature: f, g or the output of the layer before. */
+/* Requests embeddings in forward.x, and f, g or the previous layer's output in state->feature. */
 static void ask_for_inputs(spec_head_state *state, const sources *from, int layer)
 {
     spec_forward *f = &state->forward;
@@ -238,7 +238,7 @@ done:
     return status;
 }
 
-/* The first pass takes the remainder, so that the rows usually come from the last pass alone. */
+/* The first pass takes the remainder, so that the rows usually come from the last pass only. */
 static int run_layer(spec_head_state *state, const run *of, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -273,8 +273,8 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* Append the nodes of a depth from `from` on to the list; *ret_wanted: those with a requested
- * row. */
+/* Appends the nodes of a depth from `from` on to the list; *ret_wanted counts those with a
+ * requested row. */
 static int list_depth(int *ret_wanted, int *node, const spec_head_state *state, int depth, int from,
                       int first)
 {
@@ -288,7 +288,7 @@ static int list_depth(int *ret_wanted, int *node, const spec_head_state *state, 
     return n;
 }
 
-/* A node's feature is its parent's output: a pass for each depth. */
+/* A node's feature is its parent's output, so each depth takes a pass. */
 static int eagle(spec_head_state *state, const spec_score_request *request, spec_error *error)
 {
     int status = GSL_SUCCESS, node[SPEC_NODES_MAX];
@@ -307,8 +307,7 @@ done:
     return status;
 }
 
-/* Layer l gives the rows after nodes of depth l, and reads the layer before at the places before.
- */
+/* Layer l gives the rows after nodes of depth l, and reads the layer and positions before. */
 static int mtp(spec_head_state *state, const spec_score_request *request, spec_error *error)
 {
     int status = GSL_SUCCESS, node[SPEC_NODES_MAX], deepest = 0;
@@ -331,7 +330,7 @@ done:
     return status;
 }
 
-/* The masks are a chain of nodes: in one pass with the text's last column, whatever the tree. */
+/* The masks are a chain of nodes, run in one pass with the text's last column, for any tree. */
 static int parallel(spec_head_state *state, spec_error *error)
 {
     int status = GSL_SUCCESS, node[SPEC_HEAD_REACH_MAX];
@@ -358,7 +357,7 @@ done:
 int spec_head_layers_rows(spec_head_state *state, const spec_score_request *request,
                           spec_error *error)
 {
-    int status = GSL_SUCCESS, known = state->length[0]; /* places that read no state again */
+    int status = GSL_SUCCESS, known = state->length[0]; /* positions that read no state again */
     for (int l = 1; is_nextn(state) && l < state->model->head.shape.shape.n_layers; l++)
         if (state->length[l] < known) known = state->length[l];
     if (known < state->n_text && !state->held)

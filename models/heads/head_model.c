@@ -20,7 +20,7 @@ static int check_kind(const spec_head *head, const spec_settings *settings, spec
                      settings->path, kind, kind, settings->path);
 }
 
-/* The target's weights may not be there yet, so its fingerprint waits for _load. */
+/* The target's weights may not be loaded yet, so the fingerprint is checked in _load. */
 static int load_head(spec_head *ret, const char *kind, const char *path,
                      const spec_checkpoint *target, spec_error *error)
 {

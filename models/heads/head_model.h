@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* head_model: a draft head as a model: its file, its weights and the target whose states it reads.
- * The model owns them, but for the target, which must outlive it. */
+ * The model owns all but the target, which must outlive it. */
 #ifndef SPECLAB_HEAD_MODEL_H
 #define SPECLAB_HEAD_MODEL_H
 
@@ -17,9 +17,9 @@ typedef struct {
     bool force; /* another target's head is not refused */
 } spec_head_model;
 
-/* The functions of the kinds' table lines; those of sessions are in models/heads/head_session.h.
- * The kind of the head is the name of the spec. GSL_EINVAL for a target that is no transformer or
- * not on the CPU. Also for a file that is not a head of this kind for this target. */
+/* The functions of the kinds' table lines; those for sessions are in models/heads/head_session.h.
+ * The spec's name gives the kind of head. They return GSL_EINVAL if the target is not a transformer
+ * on the CPU, or the file is not a head of this kind for this target. */
 int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
                          const spec_model *opt_target, spec_context *opt_context,
                          spec_error *error);

@@ -48,7 +48,7 @@ done:
     return status;
 }
 
-/* A block's tensors as parts of a head. */
+/* Takes a block's tensors as parts of a head. */
 static void take_block(spec_head *head, int k, const spec_checkpoint_nextn *block,
                        const spec_checkpoint *file)
 {

@@ -36,7 +36,7 @@ bool spec_head_session_share(const spec_model *model, void *data, const spec_mod
     return spec_target_reader_share(&((spec_head_state *)data)->reader, target, target_data);
 }
 
-/* The rows by depth, for each node. */
+/* Copies to each node the row of its depth. */
 static void copy_fixed(const spec_head_state *state, const spec_score_request *request)
 {
     const size_t vocab = (size_t)state->model->model.vocab;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_session: the functions of draft heads' sessions, for the kinds' table lines.
- * A session shares the session of its target, or opens one of its own; rows have the same bits. */
+/* head_session: the session functions of draft heads, for the kinds' table lines.
+ * A session shares its target's session or opens its own; the rows have the same bits. */
 #ifndef SPECLAB_HEAD_SESSION_H
 #define SPECLAB_HEAD_SESSION_H
 
@@ -9,11 +9,11 @@
 int spec_head_session_init(const spec_model *model, void **ret_session, spec_error *error);
 void spec_head_session_free(const spec_model *model, void *session);
 
-/* The target must be the head's, and its session own its KV cache, which it then forgets. */
+/* The target must be the head's, and its session must own its KV cache, which it then forgets. */
 bool spec_head_session_share(const spec_model *model, void *session, const spec_model *target,
                              void *target_session);
 
-/* GSL_EINVAL for a text or a path beyond the target's window, and for rows beyond the reach. */
+/* Returns GSL_EINVAL if a text or path exceeds the target's context, or rows exceed the reach. */
 int spec_head_session_score(const spec_model *model, void *session,
                             const spec_score_request *request, spec_error *error);
 const double *spec_head_session_row(const spec_model *model, void *session, const int *context,

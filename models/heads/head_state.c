@@ -105,7 +105,7 @@ void spec_head_state_forget(spec_head_state *state)
     memset(state->seen, 0, sizeof state->seen);
 }
 
-/* Copy the tree; returns the number of its first nodes that are the same as before. */
+/* Copies the tree; returns the number of its first nodes that are the same as before. */
 static int take_tree(spec_head_state *state, const spec_score_request *request)
 {
     int same = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* head_state: a draft head's state on one text: the target's hidden states, and its own columns.
- * Columns of the text stay while the text only grows; those of a tree are dropped when it changes,
- * because their features were the head's own. The state owns all but a target session that it
- * shares. */
+ * Columns of the text are kept while the text only grows; columns of a tree are dropped when the
+ * text changes, because their features were the head's own. The state owns everything except a
+ * shared target session. */
 #ifndef SPECLAB_HEAD_STATE_H
 #define SPECLAB_HEAD_STATE_H
 
@@ -23,33 +23,33 @@ typedef struct {
 
     int *text, *next; /* (context) the text that columns belong to; the text of a request */
     int n_text;       /* tokens, begin of text included */
-    int n_nodes;      /* of the tree after it */
+    int n_nodes;      /* of the tree after the text */
     int token[SPEC_NODES_MAX], parent[SPEC_NODES_MAX]; /* parent -1: the end of the text */
     int depth[SPEC_NODES_MAX];                         /* from 1 */
 
-    /* Columns of layer l: the text's places before length[l], and nodes before seen[l]. Plane l of
-     * the KV cache has the layer's output for each column. */
+    /* Layer l has columns for the text's positions before length[l] and for the nodes before
+     * seen[l]. Plane l of the KV cache has the layer's output for each column. */
     spec_kv kv;
     int length[SPEC_HEAD_REACH_MAX], seen[SPEC_HEAD_REACH_MAX];
-    bool held;     /* what depends on the text alone is known: see the families */
+    bool held;     /* what depends only on the text is known: see the families */
     double *fixed; /* (reach, V) rows by depth of a model with one_pass */
 } spec_head_state;
 
 int spec_head_state_init(spec_head_state *state, const spec_head_model *model, spec_error *error);
 void spec_head_state_free(spec_head_state *state); /* may be zeroed */
 
-/* Go on to this text and tree, keeping the columns that they share with those before. Columns of
+/* Moves on to this text and tree, keeping the columns shared with the previous ones. Columns of
  * rows from `first` on must be computed again, for their logits. */
 void spec_head_state_settle(spec_head_state *state, const int *text, int n_text,
                             const spec_score_request *request);
 void spec_head_state_forget(spec_head_state *state);
 
-/* The plane of the target's hidden states that tap i of the head names; and the row of it for the
- * column of a place: that of the place before, or zeros for the first place of a text. */
+/* Returns the plane of the target's hidden states that the head's tap i names, and its row for the
+ * column of a position: the row of the previous position, or zeros for the first one of a text. */
 const float *spec_head_state_plane(const spec_head_state *state, int i);
 int spec_head_state_plane_row(const spec_head_state *state, int place);
 
-/* The first n logits of a finished pass as rows state->row[0..n-1] of the target's vocabulary. */
+/* Turns the first n logits of a finished pass into the target's rows, state->row[0..n-1]. */
 int spec_head_state_rows(spec_head_state *state, int n, spec_error *error);
 
 #endif

@@ -5,12 +5,12 @@
 
 #include <stdlib.h>
 
-/* A queue needs heads even where there is no attention. */
+/* A queue needs heads even if there is no attention. */
 static spec_shape pass_shape(const spec_head_shape *head)
 {
     spec_shape shape = head->shape;
     shape.vocab = head->draft_vocab;
-    if (!head->nextn) shape.n_experts = 0; /* the target's; a draft block has as many */
+    if (!head->nextn) shape.n_experts = 0; /* the target's experts; a draft block has as many */
     if (shape.n_layers > 0) return shape;
     shape.n_heads = shape.n_kv_heads = shape.ffn_dim = 1;
     shape.head_dim = 2;

@@ -13,7 +13,7 @@
 static const char key[] = "chat_template";
 static const spec_input_limit limit = {"a chat template", 4 << 20};
 
-/* The text of a value: itself, or that of "default" in a list of named ones; NULL if neither. */
+/* Returns a value's text: itself, or the one named "default" in a list; NULL if neither. */
 static const char *text_of(const json_t *value)
 {
     size_t i;

@@ -75,7 +75,7 @@ static int read_pieces(reader *in)
     return GSL_SUCCESS;
 }
 
-/* Space in `text`, which has room for all. */
+/* Takes space in `text`, which has room for all. */
 static char *take_text(reader *in, size_t n)
 {
     char *text = in->to->text + in->text_length;
@@ -96,7 +96,7 @@ static void name_others(reader *in)
 
 /* ---- merges ---------------------------------------------------------------------------------- */
 
-/* A merge is "left right" or ["left", "right"]; NULL halves if it is neither. */
+/* Splits a merge, "left right" or ["left", "right"]; the halves are NULL if it is neither. */
 static void halves_of(const json_t *merge, spec_piece *ret_left, spec_piece *ret_right)
 {
     const char *text = json_string_value(merge), *blank = text != NULL ? strchr(text, ' ') : NULL;
@@ -133,8 +133,8 @@ static int read_merges(reader *in, const json_t *merges)
     return GSL_SUCCESS;
 }
 
-/* SentencePiece has scores: those of the pieces that merges make, in the order of the merges. All
- * merges into a piece must be neighbours, as they are in files made from such a model. */
+/* SentencePiece has scores; here, the pieces that merges make get them, in the order of the merges.
+ * All merges into a piece must be neighbours, as in files made from such a model. */
 static int read_scores(reader *in, const json_t *merges)
 {
     const size_t n = json_array_size(merges);
@@ -167,7 +167,7 @@ static int read_scores(reader *in, const json_t *merges)
     return GSL_SUCCESS;
 }
 
-/* Room for the copies of all merges, and for the names of tokens without one. */
+/* Makes room for the copies of all merges, and for the names of tokens without one. */
 static int make_room(reader *in, const json_t *merges)
 {
     const int vocab = in->to->data.vocab;
@@ -191,7 +191,7 @@ static int make_room(reader *in, const json_t *merges)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-/* The token of this spelling, or -1. */
+/* Returns the token of this spelling, or -1. */
 static int token_of(const reader *in, const char *opt_text)
 {
     for (int i = 0; opt_text != NULL && i < in->to->data.vocab; i++)
@@ -199,7 +199,7 @@ static int token_of(const reader *in, const char *opt_text)
     return -1;
 }
 
-/* The token that tokenizer_config.json names, as a text or as an object; -1 if it names none. */
+/* Returns the token that tokenizer_config.json names, as text or object; -1 if there is none. */
 static int special(const reader *in, const char *key)
 {
     const json_t *value = json_object_get(in->to->config, key);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* folder_vocabulary: the vocabulary of a Hugging Face folder, from its tokenizer.json.
- * Read are byte-level BPE with a pre-tokenizer that tokenizer.h knows, and the BPE that was made
- * from a SentencePiece model (byte fallback). Pieces point into the parsed file, which the
- * vocabulary owns. */
+ * It reads byte-level BPE with a pre-tokenizer known to tokenizer.h, and BPE made from a
+ * SentencePiece model (byte fallback). Pieces point into the parsed file, owned by the
+ * vocabulary. */
 #ifndef SPECLAB_FOLDER_VOCABULARY_H
 #define SPECLAB_FOLDER_VOCABULARY_H
 
@@ -18,13 +18,13 @@ typedef struct {
     spec_piece *piece, *merge;
     float *score;
     int *type;
-    char *text; /* of merges that are pairs in the file, and of tokens without a name */
+    char *text; /* texts of merges that are pairs in the file, and of tokens without a name */
 } spec_folder_vocabulary;
 
-/* Read the vocabulary for an embedding of `vocab` rows; tokens without a name are "[PAD7]". A text
- * is encoded as it is: a normalizer of Unicode's form NFC is left out. GSL_EINVAL with one line for
- * another model, pre-tokenizer or normalizer, and for tokens beyond the embedding or given twice.
- */
+/* Reads the vocabulary for an embedding of `vocab` rows; a token without a name is called "[PAD7]".
+ * Text is encoded as it is: a normalizer to Unicode's form NFC is skipped. Returns GSL_EINVAL, with
+ * one line, for any other model, pre-tokenizer or normalizer, and if tokens exceed the embedding or
+ * are repeated. */
 int spec_folder_vocabulary_load(spec_folder_vocabulary *vocabulary, const char *folder, int vocab,
                                 spec_error *error);
 void spec_folder_vocabulary_free(spec_folder_vocabulary *vocabulary); /* may be zeroed */

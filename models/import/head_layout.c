@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/import/head_layout.h"
 
-/* Beginnings of names: of a layer's tensors, of fc's, of Medusa's. */
+/* Beginnings of the names of a layer's tensors, of fc's, and of Medusa's. */
 static const char *const layers[] = {"midlayer.", "layers.0.", "transformer.", NULL};
 static const char *const fusions[] = {"fc.", "fusion_fc.", NULL};
 static const char *const depths[] = {"medusa_head.", "", NULL};
@@ -9,7 +9,7 @@ static const char *const nothing[] = {"", NULL};
 
 static const struct {
     const char *const *before;
-    const char *name; /* of Medusa: after "2." */
+    const char *name; /* for Medusa: after "2." */
 } parts[SPEC_HEAD_PARTS] = {
     [SPEC_HEAD_FC] = {fusions, "weight"},
     [SPEC_HEAD_FC_BIAS] = {fusions, "bias"},
@@ -32,7 +32,7 @@ static const struct {
     [SPEC_HEAD_INPUT_NORM] = {nothing, "input_norm.weight"},
 };
 
-/* Write the name after its i-th beginning. */
+/* Writes the name after its i-th beginning. */
 static void write_name(char name[SPEC_HEAD_LAYOUT_NAME], spec_head_part part, int copy, int i)
 {
     const char *before = parts[part].before[i], *rest = parts[part].name;
@@ -67,7 +67,7 @@ int spec_head_layout_depths(const spec_tensor_folder *folder)
     return n;
 }
 
-/* Whether the first head of Medusa has a tensor of its k-th module. */
+/* Returns whether the first head of Medusa has a tensor of its k-th module. */
 static bool has_module(const spec_tensor_folder *folder, int k, const char *rest)
 {
     char name[SPEC_HEAD_LAYOUT_NAME];

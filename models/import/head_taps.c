@@ -4,7 +4,7 @@
 static const char key[] = "eagle_aux_hidden_state_layer_ids";
 enum { TAPS = SPEC_HEAD_TAPS_MAX };
 
-/* Read a list of three layers; false if there is none. */
+/* Reads a list of three layers; false if there is none. */
 static int read_list(int ret_layer[TAPS], bool *ret_found, const spec_json_values *of)
 {
     const json_t *list = json_object_get(of->object, key);

@@ -10,7 +10,7 @@
 #define REFUSE(folder, error, format, ...)                                                         \
     spec_fail(error, GSL_EINVAL, "%.300s: " format, (folder)->path, __VA_ARGS__)
 
-/* A list of n values of one of two types; NULL if there is none. */
+/* Finds a list of n values of one of two types; NULL if there is none. */
 static int find_list(const spec_safetensors_tensor **ret, spec_tensor_folder *folder,
                      const char *name, const char *type, const char *other, int n,
                      spec_error *error)
@@ -36,7 +36,7 @@ static int64_t offset_at(const spec_safetensors_tensor *d2t, int i)
     return narrow;
 }
 
-/* Set each row's token; `seen` gets true at each. */
+/* Sets each row's token, and `seen` of each of these to true. */
 static int read_tokens(int *ret_token, bool *seen, const spec_safetensors_tensor *d2t,
                        const spec_head_shape *shape, const spec_tensor_folder *folder,
                        spec_error *error)

@@ -8,9 +8,9 @@
 #include "models/heads/head.h"
 #include "models/import/tensor_folder.h"
 
-/* Set head->shape.draft_vocab, the rows of lm_head, and head->opt_token; takes d2t and t2d. Without
- * d2t, and if it is zero throughout a whole vocabulary, opt_token is NULL. Without lm_head and d2t,
- * the head borrows the target's output. GSL_EINVAL with one
+/* Sets head->shape.draft_vocab, the rows of lm_head, and head->opt_token; takes d2t and t2d.
+ * opt_token is NULL if there is no d2t, or if it is all zero and covers the whole vocabulary.
+ * Without lm_head and d2t, the head borrows the target's output. May return GSL_EINVAL, with a
  * line. */
 int spec_head_tokens_read(spec_head *head, spec_tensor_folder *folder, spec_error *error);
 

@@ -15,7 +15,7 @@ static const char *const stacked[] = {"gate_up_proj", "down_proj", "gate_up_proj
 static const char *const blocks[] = {"gate_up_proj_blocks", "down_proj_blocks",
                                      "gate_up_proj_bias",   "down_proj_bias",
                                      "gate_up_proj_scales", "down_proj_scales"};
-/* Of one expert. */
+/* Tensors of one expert. */
 static const char *const separate[] = {"gate_proj.weight", "up_proj.weight", "down_proj.weight"};
 enum { SEPARATE = 3 };
 
@@ -65,7 +65,7 @@ static void choose_layout(const finder *find, bool transposes)
                                                              : DOWN + 1;
 }
 
-/* The dimensions that the i-th tensor must have; returns their number. */
+/* Writes the dimensions that the i-th tensor must have; returns their number. */
 static int wanted(int ret_dimension[SPEC_SAFETENSORS_DIMENSIONS_MAX], const spec_import_experts *of,
                   int i)
 {
@@ -103,7 +103,7 @@ static bool is_packed(const spec_import_experts *of, int i)
     return of->layout == SPEC_IMPORT_EXPERTS_MXFP4 && i != GATE_UP_BIAS && i != DOWN_BIAS;
 }
 
-/* F32, F16 or BF16; SPEC_TENSOR_TYPES for others. */
+/* Returns F32, F16 or BF16; SPEC_TENSOR_TYPES for others. */
 static spec_tensor_type float_type(const spec_safetensors_tensor *tensor)
 {
     return strcmp(tensor->type, "F32") == 0    ? SPEC_TENSOR_F32
@@ -170,7 +170,7 @@ static bool is_up(spec_part part)
     return part == SPEC_PART_EXPERT_UP || part == SPEC_PART_EXPERT_UP_BIAS;
 }
 
-/* The tensor that has a part of an expert. */
+/* Returns the tensor that has a part of an expert. */
 static const spec_safetensors_tensor *holder(const spec_import_experts *of, spec_part part,
                                              int layer, int expert)
 {
@@ -246,7 +246,7 @@ void spec_import_experts_free(spec_import_experts *experts)
 
 /* ---- the rows of an expert ------------------------------------------------------------------- */
 
-/* Every second value of a row of biases, or all. */
+/* Returns every second value of a row of biases, or all. */
 static const void *bias_rows(spec_import_experts *of, const spec_safetensors_tensor *from,
                              spec_part part, int expert)
 {
@@ -264,8 +264,8 @@ static const void *bias_rows(spec_import_experts *of, const spec_safetensors_ten
     return of->buffer;
 }
 
-/* Row r of an expert is column `step` * r + `first` of its (cols, width) values. Columns of the
- * result are taken in blocks, so that the lines of the source stay in the cache. */
+/* Row r of an expert is column `step` * r + `first` of its (cols, width) values. The result's
+ * columns are computed in blocks, so that the source's lines stay in the cache. */
 static void transpose(unsigned char *ret, const unsigned char *from, int rows, int cols, int step,
                       int first, size_t size)
 {

@@ -13,7 +13,7 @@
 
 enum { CONVERTED_MAX = 3 * SPEC_HEAD_REACH_MAX };
 
-/* The memory of a head. */
+/* What a loaded head owns. */
 typedef struct {
     spec_tensor_folder folder;
     spec_model_config config;
@@ -81,8 +81,7 @@ static int check_layer(loader *load)
     return GSL_SUCCESS;
 }
 
-/* The width of the target's states, which a head with an embedding of its own may be narrower than.
- */
+/* Reads the width of the target's states; a head with its own embedding may be narrower. */
 static int read_target_width(int *ret_width, loader *load, int width)
 {
     const spec_json_values config = config_of(load);
@@ -94,7 +93,7 @@ static int read_target_width(int *ret_width, loader *load, int width)
                                     SPEC_DIM_MAX);
 }
 
-/* The layer's shape is its own, as are its epsilon and its rotary embedding. */
+/* The layer has its own shape, epsilon and rotary embedding. */
 static int read_layer(loader *load)
 {
     int status = GSL_SUCCESS, width;
@@ -119,7 +118,7 @@ done:
     return status;
 }
 
-/* true or false at the top, or in eagle_config. */
+/* Reads true or false at the top level, or in eagle_config. */
 static int read_flag(bool *ret_value, loader *load, const char *key)
 {
     int status = GSL_SUCCESS;
@@ -163,7 +162,7 @@ static void *convert(loader *load, size_t bytes)
     return memory;
 }
 
-/* A vector as F32. */
+/* Reads a vector as F32. */
 static int convert_vector(loader *load, spec_tensor *tensor)
 {
     float *value = convert(load, (size_t)tensor->cols * sizeof *value);
@@ -173,7 +172,8 @@ static int convert_vector(loader *load, spec_tensor *tensor)
     return GSL_SUCCESS;
 }
 
-/* Queries and keys that rotate halves, as the target rotates. The writer does it for eagle3. */
+/* Reorders queries and keys that rotate halves to rotate as the target does. For eagle3 the writer
+ * does this. */
 static int convert_rotation(loader *load, spec_tensor *tensor)
 {
     const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
@@ -211,7 +211,7 @@ done:
     return status;
 }
 
-/* ||a - b||^2 / ||b||^2 */
+/* Computes ||a - b||^2 / ||b||^2. */
 static int difference(double *ret_share, loader *load, const spec_tensor *a, const spec_tensor *b)
 {
     double squared = 0.0, error = 0.0;
@@ -232,7 +232,7 @@ static int difference(double *ret_share, loader *load, const spec_tensor *a, con
     return GSL_SUCCESS;
 }
 
-/* Whether the head's matrix is a copy of the target's, which it does not keep: true without one. A
+/* Checks that the head's matrix, if there is one, is a copy of the target's; it is not kept. A
  * quantised target differs by the rounding of its type: below 0.01 for 4 bits. */
 static int compare_copy(bool *ret_same, double *ret_share, loader *load, const char *name,
                         const spec_tensor *own)
@@ -266,7 +266,7 @@ done:
     return status;
 }
 
-/* An eagle3 that trained its embedding, or has another width than the target, keeps it. */
+/* An eagle3 that trained its embedding, or whose width is not the target's, keeps it. */
 static int read_embedding(loader *load)
 {
     int status = GSL_SUCCESS;

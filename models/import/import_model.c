@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of tensors; those of a layer follow "layers.7.". Norms around the feed-forward network have
- * other names where both have one after them, and routers where they have biases. */
+/* Names of tensors; in a layer they follow "layers.7.". Norms around the feed-forward network have
+ * other names in models with norms after both branches, and so do routers with biases. */
 static const char *const names[SPEC_PARTS] = {
     [SPEC_PART_EMBEDDING] = "embed_tokens.weight",
     [SPEC_PART_FINAL_NORM] = "norm.weight",
@@ -38,7 +38,7 @@ static const char *const names[SPEC_PARTS] = {
     [SPEC_PART_ROUTER_BIAS] = "mlp.router.bias",
 };
 
-/* Beginnings of the text model's names and of its output's, and what else such a folder has. */
+/* Beginnings of the text model's names and of its output's, and of the folder's other tensors. */
 static const struct {
     const char *text, *output, *others[3];
 } places[] = {
@@ -72,7 +72,7 @@ static bool is_bias(spec_part part)
            part == SPEC_PART_VALUE_BIAS;
 }
 
-/* A norm's gain, but not the value of a bias or sink. */
+/* Returns whether a part is a norm's gain, rather than a bias or sink. */
 static bool is_gain(spec_part part)
 {
     switch (part) {
@@ -106,7 +106,7 @@ done:
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* The place whose embedding the folder has, or the first. */
+/* Returns the entry of `places` whose embedding the folder has, or the first entry. */
 static int find_place(const spec_import_model *model)
 {
     char name[NAME_SIZE];
@@ -117,8 +117,8 @@ static int find_place(const spec_import_model *model)
     return 0;
 }
 
-/* A tied model may have a copy of its embedding; older files have the angles of the rotary
- * embedding; models of text and images have another model for these. */
+/* Skips a tied model's copy of its embedding, older files' angles of the rotary embedding, and the
+ * image part of models of text and images. */
 static void pass_over(spec_import_model *model, int place)
 {
     char name[NAME_SIZE];
@@ -134,7 +134,7 @@ static void pass_over(spec_import_model *model, int place)
         model->n_passed_over += spec_tensor_folder_pass(&model->folder, places[place].others[i]);
 }
 
-/* Whether the importer looks for a part by its name. */
+/* Returns whether a part is looked up by its name. */
 static bool is_named(const spec_import_model *model, spec_part part)
 {
     const spec_model_config *config = &model->config;
@@ -167,7 +167,7 @@ done:
     return status;
 }
 
-/* Add 1 to the gains that are stored less 1, in memory of their own. The folder has them all: they
+/* Adds 1 to the gains that are stored minus 1, in separate memory. The folder has them all, so they
  * are no larger than its files. */
 static int raise_gains(spec_import_model *model, spec_error *error)
 {
@@ -222,8 +222,8 @@ done:
 
 /* ---- vocabulary ------------------------------------------------------------------------------ */
 
-/* The tokens that end a text, the first of them the end of text: tokenizer_config.json's, those of
- * config.json and generation_config.json, and those by their spelling. */
+/* Reads the tokens that end a text, the end of text first: from tokenizer_config.json, from
+ * config.json and generation_config.json, and by spelling. */
 static int read_ends(spec_import_model *model, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -245,7 +245,7 @@ done:
     return status;
 }
 
-/* The begin of text is tokenizer_config.json's, or else config.json's. */
+/* The begin of text comes from tokenizer_config.json, or else from config.json. */
 static int read_vocabulary(spec_import_model *model, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -295,8 +295,8 @@ void spec_import_model_free(spec_import_model *model)
     *model = (spec_import_model){0};
 }
 
-/* The folder's own name, which models are published under; NULL if it ends with a dot or slashes
- * alone. `name` is the memory for it. */
+/* Returns the folder's name, under which models are published; NULL if it ends with a dot or only
+ * slashes. `name` is the memory for it. */
 static const char *name_of_folder(char name[NAME_SIZE], const char *path)
 {
     size_t end = strlen(path), begin;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BYTES_MAX = 1 << 28 }; /* of a file: its values take several times as much memory */
+enum { BYTES_MAX = 1 << 28 }; /* per file; its values take several times as much memory */
 
 int spec_json_values_parse(json_t **ret_root, const char *bytes, size_t n, const char *path,
                            spec_error *error)
@@ -48,7 +48,7 @@ int spec_json_values_refuse(const spec_json_values *of, const char *key, const c
                      what);
 }
 
-/* NULL for a missing value and for null. */
+/* Returns NULL for a missing value and for null. */
 static const json_t *find(const spec_json_values *of, const char *key)
 {
     const json_t *value = json_object_get(of->object, key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* json_values: the values of a JSON object in a file, as C types.
- * A missing value, or null, becomes the caller's fallback; a value of another type is refused in a
- * line that names file and key. The caller frees what was loaded. */
+ * A missing value, or null, becomes the caller's fallback; a value of another type is refused with
+ * a line that names file and key. The caller frees what was loaded. */
 #ifndef SPECLAB_JSON_VALUES_H
 #define SPECLAB_JSON_VALUES_H
 
@@ -18,15 +18,15 @@ typedef struct {
     spec_error *error;
 } spec_json_values;
 
-/* Parse n bytes as one object without duplicate keys. GSL_EINVAL with one line that names the file
- * and the place; GSL_ENOMEM. */
+/* Parses n bytes as one object without duplicate keys. Returns GSL_EINVAL, with one line that names
+ * the file and position, or GSL_ENOMEM. */
 int spec_json_values_parse(json_t **ret_root, const char *bytes, size_t n, const char *path,
                            spec_error *error);
 
-/* The same for a whole file. Without the file: GSL_SUCCESS and NULL if `optional`. */
+/* The same for a whole file. If it does not exist and is `optional`: GSL_SUCCESS and NULL. */
 int spec_json_values_load(json_t **ret_root, const char *path, bool optional, spec_error *error);
 
-/* A whole number within [low, high]; a number; true or false; a text. `fallback` may be out of
+/* Read a whole number in [low, high]; a number; true or false; a text. `fallback` may be out of
  * range. On failure the value is 0, false or NULL. */
 int spec_json_values_integer(int *ret_value, const spec_json_values *of, const char *key,
                              int fallback, int low, int high);
@@ -37,17 +37,17 @@ int spec_json_values_bool(bool *ret_value, const spec_json_values *of, const cha
 int spec_json_values_text(const char **ret_value, const spec_json_values *of, const char *key,
                           const char *fallback);
 
-/* A whole number within [1, high] that the object must have. */
+/* Reads a whole number in [1, high] that the object must have. */
 int spec_json_values_need(int *ret_value, const spec_json_values *of, const char *key, int high);
 
-/* The object under a key; ret->object is NULL if it is missing. */
+/* Reads the object under a key; ret->object is NULL if it is missing. */
 int spec_json_values_object(spec_json_values *ret, const spec_json_values *of, const char *key);
 
-/* For optional values: "" if it is no text; `fallback` if it is missing. */
+/* For optional values: return "" for anything but text; `fallback` if it is missing. */
 const char *spec_json_values_word(const json_t *object, const char *key);
 bool spec_json_values_is_on(const json_t *object, const char *key, bool fallback);
 
-/* Refuse the value of a key: it is not `what`. Returns GSL_EINVAL. */
+/* Refuses the value of a key, which is not `what`. Returns GSL_EINVAL. */
 int spec_json_values_refuse(const spec_json_values *of, const char *key, const char *what);
 
 #endif

@@ -11,15 +11,15 @@
 #define REFUSE(config, format, ...)                                                                \
     spec_fail((config)->error, GSL_EINVAL, "%.300s: " format, (config)->path, __VA_ARGS__)
 
-/* A family of config.json: what transformers assumes where the file is silent; 0 and false where it
- * assumes nothing, or the family has none of it. */
+/* A family of config.json: what transformers assumes if the file is silent; 0 and false if it
+ * assumes nothing, or the family does not have the feature. */
 typedef struct {
     const char *type;         /* model_type */
     const char *architecture; /* in the table of architecture.h */
     const char *activation;   /* hidden_act, or gemma3's hidden_activation */
     bool has_biases, is_tied, begins, gains_minus_one;
-    bool window_is_asked; /* its window is in effect only with use_sliding_window */
-    bool scales_rope;     /* it assumes a scaling, which the file must have here */
+    bool window_is_asked; /* the window is in effect only with use_sliding_window */
+    bool scales_rope;     /* transformers assumes a scaling; here the file must give it */
     bool norms_experts;   /* the weights of a token's experts always sum to 1 */
     int n_heads, n_kv_heads, head_dim, vocab, context, window, query_scalar;
     double eps, base;
@@ -98,7 +98,7 @@ enum { FAMILIES = sizeof families / sizeof families[0] };
 
 /* ---- kind ------------------------------------------------------------------------------------ */
 
-/* MXFP4 of gpt-oss is a layout of its experts; all other quantisations are refused. */
+/* MXFP4 in gpt-oss is a layout of its experts; all other quantisations are refused. */
 static int check_quantisation(const family *of, const spec_json_values *config)
 {
     int status = GSL_SUCCESS;
@@ -136,7 +136,7 @@ done:
     return status;
 }
 
-/* Refuse values that change the computation; few files have them. */
+/* Refuses values that change the computation; few files have them. */
 static int check_features(const family *of, const spec_json_values *config)
 {
     static const char *const caps[] = {"attn_logit_softcapping", "final_logit_softcapping"};
@@ -186,7 +186,7 @@ int spec_model_config_ends(spec_text_ends *ends, const spec_json_values *config,
     return GSL_SUCCESS;
 }
 
-/* A value that the family may assume. */
+/* Reads a value for which the family may assume a default. */
 static int read_size(int *ret_value, const spec_json_values *config, const char *key, int assumed,
                      int high)
 {
@@ -256,7 +256,7 @@ done:
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* Which layers have a window, by a list or by a period; *ret_any. */
+/* Reads which layers have a window, from a list or a period; *ret_any: some do. */
 static int read_layer_types(spec_model_config *ret, bool *ret_any, int period,
                             const spec_json_values *config)
 {
@@ -278,8 +278,8 @@ static int read_layer_types(spec_model_config *ret, bool *ret_any, int period,
     return GSL_SUCCESS;
 }
 
-/* Some families name a window that is not in effect. Where all layers would have it, a shorter
- * context is the same. */
+/* Some families name a window that is not in effect. If all layers would have it, a shorter context
+ * has the same effect. */
 static int read_window(spec_model_config *ret, const family *of, const spec_json_values *config)
 {
     int status = GSL_SUCCESS, window, period;
@@ -305,7 +305,7 @@ done:
 
 /* ---- the whole file -------------------------------------------------------------------------- */
 
-/* A value of the text's config, or else of the whole file's. */
+/* Finds a value in the text model's config, or else in the whole file. */
 static const spec_json_values *holder(const spec_json_values *text, const spec_json_values *whole,
                                       const char *key)
 {

@@ -14,7 +14,7 @@
 
 /* ---- the factors of a scaling ---------------------------------------------------------------- */
 
-/* Pair i turns `share` of the way as it did before the scaling, and else `factor` times slower. */
+/* Pair i turns as without scaling for `share` of the way, else `factor` times slower. */
 static float stretched(double share, double factor)
 {
     return (float)(1.0 / ((1.0 - share) / factor + share));
@@ -48,13 +48,13 @@ done:
     return status;
 }
 
-/* The magnitude of YaRN with a multiple of its logarithm. */
+/* Returns YaRN's magnitude, with a multiple of its logarithm. */
 static double magnitude_of(const spec_yarn *yarn, double multiple)
 {
     return 1.0 + 0.1 * multiple * log(yarn->factor);
 }
 
-/* The scaling of queries and keys: YaRN's own, or one that the file gives. */
+/* Returns the scaling of queries and keys: YaRN's own, or the one in the file. */
 static int read_magnitude(spec_yarn *yarn, const spec_json_values *scaling)
 {
     int status = GSL_SUCCESS;
@@ -146,7 +146,7 @@ static int check_share(const spec_json_values *of)
     return status;
 }
 
-/* Layers with a window rotate by a base of their own, unscaled. */
+/* Layers with a window rotate by a separate base, unscaled. */
 static int read_window_rope(spec_shape *shape, const spec_json_values *config,
                             const spec_json_values *parameters, double base)
 {

@@ -28,7 +28,7 @@ static bool is_absent(const json_t *value)
     return value == NULL || json_is_null(value);
 }
 
-/* Item i of a Sequence, or the object itself as item 0. */
+/* Returns item i of a Sequence, or the object itself as item 0. */
 static const json_t *item(const json_t *object, const char *items, size_t i)
 {
     if (is_type(object, "Sequence")) return json_array_get(json_object_get(object, items), i);
@@ -45,11 +45,11 @@ static const json_t *item(const json_t *object, const char *items, size_t i)
     "[^\\r\\n\\p{L}\\p{N}]?" CAPITALS "*" SMALLS "+" ending "|[^\\r\\n\\p{L}\\p{N}]?" CAPITALS     \
     "+" SMALLS "*" ending "|" numbers "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*" LINES
 
-/* Regular expressions of files, and the names in tokenizer.h of their meaning. Where llama.cpp
- * merges and the file keeps whole tokens, merges make all tokens of the published vocabulary. */
+/* Regular expressions in files, and the names of their meanings in tokenizer.h. If llama.cpp merges
+ * but the file keeps whole tokens, merges yield every token of the published vocabulary. */
 static const struct {
     const char *expression, *pre;
-    bool merges, keeps_whole; /* the values of ignore_merges, false and true, that it may have */
+    bool merges, keeps_whole; /* allowed values of ignore_merges: false; true */
 } expressions[] = {
     {WORDS("\\p{N}{1,3}"), "llama-bpe", false, true},
     {WORDS("\\p{N}{1,3}"), "smaug-bpe", true, false},
@@ -64,7 +64,7 @@ static const struct {
 };
 enum { EXPRESSIONS = sizeof expressions / sizeof expressions[0] };
 
-/* `pre` for a Split by a known expression. */
+/* Returns `pre` for a Split by a known expression. */
 static const char *split_pre(const json_t *split, bool ignores_merges)
 {
     const char *expression = spec_json_values_word(json_object_get(split, "pattern"), "Regex");
@@ -78,7 +78,7 @@ static const char *split_pre(const json_t *split, bool ignores_merges)
     return NULL;
 }
 
-/* Byte-level BPE: a ByteLevel, alone or after a Split or Digits. */
+/* Reads byte-level BPE: a ByteLevel, alone or after a Split or Digits. */
 static int read_pre(reader *in)
 {
     const json_t *pre = json_object_get(in->root, "pre_tokenizer");
@@ -106,7 +106,7 @@ static int read_pre(reader *in)
     return GSL_SUCCESS;
 }
 
-/* SentencePiece: blanks are U+2581, and one is put in front or not. */
+/* Reads how SentencePiece treats blanks: they are U+2581, and one may be put in front. */
 static int read_spaces(reader *in)
 {
     static const char blank[] = "\xe2\x96\x81";

@@ -19,7 +19,7 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof types[0] };
 
-enum { HEADER_MAX = 100000000 }; /* of the format */
+enum { HEADER_MAX = 100000000 }; /* the format's limit */
 
 #define REFUSE(file, error, format, ...)                                                           \
     spec_fail(error, GSL_EINVAL, "%.300s: " format, (file)->path, __VA_ARGS__)
@@ -41,7 +41,7 @@ static int read_type(spec_safetensors_tensor *tensor, uint64_t *ret_bytes,
                   tensor->name, tensor->type);
 }
 
-/* The dimensions; *bytes, those of one value, becomes those of all. */
+/* Reads the dimensions; *bytes, on entry the size of one value, becomes the size of all. */
 static int read_shape(spec_safetensors_tensor *tensor, uint64_t *bytes,
                       const spec_safetensors *file, const json_t *entry, spec_error *error)
 {
@@ -118,7 +118,7 @@ static int by_offset(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The tensors fill the data without gaps. */
+/* Checks that the tensors fill the data without gaps. */
 static int check_places(spec_safetensors *file, uint64_t length, spec_error *error)
 {
     uint64_t end = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* safetensors: the container format of Hugging Face's weights: named tensors in a mapped file.
- * A 64-bit length, a JSON header, and the tensors' data, little endian. Everything points into the
- * file, at any alignment, and was checked. The container owns the mapping. */
+ * The file is a 64-bit length, a JSON header, and the tensors' data, little endian. Everything
+ * points into the file, at any alignment, and has been checked. The container owns the mapping. */
 #ifndef SPECLAB_SAFETENSORS_H
 #define SPECLAB_SAFETENSORS_H
 
@@ -29,15 +29,14 @@ typedef struct {
     size_t n_tensors;
 } spec_safetensors;
 
-/* Map and check a file. GSL_EINVAL with one line for a file that is cut short or of another format;
- * for a header that is longer than the file or 100 MB, or no valid JSON; for tensors of an unknown
- * type, of a size that is not that of their shape, beyond the file, or overlapping; for bytes that
- * belong to no tensor, and for names that occur twice. `path` must live as long as the container.
- */
+/* Maps and checks a file. Returns GSL_EINVAL, with one line, if the file is truncated or of another
+ * format; if the header is longer than the file or 100 MB, or not valid JSON; if tensors have an
+ * unknown type, a size that contradicts their shape, lie beyond the file, or overlap; and for bytes
+ * that belong to no tensor or names that occur twice. `path` must outlive the container. */
 int spec_safetensors_init(spec_safetensors *file, const char *path, spec_error *error);
 void spec_safetensors_free(spec_safetensors *file); /* may be zeroed */
 
-/* NULL if there is none. */
+/* Returns NULL if there is none. */
 const spec_safetensors_tensor *spec_safetensors_find(const spec_safetensors *file,
                                                      const char *name);
 

@@ -33,7 +33,7 @@ static bool ends_with(const char *name, const char *end)
 
 /* ---- which files ----------------------------------------------------------------------------- */
 
-/* Open a file of the folder, unless it is open. */
+/* Opens a file of the folder, unless it is open. */
 static int add_file(spec_tensor_folder *folder, const char *name, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -57,7 +57,7 @@ done:
     return status;
 }
 
-/* Open the shards of the index; each tensor must be in the shard that it names. */
+/* Opens the shards of the index; each tensor must be in the shard that it names. */
 static int add_shards(spec_tensor_folder *folder, const json_t *map, const char *path,
                       spec_error *error)
 {
@@ -116,7 +116,7 @@ static int refuse_pickled(const spec_tensor_folder *folder, const char *name, sp
                   name, spec_escape_shell_fit(word, sizeof word, name, "FILE"));
 }
 
-/* The one file that ends with .safetensors. */
+/* Adds the only file that ends with .safetensors. */
 static int add_only(spec_tensor_folder *folder, DIR *entries, spec_error *error)
 {
     char only[256] = "", pickled[256] = "";

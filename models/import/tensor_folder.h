@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tensor_folder: the tensors of a Hugging Face folder, from one safetensors file or from shards.
- * Shards are those that model.safetensors.index.json names. Tensors point into the mapped files,
+ * The shards are those named by model.safetensors.index.json. Tensors point into the mapped files,
  * which the folder owns. Each tensor that is found counts as taken. */
 #ifndef SPECLAB_TENSOR_FOLDER_H
 #define SPECLAB_TENSOR_FOLDER_H
@@ -20,31 +20,31 @@ typedef struct {
     size_t n_tensors;
 } spec_tensor_folder;
 
-/* Read the headers of a folder's weights: its index, its model.safetensors, or the one
- * *.safetensors that it has. GSL_EINVAL with one line for an invalid file, for a tensor in two
- * files or not where the index says, and for a folder without such files; if it has pickled weights
- * (.bin, .pt, .pth), the line says how to convert them. GSL_EFAILED if a file cannot be opened. */
+/* Reads the headers of a folder's weights: its index, its model.safetensors, or its only
+ * *.safetensors. Returns GSL_EINVAL, with one line, for an invalid file, a tensor in two files or
+ * not where the index says, or a folder without such files; if it has pickled weights (.bin, .pt,
+ * .pth), the line says how to convert them. Returns GSL_EFAILED if a file cannot be opened. */
 int spec_tensor_folder_init(spec_tensor_folder *folder, const char *path, spec_error *error);
 void spec_tensor_folder_free(spec_tensor_folder *folder); /* may be zeroed */
 
-/* NULL if there is none. _find takes the tensor, _look does not. */
+/* Return NULL if there is none. _find takes the tensor, _look does not. */
 const spec_safetensors_tensor *spec_tensor_folder_find(spec_tensor_folder *folder,
                                                        const char *name);
 const spec_safetensors_tensor *spec_tensor_folder_look(const spec_tensor_folder *folder,
                                                        const char *name);
 
-/* The weights of this name and shape, which the folder must have: F32, F16 or BF16; one row is a
- * vector. GSL_EINVAL with a line that names folder and tensor. */
+/* Finds the weights with this name and shape in F32, F16 or BF16; one row is a vector. Returns
+ * GSL_EINVAL, with a line that names folder and tensor, if the folder lacks them. */
 int spec_tensor_folder_weights(spec_tensor *ret, spec_tensor_folder *folder, const char *name,
                                int rows, int cols, spec_error *error);
 
-/* Take all tensors whose names begin so; returns their number. */
+/* Takes all tensors whose names begin with this; returns their number. */
 size_t spec_tensor_folder_pass(spec_tensor_folder *folder, const char *beginning);
 
-/* The first tensor that was not taken, or NULL. */
+/* Returns the name of the first tensor that was not taken, or NULL. */
 const char *spec_tensor_folder_left(const spec_tensor_folder *folder);
 
-/* Write "FOLDER/NAME" into `ret_path`. GSL_EINVAL if it is too long. */
+/* Writes "FOLDER/NAME" into `ret_path`. Returns GSL_EINVAL if it is too long. */
 enum { SPEC_TENSOR_FOLDER_PATH = 4096 };
 int spec_tensor_folder_file(char ret_path[SPEC_TENSOR_FOLDER_PATH], const char *folder,
                             const char *name, spec_error *error);

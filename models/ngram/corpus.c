@@ -12,8 +12,8 @@
 
 enum { BLOCK = 1 << 18 };
 
-/* Find the file of that name, or the files of that pattern. Returns 0 or glob's error, with the
- * reason in errno why it is not a file. */
+/* Finds the file with that name, or the files that match that pattern. Returns 0 or glob's error,
+ * with the reason why it is not a file in errno. */
 static int find(spec_corpus *corpus, const char *path)
 {
     struct stat info;
@@ -44,7 +44,7 @@ static int too_much(const spec_corpus *corpus, spec_error *error)
                      corpus->path, (int)(SPEC_CORPUS_BYTES_MAX >> 30));
 }
 
-/* Check the sizes before any byte is read; the size of a pipe is known only while reading. */
+/* Checks the sizes before any byte is read; the size of a pipe is known only while reading. */
 static int check_sizes(const spec_corpus *corpus, spec_error *error)
 {
     uint64_t bytes = 0;
@@ -116,8 +116,7 @@ static int open_next(spec_corpus *corpus, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Fill the block after its first `length` bytes; *ret_ended at the end of the file or of the limit.
- */
+/* Fills the block after its first `length` bytes; sets *ret_ended at the end of file or limit. */
 static int fill(spec_corpus *corpus, size_t length, bool *ret_ended, spec_error *error)
 {
     *ret_ended = false;

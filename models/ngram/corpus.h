@@ -34,17 +34,17 @@ typedef struct {
 /* The limit in bytes if the caller gives none. */
 #define SPEC_CORPUS_BYTES_MAX (UINT64_C(1) << 30)
 
-/* Find the files in the current folder, or else, for a relative path, in the folder `opt_share` of
+/* Finds the files in the current folder or else, for a relative path, in the folder `opt_share` of
  * shared texts. At most `limit` bytes will be read (0: all, up to SPEC_CORPUS_BYTES_MAX). A path
  * that names an existing file is that file, even if it contains pattern characters. */
 int spec_corpus_init(spec_corpus *corpus, const char *path, const char *opt_share, uint64_t limit,
                      spec_error *error);
-void spec_corpus_free(spec_corpus *corpus); /* may be zeroed */
+void spec_corpus_free(spec_corpus *corpus); /* accepts a zeroed one */
 
-/* Read the next block. It starts with the last `unread` bytes of the block before (at most half a
- * block), unless that block ended its text. GSL_EFAILED, naming the file, for a file that cannot be
- * opened or read, a folder or a device. GSL_EINVAL if no text has a byte, or, without a limit, if
- * there is too much text. */
+/* Reads the next block. It starts with the last `unread` bytes of the previous block (at most half
+ * a block), unless that block ended its text. Returns GSL_EFAILED, naming the file, if it cannot be
+ * opened or read, or is a folder or device. Returns GSL_EINVAL if all texts are empty or, without a
+ * limit, if there is too much text. */
 int spec_corpus_next(spec_block *ret_block, spec_corpus *corpus, size_t unread, spec_error *error);
 
 #endif

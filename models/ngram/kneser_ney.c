@@ -27,7 +27,7 @@ static spec_ngram_key key_at(const uint64_t *word, int words)
     return (spec_ngram_key){{word[0], words == 2 ? word[1] : 0}};
 }
 
-/* Every token but the last. */
+/* Returns all tokens but the last. */
 static spec_ngram_key key_context(spec_ngram_key key, int bits)
 {
     key.word[0] = key.word[0] >> bits | key.word[1] << (64 - bits);
@@ -56,8 +56,8 @@ static double discount_of(const kgrams *grams)
     return once == 0 || twice == 0 ? 0.5 : (double)once / ((double)once + 2.0 * (double)twice);
 }
 
-/* The k-grams that end the (k+1)-grams, each counted by how many of those it ends, with the texts'
- * openings added once. */
+/* Derives the k-grams that end the (k+1)-grams, each counted by how many of those it ends, and adds
+ * each text's opening once. */
 static int derive_lower(kgrams *grams, int k, const spec_ngram_keys *opening, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -102,7 +102,7 @@ done:
     return status;
 }
 
-/* Append the contexts of the k-grams and their successors; the contexts' keys go to `keys`. */
+/* Appends the contexts of the k-grams and their successors; the contexts' keys go to `keys`. */
 static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kgrams *grams,
                            spec_error *error)
 {
@@ -175,8 +175,8 @@ static inline size_t hash_of(uint32_t parent, uint32_t token)
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* The slot of the link from a context to the context with one more token before it, or the free
- * slot for it. */
+/* Returns the slot of the link from a context to the context with one more token before it, or the
+ * free slot for it. */
 static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t parent,
                                          uint32_t token)
 {
@@ -187,7 +187,7 @@ static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t pa
     }
 }
 
-/* Link each context of m tokens to the context without its oldest token. A batch takes each step
+/* Links each context of m tokens to the context without its oldest token. A batch takes each step
  * together, so that its table slots are fetched from memory together. */
 static void link_contexts(spec_kneser_ney *law, const spec_ngram_keys *keys, int m, size_t first,
                           int words, int bits)

@@ -40,7 +40,7 @@ typedef struct {
     size_t n_links;
 } spec_kneser_ney;
 
-/* Build the law from `counts`, which are consumed.
+/* Builds the law from `counts`, which are consumed.
  *
  *     P_k(w | h) = (max(c_k(h w) - D_k, 0) + D_k N_k(h) P_(k-1)(w | h')) / c_k(h)
  *     [ChenGoodman99]
@@ -53,9 +53,8 @@ typedef struct {
  *
  * c_order is the count of the n-gram. For k < order, c_k is the number of different tokens seen
  * before the k-gram [KneserNey95]. The beginning of a text is one more such token, the same for all
- * texts, so first tokens count too. After fewer than order - 1 tokens the law is that of the lower
- * order with its continuation counts: no token represents the beginning, so no row is conditioned
- * on it.
+ * texts, so first tokens count too. After fewer than order - 1 tokens the law is the lower order's,
+ * with its continuation counts: no token represents the beginning, so no row is conditioned on it.
  *
  * Checked by: the definition, computed from the text position by position
  * (tests/models/ngram/test_kneser_ney.c). */
@@ -63,10 +62,10 @@ int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vo
                          spec_error *error);
 void spec_kneser_ney_free(spec_kneser_ney *law);
 
-/* The row after the last order - 1 of n tokens (oldest first): the filled `scratch` (vocab), or the
- * law's own row if no suffix of the context was seen. A pure function of those tokens, bit for bit.
- * It sums to 1 to 1e-12. Costs one pass over vocab, and one step per token seen after each suffix
- * of the context. */
+/* Returns the row after the last order - 1 of n tokens (oldest first): the filled `scratch`
+ * (vocab), or the law's own row if no suffix of the context was seen. The row is a pure function of
+ * those tokens, bit for bit, and sums to 1 within 1e-12. This costs one pass over vocab, and one
+ * step per token seen after each suffix of the context. */
 const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context, size_t n,
                                   double *scratch);
 

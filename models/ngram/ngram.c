@@ -22,13 +22,13 @@ typedef struct {
     spec_prompts prompts;
 } ngram;
 
-/* The state of learning that the model does not keep. */
+/* The state needed only while learning. */
 typedef struct {
     ngram *model;
     int order, max_vocab;
     spec_corpus corpus;
     spec_ngram_counts counts;
-    int *stream; /* words: the whole text by first numbers, renumbered at its end; BOUNDARY
+    int *stream; /* words: the whole text in preliminary numbers, renumbered at the end; BOUNDARY
                     between texts */
     size_t n_stream, stream_capacity;
     int *block_token; /* the target's tokens: (capacity) for one block */
@@ -63,8 +63,8 @@ static int store_tokens(learner *learning, const int *token, size_t n, spec_erro
     return GSL_SUCCESS;
 }
 
-/* Read the tokens of a block, all of it if its text ends there; the next block starts with the last
- * *ret_unread bytes. */
+/* Reads the tokens of a block, all of it if its text ends there; the next block starts with the
+ * last *ret_unread bytes. */
 static int learn_block(learner *learning, size_t *ret_unread, const spec_block *block,
                        spec_error *error)
 {
@@ -93,8 +93,8 @@ done:
     return status;
 }
 
-/* The length of a block to tokenize if the text goes on, since the last tokens depend on what
- * follows. Cuts after a line, or else before a blank, in the second half of the block. */
+/* Returns the length of a block to tokenize if the text goes on, since the last tokens depend on
+ * what follows. Cuts after a line, or else before a blank, in the second half of the block. */
 static size_t cut_of(const spec_block *block)
 {
     if (block->ends_text) return block->length;
@@ -105,7 +105,7 @@ static size_t cut_of(const spec_block *block)
     return block->length;
 }
 
-/* The same with the tokens of the target's tokenizer. */
+/* Does the same with the target's tokenizer. */
 static int learn_block_as_target(learner *learning, size_t *ret_unread, const spec_block *block,
                                  spec_error *error)
 {
@@ -130,7 +130,7 @@ static int learn_block_as_target(learner *learning, size_t *ret_unread, const sp
     return status;
 }
 
-/* Cut the vocabulary of words to its size, and count the stored text by the new numbers. */
+/* Cuts the vocabulary of words to its size, and counts the stored text by the new numbers. */
 static int count_stream(learner *learning, spec_error *error)
 {
     int status = GSL_SUCCESS;

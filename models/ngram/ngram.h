@@ -25,9 +25,8 @@
  * models do. Text is read in blocks, so memory grows with the number of different n-grams of the
  * highest order, not with the text: about 45 bytes per n-gram while learning (80 if nearly all
  * differ), and 30 afterwards. 100 MB of bytes with 8 million different 5-grams take 390 MB. Words
- * take 4 more bytes per token of the text while learning, since their vocabulary is known only at
- * its end. No token ends a text. Prompts are up to 32 consecutive tokens from
- * all over the text. */
+ * take 4 more bytes per token while learning, since their vocabulary is known only at the end of
+ * the text. No token ends a text. Prompts are up to 32 consecutive tokens from anywhere. */
 extern const spec_model_kind spec_model_ngram;
 
 #endif

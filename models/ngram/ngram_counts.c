@@ -40,7 +40,7 @@ static inline size_t hash_of(const uint64_t *key, int words)
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* The slot of a key, or the free slot for it. */
+/* Returns the slot of a key, or the free slot for it. */
 static inline uint64_t *slot_of(uint64_t *slot, size_t n_slots, const uint64_t *key, size_t hash,
                                 int words)
 {

@@ -16,7 +16,7 @@ typedef struct {
     uint64_t word[2];
 } spec_ngram_key;
 
-/* The lowest `tokens` tokens of a key. */
+/* Returns the lowest `tokens` tokens of a key. */
 spec_ngram_key spec_ngram_key_tail(spec_ngram_key key, int tokens, int bits);
 
 /* An array of keys, each `words` words long. */
@@ -36,22 +36,22 @@ typedef struct {
                                                       distinct after sorting */
 } spec_ngram_counts;
 
-/* GSL_ENOMEM, with a line that names the remedy: a smaller limit. */
+/* Returns GSL_ENOMEM, with a line that names the remedy: a smaller limit. */
 int spec_ngram_counts_no_memory(spec_error *error);
 
-/* Count n-grams of order 1..SPEC_NGRAM_ORDER_MAX over tokens 0..vocab-1, vocab <= 2^21. */
+/* Counts n-grams of order 1..SPEC_NGRAM_ORDER_MAX over tokens 0..vocab-1, vocab <= 2^21. */
 int spec_ngram_counts_init(spec_ngram_counts *counts, int order, int vocab, spec_error *error);
 void spec_ngram_counts_free(spec_ngram_counts *counts);
 
-/* Read n more tokens of the text. GSL_EINVAL above 2^32 - 1 tokens in all. */
+/* Reads n more tokens of the text. Returns GSL_EINVAL above 2^32 - 1 tokens in all. */
 int spec_ngram_counts_push(spec_ngram_counts *counts, const int *token, size_t n,
                            spec_error *error);
 
-/* End the text. */
+/* Ends the text. */
 void spec_ngram_counts_boundary(spec_ngram_counts *counts);
 
-/* Return the distinct n-grams, ascending by key: *ret_record (n, words + 1), key and count, which
- * the caller frees. The table is freed, and the openings become ascending and distinct. */
+/* Returns the distinct n-grams, ascending by key, in *ret_record (n, words + 1), key and count,
+ * which the caller frees. The table is freed, and the openings become ascending and distinct. */
 int spec_ngram_counts_sort(uint64_t **ret_record, size_t *ret_n, spec_ngram_counts *counts,
                            spec_error *error);
 

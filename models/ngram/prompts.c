@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* The first word of SplitMix64, so that neither the text nor the draws follow a regular pattern. */
+/* Returns the first word of SplitMix64, so that neither the text nor the draws follow a regular
+ * pattern. */
 static uint64_t hash(uint64_t word)
 {
     return spec_noise_mix(word + 0x9E3779B97F4A7C15u);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* prompts: passages of the training text, spread evenly over it, to start generation from.
- * Chosen in constant memory while the tokens stream by: one passage begins at a hashed position in
- * every stretch of tokens. When the array is full, every second passage is dropped and the
- * stretches double. A flat struct that owns nothing. */
+ * They are chosen in constant memory while the tokens stream by: one passage begins at a hashed
+ * position in every stretch of tokens. When the array is full, every second passage is dropped and
+ * the stretches double. A flat struct that owns nothing. */
 #ifndef SPECLAB_PROMPTS_H
 #define SPECLAB_PROMPTS_H
 
@@ -23,11 +23,11 @@ typedef struct {
 
 void spec_prompts_init(spec_prompts *prompts);
 
-/* Read n more tokens; end the text. */
+/* Read n more tokens, and end the text. */
 void spec_prompts_push(spec_prompts *prompts, const int *token, size_t n);
 void spec_prompts_boundary(spec_prompts *prompts);
 
-/* Copy the first `capacity` tokens of the passage for draw number `index`, chosen by a hash;
+/* Copies the first `capacity` tokens of the passage for draw number `index`, chosen by a hash;
  * returns their number. */
 size_t spec_prompts_draw(const spec_prompts *prompts, uint64_t index, int *token,
                          size_t capacity);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sort n records of `stride` words (1..3), ascending by their first `words` words (1 or 2); word 0
+/* Sorts n records of `stride` words (1..3), ascending by their first `words` words (1 or 2); word 0
  * is the least significant. Both arrays are (n, stride). Returns the array that holds the result;
  * the other one's content is lost. */
 uint64_t *spec_radix_sort(uint64_t *record, uint64_t *workspace, size_t n, int stride, int words);

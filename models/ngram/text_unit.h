@@ -19,7 +19,7 @@ extern const char *const spec_tokens_names[]; /* "bytes", "chars", "words", "tar
 
 enum { SPEC_TEXT_UNIT_MAX = 64, SPEC_TEXT_UNIT_AHEAD = SPEC_TEXT_UNIT_MAX + 8 };
 
-/* The number of bytes of the first token of `text` (length >= 1). A `text` shorter than
+/* Returns the number of bytes of the first token of `text` (length >= 1). A `text` shorter than
  * SPEC_TEXT_UNIT_AHEAD bytes counts as the end of the text.
  *
  *   bytes  one byte

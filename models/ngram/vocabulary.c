@@ -18,7 +18,7 @@ static size_t hash_of(const unsigned char *piece, size_t length)
     return (size_t)(hash ^ hash >> 29);
 }
 
-/* The slot that holds the unit, or the free slot for it. */
+/* Returns the slot that holds the unit, or the free slot for it. */
 static uint32_t *slot_of(const spec_vocabulary *vocabulary, const unsigned char *piece,
                          size_t length)
 {
@@ -38,7 +38,7 @@ static int out_of_memory(spec_error *error)
     return spec_fail(error, GSL_ENOMEM, "out of memory for the vocabulary");
 }
 
-/* Insert every token into a table of n_slots. */
+/* Inserts every token into a table of n_slots. */
 static int rehash(spec_vocabulary *vocabulary, size_t n_slots, spec_error *error)
 {
     uint32_t *slot = calloc(n_slots, sizeof *slot);
@@ -53,7 +53,7 @@ static int rehash(spec_vocabulary *vocabulary, size_t n_slots, spec_error *error
     return GSL_SUCCESS;
 }
 
-/* Make sure that one more token of `length` bytes fits. */
+/* Makes sure that one more token of `length` bytes fits. */
 static int reserve(spec_vocabulary *vocabulary, size_t length, spec_error *error)
 {
     const size_t n = (size_t)vocabulary->size;

@@ -11,8 +11,7 @@
 
 enum {
     SPEC_VOCABULARY_UNKNOWN =
-        0, /* "\xEF\xBF\xBD" (U+FFFD) for characters, "<unk>" for words; bytes have no unknown
-              token */
+        0, /* "\xEF\xBF\xBD" (U+FFFD) for characters, "<unk>" for words; bytes have none */
     SPEC_VOCABULARY_CHARS_MAX = 1 << 16, /* distinct characters; later ones are unknown */
     SPEC_VOCABULARY_WORDS_MAX = 1 << 20, /* the most words for _keep */
     SPEC_VOCABULARY_WORDS_DEFAULT = 1 << 15
@@ -24,7 +23,7 @@ typedef struct {
     int limit;            /* largest size while learning */
     size_t *start; /* (size + 1) token i is bytes[start[i]] to bytes[start[i + 1] - 1] */
     unsigned char *bytes;
-    uint64_t *count;      /* (size) calls of _add for each token */
+    uint64_t *count;      /* (size) how often each token was added */
     uint32_t *slot;       /* (n_slots) hash table: token + 1, or 0 */
     size_t n_slots;       /* a power of two */
     size_t capacity, bytes_capacity;
@@ -33,26 +32,25 @@ typedef struct {
 int spec_vocabulary_init(spec_vocabulary *vocabulary, spec_tokens tokens, spec_error *error);
 void spec_vocabulary_free(spec_vocabulary *vocabulary);
 
-/* Learn a unit of text and count it. *ret_token is its token: unknown for an invalid character, or
- * once `limit` is reached. */
+/* Learns a unit of text and counts it. *ret_token is its token: the unknown one for an invalid
+ * character, or once `limit` is reached. */
 int spec_vocabulary_add(int *ret_token, spec_vocabulary *vocabulary, const unsigned char *piece,
                         size_t length, spec_error *error);
 
-/* Keep the unknown token and the size - 1 most frequent others (ties: the earlier one), renumbered
- * by descending frequency. renumber (old size) maps old tokens to new ones. Not for bytes. */
+/* Keeps the unknown token and the size - 1 most frequent others (ties: the earlier one), renumbered
+ * by decreasing frequency. renumber (old size) maps old tokens to new ones. Not for bytes. */
 int spec_vocabulary_keep(spec_vocabulary *vocabulary, int size, int *renumber, spec_error *error);
 
-/* The token of a unit, or the unknown token. */
+/* Returns the token of a unit, or the unknown token. */
 int spec_vocabulary_find(const spec_vocabulary *vocabulary, const unsigned char *piece,
                          size_t length);
 
-/* Write the bytes of a token into `buffer`, NUL-terminated and cut at `size`; returns the full
+/* Writes the bytes of a token into `buffer`, NUL-terminated and cut at `size`; returns the full
  * number of bytes. */
 size_t spec_vocabulary_text(const spec_vocabulary *vocabulary, int token, char *buffer,
                             size_t size);
 
-/* Tokenize a text into at most `capacity` tokens; returns the number of tokens of the whole text.
- */
+/* Tokenizes a text into at most `capacity` tokens; returns the number that the whole text has. */
 size_t spec_vocabulary_tokenize(const spec_vocabulary *vocabulary, const char *text, size_t length,
                                 int *token, size_t capacity);
 

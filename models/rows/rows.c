@@ -18,7 +18,7 @@ typedef struct {
     spec_model head;
     spec_rows_file file;
     int side;
-    uint64_t begin;                   /* the place of contexts that begin with no prompt */
+    uint64_t begin;                   /* the place of contexts that do not begin with a prompt */
     beginning *beginning;             /* the array that the pointers below point into */
     beginning **by_token, **by_place; /* (n_beginnings) in both orders */
     size_t n_beginnings;
@@ -47,8 +47,8 @@ static int compare_both(const void *a, const void *b)
     return tokens != 0 ? tokens : compare_places(a, b);
 }
 
-/* The place after n tokens that begin with `start` (SPEC_ROWS_PROMPT tokens; NULL: n is smaller).
- */
+/* Returns the place after n tokens that begin with `start` (SPEC_ROWS_PROMPT tokens; NULL: n is
+ * smaller). */
 static uint64_t place_after(const rows *model, const int *start, size_t n)
 {
     uint64_t place = model->begin;
@@ -71,9 +71,9 @@ static void take_tokens(int *ret_token, const spec_rows_file *file, uint64_t fir
         ret_token[i] = spec_rows_file_token(file, first + (uint64_t)i);
 }
 
-/* Choose places spread evenly over the file as ends of prompts. Skipped are places with too few
- * tokens before them, places whose prompt ends an earlier one too, and the prompt at the file's
- * beginning: a context that starts with it has its number of tokens as its place. */
+/* Chooses places spread evenly over the file as ends of prompts. It skips places with too few
+ * tokens before them, places whose prompt also ends at an earlier one, and the prompt at the file's
+ * beginning: the place of a context that starts with it is its number of tokens. */
 static int find_beginnings(rows *model, spec_error *error)
 {
     const spec_rows_file *file = &model->file;
@@ -119,7 +119,7 @@ static void close_rows(spec_model *head)
     free(model);
 }
 
-/* The place that a key names, or -1. */
+/* Reads the place that a key names, or -1. */
 static int read_place(int64_t *ret_place, const spec_settings *settings, const char *key,
                       const spec_rows_file *file, spec_error *error)
 {
@@ -190,8 +190,8 @@ static const double *rows_row(const spec_model *head, void *session, const int *
                   error);
 }
 
-/* Nodes of one depth share their place. Neighbours get copies of the row, because a wrapper may
- * write into each. */
+/* Nodes of the same depth share a place. Each gets a copy of the row, as a wrapper may write into
+ * it. */
 static int rows_score(const spec_model *head, void *session, const spec_score_request *request,
                       spec_error *error)
 {

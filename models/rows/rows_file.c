@@ -72,9 +72,8 @@ static int refuse(const spec_rows_file *file, const char *what, spec_error *erro
     return spec_fail(error, GSL_EINVAL, "%.160s: %s", file->path, what);
 }
 
-/* Read the numbers at the front; *ret_tables is the offset of the tables, *ret_names the number of
- * bytes of the names. Each count is checked against the file's size first, so that no sum
- * overflows. */
+/* Reads the numbers at the front; *ret_tables is the offset of the tables, *ret_names the number of
+ * bytes of the names. Each count is checked against the file's size, so no sum overflows. */
 static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file, spec_error *error)
 {
     const unsigned char *head = file->map.bytes;
@@ -144,8 +143,8 @@ static int read_names(spec_rows_file *file, const unsigned char *at, size_t n, s
     return at == end ? GSL_SUCCESS : refuse(file, "damaged: more names than tokens", error);
 }
 
-/* Whether the numbers of a table rise from at least `low` to below `high`, by at least `step` each.
- */
+/* Returns whether the numbers of a table rise from at least `low` to below `high`, by at least
+ * `step` each. */
 static bool rises(const unsigned char *table, uint64_t n, uint64_t low, uint64_t high,
                   uint64_t step)
 {
@@ -219,7 +218,7 @@ static int refuse_row(const spec_rows_file *file, uint64_t place, int side, cons
                      (unsigned long long)place, side, what);
 }
 
-/* The bytes of a row; NULL if they exceed those of the place. */
+/* Returns the bytes of a row; NULL if they extend beyond the place's. */
 static const unsigned char *find_row(const spec_rows_file *file, uint64_t place, int side)
 {
     const unsigned char *at = file->map.bytes + get64(file->row_at + 8 * place);
@@ -236,7 +235,7 @@ static const unsigned char *find_row(const spec_rows_file *file, uint64_t place,
     }
 }
 
-/* In place from the last to the first, because an index is never below its number. */
+/* Works in place, from the last to the first, because an index is never below its rank. */
 static bool scatter(double *row, const unsigned char *index, size_t count, int vocab)
 {
     size_t end = (size_t)vocab;

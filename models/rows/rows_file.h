@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rows_file: a mapped file of the rows of a target and its drafts at the places of a text.
+/* rows_file: a mapped file with the rows of a target and its drafts at the places of a text.
  * The tables are checked on opening, and each row is checked when it is read, so that a file of any
  * size opens at once. File format: docs/formats.md#rows. Immutable once open, shared by threads. */
 #ifndef SPECLAB_ROWS_FILE_H
@@ -29,7 +29,7 @@ typedef struct {
     char *path;
     spec_mapping map;
     int vocab, sides;         /* side 0 is the target */
-    int value_bytes; /* 8: probabilities as they are; 4: weights, to divide by their sum */
+    int value_bytes; /* 8: probabilities as they are; 4: weights, to be divided by their sum */
     double cutoff;            /* smaller probabilities were left out */
     uint64_t places, tokens, texts;
     spec_rows_side side[SPEC_ROWS_SIDES_MAX];
@@ -40,37 +40,37 @@ typedef struct {
         *piece; /* (V) the tokens' texts, each after its length; NULL if the file has none */
 } spec_rows_file;
 
-/* GSL_EINVAL with one line that names the file, if it is missing, of another format, truncated or
- * damaged. On failure the struct is zeroed. */
+/* Opens a file. Returns GSL_EINVAL, with one line that names it, if it is missing, of another
+ * format, truncated or damaged. On failure the struct is zeroed. */
 int spec_rows_file_open(spec_rows_file *file, const char *path, spec_error *error);
 void spec_rows_file_close(spec_rows_file *file); /* may be zeroed */
 
-/* Fill ret_row (V) with a side's row at a place, which sums to 1 within 1e-12. GSL_EINVAL, naming
- * file, place and side, if its bytes are damaged. */
+/* Fills ret_row (V) with a side's row at a place, which sums to 1 within 1e-12. Returns GSL_EINVAL,
+ * naming file, place and side, if its bytes are damaged. */
 int spec_rows_file_row(double *ret_row, const spec_rows_file *file, uint64_t place, int side,
                        spec_error *error);
 
-/* A token of the text; the number of tokens before a place, counted from the start of the first
- * text; the position where text i begins. A row's context is the tokens from its text's beginning
- * to its position; the next token is at its position. */
+/* Return a token of the text; the number of tokens before a place, counted from the start of the
+ * first text; the position where text i begins. A row's context is the tokens from its text's
+ * beginning to its position; the next token is at its position. */
 int spec_rows_file_token(const spec_rows_file *file, uint64_t i);
 uint64_t spec_rows_file_position(const spec_rows_file *file, uint64_t place);
 uint64_t spec_rows_file_text(const spec_rows_file *file, uint64_t i);
 
-/* Write the bytes of a token into `buffer` (NUL-terminated, cut at `size`); returns their number.
+/* Writes the bytes of a token into `buffer` (NUL-terminated, cut at `size`); returns their number.
  * "<17>" if the file has no texts. */
 size_t spec_rows_file_token_text(const spec_rows_file *file, int token, char *buffer, size_t size);
 
 /* ---- shared with the writer ------------------------------------------------------------------ */
 
-/* A checksum of n bytes, a multiple of 8: the sum of their 8-byte words, and the sum of its
- * intermediate values [Fletcher82]. */
+/* Returns a checksum of n bytes, a multiple of 8: the sum of their 8-byte words, and the sum of the
+ * partial sums [Fletcher82]. */
 uint64_t spec_rows_check(const unsigned char *bytes, size_t n, uint64_t start);
 
-/* The next multiple of 8, where the next part of the file begins. */
+/* Returns the next multiple of 8, where the next part of the file begins. */
 size_t spec_rows_padded(size_t n);
 
-/* The number of bytes of a row with `count` of V probabilities, and the offset of its values. */
+/* Returns the bytes of a row with `count` of V probabilities, and the offset of its values. */
 size_t spec_rows_row_size(size_t *ret_values, size_t count, int vocab, int value_bytes);
 
 #endif

@@ -36,7 +36,7 @@ static int no_memory(spec_error *error)
     return spec_fail(error, GSL_ENOMEM, "out of memory for a file of rows");
 }
 
-/* Extend a table by n zeroed bytes; NULL if out of memory. */
+/* Extends a table by n zeroed bytes; returns NULL if out of memory. */
 static unsigned char *extend(spec_rows_table *table, size_t n)
 {
     if (n > table->capacity - table->n) {
@@ -160,7 +160,7 @@ done:
     return status;
 }
 
-/* least < 0: every probability. */
+/* Returns whether a probability is kept; least < 0: every one is. */
 static bool is_kept(double probability, double least)
 {
     return least < 0.0 || (probability > 0.0 && probability >= least);
@@ -173,8 +173,8 @@ static size_t count_kept(const double *row, int vocab, double least)
     return count;
 }
 
-/* Write the bytes of a row, and measure its distance from the reader's row. Every probability is
- * kept if the indices would take more bytes than that. */
+/* Writes the bytes of a row, and measures its distance from the row that a reader gets. Every
+ * probability is kept if the indices would take more bytes than that. */
 static size_t fill_row(double *ret_tv, unsigned char *at, const double *row, int vocab,
                        double cutoff)
 {
@@ -240,7 +240,7 @@ size_t spec_rows_writer_place_bytes(spec_rows_writer *writer, const double *cons
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* All tables in one block of memory, for their checksum. */
+/* Joins all tables in one block of memory, for their checksum. */
 static int join_tables(spec_rows_writer *writer, spec_error *error)
 {
     int status = GSL_SUCCESS;

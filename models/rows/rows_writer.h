@@ -2,7 +2,7 @@
 /* rows_writer: writes a file of rows, place after place, as models return them.
  * The file appears only when it is complete (base/new_file.h). Rows are stored unchanged or without
  * probabilities below a cutoff; the file records the resulting distance from the model. Memory
- * holds the tables alone, which the writer owns. */
+ * holds only the tables, which the writer owns. */
 #ifndef SPECLAB_ROWS_WRITER_H
 #define SPECLAB_ROWS_WRITER_H
 
@@ -29,34 +29,33 @@ typedef struct {
     unsigned char *row; /* (largest row) bytes */
 } spec_rows_writer;
 
-/* Begin a file for these models, the target first, which share one vocabulary; the target's token
- * texts go into it. cutoff 0: rows are stored bit for bit. Else a row keeps the probabilities of at
- * least the cutoff, and always its largest, as floats. GSL_EFAILED if the file cannot be created,
- * GSL_EINVAL if the name is not a regular file's. */
+/* Begins a file for these models, the target first, which share one vocabulary; the target's token
+ * texts go into it. With cutoff 0, rows are stored bit for bit. Else a row keeps the probabilities
+ * of at least the cutoff, and always its largest, as floats. Returns GSL_EFAILED if the file cannot
+ * be created, GSL_EINVAL if the name is not that of a regular file. */
 int spec_rows_writer_init(spec_rows_writer *writer, const char *path,
                           const spec_model *const *model, int sides, double cutoff,
                           spec_error *error);
 
-/* The same for rows without their models: sides by name, over a vocabulary without texts. */
+/* Does the same for rows without their models: sides by name, over a vocabulary without texts. */
 int spec_rows_writer_init_named(spec_rows_writer *writer, const char *path,
                                 const char *const *name, int sides, int vocab, double cutoff,
                                 spec_error *error);
 
-/* Begin a text of these tokens, n >= 1; its places follow. */
+/* Begins a text of these tokens, n >= 1; its places follow. */
 int spec_rows_writer_text(spec_rows_writer *writer, const int *token, size_t n, spec_error *error);
 
-/* Add the rows (sides), each (V), after the first `position` tokens of all texts together,
- * ascending. */
+/* Adds the rows (sides), each (V), after the first `position` tokens of all texts; ascending. */
 int spec_rows_writer_place(spec_rows_writer *writer, uint64_t position, const double *const *row,
                            spec_error *error);
 
-/* The bytes that the rows of a place take in the file, with its line in the tables. */
+/* Returns the bytes that the rows of a place take in the file, including its line in the tables. */
 size_t spec_rows_writer_place_bytes(spec_rows_writer *writer, const double *const *row);
 
-/* Write the tables and give the file its name. At least one place must have been written. */
+/* Writes the tables and gives the file its name. At least one place must have been written. */
 int spec_rows_writer_close(spec_rows_writer *writer, spec_error *error);
 
-/* Free the writer; a file that was not closed is removed. May be zeroed. */
+/* Frees the writer; a file that was not closed is removed. May be zeroed. */
 void spec_rows_writer_free(spec_rows_writer *writer);
 
 #endif

@@ -33,7 +33,7 @@ static void levels(double *row, int vocab, gsl_rng *rng)
     spec_row_normalise(row, vocab);
 }
 
-/* Set tokens outside `keep` (one bit each) to zero. */
+/* Sets tokens outside `keep` (one bit each) to zero. */
 static void restrict_to(double *row, int vocab, int keep)
 {
     for (int i = 0; i < vocab; i++)

@@ -13,7 +13,7 @@ typedef enum {
     SPEC_CASES_ZEROS,    /* each with about half of its tokens at zero */
     SPEC_CASES_LEVELS,   /* weights 1, 2 or 3: ties within and between the rows */
     SPEC_CASES_EQUAL,    /* the same row twice */
-    SPEC_CASES_NEAR,     /* the same row but for the last bits */
+    SPEC_CASES_NEAR,     /* the same row except for the last bits */
     SPEC_CASES_DISJOINT, /* no common support (V = 1: the same row) */
     SPEC_CASES_ONE_HOT,  /* all mass on one token each */
     SPEC_CASES_MIXED,    /* any of these */
@@ -24,7 +24,7 @@ extern const char *const spec_cases_families[]; /* their names, NULL-terminated 
 
 enum { SPEC_CASES_VOCAB_MAX = 16 };
 
-/* Fill two rows (V), 1 <= V <= SPEC_CASES_VOCAB_MAX. */
+/* Fills two rows (V), 1 <= V <= SPEC_CASES_VOCAB_MAX. */
 void spec_cases_pair(double *target, double *draft, int vocab, spec_cases_family family,
                      gsl_rng *rng);
 

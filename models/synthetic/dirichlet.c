@@ -32,8 +32,8 @@ done:
     return status;
 }
 
-/* A gamma variate, a >= 1 [Marsaglia00]: gsl_ran_gamma with b = 1, operation by operation. The
- * library's builds for arm64 fuse multiplications with additions, and rows would differ. */
+/* Returns a gamma variate, a >= 1 [Marsaglia00]: gsl_ran_gamma with b = 1, operation by operation.
+ * The library's builds for arm64 fuse multiplications with additions, and rows would differ. */
 static double gamma_variate(gsl_rng *rng, double a)
 {
     const double d = a - 1.0 / 3.0, c = 1.0 / 3.0 / sqrt(d);
@@ -51,8 +51,8 @@ static double gamma_variate(gsl_rng *rng, double a)
     }
 }
 
-/* The logarithm of a gamma variate. gamma(a) = gamma(a+1) * U^(1/a), whose power underflows for
- * small a. */
+/* Returns the logarithm of a gamma variate. gamma(a) = gamma(a+1) * U^(1/a), whose power underflows
+ * for small a. */
 static double log_gamma_variate(gsl_rng *rng, double a)
 {
     if (a >= 1.0) return log(gamma_variate(rng, a));

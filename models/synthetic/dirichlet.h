@@ -11,17 +11,17 @@ typedef struct {
     double
         concentration; /* > 0; near 0 one token has nearly all mass, at infinity the row is
                           uniform */
-    double zeros; /* the chance that a token's probability is exactly 0, in [0,1]; one token
+    double zeros; /* the probability that a token gets exactly 0, in [0,1]; one token
                      always keeps mass */
     int levels;           /* 0: Dirichlet; n >= 1: weights are integers 1..n, equally likely */
     uint64_t seed;
 } spec_dirichlet;
 
-/* Read concentration, zeros, levels and seed, with these defaults. */
+/* Reads concentration, zeros, levels and seed, with these defaults. */
 int spec_dirichlet_read(spec_dirichlet *ret_law, const spec_dirichlet *defaults,
                         spec_settings *settings, spec_error *error);
 
-/* The row of `key`: normalised, a pure function of key and law. */
+/* Computes the row of `key`: normalised, a pure function of key and law. */
 void spec_dirichlet_row(double *row, int vocab, const spec_dirichlet *law, uint64_t key);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "models/model.h"
 
-/* A model of order 0 with a zeroed row (vocab) to fill; GSL_ENOMEM if out of memory. */
+/* Creates a model of order 0 with a zeroed row (vocab) to fill. May return GSL_ENOMEM. */
 int spec_fixed_row_open(spec_model **ret_model, double **ret_row, int vocab, spec_error *error);
 
 const double *spec_fixed_row_row(const spec_model *model, void *session, const int *context,

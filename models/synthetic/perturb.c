@@ -23,7 +23,7 @@ static void draw_reference(double *reference, const double *target, int vocab, d
     spec_row_normalise(reference, vocab);
 }
 
-/* draft = v reference + (1-v) [least]. Returns its overlap, and the slope of the overlap to the
+/* Sets draft = v reference + (1-v) [least]. Returns its overlap, and the overlap's slope to the
  * right of v. */
 static double overlap_towards(double *draft, const double *target, const double *reference,
                               int vocab, int least, double v, double *ret_slope)
@@ -87,7 +87,7 @@ typedef struct {
     const spec_model *target; /* not owned */
     double alpha, noise;
     uint64_t seed;
-    int key_order; /* tokens that the reference row depends on */
+    int key_order; /* tokens on which the reference row depends */
 } perturb;
 
 typedef struct {

@@ -10,21 +10,22 @@
 
 #include <stdint.h>
 
-/* Fill `draft` (V), normalised, with overlap alpha to 1e-12.
+/* Fills `draft` (V), normalised, with overlap alpha to 1e-12.
  *
  *     reference  ~  target * exp(noise * z),  z standard normal by a hash of `key`
- *     draft      =  (1-w) target + w reference,            w = (1 - alpha) / TV(target, reference),
- * where w <= 1 v reference + (1-v) [least probable],  with v by Newton's method on the concave
- * overlap, elsewhere
+ *     draft      =  (1-w) target + w reference,  w = (1 - alpha) / TV(target, reference), if w <= 1
+ *     draft      =  v reference + (1-v) [least probable], otherwise
+ * where v is found by Newton's method on the concave overlap
  *
  *   target      (V) normalised; not the same array as `draft`
  *   alpha       in (0,1]; at 1 the draft is the target, bit for bit
  *   noise       in [0,50]: how far the reference is from the target
  *   reference   (V) workspace
- *   returns GSL_EDOM, with a line that says the least possible overlap, where alpha < min_i
- * target_i: no row overlaps less than the one-hot row on the least probable token, because
- * min(target_i, draft_i) >= draft_i min_j target_j. A token of target probability 0 has draft
- * probability 0, but for the least probable one. */
+ *
+ * Returns GSL_EDOM, with a line that gives the least possible overlap, if alpha < min_i target_i:
+ * no row overlaps less than the one-hot row on the least probable token, because min(target_i,
+ * draft_i) >= draft_i min_j target_j. A token of target probability 0 has draft probability 0,
+ * except the least probable one. */
 int spec_perturb_row(double *draft, const double *target, int vocab, double alpha, double noise,
                      uint64_t key, double *reference, spec_error *error);
 

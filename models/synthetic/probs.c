@@ -38,7 +38,7 @@ static int fail_at(const reader *in, spec_error *error, const char *what, const 
     return spec_fail(error, GSL_EINVAL, "probs:%.80s: %s '%.40s'", in->name, what, piece);
 }
 
-/* The next number; *ret_more is false at the end. Blanks or one comma separate numbers. */
+/* Reads the next number; *ret_more is false at the end. Blanks or one comma separate numbers. */
 static int next_number(double *ret_value, bool *ret_more, reader *in, bool first, spec_error *error)
 {
     *ret_more = false;
@@ -63,7 +63,7 @@ static int next_number(double *ret_value, bool *ret_more, reader *in, bool first
     return GSL_SUCCESS;
 }
 
-/* Read all numbers, once to count them, and once more to fill the row, if given. */
+/* Reads all numbers, once to count them, and once more to fill the row, if given. */
 static int read_numbers(int *ret_n, double *opt_row, reader in, spec_error *error)
 {
     int status = GSL_SUCCESS, n = 0;
@@ -120,7 +120,7 @@ typedef struct {
     double row[]; /* (1, V); at order 1 (V + 1, V): at the start of a text, then after each token */
 } probs;
 
-/* V from V numbers, or at order 1 from V (V + 1) numbers. */
+/* Finds V from V numbers, or at order 1 from V (V + 1) numbers. */
 static int find_vocab(int *ret_vocab, int n, int order, spec_error *error)
 {
     const int vocab = order == 0 ? n : (int)sqrt((double)n);

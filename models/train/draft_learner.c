@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double clip = 1.0, least = 1e-300; /* norm of gradients; probability */
+static const double clip = 1.0, least = 1e-300; /* largest norm of gradients; least probability */
 
 static size_t rows_of(const spec_draft_learner *learner)
 {
@@ -94,7 +94,7 @@ void spec_draft_learner_set_row(spec_draft_learner *learner, int place, const do
     for (int i = 0; i < vocab; i++) logit[i] = (spec_real)(factor * log(fmax(row[i], least)));
 }
 
-/* Fill the shares; returns the number of learnt places. */
+/* Fills the shares; returns the number of learnt positions. */
 static int share_loss(spec_draft_learner *learner)
 {
     int n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* draft_learner: trains a draft model step by step, on batches that the caller fills.
  * It serves drafts that learn while they draft [Liu24]. The rate is constant, since the number of
- * steps is unknown; all else is as in a training (experiments/train/training.h). The learner owns
- * its batch and a copy of the weights. */
+ * steps is unknown; the rest is as in ordinary training (experiments/train/training.h). The learner
+ * owns its batch and a copy of the weights. */
 #ifndef SPECLAB_DRAFT_LEARNER_H
 #define SPECLAB_DRAFT_LEARNER_H
 
@@ -10,18 +10,18 @@
 
 typedef struct {
     spec_losses_kind loss;
-    int texts, places; /* of a batch; their product is at most SPEC_DRAFT_LEARNER_ROWS */
+    int texts, places; /* per batch; their product is at most SPEC_DRAFT_LEARNER_ROWS */
     double rate;       /* learning rate */
 } spec_draft_learner_plan;
 
 enum { SPEC_DRAFT_LEARNER_ROWS = 1 << 20 };
 
-/* A batch is `texts` windows of `places` tokens, place t of window w in row w places + t. A step
- * reads the target's row after each place that is learnt. The rows are kept whole, as logits in
- * float: 4 V bytes per place, as many as the draft's own logits need in the graph. */
+/* A batch is `texts` windows of `places` tokens; position t of window w is row w places + t. A step
+ * reads the target's row after each position that is learnt. The rows are kept whole, as float
+ * logits: 4 V bytes per position, as many as the draft's own logits take in the graph. */
 typedef struct {
     spec_draft_learner_plan plan;
-    spec_training_model model; /* its checkpoint has the weights as they are now */
+    spec_training_model model; /* its checkpoint has the current weights */
     spec_graph graph;
     spec_graph_node *logits; /* of the draft, after _forward */
     spec_graph_operation *loss;
@@ -29,35 +29,35 @@ typedef struct {
     int *token, *next;      /* (texts * places) the batch: tokens, and for CE those that follow */
     bool *learns;           /* (texts * places) whether the row counts */
     spec_real *share;       /* (texts * places) workspace */
-    spec_real *start;       /* the weights at first */
+    spec_real *start;       /* the initial weights */
     spec_thread_pool *opt_pool;
-    long step; /* steps done */
+    long step; /* steps done so far */
 } spec_draft_learner;
 
-/* GSL_EDOM if the windows exceed the draft's context, or a batch is too large. */
+/* Returns GSL_EDOM if the windows exceed the draft's context, or a batch is too large. */
 int spec_draft_learner_init(spec_draft_learner *learner, const spec_draft_learner_plan *plan,
                             const spec_checkpoint *draft, spec_thread_pool *opt_pool,
                             spec_error *error);
 void spec_draft_learner_free(spec_draft_learner *learner); /* may be zeroed */
 
-/* Empty the batch: no place is learnt. */
+/* Empties the batch, so that no position is learnt. */
 void spec_draft_learner_clear(spec_draft_learner *learner);
 
-/* Set the target's row of a place. The draft serves its rows at a temperature, so what it learns is
- * the logits that give the target's row at that temperature; at 0, where rows are one-hot, those at
- * temperature 1. */
+/* Sets the target's row at a position. The draft serves its rows at a temperature, so it learns the
+ * logits that give the target's row at that temperature; at 0, where rows are one-hot, it learns
+ * those at temperature 1. */
 void spec_draft_learner_set_row(spec_draft_learner *learner, int place, const double *row,
                                 double temperature);
 
-/* Compute the draft's logits of the batch, without learning. */
+/* Computes the draft's logits of the batch, without learning. */
 void spec_draft_learner_forward(spec_draft_learner *learner);
 
-/* One step of AdamW on the mean loss of the learnt places; *ret_loss is that loss before the step.
- * A batch without learnt places changes nothing, and its loss is 0. GSL_EFAILED if the loss or a
- * gradient is not finite; the weights then stay. */
+/* Makes a step of AdamW on the mean loss of the learnt positions; *ret_loss is that loss before the
+ * step. A batch without learnt positions changes nothing, and its loss is 0. Returns GSL_EFAILED if
+ * the loss or a gradient is not finite; the weights are then unchanged. */
 int spec_draft_learner_step(spec_draft_learner *learner, double *ret_loss, spec_error *error);
 
-/* Return to the first weights; forget moments, steps and batch. */
+/* Returns to the initial weights; forgets moments, steps and batch. */
 void spec_draft_learner_restart(spec_draft_learner *learner);
 
 #endif

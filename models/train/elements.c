@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/train/elements.h"
 
-/* NEON belongs to every arm64 processor: the compiler uses it without a file of its own. */
+/* Every arm64 processor has NEON, so the compiler uses it without a separate file. */
 const spec_elements *spec_elements_of(spec_isa isa)
 {
 #if defined(__x86_64__)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* elements: the operations of training on rows of numbers, forward and backward.
  * Every instruction set computes the same bits: nothing is contracted, and sums run in 16 lanes,
- * lane l taking elements l, 16 + l, ... in turn; then lanes 8 apart are added, 4, 2 and 1 apart.
+ * lane l taking elements l, 16 + l, ... in turn; then lanes 8, 4, 2 and 1 apart are added.
  * A function with `add` adds to its results instead of replacing them. Arrays have n elements and
  * do not overlap. */
 #ifndef SPECLAB_ELEMENTS_H
@@ -45,14 +45,14 @@ typedef struct {
     void (*silu)(spec_real *y, const spec_real *a, int n);
     void (*silu_back)(spec_real *da, const spec_real *dy, const spec_real *a, int n, bool add);
 
-    /* sum_i x_i y_i; y_i (+)= factor x_i. */
+    /* Returns sum_i x_i y_i; computes y_i (+)= factor x_i. */
     spec_real (*dot)(const spec_real *x, const spec_real *y, int n);
     void (*scaled)(spec_real *y, spec_real factor, const spec_real *x, int n, bool add);
 
     /* y_i (+)= x_i. */
     void (*copy)(spec_real *y, const spec_real *x, int n, bool add);
 
-    /* sum_i x_i^2. */
+    /* Returns sum_i x_i^2. */
     double (*squares)(const spec_real *x, int n);
 
     void (*adamw)(spec_real *w, spec_real *m, spec_real *v, const spec_real *g,

@@ -20,7 +20,7 @@ static inline spec_real exp_of(spec_real x)
 #define larger(a, b) ((a) > (b) ? (a) : (b))
 #else
 /* exp(x) = 2^k exp(r), r = x - k log(2) in two parts, by its series to r^7 / 7!: relative error
- * below 2e-7. x from -87 to 88; what is beyond counts as the bound. */
+ * below 2e-7. x is clamped to -87..88. */
 static inline spec_real exp_of(spec_real x)
 {
     x = x < -87.0f ? -87.0f : x;

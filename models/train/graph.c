@@ -51,7 +51,7 @@ void spec_graph_free(spec_graph *graph)
 /* Rows of an item: a multiple of the rows of every tile, 4, 6 and 14. */
 enum { ITEM_ROWS = 84, ITEMS_PER_WORKER = 4 };
 
-/* `rows` in equal items of whole tiles; one thread takes them all at once. */
+/* Divides `rows` into equal items of whole tiles; a single thread takes them all at once. */
 static int rows_per_item(const spec_graph *graph, int rows)
 {
     const int items = graph->workers > 1 ? ITEMS_PER_WORKER * graph->workers : 1;
@@ -96,7 +96,7 @@ static spec_real *numbers(size_t n)
     return aligned_alloc(ALIGN, bytes > 0 ? bytes : ALIGN);
 }
 
-/* A node learns if a parameter with a gradient, or a node that learns, is among its inputs. */
+/* A node learns if one of its inputs is a parameter with a gradient, or a node that learns. */
 static bool learns(const spec_graph_operation *operation)
 {
     bool result = (operation->weight.set != NULL && operation->weight.set->gradient != NULL) ||

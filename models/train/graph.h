@@ -2,8 +2,8 @@
 /* graph: a computation for training, built once and then run forward and backward many times.
  *     init; operations, each of which returns its result; allocate; then for each batch: forward,
  *     backward
- * A node is a matrix (rows, cols) without gaps; a row belongs to one place of a text. Results and
- * gradients have the same bits for every number of threads and every instruction set. The graph
+ * A node is a matrix (rows, cols) without gaps; a row belongs to one position of a text. Results
+ * and gradients have the same bits for every number of threads and every instruction set. The graph
  * owns its nodes and borrows parameters and tokens. */
 #ifndef SPECLAB_GRAPH_H
 #define SPECLAB_GRAPH_H
@@ -15,26 +15,26 @@
 #include "models/train/sgemm.h"
 #include "models/transformer/kernels/vector.h"
 
-enum { SPEC_GRAPH_MAX = 8192, SPEC_GRAPH_INPUTS = 16 }; /* operations; inputs of one */
+enum { SPEC_GRAPH_MAX = 8192, SPEC_GRAPH_INPUTS = 16 }; /* operations; inputs per operation */
 
 typedef struct {
     int rows, cols;
     spec_real *value;
-    spec_real *gradient; /* NULL if no parameter that learns is upstream */
+    spec_real *gradient; /* NULL if no trainable parameter is upstream */
     bool needs_gradient;
     bool has_gradient; /* during backward: a later operation has written it */
 } spec_graph_node;
 
-/* A parameter of a set, or of a frozen one. */
+/* A parameter of a trainable or a frozen set. */
 typedef struct {
     const spec_parameters *set;
     int index;
 } spec_graph_weight;
 
-/* Rows of texts within longer texts: row (text, t) is row (text, t + shift) of the source. Zeroed:
- * the source's own rows. */
+/* Rows of texts within longer texts: row (text, t) is row (text, t + shift) of the source. A zeroed
+ * window means the source's own rows. */
 typedef struct {
-    int places, of_places; /* of a text, and of the source's texts */
+    int places, of_places; /* positions in a text, and in a text of the source */
     int shift;
 } spec_graph_window;
 
@@ -46,15 +46,15 @@ typedef struct {
     const spec_real *cosine, *sine; /* (places + steps - 1, head_dim / 2) */
 } spec_graph_attention_shape;
 
-/* The target of a loss, of this graph or of another. */
+/* The target of a loss, in this graph or in another. */
 typedef struct {
     spec_losses_kind kind;
     const int *opt_token;            /* for the cross-entropy */
     const spec_graph_node *opt_rows; /* logits of the target, for all other kinds */
-    const spec_real *opt_share; /* (rows): the factor of each row's loss, 0 to ignore it; NULL: 1 /
+    const spec_real *opt_share; /* (rows) the factor of each row's loss, 0 to ignore it; NULL: 1 /
                                    rows */
     spec_graph_window window;   /* of opt_token and opt_rows */
-    double weight;              /* of this loss in the sum that is differentiated */
+    double weight;              /* weight of this loss in the sum that is differentiated */
 } spec_graph_target;
 
 typedef struct spec_graph spec_graph;
@@ -71,7 +71,7 @@ struct spec_graph_operation {
     spec_graph_node *in[SPEC_GRAPH_INPUTS], *out;
     spec_graph_weight weight, bias; /* set NULL: none */
     const int *token;
-    int line;                      /* of a table, without tokens */
+    int line;                      /* line of a table, if there are no tokens */
     const spec_graph_node *source; /* of an input */
     spec_graph_window window;      /* of token or source */
     double noise;                  /* of an input */
@@ -80,8 +80,8 @@ struct spec_graph_operation {
     const bool *choice;            /* of choose: (texts) */
     int texts;
     bool is_off;                       /* neither pass runs it */
-    bool step_adds[SPEC_GRAPH_INPUTS]; /* as adds, for each input of attention and choose */
-    bool adds;                         /* backward: the gradient being written has content */
+    bool step_adds[SPEC_GRAPH_INPUTS]; /* like `adds`, for each input of attention and choose */
+    bool adds;                         /* backward: the gradient already has content */
     spec_graph_attention_shape attention;
     spec_graph_target target;
     size_t room; /* numbers that the forward pass keeps for the backward pass */
@@ -114,12 +114,12 @@ struct spec_graph {
 int spec_graph_init(spec_graph *graph, spec_isa isa, spec_thread_pool *opt_pool, spec_error *error);
 void spec_graph_free(spec_graph *graph); /* may be zeroed */
 
-/* Rows of a table (V, cols): row r is line token[r], or that of the window's row. The tokens are
- * read at each forward pass. */
+/* Returns rows of a table (V, cols): row r is line token[r], or the line of the window's row. The
+ * tokens are read at each forward pass. */
 spec_graph_node *spec_graph_embed(spec_graph *graph, spec_graph_weight table, const int *token,
                                   int rows, const spec_graph_window *opt_window);
 
-/* `rows` copies of a line of a table. */
+/* Returns `rows` copies of a line of a table. */
 spec_graph_node *spec_graph_repeat(spec_graph *graph, spec_graph_weight table, int line, int rows);
 
 /* (opt_base +) x w^T (+ bias): x (rows, cols), w (n, cols), bias (1, n). */
@@ -131,25 +131,25 @@ spec_graph_node *spec_graph_product(spec_graph *graph, spec_graph_node *opt_base
 spec_graph_node *spec_graph_norm(spec_graph *graph, spec_graph_node *x, spec_graph_weight gain,
                                  double eps);
 
-/* Rows of a node of this graph or another, as constants. While the graph has a noise_key, a number
- * from -noise to noise is added to each. */
+/* Returns rows of a node of this graph or another, as constants. While the graph has a noise_key, a
+ * number from -noise to noise is added to each element. */
 spec_graph_node *spec_graph_input(spec_graph *graph, const spec_graph_node *source, int texts,
                                   const spec_graph_window *window, double noise);
 
-/* The columns of x[0], of x[1] and so on, side by side; n <= SPEC_GRAPH_INPUTS. */
+/* Returns the columns of x[0], x[1] and so on, side by side; n <= SPEC_GRAPH_INPUTS. */
 spec_graph_node *spec_graph_join(spec_graph *graph, spec_graph_node *const *x, int n);
 
 /* (opt_base +) silu(x). */
 spec_graph_node *spec_graph_silu(spec_graph *graph, spec_graph_node *opt_base, spec_graph_node *x);
 
-/* Rows of each text: those of x where choice[text], else those of base. choice (texts) is read in
- * both passes. */
+/* Returns each text's rows from x if choice[text], else from base. choice (texts) is read in both
+ * passes. */
 spec_graph_node *spec_graph_choose(spec_graph *graph, spec_graph_node *base, spec_graph_node *x,
                                    const bool *choice, int texts);
 
-/* Attention with rotary positions, of the last of `steps` passes over the same places: 1 is causal
- * attention. At step s = steps - 1, place t has position t + s. It sees the keys of step 0 up to
- * its own place, and those of steps 1..s of its own place alone [LiY25].
+/* Attention with rotary positions, in the last of `steps` passes over the same places; 1 step is
+ * causal attention. At step s = steps - 1, place t has position t + s. It sees the keys of step 0
+ * up to its own place, and the keys of steps 1..s only at its own place [LiY25].
  *
  *   qkv  [steps]: queries, keys and values of each place, ((heads + 2 kv_heads) head_dim). Only
  *        attention may read them, since the rotation replaces them; the result of each step is used
@@ -157,38 +157,38 @@ spec_graph_node *spec_graph_choose(spec_graph *graph, spec_graph_node *base, spe
 spec_graph_node *spec_graph_attention(spec_graph *graph, spec_graph_node *const *qkv, int steps,
                                       const spec_graph_attention_shape *shape);
 
-/* silu(a) b of the two halves of each row. */
+/* Returns silu(a) b for the two halves of each row. */
 spec_graph_node *spec_graph_gate(spec_graph *graph, spec_graph_node *ab);
 
-/* The loss of each row of logits, (rows) in operation->row_loss; its sum times the shares and the
- * weight is what the backward pass differentiates. */
+/* Adds the loss of each row of logits, (rows) in operation->row_loss. The backward pass
+ * differentiates its sum, times the shares and the weight. */
 spec_graph_operation *spec_graph_loss(spec_graph *graph, spec_graph_node *logits,
                                       const spec_graph_target *target);
 
-/* The same for numbers: the loss of a row is the mean over columns of d^2/2 where |d| < 1 and
- * |d| - 1/2 elsewhere, d = x - target. The kind is not used. */
+/* Does the same for numbers: the loss of a row is the mean over columns of d^2/2 if |d| < 1, else
+ * |d| - 1/2, with d = x - target. The kind is not used. */
 spec_graph_operation *spec_graph_smooth_l1(spec_graph *graph, spec_graph_node *x,
                                            const spec_graph_target *target);
 
-/* Operations from here on serve evaluation alone. */
+/* Marks the operations from here on as used only in evaluation. */
 void spec_graph_begin_evaluation(spec_graph *graph);
 
-/* Allocate all buffers; for evaluation alone, without gradients. */
+/* Allocates all buffers, without gradients if only for evaluation. */
 int spec_graph_allocate(spec_graph *graph, bool for_training, spec_error *error);
 
-/* Turn operations first..end-1, counted in the order of their addition, off or on again. Neither
- * pass runs those that are off. */
+/* Turns operations first..end-1, counted in the order in which they were added, off or on again.
+ * Neither pass runs those that are off. */
 void spec_graph_switch(spec_graph *graph, int first, int end, bool is_on);
 
-/* Compute all nodes; all but the losses; or those that training needs. Then add the gradients of
- * the sum of all losses to those of the parameters. */
+/* Compute all nodes; all but the losses; or only those that training needs. _backward then adds the
+ * gradients of the sum of all losses to those of the parameters. */
 void spec_graph_forward(spec_graph *graph);
 void spec_graph_evaluate(spec_graph *graph);
 void spec_graph_forward_trained(spec_graph *graph);
 void spec_graph_backward(spec_graph *graph);
 
-/* The sum of the rows' losses times their shares and the weight, after _forward; in nats. 0 if the
- * loss is off. */
+/* Returns the sum of the rows' losses times their shares and the weight, after _forward; in nats.
+ * Returns 0 if the loss is off. */
 double spec_graph_loss_value(const spec_graph_operation *loss);
 
 /* ---- for operations (models/train/graph_*.c) ------------------------------------------------- */
@@ -199,8 +199,8 @@ typedef void spec_graph_work(spec_graph *graph, spec_graph_operation *operation,
 void spec_graph_share(spec_graph *graph, spec_graph_operation *operation, spec_graph_work *work,
                       int items);
 
-/* The number of items for `rows` rows, in whole tiles. An item's rows: returns their number, and
- * the first in *ret_first. */
+/* Return the number of items for `rows` rows, in whole tiles; and the number of an item's rows,
+ * with the first one in *ret_first. */
 int spec_graph_items(const spec_graph *graph, int rows);
 int spec_graph_item_rows(int *ret_first, const spec_graph *graph, int rows, int item);
 
@@ -209,17 +209,17 @@ static inline spec_real *spec_graph_row(spec_real *value, int row, int cols)
     return value + (size_t)row * (size_t)cols;
 }
 
-/* The source's row of a window for row `row`. */
+/* Returns the source's row for row `row` of a window. */
 int spec_graph_window_row(const spec_graph_window *window, int row);
 
-/* Whether the gradient of an input has been written, so that this operation adds to it. */
+/* Returns whether the gradient of an input has been written, so that this operation adds to it. */
 bool spec_graph_adds(spec_graph_node *node);
 
-/* Rows of the gradient of in[0], which is added to the result: that of the result itself, added if
- * operation->adds. */
+/* Computes rows of the gradient of in[0], which is added to the result: the gradient of the result
+ * itself, added if operation->adds. */
 spec_graph_work spec_graph_base_back;
 
-/* The next operation, with its node; at most SPEC_GRAPH_MAX. */
+/* Appends an operation with its node; at most SPEC_GRAPH_MAX. */
 spec_graph_operation *spec_graph_append(spec_graph *graph, const spec_graph_kind *kind, int rows,
                                         int cols);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Attention of models/train/graph.h: an item is a head of keys in one text, with its queries.
- * Scores are computed for BLOCK places at a time with the keys up to the last of them. */
+ * Scores are computed for BLOCK positions at a time, with the keys up to the last of these. */
 #include "models/train/graph.h"
 
 #include <assert.h>
 #include <math.h>
 
-enum { BLOCK = 56 }; /* a multiple of a tile's rows where these are 14 or 4 */
+enum { BLOCK = 56 }; /* a multiple of a tile's rows if these are 14 or 4 */
 
-/* The rows of an item's text, one for each place, `stride` numbers apart. */
+/* The rows of an item's text, one for each position, `stride` numbers apart. */
 typedef struct {
     const spec_graph_attention_shape *shape;
     int text, kv_head, group; /* group: query heads that share the keys */
-    int own;                  /* keys that only their own place sees: the steps after step 0 */
+    int own;                  /* keys that only their own position sees: the steps after step 0 */
     size_t stride, out_stride;
     spec_real factor; /* of scores */
 } item_view;
@@ -30,7 +30,7 @@ static item_view view_of(const spec_graph_operation *o, int item)
                        .factor = (spec_real)(1.0 / sqrt((double)s->head_dim))};
 }
 
-/* The columns of a head in the rows of a text: heads 0.. of queries, then of keys, then of
+/* Returns the columns of a head in the rows of a text: heads 0.. of queries, then of keys, then of
  * values. */
 static spec_real *head_at(const item_view *v, spec_real *rows, int head)
 {
@@ -54,20 +54,20 @@ static spec_real *out_at(const item_view *v, spec_real *rows, int head)
            (size_t)head * (size_t)v->shape->head_dim;
 }
 
-/* Numbers of a place's weights: those of the places, then those of its own keys. */
+/* Returns the number of a position's weights: one per position, then one per own key. */
 static size_t width_of(const item_view *v)
 {
     return (size_t)(v->shape->places + v->own);
 }
 
-/* The weights of a query head in one text, a line for each place. */
+/* Returns the weights of a query head in one text, one line per position. */
 static spec_real *weights_at(const item_view *v, spec_real *kept, int head)
 {
     return kept + ((size_t)v->text * (size_t)v->shape->heads + (size_t)head) *
                       (size_t)v->shape->places * width_of(v);
 }
 
-/* Rotate all places of a head; `sign` -1 rotates back. */
+/* Rotates all positions of a head; `sign` -1 rotates back. */
 static void rotate(const item_view *v, spec_real *head, spec_real sign)
 {
     const int half = v->shape->head_dim / 2, step = v->shape->pairs_adjacent ? 2 : 1,
@@ -83,8 +83,9 @@ static void rotate(const item_view *v, spec_real *head, spec_real sign)
     }
 }
 
-/* Softmax and its derivative need the weights of place t in one piece: those of the own keys lie
- * behind those of places 0..t, and elsewhere at the line's end, with zeros between. */
+/* Softmax and its derivative need the weights of position t in one piece, with the own keys'
+ * weights right after those of positions 0..t. Otherwise they are at the line's end, after
+ * zeros. */
 static void bring_together(const item_view *v, spec_real *line, int t)
 {
     for (int j = 0; j < v->own; j++) line[t + 1 + j] = line[v->shape->places + j];
@@ -152,8 +153,8 @@ static void attention_forward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, attend, o->attention.texts * o->attention.kv_heads);
 }
 
-/* The gradients of a place's scores, from those of its weights in d; then those of its own keys and
- * values. d is left in one piece. */
+/* Computes the gradients of a position's scores from those of its weights in d, then the gradients
+ * of its own keys and values. d is left in one piece. */
 static void own_back(spec_graph *graph, spec_graph_operation *o, const item_view *v, int t,
                      int head, spec_real *d, bool is_first_head)
 {
@@ -238,7 +239,7 @@ static void attend_back(spec_graph *graph, spec_graph_operation *o, int item,
         }
         rotate(&v, dquery, -1);
     }
-    rotate(&v, key_at(&v, last->gradient), -1); /* the steps after it have added to it before */
+    rotate(&v, key_at(&v, last->gradient), -1); /* the later steps have already added to it */
 }
 
 static void attention_backward(spec_graph *graph, spec_graph_operation *o)

@@ -67,7 +67,7 @@ static void join_forward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, join_rows, spec_graph_items(graph, o->out->rows));
 }
 
-/* An input may occur twice, so they take their turns. */
+/* An input may occur twice, so they are processed one after the other. */
 static void join_backward(spec_graph *graph, spec_graph_operation *o)
 {
     int at = 0;

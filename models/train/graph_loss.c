@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* The row of logits, normalised. */
+/* Computes the normalised row of some logits. */
 static void row_of_logits(double *ret_row, const spec_real *logit, int n,
                           const spec_vector_kernels *kernels)
 {
@@ -25,7 +25,7 @@ static void row_of_logits(double *ret_row, const spec_real *logit, int n,
     for (int i = 0; i < n; i++) ret_row[i] /= sum;
 }
 
-/* `room` (n) is for the target's row. */
+/* `room` (n) is scratch for the target's row. */
 static double loss_of_row(double *ret_gradient, const double *q, double *room,
                           const spec_graph_operation *o, int row,
                           const spec_vector_kernels *kernels)
@@ -44,7 +44,7 @@ static double loss_of_row(double *ret_gradient, const double *q, double *room,
 
 enum { ITEM_ROWS = 16 };
 
-/* The factor of a row's loss in the sum. */
+/* Returns the factor of a row's loss in the sum. */
 static double factor_of(const spec_graph_operation *o, int row)
 {
     const spec_graph_target *target = &o->target;

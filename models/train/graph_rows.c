@@ -217,7 +217,7 @@ static void norm_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
                                    spec_graph_row(x->value, r, cols), gain, o->kept[r], cols, adds);
 }
 
-/* Columns of the gain's gradient, summed in the order of rows. */
+/* Computes columns of the gain's gradient, summed in the order of rows. */
 static void gain_back_cols(spec_graph *graph, spec_graph_operation *o, int item,
                            spec_graph_worker *worker)
 {

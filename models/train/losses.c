@@ -10,7 +10,7 @@ const char *const spec_losses_names[] = {"ce", "fkl", "rkl", "jsd", "tv", "nla",
 
 static const double least = 0x1p-60;
 
-/* log(a/b), bounded where one of them vanishes. */
+/* Returns log(a/b), bounded if one of them vanishes. */
 static double log_ratio(double a, double b)
 {
     return log(fmax(a, least) / fmax(b, least));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* losses: how far a draft's row is from the target's, and the gradient by the draft's logits.
- * The losses that drafts are distilled with [Agarwal23] [Zhou23]; formulas in
+/* losses: how far a draft's row is from the target's, with the gradient by the draft's logits.
+ * These are the losses used to distil drafts [Agarwal23] [Zhou23]; formulas in
  * docs/formulas.md#losses. Pure arithmetic, in double. */
 #ifndef SPECLAB_LOSSES_H
 #define SPECLAB_LOSSES_H
 
-/* With draft row q, target row p, m = (p + q) / 2 and alpha = sum_i min(p_i, q_i), the acceptance
- * probability of the token rule: */
+/* Notation: draft row q, target row p, m = (p + q) / 2 and alpha = sum_i min(p_i, q_i), the
+ * acceptance probability of the token rule: */
 typedef enum {
     SPEC_LOSSES_CE,  /* cross-entropy of a token of the text: the forward divergence, p one-hot */
     SPEC_LOSSES_FKL, /* forward divergence KL(p||q) */
@@ -21,11 +21,12 @@ typedef enum {
 
 extern const char *const spec_losses_names[]; /* "ce", "fkl", ..., NULL */
 
-/* The loss of one row, in nats, and its gradient by the logits of q.
+/* Returns the loss of one row, in nats, and its gradient by the logits of q.
  *
  *   ret_gradient  (n), sums to 0; not p or q
  *   p, q          (n), each sums to 1; q > 0 except where exp underflows
- * A logarithm's probability is at least 2^-60, and so is alpha in NLA: the loss stays finite.
+ * In logarithms a probability counts as at least 2^-60, and so does alpha in NLA, so the loss stays
+ * finite.
  * Where p_i = q_i the gradient of alpha is one-sided: i counts as q_i >= p_i. */
 double spec_losses_row(double *ret_gradient, const double *q, const double *p, int n,
                        spec_losses_kind kind);

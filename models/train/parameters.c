@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers in a part of the arrays, which one thread updates. */
+/* How many numbers of the arrays one thread updates at a time. */
 enum { ALIGN = 16, PART = 1 << 14 };
 
 int spec_parameters_init(spec_parameters *parameters, int capacity, spec_error *error)

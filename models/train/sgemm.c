@@ -45,7 +45,7 @@ void spec_sgemm_free(spec_sgemm *work)
     *work = (spec_sgemm){0};
 }
 
-/* Transpose a block of TURN lines, of which the first n are packed. */
+/* Transposes a block of TURN lines, of which the first n are packed. */
 static void pack_turned(float *panel, size_t width, const spec_sgemm_kernel *kernel,
                         const float *from, size_t across, int n)
 {
@@ -67,7 +67,7 @@ typedef struct {
     int n, k, spare;
 } lines;
 
-/* Pack panels of `width` lines, (k, width) each, with zeros beyond the last line. */
+/* Packs panels of `width` lines, (k, width) each, with zeros beyond the last line. */
 static void pack(float *panel, const spec_sgemm_kernel *kernel, int width, const lines *from)
 {
     const size_t across = from->across, along = from->along, w = (size_t)width;
@@ -98,7 +98,7 @@ static void pack(float *panel, const spec_sgemm_kernel *kernel, int width, const
     }
 }
 
-/* A tile at the lower or right edge, through a copy. */
+/* Computes a tile at the lower or right edge, through a copy. */
 static void edge(const spec_sgemm_kernel *kernel, const spec_sgemm_product *p, int i, int j,
                  const float *a, const float *b, int k, bool add)
 {
@@ -113,7 +113,7 @@ static void edge(const spec_sgemm_kernel *kernel, const spec_sgemm_product *p, i
     for (size_t r = 0; r < (size_t)rows; r++) memcpy(c + r * p->stride, tile + r * width, bytes);
 }
 
-/* The product of packed blocks: rows i0.., columns j0.., k terms. */
+/* Multiplies packed blocks: rows i0.., columns j0.., k terms. */
 static void multiply(const spec_sgemm *work, const spec_sgemm_product *p, int i0, int rows, int j0,
                      int cols, int k, bool add)
 {

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Element (i, j) is at[i * row + j * col]: a transposed matrix exchanges row and col. */
+/* Element (i, j) is at[i * row + j * col]: a transposed matrix swaps row and col. */
 typedef struct {
     const spec_real *at;
     size_t row, col;

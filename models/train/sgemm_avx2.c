@@ -13,7 +13,7 @@ typedef __m256 floats;
 #define fused _mm256_fmadd_ps
 #include "models/train/sgemm_tile.h"
 
-/* Columns q..q+7 of 8 rows. */
+/* Transposes columns q..q+7 of 8 rows. */
 static void turn_eight(float *to, size_t to_row, const float *from, size_t from_row)
 {
     __m256 x[8], y[8];

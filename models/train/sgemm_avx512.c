@@ -13,7 +13,7 @@ typedef __m512 floats;
 #define fused _mm512_fmadd_ps
 #include "models/train/sgemm_tile.h"
 
-/* Pairs, then fours within 128 bits, then these quarters among each other. */
+/* Transposes pairs, then fours within 128 bits, then swaps these quarters with each other. */
 static void turn(float *to, size_t to_row, const float *from, size_t from_row, int n)
 {
     (void)n;

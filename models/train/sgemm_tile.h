@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sgemm_tile: the tile of a product in vector registers, over the includer's vector type.
  * Included by models/train/sgemm_*.c after `floats`, FLOATS, ROWS, VECTORS, load, store, all and
- * fused. The compiler must unroll its inner loops, or the sums are kept in memory. */
+ * fused. The compiler must unroll its inner loops, or else the sums are kept in memory. */
 
 static void tile(float *c, size_t stride, const float *a, const float *b, int k, bool add)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_exits: losses at the early exits of a model in training, and layers dropped at random.
- * So trained, a model drafts for itself with its first layers [Elhoushi24]: exit l is final norm
- * and output after l layers, as in the draft `layers?exit=l`. Which layers and exits a step has
- * follows from seed and step alone. docs/formulas.md#layerskip */
+ * A model trained this way can draft for itself with its first layers [Elhoushi24]: exit l is final
+ * norm and output after l layers, as in the draft `layers?exit=l`. Seed and step alone decide which
+ * layers and exits a step has. docs/formulas.md#layerskip */
 #ifndef SPECLAB_TRAINING_EXITS_H
 #define SPECLAB_TRAINING_EXITS_H
 
@@ -10,46 +10,46 @@
 
 typedef struct {
     double dropout; /* the probability that a text skips the last layer, in [0,1) */
-    double scale;   /* of the weights of exits, > 0 */
-    int rotation;   /* >= 1: exit l has a loss in the steps t with (t + l) mod rotation = 0 */
+    double scale;   /* scale of the weights of exits, > 0 */
+    int rotation;   /* >= 1: exit l has a loss in steps t with (t + l) mod rotation = 0 */
 } spec_training_exits_plan;
 
 typedef struct {
     spec_training_exits_plan plan;
     int n_layers, texts;
-    bool *keep;                     /* (n_layers, texts), of the step */
-    int first[SPEC_LAYERS_MAX + 1]; /* operations first[l]..first[l + 1] - 1 are those of exit l */
-    spec_graph_node *logits[SPEC_LAYERS_MAX + 1];    /* [l], 1..n_layers: of exit l; the last is the
-                                                        whole model */
+    bool *keep;                     /* (n_layers, texts), for the current step */
+    int first[SPEC_LAYERS_MAX + 1]; /* exit l's operations are first[l]..first[l + 1] - 1 */
+    spec_graph_node *logits[SPEC_LAYERS_MAX + 1];    /* [l], 1..n_layers: of exit l; the last one is
+                                                        the whole model */
     spec_graph_operation *loss[SPEC_LAYERS_MAX + 1]; /* as logits */
 } spec_training_exits;
 
-/* The probability that a text skips layer `layer`, 0..n_layers - 1; n_layers >= 2:
+/* Returns the probability that a text skips layer `layer`, 0..n_layers - 1; n_layers >= 2:
  * dropout (2^(layer / (n_layers - 1)) - 1). */
 double spec_training_exits_dropout(const spec_training_exits_plan *plan, int layer, int n_layers);
 
-/* The weight of exit l = 1..n_layers before those of a step are divided by their sum:
- * scale l (l - 1) / 2, at least scale / 2; the last one n_layers - 1 + scale (n_layers - 1)
- * (n_layers - 2) / 2. The paper's first exit has weight 0. */
+/* Returns the weight of exit l = 1..n_layers, before the weights of a step are divided by their
+ * sum: scale l (l - 1) / 2, at least scale / 2; for the last exit, n_layers - 1 + scale (n_layers -
+ * 1) (n_layers - 2) / 2. The paper's first exit has weight 0. */
 double spec_training_exits_weight(const spec_training_exits_plan *plan, int exit, int n_layers);
 
-/* n_layers >= 2. GSL_ENOMEM. */
+/* n_layers >= 2. May return GSL_ENOMEM. */
 int spec_training_exits_init(spec_training_exits *exits, const spec_training_exits_plan *plan,
                              int n_layers, int texts, spec_error *error);
 void spec_training_exits_free(spec_training_exits *exits); /* may be zeroed */
 
-/* Add the losses of all exits to a graph, whose model was built with exits->keep. All have the same
- * target; its weight is not used. */
+/* Adds the losses of all exits to a graph, whose model was built with exits->keep. All have the
+ * same target; its weight is not used. */
 void spec_training_exits_build(spec_training_exits *exits, spec_graph *graph,
                                const spec_training_model *model, const spec_training_nodes *nodes,
                                const spec_graph_target *target);
 
-/* The layers, exits and weights of a step; or all layers and all exits, for evaluation. */
+/* Choose the layers, exits and weights of a step; or all layers and all exits, for evaluation. */
 void spec_training_exits_begin_step(spec_training_exits *exits, spec_graph *graph, uint64_t seed,
                                     long step);
 void spec_training_exits_begin_evaluation(spec_training_exits *exits, spec_graph *graph);
 
-/* The sum of the losses of the step, after _forward. */
+/* Returns the sum of the losses of the step, after _forward. */
 double spec_training_exits_loss(const spec_training_exits *exits);
 
 #endif

@@ -12,7 +12,8 @@ static const struct {
     spec_head_part first, last;
 } fused[] = {{SPEC_HEAD_QUERY, SPEC_HEAD_VALUE}, {SPEC_HEAD_GATE, SPEC_HEAD_UP}};
 
-/* The parts of a parameter that begins with `part`; 0 if another part's parameter has it. */
+/* Returns the number of parts in the parameter that begins with `part`; 0 if another part's
+ * parameter contains it. */
 static int parts_of(spec_head_part part)
 {
     for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {
@@ -108,7 +109,7 @@ void spec_training_head_free(spec_training_head *head)
     *head = (spec_training_head){0};
 }
 
-/* Uniform numbers of a deviation. */
+/* Draws uniform numbers with a standard deviation. */
 static void draw(float *value, size_t n, double deviation, uint64_t key)
 {
     for (size_t i = 0; i < n; i++)
@@ -116,7 +117,7 @@ static void draw(float *value, size_t n, double deviation, uint64_t key)
                            sqrt(12.0));
 }
 
-/* The standard deviation of a matrix, or a bias, that reads `inputs` numbers. */
+/* Returns the standard deviation for a matrix, or a bias, with `inputs` inputs. */
 static double deviation_of(spec_head_kind kind, int inputs)
 {
     switch (kind) {

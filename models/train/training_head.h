@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_head: a draft head in training, with its weights as parameters.
- * Queries, keys and values of a layer are one parameter, as are gate and up. Its `head` is a view
+ * Queries, keys and values of a layer form one parameter, as do gate and up. Its `head` is a view
  * of the parameters, tensor by tensor, for files and sessions. The head owns its parameters. */
 #ifndef SPECLAB_TRAINING_HEAD_H
 #define SPECLAB_TRAINING_HEAD_H
@@ -10,21 +10,22 @@
 
 typedef struct {
     spec_parameters parameters;
-    int index[SPEC_HEAD_PARTS][SPEC_HEAD_REACH_MAX]; /* of a part's parameter, [part][copy] */
-    spec_head head; /* tensors are F32; the fingerprint is the caller's */
+    int index[SPEC_HEAD_PARTS][SPEC_HEAD_REACH_MAX]; /* index of a part's parameter, [part][copy] */
+    spec_head head; /* tensors are F32; the caller sets the fingerprint */
 } spec_training_head;
 
-/* The head that is trained by default: a layer like those of the target, and the lowest, middle
+/* Returns the shape of the head that is trained by default: a layer like those of the target, and
+ * the lowest, middle
  * and last hidden states for kinds with three.
- *   reach  K of the kinds whose rows end at a depth */
+ *   reach  K for kinds whose rows end at a depth */
 spec_head_shape spec_training_head_shape(spec_head_kind kind, const spec_shape *target, int reach);
 
-/* Weights to begin with: output and final norm are the target's where the head has its own, as is
- * an embedding; a Medusa block is zero; others are drawn, the same on every machine. */
+/* Sets initial weights: the head's own output, final norm and embedding, if it has them, are copied
+ * from the target; a Medusa block is zero; others are drawn, the same on every machine. */
 int spec_training_head_draw(spec_training_head *head, const spec_head_shape *shape,
                             const spec_training_model *target, uint64_t seed, spec_error *error);
 
-/* Copy a trained head. GSL_EINVAL if its vocabulary is reduced. */
+/* Copies a trained head. Returns GSL_EINVAL if its vocabulary is reduced. */
 int spec_training_head_load(spec_training_head *head, const spec_head *from, spec_error *error);
 
 void spec_training_head_free(spec_training_head *head); /* may be zeroed */

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* Weights of a depth over that before it, and of EAGLE's loss of rows; its noise. */
+/* Ratio of a depth's weight to the previous one's; EAGLE's weight of rows, and its noise. */
 static const double fading = 0.8, share_of_rows = 0.1, noise = 0.1;
 
 /* A graph being built. */
@@ -13,7 +13,7 @@ typedef struct {
     const spec_head_shape *shape;
     spec_graph *graph;
     spec_training_head_nodes *nodes;
-    double eps, weight; /* weight: of the losses of this depth */
+    double eps, weight; /* weight: of this depth's losses */
 } building;
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static spec_graph_window window_of(const building *b, int shift)
     return (spec_graph_window){places - b->task->depths, places, shift};
 }
 
-/* Hidden states of the target `shift` places after the anchors. */
+/* Returns the target's hidden states `shift` positions after the anchors. */
 static spec_graph_node *state_of(const building *b, int layers, int shift, double with_noise)
 {
     const spec_graph_window window = window_of(b, shift);
@@ -42,13 +42,13 @@ static spec_graph_node *state_of(const building *b, int layers, int shift, doubl
                             &window, with_noise);
 }
 
-/* Of the token before y_d: x_{t+d}. */
+/* Returns the embedding of the token before y_d, which is x_{t+d}. */
 static spec_graph_node *embedding_of(const building *b, int d)
 {
     return state_of(b, 0, d, 0.0);
 }
 
-/* x w^T + b of a part; its bias is the part after it, for kinds that have one. */
+/* Returns x w^T + b for a part; b is the next part, for kinds that have one. */
 static spec_graph_node *product(const building *b, spec_graph_node *opt_base, spec_graph_node *x,
                                 spec_head_part part, int copy)
 {
@@ -80,7 +80,7 @@ static spec_graph_node *join(const building *b, spec_graph_node *first, spec_gra
     return spec_graph_join(b->graph, (spec_graph_node *[]){first, second}, 2);
 }
 
-/* The last state of the target as EAGLE reads it, with noise. */
+/* Returns the target's last state as EAGLE reads it, with noise. */
 static spec_graph_node *eagle_state(const building *b, int shift, double with_noise)
 {
     const spec_graph_window window = {b->task->places - b->task->depths,
@@ -93,9 +93,9 @@ static spec_graph_node *eagle_state(const building *b, int shift, double with_no
 
 /* ---- depths ---------------------------------------------------------------------------------- */
 
-/* The logits of depth d, and the losses of depths that are trained. opt_state: the output that
+/* Sets the logits of depth d, and adds the losses if it is trained. opt_state: the output that
  * EAGLE compares with the target's state. The target's row of y_d and the state that EAGLE predicts
- * are d places after the anchor. */
+ * are d positions after the anchor. */
 static void end_depth(building *b, int d, spec_graph_node *logits, spec_graph_node *opt_state)
 {
     const spec_training_head_task *task = b->task;
@@ -123,7 +123,7 @@ static spec_graph_node *last_state(const building *b)
     return state_of(b, b->shape->tap[0], 0, 0.0);
 }
 
-/* Medusa and Hydra: blocks over the last state, and for Hydra the path's embeddings. */
+/* Builds Medusa and Hydra: blocks over the last state and, for Hydra, the path's embeddings. */
 static void build_blocks(building *b)
 {
     const bool reads_path = b->shape->kind == SPEC_HEAD_HYDRA;
@@ -157,8 +157,8 @@ static void build_redrafter(building *b)
     }
 }
 
-/* A layer after its first norm: what attention adds to `residual`, then the feed-forward block. qkv
- * has the earlier steps of the same layer, and gets this one. */
+/* Adds a layer after its first norm: attention is added to `residual`, then the feed-forward block.
+ * qkv holds the earlier steps of the same layer, and gets this one. */
 static spec_graph_node *layer(const building *b, spec_graph_node *residual, spec_graph_node *x,
                               int copy, spec_graph_node **qkv, int step)
 {
@@ -191,7 +191,7 @@ static void build_eagle(building *b)
     }
 }
 
-/* EAGLE-3, and with learnt rows in place of embedding and state after depth 1, parallel. */
+/* Builds EAGLE-3 or, with learnt rows in place of embedding and state after depth 1, parallel. */
 static void build_eagle3(building *b)
 {
     const bool has_masks = b->shape->kind == SPEC_HEAD_PARALLEL;

@@ -14,8 +14,8 @@ typedef struct {
     const spec_training_nodes *target_nodes; /* of a graph that runs before this one */
     const int *token, *next; /* (texts, places): tokens, and those that follow; read at each pass */
     int texts, places;
-    int depths;            /* K: anchors are the places 0..places - K - 1 of each text */
-    int trained;           /* depths with a loss, 1..K; the others serve evaluation alone */
+    int depths;            /* K: anchors are the positions 0..places - K - 1 of each text */
+    int trained;           /* depths with a loss, 1..K; the others are used only in evaluation */
     spec_losses_kind loss; /* of rows */
 } spec_training_head_task;
 
@@ -25,9 +25,9 @@ typedef struct {
     int n_losses;
 } spec_training_head_nodes;
 
-/* Add the head to a graph. Depth d has the weight 0.8^(d-1). EAGLE's loss is the smooth L1 distance
- * of its output from the target's next state, and a tenth of that of rows. Its input states have
- * uniform noise from -0.1 to 0.1 while the graph has a noise_key. */
+/* Adds the head to a graph. Depth d has the weight 0.8^(d-1). EAGLE's loss is the smooth L1
+ * distance of its output from the target's next state, plus a tenth of the loss of rows. Its input
+ * states have uniform noise from -0.1 to 0.1 while the graph has a noise_key. */
 void spec_training_head_graph_build(spec_training_head_nodes *ret_nodes, spec_graph *graph,
                                     const spec_training_head_task *task);
 

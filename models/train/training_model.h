@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_model: a transformer of the Llama family in training.
- * Its weights are parameters, and its forward pass is operations of a graph.
- * Queries, keys and values of a layer are one parameter, as are gate and up. Its `checkpoint` is a
- * view of the parameters, tensor by tensor, for files and engines. The model owns everything. */
+ * Its weights are parameters, and its forward pass consists of a graph's operations. Queries, keys
+ * and values of a layer form one parameter, as do gate and up. Its `checkpoint` is a view of the
+ * parameters, tensor by tensor, for files and engines. The model owns everything. */
 #ifndef SPECLAB_TRAINING_MODEL_H
 #define SPECLAB_TRAINING_MODEL_H
 
 #include "models/train/graph.h"
 #include "models/transformer/files/checkpoint.h"
 
-/* Parameters of a layer, by index in the set; qkv_bias -1: none. */
+/* Parameters of a layer, by index in the set; qkv_bias is -1 if there is none. */
 typedef struct {
     int attention_norm, qkv, qkv_bias, attention_output, ffn_norm, gate_up, down;
 } spec_training_layer;
@@ -21,7 +21,7 @@ typedef struct {
     spec_checkpoint checkpoint;        /* without a tokenizer; tensors are F32 */
     float *rope_factor;
     spec_real *cosine, *sine; /* (places, head_dim / 2) */
-    int places;               /* most places of a text */
+    int places;               /* most positions of a text */
 } spec_training_model;
 
 /* The shape of a new model; tied: its output matrix is the embedding. */
@@ -30,13 +30,14 @@ typedef struct {
     bool is_tied, has_bias;
 } spec_training_shape;
 
-/* Copy a checkpoint's weights, in any type; frozen if it only serves as a target. GSL_EDOM if
- * `places` exceeds its context. */
+/* Copies a checkpoint's weights, in any type; frozen if it only serves as a target. Returns
+ * GSL_EDOM if `places` exceeds its context. */
 int spec_training_model_load(spec_training_model *model, const spec_checkpoint *from, int places,
                              bool is_frozen, spec_error *error);
 
-/* Draw the weights of a new model: standard deviation 0.02, of the matrices that add to the
- * residual stream 0.02 / sqrt(2 n_layers); norms 1, biases 0. The same weights on every machine. */
+/* Draws the weights of a new model: standard deviation 0.02, or 0.02 / sqrt(2 n_layers) for the
+ * matrices that add to the residual stream; norms are 1, biases 0. The weights are the same on
+ * every machine. */
 int spec_training_model_draw(spec_training_model *model, const spec_training_shape *shape,
                              int places, uint64_t seed, spec_error *error);
 
@@ -48,14 +49,13 @@ typedef struct {
     spec_graph_node *logits;                      /* (texts * places, vocab) */
 } spec_training_nodes;
 
-/* Add the forward pass over `texts` texts of `places` tokens each to a graph. Each pass reads token
- * (texts, places) and opt_keep (n_layers, texts): the layers that each text runs through; NULL:
- * all. */
+/* Adds the forward pass over `texts` texts of `places` tokens each to a graph. Each pass reads
+ * token (texts, places) and opt_keep (n_layers, texts): the layers of each text; NULL: all. */
 void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_training_model *model,
                                spec_graph *graph, const int *token, const bool *opt_keep, int texts,
                                int places);
 
-/* The logits of an exit: final norm and output after some layers, hidden[l]. */
+/* Returns the logits of an exit: final norm and output after some layers, hidden[l]. */
 spec_graph_node *spec_training_model_exit(const spec_training_model *model, spec_graph *graph,
                                           spec_graph_node *hidden);
 

@@ -16,7 +16,7 @@ enum {
     BLOCK = SPEC_VECTOR_BLOCK,
     LANES = SPEC_VECTOR_LANES,
     QUERIES = 8,      /* queries multiplied with a block of keys while the block is in the caches */
-    UNITS_SPLIT = 32, /* with at most this many units, their blocks become jobs of their own */
+    UNITS_SPLIT = 32, /* with at most this many units, their blocks become separate jobs */
     PART_UNITS = 3,   /* units of a chunk in that case; their keys are adjacent in memory */
     CHUNK_WORK = 1 << 15 /* the least size of a chunk: floats of keys, times queries */
 };
@@ -28,8 +28,8 @@ static int width_of(int head_dim)
     return spec_int_ceil_div(head_dim, LANES) * LANES;
 }
 
-/* The number of rows from one block of slots to the next: BLOCK keys, then BLOCK values, for each
- * layer and head. */
+/* Returns the number of rows from one block of slots to the next: BLOCK keys, then BLOCK values,
+ * for each layer and head. */
 static size_t rows_of_block(const spec_kv *kv)
 {
     return (size_t)kv->layers * (size_t)kv->n_kv_heads * 2 * BLOCK;
@@ -141,10 +141,10 @@ typedef struct {
     const spec_kv *kv;
     int layer;
     const spec_batch *batch;
-    int window;             /* positions that a column attends to, at most; 0: all */
+    int window;             /* most positions that a column attends to; 0: all */
     const float *opt_sinks; /* (n_heads) */
     int group, width;       /* heads per kv head */
-    int columns, heads;     /* of a unit, at most */
+    int columns, heads;     /* most in a unit */
     int units, units_a_chunk;
     span blocks; /* of all columns */
 } work;
@@ -168,7 +168,7 @@ static unit unit_of(const work *w, int i)
                   spec_int_min(w->heads, w->group - head)};
 }
 
-/* The positions that a column attends to: all of its sequence, or the last ones. */
+/* Returns the positions that a column attends to: all of its sequence, or the last ones. */
 static span seen_by(const work *w, int u)
 {
     const int end = w->batch->past[u] + w->batch->path_begin[u + 1] - w->batch->path_begin[u];
@@ -197,7 +197,7 @@ static bool is_in(int b, span blocks)
     return blocks.begin <= b && b < blocks.end;
 }
 
-/* The positions of a span in block b; none: its first, twice. */
+/* Returns the positions of a span in block b; if there are none, b's first one twice. */
 static span within(span seen, int b)
 {
     const span block = {b * BLOCK, (b + 1) * BLOCK};
@@ -205,8 +205,8 @@ static span within(span seen, int b)
     return both.begin < both.end ? both : (span){block.begin, block.begin};
 }
 
-/* Positions begin..end-1 of the sequence that column u attends to, as rows after block b's region.
- */
+/* Lists positions begin..end-1 of the sequence that column u attends to, as rows counted from block
+ * b's region. */
 static void list_rows(int *row, const work *w, int u, int b, int begin, int end)
 {
     const spec_batch *batch = w->batch;
@@ -231,8 +231,8 @@ static void take_queries(float *query, const work *w, const unit *of)
     }
 }
 
-/* The positions of block b that share one slot in all columns of a unit: the text within all
- * windows. */
+/* Returns the positions of block b that share one slot in all columns of a unit: the text within
+ * all windows. */
 static span common_to(const work *w, const unit *of, int b)
 {
     span common = seen_by(w, of->first);
@@ -243,7 +243,7 @@ static span common_to(const work *w, const unit *of, int b)
     return within(common, b);
 }
 
-/* The rows of one column's positions in a block before and behind the common ones. */
+/* The rows of one column's positions in a block, before and after the common ones. */
 typedef struct {
     int row[BLOCK];
     span before, behind;
@@ -260,8 +260,8 @@ static void list_own_rows(own_rows *to, const work *w, int u, int b, span common
               to->behind.end);
 }
 
-/* Weigh a query's scores, each at its position in the block. Lanes are those of the whole block, so
- * that the sum does not depend on the other columns. */
+/* Weighs a query's scores, each at its position in the block. The lanes are those of the whole
+ * block, so that the sum does not depend on the other columns. */
 static void weigh(const spec_vector_kernels *k, float *ret_largest, float *ret_sum, float *score,
                   span seen, int begin)
 {
@@ -271,7 +271,7 @@ static void weigh(const spec_vector_kernels *k, float *ret_largest, float *ret_s
              seen.begin < seen.end ? seen.end - begin - first : 0);
 }
 
-/* Block b: common positions are computed together, the others column by column. */
+/* Computes block b: common positions together, the others column by column. */
 static void attend_block(const work *w, const unit *of, const float *query, mixture *to, int b)
 {
     const spec_vector_kernels *k = w->a->kernels;
@@ -315,7 +315,7 @@ static void attend_block(const work *w, const unit *of, const float *query, mixt
                own[i].behind.end - own[i].behind.begin);
 }
 
-/* Merge the next block of a query into those before it. */
+/* Merges the next block of a query into the previous ones. */
 static void join(float *mixed, float *largest, float *sum, const float *block, float block_largest,
                  float block_sum, int width)
 {
@@ -342,7 +342,7 @@ static void put(const work *w, const unit *of, int q, const float *mixed, float 
     for (int d = 0; d < w->a->head_dim; d++) o[d] = mixed[d] * factor;
 }
 
-/* Put block b of a query behind those before it, if its column sees the block. */
+/* Appends block b of a query to the previous ones, if its column sees the block. */
 static void add_block(const work *w, const unit *of, mixture *so_far, const mixture *block, int q,
                       int b)
 {
@@ -360,7 +360,7 @@ static void add_block(const work *w, const unit *of, mixture *so_far, const mixt
     so_far->sum[q] = block->sum[q];
 }
 
-/* All blocks of a few units. */
+/* Computes all blocks of a few units. */
 static void attend_units(void *job, int chunk)
 {
     const work *w = job;
@@ -382,7 +382,7 @@ static void attend_units(void *job, int chunk)
     }
 }
 
-/* The partial result of query q of a unit for block b: width floats, the largest score, the sum. */
+/* Returns query q's partial result for block b in a unit: width floats, largest score, sum. */
 static float *partial_of(const work *w, int i, int q, int b)
 {
     return w->a->partial +
@@ -390,7 +390,7 @@ static float *partial_of(const work *w, int i, int q, int b)
                (size_t)(w->width + 2);
 }
 
-/* One block of unit i. */
+/* Computes one block of unit i. */
 static void attend_part(const work *w, int i, int b)
 {
     const unit of = unit_of(w, i);
@@ -407,7 +407,7 @@ static void attend_part(const work *w, int i, int b)
     }
 }
 
-/* One block of a few units. */
+/* Computes one block of a few units. */
 static void attend_parts(void *job, int chunk)
 {
     const work *w = job;

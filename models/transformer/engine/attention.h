@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* attention: the KV cache in the CPU's memory, and tree attention over it.
- * The cache is blocks of SPEC_VECTOR_BLOCK slots, [block][layer][kv head][keys,
+ * The cache consists of blocks of SPEC_VECTOR_BLOCK slots, [block][layer][kv head][keys,
  * values][slot][width] floats; width is head_dim rounded up to 16 with zeros. Its memory grows with
  * the text, in large pages. Blocks of positions merge in order, so a column's sums do not depend on
  * the number of threads or columns, or on the tree's slots. */
@@ -10,8 +10,7 @@
 #include "models/transformer/engine/backend.h"
 #include "models/transformer/kernels/vector.h"
 
-/* See the backend's operations of these names. A window's pages take no memory before they are
- * written. */
+/* See the backend's operations of the same names. A window's pages take no memory until written. */
 int spec_attention_kv_init(const spec_backend *backend, spec_kv *ret_kv, const spec_shape *shape,
                            spec_tensor_type type, int slots, spec_error *error);
 void spec_attention_kv_free(const spec_backend *backend, spec_kv *kv);
@@ -23,10 +22,10 @@ void spec_attention_store(spec_kv *kv, int layer, const float *qkv, int n_heads,
 /* The workspace of one thread's calls. */
 typedef struct {
     int n_heads, n_kv_heads, head_dim;
-    int window;  /* of layers that have one */
+    int window;  /* window of the layers that have one */
     float scale; /* of scores */
     const spec_vector_kernels *kernels;
-    int blocks;     /* of the longest text that fits */
+    int blocks;     /* blocks in the longest text that fits */
     float *partial; /* blocks not merged yet */
 } spec_attention;
 

@@ -2,7 +2,7 @@
 /* backend: the operations of a forward pass on one device, as a table of functions.
  * forward.c writes the pass once, above this struct. Operations take arrays in the backend's
  * memory; a column is one token of a pass, and activations are (n, width), row-major, float. A
- * column's results depend on that column alone, bit for bit: not on n, the other columns or the
+ * column's results depend only on that column, bit for bit: not on n, the other columns or the
  * number of threads. */
 #ifndef SPECLAB_BACKEND_H
 #define SPECLAB_BACKEND_H
@@ -33,10 +33,10 @@ typedef struct spec_matrix {
     struct spec_matrix *opt_rest; /* the rows below these, in another type (`mixes_types`) */
 } spec_matrix;
 
-/* The experts of a layer. Expert e's part of a stack is `one` with its data e * one.bytes further
- * on. Tables of biases are floats in the backend's memory. */
+/* The experts of a layer. Expert e's part of a stack is `one` with its data moved on by e *
+ * one.bytes. Tables of biases are floats in the backend's memory. */
 typedef struct {
-    spec_matrix one; /* the first expert's; its data is that of the whole stack */
+    spec_matrix one; /* the first expert's matrix; its data is that of the whole stack */
     int n;
 } spec_matrix_stack;
 
@@ -50,14 +50,14 @@ typedef struct {
 } spec_experts;
 
 /* The KV cache of one text, in slots. Tokens of the text have slots 0, 1, ...; the nodes of a tree
- * to verify follow in their order, until `keep` packs the accepted path. */
+ * to verify follow in order, until `keep` packs the accepted path. */
 typedef struct {
     int layers, slots, n_kv_heads, head_dim;
     spec_tensor_type type; /* SPEC_TENSOR_F32, or SPEC_TENSOR_BF16 if the backend supports it */
     void *data;            /* in the backend's own layout */
 
-    /* Hidden states that are kept beside keys and values, for draft heads: those after tap[i]
-     * layers, 0 being the embedding. */
+    /* Hidden states kept besides keys and values, for draft heads: after tap[i] layers, where 0 is
+     * the embedding. */
     int n_taps, tap[SPEC_TAPS_MAX];
     int width;
     float *plane[SPEC_TAPS_MAX]; /* (slots + 1, width) each; the last row is zeros */
@@ -77,19 +77,19 @@ typedef struct {
     const int *path;
 } spec_batch;
 
-/* How a layer attends, beside the shape; NULL where an operation takes it: as llama does. */
+/* How a layer attends, besides the shape; for an operation, NULL means: as in llama. */
 typedef struct {
     const float *opt_query_norm, *opt_key_norm; /* (head_dim) gains in the backend's memory: heads
-                                                   are normed before their rotation */
-    const float *opt_sinks; /* (n_heads) in the backend's memory: a score of each head that adds to
-                               the sum of its weights and has no value */
-    bool has_window;        /* it attends to shape.window tokens, and rotates by window_rope */
+                                                   are normed before rotation */
+    const float *opt_sinks; /* (n_heads) in the backend's memory: for each head, a score that adds
+                               to the sum of the weights but has no value */
+    bool has_window;        /* it attends to shape.window tokens and rotates by window_rope */
 } spec_attending;
 
 /* The columns that an operation computes: all, or those whose logits the batch wants. */
 typedef enum { SPEC_COLUMNS_ALL, SPEC_COLUMNS_WANTED } spec_columns;
 
-/* The measured peak rates of a device; 0 if not measured. */
+/* The measured peak rates of a device; 0 if unknown. */
 typedef struct {
     double read;   /* bytes per second from memory that no cache holds */
     double bf16;   /* operations per second of its matrix units; multiply and add count as two */
@@ -101,18 +101,18 @@ struct spec_backend {
     const char *name;          /* "cpu", "gpu:0": the key `device` of a model's spec */
     const char *device;        /* its name for users: "NVIDIA H200" */
     void *self;                /* the backend's own data */
-    spec_context *opt_context; /* whose threads it uses; NULL: the calling thread alone */
+    spec_context *opt_context; /* whose threads it uses; NULL: only the calling thread */
 
-    /* Close the backend; only spec_device_close calls it (models/transformer/engine/device.h). */
+    /* Closes the backend; only spec_device_close calls it (models/transformer/engine/device.h). */
     void (*close)(const spec_backend *backend);
 
     /* Memory. _alloc returns zeros. _put and _get copy between the host and the backend, after all
-     * work requested before. Freeing NULL or a zeroed object is legal, here and below.
+     * work requested earlier. Freeing NULL or a zeroed object is legal, here and below.
      *
-     * _check: GSL_ENOMEM, with a line that says how much is free, if these bytes do not fit; called
-     * once for a model before it is loaded. _piece: the bytes that one allocation of this size
-     * takes; the sum for _check is of these. After a device failure _alloc, _wait and all functions
-     * with a status fail, with the reason. */
+     * _check returns GSL_ENOMEM, with a line that says how much is free, if these bytes do not fit;
+     * it is called once per model, before loading. _piece returns the bytes that one allocation of
+     * this size takes; _check is given sums of these. After a device failure _alloc, _wait and all
+     * functions with a status fail, with the reason. */
     int (*check)(const spec_backend *backend, size_t bytes, spec_error *error);
     size_t (*piece)(size_t bytes);
     size_t (*columns_bytes)(
@@ -128,9 +128,9 @@ struct spec_backend {
     spec_tensor_type (*computed_type)(spec_tensor_type type);
     bool mixes_types;
 
-    /* Stack the rows of all parts into one matrix of type `type`, which is computed as it is; parts
-     * of other types are converted. _free also frees the rest. _bytes: its size in the backend's
-     * memory. */
+    /* Stacks the rows of all parts into one matrix of type `type`, which must be computed as it is;
+     * parts of other types are converted. _free also frees opt_rest. _bytes: its size in the
+     * backend's memory. */
     int (*matrix_init)(const spec_backend *backend, spec_matrix *ret_matrix, spec_tensor_type type,
                        const spec_tensor *part, int n_parts, spec_error *error);
     void (*matrix_free)(const spec_backend *backend, spec_matrix *matrix);
@@ -139,26 +139,26 @@ struct spec_backend {
                    spec_tensor_type type, int slots, spec_error *error);
     void (*kv_free)(const spec_backend *backend, spec_kv *kv);
     size_t (*kv_bytes)(const spec_shape *shape, spec_tensor_type type, int slots);
-    bool keeps_bf16;   /* whether the KV cache may be of type BF16 */
+    bool keeps_bf16;   /* whether the KV cache may have type BF16 */
     bool computes_all; /* every architecture; else the operations that only some need are NULL, and
                           spec_attending must be NULL or zero (spec_architecture_extra) */
 
-    /* A queue for passes of a model of this shape; _bytes: its size in the backend's memory, in
-     * pieces. _free waits for outstanding work, so free the buffers and KV caches that it uses
-     * afterwards. */
+    /* Creates a queue for passes of a model of this shape; _bytes: its size in the backend's
+     * memory, in pieces. _free waits for outstanding work, so free the buffers and KV caches that
+     * it uses afterwards. */
     int (*queue_init)(const spec_backend *backend, spec_queue *ret_queue, const spec_shape *shape,
                       spec_error *error);
     void (*queue_free)(spec_queue *queue);
     size_t (*queue_bytes)(const spec_shape *shape);
 
-    /* Begin a pass through these sublayers (models/transformer/engine/forward.h) over this KV
+    /* Begins a pass through these sublayers (models/transformer/engine/forward.h) over this KV
      * cache. Returns true if the backend replays a recorded pass with this batch; the caller then
      * skips the operations. The batch and its path must live until _end. */
     bool (*begin)(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
                   const int *sublayer, int n_sublayers);
 
-    /* All operations of the pass are requested, and it may still run. Until _wait its results must
-     * not be read, and no other queue may use its KV cache. */
+    /* Ends the requests of the pass, which may still run. Until _wait its results must not be read,
+     * and no other queue may use its KV cache. */
     void (*end)(spec_queue *queue);
     int (*wait)(spec_queue *queue, spec_error *error);
 
@@ -186,8 +186,8 @@ struct spec_backend {
     void (*rope)(spec_queue *queue, float *qkv, const spec_attending *opt_how);
     void (*store)(spec_queue *queue, spec_kv *kv, int layer, float *qkv);
 
-    /* o[u] = softmax(q k' query_scale) v, for every head over the slots that the column attends to:
-     * those of the batch, or the last `window` of them. o (n, n_heads * head_dim). */
+    /* o[u] = softmax(q k' query_scale) v, for every head, over the slots that the column attends
+     * to: all of them in the batch, or the last `window`. o (n, n_heads * head_dim). */
     void (*attend)(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
                    const spec_attending *opt_how, const spec_matrix *reader);
 
@@ -195,10 +195,10 @@ struct spec_backend {
      * ffn_dim). */
     void (*gate)(spec_queue *queue, float *y, const float *h, const spec_matrix *reader);
 
-    /* For mixtures of experts; NULL where they are not computed.
+    /* For mixtures of experts; NULL if the backend does not compute them.
      *
-     * _stack_init: lay out a tensor (n * rows, cols) as n matrices of type `type`. _experts: x[u]
-     * += sum of weight e's times expert e of y[u], over the experts that column u chooses
+     * _stack_init: lay out a tensor (n * rows, cols) as n matrices of type `type`. _experts: adds
+     * to x[u] the sum of weight e times expert e of y[u], over the experts e that column u chooses
      * (models/transformer/engine/expert_choice.h); x, y (n, dim), as floats. Returns the number of
      * experts that some column chose, whose weights it read. */
     int (*stack_init)(const spec_backend *backend, spec_matrix_stack *ret_stack,
@@ -212,16 +212,16 @@ struct spec_backend {
     void (*norm_add)(spec_queue *queue, float *x, float *y, const float *gain);
     void (*cap)(spec_queue *queue, float *logits);
 
-    /* Move slots from[0..n-1], ascending, from[i] >= to + i, to slots to..to+n-1, in all layers.
+    /* Moves slots from[0..n-1], ascending, from[i] >= to + i, to slots to..to+n-1, in all layers.
      * Only between passes. */
     void (*keep)(spec_queue *queue, spec_kv *kv, const int *from, int to, int n);
 
-    /* For draft heads; NULL where there are none. Arrays of numbers are floats.
+    /* For draft heads; NULL if the backend does not support them. Arrays are of floats.
      *
-     * _taps_init: keep hidden states of this width after these layers, none before. _tap: write x
-     * (n, width) into the columns' slots of a plane; `keep` moves them and kv_free frees them.
-     * _widen: let a queue multiply matrices of this many columns. _gather: y[u] = row[u] of the
-     * table, y (n, width); -1 leaves y[u]. _join: y[u][at..] = x[u], y (n, width), x (n, cols).
+     * _taps_init: keep hidden states of this width after these layers, if none are kept yet. _tap:
+     * write x (n, width) into the columns' slots of a plane; `keep` moves them and kv_free frees
+     * them. _widen: let a queue multiply matrices of this many columns. _gather: y[u] = row[u] of
+     * the table, y (n, width); -1 leaves y[u]. _join: y[u][at..] = x[u], y (n, width), x (n, cols).
      * _silu_add: y[u] = (x[u] +) silu(h[u]), all (n, width); y may be x. _norm_wide: `norm` over
      * this many columns, x and y (n, width). */
     int (*taps_init)(const spec_backend *backend, spec_kv *kv, const int *tap, int n, int width,
@@ -233,10 +233,10 @@ struct spec_backend {
     void (*silu_add)(spec_queue *queue, float *y, const float *opt_x, const float *h, int width);
     void (*norm_wide)(spec_queue *queue, float *y, const float *x, const float *gain, int width);
 
-    /* After _wait, from logits (n, vocab) in the backend's memory to the host. _argmax: the index
-     * of the largest logit (the lowest among ties). _rows: the distribution softmax(logits /
-     * temperature), temperature > 0, normalised to 1e-15; `row` (n) points to rows (vocab).
-     * GSL_EDOM if a logit is not finite. */
+    /* After _wait, reduce logits (n, vocab) in the backend's memory to results on the host.
+     * _argmax: the index of the largest logit (the lowest among ties). _rows: the distribution
+     * softmax(logits / temperature), temperature > 0, normalised to 1e-15; `row` (n) points to rows
+     * (vocab). Both return GSL_EDOM if a logit is not finite. */
     int (*argmax)(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error);
     int (*rows)(spec_queue *queue, double *const *row, const float *logits, double temperature,
                 int n, spec_error *error);
@@ -256,15 +256,15 @@ struct spec_backend {
     int (*verify)(spec_queue *queue, spec_chain_outcome *outcome, const float *logits,
                   const spec_chain_request *request, spec_error *error);
 
-    /* The dependent launches of a layer's attention and feed-forward network, and those of a pass
-     * besides, for the launch time of _roofline. 0 on the CPU, where an operation is a call. */
+    /* Dependent launches in a layer's attention, in its feed-forward network, and in the rest of a
+     * pass, for the launch time of _roofline. 0 on the CPU, where an operation is a call. */
     int launches_of_attention, launches_of_ffn, launches_of_pass;
 
-    /* Measure the device's peak rates in some tenths of a second. NULL: not known. */
+    /* Measures the device's peak rates in some tenths of a second. NULL: not available. */
     int (*roofline)(const spec_backend *backend, spec_roofline *ret, spec_error *error);
 };
 
-/* Without a context. */
+/* It needs no context. */
 extern const spec_backend spec_backend_cpu; /* models/transformer/engine/backend_cpu.c */
 
 #endif

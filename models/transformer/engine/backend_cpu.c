@@ -33,8 +33,8 @@ typedef struct {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Zeroed memory, aligned to 64 bytes; untouched pages take no memory. A note in front records the
- * allocation. */
+/* Allocates zeroed memory, aligned to 64 bytes; untouched pages take no memory. A note in front of
+ * it records the allocation. */
 static int alloc_memory(const spec_backend *backend, void **ret_memory, size_t bytes,
                         spec_error *error)
 {
@@ -131,7 +131,7 @@ done:
 
 static size_t queue_bytes(const spec_shape *shape)
 {
-    (void)shape; /* check_memory ignores queues: they are small beside weights and logits */
+    (void)shape; /* check_memory ignores queues: they are small compared with weights and logits */
     return 0;
 }
 

@@ -15,7 +15,7 @@ typedef struct {
     const spec_attending *opt_how;
 } column_job;
 
-/* Use the thread pool if `width` floats per column are worth it. */
+/* Uses the thread pool if `width` floats per column are worth it. */
 static void run(spec_thread_pool_work *work, column_job job, size_t width)
 {
     const bool shares = (size_t)job.on->n * width >= SPEC_SHARED_FLOATS;
@@ -92,7 +92,8 @@ void spec_column_work_rope(const spec_column_work *work, float *qkv, const spec_
 
 /* ---- gates ----------------------------------------------------------------------------------- */
 
-/* a / (1 + exp(-1.702 a)) * (b + 1) is the kernel's gate of 1.702 a and (b + 1) / 1.702. */
+/* Computes a / (1 + exp(-1.702 a)) * (b + 1) as the kernel's gate of 1.702 a and (b + 1) /
+ * 1.702. */
 static void clamped_gate(float *y, const float *a, const float *b, int n,
                          const spec_vector_kernels *kernels)
 {
@@ -134,7 +135,7 @@ void spec_column_work_gate(const spec_column_work *work, float *y, const float *
     run(gate_column, (column_job){.on = work, .y = y, .x = h}, (size_t)work->shape->ffn_dim);
 }
 
-/* silu(h) times 1 by the kernel of gates, which has the same bits on every machine. */
+/* Computes silu(h) times 1 with the kernel for gates, which has the same bits on every machine. */
 void spec_column_work_silu_add(const spec_column_work *work, float *y, const float *opt_x,
                                const float *h, int width)
 {

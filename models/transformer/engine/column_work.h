@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* column_work: operations of the CPU backend on each column of a pass by itself.
- * They are those of backend.h that have their names. Threads share columns, not parts of one. */
+/* column_work: the CPU backend's operations that treat each column of a pass separately.
+ * They implement the operations of the same names in backend.h. One thread computes a column. */
 #ifndef SPECLAB_COLUMN_WORK_H
 #define SPECLAB_COLUMN_WORK_H
 
@@ -18,7 +18,7 @@ typedef struct {
     int n;
 } spec_column_work;
 
-/* x, y (n, width), which may be the same. */
+/* x, y (n, width) may be the same array. */
 void spec_column_work_norm(const spec_column_work *work, float *y, const float *x,
                            const float *opt_gain, int width);
 void spec_column_work_norm_add(const spec_column_work *work, float *x, float *y, const float *gain);

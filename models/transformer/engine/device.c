@@ -47,7 +47,7 @@ static const spec_backend *cpu_of(const spec_context *opt_context)
     return opt_context != NULL ? opt_context->cpu : &spec_backend_cpu;
 }
 
-/* The first usable GPU, else the CPU. */
+/* Opens the first usable GPU, else the CPU. */
 static void open_auto(const spec_backend **ret_backend, spec_context *opt_context)
 {
     const int count = opt_context != NULL ? spec_device_nvidia.count(opt_context, NULL) : 0;
@@ -56,7 +56,7 @@ static void open_auto(const spec_backend **ret_backend, spec_context *opt_contex
     *ret_backend = cpu_of(opt_context);
 }
 
-/* "gpu" or "gpu:N". */
+/* Returns whether the name is "gpu" or "gpu:N". */
 static bool is_gpu(int *ret_ordinal, const char *name)
 {
     *ret_ordinal = 0;

@@ -38,7 +38,7 @@ void spec_expert_choice_group(spec_expert_groups *ret, int *ret_column, int *ret
                               const int *expert, int n, const spec_shape *shape)
 {
     const int k = shape->n_active;
-    int next[SPEC_EXPERTS_MAX] = {0}; /* counts, then the next pair of each expert */
+    int next[SPEC_EXPERTS_MAX] = {0}; /* each expert's count, and later its next pair */
     for (int i = 0; i < n * k; i++) next[expert[i]]++;
     ret->n = 0;
     ret->begin[0] = 0;

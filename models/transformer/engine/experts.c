@@ -73,7 +73,7 @@ float *spec_experts_logits(spec_expert_workspace *workspace)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* The operand of a group's product with `cols` columns of weights. */
+/* Returns the operand of a group's product with `cols` columns of weights. */
 static unsigned char *operand_of(const spec_expert_workspace *w, int group, int cols)
 {
     return w->operand + spec_product_activation_bytes(cols, w->groups.begin[group]);
@@ -84,7 +84,7 @@ static int columns_of(const spec_expert_groups *groups, int group)
     return groups->begin[group + 1] - groups->begin[group];
 }
 
-/* Fill the operands of all groups from y, or from the gate's outputs. With one column all groups
+/* Fills the operands of all groups from y, or from the gate's outputs. With one column all groups
  * share the first operand. */
 typedef struct {
     const spec_expert_workspace *w;
@@ -121,7 +121,7 @@ static void fill_chunk(void *job, int chunk)
                                  cols, n, first, end);
 }
 
-/* Gate a range of all pairs of a group, in place, and fill it into the operand of `down`. */
+/* Gates a range of a group's pairs, in place, and fills it into the operand of `down`. */
 static void gate_chunk(void *job, int chunk)
 {
     const fill_job *j = job;
@@ -155,7 +155,7 @@ typedef struct {
     const spec_matrix_stack *stack[STACKS];
     const float *opt_bias[STACKS];
     float *y[STACKS];
-    bool one; /* column, whose operand all groups share */
+    bool one; /* there is one column, whose operand all groups share */
 } product_job;
 
 static void multiply_chunk(void *job, int chunk)
@@ -185,7 +185,7 @@ static void multiply(product_job *job, spec_thread_pool *opt_locked)
                          job->w->groups.n * job->n_stacks * job->chunks);
 }
 
-/* The products with `gate` and `up`: in one run, unless they are of different types and read the
+/* Multiplies with `gate` and `up`: in one run, unless they have different types and read the
  * columns in different formats. */
 static void multiply_gate_up(const spec_expert_workspace *w, const spec_experts *experts,
                              const float *y, int n, spec_thread_pool *opt_locked)
@@ -217,7 +217,7 @@ typedef struct {
     float *x;
 } sum_job;
 
-/* Part of a column: x += w_0 out_0 + w_1 out_1 + ..., added from left to right, then to x. */
+/* Sums a part of a column: x += w_0 out_0 + w_1 out_1 + ..., added left to right, then to x. */
 static void sum_chunk(void *job, int chunk)
 {
     enum { WIDTH = SUM_FLOATS };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* experts: a mixture of experts on the CPU, in place of a layer's feed-forward network.
- * Columns are grouped by expert, and each chosen expert multiplies its columns at once, so that its
- * weights are read once. A column adds its experts in the order of its choice: its bits depend on
- * that column alone. The workspace belongs to one queue. */
+ * Columns are grouped by expert, and each chosen expert multiplies all its columns at once, so that
+ * its weights are read once. A column adds its experts in the order of its choice, so its bits
+ * depend only on that column. The workspace belongs to one queue. */
 #ifndef SPECLAB_EXPERTS_H
 #define SPECLAB_EXPERTS_H
 
@@ -11,17 +11,17 @@
 
 typedef struct spec_expert_workspace spec_expert_workspace;
 
-/* For passes of a model of this shape, which has experts. GSL_ENOMEM. */
+/* Creates a workspace for passes of a model of this shape, with experts. May return GSL_ENOMEM. */
 int spec_experts_init(spec_expert_workspace **ret_workspace, const spec_shape *shape,
                       const spec_vector_kernels *kernels, const spec_product_kernels *products,
                       spec_error *error);
-void spec_experts_free(spec_expert_workspace *workspace); /* may be NULL */
+void spec_experts_free(spec_expert_workspace *workspace); /* accepts NULL */
 
-/* The router's logits of a pass, for the caller to compute: (SPEC_COLUMNS_MAX, n_experts). */
+/* Returns where the caller puts a pass's router logits: (SPEC_COLUMNS_MAX, n_experts). */
 float *spec_experts_logits(spec_expert_workspace *workspace);
 
-/* x[u] += the mixture of y[u], for n columns whose router logits are in the workspace; x, y (n,
- * dim). Returns the number of experts that some column chose. */
+/* Adds to x[u] the mixture of y[u], for n columns whose router logits are in the workspace; x, y
+ * (n, dim). Returns the number of experts that some column chose. */
 int spec_experts_add(spec_expert_workspace *workspace, float *x, const spec_experts *experts,
                      const float *y, int n, spec_thread_pool *opt_locked);
 

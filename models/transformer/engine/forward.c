@@ -66,7 +66,7 @@ size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape)
     return bytes;
 }
 
-/* x += post_norm(matrix input + bias): a branch of a layer joins the others. */
+/* Adds a branch of a layer: x += post_norm(matrix input + bias). */
 static void ask_for_branch(spec_forward *forward, const spec_matrix *matrix, const float *input,
                            const float *opt_bias, const float *opt_post_norm)
 {
@@ -81,7 +81,7 @@ static void ask_for_branch(spec_forward *forward, const spec_matrix *matrix, con
     on->norm_add(queue, forward->x, forward->normed, opt_post_norm);
 }
 
-/* Queries, keys and values of `input`; attention adds to x. */
+/* Requests queries, keys and values of `input`, then attention, which adds to x. */
 static void ask_for_attention(spec_forward *forward, spec_kv *kv, int layer, const float *input)
 {
     const spec_layer *l = &forward->weights->layer[layer];
@@ -128,7 +128,7 @@ void spec_forward_layer(spec_forward *forward, spec_kv *kv, int layer, const flo
     ask_for_ffn(forward, layer);
 }
 
-/* Keep the hidden states after so many layers, if a draft head reads them. */
+/* Keeps the hidden states after so many layers, if a draft head reads them. */
 static void tap(spec_forward *forward, spec_kv *kv, int layers)
 {
     for (int i = 0; i < kv->n_taps; i++)

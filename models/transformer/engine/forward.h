@@ -15,30 +15,30 @@ typedef struct {
     float *x, *normed, *qkv, *mixed, *hidden,
         *gated; /* (SPEC_COLUMNS_MAX, ...) in the backend's memory */
     float *logits;                                    /* (SPEC_COLUMNS_MAX, vocab) */
-    uint64_t experts; /* whose weights all passes read, each once per pass and layer */
+    uint64_t experts; /* experts whose weights passes have read, once per pass and layer */
 } spec_forward;
 
 int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_error *error);
 void spec_forward_free(spec_forward *forward);
 
-/* Bytes of its queue and its buffers in the backend's memory. */
+/* Returns the bytes of its queue and its buffers in the backend's memory. */
 size_t spec_forward_bytes(const spec_backend *backend, const spec_shape *shape);
 
-/* Compute the logits of the columns that a batch wants into forward->logits (n - first, vocab). The
- * pass runs sublayer[0..n_sublayers-1], ascending: all of them, or a draft's. The array must live
- * as long as the forward. _begin returns while the pass may still run, and the batch may be reused.
- * Until _wait the logits must not be read, and no other forward may use this KV cache. */
+/* Computes the logits of the columns that a batch wants into forward->logits (n - first, vocab).
+ * The pass runs sublayer[0..n_sublayers-1], ascending: all of them, or a draft's. The array must
+ * live as long as the forward. _begin returns while the pass may still run, and the batch may be
+ * reused. Until _wait the logits must not be read, and no other forward may use this KV cache. */
 void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *batch,
                         const int *sublayer, int n_sublayers);
 int spec_forward_wait(spec_forward *forward, spec_error *error);
 
-/* After _wait: the first n logits as rows (n, vocab) at a temperature, one-hot at 0. GSL_EDOM if a
- * logit is not finite. */
+/* After _wait, turns the first n logits into rows (n, vocab) at a temperature, one-hot at 0.
+ * Returns GSL_EDOM if a logit is not finite. */
 int spec_forward_rows(spec_forward *forward, double *const *row, double temperature, int n,
                       spec_error *error);
 
-/* One layer, for draft heads, between the backend's begin and end: queries, keys and values are
- * those of `input`, and the layer adds to forward->x. */
+/* Runs one layer, for draft heads, between the backend's begin and end: queries, keys and values
+ * are computed from `input`, and the layer adds to forward->x. */
 void spec_forward_layer(spec_forward *forward, spec_kv *kv, int layer, const float *input);
 
 #endif

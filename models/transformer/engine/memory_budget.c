@@ -32,7 +32,7 @@ static size_t total(const spec_memory_budget_need *need)
     return need->weights + need->texts + need->passes + need->laws;
 }
 
-/* Write "weights 13 GiB, keys and values of a text of 4096 tokens 1 GiB, a pass 99 MiB" and the
+/* Writes "weights 13 GiB, keys and values of a text of 4096 tokens 1 GiB, a pass 99 MiB" and the
  * needs of the others. */
 static int refuse(const spec_memory_budget_need *need, int n, int first, const char *why,
                   spec_error *error)

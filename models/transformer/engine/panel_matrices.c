@@ -54,8 +54,8 @@ void spec_panel_matrices_stack_free(const spec_backend *backend, spec_matrix_sta
     *stack = (spec_matrix_stack){0};
 }
 
-/* Uninitialised memory, in large pages if it fills a good part of one: weights are then read
- * faster. */
+/* Allocates uninitialised memory, in large pages if it fills a good part of one: weights are then
+ * read faster. */
 static void *alloc_weights(size_t bytes)
 {
     const bool large = bytes >= LARGE_PAGE / 4;
@@ -66,8 +66,8 @@ static void *alloc_weights(size_t bytes)
     return memory;
 }
 
-/* Each of a stack's matrices from its share of the rows of one tensor, or one matrix from several
- * tensors. */
+/* Packs each of a stack's matrices from its share of the rows of one tensor, or one matrix from
+ * several tensors. */
 typedef struct {
     const spec_matrix_stack *stack;
     const spec_tensor *part;
@@ -94,7 +94,7 @@ static void pack_chunk(void *job, int chunk)
         atomic_store(&j->failed, true);
 }
 
-/* Allocate and fill the matrices, whose type and size are set. */
+/* Allocates and fills the matrices, whose type and size are set. */
 static int pack(const spec_backend *backend, spec_matrix_stack *stack, const spec_tensor *part,
                 int n_parts, spec_error *error)
 {

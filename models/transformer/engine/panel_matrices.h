@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* panel_matrices: the weights of the CPU backend: their memory, and packing by all threads.
- * The functions are those of the struct in backend.h that have their names. */
+ * The functions implement those of the same names in backend.h. */
 #ifndef SPECLAB_PANEL_MATRICES_H
 #define SPECLAB_PANEL_MATRICES_H
 
@@ -16,10 +16,10 @@ int spec_panel_matrices_stack_init(const spec_backend *backend, spec_matrix_stac
                                    spec_error *error);
 void spec_panel_matrices_stack_free(const spec_backend *backend, spec_matrix_stack *stack);
 
-/* Expert e of a stack, which owns its data. */
+/* Returns expert e of a stack, which owns its data. */
 spec_matrix spec_panel_matrices_of(const spec_matrix_stack *stack, int expert);
 
-/* Threads pack and multiply in chunks: the panels of one, and the chunks of a matrix. */
+/* Threads pack and multiply in chunks. Return the panels of a chunk, and the chunks of a matrix. */
 int spec_panel_matrices_chunk(const spec_matrix *matrix);
 int spec_panel_matrices_chunks(const spec_matrix *matrix);
 

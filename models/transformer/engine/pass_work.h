@@ -10,27 +10,26 @@
 typedef struct {
     double weight_bytes; /* bytes of the matrices that a pass of one token reads, in the backend's
                             format; of the embedding it reads only single rows */
-    double weights[SPEC_TENSOR_TYPES]; /* number of weights of each type that a token is
-                                          multiplied with */
-    double kv_bytes; /* bytes of the KV cache for one position, in its attentions to all of them */
-    double window_kv_bytes; /* the same in its attentions to the last `window` positions */
+    double weights[SPEC_TENSOR_TYPES]; /* weights of each type by which a token is multiplied */
+    double kv_bytes; /* bytes of the KV cache per position, in attentions to all positions */
+    double window_kv_bytes; /* the same in attentions to the last `window` positions */
     int window;
     int launches; /* dependent launches of the backend */
-    int mixtures; /* sublayers that are mixtures of experts; 0: the rest has no meaning */
-    int n_experts, n_active; /* of each, and those of a token */
-    double expert_bytes;     /* of one expert of every mixture together */
+    int mixtures; /* sublayers that are mixtures of experts; 0: the fields below have no meaning */
+    int n_experts, n_active; /* experts in each mixture, and those that a token takes */
+    double expert_bytes;     /* bytes of one expert, summed over the mixtures */
 } spec_pass_work;
 
 spec_pass_work spec_pass_work_of(const spec_transformer *model);
 
-/* Bytes of weights that a pass reads if it takes so many distinct experts of each mixture, on
- * average; of n_active experts, weight_bytes. Without mixtures `experts` is ignored. */
+/* Returns the bytes of weights that a pass reads if it takes so many distinct experts of each
+ * mixture, on average; weight_bytes for n_active experts. Without mixtures `experts` is ignored. */
 double spec_pass_work_bytes(const spec_pass_work *work, double experts);
 
-/* Bytes of the KV cache that a pass of one token reads behind so many positions. */
+/* Returns the bytes of the KV cache that a pass of one token reads after so many positions. */
 double spec_pass_work_kv_bytes(const spec_pass_work *work, double positions);
 
-/* weight_bytes before the model is loaded, each part in the type in which it is computed. */
+/* Returns weight_bytes before the model is loaded, each part in the type that it is computed in. */
 double spec_pass_work_weight_bytes(const spec_transformer *model);
 
 #endif

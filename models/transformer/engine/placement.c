@@ -32,7 +32,7 @@ static void add(char *text, const char *before, const spec_backend *opt_backend)
              before, opt_backend->name, opt_backend->device);
 }
 
-/* Append why there is no GPU, or why the first one cannot be used. */
+/* Appends why there is no GPU, or why the first one cannot be used. */
 static void add_reason(char *text, spec_context *opt_context)
 {
     static const char useless[] = "  cannot be used: "; /* follows its name */

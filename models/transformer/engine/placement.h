@@ -8,13 +8,12 @@
 
 enum { SPEC_PLACEMENT_SIZE = 1024 };
 
-/* Write "target on gpu:0 (NVIDIA H200), draft on cpu (the processor)" into text
- * (SPEC_PLACEMENT_SIZE). Models that are not transformers are left out; false, without a line, if
- * neither is one. */
+/* Writes "target on gpu:0 (NVIDIA H200), draft on cpu (the processor)" into text
+ * (SPEC_PLACEMENT_SIZE). Models that are not transformers are left out; returns false, without a
+ * line, if neither is one. */
 bool spec_placement_text(char *text, const spec_model *target, const spec_model *opt_draft);
 
-/* Whether the line is worth printing: a spec names a GPU or `auto`, or inherits it from the target.
- */
+/* Returns whether the line is worth printing: a spec names a GPU or `auto`, or inherits that. */
 bool spec_placement_is_told(const spec_model *target, const spec_model *opt_draft);
 
 #endif

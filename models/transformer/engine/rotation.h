@@ -10,7 +10,7 @@
 typedef struct {
     int half;             /* head_dim/2 */
     double *frequency;    /* (half) radians per position */
-    double magnitude;     /* of rotated vectors over that of vectors */
+    double magnitude;     /* length of a rotated vector over its original length */
     float *cosine, *sine; /* (SPEC_COLUMNS_MAX, half), times the magnitude */
 } spec_rotation;
 
@@ -18,7 +18,7 @@ int spec_rotation_init(spec_rotation *rotation, const spec_rope *rope, int head_
                        spec_error *error);
 void spec_rotation_free(spec_rotation *rotation); /* may be zeroed or half-built */
 
-/* Fill cosines and sines for the columns of a batch. */
+/* Fills cosines and sines for the columns of a batch. */
 void spec_rotation_turn(spec_rotation *rotation, const spec_batch *batch);
 
 #endif

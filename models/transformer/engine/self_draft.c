@@ -27,7 +27,7 @@ done:
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-/* Remove what a list such as "3.5a" names from the sublayers of the first `exit` layers. */
+/* Removes what a list such as "3.5a" names from the sublayers of the first `exit` layers. */
 static int skip_sublayers(spec_transformer *model, const char *text, int exit, spec_error *error)
 {
     int n = 0;
@@ -84,7 +84,7 @@ done:
 
 /* ---- quantised ------------------------------------------------------------------------------- */
 
-/* Open the named device, or use the target's. */
+/* Opens the named device, or uses the target's. */
 static int choose_device(const spec_backend **ret_backend, spec_transformer *model,
                          const spec_transformer *target, const spec_settings *settings,
                          spec_context *opt_context, spec_error *error)

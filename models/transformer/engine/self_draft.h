@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* self_draft: drafts made of the target: some of its layers, or its weights in another type.
- * Training-free; vocabulary and tokenizer are the target's.
- *     layers?of=target&exit=L&skip=3.5a  the first L layers but layer 3 and the attention of layer
- *                                        5, then its head
- *     quantised?of=target&type=q8_0      its checkpoint again, with a KV cache of its own
+ * They need no training; vocabulary and tokenizer are the target's.
+ *     layers?of=target&exit=L&skip=3.5a  the first L layers except layer 3 and the attention of
+ *                                        layer 5, then its head
+ *     quantised?of=target&type=q8_0      its checkpoint again, with a separate KV cache
  * Layers [Elhoushi24] [Zhang24] share the target's weights, and its KV cache if a decoder allows it
  * (spec_session_share). Keys and values of the text are then the target's. Up to the first skipped
  * sublayer they equal the draft's own, bit for bit. In later layers they come from the full target
  * and carry more information [Zhang24], so rows differ from those of a separate session. The last
- * token of the context and the draft tokens always use the draft's own keys and values. A row
- * therefore depends only on context and draft. */
+ * token of the context and the draft tokens always use the draft's own keys and values, so a row
+ * depends only on context and draft. */
 #ifndef SPECLAB_SELF_DRAFT_H
 #define SPECLAB_SELF_DRAFT_H
 
 #include "models/model.h"
 
 /* exit   number of layers before the head, 1..those of the target; 0: all
- * skip   what to leave out of them, as in 3.5a.6f, or none: a layer, counted from 0, or its
- * attention (a) or its feed-forward network (f) alone; at least one of these sublayers must run
- * GSL_EINVAL if the target is not a transformer. */
+ * skip   what to leave out of them, as in 3.5a.6f, or none: a layer, counted from 0, or only its
+ * attention (a) or its feed-forward network (f); at least one sublayer must run
+ * Returns GSL_EINVAL if the target is not a transformer. */
 int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
                                 const spec_model *opt_target, spec_context *opt_context,
                                 spec_error *error);
 
-/* type   of the matrices, one that the device multiplies with (spec_tensor_type_names); rows that
- * are not a multiple of a block keep their type
+/* type   of the matrices, one with which the device multiplies (spec_tensor_type_names); rows that
+ *        are not a multiple of a block keep their type
  * device the target's device, or one of models/transformer/engine/device.h
  * kv     the type of its KV cache: see models/transformer/engine/memory_budget.h */
 int spec_self_draft_quantised_open(spec_model **ret_model, spec_settings *settings,

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 typedef struct {
-    int capacity;          /* the most tokens of a text, with those of a tree after it */
+    int capacity;          /* most tokens of a text together with a tree after it */
     int slots;             /* capacity + SPEC_NODES_MAX */
     int *token;            /* (capacity) tokens of the text */
     int length;
@@ -26,27 +26,27 @@ typedef struct {
 int spec_sequence_init(spec_sequence *sequence, int capacity, spec_error *error);
 void spec_sequence_free(spec_sequence *sequence);
 
-/* Cut the cached text to a prefix of this one. The longest common prefix stays. If the text then
- * follows a path in the tree, that path is kept. Its keys and values must move from the slots
- * ret_from (SPEC_NODES_MAX), ascending, to slots *ret_to and on; returns their number. Afterwards
- * there is no tree, and length <= n - 1, so that at least one token remains to be computed. */
+/* Cuts the cached text to the longest common prefix with this one. If the text then follows a path
+ * in the tree, that path is kept. Its keys and values must move from the slots ret_from
+ * (SPEC_NODES_MAX), ascending, to slots *ret_to and on; returns their number. Afterwards there is
+ * no tree, and length <= n - 1, so that at least one token remains to be computed. */
 int spec_sequence_settle(int *ret_from, int *ret_to, spec_sequence *sequence, const int *text,
                          size_t n);
 
-/* Append n computed tokens to a text without a tree. */
+/* Appends n computed tokens to a text without a tree. */
 void spec_sequence_append(spec_sequence *sequence, const int *token, int n);
 
-/* Add nodes from..n_nodes-1 of a tree, just computed; the nodes before them were cached already. */
+/* Adds nodes from..n_nodes-1 of a tree, just computed; the earlier nodes were cached already. */
 void spec_sequence_grow(spec_sequence *sequence, const int *token, const int *opt_parent, int from,
                         int n_nodes);
 
-/* Forget everything. */
+/* Forgets everything. */
 void spec_sequence_forget(spec_sequence *sequence);
 
-/* Copy the text of another sequence, without a tree. */
+/* Copies the text of another sequence, without a tree. */
 void spec_sequence_follow(spec_sequence *sequence, const spec_sequence *other);
 
-/* The number of these nodes that are cached already as the first ones, if the cached text equals
+/* Returns how many of these nodes are already cached as the first ones, if the cached text equals
  * this one; else -1. */
 int spec_sequence_matches(const spec_sequence *sequence, const int *text, size_t n,
                           const int *token, const int *opt_parent, int n_nodes);

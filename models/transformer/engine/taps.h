@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* taps: hidden states kept beside keys and values in the CPU's memory, slot by slot.
- * Draft heads read those of their target, and keep their own. The KV cache owns the planes. */
+/* taps: hidden states kept with keys and values in the CPU's memory, slot by slot.
+ * Draft heads read their target's states and keep their own. The KV cache owns the planes. */
 #ifndef SPECLAB_TAPS_H
 #define SPECLAB_TAPS_H
 
 #include "models/transformer/engine/backend.h"
 
-/* The plane with the hidden states after so many layers, or -1. */
+/* Returns the plane with the hidden states after so many layers, or -1. */
 int spec_taps_find(const spec_kv *kv, int layers);
 
-/* See the backend's operations of these names; _init replaces the planes that there are, whose
- * memory grows with the text. */
+/* See the backend's operations of the same names; _init replaces existing planes. Their memory
+ * grows with the text. */
 int spec_taps_init(const spec_backend *backend, spec_kv *kv, const int *tap, int n, int width,
                    spec_error *error);
 void spec_taps_free(const spec_backend *backend, spec_kv *kv);

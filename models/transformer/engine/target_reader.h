@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* target_reader: what drafts that read the hidden states of a transformer have in common.
- * They share the session of their target or open one of their own, which a reader owns. Their
- * vocabulary may be smaller than the target's. */
+ * They share the session of their target or open their own, which a reader owns. Their vocabulary
+ * may be smaller than the target's. */
 #ifndef SPECLAB_TARGET_READER_H
 #define SPECLAB_TARGET_READER_H
 
@@ -10,39 +10,39 @@
 
 typedef struct {
     const spec_transformer *target;
-    const int *tap; /* (n_taps) states are those after so many layers */
+    const int *tap; /* (n_taps) states after so many layers */
     int n_taps;
     spec_session own; /* opened when it is needed and none is shared */
-    void *session;    /* the data of the target's session that it reads, or NULL */
+    void *session;    /* the data of the target's session that is read, or NULL */
 } spec_target_reader;
 
-/* The transformer behind a model, through its wrappers. GSL_EINVAL with one line that names the
- * kind of draft: for another model, and for one whose device keeps no hidden states. */
+/* Finds the transformer behind a model, through its wrappers. Returns GSL_EINVAL, with one line
+ * that names the kind of draft, for any other model, or one whose device keeps no states. */
 int spec_target_reader_find(const spec_transformer **ret_target, const spec_settings *settings,
                             const spec_model *target, spec_error *error);
 
-/* Read this session from now on. False for a session of another model, of a reader that has one,
- * and one that cannot keep the states. */
+/* Reads this session from now on. Returns false if the session is of another model or cannot keep
+ * the states, or if the reader has one already. */
 bool spec_target_reader_share(spec_target_reader *reader, const spec_model *target,
                               void *target_session);
 
-/* Have the target compute all but the last token of a text, begin of text included: places
- * 0..n_text-2 have their hidden states then. */
+/* Makes the target compute all but the last token of a text, begin of text included: positions
+ * 0..n_text-2 then have their hidden states. */
 int spec_target_reader_follow(spec_target_reader *reader, const int *text, int n_text,
                               spec_error *error);
 void spec_target_reader_free(spec_target_reader *reader); /* may be zeroed */
 
-/* The depth of a node in the tree of a request, from 1; 0 for the root, -1. */
+/* Returns the depth of a node in the tree of a request, from 1; 0 for the root, -1. */
 int spec_target_reader_depth(const spec_score_request *request, int node);
 
-/* GSL_EINVAL for a path that ends beyond the target's context after a text of n_text tokens, and
- * for rows beyond the draft's reach. */
+/* Returns GSL_EINVAL if a path ends beyond the target's context after a text of n_text tokens, or
+ * if rows are beyond the draft's reach. */
 int spec_target_reader_check(const spec_target_reader *reader, const spec_model *draft,
                              const char *path, int n_text, const spec_score_request *request,
                              spec_error *error);
 
-/* As spec_forward_rows, into rows of `vocab` tokens, of which row k of the output is
- * opt_token[k]; `few` (SPEC_COLUMNS_MAX, the output's rows) is scratch. NULL: the same. */
+/* As spec_forward_rows, but into rows of `vocab` tokens: row k of the output is token opt_token[k],
+ * or k if that is NULL. `few` (SPEC_COLUMNS_MAX, the output's rows) is scratch. */
 int spec_target_reader_rows(spec_forward *forward, double *const *row, double *few,
                             const int *opt_token, int vocab, double temperature, int n,
                             spec_error *error);

@@ -17,28 +17,28 @@ typedef struct {
     const spec_checkpoint *checkpoint; /* own, or the target's */
     const spec_weights *weights;       /* own, or the target's */
     int *sublayer, n_sublayers;        /* the sublayers that run, ascending (forward.h) */
-    int context;                       /* positions of a text, including the begin-of-text token */
+    int context;                       /* positions in a text, including the begin-of-text token */
     double temperature;
-    spec_tensor_type type; /* of the model's own weights; SPEC_TENSOR_TYPES: as in the checkpoint */
+    spec_tensor_type type; /* of its own weights; SPEC_TENSOR_TYPES: as in the checkpoint */
     spec_tensor_type kv_type;          /* of the KV cache */
-    uint64_t replacements;             /* of the weights: see spec_transformer_replace */
+    uint64_t replacements;             /* calls to spec_transformer_replace */
 } spec_transformer;
 
-/* The transformer inside a model, through its wrappers; NULL if it is not a transformer. */
+/* Returns the transformer inside a model, through its wrappers; NULL if it is not a transformer. */
 const spec_transformer *spec_transformer_of(const spec_model *model);
 
-/* Set up a model over a checkpoint with all its layers, for a kind's open, which sets its own
+/* Sets up a model over a checkpoint with all its layers, for a kind's open, which sets its own
  * fields before or after. */
 int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint,
                           const spec_weights *weights, spec_settings *settings, spec_error *error);
 
-/* For a kind's open: plan weights of `type` (as in spec_weights_init) on this backend, and a KV
- * cache of the type that the key `kv` says. */
+/* For a kind's open: plans weights of `type` (as in spec_weights_init) on this backend, and a KV
+ * cache of the type that the key `kv` names. */
 int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint *checkpoint,
                                   spec_tensor_type type, const spec_backend *backend,
                                   const spec_settings *settings, spec_error *error);
 
-/* The functions that all kinds share in their table lines; those of sessions are in
+/* The functions that all kinds share in their table lines; those for sessions are in
  * models/transformer/engine/transformer_session.h. */
 size_t spec_transformer_token_text(const spec_model *model, int token, char *buffer, size_t size);
 size_t spec_transformer_tokenize(const spec_model *model, const char *text, size_t length,
@@ -46,20 +46,20 @@ size_t spec_transformer_tokenize(const spec_model *model, const char *text, size
 void spec_transformer_close(spec_model *model);
 int spec_transformer_load(spec_model *model, const spec_model *opt_target, spec_error *error);
 
-/* Replace a loaded model's own weights by those of a checkpoint of the same shape. Only while no
- * other thread uses the model and no pass of it runs. Its sessions compute their texts again. On
- * failure the weights stay. */
+/* Replaces a loaded model's own weights by those of a checkpoint of the same shape. No other thread
+ * may use the model meanwhile, and none of its passes may run. Its sessions compute their texts
+ * again. On failure the weights are unchanged. */
 int spec_transformer_replace(spec_transformer *model, const spec_checkpoint *from,
                              spec_error *error);
 
-/* The memory of a model at a time: weights that it owns and has not loaded, `texts` KV caches, the
- * buffers of `passes` sessions, and `laws` (models/chain.h). Zero for NULL or a model that is not a
- * transformer. */
+/* Returns the memory that a model needs at a time: weights that it owns and has not loaded, `texts`
+ * KV caches, the buffers of `passes` sessions, and `laws` (models/chain.h). Zero for NULL or a
+ * model that is not a transformer. */
 spec_memory_budget_need spec_transformer_memory(const spec_model *opt_model, int texts, int passes,
                                                 int laws);
 
-/* The begin-of-text token, if the text has one, and the context: fills ret_text (model->context),
- * *ret_n. GSL_EINVAL if they are longer. */
+/* Fills ret_text (model->context) with *ret_n tokens: the begin-of-text token, if the text has one,
+ * and the context. Returns GSL_EINVAL if they do not fit. */
 int spec_transformer_text(const spec_transformer *model, int *ret_text, size_t *ret_n,
                           const int *context, size_t n, spec_error *error);
 

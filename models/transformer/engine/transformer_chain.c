@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The chain functions of transformers (models/chain.h): passes as in a score, then the backend's
- * sampling instead of rows. */
+/* The chain functions of transformers (models/chain.h): the same passes as in a score, but the
+ * backend samples instead of making rows. */
 #include "models/chain.h"
 #include "models/transformer/engine/transformer_session.h"
 
@@ -16,7 +16,7 @@ static const spec_backend *backend_of(const spec_session *session)
     return model_of(session)->weights->backend;
 }
 
-/* The filters, with the temperature that the transformer applies. */
+/* Returns the filters, with the temperature that the transformer applies. */
 static spec_transform whole(const spec_session *session, const spec_transform *transform)
 {
     spec_transform all = *transform;
@@ -50,7 +50,7 @@ static void law_free(const spec_session *draft, void *law)
     backend_of(draft)->free(backend_of(draft), law);
 }
 
-/* Compute the requested logits, which stay in the backend's memory. */
+/* Computes the requested logits, which stay in the backend's memory. */
 static int logits(spec_forward **ret_forward, spec_session *session,
                   const spec_score_request *request, spec_error *error)
 {

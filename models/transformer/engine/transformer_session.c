@@ -84,7 +84,7 @@ int spec_transformer_session_init(const spec_model *head, void **ret_session, sp
     session->replacements = model->replacements;
     SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
     SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
-    /* A session with borrowed weights may later share the KV cache too, so its own is allocated on
+    /* A session with borrowed weights may share the KV cache later; its own is allocated on
      * demand. */
     if (model->weights == &model->own_weights) SPEC_TRY(keys_and_values(session, error));
     session->text = malloc((size_t)model->context * sizeof *session->text);
@@ -166,7 +166,7 @@ done:
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Keep the part of the cache that the text needs. */
+/* Keeps the part of the cache that the text needs. */
 static void settle(session_data *session, cache *cached)
 {
     int from[SPEC_NODES_MAX], to;
@@ -184,7 +184,7 @@ static int parent_of(const work *of, int node)
     return of->request.opt_parent != NULL ? of->request.opt_parent[node] : node - 1;
 }
 
-/* The depth of the deepest node: tokens on its path. */
+/* Returns the depth of the deepest node: tokens on its path. */
 static int deepest(const work *of)
 {
     int deep = 0;
@@ -196,8 +196,8 @@ static int deepest(const work *of)
     return deep;
 }
 
-/* Without a begin-of-text token in each text, only the row after the empty context follows it: the
- * nodes are a text of their own, as they are in the next context. */
+/* If texts do not begin with the begin-of-text token, only the row after the empty context follows
+ * it: the nodes are a separate text, as they are in the next context. */
 static bool nodes_are_text(const session_data *session, const work *of)
 {
     return of->request.n_context == 0 && !session->model->checkpoint->adds_begin;
@@ -229,7 +229,7 @@ static void add_node(session_data *session, const work *of, int node)
     batch->path_begin[u + 1] = begin + depth;
 }
 
-/* Begin a pass for columns from..until-1 of the work. */
+/* Begins a pass for columns from..until-1 of the work. */
 static void begin_pass(session_data *session, const spec_transformer *model, const work *of,
                        int from, int until)
 {
@@ -266,8 +266,8 @@ static int end_pass(session_data *session, const spec_transformer *model, const 
                                            : status;
 }
 
-/* Run all passes, SPEC_COLUMNS_MAX tokens each; the last may still run. The first pass takes the
- * remainder, so that the rows of a draft usually come from the last pass alone. */
+/* Runs all passes, SPEC_COLUMNS_MAX tokens each; the last may still run. The first pass takes the
+ * remainder, so that the rows of a draft usually come from the last pass only. */
 static int begin_passes(session_data *session, const spec_transformer *model, const work *of,
                         spec_error *error)
 {
@@ -281,7 +281,7 @@ static int begin_passes(session_data *session, const spec_transformer *model, co
     return GSL_SUCCESS;
 }
 
-/* The target computes all but the last token of the text, now if it has not done so, and once. Rows
+/* Makes the target compute all but the last token of the text, once, unless it already has. Rows
  * then do not depend on the order of calls. */
 int spec_transformer_session_follow(void *data, const int *text, size_t n, spec_error *error)
 {
@@ -294,7 +294,7 @@ int spec_transformer_session_follow(void *data, const int *text, size_t n, spec_
     session->n_text--;
     const work of = {.text_from = cached->length, .request.first = 1};
     int status = begin_passes(session, session->model, &of, error);
-    const bool runs = (int)session->n_text > of.text_from; /* moved slots must be complete, too */
+    const bool runs = (int)session->n_text > of.text_from; /* moved slots must be complete too */
     if (status == GSL_SUCCESS)
         status = runs ? end_pass(session, session->model, &of, error)
                       : spec_forward_wait(&session->forward, error);
@@ -306,8 +306,8 @@ int spec_transformer_session_follow(void *data, const int *text, size_t n, spec_
     return status;
 }
 
-/* The draft, which shares the target's cache, goes on from there; its slots are those that the
- * target will overwrite. */
+/* Lets the draft, which shares the target's cache, go on from there; it uses slots that the target
+ * will overwrite. */
 static int follow(session_data *session, spec_error *error)
 {
     session_data *target = session->opt_target;
@@ -320,7 +320,7 @@ static int follow(session_data *session, spec_error *error)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Begin to compute what is not cached. */
+/* Begins to compute what is not cached. */
 static int begin_score(session_data *session, const spec_transformer *model, work *of,
                        spec_error *error)
 {

@@ -8,7 +8,7 @@
 #include "models/transformer/engine/transformer.h"
 
 /* The functions of the kinds' table lines. A score without scratch makes no rows: after _end, the
- * forward has the logits of all requested rows, at most SPEC_COLUMNS_MAX. */
+ * forward holds the logits of all requested rows, at most SPEC_COLUMNS_MAX. */
 const double *spec_transformer_session_row(const spec_model *model, void *session,
                                            const int *context, size_t n, double *scratch,
                                            spec_error *error);
@@ -24,20 +24,20 @@ bool spec_transformer_session_share(const spec_model *model, void *session,
 extern const spec_chain_kind
     spec_transformer_chain; /* models/transformer/engine/transformer_chain.c */
 
-/* The forward of a session. */
+/* Returns the forward of a session. */
 spec_forward *spec_transformer_session_forward(void *session);
 
-/* The experts whose weights all passes of a session have read, each once per pass and layer; 0 for
- * a model without. Of any model, through its wrappers. */
+/* Returns how many experts' weights the passes of a session have read, each counted once per pass
+ * and layer; 0 for a model without experts. Works for any model, through its wrappers. */
 uint64_t spec_transformer_session_experts(const spec_session *session);
 
-/* For draft heads, of a session that owns its KV cache.
+/* For draft heads; the session must own its KV cache.
  *
- * _tap: keep also the hidden states after these layers of the target (0: its embedding), beside
- * those of earlier calls; if that adds any, the session forgets its cache. GSL_EINVAL if its
- * backend keeps none, or not so many.
+ * _tap: also keep the hidden states after these layers of the target (0: its embedding), besides
+ * those of earlier calls; if that adds any, the session forgets its cache. Returns GSL_EINVAL if
+ * its backend keeps none, or not so many.
  * _follow: compute all but the last token of a text, as far as they are not cached. Slots 0..n-2 of
- * the KV cache have their hidden states then. */
+ * the KV cache then have their hidden states. */
 int spec_transformer_session_tap(void *session, const int *tap, int n, spec_error *error);
 int spec_transformer_session_follow(void *session, const int *text, size_t n, spec_error *error);
 const spec_kv *spec_transformer_session_kv(const void *session);

@@ -21,8 +21,8 @@ spec_tensor_type spec_weights_type(const spec_backend *backend, spec_tensor_type
     return backend->computed_type(fits ? opt_type : tensor->type);
 }
 
-/* One type for the first parts, *ret_n of them: their common one. A backend that mixes no types
- * computes all parts as floats if they differ. */
+/* Finds the common type of the first *ret_n parts. A backend that does not mix types computes all
+ * parts as floats if they differ. */
 static spec_tensor_type common_type(int *ret_n, const spec_backend *backend,
                                     spec_tensor_type opt_type, const spec_tensor *part, int n_parts)
 {
@@ -53,7 +53,7 @@ done:
     return status;
 }
 
-/* The rows of all parts, concatenated as floats. */
+/* Lays out the rows of all parts, concatenated as floats. */
 static int lay_vector(const layout *to, float **ret_vector, const spec_tensor *part, int n_parts)
 {
     const spec_backend *backend = to->weights->backend;
@@ -77,7 +77,7 @@ done:
     return status;
 }
 
-/* Each expert in the requested type, as a matrix; a router keeps its own. */
+/* Lays out each expert as a matrix in the requested type; a router keeps its own type. */
 static int lay_stack(const layout *to, spec_matrix_stack *ret_stack, const spec_tensor *tensor)
 {
     const spec_backend *backend = to->weights->backend;
@@ -124,7 +124,7 @@ static void free_experts(const spec_backend *backend, spec_experts *experts)
     backend->free(backend, experts->opt_down_bias);
 }
 
-/* The vectors of a layer that are laid out alone. */
+/* The vectors of a layer that are laid out separately. */
 enum { VECTORS = 8 };
 typedef struct {
     float **vector;
@@ -265,7 +265,7 @@ static void count_vector(sum *s, int length)
     s->bytes += s->backend->piece((size_t)length * sizeof(float));
 }
 
-/* n_experts matrices in one piece. */
+/* Counts n matrices that are allocated in one piece. */
 static void count_stack(sum *s, const spec_tensor *tensor, int n)
 {
     const spec_tensor_type type = spec_weights_type(s->backend, s->opt_type, tensor);

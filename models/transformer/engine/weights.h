@@ -8,11 +8,11 @@
 #include "models/transformer/engine/backend.h"
 
 typedef struct {
-    float *attention_norm, *ffn_norm; /* (dim), in the backend's memory, as all below */
+    float *attention_norm, *ffn_norm; /* (dim), in the backend's memory, as are all below */
     float *opt_bias;                  /* ((n_heads + 2 n_kv_heads) * head_dim), or NULL */
     float *opt_output_bias;           /* (dim) */
     float *opt_attention_post_norm, *opt_ffn_post_norm; /* (dim) */
-    float *opt_query_norm, *opt_key_norm, *opt_sinks;   /* those of `how` */
+    float *opt_query_norm, *opt_key_norm, *opt_sinks;   /* the arrays that `how` points to */
     spec_attending how;
     spec_matrix qkv;              /* ((n_heads + 2 n_kv_heads) * head_dim, dim) */
     spec_matrix attention_output; /* (dim, n_heads * head_dim) */
@@ -30,9 +30,9 @@ typedef struct {
     size_t bytes;      /* bytes that a pass over all layers reads */
 } spec_weights;
 
-/* The type in which a matrix is computed: the requested one if it divides the rows into blocks,
- * else its own, each as the backend computes it (`computed_type`). SPEC_TENSOR_TYPES requests none.
- */
+/* Returns the type in which a matrix is computed: the requested one if it divides the rows into
+ * blocks, else its own, each as the backend computes it (`computed_type`). SPEC_TENSOR_TYPES
+ * requests none. */
 spec_tensor_type spec_weights_type(const spec_backend *backend, spec_tensor_type opt_type,
                                    const spec_tensor *tensor);
 
@@ -42,8 +42,8 @@ int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
                       spec_tensor_type opt_type, const spec_backend *backend, spec_error *error);
 void spec_weights_free(spec_weights *weights);
 
-/* One part of weights whose backend is set, in the types of the tensors, for draft heads. A layer
- * may lack its first norm; a vector may be a table, row after row as floats. */
+/* Lay out one part of weights whose backend is set, in the types of the tensors, for draft heads. A
+ * layer may lack its first norm; a vector may be a table, row after row as floats. */
 int spec_weights_lay_layer(spec_weights *weights, spec_layer *ret_layer,
                            const spec_checkpoint_layer *from, spec_error *error);
 int spec_weights_lay_matrix(spec_weights *weights, spec_matrix *ret_matrix,
@@ -51,12 +51,12 @@ int spec_weights_lay_matrix(spec_weights *weights, spec_matrix *ret_matrix,
 int spec_weights_lay_vector(spec_weights *weights, float **ret_vector, const spec_tensor *tensor,
                             spec_error *error);
 
-/* The bytes of the weights in the backend's memory, and whether all matrices will be floats. */
+/* Returns the weights' bytes in the backend's memory, and whether all matrices will be floats. */
 size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoint,
                           spec_tensor_type opt_type, const spec_backend *backend);
 
-/* The matrices of a checkpoint that the backend computes in another type: which types, the type
- * that the last is computed as, and the bytes of all in either. */
+/* The matrices of a checkpoint that the backend computes in another type: which types these are,
+ * the type in which the last one is computed, and the bytes of all in either type. */
 typedef struct {
     bool has[SPEC_TENSOR_ALL_TYPES];
     spec_tensor_type computed; /* SPEC_TENSOR_TYPES: there are none */

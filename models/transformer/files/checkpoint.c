@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Check the bounds of `name`; error lines begin with the file. */
+/* For checks of bounds; error lines begin with the file. */
 typedef struct {
     const char *path;
     spec_error *error;

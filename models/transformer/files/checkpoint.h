@@ -17,13 +17,13 @@ typedef enum {
     SPEC_ROPE_HALVES    /* i with i + head_dim/2: qwen2, qwen3, gemma3, gpt-oss */
 } spec_rope_pairs;
 
-/* YaRN [Peng24]: what factors and magnitude of a rotary embedding were computed from
+/* YaRN [Peng24]: what a rotary embedding's factors and magnitude were computed from
  * (models/transformer/files/rope_scaling.h). */
 typedef struct {
     double factor;        /* >= 1, by which the context was stretched; 0: no YaRN */
-    int context;          /* the context before, in positions */
-    double fast, slow;    /* turns within it above which a pair is not slowed, and below which it is
-                             slowed by all of `factor`; fast > slow > 0 */
+    int context;          /* the original context, in positions */
+    double fast, slow;    /* turns within it: pairs with more than `fast` are not slowed, those with
+                             fewer than `slow` by all of `factor`; fast > slow > 0 */
     double opt_magnitude; /* 0: 1 + 0.1 log(factor) */
     bool keeps_fractions; /* the bounds of its ramp are not rounded to pairs */
 } spec_yarn;
@@ -33,11 +33,11 @@ typedef struct {
     double base;
     const float *opt_factor; /* (head_dim/2), > 0, or NULL for ones: the scaling of Llama 3, of
                                 YaRN, or linear */
-    float magnitude;         /* of YaRN: queries and keys are multiplied by it; 0: not at all */
-    spec_yarn yarn;          /* for writing a file: opt_factor and magnitude have its effect */
+    float magnitude;         /* of YaRN: queries and keys are multiplied by it; 0: they are not */
+    spec_yarn yarn;          /* for writing files: opt_factor and magnitude contain its effect */
 } spec_rope;
 
-/* The activation of a feed-forward network: a is the gate's product, b that of `up`. */
+/* The activation of a feed-forward network: a is the gate's product, b is `up`'s. */
 typedef enum {
     SPEC_GATE_SILU,   /* a / (1 + exp(-a)) * b */
     SPEC_GATE_GELU,   /* gelu(a) * b, by its approximation with tanh: gemma3 */
@@ -49,7 +49,7 @@ enum {
     SPEC_HEAD_DIM_MAX = 256,
     SPEC_LAYERS_MAX = 512,
     SPEC_EXPERTS_MAX = 1024,
-    SPEC_ACTIVE_MAX = 64, /* experts that a token takes */
+    SPEC_ACTIVE_MAX = 64, /* experts per token */
     SPEC_DIM_MAX = 1 << 16,
     SPEC_CONTEXT_MAX = 1 << 20
 };
@@ -63,27 +63,27 @@ typedef struct {
     spec_rope rope;
     spec_rope_pairs rope_pairs;
 
-    /* Zero where an architecture has none of it. */
-    float embedding_scale; /* embeddings are multiplied by it: gemma3; 0: not at all */
+    /* Zero if an architecture does not have them. */
+    float embedding_scale; /* embeddings are multiplied by it: gemma3; 0: they are not */
     float query_scale;     /* scores are query times key times this; 0: 1/sqrt(head_dim) */
-    int window; /* tokens that a layer with a window attends to, its own the last; 0: no windows */
-    spec_rope window_rope; /* of layers with a window, if window > 0 */
-    float logit_cap;       /* logits are capped: cap * tanh(logit / cap); 0: not at all */
+    int window; /* tokens that a layer with a window attends to, its own included; 0: no windows */
+    spec_rope window_rope; /* for layers with a window, if window > 0 */
+    float logit_cap;       /* logits are capped: cap * tanh(logit / cap); 0: they are not */
     spec_gate gate;
-    int n_experts, n_active; /* of each layer, and those that a token takes: 1..n_experts */
-    int expert_dim;          /* the feed-forward width of an expert; ffn_dim is 0 then */
+    int n_experts, n_active; /* experts in each layer, and those that a token takes: 1..n_experts */
+    int expert_dim;          /* the feed-forward width of an expert; ffn_dim is then 0 */
 } spec_shape;
 
-/* A layer:  x += post_norm(attention(norm(x))),  x += post_norm(ffn(norm(x))).  Tensors that an
- * architecture has not are absent (data NULL). A feed-forward network is gate, up and down, or
+/* A layer:  x += post_norm(attention(norm(x))), x += post_norm(ffn(norm(x))). Tensors that an
+ * architecture lacks are absent (data NULL). A feed-forward network is gate, up and down, or
  * experts. */
 typedef struct {
-    spec_tensor attention_norm;                   /* (dim) F32, as all norms, biases and sinks */
+    spec_tensor attention_norm;                   /* (dim) F32, like all norms, biases, sinks */
     spec_tensor query;                            /* (n_heads * head_dim, dim) */
     spec_tensor key, value;                       /* (n_kv_heads * head_dim, dim) */
     spec_tensor query_bias, key_bias, value_bias; /* qwen2, gpt-oss */
     spec_tensor query_norm, key_norm;             /* (head_dim), of each head before its rotation */
-    spec_tensor sinks; /* (n_heads) a score that takes part in the softmax, without a value */
+    spec_tensor sinks; /* (n_heads) a score that takes part in the softmax but has no value */
     spec_tensor attention_output;                 /* (dim, n_heads * head_dim) */
     spec_tensor attention_output_bias;            /* (dim) */
     spec_tensor attention_post_norm;              /* (dim) gemma3 */
@@ -97,11 +97,11 @@ typedef struct {
     spec_tensor expert_gate_bias, expert_up_bias; /* (n_experts, expert_dim) */
     spec_tensor expert_down_bias;                 /* (n_experts, dim) */
     spec_tensor ffn_post_norm;                    /* (dim) gemma3 */
-    bool has_window;                              /* it attends to shape.window tokens at most */
+    bool has_window;                              /* it attends to at most shape.window tokens */
 } spec_checkpoint_layer;
 
-/* A draft block behind the layers of a model's file (models/transformer/files/gguf_nextn.h): its
- * layer reads projection [norm(embedding); norm(state)]. Tensors that it lacks are the model's. */
+/* A draft block after the layers of a model's file (models/transformer/files/gguf_nextn.h): its
+ * layer reads projection [norm(embedding); norm(state)]. Missing tensors are the model's. */
 typedef struct {
     spec_checkpoint_layer layer;
     spec_tensor projection;                    /* (dim, 2 dim) */
@@ -111,23 +111,23 @@ typedef struct {
 
 enum { SPEC_NEXTN_MAX = 16 };
 
-/* A family of transformers; the table of all is in architecture.h. */
+/* A family of transformers; architecture.h has the table of all. */
 typedef struct spec_architecture {
     const char *name; /* GGUF's general.architecture, and the prefix of its keys */
     spec_rope_pairs rope_pairs;
     spec_gate gate;
     bool scales_embedding;   /* embeddings are multiplied by sqrt(dim) */
-    int window_period;       /* one layer in so many has no window, if the file does not say which;
-                                0: it has no windows */
+    int window_period;       /* one in this many layers has no window, if the file does not say
+                                which; 0: it has no windows */
     bool needs_window;       /* a file must give the window */
-    double window_rope_base; /* of layers with a window, if the file does not say, and unscaled;
-                                0: as without a window, scaled */
-    int layers_of_dim_scale; /* a file of so many layers scales scores by 1/sqrt(dim/n_heads), if it
-                                does not say; 0: no file */
+    double window_rope_base; /* for layers with a window, if the file does not say, and unscaled; 0:
+                                as without a window, scaled */
+    int layers_of_dim_scale; /* a file with this many layers scales scores by 1/sqrt(dim/n_heads),
+                                if it does not say; 0: no file does */
     bool yarn_keeps_fractions;     /* spec_yarn.keeps_fractions of its files */
     bool has_experts;              /* every layer's feed-forward network is experts */
     const char *opt_ffn_norm_name; /* GGUF's name after "blk.7.", if not ffn_norm.weight */
-    uint64_t must, may; /* sets of parts, bit 1 << part: those that a file must have, may have */
+    uint64_t must, may; /* sets of parts, bit 1 << part, that a file must have and may have */
 } spec_architecture;
 
 typedef struct spec_checkpoint spec_checkpoint;
@@ -147,17 +147,17 @@ struct spec_checkpoint {
     void *owned;       /* the loader's own: mapping, converted vectors */
     void (*free_owned)(void *owned);
     void (*opt_draw)(spec_checkpoint *checkpoint); /* draws the weights when they are needed */
-    uint64_t seed;                                 /* of opt_draw */
+    uint64_t seed;                                 /* seed of opt_draw */
     spec_thread_pool *opt_pool;                    /* draws and checks the weights */
 };
 
-/* Draw the weights, if the loader left that for later; once. */
+/* Draws the weights, if the loader left that for later; does so once. */
 void spec_checkpoint_draw(spec_checkpoint *checkpoint);
 
 /* The loaders. `settings` has the path and the keys of the model's spec: see the usage lines in
- * transformer_kinds.c. GSL_EINVAL with one line naming the file if it is truncated, of another
- * format, malformed or unsupported, or has non-finite norms or scales. No allocation exceeds what
- * the file's size accounts for. On failure *ret is zeroed. */
+ * transformer_kinds.c. They return GSL_EINVAL, with one line naming the file, if it is truncated,
+ * of another format, malformed or unsupported, or has non-finite norms or scales. No allocation is
+ * larger than the file's size justifies. On failure *ret is zeroed. */
 int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings,
                                  spec_thread_pool *opt_pool, spec_error *error);
 int spec_checkpoint_load_gguf(spec_checkpoint *ret, spec_settings *settings,
@@ -166,21 +166,21 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
                                 spec_thread_pool *opt_pool,
                                 spec_error *error); /* without weights; see _draw */
 
-/* The draft blocks of a GGUF file, which may lack the model's layers. Layers and tokenizer are left
- * absent. GSL_EINVAL also for a file without draft blocks. */
+/* Loads the draft blocks of a GGUF file, which may lack the model's layers. Layers and tokenizer
+ * are left absent. Also returns GSL_EINVAL for a file without draft blocks. */
 int spec_checkpoint_load_gguf_drafts(spec_checkpoint *ret, const char *path,
                                      spec_thread_pool *opt_pool, spec_error *error);
 
-/* The checks of every loader, before any allocation that depends on the shape: widths and counts
- * within bounds, heads that share evenly, an even head_dim, a sane epsilon and base. GSL_EINVAL,
- * and a line that begins with path. */
+/* Makes the checks of every loader, before any allocation that depends on the shape: widths and
+ * counts within bounds, heads that share evenly, an even head_dim, a sane epsilon and base. Returns
+ * GSL_EINVAL, with a line that begins with path, if one fails. */
 int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_error *error);
 
-/* Build the tokenizer; error lines begin with `path`. */
+/* Builds the tokenizer; error lines begin with `path`. */
 int spec_checkpoint_tokenizer(spec_checkpoint *checkpoint, const spec_tokenizer_data *data,
                               const char *path, spec_error *error);
 
-/* Reduce the context to the key `context` of a spec; 0 leaves it unchanged. */
+/* Reduces the context to the key `context` of a spec; 0 leaves it unchanged. */
 int spec_checkpoint_context(spec_checkpoint *checkpoint, const spec_settings *settings,
                             spec_error *error);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* checkpoint_parts: the tensors of a checkpoint, with their names in GGUF and their shapes.
- * Loaders, writers and checks iterate over this table instead of naming every tensor again. Owns
- * nothing. */
+ * Loaders, writers and checks iterate over this table instead of naming every tensor again. */
 #ifndef SPECLAB_PARTS_H
 #define SPECLAB_PARTS_H
 
@@ -41,39 +40,39 @@ typedef enum {
     SPEC_PARTS
 } spec_part;
 
-/* The number of tensors of a part: n_layers for a layer's, 0 for those of the kind of feed-forward
- * network that the shape has not, else 1. A tensor may still be absent. */
+/* Returns the number of tensors of a part: n_layers for a layer's, 0 for a kind of feed-forward
+ * network that the shape lacks, else 1. A tensor may still be absent. */
 int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape);
 
-/* Whether it is F32 in a checkpoint: a vector, or the biases of all experts. */
+/* Returns whether the part is F32 in a checkpoint: a vector, or the biases of all experts. */
 bool spec_checkpoint_parts_is_vector(spec_part part);
 
-/* Whether its rows are those of one expert after the other; a file has a dimension for them. */
+/* Returns whether its rows are those of one expert after another, which is a dimension in files. */
 bool spec_checkpoint_parts_stacked(spec_part part);
 
-/* Whether it is never quantised, because a choice depends on it: the router. */
+/* Returns whether it is never quantised, because a choice depends on it. This is the router. */
 bool spec_checkpoint_parts_stays_float(spec_part part);
 
 void spec_checkpoint_parts_shape(int *ret_rows, int *ret_cols, spec_part part,
                                  const spec_shape *shape);
 
-/* The tensor in a checkpoint; `layer` is 0 for parts outside layers. */
+/* Returns the tensor in a checkpoint; `layer` is 0 for parts outside layers. */
 spec_tensor *spec_checkpoint_parts_tensor(spec_part part, spec_checkpoint *checkpoint, int layer);
 const spec_tensor *spec_checkpoint_parts_tensor_const(spec_part part,
                                                       const spec_checkpoint *checkpoint, int layer);
 
-/* Write "blk.7.attn_q.weight" into `name`, which it returns: the name that an architecture gives
- * the part; NULL: that of llama. */
+/* Writes into `name`, and returns, the name that an architecture gives the part, such as
+ * "blk.7.attn_q.weight"; NULL: llama's name. */
 enum { SPEC_PART_NAME_SIZE = 48 };
 const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer,
                                        const spec_architecture *opt_architecture);
 
-/* Check that a layer has all of the biases of query, key and value or none, as products with the
- * three stacked need; `block` is its number in the line. GSL_EINVAL. */
+/* Checks that a layer has either all biases of query, key and value or none, as products with the
+ * three stacked require; `block` is its number for the line. Returns GSL_EINVAL if not. */
 int spec_checkpoint_parts_check_layer(const spec_checkpoint_layer *layer, int block,
                                       const char *path, spec_error *error);
 
-/* Check that all weights are finite (quantised ones: their scales); the line names the tensor.
+/* Checks that all weights are finite (quantised ones: their scales); the line names the tensor.
  * Reads the whole file once, with all threads. */
 int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *path,
                                 spec_error *error);

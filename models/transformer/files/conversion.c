@@ -50,12 +50,12 @@ static void write_row(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_t
         ret_loss->largest_error = fmax(ret_loss->largest_error, error);
         ret_loss->largest = fmax(ret_loss->largest, weight);
     }
-    /* A scale may be finite and too large for a reader. */
+    /* A scale may be finite but too large for a reader. */
     if (spec_tensor_first_bad_row(&(spec_tensor){type, 1, tensor->cols, ret_data}, NULL) >= 0)
         ret_loss->squared_error = INFINITY;
 }
 
-/* Convert rows first, first + 1, ... of a tensor to another type; each worker has two rows of
+/* Converts rows first, first + 1, ... of a tensor to another type; each worker has two rows of
  * floats. */
 typedef struct {
     unsigned char *data;
@@ -129,7 +129,7 @@ static void count(spec_conversion_count *counted, const spec_tensor *tensor, spe
         counted->error_max = fmax(counted->error_max, loss->largest_error / loss->largest);
 }
 
-/* Name a tensor; or, if opt_ret is given, write its data. */
+/* Names a tensor or, if opt_ret is given, writes its data. */
 static int visit(conversion *to, spec_conversion *opt_ret, const char *name, spec_part part,
                  int layer, const spec_tensor *tensor)
 {
@@ -151,7 +151,7 @@ done:
     return status;
 }
 
-/* All tensors, tied ones once: those of the model, then those of its draft blocks. */
+/* Visits all tensors, tied ones once: the model's, then those of its draft blocks. */
 static int visit_all(conversion *to, spec_conversion *opt_ret)
 {
     int status = GSL_SUCCESS;
@@ -185,7 +185,7 @@ static void write_general(conversion *to)
     spec_gguf_writer_u32(&to->writer, "general.quantization_version", QUANTISATION_VERSION);
 }
 
-/* Copy all values of the file except those about its own types and layout. */
+/* Copies all values of the file except those about its own types and layout. */
 static void write_gguf_values(conversion *to, const spec_gguf *gguf)
 {
     static const char *const own[] = {"general.file_type", "general.quantization_version",

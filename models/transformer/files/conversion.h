@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* conversion: a model's file, of any format, as GGUF with its matrices in another type.
+/* conversion: rewrites a model's file, of any format, as GGUF with its matrices in another type.
  * Names, shape, vocabulary, draft blocks and every other value are carried over. Vectors stay
  * floats. A matrix that has its new type already keeps its bytes. The result reads back as the same
  * model, up to rounding. */
@@ -15,14 +15,13 @@
 typedef struct {
     int tensors;
     uint64_t weights, bytes_before, bytes_after;
-    double squared_error, squared; /* sums over the weights: of squared errors, and of squared
-                                      weights */
+    double squared_error, squared; /* sums over the weights of squared errors and squared weights */
     double error_max;              /* of the worst tensor: largest error over largest weight */
 } spec_conversion_count;
 
 typedef struct {
     spec_conversion_count count[SPEC_TENSOR_ALL_TYPES][SPEC_TENSOR_ALL_TYPES]; /* [before][after] */
-    int kept; /* the number of the former file at `path`, which was kept (base/new_file.h), or 0 */
+    int kept; /* number under which the former file at `path` was kept (base/new_file.h), or 0 */
 } spec_conversion;
 
 /* How a conversion runs; each field may be NULL. */
@@ -31,15 +30,15 @@ typedef struct {
     const volatile int *opt_stop;
     const spec_listener *opt_listener;
     int (*opt_announce)(void *self, uint64_t bytes,
-                        spec_error *error); /* gets the size of the file before its weights are
+                        spec_error *error); /* is told the size of the file before its weights are
                                                written; a failure ends the conversion */
     void *self;
 } spec_conversion_watch;
 
-/* Read the model that `settings` name (kinds llama2c and gguf) and write it to `path`, replacing
- * that file only at the end. GSL_EINVAL if `path` is the model's own file, the model cannot be
- * read, or a weight exceeds the range of its new type. GSL_EFAILED if writing failed or *opt_stop
- * became nonzero; no file remains. The bytes do not depend on the number of threads. */
+/* Reads the model that `settings` name (kinds llama2c and gguf) and writes it to `path`, replacing
+ * that file only at the end. Returns GSL_EINVAL if `path` is the model's own file, the model cannot
+ * be read, or a weight exceeds the range of its new type. Returns GSL_EFAILED if writing failed or
+ * *opt_stop became nonzero; no file remains. The bytes do not depend on the number of threads. */
 int spec_conversion_write(spec_conversion *ret, const char *path, spec_settings *settings,
                           const spec_type_recipe *recipe, const spec_conversion_watch *opt_watch,
                           spec_error *error);

@@ -219,7 +219,7 @@ static uint64_t tensor_bytes(const spec_gguf_tensor *tensor)
     return (uint64_t)tensor->tensor.rows * row;
 }
 
-/* Check where the tensors' data lies, in the order of offsets. */
+/* Checks where the tensors' data lies, in the order of offsets. */
 static int place(spec_gguf *gguf, size_t data, size_t alignment, spec_error *error)
 {
     const size_t length = gguf->mapping.length;

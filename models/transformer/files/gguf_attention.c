@@ -30,7 +30,7 @@ static int real(double *ret_value, const reader *read, const char *rest, double 
     return spec_gguf_keys_real(ret_value, read->keys, rest, fallback);
 }
 
-/* A number that must be above 0 if the file has it; else 0. */
+/* Reads a number that must be above 0 if the file has it; otherwise it is 0. */
 static int scale(float *ret_value, const reader *read, const char *rest)
 {
     double value;
@@ -80,7 +80,7 @@ done:
     return status;
 }
 
-/* Which layers have a window: a list, or one in so many has none. */
+/* Reads which layers have a window, from a list or a period in which one layer has none. */
 static int read_pattern(const reader *read)
 {
     int status = GSL_SUCCESS, period;
@@ -124,7 +124,7 @@ typedef struct {
     double linear;                       /* 1: none */
     spec_yarn yarn;                      /* factor 0: none */
     const spec_gguf_tensor *opt_factors; /* (head_dim/2) */
-    double magnitude;                    /* beside YaRN's; 1: none */
+    double magnitude;                    /* besides YaRN's; 1: none */
 } scaling;
 
 static int read_yarn(const reader *read, scaling *ret, double factor)
@@ -182,7 +182,7 @@ done:
     return status;
 }
 
-/* `factor` (head_dim/2) becomes the rope's, if the scaling changes anything. */
+/* Makes `factor` (head_dim/2) the rope's, if the scaling changes anything. */
 static void apply(spec_rope *rope, float *factor, const scaling *by, int head_dim)
 {
     double magnitude = by->magnitude;
@@ -267,7 +267,7 @@ done:
 typedef struct {
     spec_gguf_writer *writer;
     const spec_architecture *architecture;
-    spec_gguf_keys keys; /* for their names alone */
+    spec_gguf_keys keys; /* only for their names */
 } target;
 
 static const char *key_of(target *to, const char *rest)
@@ -314,8 +314,8 @@ static void write_yarn(target *to, const spec_yarn *yarn)
         write_real(to, "rope.scaling.yarn_attn_factor", yarn->opt_magnitude);
 }
 
-/* Linear scaling as values, which llama.cpp reads for every architecture; factors of other origin
- * are a tensor. */
+/* Writes linear scaling as values, which llama.cpp reads for every architecture; other factors
+ * become a tensor. */
 static void write_scaling(target *to, bool *ret_has_tensor, const spec_shape *shape)
 {
     const float *factor = shape->rope.opt_factor;

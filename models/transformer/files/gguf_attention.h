@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gguf_attention: a model's windows, rotary embeddings and scales as values of a GGUF file.
- * Reading and writing of the same keys, which docs/formats.md lists; beside them a tensor of rotary
- * factors. */
+ * Reads and writes the same keys, which docs/formats.md lists, and a tensor of rotary factors. */
 #ifndef SPECLAB_GGUF_ATTENTION_H
 #define SPECLAB_GGUF_ATTENTION_H
 
@@ -13,20 +12,20 @@
 /* The tensor of rotary factors: (1, head_dim/2) F32. */
 #define SPEC_GGUF_ROPE_FACTORS "rope_freqs.weight"
 
-/* Read n_heads, n_kv_heads, head_dim, rope.base and norm_eps of a shape whose dim is set. norm_eps
- * is the fallback of its own value; below 0: the file must have one. Heads that rotate in part, or
- * whose values have another width than keys, are refused; spec_checkpoint_check_shape checks the
- * rest. */
+/* Reads n_heads, n_kv_heads, head_dim, rope.base and norm_eps of a shape whose dim is set. On entry
+ * norm_eps is the fallback for its value; below 0 the file must have one. Refuses heads that rotate
+ * only in part, or whose values have another width than keys; spec_checkpoint_check_shape checks
+ * the rest. */
 int spec_gguf_attention_read_heads(spec_shape *shape, spec_gguf_keys *keys);
 
-/* Set windows, ropes and scales of a checkpoint whose other dimensions, rope.base, architecture and
- * layers are set. *ret_factors: the memory of the ropes' factors, which the caller frees, or NULL.
- * GSL_EINVAL, with a line naming file and key, if one of them makes no sense or cannot be computed.
- */
+/* Sets windows, ropes and scales of a checkpoint whose other dimensions, rope.base, architecture
+ * and layers are set. *ret_factors: the memory of the ropes' factors, which the caller frees, or
+ * NULL. Returns GSL_EINVAL, with a line naming file and key, if one makes no sense or is not
+ * supported. */
 int spec_gguf_attention_read(spec_checkpoint *to, float **ret_factors, spec_gguf_keys *keys);
 
-/* Add these values of a checkpoint but rope.freq_base, and name its tensor of factors if
- * *ret_has_tensor: (1, head_dim/2) F32. Values that every reader assumes are left out. */
+/* Adds these values of a checkpoint except rope.freq_base, and if *ret_has_tensor names its tensor
+ * of factors: (1, head_dim/2) F32. Values that every reader assumes are left out. */
 void spec_gguf_attention_write(spec_gguf_writer *writer, bool *ret_has_tensor,
                                const spec_checkpoint *from);
 

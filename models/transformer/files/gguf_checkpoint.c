@@ -21,7 +21,7 @@ typedef struct {
     const spec_gguf *gguf;
     const spec_architecture *architecture;
     spec_gguf_keys keys;
-    int n_nextn;      /* draft blocks behind the layers, by the file's count */
+    int n_nextn;      /* draft blocks after the layers, as counted by the file */
     bool drafts_only; /* the layers are not loaded */
 } loader;
 
@@ -32,7 +32,7 @@ static int need(int *ret_value, loader *load, const char *rest, int most)
     return spec_gguf_keys_need(ret_value, &load->keys, rest, 1, most);
 }
 
-/* Draft blocks alone are for take_nextn to refuse, since drafts are loaded as models, too. */
+/* Lets take_nextn refuse files with only draft blocks, since drafts are loaded as models too. */
 static int refuse_drafts(loader *load)
 {
     spec_piece kind;
@@ -67,7 +67,7 @@ done:
     return status;
 }
 
-/* Draft blocks are the last of the blocks. */
+/* Draft blocks are the last blocks. */
 static int read_nextn(loader *load)
 {
     const int status = spec_gguf_keys_integer(&load->n_nextn, &load->keys, "nextn_predict_layers",
@@ -126,7 +126,7 @@ done:
     return status;
 }
 
-/* The number after "blk." in a tensor's name, or -1. */
+/* Returns the number after "blk." in a tensor's name, or -1. */
 static int block_of(spec_piece name)
 {
     static const char prefix[] = "blk.";
@@ -140,7 +140,7 @@ static int block_of(spec_piece name)
     return block;
 }
 
-/* Draft blocks, and a file that has nothing else. Layers that are left out count as taken. */
+/* Takes the draft blocks, also of a file with nothing else. Layers left out count as taken. */
 static int take_nextn(loader *load, bool *taken)
 {
     int status = GSL_SUCCESS;
@@ -161,7 +161,7 @@ done:
     return status;
 }
 
-/* Every tensor of the file must be used: an unused one would be a part of the computation that is
+/* Every tensor of the file must be used: an unused one would mean that a part of the computation is
  * missing here, and a refusal is better than a wrong answer. */
 static int take_all(loader *load)
 {

@@ -9,12 +9,12 @@ enum { GATING_UNSET, GATING_SOFTMAX = 1, GATING_SOFTMAX_OF_CHOSEN = 3 };
 
 #define REFUSE SPEC_GGUF_KEYS_REFUSE
 
-/* Refuse parts that a mixture of experts may have elsewhere, and has not here. */
+/* Refuses parts that a mixture of experts may have elsewhere but not here. */
 static int refuse_others(spec_gguf_keys *keys)
 {
     static const struct {
         const char *rest, *what;
-        int most; /* that changes nothing */
+        int most; /* largest value that changes nothing */
     } others[] = {
         {"leading_dense_block_count", "blocks without experts before those with", 0},
         {"expert_shared_count", "experts that every token takes", 0},
@@ -52,7 +52,7 @@ static int check_weights(spec_gguf_keys *keys, bool has_biases)
                       "'%s' is false: weights of experts that do not add to 1 are not computed",
                       keys->key);
     SPEC_TRY(spec_gguf_keys_real(&scale, keys, "expert_weights_scale", 1.0));
-    if (scale != 1.0 && scale != 0.0) /* 0 is written for none */
+    if (scale != 1.0 && scale != 0.0) /* files write 0 for none */
         return REFUSE(keys, "'%s' is %g: scaled weights of experts are not computed", keys->key,
                       scale);
 done:

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gguf_experts: what a GGUF file says about a mixture of experts.
- * A file that asks for a mixture of another form is refused, by the name of the value or tensor. */
+ * A file that asks for another form of mixture is refused, with the name of the value or tensor. */
 #ifndef SPECLAB_GGUF_EXPERTS_H
 #define SPECLAB_GGUF_EXPERTS_H
 
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_keys.h"
 
-/* Read n_experts, n_active and expert_dim of an architecture with experts. For one without, check
- * that the file has none, too. GSL_EINVAL. */
+/* Reads n_experts, n_active and expert_dim of an architecture with experts. For an architecture
+ * without, checks that the file has none either. May return GSL_EINVAL. */
 int spec_gguf_experts_read(spec_shape *shape, const spec_architecture *architecture,
                            spec_gguf_keys *keys);
 
-/* Check that a tensor of a part is divided by experts: (n_experts, rows of one, cols) for weights.
- * Parts of other kinds pass. */
+/* Checks that a tensor of a part is divided by experts: (n_experts, rows of one, cols) for weights.
+ * Other parts always pass. */
 int spec_gguf_experts_check(const spec_gguf_tensor *tensor, const spec_gguf *gguf, spec_part part,
                             const spec_shape *shape, spec_error *error);
 

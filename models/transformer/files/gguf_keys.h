@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gguf_keys: the values of a GGUF file whose keys begin with its architecture, as "llama.".
+/* gguf_keys: the values of a GGUF file whose keys begin with its architecture, such as "llama.".
  * Callers give the rest of a key; `key` keeps the whole one for error lines. As in gguf_value.h, a
  * missing value becomes the fallback, and GSL_EINVAL has a line that names file and key. */
 #ifndef SPECLAB_GGUF_KEYS_H
@@ -16,15 +16,15 @@ typedef struct {
     char key[SPEC_GGUF_KEY_SIZE]; /* the latest one, for error lines */
 } spec_gguf_keys;
 
-/* Fail with a line about the file. */
+/* Fails with a line about the file. */
 #define SPEC_GGUF_KEYS_REFUSE(keys, format, ...)                                                   \
     spec_fail((keys)->error, GSL_EINVAL, "%.300s: " format, (keys)->gguf->path, __VA_ARGS__)
 
-/* The whole key, in keys->key. */
+/* Returns the whole key, in keys->key. */
 const char *spec_gguf_keys_name(spec_gguf_keys *keys, const char *rest);
 bool spec_gguf_keys_has(spec_gguf_keys *keys, const char *rest);
 
-/* An integer within [low, high], which the file must have, or may lack. */
+/* Read an integer within [low, high], which the file must have, or may lack. */
 int spec_gguf_keys_need(int *ret_value, spec_gguf_keys *keys, const char *rest, int low, int high);
 int spec_gguf_keys_integer(int *ret_value, spec_gguf_keys *keys, const char *rest, int fallback,
                            int low, int high);

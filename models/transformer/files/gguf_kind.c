@@ -11,7 +11,7 @@ enum { KEY_SIZE = 256 };
 
 static const spec_piece model = {"gguf", 4}, block_draft = {"dflash", 6}, blocks = {"mtp", 3};
 
-/* Whether it has draft blocks alone, without the layers of their model. */
+/* Returns whether a file has only draft blocks, without the layers of their model. */
 static int is_blocks(bool *ret, const spec_gguf *gguf, spec_piece architecture, spec_error *error)
 {
     char key[KEY_SIZE];

@@ -8,13 +8,13 @@
 
 #include <stddef.h>
 
-/* A kind of `speclab list models`, which points into the container: that of a draft head; "dflash";
- * "mtp" for draft blocks without the model's layers; "gguf" for all else. The file of a head may
- * name a kind that does not exist. GSL_EINVAL if a value has another type. */
+/* Finds a kind of `speclab list models`, which points into the container: the kind of a draft head;
+ * "dflash"; "mtp" for draft blocks without the model's layers; "gguf" for all else. The file of a
+ * head may name a kind that does not exist. Returns GSL_EINVAL if a value has another type. */
 int spec_gguf_kind(spec_piece *ret_kind, const spec_gguf *gguf, spec_error *error);
 
-/* The same of a path, with a terminating zero; "gguf" if the file or its kind cannot be read, or if
- * the kind is longer than the buffer. GSL_ENOMEM alone is an error. */
+/* Does the same for a path, with a terminating zero; "gguf" if the file or its kind cannot be read,
+ * or if the kind is longer than the buffer. The only error is GSL_ENOMEM. */
 int spec_gguf_kind_of_path(char *ret_kind, size_t size, const char *path, spec_error *error);
 
 #endif

@@ -45,8 +45,8 @@ void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
 #undef KEY
 }
 
-/* Spell a piece like SentencePiece, with U+2581 for a blank; or, for a user-defined piece, which
- * llama.cpp searches before it replaces blanks, the other way. Returns the end of the output. */
+/* Spells a piece like SentencePiece, with U+2581 for a blank; or the other way for a user-defined
+ * piece, which llama.cpp looks for before it replaces blanks. Returns the end of the output. */
 static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece, bool is_user)
 {
     static const char blank[] = "\xe2\x96\x81";
@@ -67,7 +67,7 @@ static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece,
     return text;
 }
 
-/* SentencePiece's own values. */
+/* Writes the values that only SentencePiece has. */
 static int write_spm(spec_gguf_writer *writer, const spec_tokenizer_data *data, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -214,7 +214,7 @@ static int write_matrix(file *to, spec_part part, const spec_tensor *tensor, spe
     return spec_gguf_writer_tensor_end(&to->writer, error);
 }
 
-/* Expert after expert, from their own source. */
+/* Writes expert after expert, from their separate source. */
 static int write_experts(file *to, spec_part part, int layer, const spec_tensor *tensor,
                          spec_error *error)
 {
@@ -244,7 +244,7 @@ done:
     return status;
 }
 
-/* Name every tensor, a tied output once; or, if `data`, write their data. */
+/* Names every tensor, a tied output once; or, if `data`, writes their data. */
 static int visit(file *to, bool data, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -271,7 +271,7 @@ done:
     return status;
 }
 
-/* Also of rope factors, which are no wider than a norm of a head. */
+/* Returns the width of the widest vector; rope factors are no wider than a head's norm. */
 static int widest_vector(const spec_shape *shape)
 {
     int widest = shape->head_dim;

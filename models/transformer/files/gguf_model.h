@@ -17,40 +17,41 @@ typedef struct {
 
 /* How a model is written; each field may be NULL. */
 typedef struct {
-    const spec_listener *opt_listener; /* hears the share of the tensors that are written */
+    const spec_listener *opt_listener; /* is told the share of the tensors written so far */
     const volatile int *opt_stop;
     int (*opt_announce)(void *self, uint64_t bytes,
-                        spec_error *error); /* gets the size of the file before its weights are
+                        spec_error *error); /* is told the size of the file before its weights are
                                                written; a failure ends the work */
     void *self;
     const void *(*opt_experts)(void *experts, spec_part part, int layer,
-                               int expert); /* gives the rows of one expert, if the checkpoint has
-                                               not those of all: a matrix in its type, or biases
-                                               as F32 */
+                               int expert); /* gives one expert's rows, if the checkpoint lacks
+                                               those of all: a matrix in its type, or biases as
+                                               F32 */
     void *experts;
-    const char *opt_name;          /* of the model */
+    const char *opt_name;          /* name of the model */
     const char *opt_chat_template; /* for programs that write chats as texts */
 } spec_gguf_model_watch;
 
-/* Write a model to `path`, replacing that file only at the end; *ret_kept is the number of the
+/* Writes a model to `path`, replacing that file only at the end; *ret_kept is the number of the
  * former file, which was kept (base/new_file.h), or 0. The architecture is qwen2, which rotates
  * halves, for a model with biases of query, key and value, else llama, which rotates adjacent
- * pairs: rows of queries and keys that rotate halves are written in that order. GSL_EINVAL if the
- * vocabulary cannot be read or has another size, GSL_EFAILED if writing failed or *opt_stop became
- * nonzero; no file remains. */
+ * pairs: rows of queries and keys that rotate halves are written in that order. Returns GSL_EINVAL
+ * if the vocabulary cannot be read or has another size, GSL_EFAILED if writing failed or *opt_stop
+ * became nonzero; no file remains. */
 int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
                           const spec_gguf_model_vocabulary *vocabulary, const char *path,
                           const spec_gguf_model_watch *opt_watch, spec_error *error);
 
-/* The values of a shape, after "general.architecture". */
+/* Adds the values of a shape, after "general.architecture". */
 void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
                            const spec_shape *shape);
 
-/* The row that rotation of adjacent pairs needs at `row` of queries or keys that rotate halves. */
+/* Returns the row that rotation of adjacent pairs needs at `row` of queries or keys that rotate
+ * halves. */
 int spec_gguf_model_row_of_halves(int row, int head_dim);
 
-/* The values of a vocabulary; data->vocab 0: a model without one. SPM is spelled as SentencePiece
- * does. begin, end and adds_begin come from the checkpoint. */
+/* Adds the values of a vocabulary; data->vocab 0: a model without one. SPM is spelled as in
+ * SentencePiece. begin, end and adds_begin come from the checkpoint. */
 int spec_gguf_model_pieces(spec_gguf_writer *writer, const spec_checkpoint *model,
                            const spec_tokenizer_data *data, spec_error *error);
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The tensors of a draft block besides those of a layer. */
+/* The tensors that a draft block has besides those of a layer. */
 static const struct {
     const char *name; /* after "blk.7.nextn." */
     size_t member;
@@ -57,7 +57,7 @@ done:
     return status;
 }
 
-/* The block's own layer, whose tensors have the names of layer n_layers + k. */
+/* Takes the block's own layer, whose tensors have the names of layer n_layers + k. */
 static int take_layer(const taker *from, spec_checkpoint_layer *ret_layer, int block)
 {
     int status = GSL_SUCCESS;

@@ -9,13 +9,13 @@
 typedef struct {
     spec_gguf gguf;
     char *path;
-    float *opt_rope_factor; /* of both ropes (gguf_attention.h) */
+    float *opt_rope_factor; /* for both ropes (gguf_attention.h) */
 } spec_gguf_source;
 
-/* Open a file. On failure *ret_source is NULL. */
+/* Opens a file. On failure *ret_source is NULL. */
 int spec_gguf_source_init(spec_gguf_source **ret_source, const char *path, spec_error *error);
 
-/* Close it, as a checkpoint's or a draft's free_owned; may be NULL. */
+/* Closes it, as a checkpoint's or a draft's free_owned; may be NULL. */
 void spec_gguf_source_free(void *source);
 
 #endif

@@ -8,9 +8,9 @@
 
 #define SPEC_GGUF_TOKEN_MAP "d2t"
 
-/* The tokens (*ret_n), distinct, in memory that the caller frees; NULL and `vocab` if the file has
- * none. GSL_EINVAL with one line for another type or shape, and for tokens that are out of range or
- * occur twice. */
+/* Reads the distinct tokens (*ret_n), in memory that the caller frees; NULL and `vocab` if the file
+ * has none. Returns GSL_EINVAL, with one line, for another type or shape, and for tokens that are
+ * out of range or repeated. */
 int spec_gguf_token_map_read(int **ret_token, int *ret_n, const spec_gguf *gguf, int vocab,
                              spec_error *error);
 

@@ -28,7 +28,7 @@ typedef enum {
     SPEC_GGUF_TYPES
 } spec_gguf_type;
 
-/* A value, or the items of an array. A string is a uint64 length and bytes. */
+/* A value, or the items of an array. A string is a uint64 length, then bytes. */
 typedef struct {
     spec_piece key;
     bool is_array;
@@ -43,7 +43,7 @@ typedef struct {
     int n_dimensions;
     int dimension[SPEC_GGUF_DIMENSIONS_MAX]; /* the row's length first; 1 from n_dimensions on */
     spec_tensor tensor;                      /* rows: the product of all dimensions but the first */
-    bool integers;   /* of type I64, so no weights: tensor.type is SPEC_TENSOR_TYPES */
+    bool integers;   /* of type I64, so not weights: tensor.type is SPEC_TENSOR_TYPES */
     uint64_t offset; /* from the start of the file's data */
 } spec_gguf_tensor;
 

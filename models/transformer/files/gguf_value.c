@@ -23,7 +23,7 @@ static int refuse(const spec_gguf *gguf, const char *key, const char *what, spec
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-/* Any integer type as an int64; false for other types, or out of its range. */
+/* Reads any integer type as an int64; returns false for other types and values out of its range. */
 static bool read_integer(int64_t *ret_value, const spec_gguf_value *value)
 {
     static const struct {
@@ -115,7 +115,7 @@ int spec_gguf_value_text(spec_piece *ret_value, const spec_gguf *gguf, const cha
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* Find the array and allocate its items; NULL if there is none. */
+/* Finds the array and allocates its items; NULL if there is none. */
 static int find_array(const spec_gguf_value **ret_value, void **ret_item, size_t *ret_n,
                       const spec_gguf *gguf, const char *key, size_t item_bytes, spec_error *error)
 {

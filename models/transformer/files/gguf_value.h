@@ -7,12 +7,12 @@
 
 #include "models/transformer/files/gguf_types.h"
 
-/* NULL if there is none. The container's values are ascending by key: order for qsort. */
+/* Returns NULL if there is none. The container's values ascend by key; _by_key is for qsort. */
 const spec_gguf_value *spec_gguf_value_find(const spec_gguf *gguf, const char *key);
 int spec_gguf_value_by_key(const void *a, const void *b);
 
-/* Any integer type of the format, within [low, high]; F32 or F64; BOOL; STRING. `fallback` if the
- * key is missing (it may be out of range). On failure the value is 0, false or empty. */
+/* Read any integer type of the format, within [low, high]; F32 or F64; BOOL; STRING. A missing key
+ * gives `fallback` (which may be out of range). On failure the value is 0, false or empty. */
 int spec_gguf_value_integer(int *ret_value, const spec_gguf *gguf, const char *key, int fallback,
                             int low, int high, spec_error *error);
 int spec_gguf_value_real(double *ret_value, const spec_gguf *gguf, const char *key, double fallback,
@@ -22,8 +22,8 @@ int spec_gguf_value_bool(bool *ret_value, const spec_gguf *gguf, const char *key
 int spec_gguf_value_text(spec_piece *ret_value, const spec_gguf *gguf, const char *key,
                          const char *fallback, spec_error *error);
 
-/* An array of strings, of F32, of I32 or U32, of BOOL (or I32 or U32, nonzero), in a new array that
- * the caller frees; NULL and *ret_n = 0 if it is missing or empty. */
+/* Read an array of strings, of F32, of I32 or U32, of BOOL (or I32 or U32, nonzero), into a new
+ * array that the caller frees; NULL and *ret_n = 0 if it is missing or empty. */
 int spec_gguf_value_texts(spec_piece **ret_item, size_t *ret_n, const spec_gguf *gguf,
                           const char *key, spec_error *error);
 int spec_gguf_value_reals(float **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A token number; 2^32 - 1, a -1 in the field's type, means no token. */
+/* Reads a token number; 2^32 - 1, a -1 in the field's type, means no token. */
 static int special(int *ret_token, const spec_gguf *gguf, const char *key, int fallback, int vocab,
                    spec_error *error)
 {
@@ -34,7 +34,7 @@ done:
     return status;
 }
 
-/* Read the arrays, all of one length. */
+/* Reads the arrays, all of the same length. */
 static int read_pieces(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
                        spec_error *error)
 {
@@ -62,8 +62,8 @@ done:
     return status;
 }
 
-/* Further ends of a text: by two values, and by spelling. If the file says that it has no end of
- * text, there are none. */
+/* Adds further ends of a text: from two values, and by spelling. There are none if the file says
+ * that it has no end of text. */
 static int read_further_ends(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
                              spec_error *error)
 {

@@ -15,16 +15,15 @@ typedef struct {
     float *score;
     int *type;
     char *pre;
-    int begin_of_text; /* 0..vocab-1: the first token of a text needs a token before it */
+    int begin_of_text; /* 0..vocab-1, since the first token of a text needs a token before it */
     bool adds_begin;
-    spec_text_ends ends; /* of a text, of a turn and of a message, and those by spelling */
+    spec_text_ends ends; /* ends of text, of turn and of message, and those found by spelling */
 } spec_gguf_vocabulary;
 
-/* Read the vocabulary for an embedding of `vocab` rows. Defaults are llama.cpp's: a text of SPM, or
- * of Llama 3's BPE, begins with its begin-of-text token; SPM's begin and end are 1 and 2, its
- * unknown token 0. A token given as -1 does not exist; a text of
- * a file whose end of text is -1 has no end. GSL_EINVAL for other tokenizers, and for
- * arrays of another length. */
+/* Reads the vocabulary for an embedding of `vocab` rows. Defaults are llama.cpp's: a text of SPM,
+ * or of Llama 3's BPE, begins with its begin-of-text token; SPM's begin and end are 1 and 2, its
+ * unknown token 0. A token given as -1 does not exist; if the end of text is -1, texts have no end.
+ * Returns GSL_EINVAL for other tokenizers, and for arrays of another length. */
 int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
                               spec_error *error);
 void spec_gguf_vocabulary_free(spec_gguf_vocabulary *vocabulary);

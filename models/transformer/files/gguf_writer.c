@@ -31,7 +31,7 @@ static void put_text(FILE *out, const char *text)
     put_piece(out, (spec_piece){text, strlen(text)});
 }
 
-/* The padding to the next multiple of the alignment. */
+/* Returns the padding to the next multiple of the alignment. */
 static size_t padding(uint64_t at)
 {
     return (size_t)(SPEC_GGUF_ALIGNMENT - at % SPEC_GGUF_ALIGNMENT) % SPEC_GGUF_ALIGNMENT;

@@ -123,8 +123,8 @@ static uint64_t weights_of(spec_part part, const spec_shape *shape)
     return (uint64_t)rows * (uint64_t)cols * (uint64_t)spec_checkpoint_parts_copies(part, shape);
 }
 
-/* The tables of rotary angles that version 0 has before its output matrix: a cosine and a sine per
- * pair. */
+/* Returns the size of the tables of rotary angles that version 0 has before its output matrix: a
+ * cosine and a sine per pair. */
 static uint64_t table_weights(const header *head)
 {
     return head->is_v1 ? 0 : (uint64_t)head->shape.context * (uint64_t)head->shape.head_dim;

@@ -9,7 +9,7 @@
 
 enum { BEGIN_OF_TEXT = 1, END_OF_TEXT = 2, WORD_BYTES = 4, PIECE_HEAD_BYTES = 2 * WORD_BYTES };
 
-/* Strip the line breaks that the export adds around the begin and end of text, unlike all other
+/* Strips the line breaks that the export adds around the begin and end of text, unlike all other
  * formats. */
 static spec_piece without_breaks(spec_piece piece)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* llama2c_vocabulary: the vocabulary of a llama2.c model, from its tokenizer.bin.
  * The file: int32 length of the longest piece; then for each token float score, int32 length,
- * bytes. Blanks are spelled as blanks, bytes as <0x0A>. Pieces point into the mapped file; the
- * vocabulary owns the mapping and its arrays. */
+ * bytes. Blanks are spelled as blanks, bytes as, for example, <0x0A>. Pieces point into the mapped
+ * file; the vocabulary owns the mapping and its arrays. */
 #ifndef SPECLAB_LLAMA2C_VOCABULARY_H
 #define SPECLAB_LLAMA2C_VOCABULARY_H
 
@@ -18,9 +18,9 @@ typedef struct {
     int *type;
 } spec_llama2c_vocabulary;
 
-/* Load the vocabulary of the model at `model_path`, of `vocab` tokens. opt_path names the file ("":
- * none); NULL: tokenizer.bin in the model's folder, if it exists. GSL_EINVAL, naming the file, if
- * it is truncated, has another number of tokens, or non-finite scores. */
+/* Loads the vocabulary of the model at `model_path`, with `vocab` tokens. opt_path names the file
+ * ("": none); NULL: tokenizer.bin in the model's folder, if it exists. Returns GSL_EINVAL, naming
+ * the file, if it is truncated, has another number of tokens, or has non-finite scores. */
 int spec_llama2c_vocabulary_load(spec_llama2c_vocabulary *vocabulary, const char *model_path,
                                  const char *opt_path, int vocab, spec_error *error);
 void spec_llama2c_vocabulary_free(spec_llama2c_vocabulary *vocabulary);

@@ -24,8 +24,8 @@ static const double step_rms = 55.6911123971;  /* uniform on 48..63: the root of
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
-/* Nearly normal, and the same on every machine: the sum of four uniform numbers, scaled to
- * deviation `sd`. */
+/* Draws a nearly normal number, the same on every machine: the sum of four uniform numbers, scaled
+ * to deviation `sd`. */
 static float draw_weight(uint64_t key, int i, double sd)
 {
     const uint64_t word = spec_noise_word(key, (uint64_t)i);
@@ -44,9 +44,9 @@ static void draw_floats(unsigned char *row, spec_tensor_type type, int cols, uin
     }
 }
 
-/* Blocks of 256 with random integers and scales: d of random sign for all blocks, and steps s in
- * 48..63 for runs of weights. Q4_K, Q5_K: w = d s q - 7.5 or 15.5 d s, uniform around 0. Q6_K: w =
- * d s (q - 32), with a mean of d s (-1/2) that the signs of s cancel. */
+/* Draws blocks of 256 with random integers and scales: d of random sign for all blocks, and steps s
+ * in 48..63 for runs of weights. Q4_K, Q5_K: w = d s q - 7.5 or 15.5 d s, uniform around 0. Q6_K: w
+ * = d s (q - 32), with a mean of d s (-1/2) that the signs of s cancel. */
 static void draw_super_blocks(unsigned char *row, spec_tensor_type type, int cols, uint64_t key,
                               double sd)
 {
@@ -86,7 +86,7 @@ static void draw_super_blocks(unsigned char *row, spec_tensor_type type, int col
     }
 }
 
-/* Blocks with random integers and one scale for all, of random sign. */
+/* Draws blocks with random integers and one scale for all, of random sign. */
 static void draw_blocks(unsigned char *row, spec_tensor_type type, int cols, uint64_t key,
                         double sd)
 {
@@ -162,7 +162,7 @@ static bool is_there(spec_part part, const spec_checkpoint *checkpoint)
     return part == SPEC_PART_OUTPUT || spec_architecture_must(checkpoint->opt_architecture, part);
 }
 
-/* Lay out the tensors one after another; data NULL: only count the bytes. */
+/* Lays out the tensors one after another; if data is NULL, only counts the bytes. */
 static uint64_t lay_out(spec_checkpoint *checkpoint, unsigned char *data, spec_tensor_type type)
 {
     const spec_shape *shape = &checkpoint->shape;
@@ -200,8 +200,8 @@ static void draw_all(spec_checkpoint *checkpoint)
     }
 }
 
-/* A mixture takes one expert in eight, and these are together as wide as a network without, if the
- * spec does not say otherwise. */
+/* Unless the spec says otherwise, a mixture takes one expert in eight, and these are together as
+ * wide as a network without experts. */
 static int read_experts(spec_shape *shape, const spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;

@@ -5,7 +5,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* The pair that turns so often within the context, as a fraction. */
+/* Returns, as a fraction, the index of the pair that turns this many times within the context. */
 static double pair_of(double turns, const spec_yarn *yarn, double base, int head_dim)
 {
     return head_dim * log(yarn->context / (2.0 * pi * turns)) / (2.0 * log(base));

@@ -14,12 +14,12 @@ enum { SPEC_YARN_FAST = 32, SPEC_YARN_SLOW = 1 }; /* the defaults of spec_yarn *
  *     1/factor[i] = (1 - r_i) + r_i / yarn.factor,    r_i = clamp((i - low) / (high - low), 0, 1)
  *     low  = d(fast), high = d(slow),    d(n) = head_dim log(context / (2 pi n)) / (2 log(base))
  *
- * low is rounded down and at least 0, high is rounded up and at most head_dim - 1; they stay as
- * they are if yarn.keeps_fractions. factor (head_dim/2) is multiplied, so that it may hold another
- * scaling before. Returns the magnitude. */
+ * low is rounded down and at least 0, high is rounded up and at most head_dim - 1; they are not
+ * rounded if yarn.keeps_fractions. factor (head_dim/2) is multiplied, so it may already hold
+ * another scaling. Returns the magnitude. */
 double spec_rope_scaling_yarn(float *factor, const spec_yarn *yarn, double base, int head_dim);
 
-/* GSL_EINVAL if the factor is below 1, the context below 1, 0 < slow < fast is not true, or the
+/* Returns GSL_EINVAL if the factor or the context is below 1, 0 < slow < fast does not hold, or the
  * magnitude is not a number above 0. The line begins with `path`. */
 int spec_rope_scaling_check(const spec_yarn *yarn, const char *path, spec_error *error);
 

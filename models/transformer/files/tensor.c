@@ -110,8 +110,8 @@ void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row
     }
 }
 
-/* Whether one of n halves, `stride` bytes apart, has all the bits of `exponent`: with those of
- * infinity, it is infinite or NaN. */
+/* Returns whether one of n halves, `stride` bytes apart, has all bits of `exponent` set: for the
+ * exponent of infinity, that means infinite or NaN. */
 static bool has_bad_half(const unsigned char *data, size_t n, size_t stride, uint16_t exponent)
 {
     int bad = 0;

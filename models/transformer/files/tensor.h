@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types before SPEC_TENSOR_TYPES can be multiplied with on the CPU. A backend computes a matrix in
- * one of the others in another type (`computed_type` of spec_backend). spec_tensor_can_write tells
- * which types can be written. */
+/* The CPU multiplies with the types before SPEC_TENSOR_TYPES. A matrix in one of the others is
+ * computed in another type (`computed_type` of spec_backend). spec_tensor_can_write says which
+ * types can be written. */
 typedef enum {
     SPEC_TENSOR_F32,
     SPEC_TENSOR_F16,
@@ -40,8 +40,8 @@ typedef enum {
 
 enum { SPEC_TENSOR_BLOCK = 32 }; /* weights per scale in Q8_0 and Q4_0 */
 
-/* "f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q5_k", "q6_k", NULL, and from there the types
- * computed in another. */
+/* "f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q5_k", "q6_k", NULL, followed by the types that
+ * are computed in another. */
 extern const char *const spec_tensor_type_names[SPEC_TENSOR_ALL_TYPES];
 
 typedef struct {
@@ -50,36 +50,36 @@ typedef struct {
     const void *data; /* (rows, cols), row after row without gaps; NULL: the tensor is absent */
 } spec_tensor;
 
-/* Whether its weights come in blocks with a scale. */
+/* Returns whether the weights come in blocks with a scale. */
 bool spec_tensor_is_quantised(spec_tensor_type type);
 
-/* Whether spec_tensor_row_write can write it. */
+/* Returns whether spec_tensor_row_write can write it. */
 bool spec_tensor_can_write(spec_tensor_type type);
 
-/* The weights that a row must be a multiple of; 1 for types without blocks. */
+/* Returns the number of weights of which a row must be a multiple; 1 for types without blocks. */
 int spec_tensor_block_weights(spec_tensor_type type);
 
-/* Bytes of a row of `cols` weights; 0 if `cols` is not a multiple of the type's block. */
+/* Returns the bytes of a row of `cols` weights; 0 if that is no multiple of the type's block. */
 size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
 
-/* Convert row `row` to floats (cols). Exact for every type. */
+/* Converts row `row` to floats (cols). Exact for every type. */
 void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row);
 
-/* The first row with a non-finite weight (quantised: scale), or -1. In a type that a device may
- * compute as Q8_0, a scale of spec_tensor_scale_end or more counts too: Q8_0 could not hold its
+/* Returns the first row with a non-finite weight (quantised: scale), or -1. In a type that a device
+ * may compute as Q8_0, a scale of spec_tensor_scale_end or more counts too: Q8_0 could not hold its
  * weights. */
 int spec_tensor_first_bad_row(const spec_tensor *tensor, spec_thread_pool *opt_pool);
 
-/* 2^9, or 2^19 for MXFP4; 0 for floats, Q8_0 and Q4_0, which are computed as they are. */
+/* Returns 2^9, or 2^19 for MXFP4; 0 for floats, Q8_0 and Q4_0, which are computed as they are. */
 int spec_tensor_scale_end(spec_tensor_type type);
 
-/* Write a row of `cols` floats in a type that can be written. Rounding is to nearest (ties to
+/* Writes a row of `cols` floats in a type that can be written. Rounding is to nearest (ties to
  * even); F16 overflows to infinity. Blocks of 32 weights have the bytes of ggml's reference
  * (tensor_block_write.h), blocks of 256 the scales that a search found (tensor_block_search.h). A
- * block with a non-finite weight has a NaN for its scale. */
+ * block with a non-finite weight gets the scale NaN. */
 void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols);
 
-/* Write row `row` of a tensor in a type that can be written, or in its own; `value` (cols) is
+/* Writes row `row` of a tensor in a type that can be written, or in its own; `value` (cols) is
  * workspace. The same type keeps its bytes. Q4_0, Q5_0, IQ4_NL and MXFP4 become Q8_0 without
  * rounding, as long as the scale of MXFP4 is 2^-23 or more. Other rows are decoded and written. */
 void spec_tensor_convert_row(void *ret_data, spec_tensor_type type, const spec_tensor *tensor,

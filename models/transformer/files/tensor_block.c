@@ -27,7 +27,7 @@ static void decode_q4_0(float *ret_value, const unsigned char *block, const floa
     }
 }
 
-/* Weight j of 5 bits: bit j of four bytes is its fifth. */
+/* Returns weight j of 5 bits, whose fifth bit is bit j of four bytes. */
 static int five_bits(const unsigned char *fifth, int j)
 {
     const int pair = fifth[BLOCK / 8 + j % (BLOCK / 2)],
@@ -116,8 +116,8 @@ static void q8_0_from_iq4_nl(unsigned char *ret_block, const unsigned char *bloc
     }
 }
 
-/* F16 has the powers 2^-24 to 2^15. A larger power goes on into the weights, up to 2^18. A smaller
- * one leaves them in units of 2^-24, rounded to nearest (ties to even). */
+/* F16 has the powers 2^-24 to 2^15. The excess of a larger power, up to 2^18, moves into the
+ * weights. With a smaller one they are in units of 2^-24, rounded to nearest (ties to even). */
 enum { POWER_MIN = -24, POWER_MAX = 15 };
 
 static int scaled_by_power(int level, int power)
@@ -149,8 +149,8 @@ static void q8_0_from_mxfp4(unsigned char *ret_block, const unsigned char *block
 
 /* ---- 256 weights ----------------------------------------------------------------------------- */
 
-/* Twelve bytes hold eight scales and eight minima of 6 bits: those of groups 0..3 in the low bits
- * of bytes 0..7, those of groups 4..7 in bytes 8..11 and in the high bits of the others. */
+/* Twelve bytes hold eight scales and eight minima of 6 bits: for groups 0..3 in the low bits of
+ * bytes 0..7, for groups 4..7 in bytes 8..11 and in the high bits of the others. */
 static void read_group(float *ret_step, float *ret_minimum, const unsigned char *bytes, int group,
                        const float *scale)
 {
@@ -196,8 +196,9 @@ static void decode_q5_k(float *ret_value, const unsigned char *block, const floa
     decode_groups(ret_value, scales, scale, fifth + BLOCK, fifth);
 }
 
-/* 128 low halves, 64 bytes of upper pairs of bits, 16 steps. Each half of the block holds four runs
- * of 32 weights: two in the low and two in the high halves of the same 64 bytes. */
+/* A block has 128 bytes of low halves, 64 of upper pairs of bits, and 16 steps. Each half of the
+ * block holds four runs of 32 weights: two in the low and two in the high halves of the same 64
+ * bytes. */
 static void decode_q6_k(float *ret_value, const unsigned char *block, const float *scale)
 {
     const unsigned char *low = block, *high = block + SUPER / 2, *steps = high + SUPER / 4;
@@ -213,7 +214,7 @@ static void decode_q6_k(float *ret_value, const unsigned char *block, const floa
     }
 }
 
-/* Two bits of each weight: 32 bytes hold four runs of 32 weights, 16 weights for each group. */
+/* Returns a weight's two bits: 32 bytes hold four runs of 32 weights, 16 weights for each group. */
 static int two_bits(const unsigned char *pairs, int group, int j)
 {
     return pairs[group / 8 * BLOCK + group % 2 * 16 + j] >> group / 2 % 4 * 2 & 3;
@@ -229,8 +230,8 @@ static void decode_q2_k(float *ret_value, const unsigned char *block, const floa
     }
 }
 
-/* 32 bytes of third bits, 64 bytes of pairs, 12 bytes of steps: eight low halves, then eight high
- * ones, and four bytes of upper pairs of bits. */
+/* A block has 32 bytes of third bits, 64 bytes of pairs, and 12 bytes of steps: eight low halves,
+ * then eight high ones, and four bytes of upper pairs of bits. */
 static void decode_q3_k(float *ret_value, const unsigned char *block, const float *scale)
 {
     const unsigned char *const steps = block + SUPER / 8 + SUPER / 4;
@@ -246,7 +247,7 @@ static void decode_q3_k(float *ret_value, const unsigned char *block, const floa
     }
 }
 
-/* A scale, eight upper pairs of bits in two bytes, eight low halves of steps, levels. */
+/* A block has a scale, two bytes of upper pairs of bits, eight low halves of steps, and levels. */
 static void decode_iq4_xs(float *ret_value, const unsigned char *block, const float *scale)
 {
     const unsigned char *const high = block + HALF_BYTES, *const low = high + 2,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tensor_block: ggml's blocks of quantised weights: their sizes, their scales, their decoding.
- * The floats are those of ggml's dequantize_row functions: the same operations in the same order.
+ * The floats equal those of ggml's dequantize_row functions: the same operations in the same order.
  * A block may be at any alignment. */
 #ifndef SPECLAB_TENSOR_BLOCK_H
 #define SPECLAB_TENSOR_BLOCK_H
@@ -10,15 +10,15 @@
 enum { SPEC_TENSOR_SCALES_MAX = 2 };
 
 typedef struct {
-    int weights, bytes;                   /* of a block */
-    int n_scales;                         /* F16 values that all weights depend on */
+    int weights, bytes;                   /* per block */
+    int n_scales;                         /* F16 values on which all weights depend */
     int scale_at[SPEC_TENSOR_SCALES_MAX]; /* their offsets in bytes */
     bool has_exponent;                    /* byte 0 is a scale of E8M0: 2^(byte - 127) */
-    /* Write `weights` floats; `scale` holds the block's scales as floats. */
+    /* Writes `weights` floats; `scale` holds the block's scales as floats. */
     void (*decode)(float *ret_value, const unsigned char *block, const float *scale);
-    /* Write a block of floats (tensor_block_write.h, tensor_block_search.h); NULL: only read. */
+    /* Writes a block of floats (tensor_block_write.h, tensor_block_search.h); NULL: only read. */
     void (*opt_write)(unsigned char *ret_block, const float *value);
-    /* Write the same weights as one block of Q8_0; NULL: they are no multiples of a scale. */
+    /* Writes the same weights as one block of Q8_0; NULL: they are not multiples of a scale. */
     void (*opt_to_q8_0)(unsigned char *ret_block, const unsigned char *block);
 } spec_tensor_block;
 

@@ -41,22 +41,22 @@ static inline lanes larger(lanes a, lanes b)
     return choose(a > b, a, b);
 }
 
-/* The nearest integer in least..most, ties to even; |value| may be large, but not NaN. */
+/* Returns the nearest integer in least..most, ties to even; |value| may be large, but not NaN. */
 static inline lanes nearest(lanes value, lanes least, lanes most)
 {
     const lanes magic = all(0x1.8p23f);
     return (smaller(larger(value, least), most) + magic) - magic;
 }
 
-/* 1 / value, or 0 where it is not finite. */
+/* Returns 1 / value, or 0 if that is not finite. */
 static inline lanes inverse_of(lanes value)
 {
     const lanes inverse = all(1.0f) / value;
     return choose((inverse < all(INFINITY)) & (inverse > all(-INFINITY)), inverse, all(0.0f));
 }
 
-/* Fill a block of groups. False for a block of zeros or near them, whose scales are 0 in F16, and
- * for one with scales beyond F16; then *ret_scale is 0, infinite or NaN. */
+/* Fills a block of groups. Returns false if all weights are so near zero that the scales are 0 in
+ * F16, and if scales are beyond F16; then *ret_scale is 0, infinite or NaN. */
 static bool arrange(block *ret, float *ret_scale, const float *value, int group)
 {
     float most = 0.0f;
@@ -84,8 +84,8 @@ static bool arrange(block *ret, float *ret_scale, const float *value, int group)
     return true;
 }
 
-/* Write the F16 nearest to `scale` (times the block's) that is not below it by a 128th; returns it
- * in the block's units. */
+/* Writes the F16 nearest to `scale` (times the block's) that is not below it by more than a
+ * 128th; returns it in the block's units. */
 static float write_scale(unsigned char *ret_half, const block *of, float scale)
 {
     uint16_t half = spec_half_float_to_f16(scale * of->scale);
@@ -151,11 +151,11 @@ static inline void keep_better(fit *best, const fit *other)
     best->gain = choose(better, other->gain, best->gain);
 }
 
-/* The steps tried are the range over the largest q and -2.8 to 2.4 more, by 0.4: weights at the end
- * are clipped, or the last values of q unused. The best is rounded and fitted again, twice. */
+/* The steps tried are range / (largest q + d) with d from -2.8 to 2.4 by 0.4: weights at the end
+ * are clipped, or the last values of q unused. The best one is rounded and fitted twice more. */
 enum { STEPS_TRIED = 14, FITS_AGAIN = 2 };
 
-/* The step and minimum of each group, in real numbers. */
+/* Finds the step and minimum of each group, as real numbers. */
 static ranges find_ranges(const lanes *x, int most)
 {
     const lanes zero = all(0.0f);
@@ -185,8 +185,8 @@ static ranges find_ranges(const lanes *x, int most)
     return (ranges){best.step, larger(-(least + best.offset), zero)};
 }
 
-/* The sum of squared errors of the weights rounded to a step and a minimum; *ret_q is the sum of
- * their q. */
+/* Returns the sum of squared errors of the weights rounded with a step and a minimum; *ret_q is the
+ * sum of their q. */
 static inline lanes error_of(lanes *ret_q, const lanes *x, lanes step, lanes minimum, float most)
 {
     const lanes zero = all(0.0f), inverse = inverse_of(step), shift = minimum * inverse,
@@ -202,8 +202,8 @@ static inline lanes error_of(lanes *ret_q, const lanes *x, lanes step, lanes min
     return error;
 }
 
-/* Both in units of the block, 0..63: nine steps around the wanted one, each with the wanted minimum
- * and with the best one for its rounded weights. */
+/* Finds both in units of the block, 0..63: tries nine steps around the wanted one, each with the
+ * wanted minimum and with the best one for its rounded weights. */
 static ranges find_units(const lanes *x, const ranges *wanted, float unit, float unit_2, int most)
 {
     const lanes zero = all(0.0f), top = all(UNITS);
@@ -230,7 +230,7 @@ static ranges find_units(const lanes *x, const ranges *wanted, float unit, float
     return best;
 }
 
-/* The value of largest magnitude. */
+/* Returns the value of largest magnitude. */
 static float largest_lane(const lanes *value, int n)
 {
     float most = 0.0f;
@@ -240,7 +240,7 @@ static float largest_lane(const lanes *value, int n)
     return most;
 }
 
-/* Twelve bytes: steps and minima of groups 0..3, then the low halves of those of groups 4..7, whose
+/* Packs twelve bytes: steps and minima of groups 0..3, then the low halves of groups 4..7's, whose
  * upper bits are in the first eight. */
 static void pack_units(unsigned char *ret_bytes, const ranges *unit)
 {
@@ -321,10 +321,10 @@ void spec_tensor_block_search_q5_k(unsigned char *ret_block, const float *value)
 /* ---- groups around zero ---------------------------------------------------------------------- */
 
 enum { SMALL = 16, SMALL_GROUPS = SUPER / SMALL, SMALL_BATCHES = SMALL_GROUPS / LANES };
-/* The steps tried are the extreme weight over 27 to 33, by 0.4. */
+/* The steps tried are the extreme weight divided by 27 to 33, in steps of 0.4. */
 enum { SMALL_STEPS_TRIED = 16 };
 
-/* The step of each group, of either sign. */
+/* Finds the step of each group, of either sign. */
 static lanes find_steps(const lanes *x)
 {
     const lanes least = all(-32.0f), most = all(31.0f), zero = all(0.0f);
@@ -349,7 +349,7 @@ static lanes find_steps(const lanes *x)
     return best;
 }
 
-/* The step in units of the block, -128..127: nine around the wanted one. */
+/* Finds the step in units of the block, -128..127, by trying nine around the wanted one. */
 static lanes find_small_units(const lanes *x, lanes wanted, float unit)
 {
     const lanes least = all(-32.0f), most = all(31.0f), low = all(-128.0f), high = all(127.0f);
@@ -371,7 +371,7 @@ static lanes find_small_units(const lanes *x, lanes wanted, float unit)
 }
 
 /* Each half of the block has four runs of 32 weights, two in the low and two in the high halves of
- * the same 64 bytes; upper pairs of bits; 16 steps; the scale. */
+ * the same 64 bytes. Upper pairs of bits, 16 steps and the scale follow. */
 void spec_tensor_block_search_q6_k(unsigned char *ret_block, const float *value)
 {
     enum { HIGH = SUPER / 2, STEPS = HIGH + SUPER / 4, SCALE = STEPS + SMALL_GROUPS };

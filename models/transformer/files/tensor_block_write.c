@@ -9,7 +9,7 @@
 
 enum { HALF_BYTES = 2, BLOCK = 32 };
 
-/* The weight of largest magnitude, the first among equals; NaN if a weight is not finite. */
+/* Returns the weight of largest magnitude, the first among equals; NaN if one is not finite. */
 static float largest(const float *value)
 {
     float most = 0.0f;
@@ -20,8 +20,8 @@ static float largest(const float *value)
     return most;
 }
 
-/* Write a block's scale into its first bytes; returns 1 / scale. 0 for a block of zeros or of
- * non-finite values, and if 1 / scale overflows (the scale is 0 in F16 long before). */
+/* Writes a block's scale into its first bytes; returns 1 / scale, or 0 for a block of zeros or of
+ * non-finite values, and if 1 / scale overflows (in F16 the scale is 0 long before that). */
 static float write_scale(unsigned char *block, float scale)
 {
     const uint16_t half = spec_half_float_to_f16(scale);
@@ -39,7 +39,7 @@ void spec_tensor_block_write_q8_0(unsigned char *ret_block, const float *value)
     }
 }
 
-/* round((w - least) / scale) + offset of each weight, at most `most`; ties up. */
+/* Computes round((w - least) / scale) + offset of each weight, at most `most`; ties up. */
 static void round_all(unsigned char ret_q[BLOCK], const float *value, float least, float inverse,
                       int offset, int most)
 {
@@ -57,7 +57,7 @@ static void pack_pairs(unsigned char *ret_pair, const unsigned char q[BLOCK])
         ret_pair[j] = (unsigned char)((q[j] & 15) | (q[j + BLOCK / 2] & 15) << 4);
 }
 
-/* Four bytes of fifth bits, then the pairs. */
+/* Packs four bytes of fifth bits, then the pairs. */
 static void pack_five_bits(unsigned char *ret_bytes, const unsigned char q[BLOCK])
 {
     memset(ret_bytes, 0, BLOCK / 8);
@@ -80,7 +80,7 @@ void spec_tensor_block_write_q5_0(unsigned char *ret_block, const float *value)
     pack_five_bits(ret_block + HALF_BYTES, q);
 }
 
-/* Write both scales and return the numbers of steps above the least weight. */
+/* Writes both scales and returns the numbers of steps above the least weight. */
 static void write_range(unsigned char *ret_block, unsigned char ret_q[BLOCK], const float *value,
                         int most)
 {

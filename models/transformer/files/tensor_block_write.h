@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tensor_block_write: blocks of 32 weights written as ggml's reference writes them, byte for byte.
- * Each rounds to the nearest step of a scale that the extreme weights give. A block with a
- * non-finite weight has a NaN for its scale; a scale beyond F16 is infinite. */
+ * Each rounds to the nearest step of a scale given by the extreme weights. A block with a
+ * non-finite weight gets the scale NaN; a scale beyond F16 is infinite. */
 #ifndef SPECLAB_TENSOR_BLOCK_WRITE_H
 #define SPECLAB_TENSOR_BLOCK_WRITE_H
 

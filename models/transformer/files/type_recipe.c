@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The first recipe of a type has that type alone. */
+/* The first recipe of a type uses only that type. */
 const spec_type_recipe spec_type_recipes[] = {
     {"q8_0", SPEC_TENSOR_Q8_0, SPEC_MIXTURE_NONE, 7},
     {"q6_k", SPEC_TENSOR_Q6_K, SPEC_MIXTURE_NONE, 18},
@@ -33,14 +33,14 @@ const spec_type_recipe *spec_type_recipe_find(const char *name)
     return NULL;
 }
 
-/* The first and the last eighth of the layers, and every third in between. */
+/* Returns whether a layer is in the first or last eighth, or every third in between. */
 static bool uses_more_bits(int layer, int n_layers)
 {
     const int eighth = n_layers / 8;
     return layer < eighth || layer >= 7 * n_layers / 8 || (layer - eighth) % 3 == 2;
 }
 
-/* Models of 70 billion weights, whose few key-value heads serve many queries. */
+/* Returns whether a model has 70 billion weights, whose few key-value heads serve many queries. */
 static bool has_80_layers(const spec_checkpoint *model)
 {
     const spec_shape *shape = &model->shape;
@@ -70,7 +70,7 @@ static spec_tensor_type type_of_down(const spec_type_recipe *recipe, int n_layer
     return recipe->type;
 }
 
-/* The type before rows that it does not divide are considered. */
+/* Returns the type, not yet considering rows that its blocks do not divide. */
 static spec_tensor_type wanted_type(const spec_type_recipe *recipe, const spec_checkpoint *model,
                                     spec_part part, int layer)
 {

@@ -7,7 +7,7 @@
 
 #include "models/transformer/files/checkpoint_parts.h"
 
-/* The rules of a mixture, beside those of its type. */
+/* The rules of a mixture, in addition to those of its type. */
 typedef enum {
     SPEC_MIXTURE_NONE,  /* one type for all */
     SPEC_MIXTURE_SMALL, /* q4_k_s, q5_k_s */
@@ -23,15 +23,15 @@ typedef struct {
 
 extern const spec_type_recipe spec_type_recipes[]; /* ends with a NULL name */
 
-/* The recipe of a name in upper or lower case, or NULL. A type that can be written has a recipe of
- * its name. */
+/* Returns the recipe with a name in upper or lower case, or NULL. Each type that can be written has
+ * a recipe of the same name. */
 const spec_type_recipe *spec_type_recipe_find(const char *name);
 
-/* The type of a part's tensor in a layer. F32: vectors, routers, and rows that are no multiple of
- * 32 in a type with blocks of 32. Rows that are no multiple of 256 get Q5_0, Q5_1 or Q8_0 for Q4_K,
- * Q5_K or Q6_K, or F16 if they are no multiple of 32 either. In a mixture: Q6_K for the output, a
- * tied embedding, and in layers that use_more_bits for values and down projections (medium); Q5_K
- * in the first layers (q4_k_s). Models with eight experts or 80 layers have exceptions. */
+/* Returns the type of a part's tensor in a layer. F32: vectors, routers, and rows that are not a
+ * multiple of 32 in a type with blocks of 32. Rows that are not a multiple of 256 get Q5_0, Q5_1 or
+ * Q8_0 for Q4_K, Q5_K or Q6_K, or F16 if they are not a multiple of 32 either. In a mixture: Q6_K
+ * for the output, a tied embedding, and values and down projections in some layers (medium); Q5_K
+ * in the first layers (q4_k_s). There are exceptions for eight experts or 80 layers. */
 spec_tensor_type spec_type_recipe_type_of(const spec_type_recipe *recipe,
                                           const spec_checkpoint *model, spec_part part, int layer);
 

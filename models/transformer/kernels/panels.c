@@ -15,7 +15,7 @@ enum {
     TILE_BYTES = 256 /* at least a row of a tile in every type */
 };
 
-/* The columns that are moved at once: whole blocks. */
+/* Returns the columns that are moved at once: whole blocks. */
 static int tile_of(spec_tensor_type type)
 {
     const int block = spec_tensor_block_weights(type);
@@ -32,7 +32,7 @@ size_t spec_panels_bytes(spec_tensor_type type, int cols)
     return ROWS * spec_tensor_row_bytes(type, cols);
 }
 
-/* Move `size` bytes, a constant, from row r of a panel to the row, or back. */
+/* Moves `size` bytes, a constant, from row r of a panel to the row, or back. */
 static inline void move(unsigned char *panel, unsigned char *row, size_t size, bool out)
 {
     if (out)
@@ -41,7 +41,7 @@ static inline void move(unsigned char *panel, unsigned char *row, size_t size, b
         memcpy(panel, row, size);
 }
 
-/* A block of `bytes` of row r, from `panel` and `row` on. */
+/* Moves a block of `bytes` of row r, from `panel` and `row` on. */
 static void move_words(unsigned char *panel, unsigned char *row, int bytes, int r, bool out)
 {
     if (bytes % WORD != 0) {
@@ -52,7 +52,7 @@ static void move_words(unsigned char *panel, unsigned char *row, int bytes, int 
         move(panel + WORD * (ROWS * i + r), row + WORD * i, WORD, out);
 }
 
-/* Copy columns k..end-1, at most a tile, of row r of a panel to the row in file format (out), or
+/* Copies columns k..end-1, at most a tile, of row r of a panel to the row in file format (out), or
  * back. In Q8_0 the sign bit of each byte flips, which adds 128. */
 static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type type, int r, int k,
                       int end, bool out)
@@ -96,8 +96,7 @@ static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type
     }
 }
 
-/* The tensor that contains row `row` of all parts, and the row's number there; NULL after the last.
- */
+/* Finds the tensor with row `row` of all parts, and the row's number there; NULL after the last. */
 static const spec_tensor *find_part(int *ret_row, const spec_tensor *part, int n_parts, int row)
 {
     for (; n_parts > 0 && row >= part->rows; part++, n_parts--) row -= part->rows;
@@ -155,7 +154,7 @@ void spec_panels_row(float *ret_value, const spec_matrix *matrix, int row)
     unsigned char *panel = (unsigned char *)matrix->data +
                            (size_t)(row / ROWS) * spec_panels_bytes(matrix->type, cols);
     assert(row >= 0 && row < matrix->rows);
-    /* Tile after tile through a row of one tile. */
+    /* Goes tile after tile, through a row of one tile. */
     unsigned char data[TILE_BYTES];
     for (int k = 0; k < cols; k += tile) {
         const int n = cols - k < tile ? cols - k : tile;

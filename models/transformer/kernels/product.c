@@ -32,7 +32,7 @@ static const spec_product_kernels kernels_vnni = {{spec_product_f32_avx512, spec
                                                    spec_product_q5_k_vnni, spec_product_q6_k_vnni},
                                                   spec_product_quantise_avx512};
 #elif defined(__aarch64__)
-/* gcc compiles the portable quantisation to as many instructions as a kernel of its own. */
+/* gcc compiles the portable quantisation to as few instructions as a dedicated kernel. */
 static const spec_product_kernels kernels_neon = {{spec_product_f32_neon, spec_product_f16_neon,
                                                    spec_product_bf16_neon, spec_product_q8_0_neon,
                                                    spec_product_q4_0_neon, spec_product_q4_k_neon,
@@ -60,7 +60,7 @@ const spec_product_kernels *spec_product_kernels_of(spec_isa isa)
     }
 }
 
-/* The bytes of one column. */
+/* Returns the bytes of one column. */
 static size_t column_bytes(spec_tensor_type type, int cols)
 {
     return spec_tensor_is_quantised(type) ? (size_t)(cols / BLOCK * spec_product_x_bytes(type))

@@ -27,7 +27,7 @@ INLINE __m256 load_floats(const unsigned char *at, spec_tensor_type type)
     }
 }
 
-/* Columns c..c+n-1 of a panel whose first row is r. */
+/* Computes columns c..c+n-1 of a panel whose first row is r. */
 INLINE void floats(const spec_product_task *task, const unsigned char *w, int r, int c,
                    spec_tensor_type type, const int n)
 {
@@ -78,8 +78,8 @@ void spec_product_bf16_avx2(const spec_product_task *task) { all_floats(task, SP
 
 /* ---- blocks of 8 bits ------------------------------------------------------------------------ */
 
-/* Dot products of a block's rows with n columns: |w| times x with the sign of w. Two such products
- * fit into 16 bits, 2 * 128 * 127, even for w = -128. */
+/* Computes dot products of a block's rows with n columns: |w| times x with the sign of w. Two such
+ * products fit into 16 bits, 2 * 128 * 127, even for w = -128. */
 INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsigned char *x,
                       const int n)
 {
@@ -104,8 +104,8 @@ INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
     }
 }
 
-/* The same for weights 0..15, from which 8 is subtracted: sums of 16 bits hold the block, 16 * 15 *
- * 127. */
+/* Does the same for weights 0..15, from which 8 is subtracted: sums of 16 bits hold the block, 16 *
+ * 15 * 127. */
 INLINE void dots_q4_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsigned char *x,
                       const unsigned char *start, const int n)
 {
@@ -140,7 +140,7 @@ INLINE void dots_q4_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
     }
 }
 
-/* Columns c..c+n-1 of a panel whose first row is r. */
+/* Computes columns c..c+n-1 of a panel whose first row is r. */
 INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r, int c,
                    spec_tensor_type type, const int n)
 {

@@ -12,8 +12,8 @@ enum { HALF = 8 /* rows per vector */ };
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Put after an addition to a sum in an unrolled loop. Without it, gcc moves all products before the
- * sums, runs out of registers and stores them. */
+/* To be put after an addition to a sum in an unrolled loop. Without it, gcc moves all products
+ * before the sums, runs out of registers and spills them. */
 #define KEEP_ORDER(sum) __asm__ volatile("" : "+x"(sum))
 
 INLINE __m256i load(const unsigned char *at)
@@ -31,7 +31,7 @@ INLINE __m256 one(const unsigned char *at)
     return _mm256_set1_ps(spec_product_float_at(at));
 }
 
-/* Add the sums of a panel's rows for column u, from row r on, to y. */
+/* Adds the sums of a panel's rows for column u, from row r on, to y. */
 INLINE void put(const spec_product_task *task, int u, int r, __m256 low, __m256 high)
 {
     if (task->R - r < SPEC_PANEL_ROWS) {
@@ -54,7 +54,7 @@ INLINE void put(const spec_product_task *task, int u, int r, __m256 low, __m256 
     _mm256_storeu_ps(y + HALF, high);
 }
 
-/* The columns of the next pass, of `left` in total and at most `most`: passes are about equal. */
+/* Returns how many of `left` columns the next pass takes, at most `most`, in even shares. */
 INLINE int share(int left, int most)
 {
     const int passes = (left + most - 1) / most;

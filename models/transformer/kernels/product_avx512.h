@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-/* Add the sums of a panel's rows, from row r on, to y; rows past the last are not written. */
+/* Adds the sums of a panel's rows, from row r on, to y; rows past the last are not written. */
 static inline void spec_product_put_avx512(const spec_product_task *task, int u, int r, __m512 sum)
 {
     const int left = task->R - r;

@@ -6,7 +6,7 @@
 #define AT_ONCE 1
 #include "models/transformer/kernels/product_neon.h"
 
-/* 32 bytes of each column. */
+/* Loads 32 bytes of each column. */
 INLINE void load_columns(int8x16_t v[BLOCKS][2], const unsigned char *x, const int n)
 {
     SPEC_UNROLL
@@ -16,7 +16,7 @@ INLINE void load_columns(int8x16_t v[BLOCKS][2], const unsigned char *x, const i
     }
 }
 
-/* One instruction adds four products to each row: those of weights w with group j of half h. */
+/* One instruction adds four products to each row: weights w times group j of half h. */
 #define ADD_PRODUCTS(w, h, j)                                                                      \
     do {                                                                                           \
         const int8x16_t weight = w;                                                                \

@@ -9,7 +9,7 @@
  * registers. */
 enum { COLUMNS = 4, COLUMNS_Q6_K = 2 };
 
-/* The F16 values in the low halves of words, of the first or the last 8 rows. */
+/* Returns the F16 values in the low halves of words, of the first or the last 8 rows. */
 INLINE __m256 halves(__m256i words)
 {
     const __m256i low = _mm256_and_si256(words, _mm256_set1_epi32(0xffff));
@@ -30,9 +30,8 @@ INLINE void spread(float (*scale)[SPEC_PANEL_ROWS], int at, __m256i words, __m25
     }
 }
 
-/* The words: two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: those of runs 0..3
- * in the low bits of bytes 0..7, those of runs 4..7 in bytes 8..11 and the high bits of the
- * others. */
+/* The words are two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: for runs 0..3 in
+ * the low bits of bytes 0..7, for runs 4..7 in bytes 8..11 and the high bits of the others. */
 INLINE void read_scales(run_scales *ret, const unsigned char *block)
 {
     const __m256i six = _mm256_set1_epi8(63), low = _mm256_set1_epi8(15),
@@ -55,7 +54,7 @@ INLINE void read_scales(run_scales *ret, const unsigned char *block)
     }
 }
 
-/* The weights of a run in 32 bytes at `low`, as in the other instruction sets. */
+/* Returns the weights of a run in 32 bytes at `low`, as in the other instruction sets. */
 INLINE __m256i weights_of_run(const unsigned char *low, const unsigned char *opt_fifth, int run,
                               const bool odd)
 {
@@ -144,7 +143,7 @@ INLINE void with_minimum(const spec_product_task *task, const unsigned char *blo
 
 /* ---- Q6_K ------------------------------------------------------------------------------------ */
 
-/* The weights of 32 bytes of a run, the quarter `q` of a half of the block. */
+/* Returns the weights of 32 bytes of a run, the quarter `q` of a half of the block. */
 INLINE __m256i weights_of_quarter(const unsigned char *low, const unsigned char *high, const int q)
 {
     const __m256i bytes = load(low), upper = load(high);
@@ -157,13 +156,13 @@ INLINE __m256i weights_of_quarter(const unsigned char *low, const unsigned char 
         _mm256_and_si256(bits, _mm256_set1_epi8(48)));
 }
 
-/* Signed byte i of each word, as a float. */
+/* Returns signed byte i of each word, as a float. */
 INLINE __m256 byte_of(__m256i words, const int i)
 {
     return _mm256_cvtepi32_ps(_mm256_srai_epi32(_mm256_slli_epi32(words, 24 - 8 * i), 24));
 }
 
-/* Sums of 16 bits hold two steps, 4 * 63 * 127. Sums of at most 2^24 are exact in float: so are
+/* Sums of 16 bits hold two steps, 4 * 63 * 127. Sums of at most 2^24 are exact in float, and so are
  * both operations before the last two. */
 INLINE void add_quarter(__m256 sum[COLUMNS_Q6_K][2], half_block w_at, const int q, place at,
                         const int n)

@@ -8,7 +8,7 @@
 #include "models/transformer/kernels/product_k_parts.h"
 #include "models/transformer/kernels/product_neon.h"
 
-/* Add to dot[u] the products of groups first..end-1 of four rows' weights with n columns (n, 32).
+/* Adds to dot[u] the products of groups first..end-1 of four rows' weights with n columns (n, 32).
  * No lane exceeds 16 bits: 8 * 31 * 127 or 4 * 63 * 127. */
 INLINE void add_dots(int32x4_t dot[COLUMNS], const int8x16_t w[GROUPS], const unsigned char *x,
                      const int first, const int end, const int n);
@@ -37,9 +37,8 @@ INLINE void spread(float (*scale)[SPEC_PANEL_ROWS], int at, uint8x16_t bytes, fl
     vst1q_f32(scale[3] + at, vmulq_f32(vcvtq_f32_u32(vshrq_n_u32(words, 24)), unit));
 }
 
-/* The words: two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: those of runs 0..3
- * in the low bits of bytes 0..7, those of runs 4..7 in bytes 8..11 and the high bits of the
- * others. */
+/* The words are two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: for runs 0..3 in
+ * the low bits of bytes 0..7, for runs 4..7 in bytes 8..11 and the high bits of the others. */
 INLINE void read_scales(run_scales *ret, const unsigned char *block)
 {
     const uint8x16_t six = vdupq_n_u8(63), low = vdupq_n_u8(15), top = vdupq_n_u8(48);
@@ -124,14 +123,14 @@ INLINE void with_minimum(const spec_product_task *task, const unsigned char *blo
 
 /* ---- Q6_K ------------------------------------------------------------------------------------ */
 
-/* Signed byte i of each word, as a float. */
+/* Returns signed byte i of each word, as a float. */
 INLINE float32x4_t byte_of(uint32x4_t words, const int i)
 {
     const int32x4_t shift = vdupq_n_s32(24 - 8 * i);
     return vcvtq_f32_s32(vshrq_n_s32(vshlq_s32(vreinterpretq_s32_u32(words), shift), 24));
 }
 
-/* The quarter `q` of a half of the block. Sums of at most 2^24 are exact in float: so are both
+/* Adds quarter `q` of a half of the block. Sums of at most 2^24 are exact in float, and so are both
  * operations before the last two. */
 INLINE void add_quarter(float32x4_t sum[COLUMNS][QUADS], half_block w_at, const int q, place at,
                         const int n)

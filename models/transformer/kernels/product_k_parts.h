@@ -7,7 +7,7 @@
 #include "models/transformer/kernels/product_kernels.h"
 
 enum {
-    GROUPS = SPEC_TENSOR_BLOCK / 4, /* of four columns, in a run of 32 */
+    GROUPS = SPEC_TENSOR_BLOCK / 4, /* groups of four columns, in a run of 32 */
     BLOCK = SPEC_TENSOR_BLOCK,
     RUNS = SPEC_PRODUCT_RUNS,
     WORD = SPEC_PRODUCT_WORD,
@@ -20,7 +20,7 @@ typedef struct {
     int N, c;
 } place;
 
-/* A half of a block of Q6_K: its scales are those of the block. */
+/* A half of a block of Q6_K; the scales are those of the whole block. */
 typedef struct {
     const unsigned char *low, *high, *steps, *scales;
 } half_block;

@@ -14,14 +14,14 @@ static float half_at(const unsigned char *at)
     return spec_half_float_from_f16(half);
 }
 
-/* Words first..first+n-1 of row r of a block. */
+/* Gathers words first..first+n-1 of row r of a block. */
 static void gather(unsigned char *ret, const unsigned char *block, int first, int n, int r)
 {
     for (int i = 0; i < n; i++)
         memcpy(ret + GROUP * i, block + SPEC_PRODUCT_WORD * (first + i) + GROUP * r, GROUP);
 }
 
-/* The step and the minimum of a run of 32, integers of 6 bits, from the 12 bytes of a row. */
+/* Reads the step and the minimum of a run of 32, integers of 6 bits, from the 12 bytes of a row. */
 static void run_scales(int *ret_step, int *ret_minimum, const unsigned char *bytes, int run)
 {
     if (run < 4) {

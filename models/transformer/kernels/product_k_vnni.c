@@ -27,9 +27,8 @@ INLINE void spread(__m512 scale[RUNS / 2], __m512i words, __m512 unit)
     }
 }
 
-/* The words: two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: those of runs 0..3
- * in the low bits of bytes 0..7, those of runs 4..7 in bytes 8..11 and the high bits of the
- * others. */
+/* The words are two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: for runs 0..3 in
+ * the low bits of bytes 0..7, for runs 4..7 in bytes 8..11 and the high bits of the others. */
 INLINE void read_scales(run_scales *ret, const unsigned char *block)
 {
     const __m512i units = load(block), low_steps = load(block + VECTOR),
@@ -50,8 +49,8 @@ INLINE void read_scales(run_scales *ret, const unsigned char *block)
            unit_below);
 }
 
-/* Weights of a run, whose low halves are at `low`: the low or, with `odd`, the high halves of its
- * bytes. In Q5_K, bit `run` of the bytes at opt_fifth is worth 16. */
+/* Unpacks the weights of a run, whose low halves are at `low`: the low or, with `odd`, the high
+ * halves of its bytes. In Q5_K, bit `run` of the bytes at opt_fifth is worth 16. */
 INLINE void weights_of_run(__m512i w[GROUPS], const unsigned char *low,
                            const unsigned char *opt_fifth, int run, const bool odd)
 {
@@ -119,7 +118,7 @@ INLINE void with_minimum(const spec_product_task *task, const bool fifth, const 
 
 /* ---- Q6_K ------------------------------------------------------------------------------------ */
 
-/* Weights of a run of 32, the quarter `q` of a half of the block. */
+/* Unpacks the weights of a run of 32, the quarter `q` of a half of the block. */
 INLINE void weights_of_quarter(__m512i w[GROUPS], const unsigned char *low,
                                const unsigned char *high, const int q)
 {
@@ -137,15 +136,15 @@ INLINE void weights_of_quarter(__m512i w[GROUPS], const unsigned char *low,
     }
 }
 
-/* Signed byte i of each word, as a float. */
+/* Returns signed byte i of each word, as a float. */
 INLINE __m512 byte_of(__m512i words, const int i)
 {
     return _mm512_cvtepi32_ps(
         _mm512_srai_epi32(_mm512_slli_epi32(words, (unsigned)(24 - 8 * i)), 24));
 }
 
-/* Columns c..c+n-1 of N. Sums of at most 2^24 are exact in float: so are both operations before the
- * last two. */
+/* Columns c..c+n-1 of N. Sums of at most 2^24 are exact in float, and so are both operations before
+ * the last two. */
 INLINE void add_quarter(__m512 *sum, const __m512i w[GROUPS], const __m512 step[2], __m512 scale,
                         const unsigned char *x, const int N, const int c, const int n)
 {

@@ -2,7 +2,7 @@
 /* product_kernels: products of some panels with at most 16 columns.
  * Internal to models/transformer/kernels/product*. Columns are laid out for the kernels. Floats:
  * (cols, n). Quantised: for each block of 32 the columns' 32 bytes (n, 32), their scales (n), and
- * what unsigned weights need of the sum of their bytes. Q8_0, Q4_0: -128 or -8 times the sum (n,
+ * what unsigned weights need from the sum of their bytes. Q8_0, Q4_0: -128 or -8 times the sum (n,
  * int32), where dot products start. Q6_K: -32 times the sum of the first and of the last 16 bytes,
  * (n) and (n). Q4_K, Q5_K: the scale times the sum (n, float). */
 #ifndef SPECLAB_PRODUCT_KERNELS_H
@@ -27,7 +27,7 @@ enum {
                      (int)sizeof(int32_t), /* bytes of a block of a column */
     SPEC_PRODUCT_X_HALVES = SPEC_PRODUCT_X + (int)sizeof(int32_t), /* the same in Q6_K */
 
-    /* Blocks of 256: words of a row, of which SPEC_PRODUCT_WORD bytes are one word of each row. */
+    /* Blocks of 256: words of a row; SPEC_PRODUCT_WORD bytes hold one word of each row. */
     SPEC_PRODUCT_SUPER = 256,
     SPEC_PRODUCT_RUNS = SPEC_PRODUCT_SUPER / SPEC_TENSOR_BLOCK,
     SPEC_PRODUCT_WORD = SPEC_PANEL_ROWS * 4,
@@ -62,7 +62,7 @@ typedef struct {
 
 typedef void spec_product_panels(const spec_product_task *task);
 
-/* Fill blocks of column u of N, from `block` on, of x (n_blocks, 32), for weights of a type. */
+/* Fills blocks of column u of N, from `block` on, from x (n_blocks, 32), for weights of a type. */
 typedef void spec_product_quantise(unsigned char *block, int u, int N, const float *x, int n_blocks,
                                    spec_tensor_type type);
 
@@ -117,13 +117,13 @@ static inline spec_product_step spec_product_step_of(uint32_t largest)
     return (spec_product_step){most / 127.0f, 127.0f / most};
 }
 
-/* Bytes of a block of a column. */
+/* Returns the bytes of a column's block. */
 static inline int spec_product_x_bytes(spec_tensor_type type)
 {
     return type == SPEC_TENSOR_Q6_K ? SPEC_PRODUCT_X_HALVES : SPEC_PRODUCT_X;
 }
 
-/* Write a column's scale and what depends on the sums of its first and last 16 bytes. */
+/* Writes a column's scale and what depends on the sums of its first and last 16 bytes. */
 static inline void spec_product_put_step(unsigned char *block, int u, int N, spec_tensor_type type,
                                          float scale, int32_t low, int32_t high)
 {
@@ -147,16 +147,16 @@ static inline void spec_product_put_step(unsigned char *block, int u, int N, spe
     memcpy(at + 4 * N, &start[0], sizeof start[0]);
 }
 
-/* Put before a loop over columns that must be unrolled: an array stays in registers if its indices
- * are constants. */
+/* To be put before a loop over columns that must be unrolled: an array stays in registers if its
+ * indices are constants. */
 #if defined(__clang__)
 #define SPEC_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define SPEC_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* A task's share of the lines. Without it, the first of several tasks would wait for memory, and
- * memory for the others. */
+/* Returns a task's share of the lines. Without this, the first of several tasks would wait for
+ * memory, and memory for the others. */
 static inline void spec_product_fetch_share(const spec_product_task *task, const unsigned char *at,
                                             const int bytes)
 {
@@ -165,10 +165,10 @@ static inline void spec_product_fetch_share(const spec_product_task *task, const
         __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
 }
 
-/* Prefetch memory some kB beyond `bytes` at `at`, whose sums take about `cycles`. Panels are
+/* Prefetches memory some kB beyond `bytes` at `at`, whose sums take about `cycles`. Panels are
  * contiguous, and past the last one a prefetch has no effect. If memory is slower than the sums,
  * the hardware prefetcher follows the stream best undisturbed, except at page ends, which an
- * occasional prefetch crosses. Else every line is prefetched. */
+ * occasional prefetch crosses. Otherwise every line is prefetched. */
 static inline __attribute__((always_inline)) void spec_product_fetch(const spec_product_task *task,
                                                                      const unsigned char *at,
                                                                      const int bytes,
@@ -185,8 +185,8 @@ static inline __attribute__((always_inline)) void spec_product_fetch(const spec_
         __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
 }
 
-/* Prefetch somewhat beyond a block of `bytes`, in one of `steps` equal steps: every line, in order
- * of address. For blocks whose words are read in another order, which the hardware prefetcher
+/* Prefetches somewhat beyond a block of `bytes`, in one of `steps` equal steps: every line, in
+ * order of address. For blocks whose words are read in another order, which the hardware prefetcher
  * follows badly. */
 static inline __attribute__((always_inline)) void spec_product_fetch_step(
     const spec_product_task *task, const unsigned char *block, int bytes, int step, int steps)
@@ -224,7 +224,7 @@ static inline __attribute__((always_inline)) void spec_product_fetch_step(
     default: body(a, 16); break;                                                                   \
     }
 
-/* Add the sums of a panel's rows for one column, from row r on, to y. */
+/* Adds the sums of a panel's rows for one column, from row r on, to y. */
 static inline void spec_product_put(const spec_product_task *task, int u, int r,
                                     const float sum[SPEC_PANEL_ROWS])
 {

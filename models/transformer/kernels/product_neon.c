@@ -9,7 +9,7 @@
 enum {
     STRETCH = 512, /* bytes between two prefetches */
     LATENCY = 4,   /* cycles of latency of a sum */
-    FLOATS = 6     /* columns whose sums, in 4 registers each, fit with the weights */
+    FLOATS = 6     /* columns whose sums, 4 registers each, fit beside the weights */
 };
 
 /* If unrolled, gcc loads the weights of many steps first and runs out of registers. */
@@ -40,7 +40,7 @@ INLINE void load_floats(float32x4_t weight[QUADS], const unsigned char *at, spec
     }
 }
 
-/* Columns c..c+n-1 of a panel whose first row is r. */
+/* Computes columns c..c+n-1 of a panel whose first row is r. */
 INLINE void floats(const spec_product_task *task, const unsigned char *w, int r, int c,
                    spec_tensor_type type, const int n)
 {
@@ -93,7 +93,7 @@ void spec_product_bf16_neon(const spec_product_task *task) { all_floats(task, SP
 
 /* ---- blocks of 8 bits ------------------------------------------------------------------------ */
 
-/* Four bytes of x, in each quarter of a vector. */
+/* Returns four bytes of x, in each quarter of a vector. */
 INLINE int8x16_t four_of(const unsigned char *at)
 {
     return vreinterpretq_s8_s32(vdupq_n_s32(spec_product_int_at(at)));
@@ -138,8 +138,8 @@ INLINE void dots_q8_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const un
         for (int i = 0; i < AT_ONCE; i++) dot[u][i] = vpaddq_s32(half[u][i][0], half[u][i][1]);
 }
 
-/* The same for weights 0..15, from which 8 is subtracted: 16 bits hold a lane's eight products, 8 *
- * 15 * 127. */
+/* Does the same for weights 0..15, from which 8 is subtracted: 16 bits hold a lane's eight
+ * products, 8 * 15 * 127. */
 INLINE void dots_q4_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
                       const unsigned char *start, const int n)
 {

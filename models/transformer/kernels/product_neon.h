@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* product_neon: the code shared by the products of NEON with and without dot products of bytes.
- * For Q8_0 and Q4_0 the including file sets BLOCKS, the most columns per pass, and AT_ONCE. Those
- * are the vectors of four rows whose dot products its dots_q8_0 and dots_q4_0 compute. For
+ * For Q8_0 and Q4_0 the including file sets BLOCKS, the most columns per pass, and AT_ONCE. AT_ONCE
+ * is the number of vectors of four rows whose dot products its dots_q8_0 and dots_q4_0 compute. For
  * product*_neon.c and product*_dotprod.c only. */
 #ifndef SPECLAB_PRODUCT_NEON_H
 #define SPECLAB_PRODUCT_NEON_H
@@ -18,7 +18,7 @@ enum {
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Add the sums of a panel's rows for column u, from row r on, to y. */
+/* Adds the sums of a panel's rows for column u, from row r on, to y. */
 INLINE void put(const spec_product_task *task, int u, int r, float32x4_t sum[QUADS])
 {
     if (task->R - r < SPEC_PANEL_ROWS) {
@@ -38,7 +38,7 @@ INLINE void put(const spec_product_task *task, int u, int r, float32x4_t sum[QUA
     }
 }
 
-/* The columns of the next pass, of `left` in total and at most `most`: passes are about equal. */
+/* Returns how many of `left` columns the next pass takes, at most `most`, in even shares. */
 INLINE int share(int left, int most)
 {
     const int passes = (left + most - 1) / most;
@@ -56,15 +56,15 @@ INLINE void load_halves(float32x4_t value[QUADS], const unsigned char *at)
 }
 
 #ifdef AT_ONCE
-/* Dot products of 4 AT_ONCE rows of a block with columns x[0..n-1], exact: w is the first row's
- * bytes in the block's first group; x (n, 32); start (n) is where those of unsigned weights start.
- */
+/* Compute exact dot products of 4 AT_ONCE rows of a block with columns x[0..n-1]: w is the first
+ * row's bytes in the block's first group; x (n, 32); start (n) is what sums of unsigned weights
+ * start from. */
 INLINE void dots_q8_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
                       const int n);
 INLINE void dots_q4_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
                       const unsigned char *start, const int n);
 
-/* Columns c..c+n-1 of a panel whose first row is r. */
+/* Computes columns c..c+n-1 of a panel whose first row is r. */
 INLINE void blocks(const spec_product_task *task, const unsigned char *w, int r, int c,
                    spec_tensor_type type, const int n)
 {

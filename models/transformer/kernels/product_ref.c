@@ -40,7 +40,7 @@ static void floats(const spec_product_task *task, spec_tensor_type type)
     }
 }
 
-/* The weight of row r and column k of a block, unsigned. */
+/* Returns the weight of row r and column k of a block, unsigned. */
 static int32_t unsigned_weight(const unsigned char *block, spec_tensor_type type, int r, int k)
 {
     const unsigned char *const group = block + SPEC_PRODUCT_SCALES + GROUP * r;

@@ -4,7 +4,7 @@
 #if defined(__AVX512VNNI__)
 #include "models/transformer/kernels/product_vnni.h"
 
-/* Unpack a block's unsigned weights: four columns of 16 rows per vector. */
+/* Unpacks a block's unsigned weights: four columns of 16 rows per vector. */
 INLINE void weights(__m512i w[GROUPS], const unsigned char *at, spec_tensor_type type)
 {
     if (type == SPEC_TENSOR_Q8_0) {
@@ -21,7 +21,7 @@ INLINE void weights(__m512i w[GROUPS], const unsigned char *at, spec_tensor_type
     }
 }
 
-/* Add a block's products with columns c..c+n-1 of N. */
+/* Adds a block's products with columns c..c+n-1 of N. */
 INLINE void add_block(__m512 *sum, const __m512i w[GROUPS], __m512 scale, const unsigned char *x,
                       const int N, const int c, const int n)
 {

@@ -9,7 +9,7 @@
 enum {
     GROUPS = SPEC_TENSOR_BLOCK / 4, /* of four columns in a block */
     VECTOR = SPEC_PRODUCT_WORD,     /* bytes: four columns of a panel's rows */
-    FOUR = 4                        /* columns that are computed together */
+    FOUR = 4                        /* columns computed together */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -29,8 +29,8 @@ INLINE __m512 one(const unsigned char *at)
     return _mm512_set1_ps(spec_product_float_at(at));
 }
 
-/* Add to each row's dot product its four weights times the four bytes at `x`. gcc 12 never folds
- * this broadcast into the instruction; an instruction of its own costs a tenth of the speed. */
+/* Adds to each row's dot product its four weights times the four bytes at `x`. gcc 12 never folds
+ * this broadcast into the instruction; a separate instruction costs a tenth of the speed. */
 INLINE __m512i add_four(__m512i dot, __m512i w, const unsigned char *x)
 {
     const int32_t(*const bytes)[1] = (const int32_t(*)[1])(const void *)x;
@@ -38,7 +38,7 @@ INLINE __m512i add_four(__m512i dot, __m512i w, const unsigned char *x)
     return dot;
 }
 
-/* Add to dot[u] the products of groups first..end-1 with n columns at x (n, 32). */
+/* Adds to dot[u] the products of groups first..end-1 with n columns at x (n, 32). */
 INLINE void add_dots(__m512i dot[FOUR], const __m512i w[GROUPS], const unsigned char *x,
                      const int first, const int end, const int n)
 {

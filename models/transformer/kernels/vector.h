@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vector: the operations of a pass other than matrix products, on plain arrays.
- * One definition, and kernels for vector instructions that equal it bit for bit. Sums run in 16
- * lanes, lane l taking elements l, 16 + l, ... in turn; then lanes 8 apart are added, 4, 2 and 1
- * apart. Exponentials use own polynomials, the same everywhere. */
+ * There is one definition, and kernels for vector instructions that equal it bit for bit. Sums run
+ * in 16 lanes, lane l taking elements l, 16 + l, ... in turn; then lanes 8, 4, 2 and 1 apart are
+ * added. Exponentials use our own polynomials, the same everywhere. */
 #ifndef SPECLAB_VECTOR_H
 #define SPECLAB_VECTOR_H
 
@@ -22,13 +22,12 @@ typedef struct {
      * (n); y may be x. */
     void (*norm)(float *y, const float *x, const float *gain, float eps, int n);
 
-    /* Rotate the pairs of a head in place: a to fma(a, cos_i, -(b sin_i)), b to fma(b, cos_i, a
+    /* Rotates the pairs of a head in place: a to fma(a, cos_i, -(b sin_i)), b to fma(b, cos_i, a
      * sin_i). cosine, sine (head_dim/2). */
     void (*rotate)(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs,
                    int head_dim);
 
-    /* The three steps of attention, of `heads` queries to n positions in slots, with fused
-     * products:
+    /* The three steps of attention by `heads` queries to n positions in slots, with fused products:
      *   score_t = sum_d query_d key[slot_t]_d
      *   weight_t = exp(score_t - largest), in place of the scores; sum = sum_t weight_t
      *   mixed += sum_t weight_t value[slot_t], t ascending
@@ -52,10 +51,10 @@ typedef struct {
     /* x_i = most * tanh(x_i / most), most > 0. */
     void (*cap)(float *x, float most, int n);
 
-    /* The largest of n >= 1 values; false if one of them is not finite. */
+    /* Finds the largest of n >= 1 values; returns false if one of them is not finite. */
     bool (*largest)(float *ret_largest, const float *x, int n);
 
-    /* The index of the first of n values that equals `value`, which must occur. */
+    /* Returns the index of the first of n values that equals `value`, which must occur. */
     int (*find)(const float *x, float value, int n);
 
     /* e_i = exp((x_i - largest) * factor), in double, to a relative error of 4e-16; returns their
@@ -71,7 +70,7 @@ extern const spec_vector_kernels spec_vector_kernels_ref, spec_vector_kernels_av
 
 const spec_vector_kernels *spec_vector_kernels_of(spec_isa isa);
 
-/* exp(x), to a relative error of 1.2e-7; 0 below -87, infinite above 88.8. */
+/* Returns exp(x) to a relative error of 1.2e-7; 0 below -87, infinite above 88.8. */
 float spec_vector_exp(float x);
 
 #endif

@@ -15,7 +15,7 @@ typedef float64x2_t doubles;
 #define minus vsubq_f32
 #define times vmulq_f32
 #define over vdivq_f32
-#define smaller vminq_f32 /* of a constant and a number or NaN, which it keeps */
+#define smaller vminq_f32 /* of a constant and a number; it keeps NaN */
 #define load_double vld1q_f64
 #define store_double vst1q_f64
 #define all_double vdupq_n_f64
@@ -88,7 +88,7 @@ static inline doubles eighth_power(doubles shifted)
     return vreinterpretq_f64_u64(vaddq_u64(vreinterpretq_u64_f64(power), exponent));
 }
 
-/* Reduce a sum's lanes: lanes 8 apart, then 4, 2, 1 apart. */
+/* Reduces a sum's lanes: lanes 8, then 4, 2 and 1 apart. */
 static inline floats added_to_four(const floats *sum)
 {
     return plus(plus(sum[0], sum[2]), plus(sum[1], sum[3]));
@@ -101,14 +101,14 @@ static inline float added(const floats *sum)
     return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
 }
 
-/* Of two vectors: lanes 2 apart. */
+/* Adds lanes 2 apart, in two vectors. */
 static inline floats added_pairs(floats a, floats b)
 {
     return plus(vcombine_f32(vget_low_f32(a), vget_low_f32(b)),
                 vcombine_f32(vget_high_f32(a), vget_high_f32(b)));
 }
 
-/* Four sums at once. */
+/* Adds up four sums at once. */
 static inline void added4(float *ret_sum, floats (*sum)[SPEC_VECTOR_LANES / FLOATS])
 {
     const floats a = added_pairs(added_to_four(sum[0]), added_to_four(sum[1]));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vector_parts: the code shared by the vector kernels of all instruction sets.
- * Internal to models/transformer/kernels/vector*. The constants of the exponentials, explained in
- * vector_ref.c, and elementwise loops that compilers vectorise by themselves. */
+ * Internal to models/transformer/kernels/vector*. It has the constants of the exponentials,
+ * explained in vector_ref.c, and elementwise loops that compilers vectorise by themselves. */
 #ifndef SPECLAB_VECTOR_PARTS_H
 #define SPECLAB_VECTOR_PARTS_H
 
@@ -22,12 +22,12 @@ static const float spec_exp_term[] = {0x1.6a249p-10f, 0x1.1239f2p-7f, 0x1.5558fp
 
 /* gelu(a) = a / (1 + exp(a (LINEAR + CUBIC a^2))) */
 #define SPEC_GELU_LINEAR -0x1.988454p+0f /* -2 sqrt(2/pi) */
-#define SPEC_GELU_CUBIC -0x1.2444f2p-4f  /* that times 0.044715 */
+#define SPEC_GELU_CUBIC -0x1.2444f2p-4f  /* the above times 0.044715 */
 
 static const double spec_exp_double_term[] = {SPEC_EXP_DOUBLE_TERM_LIST};
 static const double spec_exp_eighth[] = {SPEC_EXP_DOUBLE_EIGHTHS};
 
-/* Pairs from `first` on. */
+/* Rotates the pairs from `first` on. */
 static inline void spec_vector_rotate_from(int first, float *head, const float *cosine,
                                            const float *sine, spec_rope_pairs pairs, int head_dim)
 {

@@ -39,8 +39,8 @@ float spec_vector_exp(float x)
     return (fmaf(sum, r * r, r) + 1.0f) * half * 2.0f;
 }
 
-/* The same in double for x <= 0, in steps of log(2)/8: the low 3 bits select 2^(j/8), and the other
- * bits are added to its exponent. The polynomial's error is 3e-18; then come roundings. */
+/* Computes the same in double for x <= 0, in steps of log(2)/8: the low 3 bits select 2^(j/8), and
+ * the other bits are added to its exponent. The polynomial's error is 3e-18, before rounding. */
 static double exp_double(double x)
 {
     if (x < SPEC_EXP_DOUBLE_LEAST) return 0.0;

@@ -12,7 +12,7 @@ enum {
     LANES = SPEC_VECTOR_LANES,
     PARTS = LANES / FLOATS,
     PARTS_DOUBLE = LANES / DOUBLES,
-    KEYS = 4,         /* keys that a query is multiplied with at a time */
+    KEYS = 4,         /* keys by which a query is multiplied at a time */
     AHEAD = 64,       /* rows of prefetch distance, */
     AHEAD_OF_ONE = 8, /* for one query */
     TILE = 32, /* positions whose values stay in the first-level cache while all heads mix them */
@@ -21,7 +21,7 @@ enum {
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* x[0..n-1], n < 16, followed by `fill`. */
+/* Returns x[0..n-1], n < 16, followed by `fill`. */
 INLINE const float *padded(float *room, const float *x, int n, float fill)
 {
     for (int i = 0; i < LANES; i++) room[i] = i < n ? x[i] : fill;
@@ -96,21 +96,21 @@ static void rotate(float *head, const float *cosine, const float *sine, spec_rop
     spec_vector_rotate_from(i, head, cosine, sine, pairs, head_dim);
 }
 
-/* The prefetch distance in rows, as measured from memory; from one block to the next if there are
- * few rows. */
+/* Returns the prefetch distance in rows, as measured from memory; it reaches from one block to the
+ * next if there are few rows. */
 INLINE int fetched_ahead(int heads, int n)
 {
     return n <= AHEAD ? n : heads == 1 ? AHEAD_OF_ONE : AHEAD;
 }
 
-/* The distance from row t of n to the row to prefetch: past the last row come those of the next
- * block. */
+/* Returns the distance from row t of n to the row to prefetch: past the last row come those of the
+ * next block. */
 INLINE size_t rows_behind(int t, int n, int ahead)
 {
     return (size_t)(t + ahead < n ? ahead : SPEC_VECTOR_BLOCK - n + ahead);
 }
 
-/* Prefetch into the second-level cache; the address may be invalid. */
+/* Prefetches into the second-level cache; the address may be invalid. */
 INLINE void fetch(const float *row, size_t rows, size_t width, int groups)
 {
     const uintptr_t from = (uintptr_t)row + rows * width * sizeof *row;
@@ -118,7 +118,7 @@ INLINE void fetch(const float *row, size_t rows, size_t width, int groups)
         __builtin_prefetch((const void *)(from + (size_t)g * LANES * sizeof *row), 0, 2);
 }
 
-/* Scores of KEYS keys by one query. */
+/* Computes the scores of KEYS keys for one query. */
 INLINE void score_keys(float *score, const float *query, const float *const *key, int groups)
 {
     floats sum[KEYS][PARTS];
@@ -193,7 +193,7 @@ typedef struct {
     int from, to, ahead; /* the head prefetches after positions from..to-1 */
 } mixed_tile;
 
-/* Mix a tile for `groups` groups of 16 values, in registers. */
+/* Mixes a tile for `groups` groups of 16 values, in registers. */
 INLINE void mix_groups(float *mixed, const float *weight, const float *values, size_t width,
                        const mixed_tile *tile, int groups)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* vector_x86: the sums of lanes shared by AVX2 and AVX-512, and by no other instruction set.
+/* vector_x86: the sums of lanes, shared only by AVX2 and AVX-512.
  * The including file defines the vectors; internal to models/transformer/kernels/vector_avx2.c and
  * vector_avx512.c. */
 #include "models/transformer/kernels/vector_parts.h"
 
 #include <immintrin.h>
 
-/* Reduce a sum's lanes, eight or four of which the including file adds: lanes 8 apart, then 4, 2, 1
+/* Reduces a sum's lanes, of which the including file adds eight or four: lanes 8, then 4, 2 and 1
  * apart. */
 static inline __m128 added_to_four(const floats *sum)
 {
@@ -20,7 +20,7 @@ static inline float added(const floats *sum)
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-/* Four sums at once. */
+/* Adds up four sums at once. */
 static inline void added4(float *ret_sum, floats (*sum)[SPEC_VECTOR_LANES / FLOATS])
 {
     __m128 a = added_to_four(sum[0]), b = added_to_four(sum[1]), c = added_to_four(sum[2]),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* byte_vocabulary: a token for each byte, as SentencePiece spells them.
- * It serves models without a vocabulary of their own.
+ * It serves models that have no vocabulary.
  * Tokens: <unk>, <s> (begin of text), </s> (end of text), <0x00> to <0xFF>. The data points into
  * the vocabulary, which must not move. */
 #ifndef SPECLAB_BYTE_VOCABULARY_H

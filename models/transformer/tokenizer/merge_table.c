@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1024, FEW = 32 /* up to this many symbols a search is faster than a heap */ };
+enum { SLOTS = 1024, FEW = 32 /* up to this many symbols, a search is faster than a heap */ };
 
-static const uint32_t none = UINT32_MAX; /* a rank, or a place in the row */
+static const uint32_t none = UINT32_MAX; /* as a rank, or as a position in the row */
 
 static int out_of_memory(spec_error *error)
 {
@@ -33,7 +33,7 @@ void spec_merge_table_free(spec_merge_table *table)
     *table = (spec_merge_table){0};
 }
 
-/* The slot of a pair, or the free slot for it. */
+/* Returns the slot of a pair, or the free slot for it. */
 static spec_merge *slot_of(spec_merge *slot, size_t n_slots, int left, int right)
 {
     uint64_t hash = (uint64_t)(unsigned)left << 32 | (unsigned)right;
@@ -78,7 +78,7 @@ done:
     return status;
 }
 
-/* The result of merging a pair, and its rank, or `none`. */
+/* Returns the rank of a pair, or `none`, and the result of merging it. */
 static uint32_t rank_of(const spec_merge_table *table, int left, int right, int *ret_symbol)
 {
     const spec_merge *merge = spec_merge_table_find(table, left, right);
@@ -89,7 +89,7 @@ static uint32_t rank_of(const spec_merge_table *table, int left, int right, int 
 
 static size_t apply_few(const spec_merge_table *table, int *symbol, size_t n)
 {
-    uint32_t rank[FEW]; /* of the pair that begins at i; the last symbol begins none */
+    uint32_t rank[FEW]; /* of the pair that begins at i; no pair begins at the last symbol */
     int merged[FEW];
     for (size_t i = 0; i + 1 < n; i++)
         rank[i] = rank_of(table, symbol[i], symbol[i + 1], &merged[i]);
@@ -114,7 +114,7 @@ static size_t apply_few(const spec_merge_table *table, int *symbol, size_t n)
 }
 
 /* A row as a linked list, with a heap of its pairs. A key has the rank in its upper half and the
- * place in its lower half; it is stale if the rank differs from the current one of its place. */
+ * place in its lower half; it is stale if that is not the current rank at its place. */
 typedef struct {
     const spec_merge_table *table;
     int *symbol;
@@ -148,7 +148,7 @@ static uint64_t pop(row *r)
     return least;
 }
 
-/* Find the rank of the pair that begins at a place; true if the pair can merge. */
+/* Finds the rank of the pair that begins at a position; returns true if the pair can merge. */
 static bool look(row *r, uint32_t at)
 {
     const uint32_t next = r->next[at];

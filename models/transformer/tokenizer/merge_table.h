@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* merge_table: which neighbouring symbols merge into one, and in which order.
- * The pair of the lowest rank merges first, the leftmost among equals, until the table contains no
- * pair: byte pair encoding [Sennrich16]. The table is immutable once filled; a merger belongs to
+ * The pair of the lowest rank merges first, the leftmost among equals, until no pair is in the
+ * table: byte pair encoding [Sennrich16]. The table is immutable once filled; a merger belongs to
  * one thread. */
 #ifndef SPECLAB_MERGE_TABLE_H
 #define SPECLAB_MERGE_TABLE_H
@@ -27,22 +27,22 @@ typedef struct {
 int spec_merge_table_init(spec_merge_table *table, spec_error *error);
 void spec_merge_table_free(spec_merge_table *table); /* may be zeroed */
 
-/* Add a merge; the first merge of a pair stays. */
+/* Adds a merge; if a pair has several, the first one counts. */
 int spec_merge_table_add(spec_merge_table *table, spec_merge merge, spec_error *error);
 
-/* The merge of a pair, or NULL. */
+/* Returns the merge of a pair, or NULL. */
 const spec_merge *spec_merge_table_find(const spec_merge_table *table, int left, int right);
 
 /* Workspace; zero it before the first use. */
 typedef struct {
     void *memory;
-    size_t capacity; /* the most symbols so far */
+    size_t capacity; /* the most symbols it can hold */
 } spec_merger;
 
 void spec_merger_free(spec_merger *merger);
 
-/* Merge a row of n < 2^32 symbols in place; *ret_n remain. Time O(n log n). On GSL_ENOMEM they are
- * unchanged. */
+/* Merges a row of n < 2^32 symbols in place; *ret_n remain. Takes time O(n log n). If it returns
+ * GSL_ENOMEM, they are unchanged. */
 int spec_merge_table_apply(const spec_merge_table *table, int *symbol, size_t n, size_t *ret_n,
                            spec_merger *merger);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* piece: a string of bytes in a file or a vocabulary, which ends at its length.
- * It borrows the bytes, and no NUL byte ends them. */
+ * It borrows the bytes, which no NUL byte ends. */
 #ifndef SPECLAB_PIECE_H
 #define SPECLAB_PIECE_H
 
@@ -12,11 +12,11 @@ typedef struct {
     size_t length;
 } spec_piece;
 
-/* _is: whether it is this text. _byte: the byte of a name such as "<0x0A>", or -1. */
+/* _is returns whether it is this text; _byte the byte named as in "<0x0A>", or -1. */
 bool spec_piece_is(spec_piece piece, const char *text);
 int spec_piece_byte(spec_piece piece);
 
-/* Negative, 0 or positive, as a sorts before, with or after b: by unsigned bytes, then length. */
+/* Returns < 0, 0 or > 0 if a sorts before, with or after b: by unsigned bytes, then length. */
 int spec_piece_order(spec_piece a, spec_piece b);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* White space is Unicode's property of that name, of which \s in PCRE covers only a part. */
+/* White space is Unicode's property of that name; \s in PCRE covers only a part of it. */
 #define SPACE "\\t-\\r\\x{85}\\p{Z}"
 #define BLANKS "[" SPACE "]+(?![^" SPACE "])|[" SPACE "]+"
 #define OTHERS " ?[^" SPACE "\\p{L}\\p{N}]++"
@@ -21,8 +21,8 @@
     "++" SMALLS "*+" ending "|" numbers "|" OTHERS "[\\r\\n/]*+|" LINES
 
 /* Regular expressions that split a text into pieces without gaps. Repetitions are possessive if
- * backtracking cannot help, so that time is linear. The digits of `digits` are split off one by one
- * first, so that blanks before them stay together. */
+ * backtracking cannot help, so that time is linear. In `digits`, digits are first split off one by
+ * one, so that blanks before them stay together. */
 static const char gpt2[] = SHORT_FORMS "| ?\\p{L}++| ?\\p{N}++|" OTHERS "|" BLANKS;
 static const char llama3[] = WORDS("\\p{N}{1,3}+");
 static const char qwen2[] = WORDS("\\p{N}");
@@ -34,7 +34,7 @@ static const char digits[] =
 static const char gpt4o[] = CASED("(?i:" SHORT_FORMS ")?+", "\\p{N}{1,3}+");
 static const char tekken[] = CASED("", "\\p{N}");
 
-/* The names are llama.cpp's, and so are the two properties. */
+/* The names and the two properties are llama.cpp's. */
 static const spec_pre_expression expressions[] = {
     {"", gpt2, false, false},
     {"default", gpt2, false, false},

@@ -33,7 +33,7 @@ uint64_t spec_token_table_hash(spec_piece piece)
     return hash;
 }
 
-/* The slot of a string, or the free slot for it. */
+/* Returns the slot of a string, or the free slot for it. */
 static spec_piece_slot *slot_of(spec_piece_slot *slot, size_t n_slots, spec_piece piece,
                                 uint64_t hash)
 {

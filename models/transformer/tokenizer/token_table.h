@@ -31,11 +31,11 @@ void spec_token_table_free(spec_token_table *table); /* may be zeroed */
 
 uint64_t spec_token_table_hash(spec_piece piece);
 
-/* The symbol of a string, or -1; the second form takes its hash. */
+/* Return the symbol of a string, or -1; the second form takes its hash. */
 int spec_token_table_find(const spec_token_table *table, spec_piece piece);
 int spec_token_table_find_hashed(const spec_token_table *table, spec_piece piece, uint64_t hash);
 
-/* Add a string that is not in the table; its bytes must not move. */
+/* Adds a string that is not in the table; its bytes must not move. */
 int spec_token_table_add(spec_token_table *table, spec_piece piece, int symbol, spec_error *error);
 
 #endif

@@ -14,7 +14,7 @@ static int out_of_memory(spec_error *error)
     return spec_fail(error, GSL_ENOMEM, "out of memory for the tokenizer");
 }
 
-/* The type of a piece, if the file does not say. */
+/* Returns the type of a piece if the file does not say. */
 static spec_piece_type looks(const spec_tokenizer_data *data, int token)
 {
     static const char *const control[] = {"<s>", "</s>", "\n<s>\n", "\n</s>\n", "<pad>", NULL};
@@ -49,7 +49,7 @@ static int check(const spec_tokenizer_data *data, size_t *ret_bytes, spec_error 
     return GSL_SUCCESS;
 }
 
-/* Set types, and the bytes of tokens. Control and user-defined tokens keep their spelling, the
+/* Sets types, and the bytes of tokens. Control and user-defined tokens keep their spelling, the
  * latter with blanks for U+2581 in SPM. */
 static int read_pieces(spec_tokenizer *t, const spec_tokenizer_data *data, size_t bytes,
                        spec_error *error)
@@ -97,7 +97,7 @@ static bool merges(spec_piece_type type)
     return type == SPEC_PIECE_NORMAL || type == SPEC_PIECE_UNUSED;
 }
 
-/* Add the pieces that text can consist of: those that merge, then user-defined ones that differ
+/* Adds the pieces that text can consist of: those that merge, then user-defined ones that differ
  * from them. */
 static int fill_table(spec_tokenizer *t, spec_error *error)
 {

@@ -24,7 +24,7 @@ typedef enum {
     SPEC_PIECE_BYTE = 6
 } spec_piece_type;
 
-/* The vocabulary as a file states it; borrowed. Only the lengths of its arrays are trusted. */
+/* The vocabulary as a file states it; borrowed. Only its arrays' lengths are trusted. */
 typedef struct {
     spec_tokenizer_kind kind;
     int vocab;
@@ -44,27 +44,27 @@ typedef struct {
 
 typedef struct spec_tokenizer spec_tokenizer;
 
-/* GSL_EINVAL with one line for an invalid vocabulary: duplicate or empty pieces that matter, merges
- * of unknown pieces, a `pre` that pre_expressions.h has not, non-finite scores. */
+/* Returns GSL_EINVAL, with one line, for an invalid vocabulary: duplicate or empty pieces that
+ * matter, merges of unknown pieces, a `pre` that pre_expressions.h lacks, non-finite scores. */
 int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_data *data,
                         spec_error *error);
-void spec_tokenizer_free(spec_tokenizer *tokenizer); /* may be NULL */
+void spec_tokenizer_free(spec_tokenizer *tokenizer); /* accepts NULL */
 
-/* Tokenize a text into at most `capacity` tokens; returns the number of tokens of the whole text.
- * No begin or end of text is added, and control tokens are not searched in the text. User-defined
+/* Tokenizes a text into at most `capacity` tokens; returns the number of tokens of the whole text.
+ * No begin or end of text is added, and the text is not searched for control tokens. User-defined
  * pieces are found first, the longest from the left.
  *
- * SPM: as SentencePiece and llama.cpp. llama2.c's encoder differs: it never merges a piece that
- * contains a character that is no piece. A character without a piece becomes its bytes' tokens, or
- * else the unknown token, or nothing if there is none. If pieces spell the blank as U+2581, that
- * character decodes as a blank.
+ * SPM: encodes as SentencePiece and llama.cpp do. llama2.c's encoder differs: it never merges a
+ * piece that contains a character that is not a piece. A character without a piece becomes its
+ * bytes' tokens, or else the unknown token, or nothing if there is none. If pieces spell the blank
+ * as U+2581, that character decodes as a blank.
  *
- * BPE: invalid UTF-8 bytes are pieces of their own; Unicode defines the letters, by the tables of
- * PCRE2. Time O(length log length). SIZE_MAX if out of memory. */
+ * BPE: each invalid UTF-8 byte is a separate piece; Unicode defines the letters, by the tables of
+ * PCRE2. Takes time O(length log length). Returns SIZE_MAX if out of memory. */
 size_t spec_tokenizer_encode(const spec_tokenizer *tokenizer, const char *text, size_t length,
                              int *token, size_t capacity);
 
-/* Write the bytes of a token into `buffer` (NUL-terminated, cut at `size`); returns their number.
+/* Writes the bytes of a token into `buffer` (NUL-terminated, cut at `size`); returns their number.
  * Control tokens keep their spelling in the file. */
 size_t spec_tokenizer_text(const spec_tokenizer *tokenizer, int token, char *buffer, size_t size);
 

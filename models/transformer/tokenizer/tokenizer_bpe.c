@@ -38,7 +38,7 @@ size_t spec_tokenizer_bpe_decode(char *bytes, spec_piece spelling)
     return n;
 }
 
-/* The token with the spelling of one half of a merge, or -1. */
+/* Returns the token with the spelling of one half of a merge, or -1. */
 static int token_of(const spec_tokenizer *t, char *bytes, spec_piece spelling)
 {
     const size_t length = spec_tokenizer_bpe_decode(bytes, spelling);
@@ -126,7 +126,7 @@ void spec_tokenizer_bpe_close(spec_tokenizer *tokenizer)
     pcre2_match_context_free(tokenizer->limits);
 }
 
-/* Add a piece of the expression, or an invalid byte. */
+/* Adds a piece of the expression, or an invalid byte. */
 static void encode_piece(spec_encoder *encoder, spec_piece piece)
 {
     const spec_tokenizer *t = encoder->tokenizer;
@@ -147,8 +147,7 @@ static void encode_piece(spec_encoder *encoder, spec_piece piece)
     spec_tokenizer_flush(encoder);
 }
 
-/* Encode a run of valid characters. Every expression matches at least one, unless memory runs out.
- */
+/* Encodes a run of valid characters. An expression matches at least one, if memory suffices. */
 static void encode_run(spec_encoder *encoder, const char *text, size_t length,
                        pcre2_match_data *match)
 {

@@ -19,12 +19,11 @@ struct spec_tokenizer {
     spec_merge_table merges;
     int byte_token[256]; /* SPM: for characters without a piece; BPE: the initial symbols of a
                             text. -1: none */
-    int *user, n_user;   /* tokens searched in a text first, ascending by their bytes */
+    int *user, n_user;   /* tokens for which a text is searched first, ascending by their bytes */
     bool begins_user[256];     /* whether one of them begins with this byte */
 
     bool adds_space, escapes;  /* escapes, SPM: U+2581 in a text counts as a blank */
-    bool blank_begins; /* SPM: no piece has a blank after another character, so none spans two
-                          words */
+    bool blank_begins; /* SPM: no piece has a blank after another character, or spans words */
     int ascii[128];            /* SPM: symbols of these characters, or -1 */
     spec_piece *lone;          /* SPM: (n_lone) characters that are not pieces */
     int n_lone, lone_capacity;
@@ -36,7 +35,7 @@ struct spec_tokenizer {
 /* The state of encoding one text. */
 typedef struct {
     const spec_tokenizer *tokenizer;
-    int *token;             /* (capacity) the caller's */
+    int *token;             /* (capacity) the caller's array */
     size_t capacity, n;     /* number of tokens so far, including those beyond capacity */
     int *symbol;            /* (symbols) the current part; no merge crosses its ends */
     size_t n_symbols, symbols;
@@ -46,14 +45,14 @@ typedef struct {
 
 void spec_tokenizer_emit(spec_encoder *encoder, int token);
 
-/* Emit bytes that no piece covers: their byte tokens if all exist, else the unknown token once. */
+/* Emits bytes that no piece covers: their byte tokens if all exist, else the unknown token once. */
 void spec_tokenizer_emit_bytes(spec_encoder *encoder, spec_piece bytes);
 
 /* Add a symbol to the part; merge the part and emit it. */
 void spec_tokenizer_push(spec_encoder *encoder, int symbol);
 void spec_tokenizer_flush(spec_encoder *encoder);
 
-/* The longest user-defined piece at the start of a text, or -1. */
+/* Returns the longest user-defined piece at the start of a text, or -1. */
 int spec_tokenizer_user(const spec_tokenizer *tokenizer, const char *text, size_t length);
 
 /* The functions of a kind. _decode: write the bytes of a piece into `bytes`, which is as large as

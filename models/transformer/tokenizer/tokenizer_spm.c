@@ -71,7 +71,7 @@ done:
     return status;
 }
 
-/* The symbol of a character of a piece; a new symbol if the character is not a piece. */
+/* Adds a symbol for a character of a piece, if the character is not a piece itself. */
 static int add_lone(spec_tokenizer *t, spec_piece piece, spec_error *error)
 {
     if (spec_token_table_find(&t->table, piece) >= 0) return GSL_SUCCESS;
@@ -86,7 +86,7 @@ static int add_lone(spec_tokenizer *t, spec_piece piece, spec_error *error)
     return spec_token_table_add(&t->table, piece, t->vocab + t->n_lone++, error);
 }
 
-/* Add every split of a piece into two symbols. */
+/* Adds every split of a piece into two symbols. */
 static int add_merges(spec_tokenizer *t, int token, uint32_t rank, spec_error *error)
 {
     int status = GSL_SUCCESS;
