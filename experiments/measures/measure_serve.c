@@ -134,15 +134,24 @@ static void fill_counts(spec_table *table, const spec_serving_row *row,
 static void fill_quantiles(spec_table *table, const spec_serving_row *row)
 {
     const struct {
-        const char *name;
+        const char *name, *suffix;
         const double *quantile;
-    } times[] = {{"ttft", row->first_token}, {"tpot", row->per_token}, {"latency", row->latency}};
-    for (int k = 0; k < 3; k++)
+        double unit;
+        const double *opt_theory;
+    } of[] = {{"ttft", "_ms", row->first_token, 1e3, NULL},
+              {"tpot", "_ms", row->per_token, 1e3, NULL},
+              {"latency", "_ms", row->latency, 1e3, row->theory.latency_at},
+              {"batch", "", row->batch, 1.0, row->theory.batch_at},
+              {"step", "_ms", row->step, 1e3, row->theory.step_at}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++)
         for (int q = 0; q < SPEC_SERVING_QUANTILES; q++) {
-            char column[32];
-            snprintf(column, sizeof column, "%s_p%.0f_ms", times[k].name,
-                     100.0 * spec_serving_quantiles[q]);
-            spec_table_number(table, column, 1e3 * times[k].quantile[q]);
+            char column[32], theory[48];
+            snprintf(column, sizeof column, "%s_p%.0f%s", of[k].name,
+                     100.0 * spec_serving_quantiles[q], of[k].suffix);
+            spec_table_number(table, column, of[k].unit * of[k].quantile[q]);
+            if (of[k].opt_theory == NULL) continue;
+            snprintf(theory, sizeof theory, "%s_theory", column);
+            spec_table_number(table, theory, of[k].unit * of[k].opt_theory[q]);
         }
 }
 
@@ -183,6 +192,7 @@ static void fill_row(spec_table *table, const spec_serving_row *row,
     fill_checks(table, row, question, periodic);
     fill_counts(table, row, question);
     fill_quantiles(table, row);
+    spec_table_number(table, "latency_limit_ms", 1e3 * row->theory.latency_limit);
     spec_estimate speedup = {row->paired.speedup.value, row->paired.speedup.se, row->runs.n - 1.0};
     if (!(speedup.se > 1e-12 * speedup.mean)) speedup.se = NAN;
     spec_measures_beside_theory(table, "speedup", &speedup, plain_latency / row->theory.latency);
@@ -261,7 +271,13 @@ static const char *const columns[] = {"rate",
                                       "slo_requests_per_s",
                                       "batch",
                                       "batch_var",
+                                      "batch_p50",
+                                      "batch_p90",
+                                      "batch_p99",
                                       "step_ms",
+                                      "step_p50_ms",
+                                      "step_p90_ms",
+                                      "step_p99_ms",
                                       "tokens_per_s",
                                       "tokens_per_round",
                                       "wait_ms",
@@ -276,15 +292,25 @@ static const char *const columns[] = {"rate",
                                       "latency_ms_se",
                                       "latency_ms_theory",
                                       "latency_ms_z",
+                                      "latency_limit_ms",
+                                      "latency_p50_ms_theory",
+                                      "latency_p90_ms_theory",
+                                      "latency_p99_ms_theory",
                                       "batch_se",
                                       "batch_theory",
                                       "batch_z",
                                       "batch_var_se",
                                       "batch_var_theory",
                                       "batch_var_z",
+                                      "batch_p50_theory",
+                                      "batch_p90_theory",
+                                      "batch_p99_theory",
                                       "step_ms_se",
                                       "step_ms_theory",
                                       "step_ms_z",
+                                      "step_p50_ms_theory",
+                                      "step_p90_ms_theory",
+                                      "step_p99_ms_theory",
                                       "tokens_per_s_se",
                                       "tokens_per_s_theory",
                                       "tokens_per_s_z",

@@ -46,6 +46,9 @@ static int copy_times(spec_replications *ret, group *g, spec_error *error)
         for (int k = 0; k < 3 && one->kept > 0; k++)
             memcpy(*into[k] + ret->kept, from[k], one->kept * sizeof **into[k]);
         ret->kept += one->kept;
+        ret->batches[i] = one->batches;
+        ret->step_times[i] = one->step_times;
+        one->batches = one->step_times = NULL;
         spec_serving_result_free(one);
     }
     return GSL_SUCCESS;
@@ -85,6 +88,11 @@ void spec_replications_drop_times(spec_replications *replications)
     free(replications->per_token);
     free(replications->latency);
     replications->first_token = replications->per_token = replications->latency = NULL;
+    for (int i = 0; i < replications->n; i++) {
+        free(replications->batches[i]);
+        free(replications->step_times[i]);
+        replications->batches[i] = replications->step_times[i] = NULL;
+    }
 }
 
 void spec_replications_free(spec_replications *replications)

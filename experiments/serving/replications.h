@@ -21,6 +21,8 @@ typedef struct {
     /* the requests whose times the plan keeps, by replication: NULL if it keeps none */
     uint64_t kept;
     float *first_token, *per_token, *latency; /* (kept) s; per_token NaN: of one token */
+    /* (n) of the steps, as in spec_serving_result; NULL too if the plan keeps no times */
+    spec_log_histogram *batches[SPEC_REPLICATIONS], *step_times[SPEC_REPLICATIONS];
 } spec_replications;
 
 /* How a plan is replicated. */
@@ -36,7 +38,7 @@ typedef struct {
 int spec_replications_run(spec_replications *ret, const spec_serving_plan *plan,
                           const spec_replications_plan *how, spec_error *error);
 void spec_replications_free(spec_replications *replications);
-void spec_replications_drop_times(spec_replications *replications); /* frees the three arrays */
+void spec_replications_drop_times(spec_replications *replications); /* and histograms */
 
 /* A number that sums determine, such as their mean batch. */
 typedef double spec_replications_statistic(const void *self, const spec_serving_sums *sums);

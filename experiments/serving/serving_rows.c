@@ -13,8 +13,6 @@ bool spec_serving_row_counts(const spec_serving_row *row)
     return row->state == SPEC_SERVING_STEADY || row->state == SPEC_SERVING_REPLAYED;
 }
 
-const double spec_serving_quantiles[SPEC_SERVING_QUANTILES] = {0.5, 0.9, 0.99};
-
 /* Most requests of all replications of a replayed trace: a longer one has fewer replications. And
  * most requests of another replication whose times are kept for percentiles. */
 enum { REPLAYED_MAX = 1 << 23, KEPT_MAX = 1 << 17 };
@@ -80,10 +78,13 @@ static void summarise(spec_serving_row *row, const spec_slo *slo)
     row->slo_share = spec_slo_limits(slo) ? spec_slo_share(slo, runs) : NAN;
     float *const times[] = {runs->first_token, runs->per_token, runs->latency};
     double *const quantile[] = {row->first_token, row->per_token, row->latency};
-    for (int k = 0; k < 3; k++)
-        for (int q = 0; q < SPEC_SERVING_QUANTILES; q++)
-            quantile[k][q] =
-                spec_replications_quantile(times[k], runs->kept, spec_serving_quantiles[q]);
+    for (int q = 0; q < SPEC_SERVING_QUANTILES; q++) {
+        const double at = spec_serving_quantiles[q];
+        for (int k = 0; k < 3; k++)
+            quantile[k][q] = spec_replications_quantile(times[k], runs->kept, at);
+        row->batch[q] = spec_log_histogram_quantile(runs->batches, runs->n, at);
+        row->step[q] = spec_log_histogram_quantile(runs->step_times, runs->n, at);
+    }
     spec_replications_drop_times(runs);
 }
 

@@ -21,10 +21,6 @@ extern const char *const spec_serving_state_names[]; /* as the enum */
 /* Distance from 0 of a drift (spec_replications_drift) that is taken for one: 6e-5 by chance. */
 #define SPEC_SERVING_DRIFT_Z 4.0
 
-/* Quantiles over all measured requests of all replications, s: at 50, 90 and 99 %. */
-enum { SPEC_SERVING_QUANTILES = 3 };
-extern const double spec_serving_quantiles[SPEC_SERVING_QUANTILES];
-
 typedef struct {
     spec_serving_state state;
     spec_serving_theory theory;
@@ -32,8 +28,10 @@ typedef struct {
     double relaxation;     /* requests; 0 without random arrivals */
     double drift_z;
     spec_replications runs; /* zeroed where not simulated; without times */
+    /* over all measured requests, s, and over all steps, of all replications */
     double first_token[SPEC_SERVING_QUANTILES], per_token[SPEC_SERVING_QUANTILES],
         latency[SPEC_SERVING_QUANTILES];
+    double batch[SPEC_SERVING_QUANTILES], step[SPEC_SERVING_QUANTILES];
     double slo_share; /* of requests, that meet the objectives; NaN without any */
     spec_paired_plan paired;
 } spec_serving_row;

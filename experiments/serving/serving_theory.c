@@ -7,6 +7,7 @@
 #include "analysis/serving/batch_ahead.h"
 #include "analysis/serving/branching.h"
 #include "analysis/serving/capacity.h"
+#include "analysis/serving/heavy_traffic.h"
 #include "analysis/serving/request_kinds.h"
 #include "analysis/serving/saturation.h"
 #include "analysis/serving/single_server.h"
@@ -19,6 +20,8 @@
 /* Most work of a law of rounds, and of the law of a batch, in products: longer outputs have no
  * theory. */
 static const double most_work = 1e9, most_batch_work = 1e9;
+
+const double spec_serving_quantiles[SPEC_SERVING_QUANTILES] = {0.5, 0.9, 0.99};
 
 /* ---- which theorems hold --------------------------------------------------------------------- */
 
@@ -158,6 +161,22 @@ static void fill_single(spec_serving_theory *ret, const spec_serving_question *q
     ret->latency = spec_single_server_latency(question->rate, mean, square);
 }
 
+/* #heavy-traffic: the limit of latency, and percentiles where they are nearly exact. */
+static void fill_near_capacity(spec_serving_theory *ret, const spec_serving_question *question,
+                               const spec_request_life *shared, const spec_branching *branching)
+{
+    spec_heavy_traffic limit;
+    if (spec_heavy_traffic_of_life(&limit, shared, question->rate, ret->base) != GSL_SUCCESS)
+        return;
+    ret->latency_limit = limit.latency;
+    for (int q = 0; q < SPEC_SERVING_QUANTILES; q++) {
+        const double at = spec_serving_quantiles[q];
+        ret->batch_at[q] = spec_heavy_traffic_batch_quantile(at, &limit, branching);
+        ret->step_at[q] = spec_heavy_traffic_step_quantile(at, &limit, branching);
+        ret->latency_at[q] = spec_heavy_traffic_latency_quantile(at, &limit, branching, shared);
+    }
+}
+
 /* #capacity, and #branching for Poisson arrivals below the capacity. */
 static int fill_open(spec_serving_theory *ret, const spec_serving_question *question,
                      const spec_request_life *shared, const spec_request_kinds *kinds)
@@ -177,6 +196,7 @@ static int fill_open(spec_serving_theory *ret, const spec_serving_question *ques
     ret->wait = branching.wait;
     ret->first_token = branching.first_token;
     ret->latency = branching.latency;
+    fill_near_capacity(ret, question, shared, &branching);
     return GSL_SUCCESS;
 }
 
@@ -214,7 +234,9 @@ int spec_serving_theory_fill(spec_serving_theory *ret, const spec_serving_questi
 {
     requests_kinds of = {0};
     int status = GSL_SUCCESS;
-    *ret = (spec_serving_theory){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *ret = (spec_serving_theory){
+        NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN},
+        {NAN, NAN, NAN}, {NAN, NAN, NAN}};
     if (!has_life(question, way)) return GSL_SUCCESS;
     SPEC_TRY(kinds_init(&of, question, way->K, error));
     if (is_batch_ahead(question)) {

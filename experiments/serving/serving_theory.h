@@ -7,12 +7,19 @@
 
 #include "experiments/serving/serving_question.h"
 
+/* Quantiles of the steps and of requests: at 50, 90 and 99 %. */
+enum { SPEC_SERVING_QUANTILES = 3 };
+extern const double spec_serving_quantiles[SPEC_SERVING_QUANTILES];
+
 typedef struct {
     double base;                   /* a step's own time, with its draft's, s */
     double rounds;                 /* mean rounds of a request */
     double capacity;               /* requests/s */
     double batch, batch_var, step; /* of a step: decoding requests; their variance; s */
     double tokens_per_s, tokens_per_round, latency, wait, first_token;
+    double latency_limit; /* near capacity: docs/formulas.md#heavy-traffic */
+    double batch_at[SPEC_SERVING_QUANTILES], step_at[SPEC_SERVING_QUANTILES],
+        latency_at[SPEC_SERVING_QUANTILES];
 } spec_serving_theory;
 
 /* GSL_ENOMEM. */

@@ -5,6 +5,7 @@
 #define SPECLAB_SERVING_PLAN_H
 
 #include "base/context_steps.h"
+#include "base/log_histogram.h"
 #include "sim/serving/length_choice.h"
 #include "sim/serving/request.h"
 #include "sim/serving/requests/accepted_lengths.h"
@@ -75,7 +76,8 @@ typedef struct {
     int block;         /* tokens in a block, >= 1 */
     uint64_t warm;     /* completions before the measured part */
     uint64_t measured; /* completions of the measured part, >= 1; UINT64_MAX: all of the source */
-    uint64_t keep_every; /* 0, or fill the result's arrays with every so many-th completion */
+    /* 0, or fill the result's arrays with every so many-th completion, and its histograms */
+    uint64_t keep_every;
 } spec_serving_plan;
 
 /* The measured part consists of whole steps. It begins at time 0, or with the end of the step of
@@ -88,6 +90,8 @@ typedef struct {
     /* (kept) s; per_token is NaN for requests of one token */
     float *first_token, *per_token, *latency;
     uint32_t *request; /* (kept) each request's number in its source, from 0 */
+    /* of the steps: decoding requests, and times; NULL without keep_every */
+    spec_log_histogram *batches, *step_times;
     /* mean latency of the first and of the second half of the completions, for stationarity */
     double early, late;
     /* The number of requests in the system grew throughout, beyond what chance explains: the load

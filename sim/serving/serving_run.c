@@ -58,6 +58,12 @@ static int init(spec_engine *e, uint64_t seed, uint64_t stream)
     spec_uniforms_init(&e->accept, seed, "serving accept", stream);
     spec_uniforms_init(&e->repeat, seed, "serving repeat", stream);
     spec_uniforms_init(&e->guess, seed, "serving guess", stream);
+    if (plan->keep_every > 0) {
+        e->result->batches = calloc(1, sizeof *e->result->batches);
+        e->result->step_times = calloc(1, sizeof *e->result->step_times);
+        if (e->result->batches == NULL || e->result->step_times == NULL)
+            SPEC_TRY(spec_no_memory(e->error));
+    }
     const bool kv_costs = e->opt_affine != NULL && e->opt_affine->kv > 0.0;
     e->cursor = plan->requests.begin(plan->requests.self, seed, stream);
     if (e->cursor == NULL ||
@@ -196,5 +202,7 @@ void spec_serving_result_free(spec_serving_result *result)
     free(result->first_token);
     free(result->per_token);
     free(result->latency);
+    free(result->batches);
+    free(result->step_times);
     *result = (spec_serving_result){0};
 }

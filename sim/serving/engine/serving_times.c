@@ -10,6 +10,10 @@ void spec_serving_times_begin(spec_engine *e)
 {
     e->result->sums = (spec_serving_sums){0};
     e->result->n = e->result->kept = 0;
+    if (e->plan->keep_every > 0) {
+        *e->result->batches = (spec_log_histogram){{0}};
+        *e->result->step_times = (spec_log_histogram){{0}};
+    }
     e->begin = e->now;
     e->used_begin = e->blocks.used;
     e->in_system_begin = e->in_system;
@@ -28,6 +32,9 @@ void spec_serving_times_step(spec_engine *e, const spec_step_work *work, double 
     sums->step += t;
     sums->blocks_in_use += (uint64_t)e->blocks.used;
     sums->in_system += (double)e->in_system * t;
+    if (e->plan->keep_every == 0) return;
+    spec_log_histogram_add(e->result->batches, (float)work->decoding);
+    spec_log_histogram_add(e->result->step_times, (float)t);
 }
 
 static int reserve_times(spec_engine *e)

@@ -44,6 +44,29 @@ TEST(steady_rows_agree_with_theory)
     }
 }
 
+/* Percentiles of steps and latency are simulated at every load, and near capacity they have theory,
+ * within 5 % and chance. */
+TEST(percentiles_have_theory_near_capacity)
+{
+    OWNED(spec_result) result;
+    run(&result, "serve", 1,
+        "cost = \"affine:step=4ms,token=0.5ms\"; draft_cost = \"round=1ms\"; prompt = [\"0\"]; "
+        "output = [\"4\"]; alpha = 0.6; rate = \"150,350\"; K = [\"1\"]; requests = 6000");
+    static const char *const columns[] = {"batch_p50",      "batch_p90",      "batch_p99",
+                                          "step_p50_ms",    "step_p90_ms",    "step_p99_ms",
+                                          "latency_p50_ms", "latency_p90_ms", "latency_p99_ms"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        char theory[40];
+        snprintf(theory, sizeof theory, "%s_theory", columns[i]);
+        assert_true(is_empty(&result, 0, theory));
+        assert_false(is_empty(&result, 0, columns[i]));
+        const double expected = number(&result, 1, theory);
+        assert_within(number(&result, 1, columns[i]), expected, 0.07 * expected + (i < 3));
+    }
+    assert_near(number(&result, 1, "latency_limit_ms"), number(&result, 1, "latency_ms_theory"),
+                0.01);
+}
+
 /* Rates by depth have the theory that alpha has: all columns of it for .7, .49, .343 beside alpha =
  * .7, and simulation beside theory for rates of no alpha. A rule that took rates as conditional
  * would emit 1 + .9 + .45 + .405 tokens, not 2.8, off by hundreds of standard errors. */
