@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
+#include "experiments/serving/cost_range.h"
 #include "experiments/serving/serving_rows.h"
 #include "speclab/no_memory.h"
 
@@ -200,6 +201,23 @@ static void fill_row(spec_table *table, const spec_serving_row *row,
     spec_table_number(table, "speedup_high", row->paired.speedup.high);
 }
 
+/* The ends that uncertain costs leave, beside a row with a result. */
+static int fill_range(spec_table *table, const spec_serving_question *question,
+                      const spec_serving_way *way, const spec_point *point,
+                      const spec_measure *measure, spec_error *error)
+{
+    spec_cost_range range;
+    const int status =
+        spec_cost_range_fill(&range, question, way, spec_point_text(point, measure, "cost"),
+                             spec_point_text(point, measure, "draft_cost"), error);
+    if (status != GSL_SUCCESS) return status;
+    spec_table_number(table, "latency_least_ms", 1e3 * range.latency_low);
+    spec_table_number(table, "latency_most_ms", 1e3 * range.latency_high);
+    spec_table_number(table, "speedup_least", range.speedup_low);
+    spec_table_number(table, "speedup_most", range.speedup_high);
+    return status;
+}
+
 /* ---- the measure ----------------------------------------------------------------------------- */
 
 static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
@@ -235,6 +253,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
         fill_row(table, &rows->row[i], question, &question->choices.way[i],
                  rows->row[question->choices.plain].theory.latency);
         fill_best(table, rows, &question->choices);
+        if (spec_serving_row_counts(&rows->row[i]))
+            SPEC_TRY(fill_range(table, question, &question->choices.way[i], point, measure, error));
     }
 done:
     if (rows != NULL) spec_serving_rows_free(rows);
@@ -327,6 +347,10 @@ static const char *const columns[] = {"rate",
                                       "tokens_z",
                                       "work_z",
                                       "drift_z",
+                                      "speedup_least",
+                                      "speedup_most",
+                                      "latency_least_ms",
+                                      "latency_most_ms",
                                       NULL};
 static const spec_headline headlines[] = {{.column = "speedup"},
                                           {.column = "latency_ms", .unit = "ms"},

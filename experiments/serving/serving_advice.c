@@ -17,6 +17,7 @@ typedef struct {
     double load; /* requests/s, or slots of a closed loop */
     const char *lengths, *state, *as_good;
     double K, best_K, latency, speedup, low, high, capacity, drift_z;
+    double least, most; /* speed-ups that uncertain costs leave; NaN: none */
     double share; /* of the capacity */
 } advice_row;
 
@@ -97,7 +98,9 @@ static int read_rows(advice *a)
                             .high = cell_number(a, r, "speedup_high"),
                             .capacity = cell_number(a, r, "capacity"),
                             .share = cell_number(a, r, "load"),
-                            .drift_z = cell_number(a, r, "drift_z")};
+                            .drift_z = cell_number(a, r, "drift_z"),
+                            .least = cell_number(a, r, "speedup_least"),
+                            .most = cell_number(a, r, "speedup_most")};
         if (row->group == NULL) return GSL_ENOMEM;
     }
     return GSL_SUCCESS;
@@ -248,6 +251,8 @@ static void write_gain(FILE *out, const advice_load *at)
     } else {
         fprintf(out, ": latency %.3g times less than without speculation", best->speedup);
         write_interval(out, best);
+        if (best->least < best->most)
+            fprintf(out, ", and %.3g to %.3g with other plausible costs", best->least, best->most);
     }
     if (best == fixed || fixed == NULL || fixed == &unasked_plain) return;
     fprintf(out, "; the best fixed K is %g", fixed->K);
