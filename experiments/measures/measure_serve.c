@@ -132,8 +132,10 @@ static void fill_counts(spec_table *table, const spec_serving_row *row,
                       row->slo_share * (double)all.requests / all.seconds);
 }
 
+/* Theory of them does not need the row's runs. */
 static void fill_quantiles(spec_table *table, const spec_serving_row *row)
 {
+    const bool counts = spec_serving_row_counts(row);
     const struct {
         const char *name, *suffix;
         const double *quantile;
@@ -149,11 +151,12 @@ static void fill_quantiles(spec_table *table, const spec_serving_row *row)
             char column[32], theory[48];
             snprintf(column, sizeof column, "%s_p%.0f%s", of[k].name,
                      100.0 * spec_serving_quantiles[q], of[k].suffix);
-            spec_table_number(table, column, of[k].unit * of[k].quantile[q]);
+            if (counts) spec_table_number(table, column, of[k].unit * of[k].quantile[q]);
             if (of[k].opt_theory == NULL) continue;
             snprintf(theory, sizeof theory, "%s_theory", column);
             spec_table_number(table, theory, of[k].unit * of[k].opt_theory[q]);
         }
+    spec_table_number(table, "latency_limit_ms", 1e3 * row->theory.latency_limit);
 }
 
 /* The other K whose latency is not distinguished from the best one's: "1 3". */
@@ -183,6 +186,7 @@ static void fill_row(spec_table *table, const spec_serving_row *row,
     spec_table_number(table, "capacity", row->capacity);
     spec_table_text(table, "state", spec_serving_state_names[row->state]);
     spec_table_number(table, "drift_z", row->drift_z);
+    fill_quantiles(table, row);
     if (!spec_serving_row_counts(row)) {
         spec_table_number(table, "latency_ms_theory", 1e3 * row->theory.latency);
         spec_table_number(table, "speedup_theory", plain_latency / row->theory.latency);
@@ -192,8 +196,6 @@ static void fill_row(spec_table *table, const spec_serving_row *row,
     fill_estimates(table, row, periodic);
     fill_checks(table, row, question, periodic);
     fill_counts(table, row, question);
-    fill_quantiles(table, row);
-    spec_table_number(table, "latency_limit_ms", 1e3 * row->theory.latency_limit);
     spec_estimate speedup = {row->paired.speedup.value, row->paired.speedup.se, row->runs.n - 1.0};
     if (!(speedup.se > 1e-12 * speedup.mean)) speedup.se = NAN;
     spec_measures_beside_theory(table, "speedup", &speedup, plain_latency / row->theory.latency);
