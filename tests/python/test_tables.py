@@ -76,6 +76,7 @@ SLOW = {
     "draft_or_verify", "hsd", "lossy_cases", "orders", "policies", "prove_ahead", "prove_cases",
     "prove_copies", "prove_copies_trees", "real_text", "real_text_alpha", "rules_lossless",
     "rules_real_text", "serve", "serve_batch_ahead", "serve_claims", "serve_load",
+    "serve_near_capacity",
     "sibling_bounds", "temperature", "temperature_rules", "traversal", "trees", "uniformity",
 }
 
