@@ -58,11 +58,12 @@ double spec_ahead_break_even_cost(double alpha, int K, double guessed)
     return 1.0 / (1.0 + (1.0 - spec_ahead_hit(alpha, K, guessed)) * K);
 }
 
-/* The speed-up, or its limit as K grows without bound. */
+/* Returns the speed-up, or its limit as K grows without bound. */
 static double speedup_at(double alpha, double K, double c, double guessed, double handed)
 {
     if (!isinf(K)) return spec_ahead_speedup(alpha, K, c, guessed, handed);
-    return 1.0 / ((1.0 - alpha) + c * (2.0 - guessed)); /* c = 0 or alpha = 1: no other K is inf */
+    return 1.0 / ((1.0 - alpha) + c * (2.0 - guessed)); /* c = 0 or alpha = 1: otherwise K is
+                                                         * finite */
 }
 
 double spec_ahead_best_K(double alpha, double c, double guessed, double handed)
@@ -87,7 +88,7 @@ double spec_ahead_best_speedup(double alpha, double c, double guessed, double ha
 
 double spec_ahead_pearl_speedup(double alpha, int K, double c)
 {
-    /* NaN like the mean of the other arguments outside their domains */
+    /* NaN; the mean is NaN if the other arguments are outside their domains */
     if (!is_amount(c)) return NAN;
     return spec_capped_geometric_mean(alpha, K - 1) / (1.0 - pow(alpha, K) + alpha) /
            fmax(1.0, K * c);

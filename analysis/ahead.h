@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ahead: the gain of drafting the next chain while the target verifies this one's.
  * The chain is drafted after a guess of how the round ends. It is used if the round is accepted in
- * full (A1) and its bonus token was guessed, which has a chance of its own. Pure functions, NaN
- * outside the domain. [Liu25] [Kumar26]; docs/formulas.md#ahead. */
+ * full (A1) and its bonus token was guessed, which happens with a separate chance. Pure functions,
+ * NaN outside the domain. [Liu25] [Kumar26]; docs/formulas.md#ahead. */
 #ifndef SPECLAB_AHEAD_H
 #define SPECLAB_AHEAD_H
 
-/* Share of rounds whose chain was drafted ahead, in a long text.
+/* Returns the share of rounds whose chain was drafted ahead, in a long text.
  *
  *     hit = alpha^K guessed                                            docs/formulas.md#ahead
  *
@@ -22,10 +22,10 @@ double spec_ahead_hit(double alpha, double K, double guessed);
  *     handed + max(verify - handed, during) + (1 - hit) before         docs/formulas.md#ahead
  *
  *   hit     share of rounds whose chain was drafted ahead, in [0,1]
- *   before  time to draft a chain that was not, >= 0
- *   during  time to draft ahead, the guess and a chain, >= 0
+ *   before  time to draft a chain beforehand, >= 0
+ *   during  time to draft ahead: the guess and a chain, >= 0
  *   verify  time of the verification, >= 0
- *   handed  its part without overlap, in 0..verify: 0 if the draft model has a device of its own,
+ *   handed  its part without overlap, in 0..verify: 0 if the draft model has its own device,
  *           verify if both models share one
  *   returns a time; all arguments must be finite */
 double spec_ahead_round(double hit, double before, double during, double verify, double handed);
@@ -39,8 +39,8 @@ double spec_ahead_round(double hit, double before, double during, double verify,
  *   handed  as above, in [0,1]
  *   returns the factor; 1 at K = 0
  * With handed = 0 it is at least spec_speedup if (K+1) c <= 1, and grows with the hit. With handed
- * = 1 it is less, for c > 0 and K >= 1, because the guess costs time and saves none. Checked by:
- * the virtual clock of the decoder. */
+ * = 1 it is below that, for c > 0 and K >= 1, because the guess costs time and saves none. Checked
+ * by: the virtual clock of the decoder. */
 double spec_ahead_speedup(double alpha, double K, double c, double guessed, double handed);
 
 /* Expected time of the first n rounds of a text, the first of which has no chain drafted ahead.
@@ -48,12 +48,12 @@ double spec_ahead_speedup(double alpha, double K, double c, double guessed, doub
  *     n (handed + max(verify - handed, during)) + (n - (n-1) hit) before
  *
  *   n       rounds, >= 1
- *   hit     chance that the round after a round has a chain drafted ahead; the others as above */
+ *   hit     chance that the next round has a chain drafted ahead; the others as above */
 double spec_ahead_rounds(int n, double hit, double before, double during, double verify,
                          double handed);
 
-/* The hit above which drafting ahead gains over drafting each chain beforehand: there the two
- * rounds take the same time. Verification takes one target call, and handed is 0.
+/* Returns the hit above which drafting ahead gains over drafting each chain beforehand; at it, the
+ * two rounds take the same time. Verification takes one target call, and handed is 0.
  *
  *     max(0, (K+1) c - 1) / (K c)                                      docs/formulas.md#ahead
  *
@@ -61,9 +61,9 @@ double spec_ahead_rounds(int n, double hit, double before, double during, double
  *           where drafting costs nothing */
 double spec_ahead_break_even(int K, double c);
 
-/* The cost of a draft call from which drafting ahead no longer gains over drafting each chain
- * beforehand, with handed = 0. Below it drafting ahead gains if c > 0 and hit > 0; both take the
- * same time if either is 0.
+/* Returns the cost of a draft call from which drafting ahead no longer gains over drafting each
+ * chain beforehand, with handed = 0. Below it drafting ahead gains if c > 0 and hit > 0; both take
+ * the same time if either is 0.
  *
  *     1 / (1 + (1 - hit) K)                                            docs/formulas.md#ahead
  *
@@ -72,27 +72,28 @@ double spec_ahead_break_even(int K, double c);
  * Checked by: both speed-ups are equal there. */
 double spec_ahead_break_even_cost(double alpha, int K, double guessed);
 
-/* The smallest K that maximises spec_ahead_speedup; docs/formulas.md#ahead. It is the better of two
- * maxima. The first is over the K whose guess and chain fit into the rest of the verification,
- * (K+1) c <= 1 - handed, the second over longer chains. O(log K) steps.
+/* Returns the smallest K that maximises spec_ahead_speedup; docs/formulas.md#ahead. It is the
+ * better of two maxima. The first is over the K whose guess and chain fit into the rest of the
+ * verification, (K+1) c <= 1 - handed, the second over longer chains. O(log K) steps.
  *   returns a whole number; 0 if no K gains. inf if every further token gains: at c = 0 < alpha,
  *           and at alpha = 1 if 1/((2 - guessed) c) exceeds the value at every K. NaN outside the
  *           domain
  * Checked by: the largest of all; the values at large K. */
 double spec_ahead_best_K(double alpha, double c, double guessed, double handed);
 
-/* The speed-up at that K, or the supremum over K if it is inf. */
+/* Returns the speed-up at that K, or the supremum over K if it is inf. */
 double spec_ahead_best_speedup(double alpha, double c, double guessed, double handed);
 
-/* PEARL's way to overlap, for comparison: it drafts all the time and never waits for a chain.
+/* Returns the speed-up of PEARL's overlap, for comparison: it drafts all the time and never waits
+ * for a chain.
  *
  *     (1 - alpha^K) / ((1 - alpha) (1 - alpha^K + alpha)) / max(1, K c)
  *                                                               docs/formulas.md#ahead-others
  *
  * Each of its steps drafts K tokens during one target pass. After a rejection (pre-verify) the pass
- * has the text alone and tests the first of them. Otherwise (post-verify) it has the K tokens
- * before: it tests all but the first of these and the first of the new ones. A rejection ends a
- * step with the correction. There is no bonus, so nothing to guess.
+ * reads only the text, and tests the first of them. Otherwise (post-verify) it reads the previous K
+ * tokens, and tests all but the first of these and the first of the new ones. A rejection ends a
+ * step with the correction. There is no bonus, so there is nothing to guess.
  *   alpha, c  as above
  *   K       tokens drafted in a step, >= 1
  *   returns the factor over plain decoding of a long text; K / max(1, K c) at alpha = 1, the limit.

@@ -12,7 +12,7 @@
 #include <gsl/gsl_statistics.h>
 #include <math.h>
 
-static const int most_steps = 200; /* of a root finder: Brent's method needs about ten */
+static const int most_steps = 200; /* steps of the root finder: Brent's method needs about ten */
 static const uint64_t most_draws = 1u << 31;     /* GSL's multinomial counts in unsigned int */
 
 static uint64_t rounds_of(const uint64_t *counts, int K)
@@ -64,8 +64,8 @@ double spec_alpha_emitted_over_K1(const uint64_t *counts, int K)
 
 /* ---- inversion ------------------------------------------------------------------------------- */
 
-/* The root of an increasing function in [low, high], by Brent's method. If rounding gives an end
- * the other sign already, the root is that end. */
+/* Returns the root of an increasing function in [low, high], by Brent's method. If rounding gives
+ * an end the wrong sign, the root is that end. */
 static double increasing_root(gsl_function *function, double low, double high)
 {
     if (GSL_FN_EVAL(function, low) >= 0) return low;
@@ -134,9 +134,9 @@ void spec_alpha_wilson_interval(double *ret_low, double *ret_high, uint64_t pass
     *ret_high = passed == tested ? 1 : (centre + half) / (n + z * z);
 }
 
-/* The continued fraction of the incomplete beta function [DLMF] 8.17.22, by Lentz's method. It
- * converges within O(sqrt(a + b)) terms for x < (a+1)/(a+b+2). GSL's own stops at 512 terms, too
- * few for ten million tests. */
+/* Returns the continued fraction of the incomplete beta function [DLMF] 8.17.22, by Lentz's method.
+ * It converges within O(sqrt(a + b)) terms for x < (a+1)/(a+b+2). GSL's version stops after 512
+ * terms, too few for ten million tests. */
 static double beta_fraction(double a, double b, double x)
 {
     double most = 1000 + sqrt(a + b);
@@ -155,8 +155,8 @@ static double beta_fraction(double a, double b, double x)
     return f;
 }
 
-/* Lower and upper tail of Beta(a, b) at x, each without cancellation on its own side of the mean.
- */
+/* Computes the lower and upper tail of Beta(a, b) at x, each without cancellation on its own side
+ * of the mean. */
 static void beta_tails(double *ret_lower, double *ret_upper, double a, double b, double x)
 {
     double front = exp(a * log(x) + b * log1p(-x) - gsl_sf_lnbeta(a, b));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* brent: GSL's bracketing root solver by Brent's method, in memory of the caller.
- * Formulas allocate nothing: their NaN means that the value is undefined, never that memory ran
- * out. Header only. */
+/* brent: GSL's bracketing root solver by Brent's method, in the caller's memory.
+ * So formulas allocate nothing, and their NaN means that the value is undefined, never that memory
+ * ran out. Header only. */
 #ifndef SPECLAB_BRENT_H
 #define SPECLAB_BRENT_H
 
@@ -13,7 +13,7 @@ typedef struct {
     _Alignas(16) unsigned char state[256];
 } spec_brent;
 
-/* Equal to the result of gsl_root_fsolver_alloc; it must not be freed. */
+/* Returns what gsl_root_fsolver_alloc would; it must not be freed. */
 static inline gsl_root_fsolver *spec_brent_init(spec_brent *brent)
 {
     assert(gsl_root_fsolver_brent->size <= sizeof brent->state);

@@ -9,8 +9,8 @@ static bool in_domain(double alpha, double K)
     return alpha >= 0.0 && alpha <= 1.0 && K >= 0;
 }
 
-/* sinh(x) - m sinh(x/m) by its series, whose terms are all positive, for m >= 3 and small x, where
- * the difference would cancel. */
+/* Returns sinh(x) - m sinh(x/m) for m >= 3 and small x, where the difference would cancel, from its
+ * series, whose terms are all positive. */
 static double sinh_excess(double x, double m)
 {
     double outer = x, inner = x, sum = 0.0, previous;

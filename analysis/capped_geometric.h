@@ -57,7 +57,7 @@ double spec_capped_geometric_variance(double alpha, int K);
  * 1 is E[n_accepted]. */
 double spec_capped_geometric_pgf(double alpha, int K, double z);
 
-/* Expected tokens per round when the chance depends on the position alone.
+/* Expected tokens per round when the chance depends only on the position.
  *
  *     E[n_emitted] = 1 + sum_{k=1..K} a[0] ... a[k-1]
  *

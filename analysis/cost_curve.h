@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cost_curve: the cost of a pass of n tokens, from timed passes, and the time of a round.
  * A7 (docs/formulas.md) bounds the cost of a pass from below; a curve measures it. It replaces A3,
- * that verification costs one target call for every K. The caller owns the arrays.
+ * which says that verification costs one target call for every K. The caller owns the arrays.
  * docs/formulas.md#cost-curve. */
 #ifndef SPECLAB_COST_CURVE_H
 #define SPECLAB_COST_CURVE_H
@@ -15,12 +15,14 @@ typedef struct {
     const double *time; /* (n) in any unit */
 } spec_cost_curve;
 
-/* The time of a pass of `width` tokens: the point's own; between points, linear interpolation;
- * beyond the last, the line through the last two; before the first, its time. NaN for width < 1 or
- * no points. Checked by: points lie on the curve; a straight line is reproduced everywhere. */
+/* Returns the time of a pass of `width` tokens: a point's time at the point, by linear
+ * interpolation between points, on the line through the last two beyond the last, and the first
+ * point's time before the first. NaN for width < 1 or no points. Checked by: points lie on the
+ * curve; a straight line is reproduced everywhere. */
 double spec_cost_curve_time(const spec_cost_curve *curve, double width);
 
-/* The mean time of passes, counts[i] of which had i + 1 tokens, i = 0..n-1. NaN without passes. */
+/* Returns the mean time of passes, counts[i] of which had i + 1 tokens, i = 0..n-1. NaN without
+ * passes. */
 double spec_cost_curve_mean(const spec_cost_curve *curve, const uint64_t *counts, int n);
 
 /* Speed-up when draft, verification and the rest of a round have their own times.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* finite_length: rounds needed for a text of L tokens, which exceed L / E[n_emitted].
- * The last round overshoots; renewal theory gives its mean. Rounds are independent with one law
- * (A4): law (n) is P(n_emitted = 1..n), law[0] for one token. Pure functions, NaN outside the
- * domain; the caller owns the arrays. docs/formulas.md#finite-length. */
+/* finite_length: the rounds needed for a text of L tokens, which are more than L / E[n_emitted].
+ * The last round overshoots; renewal theory gives its mean. Rounds are iid (A4): law (n) is
+ * P(n_emitted = 1..n), with law[0] for one token. Pure functions, NaN outside the domain; the
+ * caller owns the arrays. docs/formulas.md#finite-length. */
 #ifndef SPECLAB_FINITE_LENGTH_H
 #define SPECLAB_FINITE_LENGTH_H
 
-/* Exact mean number of rounds to emit at least L tokens.
+/* Returns the exact mean number of rounds that emit at least L tokens.
  *
  *     R(0) = 0,   R(l) = 1 + sum_{j=1..min(n,l)} law[j-1] R(l-j)
  *
@@ -20,7 +20,7 @@
  * than L tokens so far). */
 double spec_finite_length_rounds(const double *law, int n, int L, double *work);
 
-/* The same from mean and variance alone, for long texts.
+/* Returns the same for long texts, from mean and variance only.
  *
  *     (L-1) / mean + (variance + mean^2 + mean) / (2 mean^2)       docs/formulas.md#finite-length
  *
@@ -29,7 +29,7 @@ double spec_finite_length_rounds(const double *law, int n, int L, double *work);
  *   L         tokens, >= 1
  *   returns rounds. The error falls exponentially with L if lengths 1 and 2 are both possible
  *             (5e-6 at L = 50 for alpha .8, K 5). If every round adds m tokens (alpha = 1), it is
- *             the mean over L of the exact ceil(L/m), and not exact
+ *             not exact, but the mean over L of the exact ceil(L/m)
  * Assumes A4. Checked by: spec_finite_length_rounds. */
 double spec_finite_length_rounds_renewal(double mean, double variance, double L);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scale in units of the dimensions, and the noise in units of the variance. */
+/* The scale in units of the number of dimensions, and the noise in units of the variance. */
 static const double scales[] = {0.125, 0.25, 0.5, 1.0, 2.0, 4.0}, noises[] = {1e-6, 1e-3, 1e-1};
 enum { SCALES = sizeof scales / sizeof *scales, NOISES = sizeof noises / sizeof *noises };
 
@@ -31,7 +31,7 @@ void spec_gaussian_process_free(spec_gaussian_process *process)
     *process = (spec_gaussian_process){0};
 }
 
-/* Set all but x, for one scale and noise. */
+/* Sets everything but x, for one scale and noise. */
 static void fit_one(spec_gaussian_process *p, const double *y, double scale, double noise)
 {
     const int n = p->n, d = p->dimensions;

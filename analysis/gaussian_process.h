@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gaussian_process: regression of a function of binary vectors, with its uncertainty.
  * For Bayesian optimisation: the posterior after n values, and the expected improvement of another
- * vector [Rasmussen06] [Jones98]. A process owns copies of its data; zeroed is legal, and freeing
- * it. */
+ * vector [Rasmussen06] [Jones98]. A process owns copies of its data; a zeroed one is legal and may
+ * be freed. */
 #ifndef SPECLAB_GAUSSIAN_PROCESS_H
 #define SPECLAB_GAUSSIAN_PROCESS_H
 
@@ -23,8 +23,8 @@ typedef struct {
     gsl_vector *row;    /* (n) workspace */
 } spec_gaussian_process;
 
-/* Fit n values. Mean and variance maximise the likelihood in closed form, [Rasmussen06] Eq. (2.30);
- * scale and noise do so on a grid.
+/* Fits n values. Mean and variance maximise the likelihood in closed form, [Rasmussen06] Eq.
+ * (2.30); scale and noise do so on a grid.
  *
  *     mean = 1' C^-1 y / 1' C^-1 1,   variance = (y - mean)' C^-1 (y - mean) / n
  *     log_likelihood = -n/2 (log(2 pi variance) + 1) - log det(C) / 2
@@ -33,23 +33,23 @@ typedef struct {
  *   y   (n) finite
  *   n   >= 1
  *   returns GSL_SUCCESS or GSL_ENOMEM. If all y are equal, variance is 0 and log_likelihood +inf.
- * The previous fit is freed. O(n^3).
- * Checked by: the density with explicit inverse and determinant (tests/analysis). */
+ * The previous fit is freed. O(n^3). Checked by: the density with explicit inverse and determinant
+ * (tests/analysis). */
 int spec_gaussian_process_fit(spec_gaussian_process *process, const unsigned char *x,
                               const double *y, int n, int dimensions);
 void spec_gaussian_process_free(spec_gaussian_process *process);
 
-/* The law of mean + f at a vector given the values, without noise: normal with this mean and this
- * standard deviation. The process's mean counts as known.
+/* Computes the law of mean + f at a vector given the values, without noise: it is normal with this
+ * mean and this standard deviation. The process's mean counts as known.
  *
  *     ret_mean = mean + r' C^-1 (y - mean),   ret_sd^2 = variance (1 - r' C^-1 r)
  *
- * with r = exp(-hamming / scale) to each row of x. O(n^2). Not for two threads at once.
+ * with r = exp(-hamming / scale) to each row of x. O(n^2). Two threads must not call it at once.
  * Checked by: the explicit inverse. */
 void spec_gaussian_process_predict(double *ret_mean, double *ret_sd, spec_gaussian_process *process,
                                    const unsigned char *x);
 
-/* The mean of max(0, Y - best) for a normal Y                                   [Jones98] Eq. (15)
+/* Returns the mean of max(0, Y - best) for a normal Y                           [Jones98] Eq. (15)
  *
  *     (mean - best) Phi(z) + sd phi(z),   z = (mean - best) / sd
  *

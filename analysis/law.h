@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 
-/* The sum of law (n); NaN where an entry is negative or NaN. 0 for n = 0. */
+/* Returns the sum of law (n); NaN if an entry is negative or NaN; 0 for n = 0. */
 double spec_law_sum(const double *law, int n);
 
-/* Whether such a sum, or several together, is 1 within 1e-9. */
+/* Returns whether such a sum, or a total of several, is 1 within 1e-9. */
 bool spec_law_is_whole(double sum);
 
 #endif

@@ -20,15 +20,16 @@ static double *row_of(double *rows, int row, int S)
     return &rows[index_of(row, 0, S)];
 }
 
-/* Zeroed rows (S) of workspace. */
+/* Allocates zeroed rows (S) of workspace. */
 static double *rows_alloc(int rows, int S)
 {
     return calloc((size_t)rows, (size_t)S * sizeof(double));
 }
 
-/* Mean and variance (S) of n_accepted for a round that starts in each state, by the law of total
- * variance from the last token. From state s, a round accepts a token and goes on from t with
- * chance accept[s*S+t], and ends with chance lost[s]. No term is negative. work (2S). */
+/* Computes mean and variance (S) of n_accepted for a round that starts in each state, by the law of
+ * total variance, from the last token backwards. From state s, a round accepts a token and goes on
+ * from t with chance accept[s*S+t], and ends with chance lost[s]. No term is negative. work
+ * (2S). */
 static void accepted_moments(double *ret_mean, double *ret_variance, const double *accept,
                              const double *lost, int S, int K, double *work)
 {
@@ -51,7 +52,8 @@ static void accepted_moments(double *ret_mean, double *ret_variance, const doubl
     }
 }
 
-/* n_emitted of a round whose starting state has the law `start`, from n_accepted in each state. */
+/* Computes the moments of n_emitted for a starting state with the law `start`, from those of
+ * n_accepted in each state. */
 static void mix(double *ret_mean, double *ret_variance, const double *start, const double *mean,
                 const double *variance, int S)
 {
@@ -76,7 +78,7 @@ int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const d
     if (rows == NULL) return GSL_ENOMEM;
     double *mean = rows, *variance = row_of(rows, 1, S), *lost = row_of(rows, 2, S),
            *work = row_of(rows, 3, S);
-    double *moving = row_of(rows, 5, S); /* (S,S) chance to accept here and move to a state */
+    double *moving = row_of(rows, 5, S); /* (S,S) chance of accepting here and moving to a state */
     for (int s = 0; s < S; s++) {
         for (int t = 0; t < S; t++) moving[index_of(s, t, S)] = accept[s] * stay[index_of(s, t, S)];
         lost[s] = 1.0 - accept[s];
@@ -96,7 +98,7 @@ int spec_modulated_pair(double *ret_mean, double *ret_variance, double alpha, do
     return spec_modulated_mean_variance(ret_mean, ret_variance, start, stay, accept, 2, K);
 }
 
-/* product = left right + added (S,S); zero rows on the left cost nothing. */
+/* Computes product = left right + added (S,S); zeros on the left cost nothing. */
 static void multiply_add(double *product, const double *left, const double *right,
                          const double *added, int S)
 {

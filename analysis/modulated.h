@@ -10,7 +10,7 @@
 
 #include <gsl/gsl_errno.h>
 
-/* Mean and variance of the tokens per round when the chance follows a hidden Markov chain.
+/* Computes mean and variance of the tokens per round when the chance follows a hidden Markov chain.
  *
  *     E[n_emitted] = 1 + sum_{k=1..K} start D (stay D)^(k-1) 1,   D = diag(accept)
  *                                                               docs/formulas.md#modulated
@@ -27,8 +27,8 @@
 int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const double *start,
                                  const double *stay, const double *accept, int S, int K);
 
-/* The same for two states, each with probability 1/2 at the start, that stay with probability
- * (1+rho)/2.
+/* Computes the same for two states, each with probability 1/2 at the start, that persist with
+ * probability (1+rho)/2.
  *
  *   alpha   mean chance
  *   spread  the chances are alpha + spread and alpha - spread, both in [0,1]; of either sign
@@ -37,15 +37,15 @@ int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const d
 int spec_modulated_pair(double *ret_mean, double *ret_variance, double alpha, double spread,
                         double rho, int K);
 
-/* Long-run mean and variance of the tokens per round when acceptance depends on a visible context,
- * the state of a Markov pair. A round that starts in context s accepts a draft token and moves to
- * context t with probability accept[s*S+t]. It rejects and moves to t (by the correction) with
- * probability reject[s*S+t]. After K acceptances it moves (by the bonus) with probability
- * bonus[s*S+t]:
+/* Computes the long-run mean and variance of the tokens per round when acceptance depends on a
+ * visible context, the state of a Markov pair. A round that starts in context s accepts a draft
+ * token and moves to context t with probability accept[s*S+t]. It rejects and moves to t (by the
+ * correction) with probability reject[s*S+t]. After K acceptances it moves (by the bonus) with
+ * probability bonus[s*S+t]:
  *
  *     round kernel = sum_{k<K} accept^k reject + accept^K bonus    docs/formulas.md#pair-chain
  *
- * Its stationary law is that of the contexts in which rounds start.
+ * Its stationary law is the law of the contexts in which rounds start.
  *   accept, reject   (S,S) >= 0; row s of the two sums to 1 together
  *   bonus            (S,S) >= 0; rows sum to 1
  *   S                contexts, >= 1

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Advance the rounds in progress, stored by the place of their next token, by one draft token:
- * `under_way` moves on by a place with those that accept; `ended` takes the others, at the place
- * after. Returns the mass that goes on. */
+/* Advances the rounds in progress, stored by the place of their next token, by one draft token:
+ * those that accept move on by a place in `under_way`, and the others enter `ended` at the next
+ * place. Returns the mass that goes on. */
 static double test_token(double *under_way, double *next, double *ended, const double *beta, int n)
 {
     double accepted = 0.0;
@@ -22,7 +22,7 @@ static double test_token(double *under_way, double *next, double *ended, const d
     return accepted + next[0];
 }
 
-/* The bonus token. */
+/* Adds the bonus token. */
 static void move_on(double *ended, const double *under_way, int n)
 {
     for (int i = 0; i + 1 < n; i++) ended[i + 1] += under_way[i];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* places: n_emitted when the acceptance chance depends on the position in the text alone.
- * Each place has its own chance. The places form a circle: the first follows the last. Arrays
- * belong to the caller; GSL status, outputs zeroed on failure. docs/formulas.md#places. */
+/* places: n_emitted when the acceptance chance depends only on the position in the text.
+ * Each place in the text has its own chance. The places form a circle: the first follows the last.
+ * Arrays belong to the caller; GSL status, outputs zeroed on failure. docs/formulas.md#places. */
 #ifndef SPECLAB_PLACES_H
 #define SPECLAB_PLACES_H
 
 #include <gsl/gsl_errno.h>
 #include <stddef.h>
 
-/* Mean tokens per round over rounds burn_in + 1 to burn_in + rounds of texts that begin at a random
- * place.
+/* Computes the mean tokens per round over rounds burn_in + 1 to burn_in + rounds of texts that
+ * begin at a random place.
  *
  *     E[n_emitted | s] = 1 + sum_{k=1..K} prod_{j<k} beta[s+j],
  *     and the next round begins at s + n_emitted
@@ -20,10 +20,10 @@
  *   K        draft length, >= 0
  *   rounds   >= 1
  *   returns  GSL_SUCCESS; GSL_EDOM outside the domain; GSL_ENOMEM. O((burn_in + rounds) (K + 1) n)
- * With equal chances Eq. (1) of [Leviathan23]. As rounds grow, the long-run mean; it depends on
- * `start` only if no round from elsewhere begins at some places, as with all chances 0 or 1.
- * Checked by: the whole kernel (spec_modulated_pair_chain); enumeration of rounds; Monte Carlo
- * (tests/analysis/test_places.c). */
+ * With equal chances this is Eq. (1) of [Leviathan23]. As rounds grow, it approaches the long-run
+ * mean, which depends on `start` only if some places are never reached from elsewhere, as with all
+ * chances 0 or 1. Checked by: the whole kernel (spec_modulated_pair_chain); enumeration of rounds;
+ * Monte Carlo (tests/analysis/test_places.c). */
 int spec_places_mean(double *ret_mean, const double *beta, const double *start, int n, int K,
                      size_t burn_in, size_t rounds);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rounded_normal: rounds whose number of tokens is a normal number, clamped and rounded.
+/* rounded_normal: rounds whose number of tokens is a normal variate, clamped and rounded.
  * n_emitted = round(clamp(N(length, 1), 1, K+1)), as SGLang simulates acceptance by default. Pure
  * functions, NaN for a length that is not finite or K < 0. docs/formulas.md#length. */
 #ifndef SPECLAB_ROUNDED_NORMAL_H
@@ -13,12 +13,12 @@
  * Checked by: the mass of each number between its rounding limits; Monte Carlo. */
 double spec_rounded_normal_tail(double length, int K, int k);
 
-/* Expected tokens per round, 1 + the sum of the tails: below `length` by what the clamp at K+1
- * takes, above it by what the clamp at 1 adds. */
+/* Expected tokens per round, 1 + the sum of the tails: the clamp at K+1 takes it below `length`,
+ * the clamp at 1 above it. */
 double spec_rounded_normal_mean(double length, int K);
 
 /* Variance of the tokens per round, a sum over the law without a negative term. Checked by: the sum
- * of (2k - 1) tails, less the square of the mean. */
+ * of (2k - 1) tails, minus the square of the mean. */
 double spec_rounded_normal_variance(double length, int K);
 
 #endif

@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A cost or a count: not negative, not NaN, not infinite (inf * 0 calls would be NaN). */
+/* Returns whether x can be a cost or a count: not negative, NaN or infinite (inf * 0 calls would be
+ * NaN). */
 static bool is_amount(double x)
 {
     return x >= 0.0 && isfinite(x);
@@ -56,10 +57,11 @@ double spec_speedup_oracle(double alpha, double c)
     return 1.0 / ((1.0 - alpha) + c * alpha);
 }
 
-/* Whether a round of K + 1 draft tokens gains over one of K. */
+/* Returns whether a round of K + 1 draft tokens is better than one of K. */
 static bool one_more_gains(double alpha, double c, spec_round_time time, double K)
 {
-    /* At these two edges rounding would decide: alpha^K underflows, or c K absorbs `fixed`. */
+    /* At these two edges rounding would otherwise decide: alpha^K underflows, or c K absorbs
+     * `fixed`. */
     if (c == 0.0) return alpha > 0.0;
     if (alpha == 1.0) return time.fixed > c * (time.calls - time.guessed);
     const double all = pow(alpha, K), emitted = spec_capped_geometric_mean(alpha, K),
@@ -71,13 +73,13 @@ static bool one_more_gains(double alpha, double c, spec_round_time time, double 
 double spec_speedup_best_K_between(double alpha, double c, spec_round_time time, double low,
                                    double high)
 {
-    /* Once one more token does not gain at top, the maximum is in low..top. */
+    /* Once a token more than top does not gain, the maximum is in low..top. */
     double top = low;
     for (double step = 1.0; top < high && one_more_gains(alpha, c, time, top); step *= 2.0)
         top = fmin(top + step, high);
     while (low < top) {
         const double middle = floor(low + 0.5 * (top - low));
-        if (middle == top) break; /* beyond 2^53, and from inf, no double is between */
+        if (middle == top) break; /* beyond 2^53, and up to inf, no double is between */
         if (one_more_gains(alpha, c, time, middle))
             low = fmax(middle + 1.0, nextafter(middle, INFINITY));
         else
@@ -106,7 +108,7 @@ double spec_speedup_one_pass(double alpha, double K, double pass, double token)
     return spec_capped_geometric_mean(alpha, K) / (1.0 + drafting);
 }
 
-/* The limit for K to infinity. */
+/* Returns the limit for K to infinity. */
 static double one_pass_limit(double alpha, double pass, double token)
 {
     if (alpha == 1.0) return 1.0 / token;
@@ -135,9 +137,9 @@ double spec_speedup_best_K_lambert(double alpha, double c)
     if (!(alpha <= 1.0 && c > 0.0))
         return NAN; /* alpha = 0, alpha = 1 and c > 1 come out as NaN by themselves */
     /* v = u - 1 solves v - log(1+v) = d. Newton's method on this instead of W_-1(-exp(-1-d)): the
-     * exponential underflows for d > 744, and near d = 0, the branch point, W_-1 would have only
+     * exponential underflows for d > 744, and near d = 0, the branch point, W_-1 would keep only
      * half of the digits. The function is convex and the start is right of the root (sqrt(2d) + d >
-     * v), so the steps fall until rounding stops them. */
+     * v), so the steps go down until rounding stops them. */
     double a = -log(alpha), d = a * (1.0 - c) / c, v, next = sqrt(2.0 * d) + d;
     do {
         v = next;
@@ -151,7 +153,7 @@ typedef struct {
     double c;
 } break_even;
 
-/* alpha + ... + alpha^K - c K: E[n_emitted] less the cost, both without their 1. */
+/* alpha + ... + alpha^K - c K: Returns E[n_emitted] minus the cost, both without their 1. */
 static double gain(double alpha, void *params)
 {
     const break_even *at = params;
@@ -173,7 +175,7 @@ double spec_speedup_break_even_alpha(int K, double c)
         lower = gsl_root_fsolver_x_lower(solver);
         upper = gsl_root_fsolver_x_upper(solver);
     } while (gsl_root_test_interval(lower, upper, DBL_MIN, 1e-15) ==
-             GSL_CONTINUE); /* an absolute tolerance of 0 would not end at c < 1e-308 */
+             GSL_CONTINUE); /* an absolute tolerance of 0 would not terminate at c < 1e-308 */
     return gsl_root_fsolver_root(solver);
 }
 

@@ -19,7 +19,7 @@
  * Tables 1, 2 and 4. */
 double spec_speedup(double alpha, double K, double c);
 
-/* The same from a known or measured mean of n_emitted, without A1.
+/* Returns the same from a known or measured mean of n_emitted, without A1.
  *
  *     speedup = emitted / (K c + 1)
  *
@@ -28,23 +28,23 @@ double spec_speedup(double alpha, double K, double c);
  *   c       >= 0 */
 double spec_speedup_from_emitted(double emitted, double K, double c);
 
-/* The better of K = 0 and K = 1: a lower bound on the speed-up of the best K.
+/* Returns the better speed-up of K = 0 and K = 1: a lower bound on that of the best K.
  *
  *     max(1, (1 + alpha) / (1 + c))                                  [Leviathan23] Corollary 3.9
  *
  *   returns the factor; above 1 exactly if alpha > c, which is when some K >= 1 gains */
 double spec_speedup_bound(double alpha, double c);
 
-/* Factor by which speculation multiplies the expected arithmetic operations per token.
+/* Returns the factor by which speculation multiplies the expected arithmetic operations per token.
  *
  *     (1 - alpha) (K ops_ratio + K + 1) / (1 - alpha^(K+1))          [Leviathan23] Theorem 3.11
  *
- *   ops_ratio   operations of the draft per token, over the target's, >= 0; finite
+ *   ops_ratio   the draft's operations per token divided by the target's, >= 0; finite
  *   returns the factor, 1 at K = 0; 1 + K ops_ratio / (K+1) at alpha = 1, the limit */
 double spec_speedup_ops_factor(double alpha, int K, double ops_ratio);
 
-/* Reads of the target's weights and KV cache per token, over plain decoding: one pass serves a
- * round.
+/* Returns the reads of the target's weights and KV cache per token, relative to plain decoding: one
+ * pass serves a round.
  *
  *     1 / E[n_emitted]                                               [Leviathan23] section 3.4
  *
@@ -59,10 +59,10 @@ double spec_speedup_oracle_emitted(double alpha);
  *
  *     1 / ((1-alpha) + c alpha)                                      docs/formulas.md#speedup
  *
- *   returns the factor, for c <= 1 an upper bound on that of every K; +inf at alpha = 1, c = 0 */
+ *   returns the factor, an upper bound on that of every K if c <= 1; +inf at alpha = 1, c = 0 */
 double spec_speedup_oracle(double alpha, double c);
 
-/* The smallest K that maximises the speed-up. One more token gains while
+/* Returns the smallest K that maximises the speed-up. One more token gains while
  *
  *     alpha^(K+1) (1 + c K) > c E[n_emitted at K]                    docs/formulas.md#best-K
  *
@@ -74,13 +74,14 @@ double spec_speedup_oracle(double alpha, double c);
  * within 1. */
 double spec_speedup_best_K(double alpha, double c);
 
-/* The speed-up at the best K, or the supremum over K if that is inf: 1/(1-alpha) at c = 0, 1/c at
- * alpha = 1. */
+/* Returns the speed-up at the best K, or the supremum over K if that is inf: 1/(1-alpha) at c = 0,
+ * 1/c at alpha = 1. */
 double spec_speedup_best(double alpha, double c);
 
-/* The same search for other rounds: the smallest K in low..high that maximises E[n_emitted] over
- * the time of a round, `fixed` + c K (calls - guessed alpha^K) target calls. Such a round drafts
- * `calls` times per token; in the share guessed alpha^K of rounds its chain is ready.
+/* The time of a round of K draft tokens: `fixed` + c K (calls - guessed alpha^K) target calls. It
+ * makes `calls` draft calls per token; in the share guessed alpha^K of rounds its chain is ready.
+ * spec_speedup_best_K_between returns the smallest K in low..high that maximises E[n_emitted] over
+ * this time.
  *
  *   time    fixed > 0, the part without K; calls of the draft per token, >= 1; guessed alpha^K, the
  *           share of rounds that save K calls, with guessed in [0,1]
@@ -94,13 +95,13 @@ typedef struct {
 double spec_speedup_best_K_between(double alpha, double c, spec_round_time time, double low,
                                    double high);
 
-/* Drafts that give all rows of a round in one call: a round with K >= 1 takes pass + token K target
- * calls of drafting, one without drafts none.
+/* Speed-up when one call gives all rows of a draft: drafting takes pass + token K target calls in a
+ * round with K >= 1, and none without drafts.
  *
  *     speedup = (1 - alpha^(K+1)) / ((1 - alpha) (1 + pass + token K))
  *
  *   pass    time of the call, whatever K; c
- *   token   further time per draft token, as of a Markov head; c_token
+ *   token   additional time per draft token, e.g. for a Markov head; c_token
  * Domain and limits are those of spec_speedup. best_K is the smallest best K, 0 if no K gains; it
  * is inf where every further token gains and the limit is above 1: at token = 0, and at alpha = 1.
  * best is the speed-up there, or the limit. docs/formulas.md#one-pass. Checked by: the largest of
@@ -109,7 +110,7 @@ double spec_speedup_one_pass(double alpha, double K, double pass, double token);
 double spec_speedup_one_pass_best_K(double alpha, double pass, double token);
 double spec_speedup_one_pass_best(double alpha, double pass, double token);
 
-/* The draft length at which the speed-up, as a function of a real K, is largest.
+/* Returns the draft length at which the speed-up, as a function of a real K, is largest.
  *
  *     K = log(u) / a - 1,   u = -W_-1(-exp(-1-d)),   d = a (1-c) / c,   a = -log(alpha) [Corless96]
  *
@@ -120,17 +121,17 @@ double spec_speedup_one_pass_best(double alpha, double pass, double token);
  * function where its argument does not underflow. */
 double spec_speedup_best_K_lambert(double alpha, double c);
 
-/* The alpha above which speculation with this K and c gains: there the speed-up is 1.
+/* Returns the alpha above which speculation with this K and c gains; at it the speed-up is 1.
  *
  *     root of  alpha + alpha^2 + ... + alpha^K = c K                 docs/formulas.md#break-even
  *
  *   returns alpha in [c, min(1, c K)], to 1e-15 relative: c at K = 1, 0 at c = 0, 1 at c = 1. NaN
- *           if no alpha has it (c > 1) or every alpha (K = 0), and outside the domain
+ *           if no alpha does (c > 1), if every alpha does (K = 0), and outside the domain
  * Checked by: the speed-up there is 1; the roots for K = 1 and 2. */
 double spec_speedup_break_even_alpha(int K, double c);
 
-/* Formulas in circulation that differ from Theorem 3.8, for comparison with it. Each names what it
- * omits. */
+/* Formulas in circulation that differ from Theorem 3.8, for comparison with it. Each names its
+ * mistake. */
 typedef struct {
     const char *name, *formula, *mistake;
     double (*speedup)(double alpha, int K, double c); /* NaN outside the domain of spec_speedup */

@@ -14,8 +14,8 @@ static size_t index_of(int row, int column, int S)
     return (size_t)row * (size_t)S + (size_t)column;
 }
 
-/* Mark with `pass` the states that can be reached from `from` (forward), or that can reach it.
- * stack (S). */
+/* Marks with `pass` the states that can be reached from `from` (forward), or that can reach it.
+ * stack (S) is workspace. */
 static void mark_reachable(int *mark, int pass, const double *matrix, int S, int from, bool forward,
                            int *stack)
 {
@@ -33,7 +33,7 @@ static void mark_reachable(int *mark, int pass, const double *matrix, int S, int
     }
 }
 
-/* The class of states that is never left: those reachable from a state that all states reach.
+/* Finds the class of states that is never left: those reachable from a state that all states reach.
  * Returns its size; 0 if no such state exists, that is, if two classes are never left. member (S);
  * mark (S), zeroed, and stack (S) are workspace. */
 static int closed_class(int *ret_member, const double *matrix, int S, int *mark, int *stack)
@@ -58,7 +58,7 @@ static int closed_class(int *ret_member, const double *matrix, int S, int *mark,
     return n;
 }
 
-/* Eliminate the states of an irreducible matrix (n,n) from the last to the first, then build the
+/* Eliminates the states of an irreducible matrix (n,n) from the last to the first, then builds the
  * unnormalised law (n) from the first. Overwrites the matrix. Returns the sum of the law, infinite
  * or NaN if a probability underflowed. */
 static double eliminate(double *ret_law, double *matrix, int n)
@@ -68,7 +68,8 @@ static double eliminate(double *ret_law, double *matrix, int n)
         double leave = spec_law_sum(last, k);
         for (int i = 0; i < k; i++) {
             double *row = matrix + index_of(i, 0, n);
-            row[k] /= leave; /* mean visits to k per visit to i, before any state below k */
+            row[k] /= leave; /* mean visits to k per visit to i, before any state below k is
+                              * reached */
             for (int j = 0; j < k; j++) row[j] += row[k] * last[j];
         }
     }
@@ -91,7 +92,7 @@ int spec_stationary_law(double *ret_law, const double *matrix, int S)
     int status, n;
     double total;
     double *within = calloc((size_t)S + 1, (size_t)S * sizeof *within),
-           *law = NULL; /* (S,S), law (S) behind it */
+           *law = NULL; /* (S,S), followed by law (S) */
     int *member = calloc(3, (size_t)S * sizeof *member),
         *mark = NULL; /* member, mark and stack, (S) each */
     SPEC_TRY(within == NULL ? GSL_ENOMEM : GSL_SUCCESS);

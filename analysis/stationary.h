@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* stationary: the stationary law of a finite Markov chain.
- * The zero entries alone decide uniqueness, not rounding. The elimination never subtracts, so small
+ * Only the zero entries decide uniqueness, not rounding. The elimination never subtracts, so small
  * probabilities keep all their digits [GTH85]. Arrays are row-major and owned by the caller.
  * docs/formulas.md#stationary. */
 #ifndef SPECLAB_STATIONARY_H
@@ -8,8 +8,8 @@
 
 #include <gsl/gsl_errno.h>
 
-/* The stationary law of a stochastic matrix: law matrix = law, by the elimination of Grassmann,
- * Taksar and Heyman [GTH85] on the one class of states that is never left.
+/* Computes the stationary law of a stochastic matrix: law matrix = law, by the elimination of
+ * Grassmann, Taksar and Heyman [GTH85] on the only class of states that is never left.
  *
  *   matrix  (S,S) >= 0, rows sum to 1 within 1e-9; only entries off the diagonal are used
  *   ret_law (S) sums to 1; exactly 0 for transient states

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double sum_slack = 1e-9; /* of chances of exclusive events */
+static const double sum_slack = 1e-9; /* for sums of chances of exclusive events */
 
 double spec_tree_emitted(const int *parent, const double *accept, int n, double *work)
 {
@@ -42,7 +42,7 @@ double spec_tree_plan_parallel_chains(double alpha, int K, int b)
 
 /* ---- Medusa ---------------------------------------------------------------------------------- */
 
-/* Whether the chances (n) are in [0,1] and sum to at most 1. */
+/* Returns whether the chances (n) are in [0,1] and sum to at most 1. */
 static bool exclusive(const double *chance, int n)
 {
     double sum = 0;
@@ -53,7 +53,7 @@ static bool exclusive(const double *chance, int n)
     return sum <= 1 + sum_slack;
 }
 
-/* The ranks (n) by descending accuracy, of equal ones the lower first, by insertion sort. */
+/* Sorts the ranks (n) by descending accuracy, the lower of equal ones first, by insertion. */
 static void order_ranks(int *ret_ranks, const double *accuracy, int n)
 {
     for (int r = 0; r < n; r++) {
@@ -102,21 +102,21 @@ int spec_tree_plan_medusa(int *ret_parent, int *ret_rank, double *ret_product, i
 
 /* ---- Sequoia --------------------------------------------------------------------------------- */
 
-/* forest(m, l, r), l >= 1 */
+/* Returns the address of forest(m, l, r), l >= 1. */
 static double *forest_at(const spec_tree_plan *plan, int m, int l, int r)
 {
     size_t row = (size_t)(l - 1) * (size_t)(plan->width + 1) + (size_t)r;
     return &plan->forest[row * (size_t)(plan->nodes + 1) + (size_t)m];
 }
 
-/* T(m, l) */
+/* Returns T(m, l). */
 static double best_tree(const spec_tree_plan *plan, int m, int l)
 {
     return l == 0 ? 1 : 1 + *forest_at(plan, m, l, 0);
 }
 
-/* Tokens from children r, r+1, ... with m nodes in all, if child r and its subtree have y of
- * them. */
+/* Returns the tokens from children r, r+1, ... with m nodes in all, of which y belong to child r
+ * and its subtree. */
 static double split(const spec_tree_plan *plan, int m, int l, int r, int y)
 {
     return plan->accept[r] * best_tree(plan, y - 1, l - 1) + *forest_at(plan, m - y, l, r + 1);
@@ -168,7 +168,7 @@ double spec_tree_plan_emitted(const spec_tree_plan *plan, int nodes, int depth)
     return planned(plan, nodes, depth) ? best_tree(plan, nodes, depth) : NAN;
 }
 
-/* Attach the best m nodes on l levels below a parent, after the n existing nodes. Returns the new
+/* Attaches the best m nodes on l levels below a parent, after the n existing nodes. Returns the new
  * number of nodes. */
 static int hang(int *ret_parent, int *ret_rank, int n, const spec_tree_plan *plan, int m, int l,
                 int parent)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tree_plan: expected tokens per round of a draft tree, and the trees that maximise them.
  * A tree is an array of nodes: node v has the parent parent[v] < v, or the root, -1, which is not a
- * draft token. A plan assumes that the chance to accept a node, given that its parent is, is known
- * and independent of the tokens (A8). Acceptances of siblings exclude each other, so their chances
- * sum to at most 1. docs/formulas.md#trees. */
+ * draft token. A plan assumes that the chance of accepting a node, given that its parent is
+ * accepted, is known and independent of the tokens (A8). Acceptances of siblings exclude each
+ * other, so their chances sum to at most 1. docs/formulas.md#trees. */
 #ifndef SPECLAB_TREE_PLAN_H
 #define SPECLAB_TREE_PLAN_H
 
@@ -14,7 +14,7 @@
  *     E[n_emitted] = 1 + sum over nodes v of the product of accept along the path
  *                        from the root to v                            [Cai24] section 2.3.3
  *
- *   accept  (n) chance that v is accepted, given that its parent is
+ *   accept  (n) chance that v is accepted, given that its parent is accepted
  *   parent  (n) -1 <= parent[v] < v
  *   n       nodes, >= 0
  *   work    (2n+1)
@@ -24,7 +24,7 @@
  * Checked by: a chain is spec_capped_geometric_mean; a walk over every outcome. */
 double spec_tree_emitted(const int *parent, const double *accept, int n, double *work);
 
-/* Expected tokens per round of b independent chains of K draft tokens each, of which the longest
+/* Expected tokens per round of b independent chains of K draft tokens each, when the longest
  * accepted prefix counts, as for Lookahead's n-grams: 1 + the mean of the largest of b capped
  * geometrics.
  *
@@ -37,12 +37,12 @@ double spec_tree_emitted(const int *parent, const double *accept, int n, double 
  * Checked by: spec_capped_geometric_mean at b = 1; the law of the largest. */
 double spec_tree_plan_parallel_chains(double alpha, int K, int b);
 
-/* Medusa's static tree: the n nodes of largest path product. The token of rank r (from 0) of head k
- * is right with chance accuracy[k*ranks+r], independently of the other heads.
+/* Builds Medusa's static tree: the n nodes of largest path product. The token of rank r (from 0) of
+ * head k is right with chance accuracy[k*ranks+r], independently of the other heads.
  *
  * A node's product is at most its parent's, so these nodes form a tree. No other tree of n nodes
  * has a larger E[n_emitted].
- *   ret_parent, ret_rank   (n) nodes by descending product, of equal ones the earlier parent's,
+ *   ret_parent, ret_rank   (n) nodes by descending product; of equals, the earlier parent's first,
  *                          then the lower rank; the head is the depth
  *   ret_product            (n) chance that the node is accepted
  *   accuracy               (heads, ranks), in [0,1]; rows need not fall
@@ -59,7 +59,7 @@ int spec_tree_plan_medusa(int *ret_parent, int *ret_rank, double *ret_product, i
 typedef struct {
     int nodes, depth, width;
     double *accept; /* (width) */
-    /* (depth, width+1, nodes+1): most tokens from children r, r+1, ... of a node, by levels */
+    /* (depth, width+1, nodes+1): maximum tokens from children r, r+1, ... of a node, by level */
     double *forest;
 } spec_tree_plan;
 
@@ -71,20 +71,20 @@ int spec_tree_plan_init(spec_tree_plan *plan, const double *accept, int width, i
                         int depth);
 void spec_tree_plan_free(spec_tree_plan *plan);
 
-/* E[n_emitted] of the best tree of at most that many nodes and levels, 0 <= nodes <= plan->nodes, 0
- * <= depth <= plan->depth; NaN outside.
+/* Returns E[n_emitted] of the best tree of at most that many nodes and levels, 0 <= nodes <=
+ * plan->nodes, 0 <= depth <= plan->depth; NaN outside.
  *
  *     T(m, l) = 1 + F(m, l, 0),   T(m, 0) = 1
  *     F(m, l, r) = max(0, max_{1<=y<=m} accept[r] T(y-1, l-1) + F(m-y, l, r+1)) */
 double spec_tree_plan_emitted(const spec_tree_plan *plan, int nodes, int depth);
 
-/* That tree. ret_parent, ret_rank (nodes): parents come first, children of a node by rank, which is
- * the index into accept. Returns its number of nodes, less than `nodes` if more would not help; -1
- * outside the domain. */
+/* Builds that tree. ret_parent, ret_rank (nodes): parents come first, and the children of a node
+ * are in order of rank, the index into accept. Returns its number of nodes, less than `nodes` if
+ * more would not help; -1 outside the domain. */
 int spec_tree_plan_build(int *ret_parent, int *ret_rank, const spec_tree_plan *plan, int nodes,
                          int depth);
 
-/* The fastest tree on a machine: over m nodes and l levels, the largest
+/* Finds the fastest tree on a machine: over m nodes and l levels, the largest
  *
  *     speedup = T(m, l) / (l c + verify[m])
  *

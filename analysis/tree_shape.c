@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-static const double sum_slack = 1e-9; /* of chances of exclusive events */
+static const double sum_slack = 1e-9; /* for sums of chances of exclusive events */
 
 int spec_tree_shape_nodes(const int *width, int depth, int most)
 {
@@ -12,7 +12,7 @@ int spec_tree_shape_nodes(const int *width, int depth, int most)
     if (depth < 0) return -1;
     for (int l = 0; l < depth; l++) {
         if (width[l] < 0) return -1;
-        level *= width[l]; /* at most `most` times an int */
+        level *= width[l]; /* no overflow: at most `most` times an int */
         all += level;
         if (all > most) return -1;
     }
@@ -24,7 +24,7 @@ double spec_tree_shape_emitted(const int *width, int depth, const double *accept
     double product = 1, sum = 1;
     if (depth < 0) return NAN;
     for (int l = 0; l < depth; l++) {
-        double some = 0; /* a child of a node is accepted */
+        double some = 0; /* chance that some child of a node is accepted */
         if (width[l] < 0 || width[l] > ranks) return NAN;
         for (int r = 0; r < width[l]; r++) {
             const double chance = accept[l * ranks + r];
@@ -38,7 +38,7 @@ double spec_tree_shape_emitted(const int *width, int depth, const double *accept
     return sum;
 }
 
-/* Whether this level of the form has n children per node, and not one. */
+/* Returns whether this level of the form has n children per node, instead of one. */
 static bool is_wide(spec_form form, int level, int trunk)
 {
     return form == SPEC_FORM_K_ARY || (form == SPEC_FORM_BRANCHES && level == 0) ||
@@ -81,7 +81,7 @@ spec_tree_shape_found spec_tree_shape_fastest(int *ret_width, const spec_tree_sh
 int spec_tree_children(int *ret_children, const int *parent, int n, int *work)
 {
     int depth = 0,
-        end = 0; /* work: nodes breadth first, `end` of them so far, level by level */
+        end = 0; /* work holds the nodes breadth first, level by level, `end` of them so far */
     for (int v = 0; v < n; v++) {
         if (parent[v] < -1 || parent[v] >= v) return -1;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tree_shape: draft trees of simple form, and their notation.
- * A tree by widths has one number of children for all nodes of a level.
- * accept[l][r] is the chance to accept the child of rank r (from 0) of an accepted node on level l
- * (A8). docs/formulas.md#trees. */
+ * In a tree by widths, all nodes of a level have the same number of children. accept[l][r] is the
+ * chance of accepting the child of rank r (from 0) of an accepted node on level l (A8).
+ * docs/formulas.md#trees. */
 #ifndef SPECLAB_TREE_SHAPE_H
 #define SPECLAB_TREE_SHAPE_H
 
-/* Nodes of a tree by widths: w[0] + w[0] w[1] + ...; -1 for a width < 0, depth < 0, and beyond
- * `most` nodes. */
+/* Returns the nodes of a tree by widths, w[0] + w[0] w[1] + ...; -1 for a width < 0, depth < 0, or
+ * more than `most` nodes. */
 int spec_tree_shape_nodes(const int *width, int depth, int most);
 
 /* Expected tokens per round of a tree by widths.
@@ -21,8 +21,7 @@ int spec_tree_shape_nodes(const int *width, int depth, int most);
  * Checked by: spec_tree_emitted on the same tree, node by node. */
 double spec_tree_shape_emitted(const int *width, int depth, const double *accept, int ranks);
 
-/* Forms without a plan. Each form but the chain includes the chain, and delayed includes the
- * branches. */
+/* Forms that need no plan. Each form includes the chain, and delayed includes the branches. */
 typedef enum {
     SPEC_FORM_CHAIN,    /* 1.1.1 */
     SPEC_FORM_K_ARY,    /* 3.3.3: k children per node [Miao24] */
@@ -36,7 +35,7 @@ typedef struct {
     spec_form form;
     const double *accept; /* (levels, ranks) as above */
     int levels, ranks;
-    int nodes;            /* the most nodes of the tree */
+    int nodes;            /* maximum nodes of the tree */
     double c;             /* time of a draft call, one per level, in target calls, >= 0 */
     const double *verify; /* (nodes+1) time to verify m draft tokens, in target calls, > 0 */
 } spec_tree_shape_search;
@@ -48,7 +47,7 @@ typedef struct {
     double speedup; /* NaN outside the domain of the search; nodes, depth and emitted are then 0 */
 } spec_tree_shape_found;
 
-/* The fastest tree of the form with at most `nodes` nodes, the empty tree included:
+/* Finds the fastest tree of the form with at most `nodes` nodes, including the empty tree:
  *
  *     speedup = E[n_emitted] / (depth c + verify[its nodes])
  *
@@ -58,7 +57,7 @@ typedef struct {
  * form. */
 spec_tree_shape_found spec_tree_shape_fastest(int *ret_width, const spec_tree_shape_search *search);
 
-/* The number of children of the root, then of each node, breadth first: "3.2.0.1" as numbers.
+/* Fills the number of children of the root, then of each node, breadth first: "3.2.0.1" as numbers.
  *
  *   ret_children  (n+1) the last ones may be 0
  *   parent        (n) -1 <= parent[v] < v; children of one node in the order of their numbers

@@ -37,7 +37,8 @@ void spec_assumed_add_options(spec_assumed *assumed, const struct argp_option *o
     }
 }
 
-/* Whether the grid has a value for any of the parameters, a list such as "trace accepted". */
+/* Returns whether the grid has a value for any of the parameters, a list such as "trace
+ * accepted". */
 static bool has_any(const spec_grid *grid, const char *parameters)
 {
     char name[64];

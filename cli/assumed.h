@@ -13,12 +13,13 @@ typedef struct {
     char text[1024]; /* "" : nothing is assumed */
 } spec_assumed;
 
-/* Adds an assumption: what the user would type before the value ("--place "), the value, and what
- * it means. */
+/* Adds an assumption: what the user would type before the value ("--place "), the value, and its
+ * meaning. */
 void spec_assumed_add(spec_assumed *assumed, const char *typed, const char *value,
                       const char *opt_meaning);
 
-/* Adds it only if `opt_value` is the default itself, the same pointer: then the user gave none. */
+/* Adds it only if `opt_value` is the same pointer as the default, which means that the user gave no
+ * value. */
 void spec_assumed_add_default(spec_assumed *assumed, const char *typed, const char *opt_value,
                               const char *by_default);
 

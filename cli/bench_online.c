@@ -74,8 +74,8 @@ typedef struct {
     spec_table table;
 } run;
 
-/* A window holds a begin of text, a prompt, the text and the end of its last draft, if the draft's
- * context does. */
+/* Returns the positions of a window. It holds a beginning of text, a prompt, the text and the end
+ * of its last draft, if the draft's context has room. */
 static int places_of(const run *r, const spec_timing_online_plan *plan)
 {
     const int window = r->draft->window;

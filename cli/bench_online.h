@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* bench_online: speclab bench --online: a draft that learns beside the same draft unchanged.
+/* bench_online: speclab bench --online: compares a draft that learns with the same draft unchanged.
  * An argp child with its options, and the run, which opens the models and prints the result. */
 #ifndef SPECLAB_BENCH_ONLINE_H
 #define SPECLAB_BENCH_ONLINE_H
@@ -22,8 +22,8 @@ typedef struct {
     const spec_options *common;
     spec_pair_options *pair;
     const char *opt_prompts; /* a file */
-    const char *asked;       /* the command */
-    int context;             /* most tokens of a prompt */
+    const char *asked;       /* the command as typed */
+    int context;             /* maximum tokens of a prompt */
     int texts;               /* 0: as many as the file has prompts */
     int tokens, K;
     bool K_given;

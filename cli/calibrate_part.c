@@ -13,7 +13,7 @@
 
 #define MEASURE "calibration"
 
-/* A word of the command, on a line of its own: it may have blanks. */
+/* Writes a word of the command on its own line, because it may contain blanks. */
 __attribute__((format(printf, 2, 3))) static void put_word(FILE *out, const char *format, ...)
 {
     char *word = NULL;
@@ -27,7 +27,7 @@ __attribute__((format(printf, 2, 3))) static void put_word(FILE *out, const char
     free(word);
 }
 
-/* All that the runs depend on. */
+/* Returns everything that the runs depend on. */
 static char *head_of(const spec_calibration *runs, const spec_validate_args *args)
 {
     const spec_validate_plan *plan = runs->plan;

@@ -7,15 +7,15 @@
 #include "cli/validate_args.h"
 #include "conformance/calibrate.h"
 
-/* Compute the runs of args->common.shard into the file of -o. */
+/* Computes the runs of args->common.shard into the file of -o. */
 int spec_calibrate_part_write(const spec_calibration *runs, const spec_groups *groups,
                               const spec_validate_args *args, const char *verb, spec_error *error);
 
-/* Are these merged rows of a calibration? */
+/* Returns whether these are merged rows of a calibration. */
 bool spec_calibrate_part_is(const spec_table *merged);
 
-/* The calibration of merged rows, which the caller frees, and its false-alarm rate. GSL_EINVAL for
- * a row that is no run. */
+/* Reads the calibration from merged rows, and its false-alarm rate. The caller frees it. Returns
+ * GSL_EINVAL for a row that is not a run. */
 int spec_calibrate_part_add(spec_calibration *ret, double *ret_rate, const spec_table *merged,
                             spec_error *error);
 

@@ -13,7 +13,7 @@
     "columns "                                                                                     \
     "nodes and time, in target calls"
 
-/* Read the file, or exit 2; also if bench withheld c and the user gives none. Prints the file's
+/* Reads the file, or exits 2, also if bench withheld c and the user gives none. Prints the file's
  * warning, if any. Without a path costs->n is 0. */
 void spec_costs_option_read(spec_pass_costs *costs, const char *opt_path, bool c_is_given,
                             const char *verb);

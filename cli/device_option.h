@@ -14,10 +14,10 @@
 /* Exits 2 if the argument of --device is not a device name. */
 void spec_device_option_check(const char *device, const char *verb);
 
-/* Whether models of this spec's kind can run on a device. */
+/* Returns whether models of this spec's kind can run on a device. */
 bool spec_device_option_concerns(const char *spec);
 
-/* Add the device to the allocated spec, which is replaced, unless it sets one or its kind takes
+/* Replaces the allocated spec by one with the device, unless it sets a device or its kind takes
  * none. opt_device NULL: no change. */
 void spec_device_option_add(char **spec, const char *opt_device, const char *verb);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* figure_option: --figure FILE of verbs that draw their own result, which needs -o FILE.csv. */
+/* figure_option: --figure FILE of verbs that draw their own result; it requires -o FILE.csv. */
 #ifndef SPECLAB_FIGURE_OPTION_H
 #define SPECLAB_FIGURE_OPTION_H
 
@@ -7,10 +7,10 @@
 
 #define SPEC_FIGURE_OPTION_HELP "draw the result: .svg, .png, .pdf or .tex; needs -o FILE.csv"
 
-/* Check before any work that the figure can be drawn, or exit 2. NULL: no figure. */
+/* Checks before any work that the figure can be drawn, or exits 2. NULL: no figure. */
 void spec_figure_option_check(const char *opt_figure, const spec_options *common, const char *verb);
 
-/* Draw the written result with the script `name`, unless `code` says that there is none. Returns
+/* Draws the written result with the script `name`, unless `code` says that there is none. Returns
  * `code`, or exits 2. */
 int spec_figure_option_draw(const char *opt_figure, const char *name, const spec_options *common,
                             const char *verb, int code);

@@ -27,8 +27,8 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
                               char **argv);
 void spec_generate_args_free(spec_generate_args *args);
 
-/* The prompt's tokens for this model, which the caller frees; token numbers between blanks if the
- * model has no tokenizer. */
+/* Returns the prompt's tokens for this model, which the caller frees; token numbers between blanks
+ * if the model has no tokenizer. */
 int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args,
                                const spec_model *model, const char *verb);
 

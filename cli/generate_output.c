@@ -57,7 +57,7 @@ static int check_file(spec_generate_output *output, spec_error *error)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Read a token's text into output->word; returns its bytes, or -1 without memory. */
+/* Reads a token's text into output->word; returns its bytes, or -1 if memory runs out. */
 static long read_word(spec_generate_output *output, int token)
 {
     if (!output->speaks)

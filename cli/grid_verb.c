@@ -17,7 +17,6 @@ static char *copy_text(const char *verb, const char *text)
     return copy;
 }
 
-/* The option of a parameter. */
 static const char *option_of(char option[OPTION_SIZE], const spec_grid_verb *verb,
                              const char *parameter, size_t length)
 {
@@ -33,7 +32,7 @@ static const char *option_of(char option[OPTION_SIZE], const spec_grid_verb *ver
     return option;
 }
 
-/* The command as one line for the provenance: the given axes, in order. */
+/* Returns the command as one line for the provenance: the given axes, in order. */
 static char *command_text(const spec_grid_verb *verb)
 {
     spec_memory_text made;
@@ -54,7 +53,7 @@ static char *command_text(const spec_grid_verb *verb)
     return text;
 }
 
-/* Whether a list may be a decimal number with a comma: "0,8". */
+/* Returns whether a list may be a decimal number with a comma: "0,8". */
 static bool is_decimal_comma(const spec_verb_axis *axis)
 {
     const char *value = axis->value;
@@ -63,7 +62,7 @@ static bool is_decimal_comma(const spec_verb_axis *axis)
     return value[2] != '\0' && value[2 + strspn(value + 2, "0123456789")] == '\0';
 }
 
-/* Print an error; if it begins with a parameter, "alpha: ...", name its option instead. */
+/* Prints an error; if it begins with a parameter, "alpha: ...", names its option instead. */
 static void say(const spec_grid_verb *verb, const char *line)
 {
     char option[OPTION_SIZE];
@@ -102,7 +101,7 @@ static void set_columns(spec_experiment *experiment, const spec_grid_verb *verb)
     free(copy);
 }
 
-/* The grid: the _MADE axes zipped, times the product of the other axes. */
+/* Fills the grid: the _MADE axes zipped, times the product of the other axes. */
 static void fill_grid(spec_grid *grid, const spec_grid_verb *verb)
 {
     spec_error error = {{0}};

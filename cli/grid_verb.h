@@ -20,7 +20,7 @@ typedef enum {
 } spec_axis_kind;
 
 typedef struct {
-    const char *name; /* of the parameter, and of its option (with - for _) */
+    const char *name; /* name of the parameter and, with - for _, of its option */
     spec_axis_kind kind;
     const char *value; /* given or the default; NULL leaves the axis out */
 } spec_verb_axis;
@@ -31,7 +31,7 @@ typedef struct {
     const spec_verb_axis *axis;
     int n_axes;
     const char *const
-        *option; /* pairs of a parameter and its option of another name, then NULL; or NULL */
+        *option; /* pairs of a parameter and an option with a different name, then NULL; or NULL */
     const char *show;    /* the result's columns, comma-separated; NULL: parameters, then results */
     const char *figure;  /* plots/NAME.gp, or NULL */
     uint64_t rounds;

@@ -12,7 +12,7 @@
 #define LARGE 50e6
 enum { SIZE_TEXT = 24 };
 
-/* "950 B", "12.3 MB": in powers of 1000. */
+/* Returns "950 B" or "12.3 MB", in powers of 1000. */
 static const char *size_text(char text[SIZE_TEXT], double bytes)
 {
     static const char *const unit[] = {"B", "kB", "MB", "GB", "TB", "PB"};
@@ -22,7 +22,7 @@ static const char *size_text(char text[SIZE_TEXT], double bytes)
     return text;
 }
 
-/* Free bytes for a file of that name; infinite if the system does not report them. */
+/* Returns the free bytes for a file of that name; infinity if the system does not report them. */
 static double free_bytes(const char *path)
 {
     char copy[PATH_MAX];

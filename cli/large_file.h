@@ -5,9 +5,9 @@
 
 #include "speclab/status.h"
 
-/* Print one line if the file will exceed 50 MB: its size, its time (seconds; NaN: unknown), and
- * `opt_less`, how to make it smaller ("-n N writes fewer places"). GSL_EFAILED if the disk has too
- * little space. */
+/* Prints one line if the file will exceed 50 MB: its size, its time (seconds; NaN: unknown), and
+ * `opt_less`, how to make it smaller ("-n N writes fewer places"). Returns GSL_EFAILED if the disk
+ * has too little space. */
 int spec_large_file_announce(const char *verb, const char *path, double bytes, double seconds,
                              const char *opt_less, spec_error *error);
 

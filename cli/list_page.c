@@ -24,7 +24,7 @@ static int name_length(const char *name)
     return (int)strcspn(name, "?:");
 }
 
-/* The index of the text column: the longest one after the name. */
+/* Returns the index of the text column: the longest one after the name. */
 static int text_column(const spec_table *table)
 {
     int best = TEXT;
@@ -38,7 +38,7 @@ static int text_column(const spec_table *table)
     return best;
 }
 
-/* The width of the names of one kind, in consecutive rows from `begin`. */
+/* Returns the width of the names of one kind, in consecutive rows from `begin`. */
 static int name_width(const spec_table *table, size_t begin)
 {
     int width = 0;
@@ -57,7 +57,7 @@ static const char *heading_of(const spec_list_heading *headings, const char *kin
     return kind;
 }
 
-/* False without memory. */
+/* Returns false if memory runs out. */
 static bool write_entry(const spec_table *table, size_t row, int text, int width, int columns,
                         FILE *out)
 {
@@ -83,8 +83,8 @@ static bool write_entry(const spec_table *table, size_t row, int text, int width
     return true;
 }
 
-/* Write the page; false without memory. A name is cut at its first '?' or ':', and a line below the
- * text then gives it in full. Further columns follow the text in brackets. */
+/* Writes the page; returns false if memory runs out. A name is cut at its first '?' or ':', and a
+ * line below the text then gives it in full. Further columns follow the text in brackets. */
 static bool write_page(const spec_table *table, const spec_list_heading *headings, int columns,
                        FILE *out)
 {

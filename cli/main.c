@@ -73,7 +73,7 @@ static const char examples[] =
     "  $ speclab run speedup_table -o speedup.csv && speclab plot speedup.csv\n"
     "\n";
 
-/* 'speclab' alone: the verbs by group, on a screen of 24 lines. */
+/* Prints what 'speclab' alone prints: the verbs by group, on a screen of 24 lines. */
 static void print_overview(FILE *out)
 {
     fputs(title, out);
@@ -102,7 +102,7 @@ static void print_help(FILE *out)
           out);
 }
 
-/* Print the number of threads if the system granted fewer than requested. */
+/* Prints the number of threads if the system granted fewer than requested. */
 static void say_threads(const spec_context *context, const char *verb)
 {
     int granted;
@@ -110,7 +110,7 @@ static void say_threads(const spec_context *context, const char *verb)
     if (missed > 0) spec_usage_say(verb, "the system grants %d of %d threads", granted, missed);
 }
 
-/* Does the verb run a grid of points, which ranks can share? */
+/* Returns whether the verb runs a grid of points, which ranks can share. */
 static bool has_grid(const char *verb)
 {
     static const char *const verbs[] = {"run",   "sweep", "predict", "accept",
@@ -134,7 +134,7 @@ static spec_gpu_settings gpu_settings(void)
                                .unrecorded = is_off("SPECLAB_GPU_RECORD")};
 }
 
-/* The exit code of a verb, or 2 if standard output could not be written. */
+/* Returns the exit code of a verb, or 2 if standard output could not be written. */
 static int close_output(const char *verb, int code)
 {
     const bool shown = fflush(spec_output_standard()) == 0;

@@ -6,8 +6,9 @@
 
 #include "base/settings.h"
 
-/* The settings of the kind llama2c or gguf that `in` names: model.bin?tokenizer=other.bin, or
- * gguf:model. The first bytes of a plain path tell its format. The caller frees them. */
+/* Parses what `in` names as settings of the kind llama2c or gguf: model.bin?tokenizer=other.bin, or
+ * gguf:model. The first bytes of the file at a plain path show its format. The caller frees the
+ * settings. */
 void spec_model_file_settings(spec_settings *ret_settings, const char *verb, const char *in);
 
 #endif

@@ -9,8 +9,8 @@
 typedef struct {
     const char *option, *what;
     const char *verbs;     /* the verbs that have the option with this meaning */
-    const char *elsewhere; /* what to type in other verbs, or NULL; its first word must be an option
-                              of the verb */
+    const char *elsewhere; /* what to type for other verbs, or NULL; its first word must be an
+                            * option of the verb */
 } meaning;
 
 enum {
@@ -219,7 +219,7 @@ static const struct {
     {"learning-rate", LEARNING_RATE},
 };
 
-/* Whether the verb is among "predict, sweep and run". */
+/* Returns whether the verb is among "predict, sweep and run". */
 static bool is_among(const char *list, const char *verb)
 {
     const size_t n = strlen(verb);
@@ -229,7 +229,7 @@ static bool is_among(const char *list, const char *verb)
     return false;
 }
 
-/* Whether the verb has the first option of a text such as "--set K=N". */
+/* Returns whether the verb has the first option of a text such as "--set K=N". */
 static bool has_first(const spec_option_set *options, const char *text)
 {
     char option[32], letter;

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A verb's name, and whether it has an option and with which letter (0: none). */
+/* A verb's name, and a function that says whether it has an option and with which letter (0:
+ * none). */
 typedef struct {
     const char *verb;
     bool (*has)(const void *self, const char *option, char *ret_letter);
@@ -17,12 +18,12 @@ typedef struct {
 
 enum { SPEC_OPTION_HINT_SIZE = 256 };
 
-/* "there is no --gamma; the draft length is -K/--K" for a name without its dashes, in upper or
- * lower case, with - or _; NULL for an unknown name. `dashes` is "-" or "--". */
+/* Returns "there is no --gamma; the draft length is -K/--K" for a name without its dashes, in upper
+ * or lower case, with - or _; NULL for an unknown name. `dashes` is "-" or "--". */
 const char *spec_option_hint(char hint[SPEC_OPTION_HINT_SIZE], const char *dashes, const char *name,
                              const spec_option_set *options);
 
-/* For tests: line i of the table; false after the last. */
+/* For tests: reads line i of the table; returns false after the last. */
 bool spec_option_hint_line(int i, const char **ret_name, const char **ret_option,
                            const char **ret_verbs);
 

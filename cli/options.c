@@ -101,7 +101,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The help of --format and --output as the verb has it. argp frees it. */
+/* Returns the verb's help of --format and --output. argp frees it. */
 static char *filter_help(int key, const char *text, void *input)
 {
     const spec_options *options = input;
@@ -350,7 +350,7 @@ static void say_first(void *self)
     if (words->opt_assumed != NULL) spec_assumed_say(words->opt_assumed, words->verb);
 }
 
-/* A member of a team computes, but reads and writes no file. */
+/* Runs as a member of a team, which computes but reads and writes no file. */
 static int run_as_member(const spec_experiment *experiment, const spec_run_options *run,
                          const spec_team *team)
 {

@@ -24,12 +24,12 @@ typedef struct {
     spec_context *context;
     const char *opt_formats; /* help of --format, for a verb that prints more than a table */
     const char *opt_output;  /* help of --output, for a verb that writes more than a table */
-    const char *opt_figure;  /* the figure of the table, which a CSV names */
+    const char *opt_figure;  /* the table's figure, named in the CSV */
     const char *output; /* NULL: standard output */
     bool force;         /* do not keep an older output file */
     bool resume;        /* keep the finished rows of the output file */
     spec_shard shard;   /* the grid points to run; zeroed: all */
-    spec_shard batches; /* the groups of batches to run; zeroed: all, and the rows */
+    spec_shard batches; /* the groups of batches to run; zeroed: all, and then the rows */
     const char *sums;   /* file of the sums of all groups; NULL: simulate */
 } spec_options;
 
@@ -41,22 +41,22 @@ typedef struct {
 
 extern const struct argp spec_options_argp;
 
-/* The same, and --resume, --shard, --batches and --sums, for a verb that runs a grid. */
+/* The same with --resume, --shard, --batches and --sums, for a verb that runs a grid. */
 extern const struct argp spec_options_grid_argp;
 
-/* Parse an option's whole number from `low` to `high` (UINT64_MAX: no limit). Exits 2 on bad input.
- */
+/* Parses an option's whole number from `low` to `high` (UINT64_MAX: no limit). Exits 2 on bad
+ * input. */
 uint64_t spec_options_count(const char *verb, const char *option, const char *arg, uint64_t low,
                             uint64_t high);
 
-/* Add an axis to the grid from texts between `separators`, or from a list of numbers ("0.5,0.7",
+/* Adds an axis to the grid from texts between `separators`, or from a list of numbers ("0.5,0.7",
  * "1:8:1"). Exits 2 on bad input. */
 void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, const char *list,
                         const char *separators);
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list);
 
-/* For a verb that writes a text: is the output JSON, by --format, else by the name FILE.json? Exits
- * 2 for a format of tables. */
+/* For a verb that writes a text: returns whether the output is JSON, by --format or else by the
+ * name FILE.json. Exits 2 for a format of tables. */
 bool spec_options_json(const spec_options *options, const char *verb);
 
 /* How a verb runs its experiment. */
@@ -65,12 +65,12 @@ typedef struct {
     uint64_t limit; /* largest number of branches in an enumeration, 0: the default */
     const char *what; /* phase before the first point, such as "loading the models", or NULL */
     const spec_assumed *opt_assumed; /* printed before the first row */
-    /* After the table of a run that ended: say what it shows, and return the exit code of a run
-     * whose checks hold. May be NULL. */
+    /* Called after the table of a run that ended: says what it shows, and returns the exit code of
+     * a run whose checks hold. May be NULL. */
     int (*after)(const spec_table *table, const char *verb);
 } spec_options_plan;
 
-/* Run an experiment, write its table as the options say, and return the exit code. *ret_error
+/* Runs an experiment, writes its table as the options say, and returns the exit code. *ret_error
  * receives the error line, if any; the verb prints it. */
 int spec_options_run(const spec_experiment *experiment, const spec_options *options,
                      const spec_options_plan *plan, const char *verb, spec_error *ret_error);
@@ -79,14 +79,14 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
  * failed, or which rows were too large to compute. */
 int spec_options_checked(const spec_result *result, spec_error *ret_error);
 
-/* Does a verb that answers in sentences write its rows instead? For -f csv and other formats, and
- * for FILE.csv and FILE.json. */
+/* Returns whether a verb that answers in sentences writes its rows instead: for -f csv and other
+ * formats, and for FILE.csv and FILE.json. */
 bool spec_options_wants_table(const spec_options *options);
 
-/* Write a table as the options say: 0, or 2 after printing the error. */
+/* Writes a table as the options say; returns 0, or 2 after printing the error. */
 int spec_options_show(const spec_table *table, const spec_options *options, const char *verb);
 
-/* Columns to which an aligned table is fitted: the terminal's width if the table goes to one; 0: no
+/* Returns the columns that an aligned table must fit: the terminal's width if it goes to one; 0: no
  * limit. */
 int spec_options_columns(const spec_options *options);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* output: a file that a verb writes, or standard output, with one rule for all verbs.
  * A regular file gets its name when it is complete, and symbolic links are followed. An older file
- * that differs is kept as FILE.bak, with a line on standard error (base/new_file.h); --force does
- * not keep it. Devices and pipes are written directly. */
+ * that differs is kept as FILE.bak, with a line on standard error (base/new_file.h), unless --force
+ * is given. Devices and pipes are written directly. */
 #ifndef SPECLAB_OUTPUT_H
 #define SPECLAB_OUTPUT_H
 
@@ -17,37 +17,39 @@ typedef struct {
     spec_new_file file; /* not open for standard output, a device or a pipe */
 } spec_output;
 
-/* Standard output. On a terminal this stream shows control characters and invalid bytes as \xNN, so
- * that no text from a file can control it; files and pipes get all bytes. */
+/* Returns standard output. On a terminal this stream shows control characters and invalid bytes as
+ * \xNN, so that no text from a file can control it; files and pipes get all bytes. */
 FILE *spec_output_standard(void);
 
-/* The path, or "standard output". */
+/* Returns the path, or "standard output". */
 const char *spec_output_name(const spec_output *output);
 
-/* Open the file; NULL and "-" are standard output. GSL_EFAILED if it cannot be written; the line
- * begins with the path. */
+/* Opens the file; NULL and "-" are standard output. Returns GSL_EFAILED if it cannot be written;
+ * the line begins with the path. */
 int spec_output_open(spec_output *output, const char *opt_path, const char *verb,
                      spec_error *error);
 
-/* Before long work: fails as _open will, without opening the file. */
+/* Checks before long work whether _open will fail, without opening the file. */
 int spec_output_probe(const char *opt_path, spec_error *error);
 
-/* Returns `status`, of code that wrote to the stream. If writing failed, the message then begins
- * with the name of the file. */
+/* Returns `status`, the status of code that wrote to the stream. If writing failed, makes the
+ * message begin with the name of the file. */
 int spec_output_check(const spec_output *output, int status, spec_error *error);
 
-/* Flush the file and rename it to its final name. GSL_EFAILED if not everything could be written.
- */
+/* Flushes the file and renames it to its final name. Returns GSL_EFAILED if not everything could be
+ * written. */
 int spec_output_close(spec_output *output, bool force, const char *verb, spec_error *error);
 
-/* Close and delete the new file; a file of that name stays. Accepts a zeroed or closed output. */
+/* Closes and deletes the new file; an existing file of that name stays. Accepts a zeroed or closed
+ * output. */
 void spec_output_discard(spec_output *output);
 
-/* The same, and also rename an older file to FILE.bak, so that no file has the name. */
+/* Does the same, and also renames an older file to FILE.bak, so that no file has the name. */
 void spec_output_retire(spec_output *output, bool force, const char *verb);
 
-/* For files that library code writes. Before: name an incomplete file of a killed run. After: say
- * where the older file number `kept` is (0: none), or remove it with --force. */
+/* For files that library code writes. The first, called before, names an incomplete file of a
+ * killed run. The second, called after, says where the older file number `kept` is (0: none), or
+ * removes it with --force. */
 void spec_output_say_left_over(const char *path, const char *verb);
 void spec_output_say_kept(const char *path, int kept, bool force, const char *verb);
 

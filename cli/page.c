@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FIRST_PART: of a line, as a fraction. DEEPER: smallest extra indent of further lines. COMMAND:
- * indent of further lines of a command. */
+/* FIRST_PART: the first 1/FIRST_PART of a line. DEEPER: minimum extra indent of continuation lines.
+ * COMMAND: indent of continuation lines of a command. */
 enum { FIRST_PART = 3, DEEPER = 2, COMMAND = 6 };
 
 int spec_page_given_columns(void)
@@ -26,7 +26,7 @@ int spec_page_columns(int descriptor)
     return spec_terminal_columns(descriptor, spec_page_given_columns());
 }
 
-/* The indent of the lines that continue a line. */
+/* Returns the indent of the lines that continue a line. */
 static int hanging_indent(const char *line, int columns)
 {
     int indent = (int)strspn(line, " ");
@@ -42,7 +42,7 @@ static bool is_command(const char *line)
     return strncmp(line, "    speclab ", 12) == 0;
 }
 
-/* The bytes of a word, up to a blank outside of quotes as escape.h writes them. */
+/* Returns the bytes of a word, up to a blank outside quotes, which escape.h writes. */
 static size_t word_length(const char *word)
 {
     bool single = false, twofold = false;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* page: multi-line text, such as a report, wrapped to the width of a terminal.
  * A wide line continues under the text after its last gap of two or more blanks (" tested 4 of 4").
- * The gap must be in its first part; otherwise the line continues under its own beginning. A
- * command to type, indented by four blanks, continues after a backslash, as shells read it. */
+ * The gap must be in the first part of the line; otherwise it continues under its own beginning. A
+ * command to type, indented by four blanks, continues after a backslash, as shells expect. */
 #ifndef SPECLAB_PAGE_H
 #define SPECLAB_PAGE_H
 
 #include <stdio.h>
 
-/* The environment's COLUMNS; 0 if it is not a positive integer. */
+/* Returns the environment's COLUMNS; 0 if it is not a positive integer. */
 int spec_page_given_columns(void);
 
-/* Columns of the terminal behind a descriptor: COLUMNS, else the terminal's; 0: no terminal. */
+/* Returns the columns of the terminal behind a descriptor: COLUMNS, else the terminal's own; 0: no
+ * terminal. */
 int spec_page_columns(int descriptor);
 
-/* Write the text; `columns` <= 0: unwrapped. Allocates nothing: it cuts the text into lines while
+/* Writes the text; `columns` <= 0: unwrapped. Allocates nothing: it cuts the text into lines while
  * it writes, and restores it. */
 void spec_page_write(char *text, int columns, FILE *out);
 

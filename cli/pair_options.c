@@ -46,7 +46,6 @@ static const struct {
                                   {"top-p", "top_p", "1"},
                                   {"min-p", "min_p", "0"}};
 
-/* Replace `*spec` by a copy of `arg`. */
 static void keep(char **spec, const char *arg, const char *verb)
 {
     free(*spec);
@@ -88,8 +87,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp spec_pair_options_argp = {options_table, parse, NULL, NULL, NULL, NULL, NULL};
 
-/* Whether a model of this kind is built from the target's rows, to which the sampling parameters
- * already apply. */
+/* Returns whether a model of this kind is built from the target's rows, to which the sampling
+ * parameters already apply. */
 static bool has_them_already(const char *name)
 {
     for (int i = 0; spec_model_kinds[i] != NULL; i++)
@@ -98,7 +97,7 @@ static bool has_them_already(const char *name)
     return false;
 }
 
-/* Add the given sampling parameters to the spec. */
+/* Adds the given sampling parameters to the spec. */
 static void add_sampling(char **spec, const char *which, const spec_pair_options *options,
                          const char *verb)
 {
@@ -128,7 +127,7 @@ static void add_sampling(char **spec, const char *which, const spec_pair_options
     if (*spec == NULL) spec_usage_no_memory(verb);
 }
 
-/* Check rule, policy and strategy before a model is opened. The strategy is tested with a small
+/* Checks rule, policy and strategy before a model is opened. The strategy is tested with a small
  * model. */
 static void check_names(const spec_pair_options *options, const char *verb)
 {
@@ -221,9 +220,9 @@ spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options,
     return config;
 }
 
-/* Check that a target and its draft fit into memory. A draft that shares the target's KV cache
- * needs its own only while it drafts ahead or is timed alone. Timed alone, it uses another session.
- */
+/* Checks that a target and its draft fit into memory. A draft that shares the target's KV cache
+ * needs its own only while it drafts ahead or is timed alone. Timed alone, it uses another
+ * session. */
 static int check_room(const spec_model *target, const spec_model *draft,
                       const spec_pair_options *options, spec_error *error)
 {

@@ -14,7 +14,7 @@
 enum { SPEC_PAIR_SAMPLING = 4 };
 
 typedef struct {
-    spec_context *context; /* of the models */
+    spec_context *context; /* context of the models */
     char *target, *draft;  /* specs, owned; draft NULL: none */
     const char *rule, *drafting, *policy; /* NULL until _complete: not given */
     spec_assumed assumed;                 /* set by _complete: the options that were not given */
@@ -27,7 +27,7 @@ typedef struct {
     bool plain; /* set by the verb if it does not speculate: rule and drafts are then not assumed */
 
     /* Set by the verb, for the memory budget. */
-    int laws;         /* largest number of draft rows kept at a time */
+    int laws;         /* maximum number of draft rows kept at a time */
     bool draft_alone; /* the draft is also timed alone, without the KV cache that it shares with the
                          target */
 } spec_pair_options;
@@ -37,32 +37,32 @@ typedef struct {
 
 extern const struct argp spec_pair_options_argp;
 
-/* Call after parsing: exits 2 without a target, chooses what was not given, and writes the device
- * and the sampling parameters into the specs. */
+/* Completes the options after parsing: exits 2 without a target, chooses what was not given, and
+ * writes the device and the sampling parameters into the specs. */
 void spec_pair_options_complete(spec_pair_options *options, const char *verb);
 void spec_pair_options_free(spec_pair_options *options);
 
-/* The decoder's configuration with these options and models. */
+/* Returns the decoder's configuration with these options and models. */
 spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options,
                                               const spec_model *target,
                                               const spec_model *opt_draft);
 
-/* A K that was given must be within the draft's reach, and the default is cut to it. GSL_EINVAL,
- * and a line that begins with "--K: ". */
+/* Checks that a K that was given is within the draft's reach, or else cuts the default to it.
+ * Returns GSL_EINVAL with a line that begins with "--K: ". */
 int spec_pair_options_K(int *K, bool given, const spec_model *opt_draft, spec_error *error);
 
-/* Open the models; *opt_draft is NULL without a draft. The error begins with "--target: " or
+/* Opens the models; *opt_draft is NULL without a draft. The error begins with "--target: " or
  * "--draft: ". Before it loads either model it checks that memory suffices for both, for one
  * decoder, and for the verb's own needs. */
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft,
                            const spec_pair_options *options, spec_error *error);
 
-/* Say in one line how many tokens the target has in common with a draft of another vocabulary. */
+/* Says in one line how many tokens the target has in common with a draft of another vocabulary. */
 void spec_pair_options_say_translated(const spec_model *target, const spec_model *opt_draft,
                                       const char *verb);
 
-/* Say in one line if the weights of a model were converted when it was loaded. `which` is "target"
- * or "draft"; prints nothing without a model, and for drafts made of the target. */
+/* Says in one line if the weights of a model were converted when it was loaded. `which` is "target"
+ * or "draft"; prints nothing without a model, or for drafts made from the target. */
 void spec_pair_options_say_converted(const spec_model *opt_model, const char *which,
                                      const char *verb);
 

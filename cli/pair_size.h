@@ -13,12 +13,13 @@ typedef struct {
     bool on_one_device;   /* both are transformers on the same device */
 } spec_pair_size;
 
-/* Inspect both specs. A spec that cannot be inspected counts as no transformer: opening the model
- * reports the error. */
+/* Inspects both specs. A spec that cannot be inspected does not count as a transformer; opening the
+ * model will report the error. */
 spec_pair_size spec_pair_size_of(const char *target, const char *draft, spec_context *context);
 
-/* The default number of positions to measure: 20,000; for a transformer as many as read 100 GB of
- * weights, about ten seconds, but at least 200. Rounded to two digits. */
+/* Returns the default number of positions to measure: 20,000, or for a transformer as many as read
+ * 100 GB of weights, which takes about ten seconds, but at least 200. It is rounded to two
+ * digits. */
 int spec_pair_size_positions(const spec_pair_size *size);
 
 #endif

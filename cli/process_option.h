@@ -8,13 +8,13 @@
 
 typedef struct {
     bool lacks_alpha;
-    int n_rates; /* the longest draft that the process knows; 0: no limit */
-    /* the default of --K, which leaves out what the process does not know */
+    int n_rates; /* the longest draft that the process covers; 0: no limit */
+    /* the default of --K, which leaves out what the process does not cover */
     char K[16];
 } spec_process_option;
 
-/* Exits 2 if --alpha is given beside a process that has none. A wrong spec is iid here: the measure
- * says what is wrong with it. `from` is the first of the lengths. */
+/* Reads the option. Exits 2 if --alpha is given with a process that has none. A wrong spec counts
+ * as iid here; the measure says what is wrong with it. `from` is the first of the lengths. */
 spec_process_option spec_process_option_of(const char *opt_spec, const char *opt_alpha, int from,
                                            const char *verb);
 

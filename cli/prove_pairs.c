@@ -39,7 +39,7 @@ static char *list_end(list *l)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* The next name of a comma-separated list, which is cut in place; NULL after the last. */
+/* Returns the next name of a comma-separated list, which is cut in place; NULL after the last. */
 static const char *next_name(char **rest, const char *verb, const char *option, const char *whole)
 {
     const char *name = strsep(rest, ",");
@@ -55,7 +55,7 @@ static char *copy_of(const char *verb, const char *text)
     return copy;
 }
 
-/* Open the strategy on an arbitrary model, to inspect its form. */
+/* Opens the strategy on an arbitrary model, to inspect its form. */
 static void open_drafter(spec_drafter *drafter, const char *verb, const char *option,
                          const char *drafting)
 {
@@ -105,7 +105,7 @@ static bool holds(const spec_rule *rule, const spec_drafter *drafter, const char
     return all;
 }
 
-/* Pair a rule with the strategies; with opt_policies only with those that it supports. */
+/* Pairs a rule with the strategies; with opt_policies, only with those that it supports. */
 static void pair(list *rules, list *draftings, const char *rule, const spec_rule *of,
                  strategy *with, int n, const char *opt_policies)
 {

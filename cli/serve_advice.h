@@ -5,7 +5,8 @@
 
 #include "base/table.h"
 
-/* Write the recommendation to standard error. The exit code: 0, 3 if a load had no result, or 2. */
+/* Writes the recommendation to standard error. Returns the exit code: 0, 3 if a load had no result,
+ * or 2. */
 int spec_serve_advice_say(const spec_table *table, const char *verb);
 
 #endif

@@ -29,7 +29,7 @@ int spec_share_folder(char *path, size_t size)
     if (length <= 0) return -1;
     self[length] = '\0';
     const char *folder = dirname(self);
-    /* Installed; build/CONFIG in the source tree. */
+    /* When installed; in build/CONFIG of the source tree. */
     static const char *const beside[] = {"../share/speclab", "../..", NULL};
     for (int i = 0; beside[i] != NULL; i++) {
         char joined[PATH_MAX + 32], whole[PATH_MAX];

@@ -16,7 +16,7 @@
 
 volatile int spec_stop;
 
-/* From the signal to the end of a process that has not noticed it. */
+/* The time from the signal to the end of a process that has not noticed it. */
 static const struct itimerval patience = {.it_value = {.tv_sec = 1, .tv_usec = 800000}};
 
 /* Two signals within so few seconds are one: timeout(1) signals a process, and then its group. */
@@ -27,7 +27,7 @@ static volatile sig_atomic_t awaited;
 static const int asks[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { N_ASKS = sizeof asks / sizeof *asks };
 
-/* Kills the process by SIGPIPE, if that is the signal. */
+/* Kills the process with SIGPIPE, if that is the signal. */
 static void end_as_tools_do(void)
 {
     sigset_t pipe;
@@ -50,7 +50,7 @@ __attribute__((noreturn)) static void end_at_once(void)
     _exit(128 + spec_stop);
 }
 
-/* Has the reader of standard output gone? A child's pipe raises SIGPIPE, too. */
+/* Returns whether the reader of standard output has gone. A child's pipe raises SIGPIPE, too. */
 static bool has_no_reader(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};

@@ -6,7 +6,8 @@
 
 #include "experiments/team.h"
 
-/* Called first in main. NULL: alone. Members print nothing from here on. */
+/* Must be called first in main. Returns NULL if this process is alone. Members print nothing from
+ * here on. */
 const spec_team *spec_team_start(int *argc, char ***argv);
 
 #endif

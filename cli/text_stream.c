@@ -22,7 +22,7 @@ static void turn_on(spec_text_stream *stream, const char *colour)
     stream->colour = colour;
 }
 
-/* Whether these bytes can be the beginning of a character. */
+/* Returns whether these bytes can be the beginning of a character. */
 static bool is_front(const unsigned char *bytes, size_t n)
 {
     const size_t whole = bytes[0] >= 0xF0 ? 4 : bytes[0] >= 0xE0 ? 3 : 2;
@@ -32,7 +32,7 @@ static bool is_front(const unsigned char *bytes, size_t n)
     return true;
 }
 
-/* Write one character of n bytes, or one invalid byte. Newlines and tabs pass. */
+/* Writes one character of n bytes, or one invalid byte. Newlines and tabs pass. */
 static void put(spec_text_stream *stream, const unsigned char *bytes, size_t n, uint32_t code,
                 const char *colour)
 {

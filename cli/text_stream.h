@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* text_stream: generated text, written as it comes, with colours and escapes on a terminal.
- * Files and pipes get the bytes unchanged. On a terminal a character waits until all its bytes are
- * there. Control characters and invalid UTF-8 appear as \xNN, so that no token can control the
- * terminal. Borrows the stream. */
+ * Files and pipes get the bytes unchanged. On a terminal a character is held until all its bytes
+ * have arrived. Control characters and invalid UTF-8 appear as \xNN, so that no token can control
+ * the terminal. Borrows the stream. */
 #ifndef SPECLAB_TEXT_STREAM_H
 #define SPECLAB_TEXT_STREAM_H
 
@@ -23,12 +23,12 @@ typedef struct {
 
 void spec_text_stream_init(spec_text_stream *stream, FILE *out, bool shown, bool coloured);
 
-/* Write n bytes; `colour` is the parameter of an SGR sequence, such as "32" (green), or "" for
+/* Writes n bytes; `colour` is the parameter of an SGR sequence, such as "32" (green), or "" for
  * none. The string must outlive the stream. */
 void spec_text_stream_write(spec_text_stream *stream, const char *bytes, size_t n,
                             const char *colour);
 
-/* Write the held bytes, reset the colour, and end the line on a terminal. */
+/* Writes the held bytes, resets the colour, and ends the line on a terminal. */
 void spec_text_stream_end(spec_text_stream *stream);
 
 #endif

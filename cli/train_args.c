@@ -96,7 +96,7 @@ static double positive(const struct argp_state *state, const char *option, const
     return value;
 }
 
-/* From 0, below the limit. */
+/* Parses a number from 0 on, below the limit. */
 static double not_negative(const struct argp_state *state, const char *option, const char *arg,
                            double limit)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BEFORE = 3, COLUMN = 24 }; /* columns of every method; most characters of a name */
+enum { BEFORE = 3, COLUMN = 24 }; /* columns of every method; maximum characters of a name */
 
 /* Names of the columns of one temperature, in order, for K draft tokens or for early exits; returns
  * their number. */

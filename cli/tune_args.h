@@ -11,7 +11,7 @@ typedef struct {
     const char *target, *data;
     bool method[SPEC_SKIP_EXHAUSTIVE + 1];
     int texts, tokens, trials, runs, top, check; /* tokens 0: not given */
-    spec_assumed assumed;                        /* the options that matter and were not given */
+    spec_assumed assumed;                        /* the relevant options that were not given */
 } spec_tune_args;
 
 void spec_tune_args_parse(spec_tune_args *args, spec_context *context, int argc, char **argv);

@@ -87,7 +87,7 @@ void spec_usage_no_memory(const char *verb)
 
 /* ---- an option that cannot be parsed --------------------------------------------------------- */
 
-/* Collect the options of a parser and its children. */
+/* Collects the options of a parser and its children. */
 static int gather(const struct argp_option **option, int n, const struct argp *argp)
 {
     for (const struct argp_option *o = argp->options;
@@ -117,7 +117,7 @@ static bool list_has(const void *self, const char *name, char *ret_letter)
     return false;
 }
 
-/* Fail with a hint if the name is an option of another engine. */
+/* Fails with a hint if the name is an option of another engine. */
 static void hint_at(const char *verb, const char *dashes, const char *name,
                     const struct argp_option **option, int n)
 {
@@ -130,7 +130,7 @@ static void hint_at(const char *verb, const char *dashes, const char *name,
         spec_usage_fail(verb, "%s", hint);
 }
 
-/* Check "--NAME" or "--NAME=VALUE"; false if the option is correct. */
+/* Checks "--NAME" or "--NAME=VALUE"; false if the option is correct. */
 static bool complain_long(const char *verb, const char *word, const struct argp_option **option,
                           int n)
 {
@@ -164,7 +164,7 @@ static bool complain_long(const char *verb, const char *word, const struct argp_
     spec_usage_fail(verb, "there is no option --%s; '%s --help' lists them", name, verb);
 }
 
-/* Report the first wrong letter of "-abc". */
+/* Reports the first wrong letter of "-abc". */
 static void complain_short(const char *verb, const char *letters, const struct argp_option **option,
                            int n)
 {
@@ -181,8 +181,8 @@ static void complain_short(const char *verb, const char *letters, const struct a
     }
 }
 
-/* Report the wrong option. getopt has passed its word, unless it stopped within a group of letters.
- */
+/* Reports the wrong option. getopt has passed its word, unless it stopped within a group of
+ * letters. */
 static void complain(const struct argp_state *state)
 {
     const struct argp_option *option[MOST_OPTIONS];
@@ -198,7 +198,7 @@ static void complain(const struct argp_state *state)
 
 /* ---- an option that is given twice ----------------------------------------------------------- */
 
-/* Translate argp's options for getopt_long: `letters` (2 n + 2) and `word` (n + 1), whose val is
+/* Translates argp's options for getopt_long: `letters` (2 n + 2) and `word` (n + 1), whose val is
  * the index in `option`. The leading '-' keeps getopt_long from reordering argv. */
 static void list_for_getopt(char *letters, struct option *word, const struct argp_option **option,
                             int n)
@@ -227,8 +227,8 @@ bool spec_usage_gave(const char *option)
     return gave[i] != NULL;
 }
 
-/* An option with a value may be given once, unless it is marked as repeatable. The '=' of "-a=0.8"
- * is refused. */
+/* Checks that an option with a value is given only once, unless it is marked as repeatable. Refuses
+ * the '=' of "-a=0.8". */
 static void check_values(const struct argp *argp, int argc, char **argv)
 {
     const struct argp_option *option[MOST_OPTIONS];
@@ -279,8 +279,8 @@ __attribute__((noreturn)) static void close_output(const char *verb)
     exit(SPEC_EXIT_HOLDS);
 }
 
-/* Ends the program. Help depends on the inputs of the parsers, which argp_state_help alone knows.
- * It prints nothing with ARGP_NO_ERRS. */
+/* Prints help and ends the program. Help depends on the inputs of the parsers, which only
+ * argp_state_help knows; it prints nothing with ARGP_NO_ERRS. */
 __attribute__((noreturn)) static void print_help(struct argp_state *state, unsigned parts)
 {
     state->flags &= ~(unsigned)ARGP_NO_ERRS;

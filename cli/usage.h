@@ -24,22 +24,22 @@ __attribute__((format(printf, 2, 3))) void spec_usage_say(const char *verb, cons
 __attribute__((noreturn, format(printf, 2, 3))) void spec_usage_fail(const char *verb,
                                                                      const char *format, ...);
 
-/* Fail with "out of memory". */
+/* Fails with "out of memory". */
 __attribute__((noreturn)) void spec_usage_no_memory(const char *verb);
 
-/* Prints such a line, wrapped on a terminal. For information that belongs to the result. */
+/* Prints such a line, wrapped on a terminal, for information that belongs to the result. */
 __attribute__((format(printf, 2, 3))) void spec_usage_tell(const char *verb, const char *format,
                                                            ...);
 
-/* The same, only if standard error is a terminal: information for readers. */
+/* Does the same only if standard error is a terminal, for information for readers. */
 __attribute__((format(printf, 2, 3))) void spec_usage_note(const char *verb, const char *format,
                                                            ...);
 
-/* argp_parse(argp, argc, argv, 0, NULL, input), where `argp` has spec_usage_argp among its
+/* Calls argp_parse(argp, argc, argv, 0, NULL, input), where `argp` has spec_usage_argp among its
  * children. Exits 2 on a wrong option. */
 void spec_usage_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-/* Whether an option, by its long name, was on the command line. */
+/* Returns whether an option, by its long name, was on the command line. */
 bool spec_usage_gave(const char *option);
 
 #endif

@@ -123,7 +123,7 @@ typedef struct {
     double factor;
 } suffix;
 
-/* Parse a number and its suffix, whose index is stored in *ret_which. */
+/* Parses a number and its suffix, whose index is stored in *ret_which. */
 static bool parse_amount(double *ret, int *ret_which, const char *text, const suffix *suffixes)
 {
     for (int i = 0; suffixes[i].text != NULL; i++) {
@@ -208,7 +208,6 @@ static char **add_name(char **names, const char *entry, const char *verb)
     return names;
 }
 
-/* Appends the names of a list. */
 static char **add_names(char **names, const char *option, const char *arg, const char *verb)
 {
     char *copy = strdup(arg);
@@ -221,7 +220,7 @@ static char **add_names(char **names, const char *option, const char *arg, const
     return names;
 }
 
-/* Names separated by commas, or NAME=VALUE, whose value may have commas. */
+/* Parses names separated by commas, or NAME=VALUE, whose value may have commas. */
 static void parse_env(spec_validate_args *args, const char *arg, const char *verb)
 {
     const size_t n = strcspn(arg, "=");
@@ -254,7 +253,7 @@ static void take_sampler(spec_validate_args *args, const char *prefix, const cha
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Resolves a path to a file that may not exist yet; the caller frees the result. NULL if the folder
- * does not exist, or if out of memory. */
+ * does not exist or memory runs out. */
 static char *whole_path(const char *path)
 {
     char *whole = realpath(path, NULL), *result = NULL;
@@ -268,7 +267,7 @@ static char *whole_path(const char *path)
     return result;
 }
 
-/* Whether two paths name the same regular file. */
+/* Returns whether two paths name the same regular file. */
 static bool same(const char *opt_a, const char *opt_b)
 {
     struct stat info;

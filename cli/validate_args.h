@@ -17,8 +17,8 @@ typedef struct {
     bool list, self_test, watch, budget_given;
     bool trace; /* test a trace */
     const char *write_trace,
-        *holds; /* write a trace to this file; its contents, of spec_trace_contents_names */
-    int calibrate, check_power; /* runs; 0: none */
+        *holds; /* write a trace to this file; its contents, one of spec_trace_contents_names */
+    int calibrate, check_power; /* number of runs; 0: none */
     const char *report, *junit, *figure;
     char *figure_data; /* the CSV file of the figure's data, FIGURE.csv */
 } spec_validate_args;
@@ -27,7 +27,8 @@ void spec_validate_args_parse(spec_validate_args *args, spec_context *context, i
                               char **argv, const char *doc);
 void spec_validate_args_free(spec_validate_args *args);
 
-/* The format of the main report: --format, or the ending of -o, else text (SPEC_FORMAT_TABLE). */
+/* Returns the format of the main report: --format, or the ending of -o, else text
+ * (SPEC_FORMAT_TABLE). */
 spec_format spec_validate_args_format(const spec_validate_args *args);
 
 /* Reports, opened before the test: main is standard output without -o; the others may be closed. */
@@ -36,7 +37,7 @@ typedef struct {
 } spec_validate_files;
 
 /* _retire is for a run without a verdict: it discards the new reports, and renames older ones so
- * that none is mistaken for this run's. */
+ * that none can be mistaken for this run's. */
 void spec_validate_args_open(spec_validate_files *files, const spec_validate_args *args,
                              const char *verb);
 void spec_validate_args_retire(spec_validate_files *files, bool force, const char *verb);

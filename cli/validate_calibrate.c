@@ -30,8 +30,8 @@ static void add_row(spec_table *table, const char *name, const double *p, size_t
     spec_table_number(table, "largest_e", exp(largest_log_e));
 }
 
-/* Fill the table: shares of runs below each bound. The first row is for whole runs, with p-values
- * after Holm's correction. */
+/* Fills the table with the shares of runs below each bound. The first row is for whole runs, with
+ * p-values after Holm's correction. */
 static int fill_table(spec_table *table, const spec_calibration *c)
 {
     static const char *const columns[] = {"test",      "n",          "false_alarms", "inconclusive",
@@ -116,7 +116,6 @@ static int show(const spec_calibration *c, const spec_validate_args *args, const
     return code;
 }
 
-/* Show a calibration, and free it. */
 static int report(spec_calibration *c, const spec_validate_args *args, const char *verb)
 {
     const double rate = args->plan.false_alarm_rate;
@@ -134,7 +133,6 @@ static int report(spec_calibration *c, const spec_validate_args *args, const cha
     return code;
 }
 
-/* Write the runs of the shard. */
 static int write_part(const spec_validate_args *args, const spec_validate_plan *plan,
                       const char *verb, spec_error *error)
 {

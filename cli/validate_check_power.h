@@ -6,8 +6,8 @@
 
 #include "cli/validate_args.h"
 
-/* Runs N tests per line, on the fixtures of --only or the usual ones. The exit code: 0; 1 if
- * spec_power_check_short finds any; 2, 130. */
+/* Runs N tests per line, on the fixtures of --only or the usual ones. Returns the exit code: 0; 1
+ * if spec_power_check_short finds any; 2, 130. */
 int spec_validate_check_power(const spec_validate_args *args, const char *verb);
 
 #endif

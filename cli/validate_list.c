@@ -22,7 +22,7 @@ static void add(const spec_validate_args *args, spec_table *table, const char *k
     spec_table_append(table);
 }
 
-/* "V S" */
+/* Returns the scopes as letters, such as "V S". */
 static const char *scopes_of(char text[16], uint32_t scopes)
 {
     text[0] = '\0';

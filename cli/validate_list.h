@@ -5,7 +5,7 @@
 
 #include "cli/validate_args.h"
 
-/* List all names, or those of --only; returns the exit code. */
+/* Lists all names, or those of --only; returns the exit code. */
 int spec_validate_list(const spec_validate_args *args, const char *verb);
 
 #endif

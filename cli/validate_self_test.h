@@ -5,7 +5,8 @@
 
 #include "cli/validate_args.h"
 
-/* Test all known mistakes, or those of --only. The exit code: 1 if any gets the wrong verdict. */
+/* Tests all known mistakes, or those of --only. Returns the exit code, 1 if any gets the wrong
+ * verdict. */
 int spec_validate_self_test(const spec_validate_args *args, const char *verb);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct {
-    const char *group; /* verbs of a group share a line where 'speclab' alone lists them */
+    const char *group; /* verbs of a group share a line in the list that plain 'speclab' prints */
     const char *name, *summary;
     int (*run)(spec_context *context, int argc, char **argv);
 } spec_verb;

@@ -27,7 +27,7 @@ enum {
     KEY_PROFILE
 };
 enum { MOST_FILES = 256, COLUMNS_OF_A_FILE = 80 };
-static const double LEAST = 1e-6, MOST = 1e9; /* of speeds, and of times over another */
+static const double LEAST = 1e-6, MOST = 1e9; /* limits of speeds, and of ratios of times */
 
 static const struct argp_option options_table[] = {
     {"plain", KEY_PLAIN, "FILE", SPEC_OPTION_REPEATS,
@@ -67,7 +67,7 @@ static double positive(const char *verb, const char *option, const char *arg)
     return x;
 }
 
-/* "LOW:HIGH", or one length. */
+/* Parses "LOW:HIGH", or one length. */
 static void parse_lengths(spec_advice_question *question, const char *arg, const char *verb)
 {
     char low[16];
@@ -142,7 +142,7 @@ static void check_engine(const char *name, const char *verb)
                     spec_names_meant(near, name, names, "; 'speclab list logs' lists them"));
 }
 
-/* The profile is a file of its own, which can be written. */
+/* Checks that the profile is a separate file, which can be written. */
 static void check_profile(const arguments *args, const char *verb)
 {
     const char *output = args->common.output;
@@ -188,8 +188,8 @@ static int write_text(FILE *out, const spec_diagnosis_facts *facts, const spec_o
                                     error);
 }
 
-/* The table into its file or to standard output, and the text unless the table is there. Returns
- * an exit code. */
+/* Writes the table to its file or to standard output, and the text unless the table is there.
+ * Returns an exit code. */
 static int show(const spec_diagnosis_facts *facts, const arguments *args, const char *verb)
 {
     const spec_options *common = &args->common;
@@ -215,7 +215,8 @@ done:
     return SPEC_EXIT_USAGE;
 }
 
-/* Returns an exit code. A profile needs a round, and without one the answer says so. */
+/* Writes the profile; returns an exit code. A profile requires a round; without one the answer says
+ * so. */
 static int write_profile(const spec_diagnosis_facts *facts, const arguments *args, const char *verb)
 {
     spec_acceptance_profile profile;

@@ -121,7 +121,8 @@ static int ascending(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* Parse a list of whole numbers low..high, sort it and remove duplicates; returns their number. */
+/* Parses a list of whole numbers low..high, sorts it and removes duplicates; returns how many
+ * remain. */
 static int whole_numbers(int *ret, int most, const char *option, const char *list, uint64_t low,
                          uint64_t high, const char *verb)
 {
@@ -144,14 +145,14 @@ static void choose_widths(arguments *args, const char *list, const char *verb)
                                         SPEC_NODES_MAX + 1, verb);
 }
 
-/* Whether the model runs on a GPU, where wide passes are cheap. */
+/* Returns whether the model runs on a GPU, where wide passes are cheap. */
 static bool is_on_card(const spec_model *opt_model)
 {
     const spec_transformer *transformer = opt_model != NULL ? spec_transformer_of(opt_model) : NULL;
     return transformer != NULL && !spec_device_is_cpu(transformer->weights->backend);
 }
 
-/* The options of the ordinary measurement alone. */
+/* Refuses options that only the ordinary measurement has. */
 static void check_online(const arguments *args, const char *verb)
 {
     const spec_timing_plan *plan = &args->plan;
@@ -188,7 +189,7 @@ static void complete(arguments *args, const char *verb)
     spec_figure_option_check(args->figure, &args->common, verb);
 }
 
-/* The command, as one line for the provenance. */
+/* Returns the command, as one line for the provenance. */
 static char *command_text(int argc, char **argv)
 {
     spec_memory_text made;
@@ -204,7 +205,7 @@ static char *command_text(int argc, char **argv)
     return text;
 }
 
-/* Print on standard error the warning, and the advice unless a page on standard output has it. */
+/* Prints on standard error the warning, and the advice unless a page on standard output has it. */
 static int say_beside(const spec_timing_result *result, bool advise, const char *verb,
                       spec_error *error)
 {
@@ -224,7 +225,7 @@ static int say_beside(const spec_timing_result *result, bool advise, const char 
     return status;
 }
 
-/* Write a result as the options say; returns the exit code. */
+/* Writes a result as the options say; returns the exit code. */
 static int show(const arguments *args, const spec_table *table, const char *name, const char *verb)
 {
     const spec_options *common = &args->common;
@@ -325,7 +326,7 @@ static int measure_online(arguments *args, const char *asked, const char *verb)
         verb);
 }
 
-/* Show the result of an earlier run. */
+/* Shows the result of an earlier run. */
 static int show_again(const arguments *args, int argc, char **argv)
 {
     spec_table table;

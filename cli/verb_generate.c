@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Generate all texts; returns the exit code, with the error line in `error`. */
+/* Generates all texts; returns the exit code, with the error line in `error`. */
 static int write_texts(spec_ending *ret_ending, spec_generation *generation,
                        spec_generate_output *output, const int *prompt, size_t n_prompt,
                        spec_error *error)
@@ -80,7 +80,7 @@ done:
     spec_output_discard(&file);
     if (status != GSL_SUCCESS) {
         if (output.stream.out == stdout)
-            spec_text_stream_end(&output.stream); /* the message gets a line of its own */
+            spec_text_stream_end(&output.stream); /* the message gets its own line */
         spec_usage_say(verb, "%s", error.text);
     }
     spec_generation_free(&generation);

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Add one row. */
 static void add(spec_table *table, const char *kind, const char *name, const char *summary,
                 const char *reference)
 {
@@ -29,7 +28,7 @@ static void add(spec_table *table, const char *kind, const char *name, const cha
     spec_table_append(table);
 }
 
-/* Add each GPU as "gpu:0 NVIDIA H200, 139 GiB"; if there is none, add a row with the reason. */
+/* Adds each GPU as "gpu:0 NVIDIA H200, 139 GiB"; if there is none, adds a row with the reason. */
 static void list_devices(spec_table *table, spec_context *context)
 {
     char line[512];
@@ -80,7 +79,8 @@ static void list_experiments(spec_table *table)
     free(entry);
 }
 
-/* The required columns, "needs K emitted", for the column of references; NULL: out of memory. */
+/* Returns the required columns, "needs K emitted", for the column of references; NULL: out of
+ * memory. */
 static char *needs(const spec_figure_script *script)
 {
     spec_word_list columns = {0};
@@ -139,7 +139,7 @@ static void list_diagnoses(spec_table *table)
 
 static const struct {
     const char *name;
-    const char *kind; /* of experiments/catalogue.h; NULL: `list`, or list_devices */
+    const char *kind; /* kind in experiments/catalogue.h; NULL: `list`, or list_devices */
     void (*list)(spec_table *table);
 } lists[] = {
     {"models", "model", NULL},

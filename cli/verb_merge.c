@@ -47,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The first line of a text, each word quoted for a shell where it must be. */
+/* Writes the first line of a text, with each word quoted for a shell where necessary. */
 static void write_words(FILE *out, const char *text)
 {
     for (size_t n; *text != '\0' && *text != '\n'; text += n) {
@@ -58,7 +58,7 @@ static void write_words(FILE *out, const char *text)
     }
 }
 
-/* The rest of each line of the text with this key, as one word after `before`. */
+/* Writes the rest of each line of the text that has this key, as one word after `before`. */
 static void write_lines(FILE *out, const char *opt_text, const char *key, const char *before)
 {
     for (; opt_text != NULL; opt_text = strstr(opt_text + 1, "\n| ")) {
@@ -71,7 +71,8 @@ static void write_lines(FILE *out, const char *opt_text, const char *key, const 
     }
 }
 
-/* "speclab run 'NAME' --set K=3" or the command of another verb, from the lines of the head. */
+/* Writes "speclab run 'NAME' --set K=3", or the command of another verb, from the lines of the
+ * head. */
 static void write_command(FILE *out, const spec_parts *parts)
 {
     char name[NAME_MAX + sizeof ".cfg"], seed[32], path[PATH_MAX], relative[PATH_MAX];
@@ -96,7 +97,8 @@ static void write_command(FILE *out, const spec_parts *parts)
     }
 }
 
-/* One line for a shard that is missing (opt_part NULL) or unfinished, with the command to type. */
+/* Prints one line for a shard that is missing (opt_part NULL) or unfinished, with the command to
+ * type. */
 static void say_unfinished(const spec_parts *parts, const spec_part *opt_part, uint64_t number,
                            const char *verb)
 {
@@ -120,7 +122,6 @@ static void say_unfinished(const spec_parts *parts, const spec_part *opt_part, u
     free(command);
 }
 
-/* Say what is missing. */
 static void say_all_unfinished(const spec_parts *parts, const char *verb)
 {
     uint64_t said = 0;
@@ -137,7 +138,8 @@ static void say_all_unfinished(const spec_parts *parts, const char *verb)
                        (unsigned long long)(said - MOST_LINES));
 }
 
-/* Write the rows of the run, or what it makes of them; say what the run would say at its end. */
+/* Writes the rows of the run, or what the run makes of them, and says what it would say at its
+ * end. */
 static int merge(const spec_parts *parts, const arguments *args, const char *verb)
 {
     const spec_table head = {.provenance = parts->head};

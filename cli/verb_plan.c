@@ -101,7 +101,7 @@ static bool is(const char *opt_name, const char *name)
     return opt_name != NULL && strcmp(opt_name, name) == 0;
 }
 
-/* Choose siblings to suit the rule, or the rule to suit the siblings, if one is missing. */
+/* Chooses siblings to suit the rule, or a rule to suit the siblings, if one is missing. */
 static void complete(arguments *args)
 {
     if (args->siblings == NULL) {
@@ -120,8 +120,8 @@ static void complete(arguments *args)
     else args->methods = "chain,k-ary,branches,delayed,sequoia";
 }
 
-/* Write "1:3:1" as "1,2,3", because all budgets are one grid value. Without a list, take the
- * default budgets whose passes are measured. The caller frees. */
+/* Writes "1:3:1" as "1,2,3", because all budgets are one grid value. Without a list, takes the
+ * default budgets whose passes are measured. The caller frees it. */
 static char *budgets(const char *opt_list, const spec_pass_costs *costs, const char *verb)
 {
     spec_grid grid = {0};
@@ -154,7 +154,7 @@ static void check(const arguments *args, const char *verb)
     spec_figure_option_check(args->figure, &args->common, verb);
 }
 
-/* Values that the user does not give, from a measurement or the sizes of the models. */
+/* Values that the user did not give, from a measurement or the sizes of the models. */
 typedef struct {
     char c[32], positions[32]; /* for the command line; "": given or not needed */
     bool c_is_axis;            /* otherwise the measure chooses this c by itself */

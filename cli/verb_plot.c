@@ -146,7 +146,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* "dir/result.csv" -> "dir/result.svg" */
+/* Turns "dir/result.csv" into "dir/result.svg". */
 static void default_output(char *path, size_t size, const char *csv, const char *suffix)
 {
     static const char *const endings[] = {".csv", ".tsv", ".txt", ".json", ".jsonl"};

@@ -81,7 +81,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Missing options take the values that bench measured with the costs, or else the defaults. */
+/* Sets missing options to the values that bench measured with the costs, or else to the
+ * defaults. */
 static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], char c[32],
                    bool lacks_alpha, const char *verb)
 {

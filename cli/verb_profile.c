@@ -146,7 +146,7 @@ static void wrap(FILE *out, char *text, int width)
     }
 }
 
-/* Wrapped to the terminal, or to that of a file. */
+/* Writes the text, wrapped to the terminal, or to the usual width in a file. */
 static int write_text(FILE *out, const spec_acceptance_profile *profile, const arguments *args,
                       spec_error *error)
 {

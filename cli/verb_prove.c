@@ -121,7 +121,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Join strategies and model, one per line: "chain:MODEL", "greedy:MODEL", "lookup". The caller
+/* Joins strategies and model, one per line: "chain:MODEL", "greedy:MODEL", "lookup". The caller
  * frees. */
 static char *with_models(const char *draftings, const char *model, const char *verb)
 {

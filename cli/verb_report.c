@@ -57,7 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The figures of all results; one line if gnuplot is missing. */
+/* Draws the figures of all results; prints one line if gnuplot is missing. */
 static void draw(spec_report_figure *figure, const spec_report_page *page, const char *verb)
 {
     spec_error missing = {{0}};

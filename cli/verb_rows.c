@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest vocabulary stored exactly without --cutoff; bytes of text read per token at most. */
+/* The largest vocabulary stored exactly without --cutoff; maximum bytes of text read per token. */
 enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64 };
 #define CUTOFF 1e-7
 #define COUNT_MAX UINT64_C(1000000000000)
@@ -188,7 +188,7 @@ typedef struct {
     size_t n_texts, texts_capacity;
 } tokens;
 
-/* Append one text in the target's tokens. */
+/* Appends one text in the target's tokens. */
 static int tokenize(tokens *into, const spec_model *target, const char *bytes, size_t length,
                     spec_error *error)
 {

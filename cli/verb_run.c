@@ -127,7 +127,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Find an experiment file: a path, or the name of one of speclab's own experiments. */
+/* Finds an experiment file: a path, or the name of one of speclab's own experiments. */
 static void find(char *path, size_t size, const char *name, const char *verb)
 {
     char relative[PATH_MAX + 32], near[NAME_MAX + 1];
@@ -148,7 +148,7 @@ static void find(char *path, size_t size, const char *name, const char *verb)
         name);
 }
 
-/* The overrides for this experiment, without their "NAME:"; NULL-terminated. */
+/* Collects the overrides for this experiment, without their "NAME:"; NULL-terminated. */
 static void sets_for(const char **ret_set, const char *name, size_t length, const arguments *args)
 {
     int n = 0;
@@ -163,7 +163,7 @@ static void sets_for(const char **ret_set, const char *name, size_t length, cons
     ret_set[n] = NULL;
 }
 
-/* Add an option that changes the result to the command in the report. */
+/* Adds an option that changes the result to the command in the report. */
 static void add_override(spec_experiment *experiment, const char *option, uint64_t value,
                          const char *verb)
 {
@@ -206,7 +206,7 @@ static void load(spec_experiment *experiment, const char *name, const arguments 
         spec_usage_say(verb, "%s: %s", experiment->name, experiment->note);
 }
 
-/* Run one experiment into DIR/NAME.csv and DIR/NAME.svg, and print their names. Returns the exit
+/* Runs one experiment into DIR/NAME.csv and DIR/NAME.svg, and prints their names. Returns the exit
  * code. */
 static int run_into(const char *directory, const spec_experiment *experiment, spec_result *result,
                     const arguments *args, const char *verb)
@@ -250,7 +250,7 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
     return code;
 }
 
-/* "speclab run 'a b.cfg'", which the caller frees; NULL without memory. */
+/* Returns "speclab run 'a b.cfg'", which the caller frees; NULL if memory runs out. */
 static char *command_of(const char *file)
 {
     spec_memory_text text;
@@ -267,7 +267,7 @@ static const char *typed_in_file(char typed[64], const void *self, const char *p
     return typed;
 }
 
-/* Lists the parameters that matter and that the experiment does not set. */
+/* Lists the relevant parameters that the experiment does not set. */
 static void assume(spec_assumed *ret, const spec_experiment *experiment)
 {
     *ret = (spec_assumed){""};
@@ -305,7 +305,7 @@ done:
     return status;
 }
 
-/* Check that every --set NAME:KEY=VALUE names an experiment of this run, and that no two
+/* Checks that every --set NAME:KEY=VALUE names an experiment of this run, and that no two
  * experiments write the same file. */
 static void check_names(const spec_experiment *experiment, const arguments *args, const char *verb)
 {
@@ -329,7 +329,7 @@ static void check_names(const spec_experiment *experiment, const arguments *args
     }
 }
 
-/* Whether one exit code is worse than another. */
+/* Ranks an exit code: the larger, the worse. */
 static int severity(int code)
 {
     static const int rank[] = {[SPEC_EXIT_HOLDS] = 0,
@@ -372,7 +372,7 @@ static int run_directory(const arguments *args, const char *verb)
     return worst;
 }
 
-/* "block 9f3c1b2a77e0d4c5+01ab23cd45ef6789" for each experiment. */
+/* Prints "block 9f3c1b2a77e0d4c5+01ab23cd45ef6789" for each experiment. */
 static int print_digests(const arguments *args, const char *verb)
 {
     for (int i = 0; i < args->n_files; i++) {

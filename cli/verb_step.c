@@ -24,7 +24,7 @@
 #define EXAMPLE_DRAFT "probs:0.4,0.3,0.2,0.1"
 #define EXAMPLE_NAMES "the,cat,sat,dog"
 
-/* The law of one token is enumerated for small vocabularies, and then in well under a second. */
+/* The law of one token is enumerated only for small vocabularies, in well under a second. */
 enum { LAW_VOCAB = 64, LAW_BRANCHES = 300000, ROUNDS_MAX = 10000, TOP_MAX = 1000 };
 
 enum { KEY_COINS = 0x8001, KEY_CONTEXT, KEY_NAMES, KEY_ROUNDS, KEY_TOP };
@@ -79,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Without models, the example of four tokens. */
+/* Without models, takes the example of four tokens. */
 static void complete(arguments *args, const char *verb)
 {
     if (args->pair.target == NULL && args->pair.draft == NULL) {
@@ -114,7 +114,7 @@ static double *read_coins(int *ret_n, const char *list, const char *verb)
     return coin;
 }
 
-/* Whether the output is a terminal whose locale is UTF-8. */
+/* Returns whether the output is a terminal whose locale is UTF-8. */
 static bool shows_utf8(const arguments *args)
 {
     if (args->common.output != NULL || !isatty(STDOUT_FILENO)) return false;
@@ -142,7 +142,7 @@ static json_t *json_head(const arguments *args)
                      args->K, "seed", (json_int_t)args->common.seed, "rounds", json_array());
 }
 
-/* The law of the first token, if it is cheap enough to show. */
+/* Finds the law of the first token, if that is cheap enough. */
 static int find_law(bool *ret_found, spec_output_law *ret_law, const spec_decoder_config *config,
                     const int *context, size_t n, spec_error *error)
 {
@@ -164,7 +164,7 @@ static int write_json(FILE *out, const json_t *root, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Whether another round follows: the text has not ended, and the windows have space. */
+/* Returns whether another round follows: the text has not ended, and the windows have room. */
 static bool goes_on(const spec_decoder *decoder)
 {
     return !spec_decoder_ended(decoder) && spec_decoder_room(decoder) >= 0;

@@ -34,7 +34,7 @@ typedef struct {
 enum { ROWS = 10 };
 #define MISSED 1.1 /* a limit missed by more than this factor is reported */
 
-/* A row of the curve; weights within the bar are kept. */
+/* Adds a row to the curve, and keeps weights that are within the bar. */
 static int judge(run *r, spec_error *error)
 {
     spec_training *t = &r->setup.training;
@@ -78,7 +78,8 @@ static int resume(run *r, spec_error *error)
     return status;
 }
 
-/* Steps until the end, a row of the curve at each tenth, the state from time to time. */
+/* Makes steps until the end, adds a row to the curve at each tenth, and saves the state from time
+ * to time. */
 static int train(run *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -157,7 +158,7 @@ static int write_model(run *r, spec_error *error)
     return status;
 }
 
-/* The last weights within the bar take the place of others. */
+/* If the final weights are not within the bar, restores the last ones that were. */
 static int keep_bar(run *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -185,7 +186,8 @@ static void say_speed_up(const run *r)
     spec_usage_say(r->verb, "%s", text);
 }
 
-/* With the draft as it was written; if it cannot be opened, the estimate stays. */
+/* Prints the prediction with the draft as it was written; if that cannot be opened, keeps the
+ * estimate. */
 static void say_prediction(run *r)
 {
     const spec_train_args *args = r->args;

@@ -38,7 +38,7 @@ typedef struct {
     double *best_of_run; /* (methods, runs) */
 } tuning;
 
-/* Texts of the target: its own from the first token on, or after prompts from a file. */
+/* Makes texts of the target: its own from the first token on, or after prompts from a file. */
 static int make_texts(spec_skip_texts *ret, int *token, const tuning *t, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -135,8 +135,8 @@ static void fill_set(spec_table *table, const tuning *t, const unsigned char *se
     spec_table_number(table, "best_speedup", score->speedup);
 }
 
-/* The value of a set, for a search. Its row is written at once, so that an interrupted search has
- * its trials. */
+/* Computes the value of a set, for a search. Writes its row at once, so that an interrupted search
+ * keeps its trials. */
 static int try_set(void *self, double *ret_value, const unsigned char *set, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -214,7 +214,7 @@ static void say_comparison(const tuning *t)
                        found[0], found[1]);
 }
 
-/* Tokens per round as decoded, at the K of the largest speed-up. */
+/* Measures tokens per round by decoding, at the K of the largest speed-up. */
 static int check_set(spec_table *table, tuning *t, const unsigned char *set,
                      const spec_skip_score *score, spec_error *error)
 {
@@ -236,7 +236,7 @@ done:
     return status;
 }
 
-/* The best sets of all searches; the first of them checked. */
+/* Shows the best sets of all searches; the first of them are checked. */
 static int show_best(tuning *t, spec_error *error)
 {
     static const char *const columns[] = {"draft",  "skipped",     "alpha_mean",
@@ -249,7 +249,7 @@ static int show_best(tuning *t, spec_error *error)
     size_t *index = malloc((n + 1) * sizeof *index);
     spec_table table = {0};
     spec_options options = args->common;
-    options.output = NULL; /* which has the trials */
+    options.output = NULL; /* the output has the trials */
     if (index == NULL ||
         spec_table_init(&table, columns, (int)(sizeof columns / sizeof columns[0])) != GSL_SUCCESS)
         spec_usage_no_memory(t->verb);

@@ -133,7 +133,7 @@ static int write_table(const spec_validation *v, spec_format format, FILE *out, 
     return status;
 }
 
-/* Write the report as text, wrapped on a terminal. */
+/* Writes the report as text, wrapped on a terminal. */
 static int write_text(const spec_validate_args *args, const spec_validation *v, FILE *out,
                       spec_error *error)
 {
@@ -180,7 +180,7 @@ static int write_main(const spec_validate_args *args, const spec_validation *v, 
                                         : write_table(v, format, out, error);
 }
 
-/* Prints an error once: if out of memory, every report fails with the same message. */
+/* Prints an error only once: if memory runs out, every report fails with the same message. */
 static void say(const spec_error *error, spec_error *said, const char *verb)
 {
     if (strcmp(error->text, said->text) != 0) spec_usage_say(verb, "%s", error->text);

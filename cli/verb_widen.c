@@ -102,7 +102,7 @@ static int show(const summary row[2], const arguments *args, const char *verb)
                                           "ffn",   "weights", "bytes"};
     spec_table table;
     spec_options options = args->common;
-    options.output = NULL; /* which is the model */
+    options.output = NULL; /* the output is the model */
     if (spec_table_init(&table, columns, (int)(sizeof columns / sizeof columns[0])) != GSL_SUCCESS)
         spec_usage_no_memory(verb);
     for (int i = 0; i < 2; i++) {
@@ -200,7 +200,8 @@ static bool is_head(const char *kind, size_t length)
     return false;
 }
 
-/* The path in "eagle3:head.gguf", or "head.gguf" if that is a head; *ret NULL for a model. */
+/* Finds the path in "eagle3:head.gguf", or "head.gguf" if that is a head; *ret is NULL for a
+ * model. */
 static int head_path(const char **ret, const char *in, spec_error *error)
 {
     const size_t length = strcspn(in, ":");

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Fill one row, but for its claim. */
+/* Fills one row except for its claim. */
 static void fill(spec_table *table, const char *kind, const char *name, const char *summary,
                  const char *reference)
 {

@@ -13,8 +13,8 @@
 extern const char *const spec_catalogue_kinds[];
 
 /* Appends the rows of a kind to a table with the columns kind, name (with its keys and their
- * defaults), summary and reference. A column `claim`, if there is one, has the claim of a rule.
- * False for an unknown kind. Rows for which memory runs out set table->lost. */
+ * defaults), summary and reference. A column `claim`, if there is one, receives the claim of a
+ * rule. Returns false for an unknown kind. Rows for which memory runs out set table->lost. */
 bool spec_catalogue_add(spec_table *table, const char *kind);
 
 #endif

@@ -39,7 +39,7 @@ int spec_config_no_memory(const spec_config *config)
 
 /* ---- before the parser sees it --------------------------------------------------------------- */
 
-/* The parser recurses, so refuse a text that is too large or nested too deeply. */
+/* Refuses a text that is too large or nested too deeply, because the parser recurses. */
 static int check_bytes(const char *path, const char *bytes, size_t n, spec_error *error)
 {
     enum { CODE, STRING, LINE_COMMENT, COMMENT } state = CODE;
@@ -136,8 +136,8 @@ bool spec_config_is_scalar(const spec_config_node *setting)
     return setting->kind < SPEC_NODE_ARRAY;
 }
 
-/* The text of a scalar, without replacing ${NAME}. A number prints so that it reads back the
- * same. */
+/* Returns the text of a scalar, without replacing ${NAME}. A number prints so that it reads back
+ * the same. */
 static int raw_text(char **ret_text, spec_config *config, const spec_config_node *setting)
 {
     char buffer[SPEC_NUMBER_SIZE];
@@ -156,7 +156,6 @@ static int raw_text(char **ret_text, spec_config *config, const spec_config_node
     return (*ret_text = strdup(text)) == NULL ? spec_config_no_memory(config) : GSL_SUCCESS;
 }
 
-/* Write the value of ${name}. */
 static int write_named(FILE *out, spec_config *config, const spec_config_node *setting,
                        const char *name)
 {

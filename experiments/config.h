@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Most bytes of a file, levels of nesting, and overrides. */
+/* Maximum bytes of a file, levels of nesting, and overrides. */
 enum { SPEC_CONFIG_BYTES = 1 << 17, SPEC_CONFIG_DEPTH = 8, SPEC_CONFIG_SET_MAX = 64 };
 
 typedef struct {
@@ -24,37 +24,37 @@ typedef struct {
     spec_error *error;
 } spec_config;
 
-/* Check and parse a text. GSL_EINVAL for an empty, too long or binary text.
- * Also for @include (a file
- * must not read others), nesting too deep, syntax errors, and overrides that are not key=value. */
+/* Checks and parses a text. Returns GSL_EINVAL for an empty, too long or binary text, for @include
+ * (a file must not read others), for nesting that is too deep, for syntax errors, and for overrides
+ * that are not key=value. */
 int spec_config_init(spec_config *config, const char *path, const char *bytes, size_t n,
                      const char *const *opt_set, spec_error *error);
 void spec_config_free(spec_config *config);
 
-/* "path: out of memory": GSL_ENOMEM. */
+/* Reports "path: out of memory". Returns GSL_ENOMEM. */
 int spec_config_no_memory(const spec_config *config);
 
-/* Report "path:line: what", or "path: what" without a setting. Returns status. */
+/* Reports "path:line: what", or "path: what" without a setting. Returns status. */
 __attribute__((format(printf, 4, 5))) int spec_config_fail(const spec_config *config,
                                                            const spec_config_node *opt_setting,
                                                            int status, const char *format, ...);
 
-/* The last override of `key`, or NULL. Marks all overrides of the key as used. */
+/* Returns the last override of `key`, or NULL. Marks all overrides of the key as used. */
 const char *spec_config_override(spec_config *config, const char *key);
 
 bool spec_config_is_scalar(const spec_config_node *setting);
 
-/* The text of a scalar with every ${NAME} replaced once; replaced values are not searched again.
- * A number prints so that it reads back the same. The caller frees. */
+/* Returns the text of a scalar with every ${NAME} replaced once; replaced values are not searched
+ * again. A number prints so that it reads back the same. The caller frees it. */
 int spec_config_text(char **ret_text, spec_config *config, const spec_config_node *setting);
 
-/* Read a top-level value, from an override or the file; without either the output keeps its
- * value. A string replaces (and frees) *text. A number is within [0, high]. */
+/* Reads a top-level value, from an override or the file; without either the output keeps its value.
+ * A string replaces (and frees) *text. A number must be within [0, high]. */
 int spec_config_string(char **text, spec_config *config, const char *key);
 int spec_config_number(double *ret, spec_config *config, const char *key, double high, bool whole);
 int spec_config_u64(uint64_t *ret, spec_config *config, const char *key);
 
-/* A list of strings, or a single string: its length, and its i-th string. */
+/* Return the length and the i-th string of a list of strings, or of a single string. */
 int spec_config_list_length(const spec_config_node *setting);
 int spec_config_list_item(const char **ret_text, const spec_config *config,
                           const spec_config_node *setting, int i);

@@ -42,7 +42,7 @@ spec_config_node *spec_config_tree_member(const spec_config_node *node, const ch
     return NULL;
 }
 
-/* Append a child without a value to a node. */
+/* Appends a child without a value to a node. */
 static int add_child(spec_config_node **ret, parser *in, spec_config_node *parent)
 {
     if ((parent->n & (parent->n - 1)) == 0) { /* full: grow to a power of two */
@@ -59,7 +59,7 @@ static int add_child(spec_config_node **ret, parser *in, spec_config_node *paren
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Skip blanks and comments. */
+/* Skips blanks and comments. */
 static void skip(parser *in)
 {
     for (;;) {
@@ -78,14 +78,14 @@ static void skip(parser *in)
     }
 }
 
-/* Skip and return one of the characters; 0 if there is none. */
+/* Skips and returns one of the characters; 0 if there is none. */
 static char take(parser *in, const char *characters)
 {
     skip(in);
     return *in->at != '\0' && strchr(characters, *in->at) != NULL ? *in->at++ : '\0';
 }
 
-/* The character of an escape sequence after a backslash. */
+/* Returns the character of an escape sequence after a backslash. */
 static char escaped(parser *in)
 {
     static const char names[] = "fnrt\\\"", characters[] = "\f\n\r\t\\\"";
@@ -103,7 +103,7 @@ static char escaped(parser *in)
     return (char)code;
 }
 
-/* Adjacent strings are one. */
+/* Reads a string; adjacent strings are joined. */
 static int read_text(char **ret, parser *in)
 {
     spec_memory_text text;
@@ -143,7 +143,7 @@ static int read_number(spec_config_node *node, parser *in)
     return GSL_SUCCESS;
 }
 
-/* The length of the name that begins here, or 0. */
+/* Returns the length of the name that begins here, or 0. */
 static size_t name_length(const char *at)
 {
     const size_t first = *at == '*' ? 1 : strspn(at, LETTERS);
@@ -205,7 +205,7 @@ static int read_elements(spec_config_node *list, parser *in, const char *end)
     return GSL_SUCCESS;
 }
 
-/* Parse NAME = VALUE, with ; or , or nothing after it, up to text that is no name. */
+/* Parses NAME = VALUE, with ; or , or nothing after it, up to text that is not a name. */
 static int read_settings(spec_config_node *group, parser *in)
 {
     for (size_t n; skip(in), (n = name_length(in->at)) > 0;) {

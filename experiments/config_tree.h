@@ -17,26 +17,27 @@ typedef enum {
     SPEC_NODE_TEXT,
     SPEC_NODE_ARRAY, /* [...]: scalars of one kind */
     SPEC_NODE_LIST,  /* (...): any kind */
-    SPEC_NODE_GROUP  /* {...}: settings with names; the file is one */
+    SPEC_NODE_GROUP  /* {...}: settings with names; the whole file is one */
 } spec_node_kind;
 
 typedef struct spec_config_node {
     spec_node_kind kind;
     int line;
     char *name;        /* NULL for an element of a list, and for the whole file */
-    long long integer; /* also of a bool */
+    long long integer; /* also the value of a bool */
     double real;
     char *text;
     struct spec_config_node **child; /* (n) */
     int n;
 } spec_config_node;
 
-/* Parse a text; errors read "path:line: what". */
+/* Parses a text; errors read "path:line: what". */
 int spec_config_tree_parse(spec_config_node **ret_root, const char *text, const char *path,
                            spec_error *error);
-void spec_config_tree_free(spec_config_node *node); /* NULL is fine */
+void spec_config_tree_free(spec_config_node *node); /* NULL is allowed */
 
-/* The setting of a group by its name; NULL if it is missing, or the node is no group. */
+/* Returns the setting of a group by its name; NULL if it is missing, or if the node is not a
+ * group. */
 spec_config_node *spec_config_tree_member(const spec_config_node *node, const char *name);
 
 #endif

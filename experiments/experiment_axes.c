@@ -25,7 +25,8 @@ static int add_axis(spec_experiment_loader *in, spec_grid *grid, const spec_conf
     return status == GSL_SUCCESS ? status : FAIL(in, setting, "over %d axes", SPEC_AXES_MAX);
 }
 
-/* A text of nothing but numbers is a list of numbers; any other text is one value. */
+/* Adds an axis from a text: if it consists only of numbers, it is a list of numbers, otherwise one
+ * value. */
 static int add_axis_text(spec_experiment_loader *in, spec_grid *grid,
                          const spec_config_node *opt_setting, const char *name, char *text)
 {
@@ -81,7 +82,8 @@ static const char *as_string(const spec_config_node *setting)
                : "";
 }
 
-/* The given model in place of a model of the file, whose references are noted. The caller frees. */
+/* Returns the given model in place of a model of the file, whose references are noted. The caller
+ * frees. */
 static int place_model(char **ret_model, spec_experiment_loader *in, const char *given,
                        const char *original)
 {
@@ -93,7 +95,7 @@ static int place_model(char **ret_model, spec_experiment_loader *in, const char 
                                  : spec_config_fail(&in->config, NULL, status, "%s", inner.text);
 }
 
-/* An axis of models with the given model in place of each model of the file; equal ones are
+/* Adds an axis of models with the given model in place of each model of the file; equal ones are
  * merged. */
 static int add_models(spec_experiment_loader *in, spec_grid *grid, const spec_config_node *setting,
                       const char *given)
@@ -119,7 +121,7 @@ done:
     return status;
 }
 
-/* Is a parameter of this name a model that the user may give? */
+/* Returns whether a parameter of this name is a model that the user may give. */
 static bool takes_model(const spec_experiment_loader *in, const char *name)
 {
     bool parameter;
@@ -127,7 +129,7 @@ static bool takes_model(const spec_experiment_loader *in, const char *name)
     return parameter && spec_given_models_takes(name);
 }
 
-/* Drop axes that only built replaced models, and note their names. */
+/* Drops axes that only built replaced models, and notes their names. */
 static int drop_axes(spec_experiment_loader *in)
 {
     spec_experiment *e = in->experiment;
@@ -175,7 +177,7 @@ static int read_grid(spec_experiment_loader *in, spec_grid *ret_grid, const spec
     return GSL_SUCCESS;
 }
 
-/* One key of the points: the values of its rows, or the override for all rows. */
+/* Reads one key of the points: the values of its rows, or the override for all rows. */
 static int read_column(spec_experiment_loader *in, spec_grid *grid, spec_config_node *points,
                        const char *name)
 {
@@ -227,7 +229,7 @@ static int read_points(spec_experiment_loader *in, spec_grid *grid, spec_config_
     return GSL_SUCCESS;
 }
 
-/* Add axes for overrides of parameters that the measure reads and the grid leaves to their
+/* Adds axes for overrides of parameters that the measure reads and the grid leaves to their
  * defaults. */
 static int add_new_axes(spec_experiment_loader *in)
 {
@@ -258,7 +260,7 @@ static int add_new_axes(spec_experiment_loader *in)
     return GSL_SUCCESS;
 }
 
-/* Read the points, the product of the grid, or their cross product. */
+/* Reads the points, the product of the grid, or their cross product. */
 int spec_experiment_read_axes(spec_experiment_loader *in)
 {
     spec_config_node *grid = spec_config_tree_member(in->config.root, "grid");

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* experiment_columns: the labels, the shown columns and the figure of an experiment file.
- * A part of experiments/experiment_load.c, which alone includes it, with experiment_axes.c.
+ * Together with experiment_axes.c a part of experiments/experiment_load.c, which alone includes it.
  * Failures name the file and the line. */
 #ifndef SPECLAB_EXPERIMENT_COLUMNS_H
 #define SPECLAB_EXPERIMENT_COLUMNS_H
 
 #include "experiments/experiment_loader.h"
 
-/* Mark the axes that `labels` names. GSL_EINVAL for unknown axes and for parameters. */
+/* Marks the axes that `labels` names. Returns GSL_EINVAL for unknown axes and for parameters. */
 int spec_experiment_columns_label(spec_experiment_loader *loader);
 
-/* Read `show`, once the axes are complete. GSL_EINVAL for unknown columns, columns named twice, and
- * axes that are neither labels nor parameters of the measure. Drops the figure if an axis that it
- * needs was dropped. */
+/* Reads `show`, once the axes are complete. Returns GSL_EINVAL for unknown columns, columns named
+ * twice, and axes that are neither labels nor parameters of the measure. Drops the figure if an
+ * axis that it needs was dropped. */
 int spec_experiment_columns_read(spec_experiment_loader *loader);
 
-/* The names of the grid's axes, NULL-terminated; returns their number. */
+/* Lists the names of the grid's axes, NULL-terminated; returns their number. */
 int spec_experiment_columns_axes(const char *known[SPEC_AXES_MAX + 1], const spec_grid *grid);
 
 #endif

@@ -71,7 +71,7 @@ done:
 
 /* ---- overrides ------------------------------------------------------------------------------- */
 
-/* Report why an unused override sets nothing. */
+/* Reports why an unused override sets nothing. */
 static int refuse_override(spec_experiment_loader *in, const char *set)
 {
     const char *known[SPEC_AXES_MAX + 33];
@@ -110,7 +110,7 @@ static int check_overrides(spec_experiment_loader *in)
     return GSL_SUCCESS;
 }
 
-/* " --set 'TEXT=a b.txt'" for each. */
+/* Writes " --set 'TEXT=a b.txt'" for each. */
 static int write_overrides(spec_experiment_loader *in)
 {
     spec_memory_text made;
@@ -128,7 +128,7 @@ static int write_overrides(spec_experiment_loader *in)
 
 /* ---- prose ----------------------------------------------------------------------------------- */
 
-/* Replace {axis} by values of the grid. A text about a dropped axis becomes empty. */
+/* Replaces {axis} by values of the grid. A text about a dropped axis becomes empty. */
 static int expand(spec_experiment_loader *in, char **text, const char *key)
 {
     char *expanded = NULL;
@@ -146,7 +146,7 @@ static int expand(spec_experiment_loader *in, char **text, const char *key)
     return GSL_SUCCESS;
 }
 
-/* Note an input that the user must give and did not. */
+/* Notes a required input that is missing. */
 static int note_missing(spec_experiment_loader *in)
 {
     const char *name = in->config.missing;
@@ -167,7 +167,7 @@ static int note_missing(spec_experiment_loader *in)
 
 /* ---- the whole file -------------------------------------------------------------------------- */
 
-/* The file with its overrides: runs with different rows have different texts. */
+/* Returns the file with its overrides, so that runs with different rows have different texts. */
 static char *provenance_text(const char *bytes, size_t n, const char *const *set)
 {
     spec_memory_text text;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* experiment_loader: the state of reading one experiment file, with overrides applied.
- * experiments/experiment_load.c owns it; experiment_axes.c and experiment_columns.c fill parts. */
+ * experiments/experiment_load.c owns it; experiment_axes.c and experiment_columns.c fill parts of
+ * it. */
 #ifndef SPECLAB_EXPERIMENT_LOADER_H
 #define SPECLAB_EXPERIMENT_LOADER_H
 
@@ -12,8 +13,8 @@ typedef struct {
     spec_experiment *experiment; /* its measure is known */
     spec_config config;
     bool models_given;      /* an override replaces models of the file */
-    spec_referred replaced; /* axes in the specs of the models that were replaced */
-    spec_referred dropped;  /* the replaced axes without references */
+    spec_referred replaced; /* axes that the specs of replaced models refer to */
+    spec_referred dropped;  /* of these, the axes to which nothing refers any more */
 } spec_experiment_loader;
 
 #endif

@@ -16,7 +16,8 @@
 
 enum { MODELS_MAX = 32 /* models kept open between points */, CHECKED_POINTS = 100000 };
 
-/* For each member of a team: points, below which their groups are dealt; the least such groups. */
+/* Per member of a team: with fewer points than this, their groups are dealt; minimum of such
+ * groups. */
 enum { FEW_POINTS = 8, MANY_GROUPS = 2 };
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -30,14 +31,13 @@ typedef struct {
     uint64_t size, next; /* number of points of this shard, and the next one of them */
     spec_model_cache models;
     spec_result_file file;
-    spec_listener listener; /* of the current point */
+    spec_listener listener; /* listener of the current point */
     spec_group_run group;
     spec_point_groups groups; /* zeroed: points run their groups themselves */
     spec_error *error;
     bool begun; /* a point has been kept */
 } runner;
 
-/* Check the experiment before anything is computed. */
 static int check_runnable(const spec_experiment *e, const spec_shard *shard, spec_error *error)
 {
     uint64_t size = spec_grid_size(&e->grid);
@@ -73,7 +73,7 @@ static int check_runnable(const spec_experiment *e, const spec_shard *shard, spe
     return GSL_SUCCESS;
 }
 
-/* A cell with the text of a parameter: a number if it prints back the same. */
+/* Returns a cell with the text of a parameter: a number if it prints back the same. */
 static spec_cell cell_of(const char *text)
 {
     spec_cell cell = {.kind = SPEC_CELL_NUMBER};
@@ -92,20 +92,20 @@ static spec_cell cell_of(const char *text)
     return (spec_cell){.kind = SPEC_CELL_TEXT, .text = (char *)(uintptr_t)text};
 }
 
-/* The share of the current point that is done. */
+/* Reports how much of the current point is done. */
 static void hear_share(void *self, double share)
 {
     const runner *run = self;
     run->options->progress(run->options->self, (double)run->next + share, run->size);
 }
 
-/* The grid index of the current point. */
+/* Returns the grid index of the current point. */
 static uint64_t index_of(const runner *run)
 {
     return spec_shard_index(&run->options->shard, run->next);
 }
 
-/* The place of row i of the current point, for the last column of a part. */
+/* Writes the place of row i of the current point, for the last column of a part. */
 static const char *place_of(char text[SPEC_SHARD_ROW_SIZE], const runner *run, uint64_t i,
                             uint64_t rows)
 {
@@ -128,7 +128,7 @@ static spec_point point_at(runner *run, uint64_t index)
                         .opt_groups = run->groups.self != NULL ? &run->groups : NULL};
 }
 
-/* Report the failure of a point, after the name of the point. */
+/* Reports the failure of a point, after the name of the point. */
 static int point_failed(runner *run, uint64_t index, int status, const spec_error *inner)
 {
     const char *what = inner->text[0] != '\0' ? inner->text : gsl_strerror(status);
@@ -155,7 +155,7 @@ static int rows_of(uint64_t *ret_rows, runner *run, uint64_t index)
 
 /* ---- the rows of an earlier run -------------------------------------------------------------- */
 
-/* Copy the finished rows of an earlier run into the result. Their checks (n_rows of old) come
+/* Copies the finished rows of an earlier run into the result. Their checks (n_rows of old) come
  * from the file, because `show` may hide the columns that check rows. */
 static int keep_rows(runner *run, spec_check *ret_check, const spec_table *old)
 {
@@ -238,7 +238,7 @@ static int interrupted(runner *run)
                                             : "their rows are kept");
 }
 
-/* Move the rows of the finished point into the result, and write them. */
+/* Moves the rows of the finished point into the result, and writes them. */
 static int keep_point(runner *run)
 {
     const spec_grid *grid = &run->experiment->grid;
@@ -274,8 +274,8 @@ done:
     return status;
 }
 
-/* Whether a point that is too large gets a row that says so. It cannot if the groups of one point
- * are dealt to several processes. */
+/* Returns whether a point that is too large gets a row that says so. It cannot if the groups of one
+ * point are dealt to several processes. */
 static bool may_be_left_out(const runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
@@ -283,7 +283,7 @@ static bool may_be_left_out(const runner *run)
            spec_measure_tells(measure, "verdict");
 }
 
-/* Compute the rows of the point into `work`. GSL_CONTINUE: it has no row here. */
+/* Computes the rows of the point into `work`. Returns GSL_CONTINUE if it has no row here. */
 static int compute_point(runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
@@ -318,13 +318,13 @@ done:
     return status;
 }
 
-/* The other processes of this run; NULL: none. */
+/* Returns the other processes of this run; NULL: none. */
 static const spec_team *team_of(const runner *run)
 {
     return run->options->opt_context != NULL ? run->options->opt_context->opt_team : NULL;
 }
 
-/* Have a member of the team compute the point. */
+/* Lets a member of the team compute the point. */
 static int take_point(runner *run, const spec_team *team)
 {
     const spec_task task = {0, run->next};
@@ -340,7 +340,7 @@ static int take_point(runner *run, const spec_team *team)
     return status;
 }
 
-/* Compute points, or groups of points, for the leader of the team until there are no more. */
+/* Computes points, or groups of points, for the leader of the team until there are no more. */
 static int serve_team(runner *run, const spec_team *team)
 {
     spec_group_run *group = &run->group;
@@ -362,8 +362,9 @@ static int serve_team(runner *run, const spec_team *team)
     return GSL_SUCCESS;
 }
 
-/* Deal the groups of each point, or whole points? Groups keep all members busy where there are few
- * points, each with many groups; but the leader opens the models of every point. */
+/* Chooses whether to deal the groups of each point, or whole points. Groups keep all members busy
+ * if there are few points with many groups each, but the leader must then open the models of every
+ * point. */
 static int choose_tasks(runner *run, const spec_team *team)
 {
     const uint64_t members = (uint64_t)team->members;
@@ -414,12 +415,12 @@ static int check_point(runner *run, uint64_t index, spec_point_stage until)
     point.until = until;
     const int status = measure->run(&run->work, &point, measure, &inner);
     spec_table_clear(&run->work);
-    assert(status != GSL_SUCCESS); /* it computed */
+    assert(status != GSL_SUCCESS); /* only a failure returns before it computes */
     return status == GSL_CONTINUE ? GSL_SUCCESS : point_failed(run, index, status, &inner);
 }
 
-/* Refuse wrong parameters before any point runs, also those of other shards. Of very large grids
- * only the first points are checked. */
+/* Refuses wrong parameters, even of other shards, before any point runs. In very large grids only
+ * the first points are checked. */
 static int check_parameters(runner *run)
 {
     const uint64_t size = spec_grid_size(&run->experiment->grid);
@@ -435,7 +436,7 @@ done:
 }
 
 /* Opens the models of the coming points, to refuse missing and unsuitable ones before any point
- * runs. It stops when as many are open as the cache keeps. In a team each member opens its own. */
+ * runs. Stops once as many are open as the cache keeps. In a team each member opens its own. */
 static int check_models(runner *run)
 {
     const uint64_t begin = run->next;
@@ -452,7 +453,7 @@ done:
     return status;
 }
 
-/* Have points write the results of their groups, or take them from a file. */
+/* Makes points write the results of their groups, or take them from a file. */
 static int open_groups(runner *run)
 {
     const spec_run_options *options = run->options;

@@ -12,7 +12,7 @@ static double now(const spec_generation *g)
     return spec_clock_read(&g->plan.clock);
 }
 
-/* The config of the target alone, without a draft. */
+/* Returns the config for the target without a draft. */
 static spec_decoder_config alone(const spec_decoder_config *config)
 {
     spec_decoder_config plain = *config;
@@ -58,7 +58,7 @@ void spec_generation_free(spec_generation *g)
 
 /* ---- a text ---------------------------------------------------------------------------------- */
 
-/* Begin the text, and let the models read the prompt before the first round. */
+/* Begins the text, and lets the models read the prompt before the first round. */
 static int begin(spec_decoder *decoder, const int *prompt, size_t n, uint64_t text,
                  spec_error *error)
 {
@@ -110,8 +110,8 @@ static int decode_plain(spec_generation *g, heard *ret, spec_chance *chance, spe
     return GSL_SUCCESS;
 }
 
-/* Plain decoding over the new part of the text: it samples every token, and continues with the
- * token of the text. */
+/* Decodes the new part of the text plainly: samples every token, but continues with the token of
+ * the text. */
 static int follow(spec_generation *g, const int *text, size_t n, spec_chance *chance,
                   spec_error *error)
 {
@@ -155,7 +155,7 @@ done:
     return status;
 }
 
-/* Whether no round may follow, and why. */
+/* Returns whether no round may follow, and why. */
 static bool has_ended(const spec_generation *g, spec_ending *ret_ending)
 {
     const volatile int *stop = g->plan.opt_stop;

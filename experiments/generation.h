@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* generation: generates texts with speculation, or with the target alone, and measures the time.
+/* generation: generates texts with speculation, or with only the target, and measures the time.
  * Times are in seconds of a monotonic clock, without the time of the `hear` callback. With a
  * baseline, plain decoding repeats the same text segment by segment, so that a slow machine
  * slows both. A generation owns its decoders and borrows the models. */
@@ -28,13 +28,13 @@ typedef enum {
     SPEC_ENDED_STOPPED
 } spec_ending;
 
-/* Least tokens of a segment of text, which plain decoding repeats at once. */
+/* Minimum tokens of a segment of text, which plain decoding repeats right away. */
 enum { SPEC_GENERATION_SEGMENT = 16 };
 
 typedef struct {
     spec_decoder_config decoder;
-    bool plain;    /* the target alone */
-    bool baseline; /* measure plain decoding beside it */
+    bool plain;    /* decode with only the target */
+    bool baseline; /* also measure plain decoding */
     uint64_t seed;
     spec_clock clock;       /* off: the wall clock */
     spec_machine_load load; /* read around timed intervals if there is a baseline; zeroed: off */
@@ -48,7 +48,7 @@ typedef struct {
 
 typedef struct {
     spec_generation_plan plan;
-    spec_decoder decoder, beside; /* beside: the plain decoder, zeroed without a baseline */
+    spec_decoder decoder, beside; /* beside: the plain decoder; zeroed without a baseline */
     gsl_rng *rng, *beside_rng;
 
     /* The current text: its prompt and length so far, and the most tokens that it may have. */
@@ -56,36 +56,36 @@ typedef struct {
     uint64_t n, n_most;
 
     /* Totals of all texts so far. */
-    spec_tally tally;          /* of speculative rounds, on the virtual clock */
-    uint64_t tokens;           /* of the texts, without prompts */
+    spec_tally tally;          /* tally of speculative rounds, on the virtual clock */
+    uint64_t tokens;           /* tokens of the texts, without prompts */
     uint64_t prompt_tokens;
     double seconds, prompt_seconds;
     double beside_seconds;     /* plain decoding of the same tokens */
-    double compared_seconds;   /* the part of seconds that is in segments */
+    double compared_seconds;   /* the part of `seconds` that is in segments */
     spec_generation_segments segments; /* times of both decoders; zeroed without a baseline */
 } spec_generation;
 
-/* The speed-up over plain decoding for all texts so far, as in generation_segments.h. Requires a
- * baseline. */
+/* Computes the speed-up over plain decoding for all texts so far, as in generation_segments.h.
+ * Requires a baseline. */
 int spec_generation_speedup(spec_block_interval *ret_speedup, spec_ratio_verdict *ret_verdict,
                             spec_timing_trust *ret_trust, const spec_generation *generation,
                             spec_error *error);
 
-/* Set up the decoders. Fails as spec_decoder_init does. */
+/* Sets up the decoders. Fails as spec_decoder_init does. */
 int spec_generation_init(spec_generation *generation, const spec_generation_plan *plan,
                          spec_error *error);
-void spec_generation_free(spec_generation *generation); /* a zeroed one is fine */
+void spec_generation_free(spec_generation *generation); /* a zeroed one is allowed */
 
-/* Begin text number `text` after a prompt, of at most n_tokens, with random stream `text` of the
+/* Begins text number `text` after a prompt, of at most n_tokens, with random stream `text` of the
  * seed. Then each _round adds the tokens of a round, which plan.hear receives, until the text has
- * ended: *ret_ended, with the reason in *ret_ending. */
+ * ended, as *ret_ended says, with the reason in *ret_ending. */
 int spec_generation_begin(spec_generation *generation, const int *prompt, size_t n_prompt,
                           uint64_t text, uint64_t n_tokens, spec_error *error);
 int spec_generation_round(spec_generation *generation, bool *ret_ended, spec_ending *ret_ending,
                           spec_error *error);
 
-/* Generate a whole text. The tokens do not depend on the number of threads. On failure, of a model
- * or of plan.hear, earlier calls of plan.hear remain valid. */
+/* Generates a whole text. The tokens do not depend on the number of threads. If a model or
+ * plan.hear fails, earlier calls of plan.hear remain valid. */
 int spec_generation_text(spec_generation *generation, spec_ending *ret_ending, const int *prompt,
                          size_t n_prompt, uint64_t text, uint64_t n_tokens, spec_error *error);
 

@@ -22,30 +22,31 @@ typedef struct {
     spec_machine_load load;           /* zeroed: off */
     spec_generation_segment *segment; /* (n) */
     int n;
-    double least;                   /* least tokens of a segment */
+    double least;                   /* minimum tokens of a segment */
     spec_generation_segment open;   /* the current segment, not long enough yet */
-    spec_load_reading begun, spent; /* before the first segment; totals of all timed intervals */
+    spec_load_reading begun, spent; /* reading before the first segment; totals of all timed
+                                     * intervals */
     double busy_begun, first_spin;
 } spec_generation_segments;
 
-/* `least` is the initial length of a segment, in tokens. GSL_ENOMEM. A zeroed object may be
- * freed. */
+/* Makes an empty list; `least` is the initial length of a segment, in tokens. Returns GSL_ENOMEM. A
+ * zeroed object may be freed. */
 int spec_generation_segments_init(spec_generation_segments *segments, const spec_machine_load *load,
                                   double least, spec_error *error);
 void spec_generation_segments_free(spec_generation_segments *segments);
 
-/* Readings before and after a timed interval. */
+/* Read the load before and after a timed interval. */
 spec_load_reading spec_generation_segments_begin(const spec_generation_segments *segments);
 void spec_generation_segments_end(spec_generation_segments *segments,
                                   const spec_load_reading *begun);
 
-/* Add the times of both decoders for a number of tokens. */
+/* Adds the times of both decoders for a number of tokens. */
 void spec_generation_segments_add(spec_generation_segments *segments, double seconds, double plain,
                                   double tokens);
 
-/* The speed-up over all segments with its 95 % interval, cut to tokens per round, and withheld
- * where it cannot be reported. *trust has threads, waits_on_card and processor_clock; this adds
- * the load of the machine. GSL_ENOMEM. */
+/* Computes the speed-up over all segments with its 95 % interval, cut to tokens per round, and
+ * withheld where it cannot be reported. *trust must have threads, waits_on_card and
+ * processor_clock; this adds the load of the machine. Returns GSL_ENOMEM. */
 int spec_generation_segments_speedup(spec_block_interval *ret_speedup,
                                      spec_ratio_verdict *ret_verdict, spec_timing_trust *trust,
                                      const spec_generation_segments *segments,

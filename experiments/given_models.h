@@ -8,13 +8,12 @@
 
 #include "experiments/grid.h"
 
-/* Is this parameter a model that can be given: `target` or `draft`? */
+/* Returns whether this parameter is a model that can be given: `target` or `draft`. */
 bool spec_given_models_takes(const char *parameter);
 
-/* The given model in place of `original`. It keeps the draft strategy ("greedy:") of the
- * original unless it has one, and settings of sampling that vary with an axis
- * ("temperature={T}"). GSL_EINVAL if the given model has such a setting itself. The caller frees
- * *ret_model. */
+/* Makes the given model take the place of `original`. It keeps the draft strategy ("greedy:") of
+ * the original unless it has one, and sampling settings that vary with an axis ("temperature={T}").
+ * Returns GSL_EINVAL if the given model has such a setting itself. The caller frees *ret_model. */
 int spec_given_models_place(char **ret_model, const char *given, const char *original,
                             spec_error *error);
 
@@ -24,7 +23,7 @@ typedef struct {
     int n;
 } spec_referred;
 
-/* Add the names in braces of a replaced model; names beyond SPEC_AXES_MAX are ignored. */
+/* Adds the names in braces of a replaced model; names beyond SPEC_AXES_MAX are ignored. */
 void spec_given_models_note(spec_referred *referred, const char *original);
 bool spec_given_models_noted(const spec_referred *referred, const char *name);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* grid: named axes of values and their product; the last axis runs fastest.
- * A value is text, and numbers are parsed on use. The random stream of a point is hashed from
- * its own parameters, so a new point changes no other. The grid owns its strings. */
+ * A value is text, and numbers are parsed on use. The random stream of a point is hashed from its
+ * own parameters, so a new point does not change others. The grid owns its strings. */
 #ifndef SPECLAB_GRID_H
 #define SPECLAB_GRID_H
 
@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Most axes and most points of a grid. */
+/* Maximum axes and maximum points of a grid. */
 enum { SPEC_AXES_MAX = 64 };
 #define SPEC_GRID_POINTS_MAX 10000000ull
 
-/* Most points of a zipped grid that is made from a product. */
+/* Maximum points of a zipped grid that is made from a product. */
 enum { SPEC_GRID_ZIPPED_MAX = 100000 };
 
 typedef struct {
     char *name;
     char **value;
     int n;
-    bool label; /* a column of the result, but no part of the identity of the point */
+    bool label; /* a column of the result, but not part of the point's identity */
     char **origin; /* (n) values before their {axis} references were expanded; NULL: none */
 } spec_axis;
 
@@ -33,39 +33,40 @@ typedef struct {
 
 void spec_grid_free(spec_grid *grid);
 
-/* Add an axis of n >= 1 values, which are copied. GSL_ENOMEM; GSL_EINVAL for an axis too many. */
+/* Adds an axis of n >= 1 values, which are copied. Returns GSL_ENOMEM, or GSL_EINVAL if there are
+ * too many axes. */
 int spec_grid_add(spec_grid *grid, const char *name, const char *const *values, int n, bool label);
 
-/* Add an axis from a list of numbers. Fails as spec_number_list_parse does; GSL_EINVAL too for
- * an axis too many. */
+/* Adds an axis from a list of numbers. Fails as spec_number_list_parse does; returns GSL_EINVAL
+ * also if there are too many axes. */
 int spec_grid_add_numbers(spec_grid *grid, const char *name, const char *list, spec_error *error);
 
-/* The number of points; 0 for a grid without axes, or with an empty one. Saturates at
+/* Returns the number of points; 0 for a grid without axes, or with an empty one. Saturates at
  * UINT64_MAX. */
 uint64_t spec_grid_size(const spec_grid *grid);
 
 spec_axis *spec_grid_axis(const spec_grid *grid, const char *name); /* NULL: none */
 
-/* The value of axis number `axis` at a point. */
+/* Returns the value of axis number `axis` at a point. */
 const char *spec_grid_axis_value(const spec_grid *grid, uint64_t point, int axis);
 
-/* The value of an axis at a point, or NULL if there is no such axis. */
+/* Returns the value of an axis at a point, or NULL if there is no such axis. */
 const char *spec_grid_value(const spec_grid *grid, uint64_t point, const char *name);
 
-/* Cross zipped points with a product, whose axes run fastest; the grid stays zipped. A product
- * without axes changes nothing. GSL_EINVAL for an axis in both, and for over
+/* Crosses zipped points with a product, whose axes run fastest; the grid stays zipped. A product
+ * without axes changes nothing. Returns GSL_EINVAL if an axis is in both, or for more than
  * SPEC_GRID_ZIPPED_MAX points. */
 int spec_grid_cross(spec_grid *grid, const spec_grid *product, spec_error *error);
 
-/* Remove an axis, if there is one of that name. */
+/* Removes an axis, if there is one of that name. */
 void spec_grid_remove(spec_grid *grid, const char *name);
 
-/* Keep only the first of zipped points that are equal in every axis. */
+/* Keeps only the first of zipped points that are equal in every axis. */
 void spec_grid_merge_equal(spec_grid *grid);
 
-/* The identity that a random stream is hashed from: "K=5;alpha=0.8". It has all axes that are
- * not labels, nor in opt_without (names, NULL-terminated), sorted by name. The caller frees;
- * NULL: no memory. */
+/* Returns the identity that a random stream is hashed from: "K=5;alpha=0.8". It has all axes that
+ * are neither labels nor in opt_without (names, NULL-terminated), sorted by name. The caller frees
+ * it; NULL: out of memory. */
 char *spec_grid_identity(const spec_grid *grid, uint64_t point, const char *const *opt_without);
 
 #endif

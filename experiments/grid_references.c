@@ -16,7 +16,7 @@ static bool refers(const spec_axis *axis)
     return false;
 }
 
-/* The axis named in the braces that begin at `brace`. */
+/* Finds the axis named in the braces that begin at `brace`. */
 static int referred(spec_axis **ret_axis, const spec_grid *grid, const char *brace,
                     size_t *ret_length, spec_error *error)
 {
@@ -63,7 +63,7 @@ static int replace(char **ret_text, const spec_grid *grid, uint64_t point, const
     return status == GSL_SUCCESS && *ret_text == NULL ? spec_no_memory(error) : status;
 }
 
-/* Keep the values of an axis before their references were replaced. */
+/* Saves the values of an axis before references are replaced. */
 static int keep_origin(spec_axis *expanded, const spec_grid *grid, int axis, spec_error *error)
 {
     if (!refers(&grid->axis[axis])) return GSL_SUCCESS;

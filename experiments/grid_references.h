@@ -6,15 +6,15 @@
 
 #include "experiments/grid.h"
 
-/* Replace {axis} within the values by that point's value of the axis.
- * A product becomes zipped, and an axis that others refer to becomes a label. In a label,
- * {axis} becomes the short name of the value (experiments/report/naming.h), and the axis that it
- * refers to keeps its kind. A grid without braces is left unchanged.
- * GSL_EINVAL for unknown axes (naming the nearest), for references to axes that have references
- * themselves, and for grids of over SPEC_GRID_ZIPPED_MAX points. */
+/* Replaces {axis} in each point's values by the point's value of that axis. A product becomes
+ * zipped, and an axis that others refer to becomes a label. In a label, {axis} becomes the short
+ * name of the value (experiments/report/naming.h), and the axis that it refers to keeps its kind. A
+ * grid without braces is left unchanged. Returns GSL_EINVAL for unknown axes (naming the nearest),
+ * for references to axes that have references themselves, and for grids of more than
+ * SPEC_GRID_ZIPPED_MAX points. */
 int spec_grid_references_expand(spec_grid *grid, spec_error *error);
 
-/* Does a value of any axis contain {name}? */
+/* Returns whether a value of any axis contains {name}. */
 bool spec_grid_references_has(const spec_grid *grid, const char *name);
 
 #endif

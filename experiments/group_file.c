@@ -37,7 +37,7 @@ static const char *place_of(char text[SPEC_SHARD_ROW_SIZE], const spec_group_wri
     return spec_shard_row_text(text, writer->are_points ? &alone : &of_point);
 }
 
-/* Is the row of an earlier run that of this group? */
+/* Checks that the row of an earlier run belongs to this group. */
 static int check_row(const spec_group_writer *writer, uint64_t group, spec_error *error)
 {
     char place[SPEC_SHARD_ROW_SIZE];
@@ -111,7 +111,7 @@ void spec_group_reader_free(spec_group_reader *reader)
     spec_table_free(&reader->table);
 }
 
-/* The result in the next row, which must be that of this place; NULL: it is not. */
+/* Returns the result in the next row; NULL if that row is not the one of this place. */
 static const char *next_result(spec_group_reader *reader, const spec_shard_row *at)
 {
     char place[SPEC_SHARD_ROW_SIZE];

@@ -13,7 +13,7 @@ typedef struct {
     const spec_point *point;
 } remote;
 
-/* The number of the point among those of the run's shard. */
+/* Returns the number of the point among those of the run's shard. */
 static uint64_t place_of(const spec_shard *shard, uint64_t index)
 {
     return shard->of > 0 ? index / shard->of : index;
@@ -43,7 +43,7 @@ uint64_t spec_group_run_task_point(const spec_task *task)
     return task->list == 0 ? task->item : task->list - 1;
 }
 
-/* Compute groups of this point until the leader deals those of another one. */
+/* Computes groups of this point until the leader deals those of another one. */
 static int compute_for_leader(spec_group_run *run, const spec_groups *groups, spec_error *error)
 {
     const spec_team *team = run->opt_team;

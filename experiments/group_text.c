@@ -8,7 +8,7 @@
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The number of counts, without zeros at the end, and the counts. */
+/* Writes the number of counts, without zeros at the end, and the counts. */
 static void put_counts(FILE *out, const uint64_t *count, int n)
 {
     while (n > 0 && count[n - 1] == 0) n--;
@@ -54,7 +54,7 @@ static void get_counts(spec_number_line *in, uint64_t *count, uint64_t most)
     for (uint64_t i = 0; !in->failed && i < n; i++) count[i] = spec_number_line_count(in);
 }
 
-/* A finite number that is not negative. */
+/* Reads a finite number that is not negative. */
 static double get_real(spec_number_line *in)
 {
     const double real = spec_number_line_real(in);

@@ -5,10 +5,11 @@
 
 #include "sim/montecarlo.h"
 
-/* The caller frees; NULL without memory. Floating-point numbers are in hexadecimal. */
+/* Returns the line, which the caller frees; NULL if memory runs out. Floating-point numbers are in
+ * hexadecimal. */
 char *spec_group_text_of(const spec_montecarlo_sum *sum);
 
-/* False unless the text has the numbers that _of writes, of at least one round. */
+/* Returns false unless the text has the numbers that _of writes, for at least one round. */
 bool spec_group_text_parse(spec_montecarlo_sum *ret, const char *text);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Does the model depend on its target? By its kind, or by a key such as tokens=target. False for an
- * unknown kind, which spec_model_open reports. */
+/* Returns whether the model depends on its target, by its kind or by a key such as tokens=target.
+ * False for an unknown kind, which spec_model_open reports. */
 static bool needs_target(const char *spec)
 {
     if (strstr(spec, "=target") != NULL) return true;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* model_cache: the open models of a run, shared by the points that name them.
- * A model is opened once, because training an n-gram takes seconds. The key is the spec, with
- * the spec of the target for drafts that are built from it. Owns the models; not thread-safe. */
+ * A model is opened once, because training an n-gram takes seconds. The key is the spec, plus the
+ * target's spec for drafts that are built from it. Owns the models; not thread-safe. */
 #ifndef SPECLAB_MODEL_CACHE_H
 #define SPECLAB_MODEL_CACHE_H
 
 #include "models/model.h"
 
 typedef struct spec_model_cache {
-    spec_context *opt_context; /* of its models */
+    spec_context *opt_context; /* context of its models */
     int n, capacity;
     struct spec_model_cache_entry {
         char *key;
@@ -16,12 +16,12 @@ typedef struct spec_model_cache {
     } *entry;
 } spec_model_cache;
 
-/* The model of `spec`, opened on first use; see spec_model_open. opt_target must be in this
- * cache, or outlive it. */
+/* Returns the model of `spec`, opening it on first use; see spec_model_open. opt_target must be in
+ * this cache, or outlive it. */
 int spec_model_cache_open(const spec_model **ret_model, spec_model_cache *cache, const char *spec,
                           const spec_model *opt_target, spec_error *error);
 
-/* Close all models if there are more than `n_max`, so that memory stays flat over a long grid.
+/* Closes all models if there are more than `n_max`, so that memory stays flat over a long grid.
  * Earlier pointers are then invalid. */
 void spec_model_cache_trim(spec_model_cache *cache, int n_max);
 void spec_model_cache_free(spec_model_cache *cache);

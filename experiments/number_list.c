@@ -41,7 +41,7 @@ static int add_range(spec_number_list *list, const char *name, const char *item,
                      double high, double step, spec_error *error)
 {
     double count =
-        floor((high - low) / step + 1e-9) + 1.0; /* the end belongs to the range within rounding */
+        floor((high - low) / step + 1e-9) + 1.0; /* the end belongs to the range, up to rounding */
     if (step == 0.0)
         return spec_fail(error, GSL_EINVAL, "%s: the step of '%.80s' is zero", name, item);
     if (!(count >= 1.0))
@@ -59,7 +59,7 @@ static int add_range(spec_number_list *list, const char *name, const char *item,
     return GSL_SUCCESS;
 }
 
-/* Add an item of `list_text`, the whole list. */
+/* Adds an item of `list_text`, the whole list. */
 static int add_item(spec_number_list *list, const char *name, char *item, const char *list_text,
                     spec_error *error)
 {

@@ -7,7 +7,7 @@
 
 #include "speclab/status.h"
 
-/* Bytes of a number as text, and most numbers of a list. */
+/* Bytes of a number as text, and maximum numbers of a list. */
 enum { SPEC_NUMBER_SIZE = 32, SPEC_NUMBER_LIST_MAX = 1000000 };
 
 typedef struct {
@@ -15,16 +15,16 @@ typedef struct {
     int n, capacity;
 } spec_number_list;
 
-/* Parse items separated by commas: a number, or a range "lo:hi:step" with step != 0.
- * A range includes hi within rounding. Its step may be left out between whole numbers: it is 1.
- * Values of a range are rounded to 12 digits, so that 0.5:0.7:0.05 gives 0.65 exactly.
- * GSL_EINVAL, naming the list, for an empty range, over a million values, or other text.
- * The list is zeroed on failure; failures begin with `name`. */
+/* Parses items separated by commas: a number, or a range "lo:hi:step" with step != 0. A range
+ * includes hi, up to rounding. Between whole numbers the step may be left out; it is then 1. Values
+ * of a range are rounded to 12 digits, so that 0.5:0.7:0.05 gives 0.65 exactly. Returns GSL_EINVAL,
+ * naming the list, for an empty range, over a million values, or other text. The list is zeroed on
+ * failure; failures begin with `name`. */
 int spec_number_list_parse(spec_number_list *numbers, const char *name, const char *list,
                            spec_error *error);
 void spec_number_list_free(spec_number_list *numbers);
 
-/* A finite number, printed with the fewest digits that read back the same. Returns buffer. */
+/* Prints a finite number with the fewest digits that read back the same. Returns buffer. */
 const char *spec_number_list_text(double value, char buffer[SPEC_NUMBER_SIZE]);
 
 #endif

@@ -61,7 +61,7 @@ static bool get(reader *in, void *into, size_t n)
     return true;
 }
 
-/* A text, which the caller frees; NULL if it is cut off, or without memory. */
+/* Returns a text, which the caller frees; NULL if it is cut off or memory runs out. */
 static char *get_text(reader *in)
 {
     uint64_t n;

@@ -6,13 +6,13 @@
 
 #include "base/table.h"
 
-/* The rows of `work` if status is GSL_SUCCESS, else the error line. The caller frees; NULL without
- * memory. */
+/* Packs the rows of `work` if status is GSL_SUCCESS, else the error line. The caller frees the
+ * bytes; NULL if memory runs out. */
 char *spec_point_message_pack(size_t *ret_size, int status, const spec_table *work,
                               const spec_error *error);
 
-/* Append the rows to `work`, which has the sender's columns, or return the sender's failure.
- * GSL_EFAILED for bytes that _pack did not make. */
+/* Appends the rows to `work`, which has the sender's columns, or returns the sender's failure.
+ * Returns GSL_EFAILED for bytes that _pack did not make. */
 int spec_point_message_unpack(spec_table *work, const char *bytes, size_t size, spec_error *error);
 
 #endif

@@ -32,7 +32,7 @@ static const char column[] = "row_check", letters[] = {[SPEC_CHECK_NONE] = 'n',
                                                        [SPEC_CHECK_LEFT_OUT] = 'l',
                                                        [SPEC_CHECK_FAILS] = 'f'};
 
-/* The text of lines, without the last line end. */
+/* Returns the text of lines, without the last line end. */
 static char *take_lines(spec_memory_text *lines)
 {
     size_t n;
@@ -57,8 +57,8 @@ static char *row_of(const spec_table *table, size_t row)
     return take_lines(&lines);
 }
 
-/* Hash a head without the lines about the program, so that later versions can resume. The lines
- * are cut apart. */
+/* Hashes a head without the lines about the program, so that later versions can resume. Cuts the
+ * lines apart. */
 static uint64_t hash_head(char *head)
 {
     uint64_t check = 0;
@@ -78,7 +78,7 @@ static bool write_head(FILE *out, uint64_t *ret_check, const spec_table *table)
     return true;
 }
 
-/* Hash a row into *check, the hash up to the row before, and print its check. */
+/* Hashes a row into *check, the hash up to the previous row, and prints its check. */
 static void hash_row(char ret[CHECK_SIZE], uint64_t *check, const char *row, char letter)
 {
     *check = spec_rng_named_seed(spec_rng_named_seed(*check, row), (const char[]){letter, '\0'});
@@ -95,7 +95,8 @@ static bool write_row(FILE *out, uint64_t *check, const spec_table *table, size_
     return true;
 }
 
-/* The bytes of rows from `from` on, after the head if `head` is set; NULL without memory. */
+/* Returns the bytes of rows from `from` on, after the head if `head` is set; NULL if memory runs
+ * out. */
 static char *bytes_of(size_t *ret_size, uint64_t *check, const spec_table *table, size_t from,
                       size_t rows, const spec_check *found, bool head)
 {
@@ -111,8 +112,8 @@ static char *bytes_of(size_t *ret_size, uint64_t *check, const spec_table *table
 
 /* ---- what an earlier run left ---------------------------------------------------------------- */
 
-/* The first line of the file that differs from this run's head; NULL if it is equal, or only
- * shorter. */
+/* Returns the first line of the file that differs from this run's head; NULL if it is equal, or
+ * only shorter. */
 static const char *head_difference(const char *file, const char *head, int *ret_line)
 {
     *ret_line = 1;
@@ -175,7 +176,8 @@ bool spec_result_file_check(spec_check *ret_check, const spec_table *old, size_t
     return letter != NULL;
 }
 
-/* Does the row, as read, end with the right check? *check is the hash up to the row before. */
+/* Checks that the row, as read, ends with the right check. *check is the hash up to the previous
+ * row. */
 static int verify_row(spec_check *ret_check, uint64_t *check, const char *path,
                       const spec_table *whole, size_t row, spec_error *error)
 {
@@ -212,7 +214,7 @@ int spec_result_file_verify(spec_check *ret_check, size_t *opt_row, const char *
     return status;
 }
 
-/* Are these the next bytes of the stream? */
+/* Returns whether these are the next bytes of the stream. */
 static bool goes_on_with(FILE *in, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -249,7 +251,7 @@ done:
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Open a kept file to append to it. */
+/* Opens a kept file to append to it. */
 static int open_kept(spec_result_file *file, spec_error *error)
 {
     file->fd = open(file->path, O_WRONLY | O_CLOEXEC);
@@ -281,7 +283,7 @@ int spec_result_file_open(spec_result_file *file, spec_error *error)
     return status;
 }
 
-/* Check that the path still names the open file. */
+/* Checks that the path still names the open file. */
 static int check_name(const spec_result_file *file, spec_error *error)
 {
     struct stat here, there;
@@ -296,13 +298,13 @@ static int write_failed(spec_result_file *file, spec_error *error)
 {
     int why = errno == 0 ? EIO : errno;
     if (file->fd >= 0 && ftruncate(file->fd, file->good) != 0)
-        errno = why; /* leave no partial row, if possible */
+        errno = why; /* leave no partial row if possible */
     return spec_fail(error, GSL_EFAILED, "%.200s: %s after %llu of %llu %s",
                      file->path != NULL ? file->path : "standard output", strerror(why),
                      (unsigned long long)file->done, (unsigned long long)file->total, file->what);
 }
 
-/* Write the bytes of whole rows, and sync them to the disk about once a second. */
+/* Writes the bytes of whole rows, and syncs them to the disk about once a second. */
 static int emit(spec_result_file *file, const char *bytes, size_t n, spec_error *error)
 {
     for (size_t at = 0; at < n;) {
@@ -320,7 +322,7 @@ static int emit(spec_result_file *file, const char *bytes, size_t n, spec_error 
     return write_failed(file, error);
 }
 
-/* Rows of a stream have no row_check column. */
+/* Writes rows to a stream; these have no row_check column. */
 static int write_stream(spec_result_file *file, const spec_table *table, size_t from,
                         spec_error *error)
 {

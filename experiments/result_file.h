@@ -2,8 +2,7 @@
 /* result_file: the CSV file, or the stream, that a run writes its rows to.
  * The first row creates the file (base/new_file.h), so a run without rows changes nothing. Rows are
  * written whole, and synced to the disk about once a second; after a kill the next run keeps the
- * whole rows.
- * Each row of a file therefore ends with a column row_check: a letter for the result of its
+ * whole rows. So each row of a file ends with a column row_check: a letter for the result of its
  * check, and eight digits hashed from the head of the file and all rows up to this one. */
 #ifndef SPECLAB_RESULT_FILE_H
 #define SPECLAB_RESULT_FILE_H
@@ -20,45 +19,45 @@
 typedef struct {
     const char *path;      /* NULL: use only the stream */
     FILE *opt_stream;      /* used if path is NULL */
-    spec_new_file file;    /* of path, after the first row */
-    int fd;                /* of path, or -1 */
+    spec_new_file file;    /* file at path, after the first row */
+    int fd;                /* descriptor of path, or -1 */
     bool fresh;            /* nothing has been written yet */
     off_t good;            /* bytes of whole rows in the file */
     uint64_t check;        /* hash of its last row */
     time_t synced;
     uint64_t done, total;  /* the run counts them; the last one is synced at once */
-    const char *what;      /* that it counts, for messages: "points" */
+    const char *what;      /* what it counts, for messages: "points" */
 } spec_result_file;
 
-/* Set up without opening anything. If both are NULL, nothing is written. */
+/* Initialises the file without opening anything. If both are NULL, nothing is written. */
 void spec_result_file_init(spec_result_file *file, const char *path, FILE *opt_stream);
 
-/* Read the rows of an earlier run; row_check is their last column. ret_old stays empty if there
- * is no file, or no whole row. GSL_EINVAL if the head differs from that of `table`: another run
- * wrote the file. */
+/* Reads the rows of an earlier run; row_check is their last column. ret_old stays empty if there is
+ * no file, or no whole row. Returns GSL_EINVAL if the head differs from that of `table`: another
+ * run wrote the file. */
 int spec_result_file_read(spec_table *ret_old, const spec_result_file *file,
                           const spec_table *table, spec_error *error);
 
-/* The check of a row that was read; false if its cell holds none. */
+/* Returns the check of a row that was read; returns false if its cell holds none. */
 bool spec_result_file_check(spec_check *ret_check, const spec_table *old, size_t row);
 
-/* Check the column row_check of a file that was read whole, and fill in the checks of its rows
- * (n_rows). GSL_EINVAL if there is no such column, or if a row or the head was edited; *opt_row is
- * then the first row that differs. */
+/* Checks the column row_check of a file that was read whole, and fills in the checks of its rows
+ * (n_rows). Returns GSL_EINVAL if there is no such column, or if a row or the head was edited;
+ * *opt_row is then the first row that differs. */
 int spec_result_file_verify(spec_check *ret_check, size_t *opt_row, const char *path,
                             const spec_table *whole, spec_error *error);
 
-/* Keep the rows of `table`, with these checks (n_rows), at the beginning of the file; later rows
- * follow them. GSL_EINVAL if the bytes of the file differ: a row was edited. */
+/* Keeps the rows of `table`, with these checks (n_rows), at the beginning of the file; later rows
+ * follow them. Returns GSL_EINVAL if the bytes of the file differ: a row was edited. */
 int spec_result_file_keep(spec_result_file *file, const spec_table *table, const spec_check *check,
                           spec_error *error);
 
-/* Check that the file can be written. A kept file is opened, and cut after the kept rows.
+/* Checks that the file can be written. A kept file is opened, and cut after the kept rows. Returns
  * GSL_EFAILED if another run is writing to it. */
 int spec_result_file_open(spec_result_file *file, spec_error *error);
 
-/* Write the rows of `table` from row `from` on, with their checks, after the head if they are
- * the first. On failure no partial row remains, if possible. GSL_EFAILED too if another program
+/* Writes the rows of `table` from row `from` on, with their checks, after the head if they are the
+ * first. On failure no partial row remains, if possible. Returns GSL_EFAILED too if another program
  * removed or replaced the file. */
 int spec_result_file_write(spec_result_file *file, const spec_table *table, size_t from,
                            const spec_check *check, spec_error *error);
@@ -67,8 +66,8 @@ int spec_result_file_write(spec_result_file *file, const spec_table *table, size
  * line; readers find it in spec_table.unfinished. */
 void spec_result_file_mark(spec_result_file *file, const char *words);
 
-/* Close the file; fails if data could not be written. *ret_kept is the number of the former
- * file, or 0 (base/new_file.h). */
+/* Closes the file; fails if data could not be written. *ret_kept is the number of the former file,
+ * or 0 (base/new_file.h). */
 int spec_result_file_close(spec_result_file *file, int *ret_kept, spec_error *error);
 
 #endif

@@ -5,14 +5,15 @@
 
 #include "experiments/experiment.h"
 
-/* The table of the result, and `work` for all columns of one point. ret_shown (ret_n_shown) are the
- * columns of `work` that the result shows; a part has further columns. The caller frees it, and
- * both tables. GSL_EINVAL for an unknown column. */
+/* Makes the table of the result, and `work` for all columns of one point. ret_shown (ret_n_shown)
+ * are the columns of `work` that the result shows; a part has further columns. The caller frees
+ * ret_shown and both tables. Returns GSL_EINVAL for an unknown column. */
 int spec_result_head_make(spec_table *ret_work, spec_table *ret_table, int **ret_shown,
                           int *ret_n_shown, const spec_experiment *e,
                           const spec_run_options *options, spec_error *error);
 
-/* The lines of provenance, which the caller frees; NULL without memory. limit: spec_run_options. */
+/* Returns the lines of provenance, which the caller frees; NULL if memory runs out. limit:
+ * spec_run_options. */
 char *spec_result_head_provenance(const spec_experiment *e, uint64_t limit, const spec_shard *shard,
                                   const spec_shard *batches);
 

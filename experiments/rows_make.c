@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most rows of a pass, and most probabilities in them; rows of a forecast. */
+/* Maximum rows of a pass, and maximum probabilities in them; rows of a forecast. */
 enum { BLOCK_ROWS = 64, BLOCK_CELLS = 1 << 21, FORECAST_ROWS = 64 };
 
 typedef struct {
@@ -21,8 +21,8 @@ typedef struct {
     double *store[SPEC_ROWS_SIDES_MAX];                   /* (block, V) */
     const double *row[SPEC_ROWS_SIDES_MAX][BLOCK_ROWS];
     size_t block;
-    uint64_t length; /* most tokens of a text; UINT64_MAX: any number */
-    uint64_t all;    /* most places of the file */
+    uint64_t length; /* maximum tokens of a text; UINT64_MAX: any number */
+    uint64_t all;    /* maximum positions of the file */
     spec_clock clock;
     double begun;
     bool forecast;   /* the forecast has been made, or is not requested */
@@ -82,8 +82,8 @@ static int check_stop(const maker *m, spec_error *error)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* The rows of one side at n successive places, the first after `at` tokens of a text: in one pass,
- * or place by place if rows after nodes are not those after a context. */
+/* Computes the rows of one side at n successive positions, the first after `at` tokens of a text:
+ * in one pass, or one by one if rows after nodes differ from rows after a context. */
 static int score_side(maker *m, int s, const int *text, size_t at, size_t n, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -112,7 +112,8 @@ done:
     return status;
 }
 
-/* Forecast from the rows of the first places of a text of n tokens. Scoring changes no row. */
+/* Makes the forecast from the rows of the first positions of a text of n tokens. Scoring changes no
+ * row. */
 static int forecast(maker *m, const int *text, size_t n, size_t prompt, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -136,7 +137,7 @@ done:
     return status;
 }
 
-/* A text with places after its first `prompt` tokens, each before the next token. */
+/* Writes a text with positions after its first `prompt` tokens, each before the next token. */
 static int write_text(maker *m, const int *text, size_t n, size_t prompt, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -159,7 +160,7 @@ done:
     return status;
 }
 
-/* Tokens of a text up to the token after the last remaining place. */
+/* Returns the tokens of a text up to the token after the last remaining position. */
 static uint64_t tokens_wanted(const maker *m)
 {
     const uint64_t places = m->plan->places;
@@ -219,7 +220,7 @@ done:
     return status;
 }
 
-/* Let the target write until the text has its full length, its end, or all remaining places. */
+/* Lets the target write until the text has its full length, its end, or all remaining positions. */
 static int own_text(maker *m, unsigned long number, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -245,7 +246,7 @@ done:
     return status;
 }
 
-/* Places of the given texts: every `every`-th token of each part. */
+/* Counts the positions of the given texts: every `every`-th token of each part. */
 static uint64_t count_places(const maker *m)
 {
     const spec_rows_plan *plan = m->plan;

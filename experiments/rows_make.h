@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rows_make: writes the rows of a target and its drafts along texts into a file.
  * The texts are given, or written by the target. One pass of each model gives the rows of many
- * places (spec_session_score), at the full speed of the model. The file depends on the plan
- * alone. */
+ * positions (spec_session_score), at the full speed of the model. The file depends only on the
+ * plan. */
 #ifndef SPECLAB_ROWS_MAKE_H
 #define SPECLAB_ROWS_MAKE_H
 
 #include "models/rows/rows_writer.h"
 
-/* The forecast for a file, from its first places. */
+/* The forecast for a file, from its first positions. */
 typedef struct {
-    uint64_t places; /* at most */
+    uint64_t places; /* positions, at most */
     double bytes, seconds;
 } spec_rows_forecast;
 
@@ -24,24 +24,24 @@ typedef struct {
     /* (n_prompt) the beginning of the target's texts; NULL: its own prompts, or nothing */
     const int *opt_prompt;
     size_t n_prompt;
-    uint64_t places;      /* most places; 0: the whole text */
-    uint64_t every;       /* a place at every `every`-th token of a text, >= 1 */
-    /* most tokens of a text; a longer given text is split; 0: as many as the windows of the
-     * models hold */
+    uint64_t places;      /* maximum positions; 0: the whole text */
+    uint64_t every;       /* take every `every`-th token of a text, >= 1 */
+    /* maximum tokens of a text; a longer given text is split; 0: as many as the models' windows
+     * hold */
     uint64_t length;
     double cutoff;        /* see spec_rows_writer_init */
     uint64_t seed;
     int *opt_kept; /* set to the number of the former file (base/new_file.h), or 0 */
     const volatile int *opt_stop;
     void (*progress)(void *self, uint64_t places, uint64_t of); /* or NULL */
-    /* Called once, before the first row is written; a failure ends the run. Or NULL. */
+    /* Called once, before the first row is written; a failure ends the run. May be NULL. */
     int (*opt_forecast)(void *self, const spec_rows_forecast *forecast, spec_error *error);
     void *self;
 } spec_rows_plan;
 
-/* Write the file. A text of the target also ends with its end of text; its prompt has no places.
- * GSL_EINVAL if there is nothing to write, or a text does not fit the window; else failures of
- * models and writer. A failure leaves no file. */
+/* Writes the file. A text of the target also ends at its end of text; its prompt has no positions.
+ * Returns GSL_EINVAL if there is nothing to write or a text does not fit the window, and passes on
+ * failures of models and writer. A failure leaves no file. */
 int spec_rows_make(const char *path, const spec_rows_plan *plan, spec_error *error);
 
 #endif

@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Ranges of places that are summed separately, so that sums do not depend on the threads. */
+/* Ranges of positions that are summed separately, so that sums do not depend on the threads. */
 enum { STRETCHES = 64 };
 
-/* Sums over places: of a side, and of a draft beside the target. */
+/* Sums over positions: for one side, and for a draft with the target. */
 typedef struct {
     double entropy, log_loss;
     uint64_t agree;
@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     const spec_rows_file *file;
     sums (*sum)[SPEC_ROWS_SIDES_MAX]; /* (STRETCHES) */
-    double *beta[SPEC_ROWS_SIDES_MAX]; /* (places) of a draft */
+    double *beta[SPEC_ROWS_SIDES_MAX]; /* (places) overlaps of a draft */
 } summary;
 
 static int read_stretch(summary *all, int stretch, double *target, double *draft, spec_error *error)
@@ -73,7 +73,7 @@ static void read_one(void *self, uint64_t stretch, int worker)
     o->status = read_stretch(j->all, (int)stretch, row, row + vocab, &o->error);
 }
 
-/* Report the first failure by place, for any number of threads. */
+/* Reports the failure at the first position, for any number of threads. */
 static int read_all(summary *all, spec_thread_pool *opt_pool, spec_error *error)
 {
     const int workers = spec_thread_pool_size(opt_pool);

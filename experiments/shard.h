@@ -13,14 +13,15 @@
 
 typedef struct {
     uint64_t number; /* from 1 */
-    uint64_t of;     /* shards; 0: the whole grid is computed here */
+    uint64_t of;     /* number of shards; 0: the whole grid is computed here */
 } spec_shard;
 
-/* "3/16". GSL_EINVAL, and a line about the text, unless 1 <= I <= N <= SPEC_GRID_POINTS_MAX. */
+/* Parses a text such as "3/16". Returns GSL_EINVAL, and a line about the text, unless 1 <= I <= N
+ * <= SPEC_GRID_POINTS_MAX. */
 int spec_shard_parse(spec_shard *ret, const char *text, spec_error *error);
 
-/* The number of points of a shard, from a grid of `points`, and the index of its k-th, both from
- * 0. */
+/* Return the number of points of a shard, from a grid of `points`, and the index of its k-th, both
+ * counted from 0. */
 uint64_t spec_shard_size(const spec_shard *shard, uint64_t points);
 uint64_t spec_shard_index(const spec_shard *shard, uint64_t k);
 
@@ -32,7 +33,7 @@ typedef struct {
 #define SPEC_SHARD_COLUMN "shard_row"
 enum { SPEC_SHARD_ROW_SIZE = 96 };
 const char *spec_shard_row_text(char text[SPEC_SHARD_ROW_SIZE], const spec_shard_row *row);
-/* False unless the text is one that _text writes, with numbers in their ranges. */
+/* Returns false unless the text is one that _text writes, with numbers in their ranges. */
 bool spec_shard_row_parse(spec_shard_row *ret, const char *text);
 
 #endif

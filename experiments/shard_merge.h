@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* shard_merge: joins the parts of a run (shard.h) into the bytes of the run without shards.
- * Parts of groups (group_file.h) become the file of the part 1/1.
- * A part tells by itself what it lacks, so neither the experiment nor its models are needed. The
- * parts own their tables and checks; paths are the caller's. */
+ * Parts of groups (group_file.h) become the file of the part 1/1. A part shows by itself what is
+ * missing, so neither the experiment nor its models are needed. The parts own their tables and
+ * checks; the caller owns the paths. */
 #ifndef SPECLAB_SHARD_MERGE_H
 #define SPECLAB_SHARD_MERGE_H
 
@@ -12,7 +12,7 @@ typedef struct {
     const char *path;
     spec_shard shard;
     bool by_groups;      /* a part of the groups of each point (group_file.h), not of the points */
-    uint64_t done, size; /* whole points in the file, and all that the part has */
+    uint64_t done, size; /* whole points in the file, and all points of the part */
     spec_table table;    /* as read, with the columns shard_row and row_check */
     spec_check *check;   /* (table.n_rows) */
 } spec_part;
@@ -20,21 +20,21 @@ typedef struct {
 typedef struct {
     spec_part *part; /* (n) by shard number; shards may be missing */
     size_t n;
-    uint64_t shards, points; /* of the run; no points: no part has a row */
+    uint64_t shards, points; /* counts of the run; points = 0: no part has a row */
     char *head;              /* provenance of the run without shards */
 } spec_parts;
 
-/* Read the files and check their rows. GSL_EINVAL, with one line that names the file: it is no
- * part, was edited, is of another run than the first, or is a shard given already. Missing and
- * unfinished shards are no error here. */
+/* Reads the files and checks their rows. Returns GSL_EINVAL, with one line that names the file: it
+ * is not a part, was edited, is from a different run than the first, or is a shard given already.
+ * Missing and unfinished shards are not an error here. */
 int spec_parts_read(spec_parts *parts, const char *const *path, size_t n, spec_error *error);
 void spec_parts_free(spec_parts *parts);
 
-/* Is every point of the run in a part? */
+/* Returns whether every point of the run is in a part. */
 bool spec_parts_are_whole(const spec_parts *parts);
 
-/* Write the rows of whole parts in grid order, and fill in the result. The caller frees the result
- * in any case. */
+/* Writes the rows of whole parts in grid order, and fills in the result. The caller frees the
+ * result in any case. */
 int spec_parts_merge(spec_result *result, const spec_parts *parts, const char *csv_path,
                      FILE *opt_csv, spec_error *error);
 

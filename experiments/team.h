@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The work of a member at a time. */
+/* A unit of work for a member. */
 typedef struct {
     uint64_t list; /* 0: points; else the number, from 1, of the point whose groups are computed */
     uint64_t item; /* number of the point or the group, from 0, within its part of the run */
@@ -23,17 +23,18 @@ typedef struct spec_team {
     bool leads;
     int members;
 
-    /* The leader: wait for a task of a list with `end` items, and return the bytes that a member
-     * gave, with a zero byte after them; the caller frees them. Items are taken in ascending
+    /* In the leader: waits for a task of a list with `end` items, and returns the bytes that a
+     * member gave, with a zero byte after them; the caller frees them. Items are taken in ascending
      * order, and dealt from the first one taken on; all are taken before the next list begins.
-     * GSL_EFAILED: *opt_stop was set, or no member is left. */
+     * Returns GSL_EFAILED if *opt_stop was set or no member is left. */
     int (*take)(void *self, char **ret_bytes, size_t *ret_size, const spec_task *task, uint64_t end,
                 const volatile int *opt_stop, spec_error *error);
 
-    /* A member: the next task, or false after the last one; then give its bytes. */
+    /* In a member: gets the next task, or returns false after the last one; then gives its
+     * bytes. */
     bool (*next)(void *self, spec_task *ret);
     void (*give)(void *self, const char *bytes, size_t size);
-    /* A member that cannot compute: the reason ends the leader's run. */
+    /* In a member that cannot compute: gives the reason, which ends the leader's run. */
     void (*leave)(void *self, const char *why);
 } spec_team;
 

@@ -140,7 +140,8 @@ done:
 int spec_acceptance_process_init(spec_process *process, const char *spec, double alpha,
                                  spec_error *error)
 {
-    const double slack = 1e-12; /* tolerance: alpha + spread = 1 must not fail by rounding */
+    const double slack = 1e-12; /* tolerance: alpha + spread = 1 must not fail because of
+                                 * rounding */
     int status = GSL_SUCCESS;
     spec_settings settings = {0};
     *process = (spec_process){.kind = SPEC_PROCESS_IID, .decay = 1.0};
@@ -188,7 +189,8 @@ int spec_acceptance_process_check(const spec_process *process, int K, spec_error
 
 /* ---- chances by position --------------------------------------------------------------------- */
 
-/* The alpha at which 1 + alpha + ... + alpha^K is the length: by bisection, to the last bit. */
+/* Returns the alpha at which 1 + alpha + ... + alpha^K is the length: by bisection, to the last
+ * bit. */
 static double geometric_alpha(double length, int K)
 {
     double low = 0.0, high = 1.0;
@@ -203,13 +205,13 @@ static double geometric_alpha(double length, int K)
     return high;
 }
 
-/* The chance that a round of rounded-normal accepts at least i draft tokens. */
+/* Returns the chance that a round of rounded-normal accepts at least i draft tokens. */
 static double normal_tail(double length, int i)
 {
     return i > 0 ? 0.5 * erfc((i + 0.5 - length) / sqrt(2.0)) : 1.0;
 }
 
-/* Fill the chance that the draft token at each position (K) is accepted, if it is tested. */
+/* Fills the chance (K) that the draft token at each position is accepted if it is tested. */
 static void fill_chances(double *ret_chance, const spec_process *process, int K)
 {
     double chance = spec_acceptance_reads_alpha(process) ? process->alpha : 1.0;
@@ -217,7 +219,8 @@ static void fill_chances(double *ret_chance, const spec_process *process, int K)
     for (int i = 0; i < K; i++) {
         if (process->kind == SPEC_PROCESS_MINIMUM_VARIANCE)
             chance = fmin(fmax(process->length - 1.0 - i, 0.0), 1.0);
-        if (process->kind == SPEC_PROCESS_ROUNDED_NORMAL && chance > 0.0) /* 1 at first */
+        if (process->kind == SPEC_PROCESS_ROUNDED_NORMAL && chance > 0.0) /* 1 at the first
+                                                                           * positions */
             chance = normal_tail(process->length, i + 1) / normal_tail(process->length, i);
         if (process->kind == SPEC_PROCESS_RATES && chance > 0.0)
             chance = process->rate[i] / (i > 0 ? process->rate[i - 1] : 1.0);
@@ -228,7 +231,7 @@ static void fill_chances(double *ret_chance, const spec_process *process, int K)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* A probability as a number of 32-bit words, 0 .. 2^32. */
+/* Returns a probability as a number of 32-bit words, 0 .. 2^32. */
 static uint64_t threshold(double chance)
 {
     return (uint64_t)(fmin(fmax(chance, 0.0), 1.0) * 0x1p32 + 0.5);

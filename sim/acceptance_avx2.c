@@ -19,7 +19,7 @@ static inline mask mask_of_bits(uint32_t bits)
     return m;
 }
 
-/* Number of lanes set. The packing permutes lanes but keeps their number. */
+/* Returns the number of lanes set. The packing permutes lanes but keeps their number. */
 static inline uint32_t mask_gather(const mask *m)
 {
     const __m256i low = _mm256_packs_epi32(m->part[0], m->part[1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* acceptance_kernels: kernels that run 32 rounds in lockstep, one per lane; internal to acceptance.
- * Every instruction set has the same two kernels. They draw the same uniforms in the same order, so
+ * Every instruction set has the same two kernels. All draw the same uniforms in the same order, so
  * their tails are equal. */
 #ifndef SPECLAB_ACCEPTANCE_KERNELS_H
 #define SPECLAB_ACCEPTANCE_KERNELS_H

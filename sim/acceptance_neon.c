@@ -19,7 +19,7 @@ static inline mask mask_of_bits(uint32_t bits)
     return m;
 }
 
-/* Number of lanes set: each is -1 as an integer. */
+/* Returns the number of lanes set: each is -1 as an integer. */
 static inline uint32_t mask_count(const mask *m)
 {
     const uint32x4_t first = vaddq_u32(vaddq_u32(m->part[0], m->part[1]),

@@ -20,7 +20,7 @@ static int refuse(const spec_json_values *of, const char *what)
     return spec_fail(of->error, GSL_EINVAL, "%.300s: %s", of->path, what);
 }
 
-/* The number at `i` of a list; NaN for a missing list and, if allowed, for null. */
+/* Returns the number at `i` of a list; NaN for a missing list and, if allowed, for null. */
 static int element(double *ret, const spec_json_values *of, const char *key, int i, bool null)
 {
     const json_t *value = json_array_get(json_object_get(of->object, key), (size_t)i);
@@ -267,7 +267,7 @@ static json_t *number_of(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* A whole number where it is one. */
+/* Returns an integer if the value is whole. */
 static json_t *count_of(double value)
 {
     return value == floor(value) && value < 1e15 ? json_integer((json_int_t)value)

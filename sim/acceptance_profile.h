@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* acceptance_profile: the acceptance of an engine at one draft length, as a JSON file.
- * An unconditional rate is the share of all rounds that accept a depth. A conditional rate is the
- * share of those that accept the depth before. docs/formats.md#profile. Owns the names of its
- * files. */
+ * An unconditional rate is the share of all rounds that accept a depth; a conditional rate is the
+ * share among the rounds that accepted the previous depth. docs/formats.md#profile. It owns its
+ * file names. */
 #ifndef SPECLAB_ACCEPTANCE_PROFILE_H
 #define SPECLAB_ACCEPTANCE_PROFILE_H
 
@@ -21,36 +21,36 @@ typedef struct {
 
 typedef struct {
     int K;         /* draft tokens per round, 1..SPEC_PROFILE_K */
-    double rounds; /* with a draft */
-    double passes; /* of the target, per request, with those without a draft */
+    double rounds; /* rounds with a draft */
+    double passes; /* target passes per request, including those without a draft */
     bool one_rate; /* the engine shows only a mean: one conditional rate is assumed at all depths */
-    /* (K) by depth; conditional ones are NaN behind an unconditional rate of 0 */
+    /* (K) by depth; conditional ones are NaN after an unconditional rate of 0 */
     spec_profile_number unconditional[SPEC_PROFILE_K], conditional[SPEC_PROFILE_K];
     spec_profile_number length; /* mean tokens of a round, the bonus or correction token included */
     char engine[64], format[64]; /* "" if not known */
     int n_files;
-    char **file; /* (n_files) that the numbers were read from */
+    char **file; /* (n_files) the files that the numbers were read from */
 } spec_acceptance_profile;
 
-/* Reads a profile. Unconditional rates must be numbers in [0,1] that never rise; conditional rates
- * and the mean length may be missing, and agree with them within .001 (a token: .001 K). Then they
- * are computed from them, without intervals. GSL_EFAILED, GSL_EINVAL or GSL_ENOMEM with one line
- * that begins with the path, and a zeroed profile. */
+/* Reads a profile. Unconditional rates must be numbers in [0,1] that never rise. Conditional rates
+ * and the mean length are computed from them, without intervals, if missing; if given, they must
+ * agree with them within .001 (the length within .001 K). On failure returns GSL_EFAILED,
+ * GSL_EINVAL or GSL_ENOMEM with one line that begins with the path, and zeroes the profile. */
 int spec_acceptance_profile_load(spec_acceptance_profile *profile, const char *path,
                                  spec_error *error);
-/* The same from n bytes; `name` appears in messages. */
+/* Does the same from n bytes; `name` appears in messages. */
 int spec_acceptance_profile_parse(spec_acceptance_profile *profile, const char *bytes, size_t n,
                                   const char *name, spec_error *error);
 void spec_acceptance_profile_free(spec_acceptance_profile *profile); /* accepts a zeroed one */
 
-/* Appends a copy of the name; GSL_ENOMEM, and GSL_EINVAL beyond SPEC_PROFILE_FILES. */
+/* Appends a copy of the name. Returns GSL_ENOMEM, or GSL_EINVAL beyond SPEC_PROFILE_FILES. */
 int spec_acceptance_profile_add_file(spec_acceptance_profile *profile, const char *path,
                                      spec_error *error);
 
-/* 1 + the sum of the unconditional rates up to depth K <= profile->K. */
+/* Returns 1 + the sum of the unconditional rates up to depth K <= profile->K. */
 double spec_acceptance_profile_length(const spec_acceptance_profile *profile, int K);
 
-/* Writes the JSON, which _load reads. GSL_ENOMEM; errors of the stream are the caller's. */
+/* Writes the JSON that _load reads. Returns GSL_ENOMEM; the caller checks the stream for errors. */
 int spec_acceptance_profile_write(const spec_acceptance_profile *profile, FILE *out,
                                   spec_error *error);
 

@@ -8,8 +8,8 @@ static bool draw_at_most(spec_lanes *lanes, int l, uint32_t limit)
     return spec_lanes_step(&lanes->state[l], lanes->increment[l]) <= limit;
 }
 
-/* Every lane draws, also after its round has ended, until all rounds of the block have: as the
- * vector kernels do. */
+/* As in the vector kernels, every lane keeps drawing after its round has ended, until all rounds of
+ * the block have ended. */
 void spec_acceptance_positional_ref(uint64_t *tail, spec_lanes *lanes, const uint32_t *limit, int K,
                                     uint64_t N)
 {

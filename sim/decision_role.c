@@ -9,7 +9,8 @@ const char *const spec_role_names[] = {"other", "draft",      "select", "test", 
 
 /* ---- drafting -------------------------------------------------------------------------------- */
 
-/* Whether the node is the argmax that joined its elder sibling as their hub, without a pick. */
+/* Returns whether the node is the argmax that was added after its elder sibling as the hub of the
+ * pair, without a pick. */
 static bool joined(const spec_draft *draft, int node)
 {
     return draft->siblings == SPEC_SIBLINGS_HUB && node > 0 &&
@@ -34,7 +35,7 @@ static int read_draft(spec_told *told, int n, const spec_draft *draft)
 
 /* ---- top-down -------------------------------------------------------------------------------- */
 
-/* The k-th child of a node, counted from 0, or -1. */
+/* Returns the k-th child of a node, counted from 0, or -1. */
 static int child_at(const spec_draft *draft, int node, int k)
 {
     int child = spec_verify_child(draft, node, node + 1);
@@ -49,7 +50,7 @@ static int drawn_child(const spec_draft *draft, int node)
     return child;
 }
 
-/* Whether the first of a pair is its hub, which spechub tests last. */
+/* Returns whether the first node of a pair is the hub, which spechub tests last. */
 static bool is_hub(const spec_draft *draft, int first, int second)
 {
     const double *row = draft->row[first];
@@ -57,19 +58,19 @@ static bool is_hub(const spec_draft *draft, int first, int second)
     return row[x] > row[y] || (row[x] == row[y] && x < y);
 }
 
-/* The state of reading one position: the children of the node `after`. */
+/* The state while one position is read: the children of the node `after`. */
 typedef struct {
     const spec_draft *draft;
     const double *target; /* its row */
     spec_asks asks;       /* for this number of children */
     int after, n_children;
     int accepted; /* the child that the round accepted, or -1 */
-    int tests;    /* so far */
+    int tests;    /* tests so far */
     bool selected;
     bool block; /* the last pick chose a block */
 } position;
 
-/* Whether the decision is a step of selecting the sibling to test. */
+/* Returns whether the decision is a step of selecting the sibling to test. */
 static bool selects(const position *at, const spec_decision *d)
 {
     const spec_draft *draft = at->draft;
@@ -78,15 +79,15 @@ static bool selects(const position *at, const spec_decision *d)
         return !d->accepts && !at->selected &&
                (draft->siblings == SPEC_SIBLINGS_IID || at->n_children < draft->vocab);
     if (at->asks != SPEC_ASKS_TOURNAMENT || !d->accepts || d->den != 1.0) return false;
-    /* The winner's law is 1 only if all siblings have one token, which then has no rival. */
+    /* The winner's law is 1 only if all siblings have the same token, which then has no rival. */
     const int first = child_at(draft, at->after, 0);
     for (int k = 1; k < at->n_children; k++)
         if (draft->token[child_at(draft, at->after, k)] != draft->token[first]) return true;
     return false;
 }
 
-/* The selected child: the accepted one, or the one with that target probability; -1 if several
- * tokens have it. */
+/* Returns the selected child: the accepted one, or else the one with that target probability; -1 if
+ * several tokens have it. */
 static int selected(const position *at, const spec_decision *d)
 {
     const int *token = at->draft->token;
@@ -115,7 +116,7 @@ static int tested(const position *at, const spec_decision *d)
     return next;
 }
 
-/* Read one decision; true if it decides the token at this position. */
+/* Reads one decision; returns true if it decides the token at this position. */
 static bool read_at(spec_told *told, position *at)
 {
     const spec_decision *d = &told->decision;
@@ -160,8 +161,9 @@ static void read_top_down(spec_told *told, int n, spec_asks asks, const spec_dra
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Prefixes of a path, from the longest on, and the last token. The round keeps the last prefix
- * asked about. In a tree, only that one is known among those of all paths. */
+/* Reads tests of prefixes of a path, from the longest on, and the last token. The round keeps the
+ * last prefix that it asked about. In a tree, this is the only one that is known among those of all
+ * paths. */
 static void read_block(spec_told *told, int n, bool leaves, const spec_draft *draft,
                        const spec_round *round)
 {
@@ -180,8 +182,8 @@ static void read_block(spec_told *told, int n, bool leaves, const spec_draft *dr
 
 /* ---- ahead ----------------------------------------------------------------------------------- */
 
-/* One test per token, and then the last token's picks. Tests beyond the place where the round ended
- * decided that place. */
+/* Reads one test per token, and then the last token's picks. Tests beyond the position where the
+ * round ended decided that position. */
 static void read_ahead(spec_told *told, int n, const spec_draft *draft, int last)
 {
     int node = -1;
@@ -200,7 +202,7 @@ static void read_ahead(spec_told *told, int n, const spec_draft *draft, int last
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* How the rule makes the decisions of this draft. */
+/* Returns how the rule makes its decisions on this draft. */
 static spec_asks asks_of(const spec_rule *rule, const spec_draft *draft)
 {
     if (rule->asks == SPEC_ASKS_SELECTED && draft->siblings != SPEC_SIBLINGS_IID &&

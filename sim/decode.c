@@ -13,7 +13,7 @@
 
 enum { CONTEXT_AT_FIRST = 256 };
 
-/* Grow the context buffer so that it holds `more` tokens after the context. */
+/* Grows the context buffer so that it holds `more` tokens after the context. */
 static int reserve(spec_decoder *decoder, size_t more, spec_error *error)
 {
     const size_t needed = decoder->n_context + more;
@@ -43,7 +43,7 @@ static int check_online(const spec_decoder *decoder, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Open the drafter with its session, and the target's session. */
+/* Opens the drafter with its session, and the target's session. */
 static int open_sessions(spec_decoder *decoder, const spec_decoder *opt_beside, spec_error *error)
 {
     const spec_decoder_config *config = &decoder->config;
@@ -67,7 +67,7 @@ done:
     return status;
 }
 
-/* The policy weighs the times that the clock charges. */
+/* Tells the policy the times that the clock charges, which it weighs. */
 static void price(spec_decoder *decoder)
 {
     const spec_costs *costs = &decoder->config.costs;
@@ -190,7 +190,7 @@ static int room_of(const spec_model *model, size_t n)
     return room < SPEC_K_MAX ? (int)room : SPEC_K_MAX;
 }
 
-/* spec_decoder_room after a context of n tokens. */
+/* Returns what spec_decoder_room would after a context of n tokens. */
 static int room_after(const spec_decoder *decoder, size_t n)
 {
     const spec_model *draft = decoder->drafter.session.model;
@@ -205,7 +205,7 @@ int spec_decoder_room(const spec_decoder *decoder)
     return room_after(decoder, decoder->n_context);
 }
 
-/* Whether another round may begin: no stop was requested, and the windows have space. */
+/* Returns whether another round may begin: no stop was requested, and the windows have room. */
 static int check_goes_on(const spec_decoder *decoder, spec_error *error)
 {
     const spec_model *target = decoder->config.target;
@@ -230,7 +230,7 @@ static double round_time(const spec_decoder *decoder)
     return spec_costs_round(&decoder->config.costs, &charges);
 }
 
-/* The chain of this round was drafted ahead, if `there`. */
+/* If `there` is set, the chain of this round was drafted ahead. */
 static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_chance *chance,
                        spec_error *error)
 {
@@ -254,7 +254,7 @@ static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_ch
                               policy, chance, error);
 }
 
-/* Draft ahead after the context that full acceptance would give. The policy's next length then
+/* Drafts ahead after the context that full acceptance would give. The policy's next length then
  * depends on that context. */
 static int draft_ahead(spec_decoder *decoder, spec_chance *chance, spec_error *error)
 {
@@ -299,7 +299,7 @@ static int end_score(spec_decoder *decoder, spec_error *error)
                                 : spec_session_score_end(&decoder->target, error);
 }
 
-/* Finish the target's pass, which began at time `begun`, and draft ahead meanwhile. */
+/* Finishes the target's pass, which began at time `begun`, and drafts ahead in the meantime. */
 static int score(spec_decoder *decoder, double *ret_scored, double begun, spec_chance *chance,
                  spec_error *error)
 {
@@ -323,8 +323,8 @@ done:
     return status;
 }
 
-/* A draft that learns does so from time `verified` on, before the context grows: a failure leaves
- * the text as it was. */
+/* Lets a draft that learns do so, timed from `verified` on. The context grows only afterwards, so a
+ * failure leaves the text unchanged. */
 static int learn(spec_decoder *decoder, double *ret_learnt, double verified, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -362,10 +362,10 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
     const double begun = spec_clock_read(clock);
 
-    /* The draft is cut by the windows and its position alone, before anything is drawn. So the
-     * length is one that a policy may set, and one that a rule with a schedule accepts: that rule's
-     * state covers positions of the last draft, which was within the window too, less the tokens
-     * emitted since; the space has shrunk by exactly these. */
+    /* Only the windows and its position cut the draft, before anything is drawn. So the length is
+     * one that a policy may set, and one that a rule with a schedule accepts: the rule's state
+     * covers positions of the last draft, which was within the window too, minus the tokens emitted
+     * since; the room has shrunk by exactly these. */
     spec_policy policy = decoder->policy;
     const int room = spec_decoder_room(decoder);
     if (policy.now > room) policy.now = room;
@@ -428,8 +428,7 @@ int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *
     if (decoder->n_context != start + n) spec_decode_ahead_forget(&decoder->ahead);
     decoder->n_context = start + n;
     /* The cut is fixed beforehand, so what follows has the target's law whatever was dropped. A
-     * rule with state from the last round must forget it, because it may describe dropped
-     * tokens. */
+     * rule must forget state from the last round, because it may describe dropped tokens. */
     spec_rule_reset(&decoder->rule);
     *ret_n = n;
     return GSL_SUCCESS;

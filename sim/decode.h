@@ -23,20 +23,20 @@
  *     time = drafting + verification + fixed
  *     drafting = draft * (charged draft calls) + token * (charged rows)
  *     verification = verify + verify_token * (charged draft tokens)
- * Draft calls, rows that the strategy reads, and draft tokens that are verified are all charged
- * unless the policy says otherwise (the oracle does). A strategy without a model makes no calls. A
- * model with one_pass makes one call for all rows. Drafting ahead:
+ * All draft calls, rows that the strategy reads and verified draft tokens are charged, unless the
+ * policy says otherwise (the oracle does). A strategy without a model makes no calls. A model with
+ * one_pass makes one call for all rows. Drafting ahead:
  *     time = drafting before the pass + max(verification, drafting during it) + fixed
- * No call comes before the pass if the chain was drafted ahead. During it there are the call that
- * makes the guess and those of a chain; one if the guess is the end of text; none if the draft ends
- * the text or is empty. */
+ * If the chain was drafted ahead, no call precedes the pass. During the pass there are the call
+ * that makes the guess and the calls of a chain: only the first if the guess is the end of text,
+ * none if the draft ends the text or is empty. */
 typedef struct {
-    double draft;  /* c: time of a draft call over that of a target call */
-    double token;  /* c_token: further time per row of the draft model, as of a Markov head */
+    double draft;  /* c: time of a draft call divided by that of a target call */
+    double token;  /* c_token: additional time per row of the draft model, e.g. for a Markov head */
     double verify; /* a verification pass; 1 if a pass of K+1 tokens costs as much as one token */
-    double verify_token; /* further time per draft token that is verified */
-    double fixed;        /* further time per round */
-    bool one_pass;       /* the calls of a draft cost one, as if a single pass made them all */
+    double verify_token; /* additional time per verified draft token */
+    double fixed;        /* additional time per round */
+    bool one_pass;       /* all calls of a draft cost one call, as if made in a single pass */
 } spec_costs;
 
 #define SPEC_COSTS_DEFAULT ((spec_costs){.draft = 0.1, .verify = 1.0, .fixed = 0.0})
@@ -47,14 +47,14 @@ typedef struct {
     double score;  /* the target's pass; a model packs and rolls back its KV cache here */
     double ahead;  /* drafting ahead during the pass; not part of score */
     double rule;   /* verification */
-    double learn;  /* a draft that learns from the round */
+    double learn;  /* learning of a draft from the round */
     double rest;   /* everything else */
     double handed; /* part of score: until the pass is submitted; known only when drafting ahead */
 } spec_phases;
 
 /* The work of a round that the clock charges. */
 typedef struct {
-    int calls, rows, tokens;     /* of its draft */
+    int calls, rows, tokens;     /* of the round's draft */
     int calls_ahead, rows_ahead; /* of the guess and the draft ahead, during the pass */
 } spec_charges;
 
@@ -79,16 +79,17 @@ typedef struct {
     const char *policy;          /* length policy, e.g. "fixed" */
     const char *rule;            /* verification rule, e.g. "token", "lenience?l=0.3" */
     int K;                       /* 0..SPEC_K_MAX */
-    bool ahead;                  /* draft the next chain during verification: sim/decode_ahead.h */
+    bool ahead;                  /* drafts the next chain during verification: sim/decode_ahead.h */
     spec_verify_place verify;    /* where chains are verified: sim/decode_device.h */
     spec_costs costs;
     spec_clock clock;            /* times the rounds; off by default */
-    /* told of each branch of an enumeration (sim/output_law.h) */
+    /* notified of each branch of an enumeration (sim/output_law.h) */
     const spec_listener *opt_listener;
     /* nonzero: the next round fails with GSL_EFAILED, "interrupted" */
     const volatile int *opt_stop;
-    const spec_decoder *opt_beside; /* whose sessions it shares, see below; NULL: its own */
-    spec_online_draft *opt_online;  /* opt_draft learns from the rounds: sim/online_draft.h */
+    const spec_decoder *opt_beside; /* the decoder whose sessions it shares, see below; NULL: its
+                                     * own */
+    spec_online_draft *opt_online;  /* makes opt_draft learn from the rounds: sim/online_draft.h */
 } spec_decoder_config;
 
 #define SPEC_DECODER_DEFAULT                                                                       \
@@ -102,75 +103,78 @@ struct spec_decoder {
     spec_decoder_config config;
     spec_rule rule;
     spec_policy policy;
-    spec_policy guessed; /* if it drafts ahead: the policy after full acceptance */
+    spec_policy guessed; /* when drafting ahead: the policy after full acceptance */
     spec_drafter drafter;
     spec_session target;
     spec_ahead ahead;
     spec_device_chain device;
-    /* the draft reads what the target has computed and need not catch up; not if it drafts ahead */
+    /* the draft reads what the target has computed and need not catch up; never when drafting
+     * ahead */
     bool shared;
     spec_draft draft; /* without rows if device.used: then target_row is not filled either */
-    int nodes;        /* most nodes of a draft */
+    int nodes;        /* maximum nodes of a draft */
     const double **target_row; /* (nodes+1) */
     double *target_store;      /* (nodes+1, V) */
     double *weight;            /* (V) */
-    /* of all rounds since _init, if there is a clock; the caller may reset it */
+    /* sums over all rounds since _init, if there is a clock; the caller may reset them */
     spec_phases phases;
     spec_round round;           /* the last one; K is the most that the policy may draft */
-    /* number of the text, set by the caller: it selects the shared noise of a seed */
+    /* number of the text, set by the caller; selects the shared noise of a seed */
     uint64_t text;
     int *context;               /* prompt and emitted tokens */
     size_t n_context, context_capacity;
 };
 
-/* GSL_EINVAL for:
+/* Returns GSL_EINVAL for:
  *   - unknown names, K out of range, models of different vocabularies (models/vocabularies.h)
  *   - a strategy, a policy and a rule that do not fit together (sim/decode_fit.h)
- *   - drafting ahead or verifying on a device, where these are not possible
- *   - drafting ahead with a draft that learns, and rules that compare rows of several rounds
+ *   - drafting ahead or verifying on a device where that is not possible
+ *   - drafting ahead with a draft that learns or with rules that compare rows of several rounds
  *
  * Decoders of the same models that take turns, per round or per token, can share one session of
- * each model: the KV cache exists once, and the decoded text is the same. With opt_beside, a
- * decoder that must outlive this one, it borrows the target's session, and the draft's if there is
- * one; a decoder that drafts ahead does not borrow a draft session that shares the target's state.
- * The first round of a turn recomputes what differs from the text of the turn before. */
+ * each model: the KV cache exists once, and the decoded text is the same. With opt_beside, which
+ * must outlive this decoder, it borrows that decoder's target session, and its draft session if
+ * there is one; when drafting ahead it does not borrow a draft session that shares the target's
+ * state. The first round of a turn recomputes what differs from the text of the turn before. */
 int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, spec_error *error);
 void spec_decoder_free(spec_decoder *decoder);
 
-/* Begin a new text with this prompt (n may be 0); policy and draft strategy forget the last text.
- * GSL_EINVAL for a token outside the vocabulary and for a prompt longer than the target's
+/* Begins a new text with this prompt (n may be 0); policy and draft strategy forget the last text.
+ * Returns GSL_EINVAL for a token outside the vocabulary and for a prompt longer than the target's
  * window. */
 int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_error *error);
 
-/* Forget what the draft strategy, or a draft that learns, learnt from earlier texts; then a reset.
- * Without this a text's drafts may depend on the texts before, so whatever must be the same in any
- * order of texts calls it: an enumeration before each branch, a simulation before each batch. */
+/* Forgets what the draft strategy, or a draft that learns, learnt from earlier texts, and resets.
+ * Without this a text's drafts may depend on the texts before, so call this wherever results must
+ * not depend on the order of texts: an enumeration does before each branch, a simulation before
+ * each batch. */
 int spec_decoder_forget(spec_decoder *decoder, spec_error *error);
 
-/* The longest path that a draft may have now, 0..SPEC_K_MAX: both models' windows hold it after the
- * context, and the draft model reaches so far. 0 if the draft model's window is full: plain
- * decoding goes on. -1 if the target's is full: the text is over. */
+/* Returns the longest path that a draft may have now, 0..SPEC_K_MAX: after the context it must fit
+ * into both models' windows, and into the draft model's reach. Returns 0 if the draft model's
+ * window is full (plain decoding goes on), and -1 if the target's is (the text is over). */
 int spec_decoder_room(const spec_decoder *decoder);
 
-/* One round. The context grows by decoder->round.n_emitted tokens, and the round is added to the
- * tally. An end of text does not stop the round. Paths are cut to spec_decoder_room. On failure the
- * context is unchanged; GSL_EINVAL if no token fits. */
+/* Runs one round. The context grows by decoder->round.n_emitted tokens, and the round is added to
+ * the tally. An end of text does not stop the round. Paths are cut to spec_decoder_room. On failure
+ * the context is unchanged. Returns GSL_EINVAL if no token fits. */
 int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *opt_tally,
                        spec_error *error);
 
-/* Whether a token of the last round ends the text. Tokens after it are not part of the text. */
+/* Returns whether a token of the last round ends the text. Tokens after it are not part of the
+ * text. */
 bool spec_decoder_ended(const spec_decoder *decoder);
 
-/* Decode until the context has grown by exactly n_tokens, or to the target's end of text, which
- * belongs to the text. The context is cut there too, so that a next call continues the text; the
+/* Decodes until the context has grown by exactly n_tokens, or to the target's end of text, which
+ * belongs to the text. The context is cut there too, so that the next call continues the text; the
  * tally counts whole rounds. ret_token (n_tokens) receives the text and ret_n its length, 0 on
  * failure. */
 int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n,
                 spec_chance *chance, spec_tally *opt_tally, spec_error *error);
 
-/* The same by the target alone, one token per call: the baseline of speculation. It takes the
- * argmax if the rule promises no more (SPEC_LOSSLESS_ARGMAX), and uses the rule's noise if the rule
- * has a seed. ret_time: target calls, one per token. */
+/* Decodes with only the target, one token per call: the baseline of speculation. Takes the argmax
+ * if the rule promises no more (SPEC_LOSSLESS_ARGMAX), and uses the rule's noise if the rule has a
+ * seed. ret_time receives the number of target calls, one per token. */
 int spec_decode_plain(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n,
                       spec_chance *chance, double *ret_time, spec_error *error);
 

@@ -39,7 +39,7 @@ void spec_decode_ahead_free(spec_ahead *ahead)
     *ahead = (spec_ahead){0};
 }
 
-/* The draft model's most probable token after the context. */
+/* Finds the draft model's most probable token after the context. */
 static int guess(int *ret_token, spec_ahead *ahead, spec_drafter *drafter,
                  spec_device_chain *device, const int *context, size_t n, spec_error *error)
 {

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Whether this decoder can draw and verify chains on a device. */
+/* Checks whether this decoder can draw and verify chains on a device. */
 static int check(const spec_rule *rule, const spec_drafter *drafter, const spec_policy *policy,
                  spec_error *why)
 {
@@ -83,7 +83,7 @@ int spec_decode_device_draft(spec_draft *ret_draft, spec_chain *chain, spec_draf
     return GSL_SUCCESS;
 }
 
-/* The next n uniforms of the generator, whose state does not change. */
+/* Reads the next n uniforms of the generator without changing its state. */
 static int look_ahead(spec_device_chain *device, const gsl_rng *rng, int n, spec_error *error)
 {
     if (device->rng != NULL && device->rng->type != rng->type) {

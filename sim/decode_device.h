@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* decode_device: rounds whose chains are drawn and verified on the GPU, beside the models' rows.
- * For the token rule on chains of a length set beforehand, with sampled chance (models/chain.h).
- * The uniforms are the generator's own, in the order in which the host would use them, so a text is
- * the same token for token. The drafts have no rows. */
+/* decode_device: rounds whose chains are drawn and verified on the GPU, next to the models' rows.
+ * For the token rule on chains whose length is set beforehand, with sampled chance
+ * (models/chain.h). It uses the generator's uniforms in the same order as the host would, so the
+ * text is the same, token for token. The drafts have no rows. */
 #ifndef SPECLAB_DECODE_DEVICE_H
 #define SPECLAB_DECODE_DEVICE_H
 
@@ -13,40 +13,41 @@
 
 /* Where chains are verified. */
 typedef enum {
-    SPEC_VERIFY_HOST, /* by their rows */
+    SPEC_VERIFY_HOST, /* on the host, from their rows */
     SPEC_VERIFY_AUTO, /* on the device where possible */
     SPEC_VERIFY_DEVICE    /* on the device, or GSL_EINVAL */
 } spec_verify_place;
 
 typedef struct {
-    bool on;          /* it is possible */
+    bool on;          /* verification on the device is possible */
     bool used;        /* the last round ran on the device */
     spec_chain chain; /* the laws of a round's chain */
     spec_chain next;  /* the laws of a chain that is drafted ahead */
     gsl_rng *rng;     /* a copy of the generator; NULL at first */
     double *uniform;  /* (K+2) */
-    double *chance;   /* (K) acceptance probability of each tested token in the last such round */
+    double *chance;   /* (K) acceptance probability of each token tested in the last round on the
+                       * device */
 } spec_device_chain;
 
-/* Check whether drafts of at most K tokens can be verified on the device; with `ahead`, memory for
- * two laws per token is kept. If not possible: GSL_EINVAL with the reason for SPEC_VERIFY_DEVICE,
- * else `on` stays false. */
+/* Checks whether drafts of at most K tokens can be verified on the device; with `ahead`, allocates
+ * memory for two laws per token. If this is not possible, returns GSL_EINVAL with the reason for
+ * SPEC_VERIFY_DEVICE, and otherwise leaves `on` false. */
 int spec_decode_device_init(spec_device_chain *device, spec_verify_place place,
                             const spec_rule *rule, spec_drafter *drafter, spec_session *target,
                             const spec_policy *policy, bool ahead, spec_error *error);
 void spec_decode_device_free(spec_device_chain *device); /* a zeroed one is allowed */
 
-/* Whether a round with this chance and limit runs on the device. A draft of no tokens has its row
+/* Returns whether a round with this chance and limit runs on the device. An empty draft has its row
  * on the host. */
 bool spec_decode_device_can(const spec_device_chain *device, const spec_policy *policy,
                             const spec_chance *chance);
 
-/* spec_drafter_draft for chains, with the laws in `chain`. */
+/* Does what spec_drafter_draft does for chains, with the laws in `chain`. */
 int spec_decode_device_draft(spec_draft *ret_draft, spec_chain *chain, spec_drafter *drafter,
                              const int *context, size_t n, const spec_policy *policy,
                              spec_chance *chance, spec_error *error);
 
-/* The token rule, after spec_chain_score_end. */
+/* Applies the token rule, after spec_chain_score_end. */
 int spec_decode_device_verify(spec_round *ret_round, spec_device_chain *device,
                               const spec_draft *draft, spec_chance *chance, spec_error *error);
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* "token, match, ...": the rules whose claim holds for such siblings. */
+/* Lists the rules whose claim holds for such siblings: "token, match, ...". */
 static void list_rules(char *list, size_t size, unsigned siblings)
 {
     size_t used = 0;
@@ -20,14 +20,15 @@ static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
            (drafter->kind->nodes != NULL || spec_policy_reads(policy) || policy->kind->drops);
 }
 
-/* Whether the rule judges later rounds by rows of this one, where the draft will have others. */
+/* Returns whether the rule judges later rounds by rows of this one although the draft will have
+ * other rows then. */
 static bool misses_rows(const spec_rule *rule, const spec_drafter *drafter)
 {
     return rule->needs_schedule && drafter->rows_by_round;
 }
 
-/* Whether the drafter shares noise and the rule does not: such rules assume drafts drawn by
- * chance. */
+/* Returns whether the drafter shares noise and the rule does not: such rules assume that drafts are
+ * drawn at random. */
 static bool misses_noise(const spec_rule *rule, const spec_drafter *drafter)
 {
     return drafter->noise.kind != SPEC_NOISE_NONE && rule->noise.kind == SPEC_NOISE_NONE;

@@ -7,19 +7,19 @@
 
 static const uint64_t always = (uint64_t)1 << 63;
 
-/* Steps per block: enough for the processor to overlap their cache misses, few enough for the L1
+/* Steps per block: enough for the processor to overlap cache misses, few enough for the L1
  * cache. */
 enum { BLOCK = 128, WORDS = 3 };
 
-/* 2^63 min(1, target/draft). The quotient of two doubles, the smaller one first, rounds to at most
+/* Returns 2^63 min(1, target/draft). A smaller double divided by a larger one rounds to at most
  * 1. */
 static uint64_t threshold(double target, double draft)
 {
     return target >= draft ? always : (uint64_t)ldexp(target / draft, 63);
 }
 
-/* The draft's alias table with the acceptance tests of its tokens, in one allocation, aligned so
- * that no column straddles a cache line. */
+/* Packs the draft's alias table and the acceptance tests of its tokens into one allocation, aligned
+ * so that no column straddles a cache line. */
 static int pack_columns(spec_fixed_pair *pair, const spec_alias *alias, const double *target,
                         const double *draft, bool never_reject, spec_error *error)
 {
@@ -84,8 +84,8 @@ void spec_fixed_pair_free(spec_fixed_pair *pair)
     *pair = (spec_fixed_pair){0};
 }
 
-/* At most BLOCK steps, from three words each: column and side, test, correction. No branch depends
- * on chance. Each pass prefetches the lines of the next. */
+/* Runs at most BLOCK steps from three words each: column and side, test, correction. No branch
+ * depends on chance, and each pass prefetches the lines of the next. */
 static size_t block(const spec_fixed_pair *pair, const uint64_t *word, size_t n, uint32_t *token)
 {
     const unsigned vocab = (unsigned)pair->vocab;

@@ -12,34 +12,34 @@ typedef struct {
     int vocab;
     double alpha; /* sum min(target, draft): the chance that a draft token is accepted */
 
-    /* The draft's alias table with the two tests beside each column. A step reads one cache line
+    /* The draft's alias table, each column stored with its two tests. A step reads one cache line
      * unless it rejects. token[s] is accepted if 63 random bits are below accept[s]: 2^63 means
      * always, 0 never. */
     struct spec_fixed_pair_column {
         uint64_t keep;
-        uint32_t token[2];  /* below keep, above */
+        uint32_t token[2];  /* below keep, and above it */
         uint64_t accept[2]; /* 2^63 min(1, target/draft), rounded */
     } *column;              /* (V) aligned to 32 bytes, its size */
     spec_alias residual;    /* norm((target - draft)+); empty (n = 0) if nothing is ever rejected */
-    spec_alias target;      /* for the bonus token */
+    spec_alias target;      /* the law of the bonus token */
 } spec_fixed_pair;
 
-/* target, draft (V): weights, finite, not negative and of positive sum, else GSL_EDOM; they are
- * normalised here. The law of an emitted token differs from the normalised target by less than
- * 2^-50 + V 2^-63 per token. */
+/* target, draft (V): weights; they need not be normalised. Returns GSL_EDOM unless they are finite
+ * and not negative, with a positive sum. The law of an emitted token differs from the normalised
+ * target by less than 2^-50 + V 2^-63 per token. */
 int spec_fixed_pair_init(spec_fixed_pair *pair, const double *target, const double *draft,
                          int vocab, spec_error *error);
 void spec_fixed_pair_free(spec_fixed_pair *pair);
 
-/* n steps. opt_token (n) receives the emitted tokens, drafts or corrections. Returns how many draft
- * tokens were accepted. Each step takes exactly three words, so one call of n steps equals several
- * calls of n in all. */
+/* Runs n steps. opt_token (n) receives the emitted tokens, drafts or corrections. Returns how many
+ * draft tokens were accepted. Each step takes exactly three words, so one call with n steps equals
+ * several calls with n steps in total. */
 size_t spec_fixed_pair_steps(const spec_fixed_pair *pair, spec_rng_state *rng, size_t n,
                              uint32_t *opt_token);
 
-/* A whole round: K draft tokens, tested until one is rejected, and the correction or the bonus.
- * ret_token (K+1) receives the emitted tokens. Returns n_accepted, one less than their number.
- * Takes two words per test and one for the last token. */
+/* Runs a whole round: K draft tokens, tested until one is rejected, and the correction or the
+ * bonus. ret_token (K+1) receives the emitted tokens. Returns n_accepted, one less than their
+ * number. Takes two words per test and one for the last token. */
 int spec_fixed_pair_round(const spec_fixed_pair *pair, spec_rng_state *rng, int K, int *ret_token);
 
 #endif

@@ -135,7 +135,7 @@ static void run_batch(spec_montecarlo *mc, struct spec_montecarlo_slot *slot, ui
 
 typedef struct {
     spec_montecarlo *mc;
-    uint64_t first; /* batch of the group */
+    uint64_t first; /* first batch of the group */
     const volatile int *opt_stop;
     atomic_bool failed;
 } group;
@@ -150,15 +150,16 @@ static void run_slot(void *self, uint64_t i, int worker)
     if (slot->status != GSL_SUCCESS) atomic_store_explicit(&g->failed, true, memory_order_relaxed);
 }
 
-/* Batches begin in index order. If one is skipped because another failed, every batch before the
- * failed one has run. So the first failure by index is the same for any number of threads. */
+/* Runs the batches of a group, in index order. If one is skipped because another failed, every
+ * batch before the failed one has run. So the first failure by index is the same for any number of
+ * threads. */
 static void run_group(spec_montecarlo *mc, uint64_t first, int n, const volatile int *opt_stop)
 {
     group g = {.mc = mc, .first = first, .opt_stop = opt_stop};
     spec_parallel_run(mc->plan.opt_pool, run_slot, &g, (uint64_t)n, mc->threads);
 }
 
-/* Weight a batch's ratio by its denominator [West79]: a ratio over twice the time has half the
+/* Weights a batch's ratio by its denominator [West79]: a ratio over twice the time has half the
  * variance. */
 static void add_ratio(spec_batch_means *means, double numerator, double denominator)
 {
@@ -195,7 +196,7 @@ int spec_montecarlo_group(spec_montecarlo *mc, spec_montecarlo_sum *ret, uint64_
     return GSL_SUCCESS;
 }
 
-/* Means and spreads of two sets of batches [Chan83], weighted. */
+/* Merges the weighted means and spreads of two sets of batches [Chan83]. */
 static void merge_means(spec_batch_means *into, const spec_batch_means *from)
 {
     if (into->n == 0)
@@ -241,7 +242,7 @@ int spec_montecarlo_run(spec_montecarlo *mc, const volatile int *opt_stop, spec_
 
 /* ---- estimates ------------------------------------------------------------------------------- */
 
-/* The estimate with its standard error from batch means. */
+/* Returns the estimate with its standard error from batch means. */
 static spec_estimate by_batches(double mean, const spec_batch_means *means)
 {
     if (means->n < 2) return (spec_estimate){mean, NAN, NAN};
@@ -249,8 +250,8 @@ static spec_estimate by_batches(double mean, const spec_batch_means *means)
     return (spec_estimate){mean, sqrt(means->m2 / (df * means->weight)), df};
 }
 
-/* The mean number of tokens, with a standard error from the counts of single rounds. The error is
- * that of n_accepted, which is one less. */
+/* Returns the mean number of tokens, with a standard error from the counts of single rounds. The
+ * error is that of n_accepted, which is one smaller. */
 static spec_estimate by_counts(const spec_tally *tally)
 {
     double n = (double)tally->rounds, mean = (double)tally->accepted / n, m2 = 0,

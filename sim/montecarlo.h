@@ -13,21 +13,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Batches in a group, for any number of threads. It bounds the useful threads, and gives enough
- * batch means for a first standard error. */
+/* Batches in a group, for any number of threads. It limits how many threads are useful, and gives
+ * enough batch means for a first standard error. */
 enum { SPEC_MONTECARLO_GROUP = 64 };
 
-/* Most groups of a run that is limited by rounds alone: from 2^28 rounds on, batches grow. */
+/* Maximum number of groups of a run that only rounds limit: from 2^28 rounds on, batches grow. */
 enum { SPEC_MONTECARLO_GROUPS_MAX = 4096 };
 
-/* A source of rounds. The tally of a _batch may depend on its arguments and `self` alone, never on
+/* A source of rounds. The tally of a _batch may depend only on its arguments and `self`, never on
  * the worker's earlier batches. */
 typedef struct {
     const void *self;
     int (*worker_init)(const void *self, void **ret_worker,
                        spec_error *error); /* one per thread; may be NULL */
-    void (*worker_free)(void *worker);     /* NULL if worker_init is */
-    /* Run n_rounds rounds from stream `stream` of `seed` and add them to the (empty) tally. */
+    void (*worker_free)(void *worker);     /* NULL if worker_init is NULL */
+    /* Runs n_rounds rounds from stream `stream` of `seed` and adds them to the (empty) tally. */
     int (*batch)(const void *self, void *worker, uint64_t seed, uint64_t stream, uint64_t n_rounds,
                  spec_tally *tally, spec_error *error);
     uint64_t usual_batch; /* default number of rounds in a batch; 0: 1024 */
@@ -36,7 +36,8 @@ typedef struct {
     bool independent;
 } spec_round_source;
 
-/* Rounds or a standard error must limit the run; with both, the first one reached ends it. */
+/* The run must have a limit of rounds or of the standard error; with both, the first one reached
+ * ends it. */
 typedef struct {
     uint64_t rounds; /* stop after this number of rounds, in a shorter last batch; 0: no limit */
     /* stop when the standard error of the mean n_emitted is at most this; 0: no such limit */
@@ -47,7 +48,7 @@ typedef struct {
     spec_thread_pool *opt_pool; /* threads above SPEC_MONTECARLO_GROUP stay idle */
 } spec_montecarlo_plan;
 
-/* A mean with its standard error and the degrees of freedom of that, rounds or batches less one.
+/* A mean with its standard error and the latter's degrees of freedom: rounds or batches minus one.
  * NaN if undefined: no rounds, or a standard error from one round or one batch. */
 typedef struct {
     double mean, se, df;
@@ -59,21 +60,21 @@ typedef struct {
     uint64_t n; /* batches of positive weight */
 } spec_batch_means;
 
-/* The sum of a run's rounds, or of those of one group. */
+/* Sums over the rounds of a run, or of one group. */
 typedef struct {
     spec_tally tally;
     uint64_t batches;
     spec_batch_means emitted; /* n_emitted per round */
     spec_batch_means first;   /* passed[0] / tested[0]: acceptance of the first draft token */
     spec_batch_means rate;    /* n_emitted per unit of virtual time */
-    spec_batch_means hit;     /* rounds whose chain was drafted ahead */
+    spec_batch_means hit;     /* share of rounds whose chain was drafted ahead */
 } spec_montecarlo_sum;
 
 typedef struct {
     spec_round_source source;
     spec_montecarlo_plan plan; /* with batch and max_rounds filled in */
-    uint64_t limit;            /* most rounds */
-    spec_montecarlo_sum sum;   /* of all groups so far */
+    uint64_t limit;            /* maximum number of rounds */
+    spec_montecarlo_sum sum;   /* sum over all groups so far */
     uint64_t groups;           /* groups so far, and the index of the next */
     bool done;
     int threads;
@@ -81,34 +82,35 @@ typedef struct {
     struct spec_montecarlo_slot *slot; /* (SPEC_MONTECARLO_GROUP) results of the current group */
 } spec_montecarlo;
 
-/* Rounds in each batch of a run but the last. The number of groups of a run that is limited by
- * rounds alone, and the rounds in one of them. */
+/* Returns the rounds in each batch of a run but the last; the number of groups of a run that only
+ * rounds limit; the rounds in one of these groups. */
 uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_montecarlo_plan *plan);
 uint64_t spec_montecarlo_groups(const spec_montecarlo *mc);
 uint64_t spec_montecarlo_group_rounds(const spec_montecarlo *mc, uint64_t group);
 
-/* GSL_EINVAL for a plan without a limit, or with a negative or NaN limit. */
+/* Returns GSL_EINVAL for a plan without a limit, or with a negative or NaN limit. */
 int spec_montecarlo_init(spec_montecarlo *mc, const spec_round_source *source,
                          const spec_montecarlo_plan *plan, spec_error *error);
 void spec_montecarlo_free(spec_montecarlo *mc);
 
-/* Run the next group of batches; does nothing if mc->done is set. GSL_SUCCESS, with mc->done set
- * after the last group; or the status and message of the first failed batch by index. *opt_stop is
- * read before each batch: if nonzero (ctrl-C) the call fails with GSL_EFAILED, "interrupted". A
- * failed or interrupted group counts for nothing: mc keeps its earlier batches and may go on. */
+/* Runs the next group of batches; does nothing if mc->done is set. Returns GSL_SUCCESS, with
+ * mc->done set after the last group; or the status and message of the failed batch with the lowest
+ * index. *opt_stop is read before each batch: if nonzero (ctrl-C) the call fails with GSL_EFAILED,
+ * "interrupted". A failed or interrupted group is dropped: mc keeps its earlier batches and may go
+ * on. */
 int spec_montecarlo_next(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error);
 
-/* The two halves of _next. _group computes any group, which need not be the next one; it fails as
- * _next does. _add counts the sum of the next group, from wherever it comes. */
+/* The two halves of _next. _group computes any group, not only the next one; it fails as _next
+ * does. _add adds the sum of the next group, wherever it was computed. */
 int spec_montecarlo_group(spec_montecarlo *mc, spec_montecarlo_sum *ret, uint64_t group,
                           const volatile int *opt_stop, spec_error *error);
 void spec_montecarlo_add(spec_montecarlo *mc, const spec_montecarlo_sum *sum);
 
-/* Run all groups. */
+/* Runs all groups. */
 int spec_montecarlo_run(spec_montecarlo *mc, const volatile int *opt_stop, spec_error *error);
 
-/* Tokens per round; acceptance rate of the first draft token; tokens per unit of virtual time;
- * share of rounds whose chain was drafted ahead. */
+/* Return the tokens per round; the acceptance rate of the first draft token; the tokens per unit of
+ * virtual time; the share of rounds whose chain was drafted ahead. */
 spec_estimate spec_montecarlo_emitted(const spec_montecarlo *mc);
 spec_estimate spec_montecarlo_first(const spec_montecarlo *mc);
 spec_estimate spec_montecarlo_rate(const spec_montecarlo *mc);

@@ -8,7 +8,7 @@
 
 const char *const spec_online_positions_names[] = {"all", "rejected", NULL};
 
-enum { NOT_BEGUN = -1, CONTEXT_SHARE = 4 }; /* part of a later window that is context alone */
+enum { NOT_BEGUN = -1, CONTEXT_SHARE = 4 }; /* the share of a later window that is only context */
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -80,7 +80,8 @@ void spec_online_draft_end_text(spec_online_draft *online)
     online->from = NOT_BEGUN;
 }
 
-/* Token i of the text as the draft reads it: a begin of text, the context, and the round. */
+/* Returns token i of the text as the draft reads it: a beginning of text, the context, and the
+ * round. */
 static int token_of(const spec_online_draft *online, const spec_online_round *of, long i)
 {
     const spec_checkpoint *checkpoint = online->model->checkpoint;
@@ -88,7 +89,8 @@ static int token_of(const spec_online_draft *online, const spec_online_round *of
     return at < 0 ? checkpoint->begin_of_text : at < n ? of->context[at] : of->round->token[at - n];
 }
 
-/* A caller may have cut the text since the last round: the window drops what followed. */
+/* Drops from the window what follows a cut: the caller may have cut the text since the last
+ * round. */
 static void cut(spec_online_draft *online, long first)
 {
     const int places = online->plan.learner.places;
@@ -100,8 +102,8 @@ static void cut(spec_online_draft *online, long first)
     if (first <= online->from) online->from = NOT_BEGUN;
 }
 
-/* The row of the batch for token i of the text. A window begins, if there is none or it is full,
- * and receives the tokens up to this one. */
+/* Finds the batch's row for token i of the text. Begins a window if there is none or it is full,
+ * and adds the tokens up to this one. */
 static int find_place(int *ret_place, spec_online_draft *online, const spec_online_round *of,
                       long i, spec_error *error)
 {
@@ -129,7 +131,7 @@ int spec_online_draft_observe(spec_online_draft *online, const spec_online_round
     const long first = (long)of->n - (online->model->checkpoint->adds_begin ? 0 : 1);
     cut(online, first);
     for (int k = 0; k < round->n_emitted; k++) {
-        if (first + k < 0) continue; /* the begin of an empty text, which no later pass reads */
+        if (first + k < 0) continue; /* the beginning of an empty text, which no later pass reads */
         const bool was_rejected = k == round->n_accepted && round->n_tested > round->n_accepted;
         int place;
         SPEC_TRY(find_place(&place, online, of, first + k, error));

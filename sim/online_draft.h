@@ -2,8 +2,8 @@
 /* online_draft: a draft model that learns from the rounds that the target verifies [Liu24].
  * Windows of verified text are collected with the target's rows. A full batch of them makes one
  * step, after a round is verified and before the next is drafted. So all rows of a draft come from
- * one set of weights and depend on the past alone: the law of the text remains the target's.
- * Borrows the draft model. */
+ * one set of weights and depend only on the past: the text keeps the target's law. Borrows the
+ * draft model. */
 #ifndef SPECLAB_ONLINE_DRAFT_H
 #define SPECLAB_ONLINE_DRAFT_H
 
@@ -11,10 +11,11 @@
 #include "models/transformer/engine/transformer.h"
 #include "speclab/round.h"
 
-/* The places that a draft learns from. */
+/* The positions that a draft learns from. */
 typedef enum {
     SPEC_ONLINE_ALL,     /* every token that a round emits */
-    SPEC_ONLINE_REJECTED /* corrections: the draft tokens at these places were rejected [Liu24] */
+    SPEC_ONLINE_REJECTED /* corrections: the draft tokens at these positions were rejected
+                          * [Liu24] */
 } spec_online_positions;
 
 extern const char *const spec_online_positions_names[]; /* "all", "rejected", NULL */
@@ -28,24 +29,24 @@ typedef struct spec_online_draft spec_online_draft;
 struct spec_online_draft {
     spec_online_plan plan;
     spec_draft_learner learner;
-    spec_transformer *model; /* whose weights are replaced */
-    int window;              /* the window that is being filled, 0..texts: the batch is full */
-    long from, until; /* it holds these tokens of the text, from..until-1; from -1: not begun */
+    spec_transformer *model; /* its weights are replaced */
+    int window;              /* the window being filled, 0..texts; at `texts` the batch is full */
+    long from, until; /* it holds tokens from..until-1 of the text; from = -1: not begun */
 };
 
-/* The learning rate that serves the drafts of docs/training.md. */
+/* A learning rate that works for the drafts of docs/training.md. */
 #define SPEC_ONLINE_RATE 1e-3
 
-/* `draft` learns: it must be the caller's alone, and its decoder's. GSL_EINVAL with one line, which
- * names the draft, if it cannot: no transformer, weights of the target, weights on a GPU or in
- * fewer bits than floats. */
+/* Starts learning on `draft`, which must belong only to the caller and its decoder. Returns
+ * GSL_EINVAL with one line, which names the draft, if it cannot learn: it is no transformer, or its
+ * weights are the target's, on a GPU, or in fewer bits than floats. */
 int spec_online_draft_init(spec_online_draft *online, const spec_online_plan *plan,
                            spec_model *draft, spec_thread_pool *opt_pool, spec_error *error);
 void spec_online_draft_free(spec_online_draft *online); /* may be zeroed */
 
-/* A round after a context of n tokens: the target's rows as in spec_drafter_observe. Learns, if a
- * batch is full. A window of a long text begins with its last quarter of places before, as
- * context. Fails if a step fails. */
+/* Learns from a round after a context of n tokens, with the target's rows as in
+ * spec_drafter_observe, once a batch is full. In a long text each window overlaps the previous one
+ * by a quarter, for context. Fails if a training step fails. */
 typedef struct {
     const int *context;
     size_t n;
@@ -56,10 +57,10 @@ typedef struct {
 int spec_online_draft_observe(spec_online_draft *online, const spec_online_round *of,
                               spec_error *error);
 
-/* The text ends, and with it its window. */
+/* Ends the text, and with it its window. */
 void spec_online_draft_end_text(spec_online_draft *online);
 
-/* Forget all that was learnt: the weights are those of the checkpoint again. */
+/* Forgets everything learnt: restores the weights of the checkpoint. */
 int spec_online_draft_forget(spec_online_draft *online, spec_error *error);
 
 #endif

@@ -9,14 +9,14 @@
 
 enum { SIZE_MAX_LAW = 1 << 24, TOKENS_MAX = 4096 };
 
-/* A walk is probed when its number of branches is a power of 2 between these two; a limit is
- * refused on this evidence. */
+/* A walk is probed when its number of branches is a power of 2 between these two; a walk beyond the
+ * limit is refused on this evidence. */
 enum { PROBE_FIRST = 1 << 10, PROBE_LAST = 1 << 20, TELL_EVERY = 1 << 12 };
 #define PROBE_SURE 1e6
-#define LONGEST (30.0 * 86400.0) /* seconds that a user may wait */
-#define NEARLY_ALL 0.99 /* of an estimate */
+#define LONGEST (30.0 * 86400.0) /* the longest that a user may have to wait, in seconds */
+#define NEARLY_ALL 0.99 /* share of an estimate */
 
-/* V^m, or 0 if it is too large. */
+/* Returns V^m, or 0 if it is too large. */
 static size_t power(int vocab, int n_tokens)
 {
     size_t size = 1;
@@ -27,7 +27,7 @@ static size_t power(int vocab, int n_tokens)
     return size;
 }
 
-/* A number of tokens that suits most rules: a branch makes some four choices per token. */
+/* Returns a number of tokens that suits most rules: a branch makes about four choices per token. */
 static int feasible(int vocab)
 {
     const double n = floor(log(SIZE_MAX_LAW) / (4.0 * log(fmax(vocab, 2.0))));
@@ -42,7 +42,7 @@ size_t spec_output_law_index(const int *token, size_t n, int vocab, int n_tokens
     return index;
 }
 
-/* Add to *sum with compensation in *lost (Kahan): millions of branches may add to one text. */
+/* Adds to *sum with compensation in *lost (Kahan): millions of branches may add to one text. */
 static void add(double *sum, double *lost, double term)
 {
     const double corrected = term - *lost, next = *sum + corrected;
@@ -52,7 +52,7 @@ static void add(double *sum, double *lost, double term)
 
 /* ---- what is emitted ------------------------------------------------------------------------- */
 
-/* One walk over every branch, of all texts of n_tokens or of the first round alone. */
+/* One walk over every branch: of all texts of n_tokens, or of the first round only. */
 typedef struct {
     spec_decoder *decoder;
     const int *prompt;
@@ -89,8 +89,8 @@ static int refuse(const walker *w, spec_error *error)
         (unsigned long long)walk->limit);
 }
 
-/* Extend the probe to n paths. Ends a walk that would exceed its limit, wrongly with probability
- * 1e-6. */
+/* Extends the probe to n paths. Ends a walk that would exceed its limit; it is wrong with
+ * probability 1e-6. */
 static int probe_paths(walker *w, uint64_t n, double elapsed, spec_error *error)
 {
     const uint64_t limit = w->walk.limit;
@@ -112,13 +112,13 @@ done:
     return status;
 }
 
-/* Probe with half as many paths as branches, whenever the number of branches is a power of 2. */
+/* Probes with half as many paths as branches, whenever the number of branches is a power of 2. */
 static bool is_probed_at(uint64_t branches)
 {
     return branches >= PROBE_FIRST && branches <= PROBE_LAST && (branches & (branches - 1)) == 0;
 }
 
-/* Call `add_branch` with each branch's probability. */
+/* Calls `add_branch` with each branch's probability. */
 static int walk_all(walker *w, uint64_t limit,
                     void (*add_branch)(void *self, const walker *w, double probability), void *self,
                     const spec_listener *opt_listener, spec_error *error)
@@ -128,7 +128,7 @@ static int walk_all(walker *w, uint64_t limit,
     int status = GSL_SUCCESS;
     gsl_rng *rng = spec_rng_alloc();
     if (rng == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
-    spec_rng_stream(rng, 0, 0); /* fixed seed: the same walk is refused always or never */
+    spec_rng_stream(rng, 0, 0); /* fixed seed: the same walk is either always refused or never */
     spec_probe_init(&w->probe, rng, limit > 0 ? (double)limit : 1.0);
     SPEC_TRY(spec_enumeration_init(&w->walk, limit));
     do {
@@ -164,7 +164,7 @@ static void add_text(void *self, const walker *w, double probability)
     s->law->branches = w->walk.branches + 1;
 }
 
-/* The first round is enumerated whole, also if the text ends within it. */
+/* Adds a branch of the first round, which is enumerated whole even if the text ends within it. */
 static void add_round(void *self, const walker *w, double probability)
 {
     sums *s = self;
@@ -175,8 +175,8 @@ static void add_round(void *self, const walker *w, double probability)
 /* ---- what is promised ------------------------------------------------------------------------ */
 
 /* The target's law, depth first over all texts. text[n_prompt..] is the text so far, level its
- * length, store (m, V) the rows along it. It shares no code with the decoder: a second route to the
- * law. */
+ * length, and store (m, V) holds the rows along it. It shares no code with the decoder, so it is a
+ * second route to the law. */
 typedef struct {
     double *law; /* (V^m) */
     spec_session *session;

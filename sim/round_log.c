@@ -55,7 +55,7 @@ int spec_round_log_next(spec_round_log *log, spec_error *error)
 {
     spec_decoder *const decoder = log->decoder;
     forget(log);
-    decoder->target_row[0] = NULL; /* until the end of drafting */
+    decoder->target_row[0] = NULL; /* NULL until drafting has ended */
     const int status = spec_decoder_round(decoder, &log->report.chance, NULL, error);
     if (status != GSL_SUCCESS) return status;
     if (log->lost) return spec_no_memory(error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* round_log: rounds of a decoder, one by one, with every random decision of the last one.
- * Its uniform numbers are given coins, then those of a generator. It borrows the decoder and the
- * generator, and owns the decisions. */
+ * Its uniform numbers come from given coins first, then from a generator. It borrows the decoder
+ * and the generator, and owns the decisions. */
 #ifndef SPECLAB_ROUND_LOG_H
 #define SPECLAB_ROUND_LOG_H
 
@@ -10,18 +10,19 @@
 
 typedef struct {
     spec_decoder *decoder;
-    spec_report report; /* its `used` counts the coins of all rounds */
-    spec_told *told;    /* (n) of the last round */
+    spec_report report; /* its `used` counts the coins over all rounds */
+    spec_told *told;    /* (n) decisions of the last round */
     int n, capacity;
-    bool lost; /* memory ran out for a decision */
+    bool lost; /* a decision was lost because memory ran out */
 } spec_round_log;
 
-/* Begin with `coin` (n), which must outlive the log. The log must not be moved. */
+/* Begins with `coin` (n), which must outlive the log. The log must not be moved. */
 void spec_round_log_init(spec_round_log *log, spec_decoder *decoder, const double *coin, int n,
                          gsl_rng *rng);
 void spec_round_log_free(spec_round_log *log);
 
-/* Forget the last round, and run the next one: as spec_decoder_round, or GSL_ENOMEM. */
+/* Forgets the last round, and runs the next one: returns as spec_decoder_round does, or
+ * GSL_ENOMEM. */
 int spec_round_log_next(spec_round_log *log, spec_error *error);
 
 #endif

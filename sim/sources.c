@@ -22,7 +22,7 @@ static int acceptance_worker_init(const void *self, void **ret_worker, spec_erro
     return spec_acceptance_process_check(&config->process, config->K, error);
 }
 
-/* The time of a round that drafts a chain of K tokens and verifies all of them. */
+/* Returns the time of a round that drafts a chain of K tokens and verifies all of them. */
 static double chain_time(const spec_costs *costs, int K)
 {
     return spec_costs_round(costs, &(spec_charges){.calls = K, .rows = K, .tokens = K});
@@ -122,7 +122,8 @@ static int begin_text(decoding_worker *w, uint64_t prompt_number, uint64_t text_
     return spec_decoder_reset(&w->decoder, w->prompt, n, error);
 }
 
-/* A text is over before a window would cut a draft; the reach of a draft model cuts any text's. */
+/* Returns whether the text ended, is too long, or would have its next draft cut by a window. The
+ * reach of a draft model does not count, because it cuts the drafts of every text. */
 static bool text_is_over(const spec_decoder *decoder)
 {
     const spec_model *draft = decoder->drafter.session.model;
@@ -146,8 +147,7 @@ done:
     return status;
 }
 
-/* Rounds of a fixed pair are independent and identically distributed: no text, prompt or
- * burn-in. */
+/* Runs rounds of a fixed pair. They are iid, so there is no text, prompt or burn-in. */
 static void fixed_pair_rounds(decoding_worker *w, uint64_t seed, uint64_t stream, uint64_t n_rounds,
                               spec_tally *tally)
 {
@@ -185,8 +185,8 @@ done:
     return status;
 }
 
-/* If texts are long enough, a batch that drafts ahead is one text, because the first round of a
- * text has no chain drafted ahead. */
+/* Returns the rounds of one text. Where texts are long enough, a batch that drafts ahead is one
+ * text, because the first round of a text has no chain drafted ahead. */
 static uint64_t rounds_of_a_text(const spec_decoding_config *config)
 {
     const uint64_t most = SPEC_TEXT_MAX / ((uint64_t)config->decoder.K + 1);

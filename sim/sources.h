@@ -9,7 +9,7 @@
 #include "sim/decode.h"
 #include "sim/montecarlo.h"
 
-/* Independent rounds of accept/reject alone, each of K calls, rows and verified tokens. GSL_EINVAL
+/* Independent rounds of accept/reject only, each of K calls, rows and verified tokens. GSL_EINVAL
  * for K outside 0..SPEC_K_MAX; GSL_EDOM if the process's length does not fit. */
 typedef struct {
     spec_process process;
@@ -20,14 +20,14 @@ spec_round_source spec_sources_acceptance(const spec_acceptance_config *config);
 
 /* Rounds of a decoder. Batch i begins a new text with the target's prompt number i (or the empty
  * context). It drops its first `burn_in` rounds and counts the rest. A new text begins after the
- * end of text, beyond SPEC_TEXT_MAX tokens, and when the context window would cut the next draft;
- * its prompt is drawn from the batch's random stream. Batches are independent. Rounds are not: the
- * text and the policy's state outlast a round.
+ * end of text, beyond SPEC_TEXT_MAX tokens, or when the context window would cut the next draft;
+ * its prompt is drawn from the batch's random stream. Batches are independent, but rounds are not:
+ * the text and the policy's state outlast a round.
  *
  * Alias tables (sim/fixed_pair.h) draw the same law in time independent of the vocabulary. They
- * require models of order 0 without an end of text, SPEC_SOURCES_FIXED_VOCAB tokens or more, and
+ * require models of order 0 without an end of text, at least SPEC_SOURCES_FIXED_VOCAB tokens,
  * drafting chain, policy fixed and rule token. Smaller vocabularies run the decoder itself, because
- * enumeration can prove them. */
+ * enumeration can prove it there. */
 enum { SPEC_TEXT_MAX = 16384, SPEC_PROMPT_MAX = 1024, SPEC_SOURCES_FIXED_VOCAB = 256 };
 
 typedef struct {

@@ -61,7 +61,7 @@ int32_t web_answer_sample(web_lab *web, web_question *question)
     return status;
 }
 
-/* Total variation distance of counts, of `texts` in all, from a law. */
+/* Returns the total variation distance of counts, `texts` in all, from a law. */
 static double distance(const uint64_t *count, double texts, const double *law, int64_t n)
 {
     double sum = 0.0;

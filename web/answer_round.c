@@ -81,7 +81,7 @@ static void write_round(web_json *json, const speclab_round *round)
     web_json_bracket(json, ']');
 }
 
-/* Numbers as tokens; NULL for a number that is none, or without memory. */
+/* Converts numbers to tokens; returns NULL if a number is not a token or memory runs out. */
 static int32_t *tokens_of(const double *number, int32_t n)
 {
     int32_t *token = calloc((size_t)n + 1, sizeof *token);

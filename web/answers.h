@@ -27,10 +27,11 @@ struct web_lab {
 /* Reads the arguments target, draft, drafting, policy, rule and K. */
 speclab_pair web_answers_pair(web_question *question);
 
-/* SPECLAB_INPUT with the question's line if an argument is wrong or unknown, else SPECLAB_OK. */
+/* Returns SPECLAB_INPUT with the question's line if an argument is wrong or unknown, else
+ * SPECLAB_OK. */
 int32_t web_answers_check(web_lab *web, web_question *question);
 
-/* SPECLAB_INPUT with a line. */
+/* Returns SPECLAB_INPUT with a line. */
 int32_t web_answers_refuse(web_lab *web, const char *line);
 
 /* Puts the members columns, rows, holds, fails and provenance. */

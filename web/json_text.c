@@ -31,7 +31,7 @@ static void append_text(web_json *json, const char *text)
     append(json, text, strlen(text));
 }
 
-/* A comma, unless the value is the first in its bracket or follows its key. */
+/* Writes a comma, unless the value is the first in its bracket or follows its key. */
 static void separate(web_json *json)
 {
     if (json->used > 0 && strchr("[{:", json->text[json->used - 1]) == NULL) append(json, ",", 1);
@@ -63,7 +63,7 @@ void web_json_key(web_json *json, const char *key)
     append(json, ":", 1);
 }
 
-/* Bytes from `plain` on are escaped. */
+/* Writes a quoted string; bytes from `plain` on are escaped. */
 static void quote(web_json *json, const char *bytes, size_t n, unsigned plain)
 {
     separate(json);

@@ -12,7 +12,7 @@
 enum { WEB_ARGUMENTS_MAX = 32 };
 
 typedef struct {
-    char *copy; /* of the question, cut into strings; owned */
+    char *copy; /* copy of the question, cut into strings; owned */
     const char *name;
     int n;
     struct {
@@ -22,25 +22,25 @@ typedef struct {
     char wrong[200]; /* one line, or "" */
 } web_question;
 
-/* False without memory. */
+/* Returns false if memory runs out. */
 bool web_question_init(web_question *question, const char *text);
 void web_question_free(web_question *question);
 
 const char *web_question_text(web_question *question, const char *key, const char *opt_default);
-/* The values of an argument that may come several times, in order and NULL-terminated; ret has
- * WEB_ARGUMENTS_MAX + 1 places. Empty ones are left out. */
+/* Lists the values of an argument that may come several times, in order and NULL-terminated; ret
+ * has WEB_ARGUMENTS_MAX + 1 entries. Empty ones are left out. */
 void web_question_texts(const char **ret, web_question *question, const char *key);
 
 double web_question_number(web_question *question, const char *key, double number);
 
-/* Whole numbers: a seed or a count, 0..2^53, and a signed number of 32 bits. */
+/* Read whole numbers: a seed or a count, 0..2^53, and a signed number of 32 bits. */
 uint64_t web_question_count(web_question *question, const char *key, uint64_t count);
 int32_t web_question_integer(web_question *question, const char *key, int32_t integer);
 
-/* A list "0.5,0.7"; NULL and *ret_n = 0 for an absent or empty one. The caller frees. */
+/* Reads a list "0.5,0.7"; NULL and *ret_n = 0 for a missing or empty one. The caller frees it. */
 double *web_question_numbers(int32_t *ret_n, web_question *question, const char *key);
 
-/* Whether all arguments are known and right; else `wrong` has a line. */
+/* Returns whether all arguments are known and right; if not, `wrong` has a line. */
 bool web_question_check(web_question *question);
 
 #endif

@@ -9,27 +9,27 @@
 #include <stdbool.h>
 
 enum { MOST = 512, VARIANCES = 3, CORRELATIONS = 7, MODELS = VARIANCES * CORRELATIONS };
-enum { KEPT = 3 }; /* windows through which a capital must last to count */
+enum { KEPT = 3 }; /* windows that a capital must last for to count */
 
 static const double correlation[CORRELATIONS] = {0.0, 0.2, 0.4, 0.6, 0.75, 0.87, 0.95};
 
-/* The prior variance of a step, over that of an average window. */
+/* The prior variance of a step, relative to that of an average window. */
 static const double step_variance = 4.0;
 
-/* Windows, perhaps joined. */
+/* Windows, possibly joined. */
 typedef struct {
     size_t n, learn;
     size_t first[MOST]; /* the first window of each */
-    double angle[MOST]; /* less that of the learning windows */
-    double size[MOST];  /* tested, over the mean of the learning windows */
-    double least;       /* sum of squares of angles that binomial noise of one window adds */
+    double angle[MOST]; /* minus that of the learning windows */
+    double size[MOST];  /* tested, relative to the mean of the learning windows */
+    double least;       /* sum of squares of angles that the binomial noise of one window adds */
     double shares; /* sum of 1/i up to MOST: the prior of a step at the i-th window is 1/i of it */
 } series;
 
 /* Regression of the whitened angles on a whitened constant, and on a step at each window. */
 typedef struct {
     double constant, cross, square; /* sums of squares and products up to now */
-    double log_scale;               /* of the likelihood */
+    double log_scale;               /* log scale of the likelihood */
     struct {
         double step, constant, angle; /* sums of the step's square, and of its products */
     } at[MOST];
@@ -53,7 +53,7 @@ static double angle_of(double passed, double tested)
     return asin(sqrt((passed + 0.375) / (tested + 0.75)));
 }
 
-/* False for counts outside their domain. */
+/* Returns false for counts outside their domain. */
 static bool gather(series *ret, const double *passed, const double *tested, size_t n, size_t learn)
 {
     size_t windows = 0, each = 1, held = 0;
@@ -89,13 +89,14 @@ static bool gather(series *ret, const double *passed, const double *tested, size
     return true;
 }
 
-/* The variance of window k relative to an average one: by its size, half, or not. */
+/* Returns the variance of window k relative to an average one: it falls with the size fully, by
+ * half, or not at all. */
 static double variance_at(const series *s, size_t k, int way)
 {
     return way == 0 ? 1.0 / s->size[k] : way == 1 ? 0.5 + 0.5 / s->size[k] : 1.0;
 }
 
-/* Adds window k to the regression of one model, and what that model then knows to the evidence. */
+/* Adds window k to the regression of one model, and the model's likelihoods to the evidence. */
 static void add_window(evidence *all, regression *r, const series *s, size_t k, int way, double phi)
 {
     const double root = sqrt(1.0 - phi * phi), weight = 1.0 / sqrt(variance_at(s, k, way)),
@@ -117,7 +118,7 @@ static void add_window(evidence *all, regression *r, const series *s, size_t k, 
     const double residual = fmax(r->square - r->cross * r->cross / r->constant, 0.0) + s->least,
                  power = 0.5 * (double)(k + 1),
                  null = r->log_scale - 0.5 * log(r->constant) - power * log(residual);
-    double top = 0.0, sum = s->shares; /* of the prior times the bet, over exp(top) */
+    double top = 0.0, sum = s->shares; /* sum of the prior times the bet, divided by exp(top) */
     for (size_t j = s->learn; j <= k; j++) {
         const double share = 1.0 / (double)(j - s->learn + 1),
                      tilt = r->at[j].constant / r->constant,

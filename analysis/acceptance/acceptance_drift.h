@@ -9,28 +9,27 @@
 #include <stddef.h>
 
 typedef struct {
-    double p;             /* anytime-valid p-value, in (0,1]; 1 without a bet */
-    size_t from;          /* the first window after the most likely change; n without one */
-    double before, after; /* the ratio before and from there on; NaN without trials */
+    double p;             /* anytime-valid p-value, in (0,1]; 1 if there was no bet */
+    size_t from;          /* the first window after the most likely change; n if there is none */
+    double before, after; /* the ratio before `from`, and from there on; NaN without trials */
 } spec_acceptance_drift;
 
-/* The test over windows in their order. The angles asin sqrt((passed + 3/8) / (tested + 3/4))
- * [Anscombe48] are normal under the null, of unknown level and unknown variance. The variance of a
- * window falls with tested or does not, and windows k apart have the correlation phi^k, for unknown
- * phi in 0 .. .95. So neither clustered nor slowly varying acceptance raises an alarm. Under the
- * alternative the level steps once, after `learn` windows or later. The capital is
+/* Tests windows in their order. Under the null the angles asin sqrt((passed + 3/8) / (tested +
+ * 3/4)) [Anscombe48] are normal, with unknown level and variance. A window's variance may or may
+ * not fall with tested, and windows k apart have the correlation phi^k, with unknown phi in 0 ..
+ * .95. So neither clustered nor slowly varying acceptance raises an alarm. Under the alternative
+ * the level steps once, after `learn` windows or later. The capital is
  *
  *     mean over variances, phi and steps of the likelihood, over its maximum over variances and phi
  *
  * where the likelihoods of level and scale are integrated out [PerezOrtiz24], and the maximum makes
- * the capital an e-value for every phi [Wasserman20]. A capital counts if it lasts for 3 windows,
- * so one odd window is no change.
+ * the capital an e-value for every phi [Wasserman20]. A capital counts only if it lasts for 3
+ * windows, so a single odd window is no change.
  *   passed, tested  (n), 0 <= passed <= tested; windows with tested = 0 do not count
- *   learn           windows at the start, which have no step, >= 2; 10 is a good number
+ *   learn           windows at the start that have no step, >= 2; 10 is a good number
  *   returns p = 1 with n < learn + 3; p NaN for counts outside their domain
- * Above 512 windows, neighbours are joined by twos, fours, ... O(min(n, 512)^2)
- * Checked by: the likelihoods by matrices; false alarms under constant mixtures; power against a
- * change of .05. */
+ * Beyond 512 windows, neighbours are joined in twos, fours, ... O(min(n, 512)^2). Checked by: the
+ * likelihoods by matrices; false alarms under constant mixtures; power against a change of .05. */
 spec_acceptance_drift spec_acceptance_drift_test(const double *passed, const double *tested,
                                                  size_t n, size_t learn);
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* The likelihood is a product over depths i = 0..K-1, with mean mu = a/(a+b) and spread s =
+/* The log likelihood is a sum over depths i = 0..K-1, with mean mu = a/(a+b) and spread s =
  * 1/(a+b): passed_i log((mu + i s)/(1 + i s)) + rejected_i log((1 - mu)/(1 + i s)) */
 typedef struct {
     int K;
@@ -16,11 +16,11 @@ typedef struct {
     double rejections;                               /* sum of rejected */
 } depth_counts;
 
-/* The spreads that are searched: log10, and steps between. */
+/* The spreads that are searched: log10 of the ends, and steps per unit of it. */
 enum { SPREAD_LOW = -9, SPREAD_HIGH = 6, SPREAD_STEPS = 2 };
 
-/* The likeliest mu at spread s: the root of a falling function, by Newton's method in a bracket. It
- * is linear, up to the factor mu (1 - mu), at s = 0 and for s to infinity. */
+/* Returns the likeliest mu at spread s: the root of a decreasing function, by Newton's method in a
+ * bracket. Up to the factor mu (1 - mu), the function is linear at s = 0 and for s to infinity. */
 static double likeliest_mean(const depth_counts *depths, double s)
 {
     if (depths->passed[0] == 0.0) return 0.0;
@@ -62,7 +62,7 @@ static double log_likelihood(const depth_counts *depths, double mu, double s)
     return spec_compensated_value(&sum);
 }
 
-/* The derivative of the likelihood by s at its likeliest mu, up to a positive factor. */
+/* Returns the derivative of the likelihood in s at its likeliest mu, up to a positive factor. */
 static double rise(const depth_counts *depths, double s)
 {
     const double mu = likeliest_mean(depths, s);
@@ -81,7 +81,7 @@ static double spread_at(int g)
     return pow(10.0, SPREAD_LOW + (double)g / SPREAD_STEPS);
 }
 
-/* The likeliest spread, between the neighbours of the best of a grid. */
+/* Returns the likeliest spread, between the neighbours of the best one of a grid. */
 static double likeliest_spread(const depth_counts *depths)
 {
     const int last = (SPREAD_HIGH - SPREAD_LOW) * SPREAD_STEPS;
@@ -129,7 +129,7 @@ int spec_beta_mixture_fit(spec_beta_mixture *ret, const double *counts, int K)
     const double s = likeliest_spread(&depths), mu = likeliest_mean(&depths, s),
                  ratio =
                      2.0 * (log_likelihood(&depths, mu, s) - log_likelihood(&depths, alpha, 0.0));
-    /* Below this the difference is rounding. */
+    /* A smaller difference is only rounding. */
     if (!(ratio > 1e-12 * more) || s == spread_at(0)) return GSL_SUCCESS;
     ret->a = mu / s;
     ret->b = (1.0 - mu) / s;

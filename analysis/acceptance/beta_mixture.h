@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* beta_mixture: rounds whose alpha differs, by a Beta law, from their counts of n_accepted.
+/* beta_mixture: fits rounds whose alpha varies by a Beta law to their counts of n_accepted.
  * Under a mixture the conditional acceptance rises with depth; under decay by depth it falls. A
- * round draws alpha from Beta(a, b), and its draft tokens are accepted independently with it. Pure
+ * round draws alpha from Beta(a, b), and accepts its draft tokens independently with it. Pure
  * functions. docs/formulas.md#acceptance-mixture. */
 #ifndef SPECLAB_BETA_MIXTURE_H
 #define SPECLAB_BETA_MIXTURE_H
@@ -9,20 +9,20 @@
 #include <stdint.h>
 
 typedef struct {
-    double a, b;             /* of the Beta law; inf for one alpha */
+    double a, b;             /* parameters of the Beta law; inf for one alpha */
     double alpha;            /* maximum likelihood under one alpha */
     double likelihood_ratio; /* 2 (log likelihood of the mixture - that of one alpha), >= 0 */
 } spec_beta_mixture;
 
-/* The maximum likelihood fit to counts[k], k = 0..K, of rounds with n_accepted = k. Every round
- * proposed K draft tokens. a + b lies between 1e-6 and 1e9.
+/* Returns the maximum likelihood fit to counts[k], k = 0..K, of rounds with n_accepted = k. Every
+ * round proposed K draft tokens. a + b lies between 1e-6 and 1e9.
  *   returns GSL_EDOM, and NaN, without rounds, for a negative or infinite count, and for K outside
- *           1..SPEC_K_MAX. likelihood_ratio is 0 where one alpha fits best, a and b then inf
+ *           1..SPEC_K_MAX. likelihood_ratio is 0 where one alpha fits best; a and b are then inf
  * Checked by: a grid search; the counts 39, 1, 0, 3 give a = .022, b = .218 and 18.2. */
 int spec_beta_mixture_fit(spec_beta_mixture *ret, const double *counts, int K);
 
-/* E[alpha^j] = B(a + j, b) / B(a, b), the chance that a round accepts j tokens at least. 1 for j =
- * 0; NaN for a or b outside (0, inf) and j < 0. */
+/* Returns E[alpha^j] = B(a + j, b) / B(a, b), the chance that a round accepts at least j tokens. 1
+ * for j = 0; NaN for a or b outside (0, inf) and j < 0. */
 double spec_beta_mixture_moment(double a, double b, int j);
 
 #endif

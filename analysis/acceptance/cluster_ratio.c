@@ -13,15 +13,16 @@ static double logistic(double x)
     return 1.0 / (1.0 + exp(-x));
 }
 
-/* passed - value tested; 0 where it is within the rounding of both, so that clusters of one and the
- * same ratio show no spread. */
+/* Returns passed - value tested; 0 where this is within rounding, so that clusters of the same
+ * ratio show no spread. */
 static double excess(double passed, double tested, double value)
 {
     const double difference = passed - value * tested;
     return fabs(difference) > 4.0 * DBL_EPSILON * passed ? difference : 0.0;
 }
 
-/* The interval of a proportion. Without spread, half a trial is added to both outcomes. */
+/* Computes the interval of a proportion. If there is no spread, half a trial is added to both
+ * outcomes. */
 static void interval_of_proportion(spec_cluster_ratio *ratio, double tested, double t)
 {
     double odds = ratio->value / (1.0 - ratio->value),

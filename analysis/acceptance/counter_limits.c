@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ret[j], j = 0..K: chance that a round accepts j tokens at least. Of Beta(a, c - a), the mean of
- * alpha^j is the product of (a + i)/(c + i), i < j. */
+/* Fills ret[j], j = 0..K, with the chance that a round accepts at least j tokens. For Beta(a, c -
+ * a), the mean of alpha^j is the product of (a + i)/(c + i), i < j. */
 static void fill_survival(double *ret, const spec_counted_engine *engine, double alpha)
 {
     const double c = engine->over_rounds;
@@ -17,7 +17,7 @@ static void fill_survival(double *ret, const spec_counted_engine *engine, double
     }
 }
 
-/* [j]: chance that no chance ended the draft before its token of depth j. */
+/* Returns the chance that the draft was not stopped at random before its token of depth j. */
 static double reaches(const spec_counted_engine *engine, int j)
 {
     return j <= 1 ? 1.0 : pow(1.0 - engine->stop, j - 1);
@@ -61,7 +61,7 @@ static void fill_depths(spec_counter_limits *ret, const spec_counted_engine *eng
     ret->alpha = tested > 0.0 ? ret->accepted / tested : NAN;
 }
 
-/* Slots are independent, so the longest of their drafts follows from the law of one. */
+/* Slots are independent, so the law of their longest draft follows from the law of one. */
 static double mean_step(const spec_counter_limits *limits, const spec_counted_engine *engine)
 {
     const spec_affine_step *cost = &engine->cost;

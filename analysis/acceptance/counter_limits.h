@@ -7,23 +7,23 @@
 
 #include "speclab/counted_engine.h"
 
-/* Per round unless named otherwise. */
+/* Per round unless stated otherwise. */
 typedef struct {
-    double rounds; /* of a request */
-    double tokens; /* of the output behind first tokens, per round */
+    double rounds; /* rounds of a request */
+    double tokens; /* output tokens after first tokens, per round */
     double drafted, accepted;
     double alpha; /* accepted / tested draft tokens; NaN for K = 0 */
     /* [j]: shares of rounds that draft, test and accept the token of depth j = 1..K */
     double drafts[SPEC_COUNTED_K + 1], tests[SPEC_COUNTED_K + 1], passes[SPEC_COUNTED_K + 1];
     double step;         /* s, the mean time of a step */
-    double tokens_per_s; /* of the engine: batch tokens / step */
+    double tokens_per_s; /* the engine's: batch tokens / step */
 } spec_counter_limits;
 
-/* Requests have alpha[i] with chance share[i], i < n.
+/* Computes the limits for requests that have alpha[i] with chance share[i], i < n.
  *
  *     N_k = sum_i share_i p_ik / (1 - stay g_k) / (1 - (1 - stay) sum_k p_ik g_k / (1 - stay g_k))
  *
- * Of a request's rounds, N_k in the mean would accept k tokens of a draft that never stops. The law
+ * On average, N_k of a request's rounds would accept k tokens of a draft that never stops. The law
  * of k is p_ik, and the request goes on after such a round with chance g_k.
  *   returns GSL_EDOM, and NaN, for an engine or an alpha outside its domain or shares that do not
  *           sum to 1 within 1e-9
@@ -31,18 +31,18 @@ typedef struct {
 int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *engine,
                            const double *share, const double *alpha, int n);
 
-/* Tokens per round at a shorter draft length, from the counters of a run at K, where requests
- * differ. Each length weighs requests by other numbers of rounds: the sums of a run, cut, are a
- * lower end.
+/* Bounds the tokens per round at a shorter draft length, from the counters of a run at K, where
+ * requests differ. Each length weights requests by different numbers of rounds, so the sums of a
+ * run, cut to the length, are only a lower bound.
  *
  *     cut <= tokens per round at K_other <= tokens / (1 + (tokens - cut) / (K_other + 1))
  *
  *   tokens   1 + sum_{j <= K} passes_j per round
  *   cut      1 + sum_{j <= K_other} passes_j per round of the same run, K_other < K
- * The ends hold in the limit of long requests. The high one is attained if requests accept all or
- * nothing, the low one if they are equal. The low one assumes that requests with a larger cut gain
- * a larger factor from the longer draft: true if each has one alpha.
- * Checked by: the limits at both lengths of random mixtures. docs/formulas.md#counter-limits. */
+ * The bounds hold in the limit of long requests. The upper one is attained if requests accept all
+ * or nothing, the lower one if they are equal. The lower one assumes that requests with a larger
+ * cut gain a larger factor from the longer draft, which is true if each has one alpha. Checked by:
+ * the limits at both lengths of random mixtures. docs/formulas.md#counter-limits. */
 void spec_counter_limits_shorter(double *ret_low, double *ret_high, double tokens, double cut,
                                  int K_other);
 

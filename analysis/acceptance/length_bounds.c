@@ -6,21 +6,21 @@
 
 enum { ROWS = SPEC_LENGTH_TERMS + 1, GRID = 200, FINE = 8, PIVOTS = 400 };
 
-/* Laws on the grid, and a deviation from each moment at a price:
+/* The linear program: a law on the grid, with a deviation from each moment at a price:
  *
  *     maximise sum_i w_i f_i - most sum_j |s_j|   over w_i >= 0 and s_j
  *     with     sum_i w_i = 1,   sum_i w_i a_i^j + s_j = m_j
  *
- * Its prices are the coefficients of the polynomial, and |c_j| <= most. */
+ * Its dual prices are the coefficients of the polynomial, so |c_j| <= most. */
 typedef struct {
     int rows;
     const int *depth;
-    double m[ROWS], most, sign; /* sign: -1 for the bound below */
+    double m[ROWS], most, sign; /* sign: -1 for the lower bound */
     int K, K_other;
     double a[GRID + 1], f[GRID + 1], power[GRID + 1][ROWS];
 } program;
 
-/* 1 + a + .. + a^K */
+/* Returns 1 + a + .. + a^K. */
 static double geometric(double a, int K)
 {
     double sum = 1.0;
@@ -46,7 +46,8 @@ static double dot(const double *x, const double *y, int n)
     return sum;
 }
 
-/* Columns: 0..GRID the atoms, then a positive and a negative deviation from each moment. */
+/* Fills column k: 0..GRID are the atoms, then come a positive and a negative deviation from each
+ * moment. */
 static double column(double *ret, const program *p, int k)
 {
     if (k <= GRID) {
@@ -58,7 +59,7 @@ static double column(double *ret, const program *p, int k)
     return -p->most;
 }
 
-/* The inverse changes by one pivot: row `leaves` of the basis becomes the column whose image under
+/* Updates the inverse by one pivot: row `leaves` of the basis becomes the column whose image under
  * the inverse is `move`. */
 static void pivot(double inverse[ROWS][ROWS], const double *move, int rows, int leaves)
 {
@@ -67,7 +68,7 @@ static void pivot(double inverse[ROWS][ROWS], const double *move, int rows, int 
         for (int c = 0; c < rows && r != leaves; c++) inverse[r][c] -= move[r] * inverse[leaves][c];
 }
 
-/* The simplex method from the atom nearest to the first moment and its deviations. */
+/* Runs the simplex method from the atom nearest to the first moment, and its deviations. */
 static void solve(double *price, const program *p)
 {
     double inverse[ROWS][ROWS] = {{0.0}}, weight[ROWS], cost[ROWS], entry[ROWS], move[ROWS];
@@ -112,7 +113,7 @@ static void solve(double *price, const program *p)
     }
 }
 
-/* The most that f is above the polynomial: on a finer grid, and at the vertex of the parabola
+/* Returns how far f rises above the polynomial: on a finer grid, and at the vertex of the parabola
  * through three of its points. */
 static double above(const double *price, const program *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* length_bounds: tokens per round at another draft length, where requests differ in acceptance.
- * Each request has an alpha of its own. Requests with a low one have more rounds, and the more so
- * the longer the draft: so the rounds of one length, cut, are not those of a shorter one.
+ * Each request has its own alpha. Requests with a low one have more rounds, and more so the longer
+ * the draft. So the rounds at one length, cut, are not the rounds at a shorter one.
  * Pure functions. docs/formulas.md#length-bounds. */
 #ifndef SPECLAB_LENGTH_BOUNDS_H
 #define SPECLAB_LENGTH_BOUNDS_H
@@ -17,17 +17,18 @@ enum { SPEC_LENGTH_TERMS = 8 };
  *     tokens(K_other) = tokens(K) / E_w[f],   f(a) = E_K(a) / E_K_other(a)
  *
  * The counters give the moments m_j = E_w[a^j], j = 1..K. Let a polynomial p(a) = c_0 + sum c_j a^j
- * be nowhere below f on [0,1]. Then E_w[f] <= c_0 + sum c_j m_j for every w, a bound that is linear
- * in the counters. The lowest one is dual to the largest E_w[f] of all laws with these moments. */
+ * be nowhere below f on [0,1]. Then E_w[f] <= c_0 + sum c_j m_j for every w, which is a bound
+ * linear in the counters. The lowest such bound is dual to the largest E_w[f] over all laws with
+ * these moments. */
 typedef struct {
     int n;                        /* terms */
-    int depth[SPEC_LENGTH_TERMS]; /* (n) ascending, in 1..K: all of 1..K up to 8 of them */
+    int depth[SPEC_LENGTH_TERMS]; /* (n) ascending, in 1..K: all of 1..K if K <= 8 */
     double c0, c[SPEC_LENGTH_TERMS];
 } spec_length_bound;
 
-/* The polynomial above f (`high`) or below f that gives the closest bound at m, by linear
- * programming over [0,1] on a grid. It is checked between the points of the grid, too.
- *   m     (K) shares of rounds that accept j tokens at least. They need not be moments of any law
+/* Finds the polynomial above f (`high`) or below f that gives the closest bound at m, by linear
+ * programming on a grid over [0,1]. It is checked between the grid points, too.
+ *   m     (K) shares of rounds that accept at least j tokens. They need not be moments of any law
  *   K     1..64; K_other 0..64
  *   most  the largest |c_j|, > 0: a smaller one is less close, and magnifies errors of m less. 1
  *         costs up to .4 % for K_other = 2K, and nothing where f is a polynomial
@@ -35,11 +36,11 @@ typedef struct {
  * Checked by: [Leviathan23] (1) for one alpha; Beta laws by another solver; laws with atoms. */
 spec_length_bound spec_length_bound_of(const double *m, int K, int K_other, bool high, double most);
 
-/* c_0 + sum c_j m_j. */
+/* Returns c_0 + sum c_j m_j. */
 double spec_length_bound_at(const spec_length_bound *bound, const double *m);
 
-/* The bounds of tokens per round at K_other from exact moments, with |c_j| <= 8: sharp within 1e-4.
- * NaN for a K outside its domain and a share outside [0,1]. */
+/* Returns the bounds of tokens per round at K_other from exact moments, with |c_j| <= 8: they are
+ * sharp within 1e-4. NaN for a K outside its domain or a share outside [0,1]. */
 spec_bounds spec_length_bounds(const double *m, int K, int K_other);
 
 #endif

@@ -14,7 +14,7 @@ static bool are_shares(const double *m, int K, int K_other)
     return all;
 }
 
-/* Tokens per round of the depths up to min(K, K_other). */
+/* Returns the tokens per round from the depths up to min(K, K_other). */
 static double measured(const double *m, int K, int K_other)
 {
     spec_compensated sum = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* moment_bounds: tokens per round at a draft length that was not run, from those that was.
- * m_j is the share of rounds that accept j tokens at least, j = 1..K. If rounds of the other length
- * have the same law, up to K they give the answer, and beyond K bound it, under two assumptions.
- * Requests that differ break that law: length_bounds.h. Pure functions.
+/* moment_bounds: tokens per round at a draft length that was not run, from one that was.
+ * m_j is the share of rounds that accept at least j tokens, j = 1..K. If rounds at the other length
+ * have the same law, these give the answer up to K, and beyond K they bound it under two
+ * assumptions. If requests differ, the law is not the same: see length_bounds.h. Pure functions.
  * docs/formulas.md#moment-bounds. */
 #ifndef SPECLAB_MOMENT_BOUNDS_H
 #define SPECLAB_MOMENT_BOUNDS_H
@@ -11,7 +11,7 @@ typedef struct {
     double low, high;
 } spec_bounds;
 
-/* Tokens per round at K_other:
+/* Returns bounds on the tokens per round at K_other:
  *
  *     1 + sum_{j <= K_other} m_j                    for K_other <= K, both ends
  *
@@ -20,8 +20,8 @@ typedef struct {
  *   returns  NaN for K < 0, K_other < 0, and a share outside [0,1] */
 spec_bounds spec_moment_bounds_free(const double *m, int K, int K_other);
 
-/* CONSTANT: the conditional acceptance of depth K goes on beyond it:
- * m_j = m_K (m_K / m_{K-1})^(j - K). NaN as for the free bounds, and beyond K = 0. */
+/* CONSTANT: the conditional acceptance at depth K continues beyond it: m_j = m_K (m_K / m_{K-1})^(j
+ * - K). NaN as for the free bounds, and beyond K = 0. */
 double spec_moment_bounds_constant(const double *m, int K, int K_other);
 
 #endif

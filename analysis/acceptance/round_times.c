@@ -14,11 +14,12 @@ static bool is_valid(const spec_round_times *times)
     return valid;
 }
 
-/* The line through points first..n-1 by weighted least squares, at K; it does not fall. */
+/* Returns the value at K of the line through points first..n-1 by weighted least squares; the line
+ * does not fall. */
 static double on_line(const spec_round_times *times, int first, int K)
 {
-    /* A point without an error next to ones with errors fixes the line; without any, all count the
-     * same. */
+    /* A point without an error among ones with errors fixes the line; if no point has one, all
+     * count the same. */
     double largest = 0.0;
     for (int i = first; i < times->n; i++) largest = fmax(largest, times->se[i]);
     const double least = largest > 0.0 ? 1e-4 * largest : 1.0;
@@ -39,7 +40,7 @@ static double on_line(const spec_round_times *times, int first, int K)
     return mean + fmax(0.0, product / square) * (K - K_mean);
 }
 
-/* The chord of points i and i + 1 at K; -INFINITY if one of them is not there. */
+/* Returns the chord of points i and i + 1 at K; -INFINITY if one of them does not exist. */
 static double chord(const spec_round_times *times, int first, int i, int K)
 {
     if (i < first || i + 1 >= times->n) return -INFINITY;
@@ -61,7 +62,7 @@ spec_bounds spec_round_times_at(double *ret_line, const spec_round_times *times,
     if (first > last) return (spec_bounds){NAN, NAN};
     if (K == 0) return (spec_bounds){0.0, times->time[first]}; /* at most as long as a round */
 
-    int i = first; /* the first length beyond K; n: none */
+    int i = first; /* the first length beyond K; n: there is none */
     while (i <= last && times->K[i] < K) i++;
     spec_bounds bounds;
     double line;

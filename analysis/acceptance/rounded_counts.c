@@ -11,12 +11,12 @@
 /* Counts up to here are exact as doubles. */
 #define COUNT_MAX 9007199254740992.0 /* 2^53 */
 
-/* The shares of rounds that accept each depth, between bounds. */
+/* Bounds on the shares of rounds that accept each depth. */
 typedef struct {
     int n;
     double low[SPEC_ROUNDED_DEPTHS], high[SPEC_ROUNDED_DEPTHS]; /* falling, in [0,1] */
     double low_sum, high_sum;
-    double deeper; /* depths beyond n, at most */
+    double deeper; /* number of depths beyond n, at most */
 } depth_shares;
 
 /* Rounds, as doubles that hold whole numbers; empty if low > high. */
@@ -24,7 +24,7 @@ typedef struct {
     double low, high;
 } range;
 
-/* floor and ceil of 0 <= x <= 2^53, without a call of the C library. */
+/* floor and ceil for 0 <= x <= 2^53, without calls to the C library. */
 static double whole_below(double x)
 {
     return (double)(int64_t)x;
@@ -36,7 +36,7 @@ static double whole_above(double x)
     return below < x ? below + 1.0 : below;
 }
 
-/* Half a unit of the last digit, with a slack for ties and the rounding of quotients. */
+/* Returns half a unit of the last digit, with slack for ties and the rounding of quotients. */
 static double half_unit(double value, int digits)
 {
     static const double unit[] = {1.0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
@@ -45,7 +45,7 @@ static double half_unit(double value, int digits)
            4.0 * DBL_EPSILON * fmax(1.0, fabs(value));
 }
 
-/* False if no counts have these rates. */
+/* Returns false if no counts have these rates. */
 static bool read_shares(depth_shares *ret, const spec_rounded_counts *printed)
 {
     ret->n = printed->n;
@@ -64,7 +64,7 @@ static bool read_shares(depth_shares *ret, const spec_rounded_counts *printed)
     return true;
 }
 
-/* The fewest and the most accepted tokens of `rounds` rounds. Both rise with the rounds. */
+/* Return the fewest and the most accepted tokens of `rounds` rounds. Both rise with the rounds. */
 static double fewest(const depth_shares *shares, double rounds)
 {
     double sum = 0.0;
@@ -79,13 +79,13 @@ static double most(const depth_shares *shares, double rounds)
     return sum + shares->deeper * last;
 }
 
-/* Whether `rounds` rounds can accept `accepted` tokens at least (at_least), or at most. */
+/* Returns whether `rounds` rounds can accept at least (at_least) or at most `accepted` tokens. */
 static bool can(const depth_shares *shares, double rounds, double accepted, bool at_least)
 {
     return at_least ? most(shares, rounds) >= accepted : fewest(shares, rounds) <= accepted;
 }
 
-/* The last number of rounds that can, on the way from `good` to `bad`. */
+/* Returns the last number of rounds for which this is possible, on the way from `good` to `bad`. */
 static double last_that_can(const depth_shares *shares, double good, double bad, double accepted,
                             bool at_least)
 {
@@ -117,11 +117,12 @@ static void narrow_by_sum(range *rounds, const depth_shares *shares, double acce
                                      rounds->high, accepted, false);
 }
 
-/* The next number of rounds from `rounds` on, upwards or downwards, for which every depth has a
- * whole count. Beyond the range: none. A depth without one tells where its next count begins. */
+/* Returns the next number of rounds from `rounds` on, upwards or downwards, for which every depth
+ * has a whole count; a number beyond the range means none. A depth without one shows where its next
+ * count begins. */
 static double next_whole(const depth_shares *shares, double rounds, const range *within, bool up)
 {
-    int i = 0, good = 0; /* depths in a row, round about, that have a count */
+    int i = 0, good = 0; /* depths in a row, cyclically, that have a count */
     while (good < shares->n && rounds >= within->low && rounds <= within->high) {
         const double low = whole_above(rounds * shares->low[i]),
                      high = whole_below(rounds * shares->high[i]);
@@ -139,7 +140,7 @@ static double next_whole(const depth_shares *shares, double rounds, const range 
     return rounds;
 }
 
-/* The range of rounds that agree with the rates. */
+/* Narrows the range to rounds that agree with the rates. */
 static void narrow_by_rates(range *rounds, const depth_shares *shares, double accepted)
 {
     if (shares->n == 0) return;
@@ -175,7 +176,7 @@ static double most_likely(const depth_shares *shares, const range *rounds,
 }
 
 /* Moves counts that start at the rates towards the sum `accepted`, by the same amount each, within
- * their bounds. Of equal rates the earlier depth gets the larger count. */
+ * their bounds. Of equal rates, the earlier depth gets the larger count. */
 static void fill(double *count, const double *low, const double *high, int n, double accepted)
 {
     double missing = accepted;
@@ -194,12 +195,14 @@ static void fill(double *count, const double *low, const double *high, int n, do
     }
 }
 
-/* Whether the bounds leave one set of counts, falling with depth, that sum to `accepted`. Depths of
- * different rates never exchange their order, and those of equal rates have equal bounds. */
+/* Returns whether the bounds leave only one set of counts, falling with depth, that sum to
+ * `accepted`. Depths with different rates never swap order, and depths with equal rates have equal
+ * bounds. */
 static bool one_set(const double *low, const double *high, const double *rate, int n,
                     double accepted)
 {
-    double above = accepted, below = -accepted; /* of the sum over its least and under its most */
+    double above = accepted, below = -accepted; /* distances of the sum from its least and its
+                                                 * most */
     int groups = 0, size = 0;
     double slack = 0.0;
     for (int i = 0; i < n; i++) {
@@ -214,7 +217,7 @@ static bool one_set(const double *low, const double *high, const double *rate, i
     return groups == 1 && (size == 1 || slack == 1.0 || above == 1.0 || below == 1.0);
 }
 
-/* The counts of the depths; true if there is only one set. */
+/* Fills the counts of the depths; returns true if there is only one set. */
 static bool recover_passed(uint64_t *passed, const depth_shares *shares, double rounds,
                            const spec_rounded_counts *printed)
 {
@@ -236,7 +239,7 @@ static bool recover_passed(uint64_t *passed, const depth_shares *shares, double 
     return reached && one_set(low, high, printed->rate, n, accepted);
 }
 
-/* The rounds that agree with accepted, drafted and the length. */
+/* Returns the rounds that agree with accepted, drafted and the length. */
 static range rounds_of_length(const spec_rounded_counts *printed)
 {
     const double accepted = (double)printed->accepted, drafted = (double)printed->drafted;

@@ -14,7 +14,7 @@ typedef struct {
     double place, scale, weight;
 } posterior;
 
-/* By Kalman's filter, of the values and of a constant at once: generalised least squares without a
+/* Filters the values and a constant at once (Kalman), which is generalised least squares without a
  * matrix. */
 static posterior fit(const double *value, size_t n, double phi, double share, double prior)
 {

@@ -28,15 +28,15 @@ spec_biased_law spec_biased_law_ensemble(double *ret_law, const double *target, 
                              .tv = (1.0 - w) * spec_overlap_total_variation(target, draft, size)};
 }
 
-/* The law of a rule that accepts ret_law[x] <= (D - T)+ more of x than the token rule, and corrects
- * as that does: T + ret_law - (T - D)+ tv / sum (T - D)+. */
+/* Turns ret_law, the mass <= (D - T)+ of each x that a rule accepts beyond the token rule, into the
+ * rule's law, if it corrects as the token rule does: T + ret_law - (T - D)+ tv / sum (T - D)+. */
 static spec_biased_law accept_more(double *ret_law, const double *target, const double *draft,
                                    int n)
 {
     const double residual = mass_over(target, draft, n);
     spec_compensated more = {0};
     for (int x = 0; x < n; x++) spec_compensated_add(&more, ret_law[x]);
-    /* Rows that are equal but for rounding may have no residual, or less than tv. */
+    /* Rows that are equal up to rounding may have no residual, or less than tv. */
     const double tv = spec_compensated_value(&more), share = tv < residual ? tv / residual : 1.0;
     for (int x = 0; x < n; x++) ret_law[x] += target[x] - share * over(target[x], draft[x]);
     return (spec_biased_law){.accepted = spec_overlap(target, draft, (size_t)n) + tv, .tv = tv};
@@ -50,7 +50,7 @@ spec_biased_law spec_biased_law_single_threshold(double *ret_law, const double *
     return accept_more(ret_law, target, draft, n);
 }
 
-/* -sum p log p over the three largest, which are found by insertion. */
+/* Returns -sum p log p over the three largest, which are found by insertion. */
 static double entropy_of_three(const double *row, int n)
 {
     double most[4] = {0.0, 0.0, 0.0, 0.0}, entropy = 0.0;
@@ -73,7 +73,7 @@ spec_biased_law spec_biased_law_fly(double *ret_law, const double *target, const
     return accept_more(ret_law, target, draft, n);
 }
 
-/* Tokens before x: more probable, or as probable with a lower id. */
+/* Returns the number of tokens before x: more probable, or equally probable with a lower id. */
 static int rank_of(const double *row, int n, int x)
 {
     int before = 0;
@@ -94,7 +94,7 @@ spec_biased_law spec_biased_law_relaxed(double *ret_law, const double *target, c
         spec_compensated_add(&passed, ret_law[x]);
     }
     const double accepted = spec_compensated_value(&passed);
-    spec_compensated given = {0}; /* TV(target, draft given G), twice */
+    spec_compensated given = {0}; /* twice TV(target, draft given G) */
     for (int x = 0; x < n && accepted > 0.0; x++)
         spec_compensated_add(&given, fabs(ret_law[x] / accepted - target[x]));
     for (int x = 0; x < n; x++)

@@ -14,10 +14,9 @@ typedef struct {
 
 /* Each fills ret_law (n) with the law of the emitted token. Below, D = draft, T = target.
  *
- * ensemble: accept with min(1, 1-w + w T/D), correct as the token rule does.
+ * ensemble: accepts with min(1, 1-w + w T/D), corrects as the token rule does.
  *
- *     law = w T + (1-w) D,    accepted = 1-w + w sum min(T, D),    tv = (1-w) TV(T, D)
- */
+ *     law = w T + (1-w) D,    accepted = 1-w + w sum min(T, D),    tv = (1-w) TV(T, D) */
 spec_biased_law spec_biased_law_ensemble(double *ret_law, const double *target, const double *draft,
                                          int n, double w);
 
@@ -28,37 +27,33 @@ spec_biased_law spec_biased_law_ensemble(double *ret_law, const double *target, 
 spec_biased_law spec_biased_law_single_threshold(double *ret_law, const double *target,
                                                  const double *draft, int n, double s);
 
-/* relaxed: accept the set G of the k most probable tokens (the lower id first among equals) with
- * T >= max T - delta; else the target's argmax, or its sample.
+/* relaxed: accepts the set G of those of the k most probable tokens (the lower id first among
+ * equals) that have T >= max T - delta; else emits the target's argmax, or a sample.
  *
  *     law = D on G + (1 - D(G)) (one-hot at the argmax, or T),
- *     tv = D(G) TV(T, D given G) for samples, and half the L1 distance for the argmax
- */
+ *     tv = D(G) TV(T, D given G) for samples, and half the L1 distance for the argmax */
 spec_biased_law spec_biased_law_relaxed(double *ret_law, const double *target, const double *draft,
                                         int n, int k, double delta, bool argmax);
 
-/* target-only on one draft token: accept x with a(x) = min(1, T(x)/acc), or 1 where 0 < T(x) >=
- * single; else draw from T without x.
+/* target-only on one draft token: accepts x with a(x) = min(1, T(x)/acc), or 1 where 0 < T(x) >=
+ * single; else draws from T without x.
  *
- *     law = T + sum_x D(x) (a(x) - T(x)) (one-hot at x - T without x)
- */
+ *     law = T + sum_x D(x) (a(x) - T(x)) (one-hot at x - T without x) */
 spec_biased_law spec_biased_law_target_only(double *ret_law, const double *target,
                                             const double *draft, int n, double acc, double single);
 
-/* fly: the token rule; but a rejected x with T(x) > 0 is accepted with follow(x) (n), the chance
- * that the token rule accepts the window after x. The three most probable tokens must have an
- * entropy of at least `entropy` nats.
+/* fly: the token rule, but a rejected x with T(x) > 0 is accepted with chance follow(x) (n), that
+ * of the token rule accepting the window after x, if the three most probable tokens have an entropy
+ * of at least `entropy` nats.
  *
- *     tv = accepted - sum min(T, D) = sum_x follow(x) (D - T)+ over T(x) > 0, or 0
- */
+ *     tv = accepted - sum min(T, D) = sum_x follow(x) (D - T)+ over T(x) > 0, or 0 */
 spec_biased_law spec_biased_law_fly(double *ret_law, const double *target, const double *draft,
                                     const double *follow, int n, double entropy);
 
-/* cut-invalid: a token with T = 0 is taken back, and its place drawn from T, not from the residual
- * R = (T - D)+ / sum (T - D)+.
+/* cut-invalid: a token with T = 0 is removed, and its position is drawn from T, not from the
+ * residual R = (T - D)+ / sum (T - D)+.
  *
- *     law = T + D(T = 0) (T - R),    accepted = sum min(T, D),    tv = D(T = 0) TV(T, R)
- */
+ *     law = T + D(T = 0) (T - R),    accepted = sum min(T, D),    tv = D(T = 0) TV(T, R) */
 spec_biased_law spec_biased_law_cut_invalid(double *ret_law, const double *target,
                                             const double *draft, int n);
 

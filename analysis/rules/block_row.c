@@ -8,7 +8,7 @@
 /* Less probability than this is rounding: rows that sum to 1 may be filled exactly. */
 static const double rounding = 1e-14;
 
-/* weight(s) gain(s, x) */
+/* Returns weight(s) gain(s, x). */
 static double weight_of(const spec_block_row_set *rows, size_t s, size_t x)
 {
     return rows->weight[s] * (rows->opt_gain == NULL ? 1.0 : rows->opt_gain[s * rows->V + x]);
@@ -57,7 +57,7 @@ size_t spec_block_row_one_hot(const spec_block_row_set *rows)
     return best;
 }
 
-/* Equal ones by slope, so that sums do not depend on the sort. */
+/* Orders equal tops by slope, so that sums do not depend on the sort. */
 static int lower_top_first(const void *a, const void *b)
 {
     const spec_block_step *left = a, *right = b;
@@ -73,8 +73,9 @@ static int steeper_first(const void *a, const void *b)
     return lower_top_first(a, b);
 }
 
-/* The steps of one token: `slope` is first the weight of each entry, then that of all entries whose
- * value reaches the step. Returns their number, less than S where entries are equal or 0. */
+/* Fills the steps of one token: `slope` is first the weight of each entry, then that of all entries
+ * whose value reaches the step. Returns their number, which is below S if entries are equal or
+ * 0. */
 static size_t steps_of(spec_block_step *step, const spec_block_row_set *rows, size_t x)
 {
     size_t n = 0, kept = 0;

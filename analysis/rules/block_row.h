@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* block_row: the one draft row that the token rule accepts most often after several contexts.
- * A parallel drafter must choose the row of an offset before it knows the tokens drafted there
- * earlier: one row serves all of them. Arrays belong to the caller. docs/formulas.md#block-rows. */
+ * A parallel drafter must choose the row of an offset before it knows the earlier tokens of the
+ * draft, so one row serves all of them. Arrays belong to the caller.
+ * docs/formulas.md#block-rows. */
 #ifndef SPECLAB_BLOCK_ROW_H
 #define SPECLAB_BLOCK_ROW_H
 
@@ -15,34 +16,33 @@ typedef struct {
     size_t S, V;            /* >= 1 */
 } spec_block_row_set;
 
-/* The worth of a draft's row:
+/* Returns the worth of a draft's row:
  *
  *     worth(draft) = sum_s weight(s) sum_x gain(s, x) min(target(s, x), draft(x))
  *
  * Without gains it is the chance that s occurs and that the token rule accepts the token. */
 double spec_block_row_worth(const spec_block_row_set *rows, const double *draft);
 
-/* The weighted mean of the rows, which minimises the mean cross-entropy of the target to the draft.
- * Its worth is at least the square of the best one, if weights sum to 1 and gains are 1. Zeros if
- * all weights are 0. */
+/* Computes the weighted mean of the rows, which minimises the mean cross-entropy of the target to
+ * the draft. Its worth is at least the square of the best one, if weights sum to 1 and gains are 1.
+ * Zeros if all weights are 0. */
 void spec_block_row_mean(double *ret_row, const spec_block_row_set *rows);
 
-/* A step of a token's worth: probability up to `top`, beyond the step before, adds `slope` times as
- * much. */
+/* A step of a token's worth: probability from the previous step up to `top` adds `slope` times as
+ * much worth. */
 typedef struct {
     double slope, top;
     size_t token;
 } spec_block_step;
 
-/* The row of the largest worth among all distributions.
- *
- * It is the one with a level such that for all x, with sums over s,
+/* Finds the row of the largest worth among all distributions. It is the one with a level such that
+ * for all x, with sums over s,
  *
  *     sum of weight gain over target(s, x) > draft(x)   <= level
  *     sum of weight gain over target(s, x) >= draft(x)  >= level      where draft(x) > 0
  *
- *   ret_row    (V) sums to 1 as the target's rows do; of several best rows the one that fills
- *              tokens of smaller number first
+ *   ret_row    (V) sums to 1 as the target's rows do; of several best rows, the one that
+ *              fills tokens of smaller number first
  *   ret_level  the least such level
  *   work       (S V)
  *   returns the worth of the row. O(S V log(S V))
@@ -51,11 +51,12 @@ typedef struct {
 double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_row_set *rows,
                            spec_block_step *work);
 
-/* How far a row and a level are from the condition above: the largest excess; 0 for the best. */
+/* Returns how far a row and a level are from the condition above: the largest excess; 0 for the
+ * best. */
 double spec_block_row_excess(const spec_block_row_set *rows, const double *draft, double level);
 
-/* The most probable token of the mean, the best one-hot row without gains. Its worth is the mean
- * there. */
+/* Returns the most probable token of the mean, the best one-hot row without gains. Its worth is its
+ * mean probability. */
 size_t spec_block_row_one_hot(const spec_block_row_set *rows);
 
 #endif

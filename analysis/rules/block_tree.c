@@ -19,7 +19,7 @@ size_t spec_block_tree_rows(int V, int K)
     return rows;
 }
 
-/* V^level, the nodes of a level, and the number of the first of them. */
+/* Return V^level, the number of nodes of a level, and the index of the first of them. */
 static size_t level_size(const spec_block_tree *tree, int level)
 {
     size_t size = 1;
@@ -74,8 +74,8 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* The chances of the children of a level's nodes: by the target, or, with a draft's row, that they
- * are drafted and accepted. */
+/* Computes the chances of the children of a level's nodes: under the target, or, with a draft's
+ * row, of being drafted and accepted. */
 static void weigh_children(double *weight, const spec_block_tree *tree, int level,
                            const double *opt_row)
 {
@@ -88,7 +88,7 @@ static void weigh_children(double *weight, const spec_block_tree *tree, int leve
         }
 }
 
-/* The rows after the nodes of a level. */
+/* Returns the rows after the nodes of a level. */
 static spec_block_row_set rows_of(const spec_block_tree *tree, int level, const double *weight)
 {
     const size_t first = level_first(tree, level);
@@ -113,8 +113,8 @@ double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, cons
     return spec_compensated_value(&sum);
 }
 
-/* The worth of the best row after those nodes of a level that end with the same `memory` tokens:
- * every `groups`-th one. */
+/* Returns the worth of the best row after those nodes of a level that end with the same `memory`
+ * tokens: every `groups`-th one. */
 static double best_of_group(const spec_block_tree *tree, int level, size_t group, size_t groups,
                             spec_block_tree_work *work)
 {
@@ -170,7 +170,8 @@ void spec_block_tree_greedy(double *ret_draft, const spec_block_tree *tree,
     }
 }
 
-/* Fill the worth of an accepted token after each node of a level: itself, and what follows it. */
+/* Fills the worth of an accepted token after each node of a level: the token itself, and what
+ * follows it. */
 static void fill_gain(const spec_block_tree *tree, int level, spec_block_tree_work *work)
 {
     const size_t V = (size_t)tree->V, first = level_first(tree, level);
@@ -180,7 +181,7 @@ static void fill_gain(const spec_block_tree *tree, int level, spec_block_tree_wo
                 1.0 + (level + 1 < tree->K ? work->ahead[(first + s) * V + 1 + x] : 0.0);
 }
 
-/* The tokens accepted after each node of a level, from the gains there. */
+/* Fills the tokens accepted after each node of a level, from the gains there. */
 static void fill_ahead(const spec_block_tree *tree, int level, const double *row,
                        spec_block_tree_work *work)
 {

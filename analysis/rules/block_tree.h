@@ -10,21 +10,22 @@
 
 #include <gsl/gsl_eigen.h>
 
-/* The most rows of a table. */
+/* Maximum rows of a table. */
 enum { SPEC_BLOCK_TREE_ROWS = 1 << 22 };
 
 typedef struct {
-    const double *target; /* (rows, V) the row after each node of less than K tokens */
+    const double *target; /* (rows, V) the row after each node of fewer than K tokens */
     int V, K;             /* >= 1 */
 } spec_block_tree;
 
-/* The rows of a tree, 1 + V + .. + V^(K-1); 0 if V or K is below 1, or they are too many. */
+/* Returns the rows of a tree, 1 + V + .. + V^(K-1); 0 if V or K is below 1 or there are too many
+ * rows. */
 size_t spec_block_tree_rows(int V, int K);
 
 typedef struct {
     double *weight;        /* (rows) chance of each node */
-    double *ahead;         /* (rows) tokens accepted after each node */
-    double *gain, *copied; /* (V^(K-1), V) of one level */
+    double *ahead;         /* (rows) expected tokens accepted after each node */
+    double *gain, *copied; /* (V^(K-1), V) for one level */
     double *row;           /* (V) */
     spec_block_step *step; /* (V^(K-1) V) */
     gsl_matrix *square;    /* (V, V) */
@@ -32,11 +33,11 @@ typedef struct {
     gsl_eigen_symm_workspace *eigen;
 } spec_block_tree_work;
 
-/* GSL_EDOM for a tree without rows or with too many; GSL_ENOMEM. */
+/* Returns GSL_EDOM for a tree without rows or with too many, or GSL_ENOMEM. */
 int spec_block_tree_work_init(spec_block_tree_work *work, int V, int K);
 void spec_block_tree_work_free(spec_block_tree_work *work);
 
-/* P(n_accepted >= i) for i = 1..K, into ret_tail (K). Returns E[n_accepted], their sum.
+/* Fills ret_tail (K) with P(n_accepted >= i) for i = 1..K. Returns their sum, E[n_accepted].
  *
  *     P(n_accepted >= i) = sum over x_1..x_i of prod_{j <= i} min(target_j(x_j), draft_j(x_j))
  *
@@ -45,8 +46,8 @@ void spec_block_tree_work_free(spec_block_tree_work *work);
 double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, const double *draft,
                              spec_block_tree_work *work);
 
-/* The largest acceptance at each offset, after tokens of the target, into ret_bound (K). The row
- * may depend on the last `memory` of these tokens.
+/* Fills ret_bound (K) with the largest acceptance at each offset, after tokens of the target. The
+ * row may depend on the last `memory` of these tokens.
  *
  *     bound_i = E[max over rows d of E[sum_x min(target_i(x), d(x)) | the last `memory` tokens]]
  *
@@ -54,25 +55,26 @@ double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, cons
 void spec_block_tree_bounds(double *ret_bound, const spec_block_tree *tree, int memory,
                             spec_block_tree_work *work);
 
-/* The same for rows that are the target's marginals, whose training minimises cross-entropy. */
+/* Fills ret_draft with the target's marginals, the rows that training by cross-entropy finds, and
+ * ret_overlap (K) with their acceptance at each offset. */
 void spec_block_tree_marginals(double *ret_draft, double *ret_overlap, const spec_block_tree *tree,
                                spec_block_tree_work *work);
 
 /* Chooses the rows offset by offset, each the best one after the tokens accepted with the earlier
- * rows; of tied rows the one that fills tokens of smaller number first. This is the best draft for
- * K <= 2. For K >= 3 it can miss the best one, already because of a tie. Checked by: all targets of
+ * rows; of tied rows, the one that fills tokens of smaller number first. This is the best draft for
+ * K <= 2. For K >= 3 it can miss the best one; a tie is enough for that. Checked by: all targets of
  * two tokens with rows in multiples of 1/2 and 1/4. */
 void spec_block_tree_greedy(double *ret_draft, const spec_block_tree *tree,
                             spec_block_tree_work *work);
 
-/* Replace each row in turn, the last first, by the best one beside the other rows. Returns
+/* Replaces each row in turn, the last first, by the best one given the other rows. Returns
  * E[n_accepted] after that, which is never less than before. */
 double spec_block_tree_improve(double *draft, const spec_block_tree *tree,
                                spec_block_tree_work *work);
 
-/* Upper bounds on P(n_accepted >= i) for any lossless rule, into ret_bound (K): the least over j <=
- * i of the root of the largest eigenvalue of E[r r'], where r(x) is the root of target(x | x_1 ..
- * x_{j-1}). */
+/* Fills ret_bound (K) with upper bounds on P(n_accepted >= i) for any lossless rule: the smallest,
+ * over j <= i, square root of the largest eigenvalue of E[r r'], where r(x) is the square root of
+ * target(x | x_1 .. x_{j-1}). */
 void spec_block_tree_any_rule(double *ret_bound, const spec_block_tree *tree,
                               spec_block_tree_work *work);
 

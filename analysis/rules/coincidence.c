@@ -7,9 +7,9 @@
 
 /* ---- without replacement --------------------------------------------------------------------- */
 
-/* One node of the integral at time s: the chance that fewer than n clocks other than the one of the
- * target's sample have rung, times that one's density. exactly[k]: k clocks have rung; marked[k]:
- * the same, and the clock of a token drawn from the target rings now. */
+/* Returns one node of the integral at time s: the chance that fewer than n clocks other than that
+ * of the target's sample have rung, times the density of that one. exactly[k]: k clocks have rung;
+ * marked[k]: in addition, the clock of a token drawn from the target rings now. */
 static double race_at(const spec_ratio_order *order, int n, double s)
 {
     double exactly[SPEC_DRAFTS_MAX] = {1}, marked[SPEC_DRAFTS_MAX] = {0}, sum = 0;
@@ -44,13 +44,14 @@ double spec_coincidence_match_race(const spec_ratio_order *order, int n)
     return fmin(1, spec_compensated_value(&sum));
 }
 
-/* Token x is drawn first, or after another token y: draft(x) (1 + sum over y != x of draft(y) / (1
+/* Computes n = 2: token x is drawn first, or after another token y: draft(x) (1 + sum over y != x
+ * of draft(y) / (1
  * - draft(y))). */
 static double match_two(const spec_ratio_order *order)
 {
     spec_compensated odds = {0}, sum = {0};
     for (int i = order->n_drafted - 1; i >= 0; i--) {
-        order->work[i] = spec_compensated_value(&odds); /* of the entries above i */
+        order->work[i] = spec_compensated_value(&odds); /* sum over the entries above i */
         spec_compensated_add(&odds, order->draft[i] / spec_ratio_order_others(order, i));
     }
     odds = (spec_compensated){0};
@@ -66,7 +67,7 @@ double spec_coincidence_match_without(const spec_ratio_order *order, int n)
 {
     if (!spec_ratio_order_defined(order, n)) return NAN;
     if (n >= order->V) return 1;
-    if (n >= order->n_drafted) { /* all that the draft can draw; the others are uniform */
+    if (n >= order->n_drafted) { /* the draft can draw all of its tokens; the others are uniform */
         const int first = order->n_drafted;
         return fmin(1, order->target_below[first] +
                            order->target_above[first] * (n - first) / (order->V - first));
@@ -117,7 +118,7 @@ static double under(const spec_ratio_order *order, int i)
     return fmax(0, order->draft[i] - order->target[i]);
 }
 
-/* The overlap plus kept over the residual's sum. */
+/* Returns the overlap plus kept over the residual's sum. */
 static double with_kept(const spec_ratio_order *order, double kept)
 {
     const double residual = spec_ratio_order_residual(order, 1),
@@ -138,7 +139,7 @@ double spec_coincidence_naive_tree_without(const spec_ratio_order *order, int n)
             spec_compensated_add(&odds, under(order, i) / spec_ratio_order_others(order, i));
         else
             kept = under(order, i) * spec_ratio_order_residual(order, 1) /
-                   (order->V - 1); /* the draft has this token alone */
+                   (order->V - 1); /* the draft has only this token */
         spec_compensated_add(&drafted, over(order, i) * order->draft[i]);
     }
     return with_kept(order,

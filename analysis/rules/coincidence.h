@@ -7,33 +7,33 @@
 
 #include "analysis/rules/multi_draft.h"
 
-/* The target's own sample is among n drafts drawn without replacement. If the draft has fewer than
- * n tokens, those it cannot draw follow uniformly.
+/* Chance that the target's own sample is among n drafts drawn without replacement. If the draft has
+ * fewer than n tokens, the tokens that it cannot draw follow uniformly.
  *
  *     sum_x target(x) integral of draft(x) exp(-draft(x) s)
  *                     Pr(fewer than n other clocks have rung by s) ds
  *
  * This is a race of exponential clocks, one per token; n = 2 is a sum. O(V) for n <= 2 and for a
- * draft of at most n tokens, else O(n V) at each of some hundred nodes.
+ * draft of at most n tokens, else O(n V) at each of about a hundred nodes.
  *   returns the chance, to about 1e-14; 1 for n >= V
  * Writes order->work. Checked by: enumeration of tuples; n = 2 both ways. */
 double spec_coincidence_match_without(const spec_ratio_order *order, int n);
 
-/* The same by the integral, for 1 <= n < number of tokens with draft > 0; NaN outside. */
+/* Returns the same from the integral, for 1 <= n < number of tokens with draft > 0; NaN outside. */
 double spec_coincidence_match_race(const spec_ratio_order *order, int n);
 
-/* The target's own sample is among n greedy drafts: the n - 1 most probable tokens of the draft,
- * and one drawn from the rest (uniformly if the rest is 0). For n = 2 the same holds for hub
- * drafts.
+/* Chance that the target's own sample is among n greedy drafts: the n - 1 most probable tokens of
+ * the draft, and one drawn from the rest (uniformly if the rest is 0). For n = 2 the same holds for
+ * hub drafts.
  *
  *     sum_{x in Top} target + sum_{x not in Top} target draft / (1 - draft(Top))
  *
  * 1 for n > V. O(n V). Checked by: enumeration. */
 double spec_coincidence_match_greedy(const spec_ratio_order *order, int n);
 
-/* The token rule on the first of two drafts, whose correction is kept if it equals the other. With
- * residual = (target - draft)+, its sum R, and missed = (draft - target)+, the chance is overlap +
- * kept / R:
+/* Acceptance of the token rule on the first of two drafts, when its correction is kept if it equals
+ * the other. With residual = (target - draft)+, its sum R, and missed = (draft - target)+, the
+ * chance is overlap + kept / R:
  *
  *     without replacement    kept = sum_x missed(x) / (1 - draft(x))
  *                                   times sum_y residual(y) draft(y)
@@ -41,8 +41,8 @@ double spec_coincidence_match_greedy(const spec_ratio_order *order, int n);
  *                                   + missed(hub) / (1 - draft(hub))
  *                                     times sum_{y != hub} residual(y) draft(y)
  *
- * If the rest of the draft is 0, the other token is drawn uniformly. NaN for larger n, but without
- * replacement 1 for n >= V. O(V). Checked by: enumeration. */
+ * If the rest of the draft is 0, the other token is drawn uniformly. NaN for larger n, except that
+ * without replacement it is 1 for n >= V. O(V). Checked by: enumeration. */
 double spec_coincidence_naive_tree_without(const spec_ratio_order *order, int n);
 double spec_coincidence_naive_tree_hub(const spec_ratio_order *order, int n);
 

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-static const double rho_slack = 1e-12; /* rounding of a rho that is the root */
+static const double rho_slack = 1e-12; /* allows for the rounding of the root rho */
 
-/* 1 - (1 - chance)^n, the chance of at least one success in n, without cancellation. */
+/* Returns 1 - (1 - chance)^n, the chance of at least one success in n, without cancellation. */
 static double any_of(double chance, int n)
 {
     return -expm1(n * log1p(-chance));
@@ -25,15 +25,15 @@ double spec_multi_draft_match(const spec_ratio_order *order, int n)
 
 /* ---- the most probable tokens ---------------------------------------------------------------- */
 
-/* Whether entry i of the order is a more probable draft than entry j; of equal ones the lower token
- * is. */
+/* Returns whether entry i of the order is a more probable draft than entry j; of equals, whether it
+ * is the lower token. */
 static bool before(const spec_ratio_order *order, int i, int j)
 {
     if (order->draft[i] != order->draft[j]) return order->draft[i] > order->draft[j];
     return order->token[i] < order->token[j];
 }
 
-/* The entry of the order with the n-th most probable draft token, 1 <= n <= V. */
+/* Returns the entry of the order with the n-th most probable draft token, 1 <= n <= V. */
 static int nth_of_top(const spec_ratio_order *order, int n)
 {
     int last = -1;
@@ -112,7 +112,7 @@ double spec_multi_draft_kseq_rho(const spec_ratio_order *order, int n)
 {
     if (!spec_ratio_order_defined(order, n)) return NAN;
     double low = 1, high = n;
-    for (;;) { /* accepted - common falls in rho */
+    for (;;) { /* accepted - common falls with rho */
         double rho = low + (high - low) / 2, common = spec_ratio_order_common(order, rho);
         if (rho <= low || rho >= high) return low;
         if (any_of(common / rho, n) > common) {

@@ -9,7 +9,7 @@
 double spec_optimal_iid(const spec_ratio_order *order, int n)
 {
     if (!spec_ratio_order_defined(order, n)) return NAN;
-    double least = 0; /* of the empty set */
+    double least = 0; /* value of the empty set */
     for (int i = 1; i <= order->n_drafted; i++) {
         least = fmin(least, order->target_below[i] - gsl_sf_pow_int(order->draft_below[i], n));
     }
@@ -30,9 +30,9 @@ double spec_optimal_quoted(const spec_ratio_order *order, int n)
 
 /* ---- without replacement --------------------------------------------------------------------- */
 
-/* The chances of every prefix (V+1) but the empty one for two drafts. Token x first and then
- * another token of H has chance draft(x) (draft(H) - draft(x)) / (1 - draft(x)) = draft(x) (1 -
- * draft(outside H) / (1 - draft(x))). */
+/* Fills the chances of every prefix (V+1) but the empty one for two drafts. Token x first and then
+ * another token of H have the chance draft(x) (draft(H) - draft(x)) / (1 - draft(x)) = draft(x) (1
+ * - draft(outside H) / (1 - draft(x))). */
 static void prefix_chances_of_two(double *ret_inside, const spec_ratio_order *order)
 {
     spec_compensated odds = {0};
@@ -48,20 +48,20 @@ static void prefix_chances_of_two(double *ret_inside, const spec_ratio_order *or
 enum { LANES = 4, OCTAVES = 24, BLOCK = 64, TERMS = 8 };
 static const double negligible = 1e-17;
 
-/* Vector types of gcc and clang: elementwise sums and products, with the same bytes on any
+/* Vector types of gcc and clang: elementwise sums and products, with the same bytes on every
  * machine. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
 /* The nodes of an octave as they pass the tokens. The entry exactly[k] is the chance that k clocks
- * have rung, over that of no light one. All light tokens share one exponential factor, in the
- * weight. Only a heavy token changes it. */
+ * have rung, divided by the chance that no light one has. All light tokens share one exponential
+ * factor, in the weight; only a heavy token changes it. */
 typedef struct {
     lanes s, weight; /* step s exp(-(1 - heavy tokens passed) s) */
     lanes exactly[SPEC_DRAFTS_MAX];
     double light; /* mass of light tokens passed */
 } octave;
 
-/* e^(draft s) - 1. */
+/* Computes e^(draft s) - 1. */
 static inline void odds_at(lanes *ret_odds, double draft, const lanes *s)
 {
     const lanes x = draft * *s;
@@ -75,8 +75,8 @@ static inline void odds_at(lanes *ret_odds, double draft, const lanes *s)
     *ret_odds = sum;
 }
 
-/* Pass the light tokens from `begin` to `end`, and add the nodes to the totals of the prefixes that
- * end there. Their odds at these nodes become those of the next octave. */
+/* Passes the light tokens from `begin` to `end`, and adds the nodes to the totals of the prefixes
+ * that end there. Their odds at these nodes become those of the next octave. */
 static inline __attribute__((always_inline)) void pass_light(double *restrict total,
                                                              octave *restrict nodes,
                                                              lanes *restrict odds,
@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) void pass_light(double *restrict to
     nodes->light = light;
 }
 
-/* Pass a token whose clock has probably rung, with chances in place of odds, which would
+/* Passes a token whose clock has probably rung, with chances in place of odds, which would
  * overflow. */
 static void pass_heavy(double *total, octave *nodes, double step, const spec_ratio_order *order,
                        int i, int n)
@@ -125,11 +125,12 @@ static void pass_heavy(double *total, octave *nodes, double step, const spec_rat
 /* Tokens begin..end-1 of the order. */
 typedef struct {
     int begin, end;
-    double heaviest;   /* the largest chance of a draft */
+    double heaviest;   /* the largest draft probability */
     lanes odds[BLOCK]; /* at the nodes of the next octave */
 } block;
 
-/* Pass the tokens of a block. False once the chance of fewer than n is negligible. */
+/* Passes the tokens of a block. Returns false once the chance of fewer than n rings is
+ * negligible. */
 static bool pass_block(double *total, octave *nodes, block *tokens, double step,
                        const spec_ratio_order *order, int n)
 {
@@ -143,7 +144,7 @@ static bool pass_block(double *total, octave *nodes, block *tokens, double step,
                 pass_light(total, nodes, &odds[i - begin], order->draft, i, i + 1, n);
         }
     } else {
-        switch (n) { /* a constant n keeps all in registers */
+        switch (n) { /* a constant n keeps everything in registers */
         case 3: pass_light(total, nodes, odds, order->draft, begin, end, 3); break;
         case 4: pass_light(total, nodes, odds, order->draft, begin, end, 4); break;
         case 5: pass_light(total, nodes, odds, order->draft, begin, end, 5); break;
@@ -156,8 +157,8 @@ static bool pass_block(double *total, octave *nodes, block *tokens, double step,
     return fewer * exp(-nodes->s[0] * nodes->light) >= negligible;
 }
 
-/* The integral's part from s on: OCTAVES, each with its nodes `phases` steps apart. Returns the
- * number of prefixes for which later nodes can count. */
+/* Adds the integral's part from s on: OCTAVES octaves, each with its nodes `phases` steps apart.
+ * Returns the number of prefixes for which later nodes can still count. */
 static int add_octaves(double *total, const spec_ratio_order *order, int n, double s, double step,
                        int phases, int n_prefixes)
 {
@@ -184,7 +185,7 @@ static int add_octaves(double *total, const spec_ratio_order *order, int n, doub
         for (int o = 0; o < counting; o++) {
             if (pass_block(total, &nodes[o], &tokens, step, order, n)) continue;
             if (counting == OCTAVES) later = tokens.end;
-            counting = o; /* nor do the octaves after it */
+            counting = o; /* later octaves do not count either */
         }
     }
     return later;
@@ -196,8 +197,8 @@ void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *ord
     for (int i = 0; i <= order->V; i++)
         ret_inside[i] = !possible ? NAN : i < order->n_drafted ? 0 : 1;
     if (!possible) return;
-    /* Below the first node fewer than n have rung, except with chance s^n/n!: there the sum over
-     * nodes is a series. */
+    /* Below the first node fewer than n clocks have rung, except with chance s^n/n!, so the sum
+     * over nodes is a series there. */
     const int phases = n <= 10 ? 1 : 2;
     const double step = M_LN2 / (LANES * phases);
     const double first = fmin(0x1p-5, exp((lgamma(n + 2) + log(negligible)) / (n + 1)));
@@ -221,7 +222,7 @@ void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *ord
     }
 }
 
-/* The optimum if all tokens of the draft are drawn and the others follow uniformly. */
+/* Returns the optimum if all tokens of the draft are drawn and the others follow uniformly. */
 static double optimal_after_all(const spec_ratio_order *order, int n)
 {
     int first = order->n_drafted, n_even = order->V - first, n_left = n - first;

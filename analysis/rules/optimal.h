@@ -9,7 +9,7 @@
 
 #include "analysis/rules/multi_draft.h"
 
-/* For n iid drafts.
+/* The optimum for n iid drafts.
  *
  *     1 + min over sets H of tokens [target(H) - draft(H)^n]           [Hu25]
  *
@@ -17,17 +17,18 @@
  * the largest flow from tuples to their tokens; all subsets; n = 1 is the overlap. */
 double spec_optimal_iid(const spec_ratio_order *order, int n);
 
-/* The value that [LinY26] is quoted to accept at one position with n iid drafts, and to be optimal.
+/* Returns the acceptance at one position with n iid drafts that is attributed to [LinY26] and
+ * called optimal.
  *
  *     sum_x target(x) (1 - (1 - min(1, draft(x)/target(x)))^n)
  *
  * It is not optimal: it never exceeds spec_optimal_iid. For n >= 2 it is smaller, except in special
- * cases such as one ratio draft/target wherever both are positive
+ * cases such as a constant ratio draft/target wherever both are positive
  * (docs/formulas.md#quoted-optimum). O(V). Checked by: the sum over the rows; the bound. */
 double spec_optimal_quoted(const spec_ratio_order *order, int n);
 
-/* For n drafts drawn without replacement. If the draft has fewer than n tokens, those it cannot
- * draw follow uniformly.
+/* The optimum for n drafts drawn without replacement. If the draft has fewer than n tokens, the
+ * tokens that it cannot draw follow uniformly.
  *
  *     1 + min over sets H of tokens [target(H) - Q(H)],   Q(H) = Pr(all drafts are in H)
  *
@@ -40,10 +41,10 @@ double spec_optimal_quoted(const spec_ratio_order *order, int n);
  * largest flow; hypergeometric chances for a uniform draft; n = 2 both ways. */
 double spec_optimal_without_replacement(const spec_ratio_order *order, int n);
 
-/* Q of every prefix by the integral, for any 1 <= n < number of tokens with draft > 0:
+/* Computes Q of every prefix from the integral, for any 1 <= n < number of tokens with draft > 0:
  * ret_inside[i] (V+1) is the chance that n drafts without replacement are all among the first i
- * tokens of the order. NaN outside. spec_optimal_without_replacement uses it for n > 2. To about
- * 1e-14, absolute. */
+ * tokens of the order. NaN outside. spec_optimal_without_replacement uses it for n > 2. The
+ * absolute error is about 1e-14. */
 void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *order, int n);
 
 #endif

@@ -26,7 +26,7 @@ static double result(const compensated *total)
     return total->sum + total->lost;
 }
 
-/* fmin() would drop a NaN. */
+/* Returns the smaller number; fmin() would drop a NaN. */
 static double smaller(double a, double b)
 {
     if (isnan(a)) return a;
@@ -65,9 +65,9 @@ double spec_overlap_max_difference(const double *a, const double *b, size_t n)
     return largest;
 }
 
-/* a log(a/b) - a + b for positive a and b. With a = b (1 + r) it is b ((1 + r) log(1 + r) - r),
- * which cancels for small r unless log(1 + r) - r comes from its own series. If the ratio over- or
- * underflows, a difference of logarithms replaces it. */
+/* Returns a log(a/b) - a + b for positive a and b. With a = b (1 + r) it is b ((1 + r) log(1 + r) -
+ * r), which cancels for small r unless log(1 + r) - r comes from its own series. If the ratio over-
+ * or underflows, a difference of logarithms replaces it. */
 static double divergence_term(double a, double b)
 {
     double ratio = a / b;

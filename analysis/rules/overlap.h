@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* overlap: distances between two distributions, and how often a rule with one draft accepts.
  * Arrays are rows of probabilities (n) that sum to 1, owned by the caller. Sums are compensated, so
- * a row of 128,000 is as exact as one of 3. A NaN anywhere gives NaN. [Leviathan23] Def. 3.2, Thm
- * 3.5; docs/formulas.md#four-alphas. */
+ * a row of 128,000 is as exact as one of 3. Any NaN gives NaN. [Leviathan23] Def. 3.2, Thm 3.5;
+ * docs/formulas.md#four-alphas. */
 #ifndef SPECLAB_OVERLAP_H
 #define SPECLAB_OVERLAP_H
 
 #include <stddef.h>
 
-/* The chance beta that the token rule accepts one draft token, given its prefix.
+/* Returns the chance beta that the token rule accepts one draft token, given its prefix.
  *
  *     beta = sum_x min(target(x), draft(x)) = 1 - TV(target, draft)          [Leviathan23] Thm 3.5
  *
@@ -16,24 +16,24 @@
  * Checked by: sums in integer arithmetic; 1 - TV; the token rule by enumeration. */
 double spec_overlap(const double *target, const double *draft, size_t n);
 
-/* The chance that the target's own sample equals the draft's, which the match rule accepts; at most
- * the overlap.
+/* Returns the chance that the target's own sample equals the draft's, which the match rule accepts;
+ * at most the overlap.
  *
  *     sum_x target(x) draft(x) */
 double spec_overlap_match_probability(const double *target, const double *draft, size_t n);
 
-/* Total variation, half the L1 distance: (1/2) sum_x |a(x) - b(x)|, in [0,1]. */
+/* Returns the total variation, half the L1 distance: (1/2) sum_x |a(x) - b(x)|, in [0,1]. */
 double spec_overlap_total_variation(const double *a, const double *b, size_t n);
 
-/* max_x |a(x) - b(x)|; 0 for n = 0. */
+/* Returns max_x |a(x) - b(x)|; 0 for n = 0. */
 double spec_overlap_max_difference(const double *a, const double *b, size_t n);
 
 /* Kullback-Leibler divergence, nats.
  *
  *     KL(a || b) = sum_x a log(a/b) = sum_x (a log(a/b) - a + b)
  *
- * The second form is summed. It is the same if both rows sum to 1, none of its terms is negative,
- * and it does not cancel near b = a. 0 log 0 is 0; +inf if b(x) = 0 < a(x) for some x. */
+ * The second form is the one summed. It is equal if both rows sum to 1, none of its terms is
+ * negative, and it does not cancel near b = a. 0 log 0 is 0; +inf if b(x) = 0 < a(x) for some x. */
 double spec_overlap_kl_divergence(const double *a, const double *b, size_t n);
 
 /* Entropy, nats: -sum_x a log a, with 0 log 0 = 0. */

@@ -44,7 +44,7 @@ void spec_ratio_order_free(spec_ratio_order *order)
     memset(order, 0, sizeof *order);
 }
 
-/* The compensated sum of a row (n); NaN if an entry is negative or NaN. */
+/* Returns the compensated sum of a row (n); NaN if an entry is negative or NaN. */
 static double row_sum(const double *row, int n)
 {
     spec_compensated sum = {0};
@@ -52,8 +52,8 @@ static double row_sum(const double *row, int n)
     return spec_compensated_value(&sum);
 }
 
-/* The bits of doubles >= 0 have their order. Adding 0 turns a negative zero, whose sign bit is set,
- * into zero. */
+/* Returns the bits of x: for doubles >= 0 they have the same order. Adding 0 turns a negative zero,
+ * whose sign bit is set, into zero. */
 static uint64_t bits_of(double x)
 {
     uint64_t bits;
@@ -62,7 +62,7 @@ static uint64_t bits_of(double x)
     return bits;
 }
 
-/* Sort items (n) by key; equal keys keep their order; other (n) is workspace. Returns the array
+/* Sorts items (n) by key; equal keys keep their order; other (n) is workspace. Returns the array
  * that holds the result. */
 static spec_ratio_item *radix_sort(spec_ratio_item *items, spec_ratio_item *other, int n)
 {
@@ -80,7 +80,8 @@ static spec_ratio_item *radix_sort(spec_ratio_item *items, spec_ratio_item *othe
     return items;
 }
 
-/* below[i] and above[i] (n+1): sums over the first i entries of a row (n) and over the others. */
+/* Fills below[i] and above[i] (n+1): sums over the first i entries of a row (n) and over the
+ * others. */
 static void running_sums(double *below, double *above, const double *row, int n)
 {
     spec_compensated sum = {0};
@@ -126,7 +127,7 @@ int spec_ratio_order_sort(spec_ratio_order *order, const double *target, const d
 int spec_ratio_order_count(const spec_ratio_order *order, double scale)
 {
     int low = 0,
-        high = order->V; /* tokens before low have a smaller ratio, those from high on do not */
+        high = order->V; /* tokens before low have a smaller ratio, tokens from high on do not */
     while (low < high) {
         int middle = low + (high - low) / 2;
         if (order->ratio[middle] < scale) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ratio_order: two distributions sorted by target/draft, with sums over every prefix.
  * The acceptance of several drafts and its optimum are sums over such prefixes: sort a pair of rows
- * once, then call the functions of multi_draft and optimal. One order serves one thread at a
- * time. */
+ * once, then call the functions of multi_draft and optimal. Only one thread at a time may use an
+ * order. */
 #ifndef SPECLAB_RATIO_ORDER_H
 #define SPECLAB_RATIO_ORDER_H
 
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Most drafts of one position. */
+/* Maximum drafts at one position. */
 enum { SPEC_DRAFTS_MAX = 64 };
 
 /* A key and its token, for the sort. */
@@ -20,9 +20,10 @@ typedef struct {
 } spec_ratio_item;
 
 typedef struct {
-    int V;         /* tokens */
-    int n_drafted; /* tokens with draft > 0; they come first */
-    bool sorted; /* false until a sort succeeds; until then every function of an order gives NaN */
+    int V;         /* number of tokens */
+    int n_drafted; /* number of tokens with draft > 0; they come first */
+    bool sorted; /* false until a sort succeeds; until then every function of an order returns
+                  * NaN */
     /* (V) target/draft ascending, equal ratios by token; then draft = 0, by target, by token */
     int *token;
     double *target, *draft; /* (V) the two rows in this order, each divided by its sum */
@@ -33,17 +34,18 @@ typedef struct {
     spec_ratio_item *items;             /* (2V) workspace of the sort */
 } spec_ratio_order;
 
-/* Memory for rows of V tokens. GSL_EDOM for V < 1; GSL_ENOMEM. A zeroed order may be freed. */
+/* Allocates memory for rows of V tokens. Returns GSL_EDOM for V < 1, or GSL_ENOMEM. A zeroed order
+ * may be freed. */
 int spec_ratio_order_init(spec_ratio_order *order, int V);
 void spec_ratio_order_free(spec_ratio_order *order);
 
-/* Sort a pair of rows (V), which are copied.
+/* Sorts a pair of rows (V), which are copied.
  *   returns GSL_SUCCESS; GSL_EDOM if a row has a negative or NaN entry or its sum is off 1 by more
  *           than 1e-9: then `sorted` is false
  * O(V): a radix sort of at most eight passes. Sums are compensated. */
 int spec_ratio_order_sort(spec_ratio_order *order, const double *target, const double *draft);
 
-/* The common part of target and `scale` drafts, and the sum of the residual.
+/* Return the common part of target and `scale` drafts, and the sum of the residual.
  *
  *     common = sum_x min(target(x), scale draft(x))
  *     residual = sum_x (target(x) - scale draft(x))+ = 1 - common
@@ -55,21 +57,21 @@ int spec_ratio_order_sort(spec_ratio_order *order, const double *target, const d
 double spec_ratio_order_common(const spec_ratio_order *order, double scale);
 double spec_ratio_order_residual(const spec_ratio_order *order, double scale);
 
-/* Draft probability of all tokens but entry i of the order, without cancellation. */
+/* Returns the draft probability of all tokens but entry i of the order, without cancellation. */
 static inline double spec_ratio_order_others(const spec_ratio_order *order, int i)
 {
     return order->draft_below[i] + order->draft_above[i + 1];
 }
 
-/* Whether the functions of n drafts are defined: the order is sorted and n is in
+/* Returns whether the functions of n drafts are defined: the order is sorted and n is in
  * 1..SPEC_DRAFTS_MAX. */
 static inline bool spec_ratio_order_defined(const spec_ratio_order *order, int n)
 {
     return order->sorted && n >= 1 && n <= SPEC_DRAFTS_MAX;
 }
 
-/* Number of tokens with target/draft < scale: the prefix on which the scaled draft exceeds the
- * target. */
+/* Returns the number of tokens with target/draft < scale: the prefix on which the scaled draft
+ * exceeds the target. */
 int spec_ratio_order_count(const spec_ratio_order *order, double scale);
 
 #endif

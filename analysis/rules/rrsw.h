@@ -7,10 +7,11 @@
 
 #include "analysis/rules/multi_draft.h"
 
-/* Recursive rejection over n drafts drawn without replacement. If the draft has fewer than n
- * tokens, those it cannot draw follow uniformly; once V tokens are drawn the value is 1.
+/* Acceptance of recursive rejection over n drafts drawn without replacement. If the draft has fewer
+ * than n tokens, the tokens that it cannot draw follow uniformly; once V tokens are drawn the value
+ * is 1.
  *
- *     1 - sum over ordered n-1 tuples, a product of chances of rejection
+ *     1 - sum over ordered n-1 tuples of a product of chances of rejection
  *                                                               docs/formulas.md#multi-draft
  *
  * The residual after the rejections of a tuple is again (target - c draft)+, so the last test is a

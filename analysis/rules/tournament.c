@@ -8,8 +8,8 @@
 
 static const double tie = 1e-9, flat = 1e-12;
 
-/* A challenge: the pair's entries by target/law ascending, and the first entry of each one's
- * ties. */
+/* A challenge: the pair's entries by ascending target/law, and for each the first entry that ties
+ * with it. */
 typedef struct {
     int *entry, *first; /* (D) */
     double share;
@@ -25,7 +25,7 @@ typedef struct {
     int D, n_challenges;   /* entries that can be drafted */
     challenge *challenge;  /* (n_challenges) */
     item *items;           /* (D) */
-    /* (D) law of the winner so far; the same among drafts without some entry */
+    /* (D) law of the winner so far; the same if some entry is never drafted */
     double *law, *without;
     double *gain;          /* (D) */
 } tournament;
@@ -83,8 +83,8 @@ static void sort(tournament *t, challenge *c)
     }
 }
 
-/* Fill gain (D) with the increase of `law` by a challenge of share 1; entry `out`, if not -1, is
- * never drafted. The mass that the law loses by that is not redistributed. */
+/* Fills gain (D) with the increase of `law` by a challenge of share 1; entry `out`, if not -1, is
+ * never drafted. The mass that the law thereby loses is not redistributed. */
 static void fill_gain(tournament *t, const challenge *c, const double *law, int out)
 {
     double law_below = 0, through = 0;
@@ -138,7 +138,7 @@ static void play(tournament *t)
     }
 }
 
-/* Fill `without` with the winner's chances if entry `out` is not drafted. */
+/* Fills `without` with the winner's chances when entry `out` is not drafted. */
 static void play_without(tournament *t, int out)
 {
     double others = t->order->draft_below[out] + t->order->draft_above[out + 1];
@@ -153,7 +153,7 @@ static void play_without(tournament *t, int out)
     }
 }
 
-/* The chance of a rejection with entry `z`, which is never rejected, among the drafts. */
+/* Returns the chance of a rejection with entry `z`, which is never rejected, among the drafts. */
 static double rejected_with(tournament *t, int z)
 {
     spec_compensated sum = {0};

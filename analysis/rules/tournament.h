@@ -9,23 +9,23 @@
 
 enum { SPEC_TOURNAMENT_VOCAB_MAX = 1024 };
 
-/* The chance that the emitted token is one of the drafted ones.
+/* Returns the chance that the emitted token is one of the drafted ones.
  *
  *     law_1 = draft,   law = law_n
  *     law_{i+1} = (1 - s) law_i + s (law_i draft(through) + draft law_i(below))
  *     sum_x min(target, law) + sum_z res(z) Pr(rejected, z drafted),  res = norm((target - law)+)
  *
- * below and through are the tokens of lower, and of no higher, target/law_i; ratios within 1e-9 are
- * equal. s is the least share that makes sum_x min(target, law_{i+1}) largest. The second sum is
- * the chance that the correction is a drafted token. Pr is the winner's law less that among drafts
+ * below and through are the tokens with lower, and with no higher, target/law_i; ratios within 1e-9
+ * are equal. s is the smallest share that maximises sum_x min(target, law_{i+1}). The second sum is
+ * the chance that the correction is a drafted token. Pr is the winner's law minus that among drafts
  * without z, over the same orders and shares.
  *   returns the chance; the overlap for n = 1. NaN for V > SPEC_TOURNAMENT_VOCAB_MAX, and if memory
  *           runs out: then errno is ENOMEM
  * O(n V^2). Checked by: playing the tournament on every tuple. */
 double spec_tournament_khisti(const spec_ratio_order *order, int n);
 
-/* The first sum alone, the acceptance of the judgement: at most the chance above and at least the
- * overlap. O(n V log V). */
+/* Returns only the first sum, the chance that the winner is accepted: at most the chance above and
+ * at least the overlap. O(n V log V). */
 double spec_tournament_khisti_judged(const spec_ratio_order *order, int n);
 
 #endif

@@ -44,7 +44,8 @@ spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, 
     return interval;
 }
 
-/* The standard deviation of a row's logarithms; false if a value is not a positive number. */
+/* Returns the standard deviation of a row's logarithms; returns false if a value is not a positive
+ * number. */
 static bool log_deviation(double *ret_sd, const double *value, int resamples)
 {
     spec_moments moments = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* block_bootstrap: bootstrap intervals for functions of sums over independent blocks.
- * For example ratios of sums [Efron79]. A block holds all measurements of one text, which may be
+ * An example is a ratio of sums [Efron79]. A block holds all measurements of one text, which may be
  * dependent. Whole blocks are resampled, so all columns keep their dependence. The caller owns the
  * arrays. docs/formulas.md#bootstrap. */
 #ifndef SPECLAB_BLOCK_BOOTSTRAP_H
@@ -8,7 +8,7 @@
 
 #include <gsl/gsl_rng.h>
 
-/* Column sums of the sample, and of resamples of it.
+/* Fills the column sums of the sample and of its resamples.
  *
  *   ret_sum   (resamples+1, m): row 0 the sample's own sums, each further row those of n blocks
  *             drawn with replacement
@@ -26,8 +26,8 @@ typedef struct {
     double value, se, low, high;
 } spec_block_interval;
 
-/* The interval from a statistic's values on these rows: value[0] on the sample, value[1..resamples]
- * on the resamples, which are sorted here.
+/* Returns the interval from a statistic's values on these rows: value[0] on the sample,
+ * value[1..resamples] on the resamples, which it sorts.
  *
  *     se = sqrt(n / (n-1)) sd(resamples)
  *     low, high: quantiles error'/2 and 1 - error'/2 of them,
@@ -40,15 +40,16 @@ typedef struct {
  *   returns NaN except for the value if n < 2, resamples < 2, error is outside (0,1) or a value is
  *           NaN. With 2 to 5 blocks the ends are those of the resamples, and the confidence is
  *           lower than requested
- * Assumes independent blocks of one law. Checked by: coverage on known laws. */
+ * Assumes iid blocks. Checked by: coverage on known laws. */
 spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, int n,
                                                   double error);
 
-/* Simultaneous intervals of m positive statistics, which all hold with chance 1 - error, also for
- * one selected afterwards: those of the largest studentised logarithm [Westfall93].
+/* Computes simultaneous intervals of m positive statistics, which all hold with chance 1 - error,
+ * so that one may be selected afterwards. They come from the largest studentised logarithm
+ * [Westfall93].
  *
  *     z: quantile 1 - error over resamples of max_k |log(value_k[r] / value_k[0])| / sd_k,
- *        at least the normal one
+ *        at least the normal quantile
  *     low, high = value_k[0] exp(-+ sqrt(n / (n-1)) t sd_k)
  *        with P(|Student_{n-1}| > t) = P(|normal| > z)
  *
@@ -57,7 +58,7 @@ spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, 
  *   work      (resamples)
  *   returns NaN except for the value if n < 2, resamples < 2 or error is outside (0,1), and for a
  *           row with a value that is not a positive number, which the maximum ignores
- * Assumes independent blocks of one law. Checked by: coverage of several correlated ratios. */
+ * Assumes iid blocks. Checked by: coverage of several correlated ratios. */
 void spec_block_bootstrap_joint(spec_block_interval *ret, const double *value, int m, int resamples,
                                 int n, double error, double *work);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* bounded_ratio: decides which ratio of measured times is reported as a result.
- * Ratios that first principles exclude are withheld, and ratios known to no better than a factor of
- * two. docs/formulas.md#feasible. */
+/* bounded_ratio: decides whether a ratio of measured times is reported as a result.
+ * Ratios that first principles exclude are withheld, and so are ratios known no better than within
+ * a factor of two. docs/formulas.md#feasible. */
 #ifndef SPECLAB_BOUNDED_RATIO_H
 #define SPECLAB_BOUNDED_RATIO_H
 
@@ -12,7 +12,7 @@
 /* The widest interval of a reported ratio: its upper end over its lower end. */
 #define SPEC_RATIO_WIDEST 2.0
 
-/* A ratio is impossible if it lies beyond its bound with confidence 1 - this, one-sided. */
+/* A ratio is impossible if it lies beyond its bound with this one-sided error. */
 #define SPEC_RATIO_IMPOSSIBLE_ERROR 1e-3
 
 typedef enum {
@@ -21,9 +21,9 @@ typedef enum {
     SPEC_RATIO_IMPOSSIBLE /* beyond its bound by more than noise */
 } spec_ratio_verdict;
 
-/* A ratio that lies in [least, most]: its value and its interval are cut to these bounds, which
- * keeps the interval's confidence. An interval that lies above `most` begins at the value. Vague:
- * value and se are NaN, the interval stays. Impossible: all are NaN.
+/* Decides about a ratio and changes it accordingly. Reported: value and interval are cut to [least,
+ * most], which keeps the interval's confidence; an interval above `most` begins at the value.
+ * Vague: value and se become NaN, the interval stays. Impossible: all become NaN.
  *
  *   ratio        as measured, from spec_block_bootstrap_interval or _joint
  *   impossible   the caller's test at SPEC_RATIO_IMPOSSIBLE_ERROR

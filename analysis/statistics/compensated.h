@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* compensated: sums that keep their small terms, by Neumaier's method [Neumaier74].
  * A zeroed sum is empty. Its value is right to the last bit or two for any number of terms of one
- * sign. A NaN stays. Header only. */
+ * sign. A NaN remains. Header only. */
 #ifndef SPECLAB_COMPENSATED_H
 #define SPECLAB_COMPENSATED_H
 

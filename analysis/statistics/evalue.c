@@ -4,15 +4,15 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Stirling's series of log Gamma, without its leading terms; to 1e-15 for x >= LARGE. */
+/* Returns Stirling's series of log Gamma without its leading terms, to 1e-15 for x >= LARGE. */
 static double stirling_rest(double x)
 {
     const double y = 1.0 / (x * x);
     return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y / 1680))) / x;
 }
 
-/* log Gamma(base + steps) / Gamma(base), for base > 0: by factors up to the range of Stirling's
- * series, then as a difference in a form that does not cancel. */
+/* Returns log Gamma(base + steps) / Gamma(base) for base > 0: by factors up to the range of
+ * Stirling's series, then as a difference in a form that does not cancel. */
 static double log_rising(double base, uint64_t steps)
 {
     enum { LARGE = 20 };

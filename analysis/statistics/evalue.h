@@ -2,14 +2,15 @@
 /* evalue: e-values: bets against a null hypothesis whose capital may be checked at any time.
  * Under the null the expected capital never exceeds 1, so the chance that it ever reaches 1/rate is
  * at most the rate [Ville39] [Grunwald24]. Capitals are natural logarithms. A bet on the next
- * counts may use all earlier counts, and none of the next ones. docs/formulas.md#e-values. */
+ * counts may use all earlier counts, but not the next ones. docs/formulas.md#e-values. */
 #ifndef SPECLAB_EVALUE_H
 #define SPECLAB_EVALUE_H
 
 #include <stdint.h>
 
-/* Categorical draws of known chances: the gain of betting on `next` (n) by the Dirichlet prediction
- * from `before` (n) and a prior of `weight` draws distributed as `probability` (n),
+/* Categorical draws with known chances: returns the gain of betting on `next` (n) with the
+ * Dirichlet prediction from `before` (n) and a prior of `weight` draws distributed as `probability`
+ * (n),
  *
  *     gain = log [ int Dir(theta; weight probability + before) prod theta_i^next_i dtheta ]
  *            - sum_i next_i log probability_i
@@ -20,30 +21,30 @@
 double spec_evalue_dirichlet(const uint64_t *next, const uint64_t *before,
                              const double *probability, int n, double weight);
 
-/* n events of one known chance, `hits` of which occurred, and a bet of the fraction `lambda` of the
- * capital on each:
+/* n events with one known chance, `hits` of which occurred: returns the gain of betting the
+ * fraction `lambda` of the capital on each,
  *
  *     gain = hits log(1 + lambda (1 - chance)) + (n - hits) log(1 - lambda chance)
  *
  *   lambda  in (-1/(1-chance), 1/chance); NaN outside. Negative: against the event */
 double spec_evalue_event(uint64_t hits, uint64_t n, double chance, double lambda);
 
-/* Events whose chances p differ, and may depend on earlier events:
+/* Events whose chances p differ, and may depend on earlier events: returns
  *
  *     gain = log mean over lambda of
  *            exp(lambda excess - (exp(|lambda|) - 1 - |lambda|) variance)
  *
- * for lambda = +-2^-6 .. +-2. The bet is fair because each event less its chance is at most 1 in
+ * for lambda = +-2^-6 .. +-2. The bet is fair because each event minus its chance is at most 1 in
  * size [Freedman75, (1.6)].
- *   excess    events less the sum of their chances, of any sign
+ *   excess    events minus the sum of their chances, of any sign
  *   variance  the sum of p (1 - p), >= 0; NaN outside the domain */
 double spec_evalue_events(double excess, double variance);
 
-/* The logarithm of the mean of exp(log_e), n >= 1; -inf is a lost bet. A mean of e-values is an
- * e-value. */
+/* Returns the logarithm of the mean of exp(log_e), n >= 1; -inf is a lost bet. A mean of e-values
+ * is an e-value. */
 double spec_evalue_mean(const double *log_e, int n);
 
-/* The anytime-valid p-value of a capital: min(1, 1/max e so far); here of one value. */
+/* Returns the anytime-valid p-value of a capital: min(1, 1/max e so far); here of one value. */
 double spec_evalue_p(double log_e);
 
 #endif

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { EXACT_N = 20, EXACT_SIDE = 2 * EXACT_N - 1 }; /* Kolmogorov's law by matrix up to this n */
+enum { EXACT_N = 20, EXACT_SIDE = 2 * EXACT_N - 1 }; /* Kolmogorov's law is computed by matrix up to
+                                                      * this n */
 
 static const double sum_tolerance = 1e-9;
 
@@ -16,8 +17,8 @@ static double pearson_term(double observed, double expected)
     return (observed - expected) * (observed - expected) / expected;
 }
 
-/* 2 (o log(o/e) - o + e): the last two sum to zero over the cells, and make every term
- * non-negative. */
+/* Returns 2 (o log(o/e) - o + e): the last two terms sum to zero over the cells, and make the
+ * result nonnegative. */
 static double g_term(double observed, double expected)
 {
     double information = observed > 0 ? observed * log(observed / expected) : 0;
@@ -29,7 +30,7 @@ typedef struct {
     uint64_t observed;
     double expected, probability;
     int cells;
-    size_t next; /* n where every cell is in the pool */
+    size_t next; /* n if every cell is in the pool */
 } pool;
 
 static pool gather_pool(const uint64_t *opt_counts, const double *probability, size_t n,
@@ -141,9 +142,9 @@ double spec_goodness_williams(const spec_goodness *g)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* The upper or lower tail of a gamma law beyond `at`: for large shapes its cube root is nearly
- * normal [Wilson31]. GSL's function fails there, and far out, where Chernoff's bound is below the
- * smallest double. */
+/* Returns the upper or lower tail of a gamma law beyond `at`: for large shapes its cube root is
+ * nearly normal [Wilson31]. GSL's function fails there, and far out, where Chernoff's bound is
+ * below the smallest double. */
 static double gamma_tail(double at, double shape, bool upper)
 {
     const double large = 1e4, smallest = -745;
@@ -155,7 +156,8 @@ static double gamma_tail(double at, double shape, bool upper)
     return gsl_cdf_ugaussian_Q(upper ? z : -z);
 }
 
-/* P(Z >= z) for a gamma law of mean 0, variance 1 and that skewness, mirrored if it is negative. */
+/* Returns P(Z >= z) for a gamma law of mean 0, variance 1 and that skewness, mirrored if it is
+ * negative. */
 static double upper_tail(double z, double skewness)
 {
     if (fabs(skewness) < 1e-5) return gsl_cdf_ugaussian_Q(z);
@@ -186,9 +188,9 @@ static void multiply(double *product, const double *a, const double *b, int side
     }
 }
 
-/* P(D < d) = n!/n^n times an entry of the n-th power of a matrix H [Marsaglia03], for 0 < d < 1.
- * Let n d = k - h, 0 <= h < 1. H is 1/(i-j+1)! on and below its first superdiagonal. Corrections by
- * h apply in the first column and the last row. */
+/* Returns P(D < d) = n!/n^n times an entry of the n-th power of a matrix H [Marsaglia03], for 0 < d
+ * < 1. Let n d = k - h, 0 <= h < 1. H is 1/(i-j+1)! on and below its first superdiagonal, with
+ * corrections by h in the first column and the last row. */
 static double kolmogorov_exact(double d, int n)
 {
     double matrix[EXACT_SIDE * EXACT_SIDE], power[EXACT_SIDE * EXACT_SIDE],
@@ -217,8 +219,8 @@ static double kolmogorov_exact(double d, int n)
     return scale * power[(k - 1) * side + k - 1];
 }
 
-/* P(sqrt(n) D >= t) for n to infinity: 2 sum_j (-1)^(j-1) exp(-2 j^2 t^2), which is 1 to 1e-12
- * below 0.2. */
+/* Returns P(sqrt(n) D >= t) as n goes to infinity: 2 sum_j (-1)^(j-1) exp(-2 j^2 t^2), which is 1
+ * to 1e-12 below 0.2. */
 static double kolmogorov_limit(double t)
 {
     if (t < 0.2) return 1;

@@ -51,7 +51,7 @@ void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64
     if (n > 1) *ret_variance = m2 / (double)(n - 1);
 }
 
-/* The normal number with the upper tail of Student's t, t >= 0. */
+/* Returns the normal number with the same upper tail as Student's t, t >= 0. */
 static double normal_of_student(double t, double df)
 {
     if (isinf(df) || isinf(t)) return t;

@@ -13,41 +13,43 @@ typedef struct {
     double m2;   /* sum of squared differences from the mean */
 } spec_moments;
 
-/* Add one observation, by Welford's update. */
+/* Adds one observation, by Welford's update. */
 void spec_moments_add(spec_moments *moments, double x);
 
-/* into becomes the moments of both samples together [Chan83]. Either may be empty. */
+/* Makes `into` the moments of both samples together [Chan83]. Either may be empty. */
 void spec_moments_merge(spec_moments *into, const spec_moments *from);
 
-/* The unbiased sample variance, n - 1 in the denominator; NaN for n < 2. */
+/* Returns the unbiased sample variance, n - 1 in the denominator; NaN for n < 2. */
 double spec_moments_variance(const spec_moments *moments);
 
-/* Of the mean: sqrt(variance / n); NaN for n < 2. */
+/* Returns the standard error of the mean, sqrt(variance / n); NaN for n < 2. */
 double spec_moments_standard_error(const spec_moments *moments);
 
-/* Mean and variance (n - 1) of k = 0..K, where k was observed counts[k] times. The sums of counts
- * and of k counts[k] are integers, hence exact up to 2^64. Mean NaN without observations, variance
- * NaN with fewer than 2. Checked by: the running moments of the same sample. */
+/* Computes mean and variance (n - 1) of k = 0..K, where k was observed counts[k] times. The sums of
+ * counts and of k counts[k] are integers, hence exact up to 2^64. The mean is NaN without
+ * observations, the variance with fewer than 2. Checked by: the running moments of the same
+ * sample. */
 void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64_t *counts, int K);
 
-/* The deviation of an estimate from theory, as a number that is standard normal if they agree.
+/* Returns the deviation of an estimate from theory, as a number that is standard normal if they
+ * agree.
  *
  *     t = (estimate - theory) / se,     z: P(|N| > |z|) = P(|T| > |t|), with the sign of t
  *
  * N is standard normal, and T is Student's with df degrees of freedom, the law of t if se comes
  * from df + 1 normal values. So |z| > 5 has the chance 6e-7 for every df; |t| > 5 has 8.5 times
  * that at df = 63.
- *   df      those of se: values (batches, rounds) less one; inf for a known se, and z = t
+ *   df      those of se: values (batches, rounds) minus one; inf for a known se, then z = t
  *   returns z; if P underflows, sqrt(df log(1 + t^2/df)), its limit. At se = 0: 0 if both are equal
  *           to 1 part in 2^40, the rounding of a theory, else +inf or -inf. NaN if an argument is
  *           NaN, se < 0 or df <= 0 */
 double spec_moments_z(double estimate, double theory, double se, double df);
 
-/* A row fails its check if |z| exceeds this: by chance 6e-7 of right rows. */
+/* A row fails its check if |z| exceeds this; by chance, 6e-7 of correct rows do. */
 #define SPEC_CHECK_Z 5.0
 
-/* The degrees of freedom of hypot(se_a, se_b), for independent standard errors; either may be 0
- * [Welch47]. */
+/* Returns the degrees of freedom of hypot(se_a, se_b), for independent standard errors; either may
+ * be 0 [Welch47]. */
 double spec_moments_welch_df(double se_a, double df_a, double se_b, double df_b);
 
 #endif

@@ -16,7 +16,7 @@ static double ratio_of(const double *passed, const double *tested, size_t n)
     return all_passed / all_tested;
 }
 
-/* The variance of a ratio over n clusters. */
+/* Returns the variance of a ratio over n clusters. */
 static double variance_of(const double *passed, const double *tested, size_t n, double ratio)
 {
     double square = 0.0, all_tested = 0.0;
@@ -28,8 +28,8 @@ static double variance_of(const double *passed, const double *tested, size_t n, 
     return (double)n / (double)(n - 1) * square / (all_tested * all_tested);
 }
 
-/* The size of the studentised difference; inf for a difference without spread, NaN for a side
- * without trials. */
+/* Returns the size of the studentised difference; inf for a difference without spread, NaN for a
+ * side without trials. */
 static double statistic(const double *passed, const double *tested, size_t n_before, size_t n)
 {
     const double before = ratio_of(passed, tested, n_before),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* permutation: whether two samples of clusters have the same ratio of sums.
  * Whole clusters change sides, so trials within a cluster may be dependent. Clusters must not be:
- * join those of a series first, so that no request links two. The caller owns the arrays.
+ * first join those of a series, so that no request links two. The caller owns the arrays.
  * docs/formulas.md#permutation. */
 #ifndef SPECLAB_PERMUTATION_H
 #define SPECLAB_PERMUTATION_H

@@ -10,16 +10,16 @@
 #include <string.h>
 
 enum {
-    SERIES_VALUES = 12,  /* most values of a column that distinguishes series */
-    SERIES_COLUMNS = 3,  /* most such columns */
-    NAMES_BELOW = 6,     /* most names below a horizontal axis */
+    SERIES_VALUES = 12,  /* maximum values of a column that distinguishes series */
+    SERIES_COLUMNS = 3,  /* maximum such columns */
+    NAMES_BELOW = 6,     /* maximum names below a horizontal axis */
     LONG_NAME = 12,      /* longer names go beside a vertical axis */
-    COMPARED_MAX = 2000  /* most rows that are compared with each other */
+    COMPARED_MAX = 2000  /* maximum rows that are compared with each other */
 };
 
 typedef struct {
-    const spec_measure *measure;       /* NULL: of another program */
-    const spec_figure_axes *given;     /* by the user; may be NULL */
+    const spec_measure *measure;       /* NULL: the file is from another program */
+    const spec_figure_axes *given;     /* axes that the user gave; may be NULL */
     const spec_figure_column **column; /* (n) */
     int n;
     size_t n_rows;
@@ -32,7 +32,7 @@ static bool has_values(const spec_figure_column *c)
     return c->n_levels > 0;
 }
 
-/* Whether a column qualifies another one: its error, its theory or the like. */
+/* Returns whether a column qualifies another one: its error, its theory or the like. */
 static bool is_companion(const chooser *in, const char *name)
 {
     static const char *const endings[] = {"_se", "_low", "_high", "_theory",
@@ -49,7 +49,7 @@ static bool is_companion(const chooser *in, const char *name)
     return false;
 }
 
-/* Whether a column identifies the row, rather than holding a result. */
+/* Returns whether a column identifies the row, rather than holding a result. */
 static bool is_key(const chooser *in, const spec_figure_column *c)
 {
     bool parameter = false;
@@ -60,7 +60,7 @@ static bool is_key(const chooser *in, const spec_figure_column *c)
     return parameter || !spec_measure_tells(in->measure, c->name);
 }
 
-/* Whether a column can be the axis: numbers, or few enough names. */
+/* Returns whether a column can be the axis: numbers, or few enough names. */
 static bool is_axis(const spec_figure_column *c)
 {
     return has_values(c) && (!c->is_text || c->n_levels <= SPEC_FIGURE_NAMES_MAX);
@@ -68,7 +68,7 @@ static bool is_axis(const spec_figure_column *c)
 
 /* ---- x --------------------------------------------------------------------------------------- */
 
-/* How well a column serves as the x axis: best are parameters, then columns that vary, then
+/* Ranks how well a column serves as the x axis: parameters are best, then columns that vary, then
  * numbers. 0: not at all. */
 static int rank(const chooser *in, const spec_figure_column *c)
 {
@@ -80,7 +80,7 @@ static int rank(const chooser *in, const spec_figure_column *c)
     return 1 + 2 * (!c->is_text) + 4 * (c->n_levels > 1) + 8 * is_key(in, c);
 }
 
-/* Whether texts could be curves over x: some value of x occurs with two of them. */
+/* Returns whether texts could be curves over x: some value of x occurs with two of them. */
 static bool has_curves(const chooser *in, const spec_figure_column *text,
                        const spec_figure_column *x)
 {
@@ -129,7 +129,7 @@ static const spec_figure_column *choose_x(const chooser *in)
 
 /* ---- y --------------------------------------------------------------------------------------- */
 
-/* Whether some row has a value in both columns. */
+/* Returns whether some row has a value in both columns. */
 static bool meet(const chooser *in, const spec_figure_column *x, const spec_figure_column *y)
 {
     for (size_t r = 0; r < in->n_rows; r++)
@@ -161,7 +161,7 @@ static const spec_figure_column *choose_y(const chooser *in, const spec_figure_c
 
 /* ---- series ---------------------------------------------------------------------------------- */
 
-/* Whether the column has a value in every row that is drawn. */
+/* Returns whether the column has a value in every row that is drawn. */
 static bool is_whole(const chooser *in, const spec_figure_column *column,
                      const spec_figure_column *y)
 {
@@ -170,7 +170,7 @@ static bool is_whole(const chooser *in, const spec_figure_column *column,
     return true;
 }
 
-/* Whether two columns tell the same rows apart, such as alpha and a draft made with it. */
+/* Returns whether two columns distinguish the same rows, such as alpha and a draft made with it. */
 static bool are_alike(const chooser *in, const spec_figure_column *a, const spec_figure_column *b)
 {
     for (size_t r = 1; r < in->n_rows && r < COMPARED_MAX; r++)
@@ -201,7 +201,7 @@ done:
     return status;
 }
 
-/* Whether there are too many names, or too long ones, for a horizontal axis. */
+/* Returns whether there are too many names, or too long ones, for a horizontal axis. */
 static bool is_sideways(const spec_figure_column *x)
 {
     bool wide = x->n_levels > NAMES_BELOW;

@@ -2,15 +2,16 @@
 /* default_axes: chooses axes for a file that names no figure.
  * In a result of speclab, parameters that vary become the x axis and the series, and the measure's
  * main column is y. In any other file x is the first column, y the next column of numbers, and
- * texts distinguish series. If the first column is text with curves over numbers, these are x. */
+ * texts distinguish series. If the first column is text that names curves over numbers, these
+ * numbers are x. */
 #ifndef SPECLAB_DEFAULT_AXES_H
 #define SPECLAB_DEFAULT_AXES_H
 
 #include "cli/figures/figure_data.h"
 #include "cli/figures/figure_script.h"
 
-/* Sets x and y of zeroed axes, and the series unless the user gave some (opt_given). GSL_EINVAL if
- * no two columns can be drawn. */
+/* Sets x and y of zeroed axes, and the series unless the user gave some (opt_given). Returns
+ * GSL_EINVAL if no two columns can be drawn. */
 int spec_default_axes(spec_figure_axes *axes, const spec_figure_axes *opt_given,
                       spec_figure_data *data, spec_error *error);
 

@@ -93,7 +93,7 @@ static int check_columns(const spec_figure_script *script, const spec_figure_dat
 
 /* ---- the program of gnuplot ------------------------------------------------------------------ */
 
-/* Write everything before the text of the scripts. */
+/* Writes everything before the text of the scripts. */
 static int write_prelude(FILE *out, spec_word_list *ret_constant, spec_figure_note *ret_note,
                          spec_figure_data *data, const spec_figure_script *opt_script,
                          const spec_figure_axes *axes, spec_error *error)
@@ -128,7 +128,7 @@ static bool changes_axes(const spec_figure_axes *given)
            given->log_x || given->log_y;
 }
 
-/* The axes of a script, with the request's changes. Borrows both. */
+/* Chooses the axes of a script, with the request's changes. Borrows both. */
 static int choose_axes(spec_figure_axes *ret, const spec_figure_request *request,
                        const spec_figure_script *script, spec_error *error)
 {
@@ -143,8 +143,8 @@ static int choose_axes(spec_figure_axes *ret, const spec_figure_request *request
     return GSL_SUCCESS;
 }
 
-/* Loads the figure that the request or the result names. GSL_CONTINUE, with the reason in *ret_why,
- * if none is named, or if the result lacks columns of its own figure. */
+/* Loads the figure that the request or the result names. Returns GSL_CONTINUE, with the reason in
+ * *ret_why, if none is named, or if the result lacks columns of its figure. */
 static int find_script(spec_figure_script *script, const spec_figure_request *request,
                        const spec_figure_data *data, spec_error *ret_why, spec_error *error)
 {
@@ -213,7 +213,8 @@ done:
     return status;
 }
 
-/* The least larger size in which a figure without room is drawn, for its message; "" if none. */
+/* Finds the smallest size in which a figure that is too small can be drawn, for its message; "" if
+ * none. */
 static void find_room(char *ret_text, size_t size, const spec_figure_request *request,
                       spec_figure_data *data, const spec_figure_script *opt_script,
                       const spec_figure_axes *axes)
@@ -242,7 +243,7 @@ static void find_room(char *ret_text, size_t size, const spec_figure_request *re
                  ceil(style->height * cm * 10) / 10);
 }
 
-/* The output of gnuplot for the CSV, which the caller frees. */
+/* Runs gnuplot for the CSV; the caller frees the output. */
 static int draw(char **ret_drawn, size_t *ret_n, spec_figure_note *ret_note,
                 const spec_figure_request *request, const char *csv, spec_error *error)
 {
@@ -349,7 +350,7 @@ int spec_figure_check_path(const char *path, spec_error *error)
     return status == GSL_SUCCESS ? spec_output_probe(path, error) : status;
 }
 
-/* Whether the experiment's result has the column. *ret_hidden: `show` hides it. */
+/* Returns whether the experiment's result has the column. *ret_hidden: `show` hides it. */
 static bool result_has(bool *ret_hidden, const spec_experiment *e, const char *column)
 {
     const bool computed = spec_measure_tells(e->measure, column);

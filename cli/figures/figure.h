@@ -21,26 +21,26 @@ typedef struct {
     bool force;       /* do not keep an older file */
 } spec_figure_request;
 
-/* Draw the CSV into `path`. On failure an older file of that name stays unchanged; the error names
+/* Draws the CSV into `path`. On failure an older file of that name stays unchanged; the error names
  * the missing column and the measures that have it. ret_note may be NULL. */
 int spec_figure_draw(const spec_figure_request *request, const char *csv, const char *path,
                      spec_figure_note *ret_note, spec_error *error);
 
-/* The same as an SVG in memory, which the caller frees. The mouse shows the numbers of points.
- * request->style has the terminal svg. */
+/* Does the same as an SVG in memory, which the caller frees. The mouse shows the numbers of points.
+ * request->style must have the terminal svg. */
 int spec_figure_draw_svg(char **ret_svg, size_t *ret_n, const spec_figure_request *request,
                          const char *csv, spec_error *error);
 
-/* The same with the script `name`, in the format of the path's ending. */
+/* Does the same with the script `name`, in the format of the path's ending. */
 int spec_figure_draw_named(const char *name, const char *csv, const char *path, bool force,
                            const char *verb, spec_error *error);
 
-/* Check before any work that gnuplot is installed, that the path has a figure's ending, and that
- * the file can be written. GSL_EINVAL or GSL_EFAILED. */
+/* Checks before any work that gnuplot is installed, that the path has a figure's ending, and that
+ * the file can be written. Returns GSL_EINVAL or GSL_EFAILED. */
 int spec_figure_check_path(const char *path, spec_error *error);
 
-/* Check that the experiment's figure exists and that its result has the columns. GSL_EINVAL.
- * Succeeds if speclab's own folder is missing. */
+/* Checks that the experiment's figure exists and that its result has the columns. Returns
+ * GSL_EINVAL. Succeeds if speclab's own folder is missing. */
 int spec_figure_check_experiment(const spec_experiment *experiment, spec_error *error);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Whether the cell is what other programs write for a missing number. */
+/* Returns whether the cell is what other programs write for a missing number. */
 static bool is_nothing(const spec_cell *cell)
 {
     static const char *const names[] = {"",    "NA",   "N/A",  "n/a",  "NaN",
@@ -58,7 +58,7 @@ static int no_column(const spec_figure_data *data, const char *name, spec_error 
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Whether the cell has this value; numbers are compared as numbers. */
+/* Returns whether the cell has this value; numbers are compared as numbers. */
 static bool is_value(const spec_cell *cell, const char *value)
 {
     char buffer[64];
@@ -67,8 +67,8 @@ static bool is_value(const spec_cell *cell, const char *value)
            (spec_settings_parse_double(&number, value) && spec_cell_number(cell) == number);
 }
 
-/* Marks the rows whose cell is one of "VALUE,VALUE". If the whole text, commas included, is the
- * value of some row, it is one value. */
+/* Marks the rows whose cell is one of "VALUE,VALUE". If the whole text, including commas, is the
+ * value of some row, it counts as one value. */
 static int mark_rows(bool *keep, const spec_figure_data *data, int column, const char *values,
                      spec_error *error)
 {
@@ -176,7 +176,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The distinct numbers of a column, up to one more than SPEC_FIGURE_LEVELS_MAX. */
+/* Returns the distinct numbers of a column, up to one more than SPEC_FIGURE_LEVELS_MAX. */
 static int number_levels(spec_figure_column *column, size_t n_rows)
 {
     double *sorted = calloc(n_rows, sizeof *sorted);
@@ -204,7 +204,8 @@ static int name_numbers(spec_figure_column *column)
     return GSL_SUCCESS;
 }
 
-/* Levels of a text column in order of appearance; each row's value becomes its level number. */
+/* Finds the levels of a text column in order of appearance; each row's value becomes its level
+ * number. */
 static int text_levels(spec_figure_column *column, const spec_figure_data *data, int c)
 {
     column->level = calloc(SPEC_FIGURE_LEVELS_MAX + 1, sizeof *column->level);

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Write a line of a TikZ picture. A node's text is in the braces after its place; the date is left
- * out. */
+/* Writes a line of a TikZ picture. A node's text is in the braces after its position; the date is
+ * left out. */
 static void write_tikz_line(FILE *out, const char *line, size_t length)
 {
     static const char node[] = "\\node[", text[] = ") {", end[] = "};", comment[] = "%% ";
@@ -28,7 +28,7 @@ static void write_tikz_line(FILE *out, const char *line, size_t length)
     fprintf(out, "%s\n", end);
 }
 
-/* In place of gnuplot's script, whose coordinates are those of the last panel, the legend: it shows
+/* Replaces gnuplot's script, whose coordinates are those of the last panel, the legend. It shows
  * the numbers of a point, which plots/series.gp gives as hypertext. */
 static const char mouse_script[] =
     "<script type=\"text/javascript\"><![CDATA[\n"
@@ -60,7 +60,7 @@ static const char mouse_script[] =
     "};\n"
     "]]></script>\n";
 
-/* Write a line with a text. XML forbids ]]> in it, which gnuplot writes as it is. */
+/* Writes a line with a text. XML forbids ]]> in it, which gnuplot writes as it is. */
 static void write_svg_text(FILE *out, const char *line, const char *end)
 {
     static const char forbidden[] = "]]>";
@@ -71,7 +71,7 @@ static void write_svg_text(FILE *out, const char *line, const char *end)
     fprintf(out, "%.*s\n", (int)(end - line), line);
 }
 
-/* Write a line of an SVG with a generic font as fallback. Titles such as gnuplot_plot_1, which
+/* Writes a line of an SVG with a generic font as fallback. Titles such as gnuplot_plot_1, which
  * browsers would show, are removed. */
 static void write_svg_line(FILE *out, const char *line, size_t length)
 {
@@ -109,7 +109,6 @@ static bool ends_with(const char *bytes, size_t n, const char *end)
     return n >= length && memcmp(bytes + n - length, end, length) == 0;
 }
 
-/* Whether gnuplot wrote the complete picture. */
 static bool is_whole(const char *drawn, size_t n, spec_terminal terminal)
 {
     static const char *const begins[] = {"<?xml", "\x89PNG", "%PDF", "\\begin{tikzpicture}"};

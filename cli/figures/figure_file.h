@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-/* GSL_EFAILED if the picture is incomplete; `path` appears in the message. The caller checks the
- * stream for write errors. */
+/* Writes the file. Returns GSL_EFAILED if the picture is incomplete; `path` appears in the message.
+ * The caller checks the stream for write errors. */
 int spec_figure_file_write(FILE *out, const char *path, const char *drawn, size_t n,
                            spec_terminal terminal, spec_error *error);
 

@@ -16,8 +16,8 @@ enum { SIDE_MAX = 200, TITLE_SIZE = 160 };
 typedef struct {
     const spec_figure_column *x, *y, *z, *opt_facet;
     int n_panels;
-    long *row;        /* (n_panels, y, x) of the data; -1: none */
-    double low, high; /* of z */
+    long *row;        /* (n_panels, y, x) row of the data; -1: none */
+    double low, high; /* range of z */
     bool ratio;       /* z = 1 separates gain from loss */
 } map;
 
@@ -49,7 +49,7 @@ done:
     return status;
 }
 
-/* Put each row into its cell. Two rows of one cell are an error that says which option to add. */
+/* Puts each row into its cell. Two rows of one cell are an error that says which option to add. */
 static int fill_cells(map *m, spec_figure_data *data, const spec_figure_axes *axes,
                       spec_error *error)
 {
@@ -94,13 +94,14 @@ static double cell(const map *m, int panel, int y, int x)
 
 /* ---- colours --------------------------------------------------------------------------------- */
 
-/* The largest distance of a ratio from 1, as a logarithm. */
+/* Returns the largest distance of a ratio from 1, as a logarithm. */
 static double farthest(const map *m)
 {
     return fmax(fabs(log(m->low)), fabs(log(m->high)));
 }
 
-/* heat.gp colours a ratio by its logarithm, and other numbers in order. */
+/* Writes the scale of colours: heat.gp colours a ratio by its logarithm, and other numbers
+ * linearly. */
 static void write_scale(FILE *out, const map *m)
 {
     const double margin = m->high > m->low ? 0.0 : 0.5;
@@ -109,7 +110,7 @@ static void write_scale(FILE *out, const map *m)
             m->high + margin, ratio, ratio ? farthest(m) : 0.0);
 }
 
-/* Whether white text is easier to read on the colour of z. */
+/* Returns whether white text is easier to read on the colour of z. */
 static bool is_dark(const map *m, double z)
 {
     if (!(m->high > m->low)) return true;
@@ -131,7 +132,7 @@ static void write_cells(FILE *out, const map *m)
     fputs("END\n", out);
 }
 
-/* Draw the edges between cells above and below 1. `shown` panels have one. */
+/* Draws the edges between cells above and below 1. `shown` panels have one. */
 static void write_edges(FILE *out, const map *m)
 {
     fprintf(out, "array EDGES[%d]\n", m->n_panels);

@@ -16,7 +16,8 @@ typedef struct {
     int n;
 } dimension;
 
-/* Four columns of 64 values each, and the columns of values, number their pairs within an int. */
+/* The pairs of four columns of 64 values each, and of the columns of values, can be numbered within
+ * an int. */
 enum { BY_MAX = 4, DIMENSIONS_MAX = BY_MAX + 1 };
 
 typedef struct {
@@ -29,13 +30,13 @@ typedef struct {
     const spec_figure_column **se, **half, **low, **high,
         **theory; /* (n_values) NULL: no such column */
     const spec_figure_column *emitted,
-        *emitted_se; /* if a speed-up has their relative error, else NULL */
+        *emitted_se; /* if the speed-up takes their relative error, else NULL */
     spec_error *error;
 } maker;
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* The numeric column NAME_ending, if there is one. */
+/* Returns the numeric column NAME_ending, if there is one. */
 static int companion(const spec_figure_column **ret, maker *in, const char *name,
                      const char *ending)
 {
@@ -50,9 +51,9 @@ static int companion(const spec_figure_column **ret, maker *in, const char *name
     return status;
 }
 
-/* In results of the measure `acceptance` the time of a round has no error, and the speed-up no
- * column for its standard error. So the speed-up takes the relative error of the tokens per round.
- */
+/* Finds the standard error of the tokens per round. In results of the measure `acceptance` the time
+ * of a round has no error and the speed-up no column for one, so the speed-up takes the relative
+ * error of the tokens per round. */
 static int find_emitted(maker *in)
 {
     const spec_measure *measure = spec_figure_data_measure(in->data);
@@ -65,7 +66,7 @@ static int find_emitted(maker *in)
     return status;
 }
 
-/* A column of numbers that --error names. */
+/* Finds a column of numbers that --error names. */
 static int error_column(const spec_figure_column **ret, maker *in, const char *name)
 {
     int status = GSL_SUCCESS;
@@ -148,7 +149,7 @@ static int find_values(maker *in)
             in->theory[j] = NULL;
         }
         for (int i = 0; in->theory[j] != NULL && i < axes->y.n;
-             i++) /* theory is a series of its own */
+             i++) /* theory is a separate series */
             if (strcmp(axes->y.word[i], in->theory[j]->name) == 0) in->theory[j] = NULL;
     }
     if (points->names && points->at->n_levels > SPEC_FIGURE_NAMES_MAX)
@@ -159,7 +160,7 @@ done:
     return status;
 }
 
-/* Columns with one value go into the title; the others distinguish series. */
+/* Finds the columns that distinguish series; those with one value go into the title. */
 static int find_dimensions(maker *in)
 {
     const spec_figure_axes *axes = in->axes;
@@ -197,19 +198,20 @@ static double value_at(const spec_figure_column *opt_column, size_t row)
     return opt_column != NULL ? opt_column->value[row] : NAN;
 }
 
-/* The level of a row's value in a dimension; -1: empty. */
+/* Returns the level of a row's value in a dimension; -1: empty. */
 static int level_of(const dimension *d, size_t row, int y)
 {
     return d->column == NULL ? y : spec_figure_column_level(d->column, row);
 }
 
-/* The first dimension that sets the style. Bars have no style: all dimensions set their colour. */
+/* Returns the first dimension that sets the style. Bars have no style: all dimensions set their
+ * colour. */
 static int first_style(const maker *in)
 {
     return in->axes->kind == SPEC_FIGURE_BARS ? 0 : 1;
 }
 
-/* The panel and series of a row; false if a value is missing. */
+/* Returns the panel and series of a row; false if a value is missing. */
 static bool place(spec_figure_point *point, const maker *in)
 {
     int style = 0;
@@ -228,7 +230,7 @@ static bool place(spec_figure_point *point, const maker *in)
     return point->panel >= 0 && point->colour >= 0;
 }
 
-/* The position on the x axis: the number itself, or the index of a name, from 1. */
+/* Returns the position on the x axis: the number itself, or the index of a name, from 1. */
 static double place_of(const spec_figure_points *points, size_t row)
 {
     const double value = points->at->value[row];
@@ -312,8 +314,8 @@ static int ascending_int(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* Renumber the distinct values of one member of the points from 0; *ret_values are the old numbers.
- */
+/* Renumbers the distinct values of a member of the points from 0; *ret_values are the old
+ * ones. */
 static int compress(int **ret_values, int *ret_n, spec_figure_points *points, size_t offset)
 {
     int *values = calloc(points->n + 1, sizeof *values), n = 0;

@@ -38,8 +38,8 @@ typedef struct {
     spec_word_list constant;         /* "c = 0.1" for every column with one value */
 } spec_figure_points;
 
-/* GSL_EINVAL if a column is missing or of the wrong kind, no row has numbers, or there are too many
- * panels or series. */
+/* Returns GSL_EINVAL if a column is missing or of the wrong kind, no row has numbers, or there are
+ * too many panels or series. */
 int spec_figure_points_init(spec_figure_points *points, spec_figure_data *data,
                             const spec_figure_axes *axes, spec_error *error);
 void spec_figure_points_free(spec_figure_points *points);

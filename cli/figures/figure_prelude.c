@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    NAMES_MAX = 60, /* most distinct names in a column that a script can draw */
-    PLACE_MAX = 8   /* most columns that say where a row is drawn */
+    NAMES_MAX = 60, /* maximum distinct names in a column that a script can draw */
+    PLACE_MAX = 8   /* maximum columns that say where a row is drawn */
 };
 
 /* The columns in the order of $DATA: numbers, then names. */
@@ -61,7 +61,7 @@ done:
     return status;
 }
 
-/* Check that some row has all required numbers, and a name in each column of names. */
+/* Checks that some row has all required numbers, and a name in each column of names. */
 static int check_rows(const columns *in, const spec_figure_data *data,
                       const spec_figure_script *script, spec_error *error)
 {
@@ -113,7 +113,7 @@ done:
 }
 
 /* Refuses two rows that would be drawn at the same place: they differ in something that the figure
- * does not show, and a line through both would be wrong. */
+ * does not show, so a line through both would be wrong. */
 static int check_places(spec_figure_data *data, const spec_figure_script *script, spec_error *error)
 {
     const spec_figure_column *column[PLACE_MAX];
@@ -193,7 +193,7 @@ static int write_names(FILE *out, const spec_figure_column *column, spec_error *
     return GSL_SUCCESS;
 }
 
-/* Write has_NAME: an optional column without any number counts as missing. */
+/* Writes has_NAME: an optional column without any number counts as missing. */
 static int write_has(FILE *out, spec_figure_data *data, const char *name, spec_error *error)
 {
     const spec_figure_column *column = NULL;
@@ -204,7 +204,7 @@ static int write_has(FILE *out, spec_figure_data *data, const char *name, spec_e
     return status;
 }
 
-/* "false alarms" -> said_false_alarms */
+/* Writes said_false_alarms for the key "false alarms". */
 static void write_said(FILE *out, const spec_figure_data *data, const char *key)
 {
     char value[256] = "";

@@ -2,7 +2,7 @@
 /* figure_prelude: the variables that a script of plots/ reads, as gnuplot commands before it.
  * $DATA has the columns that the script names, in numbers. A column of names NAME is its level
  * number there. Its levels are in four arrays: NAME_name to read, NAME_tic for tics, NAME_text as
- * in the file, NAME_value as numbers. has_NAME tells whether an optional column has numbers;
+ * in the file, NAME_value as numbers. has_NAME says whether an optional column has numbers;
  * said_KEY is a value of the provenance. */
 #ifndef SPECLAB_FIGURE_PRELUDE_H
 #define SPECLAB_FIGURE_PRELUDE_H
@@ -10,7 +10,8 @@
 #include "cli/figures/figure_data.h"
 #include "cli/figures/figure_script.h"
 
-/* GSL_EINVAL if a column of numbers holds texts, or no row has all the numbers. */
+/* Writes the prelude. Returns GSL_EINVAL if a column of numbers holds texts, or no row has all the
+ * numbers. */
 int spec_figure_prelude_write(FILE *out, spec_figure_data *data, const spec_figure_script *script,
                               spec_error *error);
 

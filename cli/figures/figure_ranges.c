@@ -13,7 +13,7 @@
 enum { TITLE_SIZE = 160 };
 
 /* Writes the range of an axis with margins, or a range around a single value. If there are zeros, a
- * logarithmic axis shows them at its low end: returns where, or 0. */
+ * logarithmic axis shows them at its low end; returns where, or 0. */
 static double write_range(FILE *out, char axis, double low, double high, bool is_log, bool zeros)
 {
     const char name = (char)toupper(axis);
@@ -39,8 +39,8 @@ static double write_range(FILE *out, char axis, double low, double high, bool is
     return zero;
 }
 
-/* Write tics at whole numbers if there are few; at the values themselves on a logarithmic axis with
- * few values. */
+/* Writes tics at whole numbers if there are few; at the values themselves on a logarithmic axis
+ * with few values. */
 static void write_number_tics(FILE *out, const spec_figure_column *column, bool is_log)
 {
     const int n = column->n_levels;
@@ -59,7 +59,7 @@ static void write_number_tics(FILE *out, const spec_figure_column *column, bool 
     }
 }
 
-/* Write names along an axis at 1, 2, ..., on a vertical axis from the top. */
+/* Writes names along an axis at 1, 2, ...; on a vertical axis, from the top. */
 static int write_names(FILE *out, const spec_figure_points *points, spec_error *error)
 {
     const spec_figure_column *at = points->at;
@@ -85,7 +85,7 @@ static int none_above_zero(const spec_figure_data *data, const char *name, spec_
                      name);
 }
 
-/* Write the value axis, with a line at 1 if that separates gain from loss. */
+/* Writes the value axis, with a line at 1 if that separates gain from loss. */
 static int write_value_axis(FILE *out, spec_figure_points *points, const spec_figure_data *data,
                             const spec_figure_axes *axes, spec_error *error)
 {
@@ -148,7 +148,8 @@ static int write_place_axis(FILE *out, spec_figure_points *points, const spec_fi
     return GSL_SUCCESS;
 }
 
-/* Columns whose titles differ only after the comma share one title. */
+/* Writes the title of the value axis. Columns whose titles differ only after the comma share
+ * one. */
 static void value_title(char *buffer, size_t size, const spec_figure_points *points,
                         const spec_figure_axes *axes)
 {

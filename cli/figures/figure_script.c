@@ -47,7 +47,7 @@ static int no_script(const char *name, spec_error *error)
 
 /* ---- the comments at the top ----------------------------------------------------------------- */
 
-/* The text after "# key: " in a line, or NULL. */
+/* Returns the text after "# key: " in a line, or NULL. */
 static const char *value_of(const char *line, const char *key)
 {
     const size_t n = strlen(key);

@@ -17,12 +17,14 @@ typedef enum { SPEC_FIGURE_LINES, SPEC_FIGURE_SCATTER, SPEC_FIGURE_BARS } spec_f
 typedef struct {
     char *x, *facet, *heat; /* columns; NULL: none */
     char *x_title, *y_title; /* NULL: made from the columns */
-    spec_word_list error; /* for each y a column with half its error bar, or two with its ends */
+    spec_word_list error; /* for each y, a column with half its error bar, or two columns with its
+                           * ends */
     spec_figure_kind kind;
     spec_word_list y, by;
     spec_word_list
-        lines; /* columns of y that are drawn as lines only, the others as points only; or none */
-    spec_word_list labels; /* of the columns of y in the legend; or none */
+        lines; /* columns of y drawn only as lines, while the others are drawn only as points; or
+                * none */
+    spec_word_list labels; /* labels of the columns of y in the legend; or none */
     bool log_x, log_y;
 } spec_figure_axes;
 
@@ -39,28 +41,29 @@ typedef struct {
     spec_figure_axes axes; /* axes.x is NULL if the script draws by itself */
 } spec_figure_script;
 
-/* Read plots/NAME.gp. GSL_EINVAL if there is no such figure, with the nearest name. */
+/* Reads plots/NAME.gp. Returns GSL_EINVAL if there is no such figure, with the nearest name. */
 int spec_figure_script_load(spec_figure_script *script, const char *name, spec_error *error);
 void spec_figure_script_free(spec_figure_script *script);
 
-/* The names of all figures, in order. */
+/* Lists the names of all figures, in order. */
 int spec_figure_script_list(spec_word_list *ret_names, spec_error *error);
 
-/* The text of a file of plots/ that is not a figure, such as style.gp; the caller frees. */
+/* Reads the text of a file of plots/ that is not a figure, such as style.gp; the caller frees
+ * it. */
 int spec_figure_script_text(char **ret_text, const char *name, spec_error *error);
 
-/* Every column that the figure requires. */
+/* Lists every column that the figure requires. */
 int spec_figure_script_columns(spec_word_list *ret_columns, const spec_figure_script *script);
 
-/* The end of a message about a missing column: "; measures with it: predict, acceptance", or the
- * command that writes it. Written into buffer (size), which is returned. */
+/* Returns the end of a message about a missing column: "; measures with it: predict, acceptance",
+ * or the command that writes it. Writes into buffer (size), which it returns. */
 const char *spec_figure_script_has_it(char *buffer, size_t size, const spec_figure_script *script,
                                       const char *column);
 
-/* "x", "y" or "xy". */
+/* Parses "x", "y" or "xy". */
 int spec_figure_axes_log(spec_figure_axes *axes, const char *text, spec_error *error);
 
-/* "lines", "scatter" or "bars". */
+/* Parses "lines", "scatter" or "bars". */
 int spec_figure_axes_kind(spec_figure_axes *axes, const char *text, spec_error *error);
 void spec_figure_axes_free(spec_figure_axes *axes);
 

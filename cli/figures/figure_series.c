@@ -20,8 +20,8 @@ typedef struct {
     bool theory, bars, dots, join;
 } strokes;
 
-/* The points of one series in one panel, from `i` on: their number, how they are drawn, and a row
- * that shares its place with another one, or -1. */
+/* Reads the points of one series in one panel, from `i` on: returns their number, and gives how
+ * they are drawn, and a row that shares its place with another one, or -1. */
 static size_t one_series(strokes *ret, long *ret_twice, const spec_figure_points *points, size_t i)
 {
     const spec_figure_point *first = &points->point[i];
@@ -69,7 +69,7 @@ const char *spec_figure_series_differ(char *buffer, size_t size, const spec_figu
         if (strcmp(spec_cell_format(a, SPEC_FORMAT_CSV, first, sizeof first),
                    spec_cell_format(b, SPEC_FORMAT_CSV, second, sizeof second)) == 0)
             continue;
-        /* Numbers of many digits are results, not parameters. */
+        /* Numbers with many digits are results, not parameters. */
         if (measured && (strlen(first) > 6 || strlen(second) > 6)) continue;
         used += (size_t)snprintf(buffer + used, size - used, "%s%s", named++ > 0 ? ", " : "", name);
         if (used + 44 > size) break;
@@ -117,7 +117,8 @@ typedef struct {
     int n;
 } legend;
 
-/* Numbers from 1 for style.gp. Colour 0: black; dash 0: no line; shape 0: no point. */
+/* Adds an entry with numbers from 1, for style.gp. Colour 0: black; dash 0: no line; shape 0: no
+ * point. */
 static void add_entry(legend *keys, const char *title, int colour, int dash, int shape)
 {
     fputs(keys->n == 0 ? "" : ", ", keys->title);
@@ -128,7 +129,7 @@ static void add_entry(legend *keys, const char *title, int colour, int dash, int
     keys->n++;
 }
 
-/* The y column of a colour or a style, from its first point. */
+/* Returns the y column of a colour or a style, from its first point. */
 static int column_of(const spec_figure_points *points, int opt_colour, int opt_style)
 {
     const spec_figure_point *p = points->point;
@@ -138,7 +139,7 @@ static int column_of(const spec_figure_points *points, int opt_colour, int opt_s
     return p->y;
 }
 
-/* The dash of a series, from 0. It changes where the colours, or the marks, start over. */
+/* Returns the dash of a series, from 0. It changes when the colours, or the marks, start over. */
 static int dash_of(const spec_figure_points *points, int colour, int style)
 {
     if (points->n_styles > 1) return (style + style / MARKS) % DASHES;
@@ -219,7 +220,8 @@ static int places_alike(const spec_figure_points *points, size_t i, size_t j)
     return n;
 }
 
-/* Whether two colours coincide at three points in a row, so that one would hide the other. */
+/* Returns whether two colours coincide at three points in a row, so that one would hide the
+ * other. */
 static bool coincide(const spec_figure_points *points)
 {
     if (points->sideways || points->n > COMPARED_MAX) return false;
@@ -247,7 +249,7 @@ static void write_series(FILE *out, const spec_figure_points *points,
         fprintf(out, "COLOUR[%d] = %d; DASH[%d] = %d; SHAPE[%d] = %d\n", n + 1, p->colour + 1,
                 n + 1, dash + 1, n + 1, (several ? p->style : p->colour) + 1);
     }
-    /* Many colours are also graded if marks do not distinguish them. */
+    /* Many colours are also graded if no marks distinguish them. */
     const bool alone = points->n_colours > COLOURS &&
                        (points->n_styles > 1 || axes->kind == SPEC_FIGURE_BARS);
     fprintf(out, "ORDERED = %d; NESTED = %d\n", points->numbers || alone ? points->n_colours : 0,

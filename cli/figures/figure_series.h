@@ -11,19 +11,19 @@ typedef struct {
     char text[256];
 } spec_figure_note;
 
-/* Curves of y over x: numbers, or names along one axis. ret_constant receives the columns with one
- * value, for the title. */
+/* Writes curves of y over x: numbers, or names along one axis. ret_constant receives the columns
+ * with one value, for the title. */
 int spec_figure_series_write(FILE *out, spec_word_list *ret_constant, spec_figure_note *ret_note,
                              spec_figure_data *data, const spec_figure_axes *axes,
                              spec_error *error);
 
-/* A heat map of axes->heat over x and y. GSL_EINVAL if two rows have the same place, with the
- * columns that differ. */
+/* Writes a heat map of axes->heat over x and y. Returns GSL_EINVAL if two rows have the same place,
+ * and names the columns that differ. */
 int spec_figure_heat_write(FILE *out, spec_word_list *ret_constant, spec_figure_data *data,
                            const spec_figure_axes *axes, spec_error *error);
 
-/* Columns in which two rows of the same place differ, "c and rule", for a message; "" if none
- * differ. Written into buffer (size), which is returned. */
+/* Returns the columns in which two rows of the same place differ, "c and rule", for a message; ""
+ * if none differ. Writes into buffer (size), which it returns. */
 const char *spec_figure_series_differ(char *buffer, size_t size, const spec_figure_data *data,
                                       size_t row, size_t other, const spec_figure_axes *axes);
 

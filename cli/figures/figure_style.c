@@ -16,7 +16,7 @@
 #define POINTS_MIN 70.0
 #define POINTS_MAX 7200.0
 
-/* Figures narrower than this, in points, have the smaller font. */
+/* Figures narrower than this, in points, use the smaller font. */
 #define NARROW 340.0
 
 static const char *const terminals[] = {"svg", "png", "pdf", "tikz", NULL};

@@ -28,7 +28,7 @@ typedef struct {
 
 #define SPEC_FIGURE_STYLE_DEFAULT ((spec_figure_style){.legend = "auto", .unit = 0.75})
 
-/* Parse an option's text. GSL_EINVAL with the accepted form. */
+/* Parse an option's text. Return GSL_EINVAL with the accepted form. */
 int spec_figure_style_size(spec_figure_style *style, const char *text,
                            spec_error *error); /* "8x6cm", in, px */
 int spec_figure_style_font(spec_figure_style *style, const char *text,
@@ -37,11 +37,11 @@ int spec_figure_style_terminal(spec_figure_style *style, const char *text,
                                spec_error *error); /* "svg" */
 int spec_figure_style_legend(spec_figure_style *style, const char *text, spec_error *error);
 
-/* The terminal for a file's ending: .svg, .png, .pdf or .tex. */
+/* Sets the terminal for a file's ending: .svg, .png, .pdf or .tex. */
 int spec_figure_style_ending(spec_figure_style *style, const char *path, spec_error *error);
 const char *spec_figure_style_suffix(const spec_figure_style *style); /* ".svg" */
 
-/* Write the commands that open the terminal, and the variables of style.gp: the font's size, the
+/* Writes the commands that open the terminal, and the variables of style.gp: the font's size, the
  * figure's width and height in sizes of the font (em), and the title. */
 void spec_figure_style_write(FILE *out, const spec_figure_style *style, const char *title);
 

@@ -19,7 +19,7 @@ int spec_figure_title_add(spec_word_list *constant, const spec_figure_column *co
     return status;
 }
 
-/* Write a template such as "{sampler}, tested {runs} times"; the provenance gives the names in
+/* Writes a template such as "{sampler}, tested {runs} times"; the provenance gives the names in
  * braces. */
 static int write_template(FILE *out, const char *text, const spec_figure_data *data)
 {

@@ -8,15 +8,15 @@
 #include "cli/figures/figure_data.h"
 #include "cli/figures/figure_script.h"
 
-/* Add "c = 0.1" for a column that is constant. GSL_ENOMEM. */
+/* Adds "c = 0.1" for a column that is constant. Returns GSL_ENOMEM. */
 int spec_figure_title_add(spec_word_list *constant, const spec_figure_column *column);
 
-/* Add the parameters of the result's measure that are constant and that no axis shows. */
+/* Adds the parameters of the result's measure that are constant and that no axis shows. */
 int spec_figure_title_parameters(spec_word_list *constant, spec_figure_data *data,
                                  const spec_figure_axes *axes, spec_error *error);
 
-/* The script's title and the constants, separated by commas; may be "". The caller frees; NULL: out
- * of memory. */
+/* Returns the script's title and the constants, separated by commas; may be "". The caller frees
+ * it; NULL: out of memory. */
 char *spec_figure_title(const spec_figure_script *opt_script, const spec_word_list *constant,
                         const spec_figure_data *data);
 

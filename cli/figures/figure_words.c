@@ -109,7 +109,7 @@ static int find(const char *column, size_t length)
     return -1;
 }
 
-/* The index of the column's suffix and the length of the part before it; -1: none. */
+/* Returns the index of the column's suffix and the length of the part before it; -1: none. */
 static int find_ending(size_t *ret_length, const char *column)
 {
     const size_t length = strlen(column);
@@ -121,7 +121,7 @@ static int find_ending(size_t *ret_length, const char *column)
     return -1;
 }
 
-/* Writes "latency (ms)" for latency_ms, if the column has no title of its own. */
+/* Writes "latency (ms)" for latency_ms, if the column has no title. */
 static void write_unit(char *buffer, size_t size, const char *column)
 {
     static const char *const units[] = {"ns", "us", "ms", "s",      "bytes",   "kb", "mb", "gb",

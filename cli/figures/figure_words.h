@@ -7,22 +7,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The title of an axis, such as "draft length K (tokens)" for K, or "latency (ms)" for latency_ms.
- * A suffix such as _theory adds its meaning. Written into buffer (size), which is returned. */
+/* Returns the title of an axis, such as "draft length K (tokens)" for K, or "latency (ms)" for
+ * latency_ms. A suffix such as _theory adds its meaning. Writes into buffer (size), which it
+ * returns. */
 const char *spec_figure_words_axis(char *buffer, size_t size, const char *column);
 
-/* The name of a column in a legend: "α" for alpha, "speed-up, theory" for speedup_theory. */
+/* Returns the name of a column in a legend: "α" for alpha, "speed-up, theory" for
+ * speedup_theory. */
 const char *spec_figure_words_symbol(char *buffer, size_t size, const char *column);
 
-/* A value of a column in a legend: "α = 0.7" for a number; a text alone, with a spec such as
- * tree?n=2&siblings=top as "tree, n = 2, siblings = top". A rule that is not lossless says so: "hsd
- * (lossy)". The caller frees; NULL: out of memory. */
+/* Returns a value of a column in a legend: "α = 0.7" for a number; a text appears alone, and a spec
+ * such as tree?n=2&siblings=top as "tree, n = 2, siblings = top". A rule that is not lossless says
+ * so: "hsd (lossy)". The caller frees it; NULL: out of memory. */
 char *spec_figure_words_value(const char *column, const char *value, bool is_number);
 
-/* Whether the column is a formula's value for another column, drawn as a line without points. */
+/* Returns whether the column is a formula's value for another column, drawn as a line without
+ * points. */
 bool spec_figure_words_formula(const char *column);
 
-/* Whether 1 separates gain from loss, as for a speed-up. */
+/* Returns whether 1 separates gain from loss, as for a speed-up. */
 bool spec_figure_words_ratio(const char *column);
 
 #endif

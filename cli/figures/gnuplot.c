@@ -80,7 +80,7 @@ static int write_all(int fd, const char *bytes, size_t n, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* A file in memory that holds n bytes. */
+/* Makes a file in memory that holds n bytes. */
 static int memory_file(int *ret_fd, const char *bytes, size_t n, spec_error *error)
 {
     const int low = memfd_create("speclab-gnuplot", MFD_CLOEXEC);
@@ -90,7 +90,7 @@ static int memory_file(int *ret_fd, const char *bytes, size_t n, spec_error *err
     return write_all(*ret_fd, bytes, n, error);
 }
 
-/* The child's whole output from a file in memory, followed by a zero byte. */
+/* Reads the child's whole output from a file in memory, and appends a zero byte. */
 static int read_back(char **ret_bytes, size_t *ret_n, int fd, spec_error *error)
 {
     struct stat info;
@@ -107,7 +107,7 @@ static int read_back(char **ret_bytes, size_t *ret_n, int fd, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Run gnuplot without the user's and the system's settings. */
+/* Runs gnuplot without the user's and the system's settings. */
 __attribute__((noreturn)) static void become_gnuplot(int program, int drawn, int complaints)
 {
     const int null = open("/dev/null", O_RDWR);
@@ -121,9 +121,10 @@ __attribute__((noreturn)) static void become_gnuplot(int program, int drawn, int
     _exit(127);
 }
 
-/* Copy gnuplot's message about the program, which follows "line N:", into `line`. Other libraries
- * write to standard error, too. Ignored are widened ranges, statistics of empty data, which scripts
- * test for, and empty loops, whose body gnuplot parses once. False without a message. */
+/* Copies gnuplot's message about the program, which follows "line N:", into `line`. Other libraries
+ * write to standard error, too. Ignores widened ranges, statistics of empty data, which scripts
+ * test for, and empty loops, whose body gnuplot parses once. Returns false if there is no
+ * message. */
 static bool complaint(char *line, size_t size, const char *said)
 {
     const char *at = said;
@@ -141,7 +142,7 @@ static bool complaint(char *line, size_t size, const char *said)
     return false;
 }
 
-/* A failing script prints its reason last; warnings of gnuplot may come before. */
+/* Reports a failing script, which prints its reason last; warnings of gnuplot may precede it. */
 static int script_fails(const char *said, spec_error *error)
 {
     size_t end = strlen(said);
@@ -191,7 +192,7 @@ int spec_gnuplot_run(char **ret_drawn, size_t *ret_n, const char *program, size_
     if (child < 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "fork: %s", strerror(errno)));
     while (waitpid(child, &state, 0) < 0) {
         if (errno != EINTR) SPEC_TRY(spec_fail(error, GSL_EFAILED, "waitpid: %s", strerror(errno)));
-        interrupted = true; /* the only signals with a handler end the program */
+        interrupted = true; /* all signals with a handler end the program */
         kill(child, SIGKILL);
     }
     if (interrupted) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));

@@ -10,19 +10,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Check that PATH has gnuplot. Otherwise GSL_EFAILED with the command that installs it. */
+/* Checks that gnuplot is in PATH. If not, returns GSL_EFAILED with the command that installs it. */
 int spec_gnuplot_check(spec_error *error);
 
-/* Run the program (n bytes), which must not set an output, and return its output, at least one
- * byte, which the caller frees. GSL_EFAILED if gnuplot is missing, fails, is killed, draws nothing,
- * or warns that it leaves out points or the legend. */
+/* Runs the program (n bytes), which must not set an output, and returns its output, at least one
+ * byte, which the caller frees. Returns GSL_EFAILED if gnuplot is missing, fails, is killed, draws
+ * nothing, or warns that it leaves out points or the legend. */
 int spec_gnuplot_run(char **ret_drawn, size_t *ret_n, const char *program, size_t n,
                      spec_error *error);
 
-/* Write an array of n >= 1 texts, "array NAME[n] = [...]", as tic labels or as plain strings. */
+/* Writes an array of n >= 1 texts, "array NAME[n] = [...]", as tic labels or as plain strings. */
 void spec_gnuplot_texts(FILE *out, const char *name, char *const *text, int n, bool tics);
 
-/* Write a number of a data row after `separator`; NaN if it is undefined. */
+/* Writes a number of a data row after `separator`; NaN if it is undefined. */
 void spec_gnuplot_number(FILE *out, char separator, double value);
 
 #endif

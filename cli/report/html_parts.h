@@ -3,10 +3,10 @@
 #ifndef SPECLAB_HTML_PARTS_H
 #define SPECLAB_HTML_PARTS_H
 
-/* Up to the title; it allows no request. */
+/* Everything up to the title; it forbids all requests. */
 extern const char spec_html_head[];
 
-/* Light and dark, from 360 pixels on. */
+/* Light and dark, for widths from 360 pixels on. */
 extern const char spec_html_style[];
 
 /* Makes tables sortable by buttons in their head, and adds a filter to those with many rows. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* html_text: on an HTML page, texts from Markdown, and bytes as base64. */
+/* html_text: writes Markdown texts, and bytes as base64, on an HTML page. */
 #ifndef SPECLAB_HTML_TEXT_H
 #define SPECLAB_HTML_TEXT_H
 

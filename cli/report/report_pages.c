@@ -13,7 +13,7 @@
 
 enum { SUM = 120 };
 
-/* The sum of all checks in Markdown, without a full stop. */
+/* Returns a sentence on all checks together in Markdown, without a full stop. */
 static const char *sum_of(char text[SUM], const spec_report_page *page)
 {
     unsigned long long holds = 0, fails = 0;
@@ -60,7 +60,7 @@ done:
     return status;
 }
 
-/* Whether the rows are shown in a different order from the file's. */
+/* Returns whether the rows are shown in a different order from the file's. */
 static bool is_reordered(const spec_result_source *source)
 {
     for (size_t i = 0; i < source->table.n_rows; i++)
@@ -68,7 +68,8 @@ static bool is_reordered(const spec_result_source *source)
     return false;
 }
 
-/* "The first 24 of 30 rows, those that fail before the others"; "" if all are in order. */
+/* Returns "The first 24 of 30 rows, those that fail before the others"; "" if all rows are shown in
+ * order. */
 static const char *which_rows(char text[SUM], const spec_result_source *source, size_t rows)
 {
     const size_t n = source->table.n_rows;
@@ -117,7 +118,7 @@ done:
 
 /* ---- HTML ------------------------------------------------------------------------------------ */
 
-/* Where the figure would be, if there is none. */
+/* Writes what stands in place of a figure, if there is none. */
 static void write_no_figure(FILE *out, const spec_result_source *source, const char *why)
 {
     if (why[0] == '\0' && source->json) return;
@@ -155,7 +156,7 @@ static bool is_numeric(const spec_table *table, int column)
     return any;
 }
 
-/* Six digits for the reader; all ten for sorting, where they differ. */
+/* Writes a cell with six digits for the reader, and with all ten for sorting, if they differ. */
 static void write_cell(FILE *out, const spec_cell *cell, bool numeric)
 {
     char shown[48], full[48];
@@ -231,7 +232,7 @@ static void write_failures_html(FILE *out, const spec_report_page *page)
             fputs(any ? "<li>" : "<h2>What fails</h2>\n<ul>\n<li>", out);
             any = true;
             *end = '\0';
-            spec_html_text_marked(out, at + 2); /* without its "- " */
+            spec_html_text_marked(out, at + 2); /* skips its "- " */
             *end = '\n';
             fputs("</li>\n", out);
             at = end + 1;
@@ -240,7 +241,7 @@ static void write_failures_html(FILE *out, const spec_report_page *page)
     if (any) fputs("</ul>\n", out);
 }
 
-/* Results at a glance, with links to their sections. */
+/* Writes the results at a glance, with links to their sections. */
 static void write_contents(FILE *out, const spec_report_page *page)
 {
     fputs("<nav aria-label=\"Results\"><ol>\n", out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* report_pages: results on a page, as Markdown or as one HTML file without any other file.
+/* report_pages: results on a page, as Markdown or as one self-contained HTML file.
  * Each result has its evidence, its figure (HTML), its table and its provenance. Texts from the
  * files are escaped. */
 #ifndef SPECLAB_REPORT_PAGES_H
@@ -11,13 +11,14 @@ typedef struct {
     const char *title;
     const spec_result_source *source; /* (n) */
     int n;
-    size_t rows; /* most rows of a table */
+    size_t rows; /* maximum rows of a table */
 } spec_report_page;
 
-/* GSL_ENOMEM. */
+/* Writes the page as Markdown. Returns GSL_ENOMEM. */
 int spec_report_page_markdown(FILE *out, const spec_report_page *page, spec_error *error);
 
-/* figure (n): of each source. The table can be sorted and filtered where scripts run. */
+/* Writes the page as HTML. figure (n) has the figure of each source. Tables can be sorted and
+ * filtered where scripts run. */
 void spec_report_page_html(FILE *out, const spec_report_page *page,
                            const spec_report_figure *figure);
 

@@ -15,7 +15,7 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The page reads a file twice, for its table and its figure. */
+/* Reads the table. The page reads a file twice, for its table and its figure. */
 static int read_table(spec_result_source *source, spec_error *error)
 {
     static const spec_input_limit limit = {"a result for a report", SPEC_RESULT_SOURCE_BYTES};
@@ -26,7 +26,7 @@ static int read_table(spec_result_source *source, spec_error *error)
     return spec_table_file_read(&source->table, &source->json, source->path, &limit, error);
 }
 
-/* "dir/sweep.csv" -> "sweep" */
+/* Turns "dir/sweep.csv" into "sweep". */
 static char *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path,
@@ -36,7 +36,7 @@ static char *name_of(const char *path)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Whether a row without a measure, such as a fixture of validate, says that it failed. */
+/* Returns whether a row without a measure, such as a fixture of validate, says that it failed. */
 static bool says_failed(const spec_table *table, size_t row)
 {
     const int column = spec_table_column(table, "failed");
@@ -84,7 +84,7 @@ static int check_rows(spec_result_source *source)
     return GSL_SUCCESS;
 }
 
-/* A row also differs if a row above it was removed. */
+/* Writes which row was edited; a row also differs if a row above it was removed. */
 static void write_edited(FILE *out, size_t row)
 {
     fprintf(out,
@@ -140,14 +140,15 @@ static int write_failures(spec_result_source *source, FILE *out)
         spec_escape_markdown(out, file);
         fprintf(out, "**: %s.\n", source->evidence);
     }
-    if (source->edited > 0) source->row_fails[source->edited - 1] = false; /* it has its line */
+    if (source->edited > 0) source->row_fails[source->edited - 1] = false; /* it already has a
+                                                                            * line */
     const int status =
         spec_failed_rows_write(out, file, source->measure, &source->table, source->row_fails);
     if (source->edited > 0) source->row_fails[source->edited - 1] = true;
     return status;
 }
 
-/* Makes a text by `write`; GSL_ENOMEM. */
+/* Makes a text with `write`. Returns GSL_ENOMEM. */
 static int make_text(char **ret_text, spec_result_source *source,
                      int (*write)(spec_result_source *source, FILE *out))
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* result_source: a result for a report: a CSV of any program, or JSON of speclab, with its checks.
- * A file that `run -o` wrote has a hash per row, so that edited rows are noticed. Owns all. */
+ * A file that `run -o` wrote has a hash per row, so that edited rows are noticed. It owns
+ * everything. */
 #ifndef SPECLAB_RESULT_SOURCE_H
 #define SPECLAB_RESULT_SOURCE_H
 
@@ -14,18 +15,19 @@ typedef struct {
     char *path, *name; /* name: without folders and ending */
     bool json;
     spec_table table;
-    int n_columns;         /* to show: without row_check */
-    const spec_measure *measure; /* of its rows; NULL: none */
+    int n_columns;         /* number of columns to show, without row_check */
+    const spec_measure *measure; /* the measure of its rows; NULL: none */
     uint64_t holds, fails; /* checked rows; an edited row fails, and so does a verdict FAIL */
-    size_t edited;         /* the first row without its hash, from 1; 0: none */
+    size_t edited;         /* the first row whose hash is wrong, from 1; 0: none */
     bool *row_fails;             /* (n_rows) */
     size_t *order;               /* (n_rows) the rows that fail, then the others */
     char *evidence;              /* a sentence in Markdown, with `code` and **bold** only */
-    char *failures;              /* a Markdown list item for everything that fails; may be "" */
+    char *failures;              /* a Markdown list with an item for everything that fails; may be
+                                  * "" */
 } spec_result_source;
 
-/* Read a file. GSL_EINVAL or GSL_EFAILED with one line, also for a file of more than
- * SPEC_RESULT_SOURCE_BYTES, for what is no file, and for no rows. */
+/* Reads a file. Returns GSL_EINVAL or GSL_EFAILED with one line, also if it is larger than
+ * SPEC_RESULT_SOURCE_BYTES, is not a file, or has no rows. */
 int spec_result_source_load(spec_result_source *source, const char *path, spec_error *error);
 void spec_result_source_free(spec_result_source *source);
 

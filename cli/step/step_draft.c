@@ -10,8 +10,8 @@ int spec_step_draft_depth(const spec_draft *draft, int node)
     return depth;
 }
 
-/* The product of the ratios target/draft of the first tokens of a chain, capped at 1 after each or
- * never. */
+/* Returns the product of the ratios target/draft of the first tokens of a chain, capped at 1 after
+ * each token, or never. */
 static double product(const spec_decoder *d, int node, bool capped)
 {
     double reach = 1.0;
@@ -24,8 +24,8 @@ static double product(const spec_decoder *d, int node, bool capped)
     return reach;
 }
 
-/* The running product of a rule that judges a chain as one block: how it is capped, if the rule's
- * first number says so. 0: no such product; 1: capped; 2: not capped. */
+/* Finds how the running product of a rule that judges a chain as one block is capped, which the
+ * rule's first number shows. 0: no such product; 1: capped; 2: not capped. */
 static int find_product(const spec_step_view *view)
 {
     const spec_decoder *d = view->log->decoder;

@@ -5,11 +5,12 @@
 
 #include "cli/step/step_text.h"
 
-/* Write the table; one line if there are none. The running product is that of a rule that judges a
- * chain as one block. */
+/* Writes the table, or one line if there are no draft tokens. The running product is that of a rule
+ * that judges a chain as one block. */
 void spec_step_draft_write(FILE *out, const spec_step_view *view);
 
-/* The number of tokens from the root to a node, which counts; 0 for the root, -1. */
+/* Returns the number of tokens from the root to a node, including it; 0 for the root, which is
+ * -1. */
 int spec_step_draft_depth(const spec_draft *draft, int node);
 
 #endif

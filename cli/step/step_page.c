@@ -9,11 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { TOKENS = 16 }; /* most of a residual */
+enum { TOKENS = 16 }; /* maximum tokens of a residual */
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-/* "0.2/0.3 = 0.667, coin 0.7: rejected". */
+/* Adds, e.g., "0.2/0.3 = 0.667, coin 0.7: rejected". */
 static void add_accept(spec_step_line *to, const spec_decision *d, const char *yes, const char *no)
 {
     spec_step_text_add(to, "%.3g/%.3g", d->num, d->den);
@@ -46,7 +46,7 @@ static void write_test(FILE *out, const spec_step_view *view, const spec_told *t
     spec_step_text_write(out, "test", &text);
 }
 
-/* The residual of a pick, normalised; `from` is its first token. */
+/* Writes the normalised residual of a pick; `from` is its first token. */
 static void write_residual(FILE *out, const spec_step_view *view, const spec_decision *d, int from)
 {
     const double sum = spec_row_sum(d->weight, d->n);
@@ -115,7 +115,8 @@ static void write_other(FILE *out, const spec_told *told)
     spec_step_text_write(out, told->role == SPEC_ROLE_SELECT ? "select" : "step", &text);
 }
 
-/* The decisions of the rule before a position (KEEP and OTHER), or at it. Returns their number. */
+/* Writes the rule's decisions before a position (KEEP and OTHER), or at it. Returns their
+ * number. */
 static int write_decisions(FILE *out, const spec_step_view *view, bool before, int after)
 {
     int n = 0, from = 0;

@@ -8,8 +8,8 @@
 
 enum { BAR = 20 };
 
-/* A blank and a bar of `share` of BAR columns, filled in eighths; returns its columns, 0 for an
- * empty bar. */
+/* Writes a blank and a bar of `share` of BAR columns, filled in eighths; returns its columns, 0 for
+ * an empty bar. */
 static int write_bar(FILE *out, double share, bool utf8)
 {
     static const char *const part[] = {"",       "\u258F", "\u258E", "\u258D",
@@ -23,7 +23,7 @@ static int write_bar(FILE *out, double share, bool utf8)
     return 1 + whole + (rest > 0);
 }
 
-/* One token with its probabilities; draft NaN: there is no row of the draft. */
+/* Writes one token with its probabilities; draft NaN: the draft has no row. */
 static void write_bars(FILE *out, const spec_step_view *view, const char *name, double draft,
                        double target, double largest)
 {
@@ -40,8 +40,8 @@ static void write_bars(FILE *out, const spec_step_view *view, const char *name, 
     fputc('\n', out);
 }
 
-/* The tokens to show at a position, into ret_token (V): all of a small vocabulary; else the
- * likeliest of the target, the children, and the emitted one. */
+/* Fills ret_token (V) with the tokens to show at a position: all of a small vocabulary; else the
+ * target's likeliest, the children, and the emitted one. */
 static int choose(int *ret_token, const spec_step_view *view, int after, int emitted)
 {
     const spec_decoder *d = view->log->decoder;
@@ -62,7 +62,7 @@ static int choose(int *ret_token, const spec_step_view *view, int after, int emi
     return n;
 }
 
-/* Both models' rows at a position, of which the round has the token `emitted`. */
+/* Writes both models' rows at a position where the round emitted `emitted`. */
 int spec_step_rows_write(FILE *out, const spec_step_view *view, int after, int emitted)
 {
     const spec_decoder *d = view->log->decoder;

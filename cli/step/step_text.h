@@ -12,14 +12,14 @@
 /* Columns of a page, of labels before lines, and of names and numbers in tables. */
 enum { SPEC_STEP_COLUMNS = 80, SPEC_STEP_LABEL = 12, SPEC_STEP_NAME = 16, SPEC_STEP_NUMBER = 9 };
 
-/* A round and the way to show it. Borrows all. */
+/* A round and how to show it. Borrows everything. */
 typedef struct {
-    const spec_round_log *log;     /* its last round */
+    const spec_round_log *log;     /* its last round is shown */
     const spec_token_names *names; /* its `utf8` also chooses the bars */
-    int top;                       /* most tokens of a row, beside draft and emitted ones */
+    int top;                       /* maximum tokens of a row, besides draft and emitted ones */
 } spec_step_view;
 
-/* A paragraph in the making; too much is cut off. */
+/* A paragraph being written; what is too long is cut off. */
 enum { SPEC_STEP_LINE = 4096 };
 
 typedef struct {
@@ -31,14 +31,14 @@ __attribute__((format(printf, 2, 3))) void spec_step_text_add(spec_step_line *to
                                                               const char *format, ...);
 void spec_step_text_add_token(spec_step_line *to, const spec_step_view *view, int token);
 
-/* Write it after its label, in lines of SPEC_STEP_COLUMNS. */
+/* Writes the paragraph after its label, in lines of SPEC_STEP_COLUMNS. */
 void spec_step_text_write(FILE *out, const char *label, const spec_step_line *text);
 
-/* Write a token's name, or a text, in its column of a table. */
+/* Writes a token's name, or a text, in its column of a table. */
 void spec_step_text_name(FILE *out, const char *name);
 void spec_step_text_token(FILE *out, const spec_step_view *view, int token);
 
-/* Three digits; "" for NaN. */
+/* Formats a number with three digits; "" for NaN. */
 enum { SPEC_STEP_NUMBER_SIZE = 16 };
 const char *spec_step_text_number(char buffer[SPEC_STEP_NUMBER_SIZE], double value);
 

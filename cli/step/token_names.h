@@ -11,18 +11,19 @@
 
 typedef struct {
     const spec_model *model;
-    bool utf8;   /* else ASCII alone: other bytes are escaped, too */
-    int n;       /* given names */
+    bool utf8;   /* false: ASCII only; other bytes are escaped, too */
+    int n;       /* number of given names */
     char **name; /* (n) pieces of `copy` */
     char *copy;
 } spec_token_names;
 
-/* `opt_list` is "the,cat,sat". GSL_EINVAL unless it has a name for every token of the model. */
+/* `opt_list` is "the,cat,sat". Returns GSL_EINVAL unless it has a name for every token of the
+ * model. */
 int spec_token_names_init(spec_token_names *names, const char *opt_list, const spec_model *model,
                           bool utf8, spec_error *error);
 void spec_token_names_free(spec_token_names *names);
 
-/* The name of a token in `buffer`, cut to it. */
+/* Returns the name of a token in `buffer`, cut to its size. */
 enum { SPEC_TOKEN_NAME_SIZE = 128 };
 const char *spec_token_names_of(const spec_token_names *names, int token,
                                 char buffer[SPEC_TOKEN_NAME_SIZE]);

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* First tokens of outputs come from prefills: of 50 tokens or more, they are at most this share of
- * what an engine counts in the time of its decoding. */
+/* First tokens of outputs come from prefills. For outputs of 50 tokens or more, they are at most
+ * this share of what an engine counts while it decodes. */
 #define FIRST_TOKENS 0.02
 
 static int check(const spec_advice_question *question, spec_error *error)
@@ -56,7 +56,7 @@ static void forget(spec_advice *advice)
                             .loss = NAN};
 }
 
-/* Seconds per token of plain decoding. */
+/* Computes the seconds per token of plain decoding. */
 static int plain_decoding(spec_advice *advice, const spec_observed_runs *runs,
                           const spec_advice_question *question)
 {
@@ -79,9 +79,9 @@ static int plain_decoding(spec_advice *advice, const spec_observed_runs *runs,
 
 /* ---- draft lengths --------------------------------------------------------------------------- */
 
-/* Tokens per round: 1 + K times the accepted share of K tokens per pass, whose interval is formed
- * on the scale of its log-odds. A few requests may lack one of low acceptance, which has many
- * rounds: the low end is that of one request more, which accepts nothing. */
+/* Computes tokens per round: 1 + K times the accepted share of K tokens per pass, whose interval is
+ * formed on the scale of its log-odds. Few requests may by chance include none of low acceptance,
+ * which has many rounds, so the low end allows for one more request that accepts nothing. */
 static int fill_tokens(spec_advice_length *length, const spec_observed_run *run, double error)
 {
     enum { FEW = 20 };
@@ -102,7 +102,7 @@ static int fill_tokens(spec_advice_length *length, const spec_observed_run *run,
     return status;
 }
 
-/* Numbers of runs at this length. */
+/* Fills the numbers of runs at this length. */
 static int fill_run(spec_advice_length *length, const spec_observed_run *run, double error)
 {
     length->source = SPEC_ADVICE_MEASURED;

@@ -12,7 +12,7 @@
 
 enum { DRIFT_LEARN = 10, PERMUTATIONS = 1999 };
 
-/* A share of missing draft tokens that distorts nothing: last rounds of requests. */
+/* A share of missing draft tokens that distorts nothing, as in last rounds of requests. */
 static const double NEGLIGIBLE = 0.01;
 
 static int used_depths(const spec_observed_run *run)
@@ -20,17 +20,17 @@ static int used_depths(const spec_observed_run *run)
     return run->depths < run->K ? run->depths : run->K;
 }
 
-/* The alpha at which rounds emit `tokens`, within what they can: rounding and intervals know no
- * limits. NaN for NaN. */
+/* Returns the alpha at which rounds emit `tokens`, cut to what is possible, because rounding and
+ * intervals may exceed that. NaN for NaN. */
 static double alpha_of(double tokens, int K)
 {
     return isnan(tokens) ? NAN : spec_alpha_from_emitted(fmin(fmax(tokens, 1.0), K + 1.0), K);
 }
 
-/* Alpha where depths are not known: the one at which rounds emit as many tokens, if it is the same
- * at all depths. A round of T tokens accepts T - 1 and tests T - e, where e is the share of rounds
- * without a rejection. It is at least T - K; and rounds that accept all they draft, in the mean K
- * less what drafts lack, are at most (T - 1 + lacking)/K and T - 1. */
+/* Computes alpha if depths are not known: the one at which rounds emit as many tokens, if it is the
+ * same at all depths. A round of T tokens accepts T - 1 and tests T - e, where e is the share of
+ * rounds without a rejection. It is at least T - K, and at most (T - 1 + lacking)/K and T - 1,
+ * because these rounds accept all they draft, which is K minus what drafts lack on average. */
 static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, double error)
 {
     const spec_cluster_question tokens = {.passed = spec_cluster_per_pass,
@@ -52,14 +52,14 @@ static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, 
     return GSL_SUCCESS;
 }
 
-/* Draft tokens that K in every round would have, less those that were drafted. */
+/* Returns how many more draft tokens K in every round would give. */
 static double lacking(const double *cluster, int K)
 {
     return fmax(0.0, K * cluster[SPEC_SUM_ROUNDS] - cluster[SPEC_SUM_DRAFTED]);
 }
 
-/* The most rounds that ended with their draft of k tokens, all accepted, so that no rejection was
- * tested. Each lacks K - k of the `left` tokens, which are used up. */
+/* Returns the most rounds that ended with their draft of k tokens, all accepted, so that no
+ * rejection was tested. Each lacks K - k of the `left` tokens, which are used up. */
 static double ended_after(double *left, const double *cluster, int K, int k)
 {
     const double accepted_k = cluster[SPEC_SUM_PASSED + k - 1] - cluster[SPEC_SUM_PASSED + k],
@@ -68,8 +68,8 @@ static double ended_after(double *left, const double *cluster, int K, int k)
     return rounds;
 }
 
-/* Tests up to depth K (0), or of one depth, that the ends of drafts can have left out. Every draft
- * has a token at least; long ones that end lack the fewest. */
+/* Returns the tests up to depth K (0), or of one depth, that the ends of drafts can have left out.
+ * Every draft has at least one token; long ones that end lack the fewest. */
 static double left_out_tests(const double *cluster, int K, int depth)
 {
     double left = lacking(cluster, K), rounds = 0.0;
@@ -83,7 +83,7 @@ static const spec_cluster_ratio unknown_ratio = {NAN, NAN, NAN, NAN, NAN, NAN};
 /* ---- tested draft tokens --------------------------------------------------------------------- */
 
 /* Tested draft tokens and accepted ones of clusters, and their rounds. Where drafts are shorter
- * than K, `tested` is the most that can have been, and `least` the least. */
+ * than K, `tested` is the most that can have been tested, and `least` the least. */
 typedef struct {
     size_t n;
     double *passed, *tested, *least, *rounds, *work; /* (n) */
@@ -148,8 +148,8 @@ static void trials_add_all(trials *all, const spec_observed_runs *runs, int K, i
     }
 }
 
-/* Accepted over tested draft tokens. The high end is that of the fewest that can have been tested.
- */
+/* Returns accepted over tested draft tokens. The high end assumes the fewest that can have been
+ * tested. */
 static spec_cluster_ratio ratio_of(const trials *all, double error)
 {
     spec_cluster_ratio ratio = spec_observed_ratio_of(all->passed, all->tested, all->work, all->n,
@@ -161,7 +161,7 @@ static spec_cluster_ratio ratio_of(const trials *all, double error)
     return ratio;
 }
 
-/* Alpha without the requests that have the most rounds, 1 % of them. */
+/* Computes alpha without the 1 % of requests that have the most rounds. */
 static int leave_out_longest(spec_advice *advice, trials *all, double error)
 {
     double rounds = 0.0, left_out = 0.0;
@@ -180,8 +180,8 @@ static int leave_out_longest(spec_advice *advice, trials *all, double error)
     return GSL_SUCCESS;
 }
 
-/* m_2 - m_1^2 over its standard error, by the jackknife over clusters. Changes within rounding are
- * none: clusters of one and the same law show no spread. */
+/* Returns m_2 - m_1^2 over its standard error, by the jackknife over clusters. Changes within
+ * rounding do not count, so clusters of the same law show no spread. */
 static double mixture_z(const spec_observed_run *run)
 {
     const double D = spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS);
@@ -218,8 +218,8 @@ static void fit_mixture(spec_advice *advice, const spec_observed_run *run)
     spec_beta_mixture_fit(&advice->mixture, counts, run->K);
 }
 
-/* Drift over the clusters of the current length, in their order of time; a cluster may have several
- * windows or requests. */
+/* Tests for drift over the clusters of the current length in order of time; a cluster may have
+ * several windows or requests. */
 static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K)
 {
     spec_observed_run run;
@@ -240,7 +240,8 @@ static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K
     return status;
 }
 
-/* Alpha of the runs at K (0: at any length), or the implied one of `run` without depths. */
+/* Computes alpha of the runs at K (0: at any length), or the implied one of a `run` without
+ * depths. */
 static int alpha_at(spec_cluster_ratio *ret, trials *all, const spec_length_plan *plan, int K,
                     const spec_observed_run *run)
 {
@@ -294,8 +295,8 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     return status == GSL_SUCCESS ? find_drift(advice, sums, plan->current) : status;
 }
 
-/* Windows depend on each other, and cannot be exchanged: Student's test of two log-odds, whose
- * standard errors are widened. */
+/* Compares windows, which depend on each other and cannot be exchanged, by Student's test of two
+ * log-odds with widened standard errors. */
 static spec_permutation compare_windows(const trials *before, const trials *after, double error)
 {
     const spec_cluster_ratio a = ratio_of(before, error), b = ratio_of(after, error);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_acceptance: the acceptance that an advice reports, from the runs of an engine.
- * Alpha over tested draft tokens, acceptance by depth, mixture or decay, drift, and before against
- * after. docs/formulas.md#four-alphas. */
+ * It covers alpha over tested draft tokens, acceptance by depth, mixture or decay, drift, and
+ * before against after. docs/formulas.md#four-alphas. */
 #ifndef SPECLAB_ADVICE_ACCEPTANCE_H
 #define SPECLAB_ADVICE_ACCEPTANCE_H
 
 #include "experiments/advice/length_speeds.h"
 
-/* Fill alpha, without_longest, longest_share, accepted_over_drafted, missing, mixture_z, mixture
- * and drift. GSL_ENOMEM. */
+/* Fills alpha, without_longest, longest_share, accepted_over_drafted, missing, mixture_z, mixture
+ * and drift. Returns GSL_ENOMEM. */
 int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
                            const spec_observed_sums *sums);
 
-/* Fill alpha and conditional of the length, from its own run and from runs at it or longer.
- * GSL_ENOMEM. */
+/* Fills alpha and conditional of the length, from its own run and from runs at it or longer.
+ * Returns GSL_ENOMEM. */
 int spec_advice_acceptance_at(spec_advice_length *length, const spec_length_plan *plan);
 
-/* Fill compared and change: alpha of the current length in both. GSL_ENOMEM. */
+/* Fills compared and change: alpha of the current length in both. Returns GSL_ENOMEM. */
 int spec_advice_compare(spec_advice *advice, const spec_length_plan *plan,
                         const spec_observed_runs *before);
 

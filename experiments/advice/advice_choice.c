@@ -8,7 +8,7 @@ static const spec_length_number *speed_of(const spec_length_samples *samples, in
     return &samples->speed[K].speed;
 }
 
-/* The fastest length by its point, the smaller one of equals; -1 if no length has one. */
+/* Returns the fastest length by its point, the smaller one of equals; -1 if no length has one. */
 static int fastest(const spec_advice *advice, const spec_length_samples *samples)
 {
     int best = -1;
@@ -20,7 +20,7 @@ static int fastest(const spec_advice *advice, const spec_length_samples *samples
     return best;
 }
 
-/* Lengths with drafts that ran, and whose speed is known. */
+/* Returns the number of lengths with drafts that ran and whose speed is known. */
 static int lengths_run(const spec_length_samples *samples)
 {
     const spec_observed_runs *runs = samples->plan->runs;
@@ -33,19 +33,20 @@ static int lengths_run(const spec_length_samples *samples)
     return n;
 }
 
-/* Was it measured, or is it an estimate? */
+/* Returns whether the length was measured, not estimated. */
 static bool ran(const spec_length_plan *plan, int K)
 {
     return (K == 0 && plan->reference == 0) || spec_observed_runs_find(plan->runs, K, -1) != NULL;
 }
 
-/* The user's number for plain decoding has no interval that a run could narrow. */
+/* Returns whether plain decoding is exact: a number given by the user has no interval that a run
+ * could narrow. */
 static bool plain_is_exact(const spec_length_plan *plan)
 {
     return plan->question->plain_tokens_per_s > 0.0 || plan->question->round_over_plain > 0.0;
 }
 
-/* The lengths that have a speed, those of the question first, and what each loses. */
+/* The lengths that have a speed, the question's first, and what each loses. */
 typedef struct {
     int n, n_asked, K[SPEC_ADVICE_K + 1], clusters;
     double likely[SPEC_ADVICE_K + 1], largest[SPEC_ADVICE_K + 1], fastest[SPEC_ADVICE_K + 1];
@@ -66,14 +67,14 @@ static int find_rivals(rivals *ret, const spec_advice *advice, spec_length_sampl
         if (!isnan(speed_of(samples, K)->point)) ret->K[ret->n++] = K;
     }
     ret->n_asked = ret->n;
-    if (place_of(ret, advice->K) < 0) ret->K[ret->n++] = advice->K; /* it takes part in any case */
+    if (place_of(ret, advice->K) < 0) ret->K[ret->n++] = advice->K; /* it always takes part */
     ret->clusters = spec_length_samples_losses(ret->likely, ret->largest, ret->fastest, samples,
                                                ret->K, ret->n);
     return ret->clusters < 0 ? GSL_ENOMEM : GSL_SUCCESS;
 }
 
-/* The place of the length of the question with the least loss, unless the preferred one loses
- * hardly more; with `run_alone`, of those that were run (-1: none). */
+/* Returns the place of the question's length with the smallest loss, or of the preferred one if
+ * that loses hardly more; with `run_alone`, only among those that were run (-1: none). */
 static int safest(const rivals *all, const spec_length_plan *plan, const double *loss,
                   int preferred, double slack, bool run_alone)
 {
@@ -86,8 +87,9 @@ static int safest(const rivals *all, const spec_length_plan *plan, const double 
     return fits && loss[preferred] <= loss[least] + slack ? preferred : least;
 }
 
-/* The run to make next: of the length that is the fastest by estimate, if it was not run; else of
- * the fastest other one that some scenario prefers to it; and if none does, of it for longer. */
+/* Returns the run to make next: at the length estimated to be the fastest, if it was not run; else
+ * at the fastest other one that some scenario prefers; if there is none, a longer run at the
+ * fastest. */
 static int next_run(const rivals *all, const spec_length_samples *samples, int fastest)
 {
     const spec_length_plan *plan = samples->plan;
@@ -103,7 +105,7 @@ static int next_run(const rivals *all, const spec_length_samples *samples, int f
     return rival >= 0 ? all->K[rival] : fastest;
 }
 
-/* Fill the choice from the places of the fastest length and the current one. */
+/* Fills the choice from the places of the fastest length and the current one. */
 static void choose(spec_advice *advice, const rivals *all, spec_length_samples *samples, int best)
 {
     const spec_length_plan *plan = samples->plan;
@@ -154,7 +156,7 @@ int spec_advice_choose(spec_advice *advice, spec_length_samples *samples)
     advice->to_K = advice->K;
     advice->decides_K = 0;
     advice->gain = advice->gain_low = advice->gain_high = NAN;
-    /* Without times only tokens are known; with one length, no other one has a time. */
+    /* Without times only tokens are known, and with one length no other one has a time. */
     if (isnan(speed_of(samples, plan->current)->point)) return GSL_SUCCESS;
     if (plan->reference != 0 && lengths_run(samples) < 2) return GSL_SUCCESS;
     if (best < 0) return GSL_SUCCESS;
@@ -167,7 +169,7 @@ int spec_advice_choose(spec_advice *advice, spec_length_samples *samples)
 
 /* ---- by batch -------------------------------------------------------------------------------- */
 
-/* Tokens per busy second of a run, with the interval of its clusters. */
+/* Computes the tokens per busy second of a run, with an interval from its clusters. */
 static int rate_of(spec_cluster_ratio *ret, const spec_observed_run *run, double error)
 {
     const spec_cluster_question question = {.passed = spec_cluster_column,
@@ -177,7 +179,8 @@ static int rate_of(spec_cluster_ratio *ret, const spec_observed_run *run, double
     return spec_observed_run_ratio(ret, run, &question, error);
 }
 
-/* Ends of a ratio of independent rates, from the ends of the logarithm of each [Zou08]. */
+/* Returns the ends of a ratio of independent rates, from the ends of each one's logarithm
+ * [Zou08]. */
 static spec_bounds ratio_interval(const spec_cluster_ratio *a, const spec_cluster_ratio *b)
 {
     const double value = log(a->value / b->value);
@@ -186,7 +189,7 @@ static spec_bounds ratio_interval(const spec_cluster_ratio *a, const spec_cluste
     return (spec_bounds){exp(value - down), exp(value + up)};
 }
 
-/* The length of one range; false without two lengths in it. */
+/* Chooses the length for one range; returns false if fewer than two lengths ran in it. */
 static bool choose_in(spec_advice_batch *ret, const spec_cluster_ratio rate[SPEC_ADVICE_K])
 {
     int best = -1, lengths = 0;
@@ -214,7 +217,7 @@ static bool choose_in(spec_advice_batch *ret, const spec_cluster_ratio rate[SPEC
     return true;
 }
 
-/* Append a range, or let the last entry take it in. */
+/* Appends a range, or merges it into the last entry. */
 static void append(spec_advice *advice, spec_advice_batch entry, int b)
 {
     spec_advice_batch *last = advice->n_batches > 0 ? &advice->batch[advice->n_batches - 1] : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_choice: the verdict of an advice, and its draft lengths by batch, from resampled speeds.
- * A length is recommended if it loses at most 2 %, with confidence. Where there is no interval, it
+ * A length is recommended if it loses at most 2 %, with confidence. If there is no interval, it
  * must be clearly faster than the current one. Otherwise the verdict names the length that loses
  * least, and the run that decides. docs/formulas.md#advice. */
 #ifndef SPECLAB_ADVICE_CHOICE_H
@@ -8,20 +8,20 @@
 
 #include "experiments/advice/length_samples.h"
 
-/* A length that is faster by less is as good. */
+/* A length that is faster by less counts as equally good. */
 #define SPEC_ADVICE_TOLERANCE 0.02
 /* Without an interval, a length that was run counts as faster than the current one only if it is
  * faster by more than this. */
 #define SPEC_ADVICE_CLEAR 0.1
 
-/* Fill verdict, to_K, decides_K, gain, loss and length[].best from the lengths of the advice.
- * GSL_ENOMEM. */
+/* Fills verdict, to_K, decides_K, gain, loss and length[].best from the lengths of the advice.
+ * Returns GSL_ENOMEM. */
 int spec_advice_choose(spec_advice *advice, spec_length_samples *samples);
 
-/* Fill batch and n_batches: the fastest of the lengths that ran in each range of batches, the
- * smaller one of equals. Only those with about as many requests as the current one count.
- * Neighbours with the same length are one entry. n_batches is 0 without two lengths in a range, and
- * at equal request rate. GSL_ENOMEM. */
+/* Fills batch and n_batches: the fastest of the lengths that ran in each range of batches, the
+ * smaller one of equals. Only lengths with about as many requests as the current one count.
+ * Neighbouring ranges with the same length form one entry. n_batches is 0 if no range has two
+ * lengths, and at equal request rate. Returns GSL_ENOMEM. */
 int spec_advice_choose_by_batch(spec_advice *advice, const spec_length_plan *plan);
 
 #endif

@@ -12,7 +12,7 @@
 static const char *const option_of[] = {
     [SPEC_SOURCE_FILE] = "", [SPEC_SOURCE_PLAIN] = "--plain ", [SPEC_SOURCE_BEFORE] = "--before "};
 
-/* Draft tokens of all runs: accepted ones count where drafted ones are not known. */
+/* Returns the draft tokens of all runs; if drafted ones are not known, accepted ones count. */
 static double draft_tokens(const spec_observed_sums *sums)
 {
     double n = 0.0;
@@ -23,7 +23,7 @@ static double draft_tokens(const spec_observed_sums *sums)
     return n;
 }
 
-/* Does a plain run say how long its tokens took? */
+/* Returns whether a plain run says how long its tokens took. */
 static bool has_plain_times(const spec_observed_sums *sums)
 {
     for (size_t s = 0; s < sums->n; s++)
@@ -32,7 +32,7 @@ static bool has_plain_times(const spec_observed_sums *sums)
     return false;
 }
 
-/* A plain run that cannot be used, and a draft length that the files contradict. */
+/* Refuses a plain run that cannot be used, and a draft length that the files contradict. */
 static int check_use(const spec_advice_files *files, const spec_advice_paths *paths,
                      spec_error *error)
 {
@@ -64,7 +64,7 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
     return GSL_SUCCESS;
 }
 
-/* Say which rounds are not counted, because counting begins behind them. */
+/* Says which rounds do not count, because counting begins after them. */
 static void note_begin(spec_log_learned *learned, const spec_counter_differences *counters,
                        double rounds_before)
 {
@@ -92,7 +92,8 @@ static int unknown(const spec_diagnosis_source *source, const spec_advice_paths 
                      paths->opt_format != NULL ? paths->opt_format : "", read->nearest, open);
 }
 
-/* Files of one part, in order. *ret_drafts: the first plain file with draft tokens, or NULL. */
+/* Reads the files of one part, in order. *ret_drafts: the first plain file with draft tokens, or
+ * NULL. */
 static int read_part(spec_advice_files *files, spec_observed_sums *sums, const char **ret_drafts,
                      const spec_advice_paths *paths, spec_source_part part, spec_error *error)
 {

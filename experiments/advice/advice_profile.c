@@ -11,13 +11,14 @@ static spec_profile_number number_of(const spec_cluster_ratio *ratio)
     return (spec_profile_number){ratio->value, ratio->low, ratio->high};
 }
 
-/* Tokens of the rounds of a cluster that have acceptance by depth, the bonus token included. */
+/* Returns the tokens of those rounds of a cluster that have acceptance by depth, including the
+ * bonus token. */
 static double emitted(const double *cluster, int depths)
 {
     return cluster[SPEC_SUM_DEPTH_ROUNDS] + spec_cluster_accepted(cluster, depths);
 }
 
-/* Rounds that accept depth `depth` over those in `tested`, a column. */
+/* Computes the rounds that accept depth `depth` over those in the column `tested`. */
 static int rate(spec_profile_number *ret, const spec_observed_run *run, int depth, int tested,
                 double error_rate)
 {
@@ -59,7 +60,7 @@ done:
     return status;
 }
 
-/* The mean of n_emitted at one rate. */
+/* Returns the mean of n_emitted at one rate. */
 static double length_at(double alpha, int K)
 {
     double sum = 1.0;
@@ -67,7 +68,8 @@ static double length_at(double alpha, int K)
     return sum;
 }
 
-/* The engine's own mean has a narrower interval than that of a rate that may differ by depth. */
+/* Fills one rate. The engine's own mean has a narrower interval than a rate that may differ by
+ * depth. */
 static void fill_one_rate(spec_acceptance_profile *profile, const spec_advice_length *length)
 {
     const spec_cluster_ratio *alpha = &length->alpha;

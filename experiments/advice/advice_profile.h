@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_profile: the acceptance behind an advice as a profile (sim/acceptance_profile.h).
- * It is that of the current draft length, at all batches. A draft that ended early counts as one
- * whose next token was rejected: a round has K tests at most. */
+ * It is the acceptance at the current draft length, over all batches. A draft that ended early
+ * counts as one whose next token was rejected: a round has at most K tests. */
 #ifndef SPECLAB_ADVICE_PROFILE_H
 #define SPECLAB_ADVICE_PROFILE_H
 
 #include "experiments/advice/diagnosis.h"
 #include "sim/acceptance_profile.h"
 
-/* Fills a profile, which the caller frees also after a failure. Without acceptance by depth it
- * assumes one rate, that of the mean length. GSL_EUNSUP if no round was seen; GSL_EINVAL if more
- * rounds accept a depth than the one before; GSL_ENOMEM. */
+/* Fills a profile, which the caller frees even after a failure. Without acceptance by depth it
+ * assumes one rate, that of the mean length. Returns GSL_EUNSUP if no round was seen; GSL_EINVAL if
+ * more rounds accept a depth than the previous one; GSL_ENOMEM. */
 int spec_advice_profile(spec_acceptance_profile *profile, const spec_diagnosis_facts *facts,
                         double error_rate, spec_error *error);
 

@@ -14,9 +14,9 @@
 
 enum { SPEC_ADVICE_K = 65 }; /* K = 0..64 */
 
-/* Knowledge that the user adds. NaN or -1: not given. */
+/* What the user adds. NaN or -1: not given. */
 typedef struct {
-    double plain_tokens_per_s; /* of one request */
+    double plain_tokens_per_s; /* tokens per second of one request in plain decoding */
     double round_over_plain;   /* the time of a round at the current K, in plain tokens */
     int K_low, K_high;         /* the lengths to consider; -1: 0 to twice the longest run */
     double error;              /* 1 - confidence (0.05) */
@@ -30,7 +30,7 @@ typedef struct {
         .error = 0.05, .seed = 42                                                                  \
     }
 
-/* How the numbers of a K are known. */
+/* Where the numbers for a K come from. */
 typedef enum {
     SPEC_ADVICE_MEASURED, /* this K was run */
     SPEC_ADVICE_WITHIN,   /* below a K that was run: from its depths */
@@ -41,18 +41,19 @@ typedef enum {
 typedef struct {
     int K;
     spec_advice_source source;
-    double rounds, drafted, accepted; /* of runs at this K; 0: none */
-    /* per round (emitted per pass where given); not run: value is the central estimate, and the
+    double rounds, drafted, accepted; /* sums over runs at this K; 0: none */
+    /* per round (emitted per pass if given); if not run, value is the central estimate, and the
      * ends cover sampling and what the data leave open */
     spec_cluster_ratio tokens;
     /* accepted / tested draft tokens of runs at this K; where drafts were shorter, value and low
      * end assume the most that can have been tested, and the high end the least */
     spec_cluster_ratio alpha;
-    spec_cluster_ratio conditional;   /* the same of depth K, of runs at K or longer */
-    double seconds;                   /* of a round of one request */
+    spec_cluster_ratio conditional;   /* the same at depth K, from runs at K or longer */
+    double seconds;                   /* time of a round of one request */
     spec_block_interval round_over_plain; /* time of a round, in plain tokens, in the same way */
     double speedup;                       /* over plain decoding */
-    double speedup_low, speedup_high;     /* sampling at 1 - error, and what the data leave open */
+    double speedup_low, speedup_high;     /* ends that cover sampling at 1 - error and what the data
+                                           * leave open */
     bool best;
 } spec_advice_length;
 
@@ -60,20 +61,20 @@ typedef enum {
     SPEC_ADVICE_KEEP,
     SPEC_ADVICE_CHANGE, /* to to_K */
     SPEC_ADVICE_OFF,
-    SPEC_ADVICE_MEASURE, /* one more run may decide: of decides_K */
+    SPEC_ADVICE_MEASURE, /* one more run may decide, at decides_K */
     SPEC_ADVICE_NOTHING, /* no round was seen */
 } spec_advice_verdict;
 
-/* One range of batches with draft lengths of its own. */
+/* A range of batches with its own draft length. */
 typedef struct {
-    int from, to; /* requests; to = -1: any more */
+    int from, to; /* requests; to = -1: no upper end */
     int K;
     double speedup, speedup_low, speedup_high;
     bool decided;
 } spec_advice_batch;
 
 typedef struct {
-    int K; /* the current draft length: most rounds; -1: not known */
+    int K; /* the current draft length, the one with most rounds; -1: not known */
     int n; /* entries of length, K = length[i].K ascending */
     spec_advice_length length[SPEC_ADVICE_K];
     spec_cluster_ratio alpha; /* the same over all runs with drafts */
@@ -82,24 +83,24 @@ typedef struct {
     spec_cluster_ratio without_longest;
     double longest_share;
     double accepted_over_drafted;
-    double missing;   /* draft tokens that K rounds lack, of K rounds: shorter drafts */
+    double missing;   /* share of K rounds by which shorter drafts fall short */
     double undrafted; /* share of the target's passes without a draft */
-    double mixture_z; /* m_2 - m_1^2 over its standard error: > 0 mixture, < 0 decay */
+    double mixture_z; /* (m_2 - m_1^2) / its standard error: > 0 mixture, < 0 decay */
     spec_beta_mixture mixture;
     spec_acceptance_drift drift; /* from: windows or requests before the change */
-    double plain_seconds;        /* of a token of plain decoding, one request; NaN */
-    bool plain_given;            /* by the question; else plain decoding was run */
-    double running, plain_running; /* requests at a time, of the current length and of K = 0 */
-    bool equal_rate; /* they differ, but the tokens/s do not: speeds are those of one request */
+    double plain_seconds;        /* time per token of plain decoding for one request; or NaN */
+    bool plain_given;            /* given by the question; else plain decoding was run */
+    double running, plain_running; /* requests at a time, at the current length and at K = 0 */
+    bool equal_rate; /* these differ, but the tokens/s do not: speeds are those of one request */
     double break_even;           /* accepted/drafted above which the current K pays */
     int n_batches;
     spec_advice_batch batch[SPEC_SUM_BATCHES]; /* neighbours differ in K */
     spec_advice_verdict verdict;
     int to_K;      /* the length to run; without times: the current one */
     int decides_K; /* MEASURE: the length whose run may decide (0: plain decoding); else -1 */
-    double gain, gain_low, gain_high; /* tokens per second of to_K over the current length */
+    double gain, gain_low, gain_high; /* tokens per second at to_K relative to the current length */
     double loss; /* the most that to_K loses to the fastest length */
-    /* before/after, where both were given */
+    /* before against after, if both were given */
     bool compared;
     spec_permutation change;
 } spec_advice;

@@ -16,7 +16,8 @@ static void paragraph(FILE *out, const char *text, int indent, int columns)
     fputc('\n', out);
 }
 
-/* A remark of n bytes after its '#', which each line of it has: it may be pasted with the rest. */
+/* Writes a remark of n bytes; each of its lines begins with '#', so that it may be pasted with the
+ * rest. */
 static void write_remark(FILE *out, const char *text, size_t n, int columns)
 {
     spec_engine_text remark;
@@ -33,7 +34,7 @@ static void write_remark(FILE *out, const char *text, size_t n, int columns)
     }
 }
 
-/* A setting: lines to paste are not broken; remarks are. */
+/* Writes a setting: wraps remarks, but not lines to paste. */
 static void write_setting(FILE *out, const char *setting, int columns)
 {
     for (const char *line = setting; *line != '\0';) {
@@ -49,7 +50,8 @@ static void write_setting(FILE *out, const char *setting, int columns)
     }
 }
 
-/* How to measure plain decoding. Where the files have no times, a plain log alone does not help. */
+/* Says how to measure plain decoding. If the files have no times, a plain log by itself does
+ * not help. */
 static void measure_plain(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
 {
     const spec_engine *engine = spec_engine_of(facts->read);
@@ -69,7 +71,7 @@ static void measure_plain(spec_diagnosis_text ret, const spec_diagnosis_facts *f
                              "--round-over-plain.");
 }
 
-/* The command that reads a new run, too: a line to paste, which is not broken. */
+/* Writes the command that also reads a new run: a line to paste, which is not wrapped. */
 static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     enum { SHOWN = 3 };
@@ -98,7 +100,7 @@ static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int
     fputc('\n', out);
 }
 
-/* Ranges whose length more windows may change are named. */
+/* Writes the heading, which names ranges whose length more windows may change. */
 static void write_schedule_heading(FILE *out, const spec_advice *advice, int columns)
 {
     spec_diagnosis_text text = "Or a length for each batch";
@@ -123,7 +125,7 @@ void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts
     const spec_advice *advice = facts->advice;
     const int K = spec_advice_report_K(advice);
     ret[0] = '\0';
-    /* nothing to measure before it is right */
+    /* do not ask for a measurement before the fault is fixed */
     if (K >= 0 && (advice->verdict != SPEC_ADVICE_MEASURE || !spec_advice_report_wrong(facts)))
         spec_engine_setting(ret, facts->read, advice, K);
 }
@@ -163,7 +165,8 @@ static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int col
     write_setting(out, setting, columns);
 }
 
-/* At most some 14 rows: short lengths, those that were run, and the neighbours of the answer. */
+/* Chooses about 14 rows at most: short lengths, those that were run, and the neighbours of the
+ * answer. */
 static bool is_shown(const spec_advice *advice, const spec_advice_length *length)
 {
     const int to = spec_advice_report_K(advice), now = advice->K;
@@ -172,7 +175,7 @@ static bool is_shown(const spec_advice *advice, const spec_advice_length *length
            (now >= 0 && length->K >= now - 1 && length->K <= now + 1);
 }
 
-/* Signs in the table of lengths, for its legend. */
+/* Which signs the table of lengths uses, for its legend. */
 typedef struct {
     bool interval, run, shorter, longer;
 } signs;
@@ -212,7 +215,7 @@ static void add_length(spec_table *table, signs *seen, const spec_advice *advice
     seen->longer |= strcmp(known_from, "longer") == 0;
 }
 
-/* The signs that the table has. */
+/* Explains the signs that the table uses. */
 static void write_legend(FILE *out, const signs *seen, bool left_out, int columns)
 {
     const struct {
@@ -395,7 +398,7 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
     if (text[0] != '\0') paragraph(out, text, 0, columns);
 }
 
-/* Numbers that the output lacks, and the output of the engine that has them. */
+/* Writes which numbers the output lacks, and which output of the engine has them. */
 static void write_gaps(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     enum { SIZE = 2 * SPEC_DIAGNOSIS_TEXT };

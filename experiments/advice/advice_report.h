@@ -11,31 +11,34 @@
 
 extern const char *const spec_advice_columns[]; /* NULL-terminated */
 
-/* The names of verdicts in the column `answer`: keep, change, off, measure, nothing. */
+/* Returns the names of verdicts in the column `answer`: keep, change, off, measure, nothing. */
 const char *spec_advice_verdict_name(spec_advice_verdict verdict);
 
-/* How the numbers of a length are known: run, cut or bounds; of K = 0 run, given or "not run". */
+/* Returns where the numbers for a length come from: run, cut or bounds; for K = 0 run, given or
+ * "not run". */
 const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_length *length);
 
-/* The answer, one sentence. */
+/* Writes the answer, one sentence. */
 void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts);
 
-/* The length whose setting is shown: the current one, the new one, or the one to run; -1: none. */
+/* Returns the length whose setting is shown: the current one, the new one, or the one to run; -1 if
+ * there is none. */
 int spec_advice_report_K(const spec_advice *advice);
 
-/* The setting of that length, to paste; "" where there is none, and where something must be right
+/* Writes the setting for that length, to paste; "" if there is none, or if something must be fixed
  * before a run. */
 void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts *facts);
 
-/* The text, wrapped to `columns` >= 20 (0: not wrapped); settings are never broken. GSL_ENOMEM. */
+/* Writes the text, wrapped to `columns` >= 20 (0: not wrapped); settings are never broken. Returns
+ * GSL_ENOMEM. */
 int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int columns,
                              spec_error *error);
 
-/* Whether a diagnosis of something wrong applies. */
+/* Returns whether a diagnosis that something is wrong applies. */
 bool spec_advice_report_wrong(const spec_diagnosis_facts *facts);
 
-/* Rows: one per draft length (batch_from empty), then one per range of batches, if they have
- * several lengths. The table is initialised here. GSL_ENOMEM. */
+/* Initialises the table, with one row per draft length (batch_from empty), then one per range of
+ * batches if they have several lengths. Returns GSL_ENOMEM. */
 int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *facts,
                              spec_error *error);
 

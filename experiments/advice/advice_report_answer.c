@@ -25,7 +25,7 @@ bool spec_advice_report_wrong(const spec_diagnosis_facts *facts)
     return first_wrong(facts) != NULL;
 }
 
-/* Are there drafts of a length that no file says? */
+/* Returns whether there are drafts whose length no file gives. */
 static bool lacks_K(const spec_diagnosis_facts *facts)
 {
     const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
@@ -39,7 +39,7 @@ static const spec_advice_length *length_of(const spec_advice *advice, int K)
     return NULL;
 }
 
-/* Does a length with drafts have a speed-up over plain decoding? */
+/* Returns whether a length with drafts has a speed-up over plain decoding. */
 static bool over_plain(const spec_advice *advice)
 {
     for (int i = 0; i < advice->n; i++)
@@ -47,7 +47,7 @@ static bool over_plain(const spec_advice *advice)
     return false;
 }
 
-/* Does it have a speed, over plain decoding or over the current length? */
+/* Returns whether one has a speed, relative to plain decoding or to the current length. */
 static bool timed(const spec_advice *advice)
 {
     for (int i = 0; i < advice->n; i++)
@@ -55,7 +55,8 @@ static bool timed(const spec_advice *advice)
     return over_plain(advice);
 }
 
-/* Both plain decoding and the current length have times, but not at one batch. */
+/* Returns whether plain decoding and the current length both have times, but not at the same
+ * batch. */
 static bool at_other_batches(const spec_advice *advice)
 {
     const spec_advice_length *now = length_of(advice, advice->K);
@@ -70,7 +71,7 @@ static const char *name_of(spec_advice_text text, int K)
     return text;
 }
 
-/* Why the run of `length`, K tokens, would decide. */
+/* Adds why a run at `length` would decide. */
 static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
                        const spec_advice_length *length)
 {
@@ -98,7 +99,7 @@ static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
             spec_advice_text_ratio(other, to->speedup, to->speedup_low, to->speedup_high));
 }
 
-/* The length to run until more is known, and what it may lose. */
+/* Adds the length to run until more is known, and what it may lose. */
 static void add_for_now(spec_diagnosis_text ret, const spec_advice *advice)
 {
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
@@ -120,7 +121,8 @@ static void add_for_now(spec_diagnosis_text ret, const spec_advice *advice)
                          ceil(100.0 * advice->loss), low, high);
 }
 
-/* A round takes at least the time of a plain token: a bound that needs no run of plain decoding. */
+/* Adds a bound that requires no run of plain decoding: a round takes at least the time of a plain
+ * token. */
 static void add_ceiling(spec_diagnosis_text ret, const spec_advice *advice)
 {
     const spec_advice_length *now = length_of(advice, advice->K);
@@ -134,7 +136,7 @@ static void add_ceiling(spec_diagnosis_text ret, const spec_advice *advice)
                          advice->K, most, tokens);
 }
 
-/* One window or request gives a number, and no interval. */
+/* Adds that one window or request gives a number, but no interval. */
 static void add_caution(spec_diagnosis_text ret, const spec_advice *advice)
 {
     if (isnan(advice->gain_low))
@@ -143,7 +145,7 @@ static void add_caution(spec_diagnosis_text ret, const spec_advice *advice)
                              "one: longer runs would confirm it.");
 }
 
-/* The run that decides, and why. */
+/* Adds the run that decides, and why. */
 static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
 {
     const spec_advice *advice = facts->advice;
@@ -185,7 +187,8 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
     add_reason(ret, advice, length);
 }
 
-/* Runs at other batches with the same tokens/s are compared by the time of a request's token. */
+/* Adds that runs at other batches with the same tokens/s are compared by a request's time per
+ * token. */
 static void add_equal_rate(spec_diagnosis_text ret, const spec_advice *advice)
 {
     if (!advice->equal_rate) return;
@@ -196,7 +199,7 @@ static void add_equal_rate(spec_diagnosis_text ret, const spec_advice *advice)
                          advice->plain_running, advice->running);
 }
 
-/* A comparison of lengths with drafts alone says so. */
+/* Says so if only lengths with drafts are compared. */
 static void add_uncompared_plain(spec_diagnosis_text ret, const spec_advice *advice)
 {
     if (advice->decides_K == 0 || over_plain(advice) || !timed(advice)) return;
@@ -261,7 +264,7 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
     }
 }
 
-/* Before and after, by all that both have in common. A change is a diagnosis of its own. */
+/* Compares before and after by all that both have in common. A change is a separate diagnosis. */
 static void add_comparison(spec_diagnosis_text ret, const spec_advice *advice)
 {
     const spec_permutation *change = &advice->change;
@@ -280,7 +283,8 @@ static void add_comparison(spec_diagnosis_text ret, const spec_advice *advice)
                              100.0 * change->before, 100.0 * change->after);
 }
 
-/* Where the lengths differ by batch, one length for all is an average that fits none of them. */
+/* Adds the lengths by batch: if they differ, one length for all is an average that fits none of
+ * them. */
 static void add_batches(spec_diagnosis_text ret, const spec_advice *advice)
 {
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };

@@ -35,7 +35,7 @@ const char *const spec_advice_columns[] = {"engine",
                                            "answer",
                                            NULL};
 
-/* 0 for runs that did not happen is an empty cell. */
+/* Turns the 0 of runs that did not happen into an empty cell. */
 static double seen(double count)
 {
     return count > 0.0 ? count : NAN;
@@ -80,7 +80,7 @@ static void put_length(spec_table *table, const spec_advice *advice,
     spec_table_integer(table, "best", length->best);
 }
 
-/* Of the lengths that ran in a range of batches. */
+/* Returns the verdict on the lengths that ran in a range of batches. */
 static spec_advice_verdict verdict_of(const spec_advice *advice, const spec_advice_batch *batch)
 {
     if (!batch->decided) return SPEC_ADVICE_MEASURE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_text: numbers of an advice as words: ratios, shares and ranges, each with its interval.
- * Three digits, or more for a narrow interval. A number that is not known is "not known". */
+ * They have three digits, or more for a narrow interval. An unknown number is "not known". */
 #ifndef SPECLAB_ADVICE_TEXT_H
 #define SPECLAB_ADVICE_TEXT_H
 
@@ -11,19 +11,20 @@
 enum { SPEC_ADVICE_TEXT = 64 };
 typedef char spec_advice_text[SPEC_ADVICE_TEXT];
 
-/* "1.44 [1.39, 1.49]"; without an interval "1.44". Returns text. */
+/* Writes "1.44 [1.39, 1.49]"; without an interval "1.44". Returns text. */
 const char *spec_advice_text_ratio(spec_advice_text text, double value, double low, double high);
 
-/* The same in percent: "57.8 % [50.1, 65.2]". */
+/* Writes the same in percent: "57.8 % [50.1, 65.2]". */
 const char *spec_advice_text_share(spec_advice_text text, double value, double low, double high);
 
-/* Does the interval span nearly all of [0,1]? Few clusters of different size leave that. */
+/* Returns whether the interval spans nearly all of [0,1], as happens with few clusters of different
+ * size. */
 bool spec_advice_text_vague(const spec_cluster_ratio *share);
 
-/* A share of a cluster_ratio, without its interval if that is vague. */
+/* Writes a share from a cluster_ratio, without its interval if that is vague. */
 const char *spec_advice_text_of(spec_advice_text text, const spec_cluster_ratio *share);
 
-/* Append to text of `size` bytes; what does not fit is cut. */
+/* Appends to text of `size` bytes; what does not fit is cut. */
 __attribute__((format(printf, 3, 4))) void spec_advice_text_add(char *text, size_t size,
                                                                 const char *format, ...);
 

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* File number i of all: the one before, the files, the plain ones; NULL after the last. */
+/* Returns file number i of all: the one before a change, the files, the plain ones; NULL after the
+ * last. */
 static const char *file_at(const spec_advice_paths *paths, int i)
 {
     if (paths->opt_before != NULL && i-- == 0) return paths->opt_before;
@@ -34,7 +35,8 @@ static int check_files(const spec_advice_paths *paths, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* A speed of all requests, given as that of one, makes plain decoding several times too fast. */
+/* Refuses a speed of all requests given as that of one, which makes plain decoding several times
+ * too fast. */
 static int check_plain_speed(const spec_advice *advice, double given, spec_error *error)
 {
     const double n = advice->running;

@@ -9,12 +9,12 @@
 #include <string.h>
 
 struct spec_counter_last {
-    spec_observation total; /* of the newest scrape */
-    size_t order;           /* of the label's first scrape */
+    spec_observation total; /* total of the newest scrape */
+    size_t order;           /* order of the label's first scrape */
     bool used;              /* the total, or a difference to it, is in a window */
 };
 
-/* The counters but for rounds, whose rounding is known, and passed: counts come first. */
+/* Returns a counter other than rounds, whose rounding is known, and passed; counts come first. */
 enum { COUNTS = 4, COUNTERS = 8 };
 static const double *counter(const spec_observation *o, int i)
 {
@@ -45,7 +45,7 @@ static bool falls(const spec_observation *from, const spec_observation *to)
     if (high(to) < low(from)) return true;
     for (int i = 0; i < COUNTERS; i++)
         if (*counter(to, i) < *counter(from, i)) return true;
-    /* Counts that follow from means fall now and then without a new start. */
+    /* Counts that follow from means occasionally fall without a restart. */
     if (spec_observation_is_rounded(from) || spec_observation_is_rounded(to) || from->depths == 0 ||
         to->depths == 0)
         return false;
@@ -59,7 +59,7 @@ static bool is_equal(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* Whether all counts are equal; time may go on. */
+/* Returns whether all counts are equal; time may differ. */
 static bool repeats(const spec_observation *from, const spec_observation *to)
 {
     if (!is_equal(low(from), low(to)) || !is_equal(high(from), high(to))) return false;
@@ -75,7 +75,7 @@ static spec_observation difference(const spec_observation *from, const spec_obse
 {
     spec_observation o = *to;
     o.kind = SPEC_OBSERVED_WINDOW;
-    /* Plain decoding from the start: all rounds are of the later length. */
+    /* After plain decoding from the start, all rounds are of the later length. */
     if (from->K != to->K && from->K != 0) o.K = -1;
     o.rounds -= from->rounds;
     if (spec_observation_is_rounded(from) || spec_observation_is_rounded(to)) {
@@ -99,7 +99,7 @@ static spec_observation difference(const spec_observation *from, const spec_obse
     return o;
 }
 
-/* A window without a draft is of plain decoding, whatever the engine is set to. */
+/* Makes a window without a draft plain decoding, whatever the engine is set to. */
 static void make_plain(spec_observation *o)
 {
     if (o->rounds > 0.0 || !(o->drafted == 0.0) || !(o->emitted > 0.0)) return;
@@ -113,7 +113,7 @@ static int hand_on(spec_counter_differences *d, spec_observation o, spec_error *
     return d->to.take(d->to.self, &o, error);
 }
 
-/* The total as a window of its own, if nothing of it is in a window. */
+/* Hands on the total as a window, if no part of it is in a window. */
 static int average(spec_counter_differences *d, struct spec_counter_last *last, spec_error *error)
 {
     if (last->used) return GSL_SUCCESS;
@@ -121,7 +121,7 @@ static int average(spec_counter_differences *d, struct spec_counter_last *last, 
     return hand_on(d, last->total, error);
 }
 
-/* The first place whose label is not below `label`. */
+/* Returns the first place whose label is not below `label`. */
 static size_t place(const spec_counter_differences *d, uint64_t label)
 {
     size_t from = 0, to = d->n;

@@ -43,7 +43,7 @@ static void add_series(spec_diagnosis_counts *counts, const spec_observed_series
             counts->passed[j] += column[SPEC_SUM_PASSED + j];
         }
     }
-    /* A draft that ends before depth j + 1 lacks K - j tokens, or more. */
+    /* A draft that ends before depth j + 1 lacks at least K - j tokens. */
     for (int j = 0; j < series->depths && j < SPEC_OBSERVED_DEPTHS; j++)
         counts->short_of[j] += fmax(K * rounds - drafted, 0.0) / (K - j);
     if (series->depths > counts->depths) counts->depths = series->depths;

@@ -11,11 +11,11 @@
 
 #include <stdbool.h>
 
-/* The part of a file: a run, one without speculation, or one before a change; the last two to
- * compare with. */
+/* The role of a file: a run, one without speculation, or one before a change; the last two are for
+ * comparison. */
 typedef enum { SPEC_SOURCE_FILE, SPEC_SOURCE_PLAIN, SPEC_SOURCE_BEFORE } spec_source_part;
 
-/* A file, and the account of reading it. */
+/* A file, and the summary of reading it. */
 typedef struct {
     const char *path;
     spec_source_part part;
@@ -26,14 +26,14 @@ typedef struct {
 typedef struct {
     const spec_advice *advice;
     const spec_observed_sums *evidence;
-    const spec_log_summary *read; /* of the first file with a format; NULL: none */
+    const spec_log_summary *read; /* summary of the first file with a format; NULL: none */
     const spec_counter_differences *counters;
     const spec_diagnosis_source *source; /* (n_sources) all files, in order */
     int n_sources;
     const char *opt_format; /* the user's name of a format or an engine; NULL: by content */
-    const int *K_given;     /* (n_K_given) the user's draft lengths: of each file, or one of all */
+    const int *K_given;     /* (n_K_given) the user's draft lengths: one per file, or one for all */
     int n_K_given;
-    bool round_given; /* the user gave the time of a round over that of a plain token */
+    bool round_given; /* the user gave the time of a round relative to a plain token */
 } spec_diagnosis_facts;
 
 enum { SPEC_DIAGNOSIS_TEXT = 1024 };
@@ -43,7 +43,8 @@ typedef struct {
     const char *name;    /* "accepted-over-drafted" */
     const char *summary; /* one line for the documents */
     bool wrong;          /* something is wrong (exit status 1), not only easy to misread */
-    /* True if it applies; then the sentences: evidence with its numbers, then what to do next. */
+    /* Returns whether it applies; if so, writes the evidence with its numbers, then what to do
+     * next. */
     bool (*applies)(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                     const spec_diagnosis_facts *facts);
 } spec_diagnosis;
@@ -64,22 +65,22 @@ extern const spec_diagnosis spec_diagnosis_restarts, spec_diagnosis_many_sources
 /* Sums of the evidence over runs with drafts. */
 typedef struct {
     double rounds, drafted, accepted;
-    int depths;                            /* entries of the following */
+    int depths;                            /* entries of the following arrays */
     double tested[SPEC_OBSERVED_DEPTHS];   /* rounds whose draft reached depth i + 1, at most */
-    double short_of[SPEC_OBSERVED_DEPTHS]; /* of these, rounds with a shorter draft, at most */
-    double passed[SPEC_OBSERVED_DEPTHS];   /* and accepted it */
+    double short_of[SPEC_OBSERVED_DEPTHS]; /* of these, at most so many have a shorter draft */
+    double passed[SPEC_OBSERVED_DEPTHS];   /* rounds that accepted depth i + 1 */
 } spec_diagnosis_counts;
 
-/* Of the runs of K; -1: of all. */
+/* Returns the sums over the runs of K; -1: over all. */
 spec_diagnosis_counts spec_diagnosis_counts_of(const spec_diagnosis_facts *facts, int K);
 
-/* The entry of K, or NULL. */
+/* Returns the entry of K, or NULL. */
 const spec_advice_length *spec_diagnosis_length(const spec_diagnosis_facts *facts, int K);
 
-/* Whether the files are of this engine. */
+/* Returns whether the files are of this engine. */
 bool spec_diagnosis_engine(const spec_diagnosis_facts *facts, const char *engine);
 
-/* The command that tests the engine's sampler, for the end of a sentence. */
+/* Returns the command that tests the engine's sampler, for the end of a sentence. */
 const char *spec_diagnosis_validate(spec_diagnosis_text text, const spec_diagnosis_facts *facts);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Append to the text; what does not fit is cut. */
+/* Appends to the text; what does not fit is cut. */
 __attribute__((format(printf, 2, 3))) static void add(spec_engine_text text, const char *format,
                                                       ...)
 {
@@ -16,7 +16,7 @@ __attribute__((format(printf, 2, 3))) static void add(spec_engine_text text, con
     va_end(list);
 }
 
-/* Does the newest generation that was read have this word in its name? */
+/* Returns whether the newest generation that was read has this word in its name. */
 static bool is_generation(const spec_log_summary *read, const char *word)
 {
     if (read == NULL || read->format == NULL || read->learned.generation < 0) return false;
@@ -26,8 +26,8 @@ static bool is_generation(const spec_log_summary *read, const char *word)
     return false;
 }
 
-/* The last batch of a range, for engines that need a number: without an end, the largest default of
- * vLLM's --max-num-seqs, or more. */
+/* Returns the last batch of a range, for engines that require a number: if it has no end, the
+ * largest default of vLLM's --max-num-seqs, or more. */
 static int last_batch(const spec_advice_batch *batch)
 {
     return batch->to >= 0 ? batch->to : batch->from < 1024 ? 1024 : 2 * batch->from;
@@ -61,7 +61,7 @@ static void set_vllm(spec_engine_text ret, const spec_log_summary *read, const s
 static void schedule_vllm(spec_engine_text ret, const spec_log_summary *read,
                           const spec_advice_batch *batch, int n)
 {
-    if (is_generation(read, "V0")) { /* one length, and a batch from which it is off */
+    if (is_generation(read, "V0")) { /* only one length, and a batch from which it is off */
         add(ret, "--num-speculative-tokens %d", batch[0].K);
         if (batch[n - 1].K == 0)
             add(ret, " --speculative-disable-by-batch-size %d", batch[n - 1].from);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* engine_settings: the text that sets a draft length in an engine, to paste.
- * Engines are entries of a table by the key of spec_log_format. Texts depend on the generation of
- * the output that was read, where option names changed. docs/advise.md. */
+ * Engines are entries of a table by the key of spec_log_format. Where option names changed, texts
+ * depend on the generation of the output that was read. docs/advise.md. */
 #ifndef SPECLAB_ENGINE_SETTINGS_H
 #define SPECLAB_ENGINE_SETTINGS_H
 
@@ -16,30 +16,31 @@ typedef struct {
     const char *engine;
     const char *title;        /* "vLLM" */
     const char *validate;     /* command that tests its sampler; NULL: there is no adapter */
-    const char *plain;        /* how to run it without speculation, to measure that */
+    const char *plain;        /* how to run it without speculation, to measure plain decoding */
     const char *opt_plain_v0; /* the same for a generation named V0 */
-    /* The output with acceptance by depth, and the one with times; NULL: there is none. */
+    /* Which output has acceptance by depth, and which has times; NULL: none does. */
     const char *depths, *times;
     void (*set)(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
                 int K);
-    /* n >= 2 ranges of batches; NULL: the engine has no schedule. */
+    /* Writes a schedule for n >= 2 ranges of batches; NULL: the engine has none. */
     void (*schedule)(spec_engine_text ret, const spec_log_summary *read,
                      const spec_advice_batch *batch, int n);
 } spec_engine;
 
 extern const spec_engine spec_engines[]; /* ends with a NULL engine */
 
-/* The engine of what was read; a generic one where it is NULL or not in the table. */
+/* Returns the engine of what was read; a generic one if that is NULL or not in the table. */
 const spec_engine *spec_engine_of(const spec_log_summary *opt_read);
 
-/* How to run the engine without speculation, in the generation that was read. */
+/* Returns how to run the engine without speculation, in the generation that was read. */
 const char *spec_engine_plain(const spec_log_summary *opt_read);
 
-/* The setting for K draft tokens (0: no speculation). */
+/* Writes the setting for K draft tokens (0: no speculation). */
 void spec_engine_setting(spec_engine_text ret, const spec_log_summary *opt_read,
                          const spec_advice *advice, int K);
 
-/* The setting for lengths by batch; false if the engine has none, or there is one range. */
+/* Writes the setting for lengths by batch; returns false if the engine has none or there is only
+ * one range. */
 bool spec_engine_schedule(spec_engine_text ret, const spec_log_summary *opt_read,
                           const spec_advice *advice);
 

@@ -25,7 +25,8 @@ static void add_clusters(double *sum, const spec_observed_run *run, gsl_rng *opt
     }
 }
 
-/* Sums of all runs. A length's run over all batches comes first, and is the sum of the others. */
+/* Fills the sums of all runs. A length's run over all batches comes first, and is the sum of the
+ * others. */
 static void draw(double *sum, const spec_observed_runs *runs, gsl_rng *opt_rng)
 {
     double *all = sum;
@@ -71,8 +72,8 @@ void spec_length_samples_free(spec_length_samples *samples)
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* Clusters of the run that says most of K. The user's number for plain decoding has none, and is
- * exact. */
+/* Returns the clusters of the run that says most about K. The user's number for plain decoding has
+ * none, because it is exact. */
 static int clusters_of(const spec_length_plan *plan, int K)
 {
     const spec_observed_run *run =
@@ -80,7 +81,7 @@ static int clusters_of(const spec_length_plan *plan, int K)
     return run != NULL ? (int)run->n : INT_MAX;
 }
 
-/* The fewest clusters of the runs behind a comparison of K and another length. */
+/* Returns the fewest clusters of the runs behind a comparison of K and another length. */
 static int clusters(const spec_length_plan *plan, int K, int other)
 {
     const int n = GSL_MIN(clusters_of(plan, K), clusters_of(plan, other));
@@ -88,7 +89,7 @@ static int clusters(const spec_length_plan *plan, int K, int other)
     return plan->reference == 0 && both_drafted ? GSL_MIN(n, clusters_of(plan, 0)) : n;
 }
 
-/* The widening of the runs behind a comparison. */
+/* Returns the widening of the runs behind a comparison. */
 static double widening(const spec_length_plan *plan, int K, int other)
 {
     double most = plan->reference == 0 ? plan->widening[0] : 1.0;
@@ -97,9 +98,9 @@ static double widening(const spec_length_plan *plan, int K, int other)
     return fmax(most, 1.0);
 }
 
-/* One end of an interval from the values in work. Resamples of few clusters vary less than the ends
- * of their interval: there it is Student's, on the scale of logarithms. So is the widening of
- * dependent windows, which resamples of single ones do not show. */
+/* Returns one end of an interval from the values in work. Resamples of few clusters vary too little
+ * for an interval; then it is Student's, on the scale of logarithms. The widening for dependent
+ * windows, which resamples of single ones do not show, is on that scale, too. */
 static double end_of(spec_length_samples *samples, int n, double wide, bool high)
 {
     enum { FEW = 16 };
@@ -156,7 +157,7 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* Places between the ends: of tokens, and of times below the longest run and beyond it. NaN: the
+/* Points between the ends: for tokens, and for times below the longest run and beyond it. NaN: the
  * central estimate. */
 typedef struct {
     double tokens, shorter, longer;
@@ -176,7 +177,7 @@ static double speed_in(const spec_length_samples *samples, int r, int K, const s
            placed(&at->time, longer);
 }
 
-/* The speed in a resample and a scenario. Its distance from that of the data is widened. */
+/* Returns the speed in a resample and a scenario; its distance from that of the data is widened. */
 static double widened_speed(const spec_length_samples *samples, int r, int K, double wide,
                             const scenario *s)
 {
@@ -185,9 +186,9 @@ static double widened_speed(const spec_length_samples *samples, int r, int K, do
                       : speed_in(samples, r, K, s);
 }
 
-/* Six of ten scenarios are the central estimate. In the others each place is uniform, or in one of
- * five the end that common engines have: alphas of rounds, and times that are flat below the
- * longest run and go on along their line beyond it. */
+/* Draws a scenario. Six in ten are the central estimate. In the others each point is uniform or,
+ * one time in five, the end that common engines have: alphas that vary by round, and times that are
+ * flat below the longest run and continue along their line beyond it. */
 static scenario drawn(gsl_rng *rng)
 {
     static const double END = 0.2;
@@ -203,7 +204,7 @@ static scenario drawn(gsl_rng *rng)
     return s;
 }
 
-/* The chance of the quantile that resamples of n clusters need for one end at 1 - error. */
+/* Returns the chance of the quantile that resamples of n clusters need for one end at 1 - error. */
 static double expanded(int n, double error)
 {
     if (n < 2) return 1.0 - error;

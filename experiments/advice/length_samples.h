@@ -18,34 +18,34 @@ typedef struct {
     double *work; /* (SPEC_LENGTH_RESAMPLES + 1) */
 } spec_length_samples;
 
-/* GSL_ENOMEM. */
+/* Draws the samples. Returns GSL_ENOMEM. */
 int spec_length_samples_init(spec_length_samples *samples, const spec_length_plan *plan);
 void spec_length_samples_free(spec_length_samples *samples);
 
-/* A number of a length. */
+/* Which number of a length. */
 typedef enum { SPEC_LENGTH_TOKENS, SPEC_LENGTH_TIME, SPEC_LENGTH_SPEED } spec_length_which;
 
-/* The interval of a number of K that covers its range and sampling: from the low quantile of its
- * low end to the high quantile of its high end. With fewer than 16 clusters the ends are Student's,
- * with the standard error of the resamples; NaN with fewer than 2. `se` is NaN. */
+/* Returns the interval of a number of K that covers its range and sampling: from the low quantile
+ * of its low end to the high quantile of its high end. With fewer than 16 clusters the ends are
+ * Student's, with the standard error of the resamples; NaN with fewer than 2. `se` is NaN. */
 spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K,
                                                  spec_length_which which);
 
-/* The same of the speed of K over that of another length. */
+/* Returns the same for the ratio of K's speed to that of another length. */
 spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int K, int other);
 
-/* The losses of these lengths against the fastest of them, as shares of its speed.
+/* Computes the losses of these lengths compared with the fastest of them, as shares of its speed.
  *
- * A resample with a scenario has a loss of each length. A scenario is a place between the ends of
- * numbers that the data leave open: one place for tokens, and one for times on each side of the
- * longest run. Six of ten are the central estimate, the others anywhere between the ends.
+ * A resample with a scenario gives a loss for each length. A scenario is a point between the ends
+ * of numbers that the data leave open: one for tokens, and one for times on each side of the
+ * longest run. Six in ten are the central estimate, the others lie anywhere between the ends.
  * ret_likely is the quantile 1 - error of that loss. ret_largest is that of the largest loss over
  * all combinations of ends (analysis/minimax_length.h).
  *   ret_likely, ret_largest, ret_fastest  (n); ret_fastest: share of scenarios in which it is the
  *                                         fastest length
  *   K        (n) lengths with a speed
  *   returns  clusters of the length with the fewest; below 2 nothing is resampled, and the losses
- *            are those of the scenarios alone. -1 without memory */
+ *            are those of the scenarios alone. -1 if memory runs out */
 int spec_length_samples_losses(double *ret_likely, double *ret_largest, double *ret_fastest,
                                spec_length_samples *samples, const int *K, int n);
 

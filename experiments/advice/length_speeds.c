@@ -30,7 +30,8 @@ static double tokens_of(const double *sum)
     return 1.0 + sum[SPEC_SUM_ACCEPTED] / sum[SPEC_SUM_PASSES];
 }
 
-/* Shares of rounds that accept j tokens at least, j = 1..K; false without depths. */
+/* Fills the shares of rounds that accept at least j tokens, j = 1..K; returns false without
+ * depths. */
 static bool moments(double m[SPEC_ADVICE_K], const spec_observed_run *run, const double *sum)
 {
     const double rounds = sum[SPEC_SUM_DEPTH_ROUNDS];
@@ -39,14 +40,14 @@ static bool moments(double m[SPEC_ADVICE_K], const spec_observed_run *run, const
     return true;
 }
 
-/* Tokens per pass from tokens per round that verifies a draft: other passes emit one. */
+/* Returns tokens per pass from tokens per round that verifies a draft; other passes emit one. */
 static double per_pass(const double *sum, double tokens)
 {
     return 1.0 + sum[SPEC_SUM_ROUNDS] / sum[SPEC_SUM_PASSES] * (tokens - 1.0);
 }
 
-/* K tokens from a run at another length whose depths are not known: acceptance falls with depth, so
- * the first K of K_run depths have at least their share of the accepted tokens. */
+/* Bounds tokens at K from a run at another length whose depths are not known: acceptance falls with
+ * depth, so the first K of K_run depths have at least their share of the accepted tokens. */
 static spec_length_number tokens_without_depths(double emitted, int K_run, int K)
 {
     const double accepted = emitted - 1.0;
@@ -58,7 +59,7 @@ static spec_length_number tokens_without_depths(double emitted, int K_run, int K
     return (spec_length_number){1.0 + accepted * K / K_run, point, 1.0 + fmin(K, accepted)};
 }
 
-/* Tokens per draft round at K, from the moments of a run at another length. */
+/* Returns tokens per draft round at K, from the moments of a run at another length. */
 static spec_length_number tokens_of_moments(const spec_length_plan *plan, const double *m,
                                             int K_run, int K)
 {
@@ -66,8 +67,8 @@ static spec_length_number tokens_of_moments(const spec_length_plan *plan, const 
     for (int j = 0; j < K_run; j++) tokens += m[j];
     spec_bounds bounds = spec_moment_bounds_free(m, K_run, K);
     if (plan->linear[K]) {
-        /* If alpha differs between the rounds of a request, shorter rounds are those at K_run, cut,
-         * and longer ones have more tokens. */
+        /* If alpha differs between the rounds of a request, shorter rounds are the ones at K_run,
+         * cut, and longer ones have more tokens. */
         const double low = tokens / spec_length_bound_at(&plan->ratio_high[K], m),
                      high = tokens / spec_length_bound_at(&plan->ratio_low[K], m),
                      point = fmin(fmax(0.5 * (low + high), bounds.low), K + 1.0);
@@ -94,9 +95,9 @@ static spec_length_number tokens_from(const spec_length_plan *plan, const spec_o
                                 per_pass(sum, tokens.high)};
 }
 
-/* Do the counters of a run contradict one alpha per request? Then some depth j has m_{j-1} m_{j+1}
- * < m_j^2, by more than errors explain: those of independent rounds, and of clusters. A draft that
- * ends early looks the same. */
+/* Returns whether the counters of a run contradict one alpha per request: then some depth j has
+ * m_{j-1} m_{j+1} < m_j^2, by more than the errors of independent rounds and of clusters explain.
+ * Drafts that end early look the same. */
 static bool contradicts_one_alpha(const spec_observed_run *run, const double *sum)
 {
     enum { CLUSTERS = 6 }; /* that show their own spread */
@@ -139,7 +140,7 @@ const spec_observed_run *spec_length_plan_base(const spec_length_plan *plan, int
 
 /* ---- times and speeds of runs ---------------------------------------------------------------- */
 
-/* Busy seconds per `unit` of K in a range of batches; NaN without. */
+/* Returns busy seconds per `unit` of K in a range of batches; NaN if there are none. */
 static double seconds_per(const spec_length_plan *plan, const double *sum, int K, int batch,
                           int unit)
 {
@@ -165,8 +166,8 @@ bool spec_length_plan_same_batch(const spec_length_plan *plan, int K, int other_
     return isnan(more) || fabs(more) <= SAME;
 }
 
-/* Seconds per `unit` of K over seconds per `other_unit` of another length: the geometric mean over
- * ranges of batches that both ran, weighted by the time that K was busy in them. */
+/* Returns seconds per `unit` of K over seconds per `other_unit` of another length: the geometric
+ * mean over ranges of batches that both ran, weighted by the time that K was busy in them. */
 static double over(const spec_length_plan *plan, const double *sum, int K, int unit, int other_K,
                    int other_unit)
 {
@@ -198,7 +199,8 @@ static double time_of_run(const spec_length_plan *plan, const double *sum, int K
     return given > 0.0 ? given * time : time;
 }
 
-/* Tokens per second of a run over those of the reference, as measured; NaN without. */
+/* Returns tokens per second of a run over those of the reference, as measured; NaN if they were
+ * not. */
 static double speed_of_run(const spec_length_plan *plan, const double *sum, int K)
 {
     if (plan->question->round_over_plain > 0.0) return NAN;
@@ -207,8 +209,8 @@ static double speed_of_run(const spec_length_plan *plan, const double *sum, int 
 
 /* ---- all lengths ----------------------------------------------------------------------------- */
 
-/* Seconds per round, and the widening of the run's intervals: that of its tokens, of its time or of
- * its speed, whichever is the largest. */
+/* Computes the seconds per round, and the widening of the run's intervals: the largest of those for
+ * its tokens, its time and its speed. */
 static int fill_run_errors(spec_length_plan *plan, spec_cluster_ratio *ret_seconds,
                            const spec_observed_run *run)
 {
@@ -233,7 +235,7 @@ static int fill_run_errors(spec_length_plan *plan, spec_cluster_ratio *ret_secon
     return GSL_SUCCESS;
 }
 
-/* The bounds of lengths that were not run, from all clusters. */
+/* Fills the bounds of lengths that were not run, from all clusters. */
 static void fill_ratios(spec_length_plan *plan)
 {
     double sum[SPEC_SUM_COLUMNS], m[SPEC_ADVICE_K];
@@ -261,8 +263,8 @@ static bool is_busy(const spec_observed_runs *runs, int K, int batch)
     return run != NULL && spec_observed_run_sum(run, SPEC_SUM_BUSY) > 0.0;
 }
 
-/* Did plain decoding and the current length emit as many tokens per second of the clock, within
- * 10 %? Then requests came at the same rate, and neither engine was full. */
+/* Returns whether plain decoding and the current length emitted equally many tokens per second of
+ * the clock, within 10 %. Then requests came at the same rate, and neither engine was full. */
 static bool has_equal_rate(const spec_length_plan *plan)
 {
     const spec_observed_run *plain = spec_observed_runs_find(plan->runs, 0, -1),
@@ -288,7 +290,7 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
         if (fill_run_errors(plan, &seconds, run) != GSL_SUCCESS) return GSL_ENOMEM;
         if (run->K == 0) continue;
         const double rounds = spec_observed_run_sum(run, SPEC_SUM_PASSES);
-        plan->longest = run->K; /* runs ascend */
+        plan->longest = run->K; /* runs are ascending */
         if (rounds >= most) plan->current = run->K, most = rounds;
         plan->time_se[run->K] = seconds.se / seconds.value;
     }
@@ -316,7 +318,7 @@ int spec_length_plan_highest(const spec_length_plan *plan)
     return 2 * plan->longest < SPEC_ADVICE_K ? 2 * plan->longest : SPEC_ADVICE_K - 1;
 }
 
-/* Times of the runs as points of spec_round_times, plain decoding first. */
+/* Collects the times of the runs as points of spec_round_times, plain decoding first. */
 static int known_times(int K[], double time[], double se[], const spec_length_plan *plan,
                        const double *sum)
 {
@@ -345,8 +347,8 @@ static spec_length_number time_at(const spec_round_times *times, int K)
     return (spec_length_number){bounds.low, line, bounds.high};
 }
 
-/* Tokens of the output over those that the counters say: engines count what they then trim at the
- * end of a request, and the first tokens of requests have no round. */
+/* Returns the tokens of the output over those in the counters: engines count what they then trim at
+ * the end of a request, and the first tokens of requests have no round. */
 static double output_share(const spec_observed_run *base, const double *sum, int K)
 {
     const double counted = sum[SPEC_SUM_PASSES] + sum[SPEC_SUM_ACCEPTED],

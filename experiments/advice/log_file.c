@@ -21,7 +21,7 @@ enum {
     BEGINNING = 1 << 16,
 };
 
-/* A format that the file may be of, and what its reader has seen. */
+/* A format that the file may have, and what its reader has seen. */
 typedef struct {
     const spec_log_format *format;
     void *state; /* NULL before its first record */
@@ -30,21 +30,21 @@ typedef struct {
 } candidate;
 
 typedef struct {
-    const char *name; /* of the file */
+    const char *name; /* name of the file */
     int K;
     candidate list[FORMATS_MOST];
     int n;
-    bool asks_all; /* a format has no needles */
+    bool asks_all; /* some format has no needles */
     spec_needle_set needles;
     candidate *fixed; /* the file's format; NULL: not yet known */
     const candidate *other;
-    uint64_t other_line, other_records; /* of another format */
-    uint64_t unreadable, damaged; /* records of the format, and lines with NUL bytes */
-    spec_error fault;             /* of the first one */
+    uint64_t other_line, other_records; /* records of another format, and the first line */
+    uint64_t unreadable, damaged; /* faulty records of the format, and lines with NUL bytes */
+    spec_error fault;             /* the first fault */
     /* the observer of the readers, in front of the caller's */
     spec_observer mine, to;
     uint64_t observations;
-    bool muted; /* observations are counted, and go nowhere */
+    bool muted; /* observations are counted, but not passed on */
     bool observer_failed;
     size_t n_beginning;
     char beginning[BEGINNING]; /* (n_beginning) records, until the format is known */
@@ -68,7 +68,7 @@ static int take(void *self, const spec_observation *observation, spec_error *err
 
 /* ---- The table ---- */
 
-/* Adds a name and a comma; the text ends where it is full. */
+/* Adds a name and a comma; stops when the text is full. */
 static void append(char text[NAMES_SIZE], const char *name)
 {
     const size_t used = strlen(text);
@@ -137,7 +137,7 @@ static void fix(reading *r, candidate *c)
     if (r->fixed == NULL) r->fixed = c;
 }
 
-/* Lines of several processes may be interleaved, so a record with a fault is passed over. */
+/* Skips a record with a fault, because lines of several processes may be interleaved. */
 static void pass_over(reading *r, spec_error *error)
 {
     r->unreadable++;
@@ -146,7 +146,8 @@ static void pass_over(reading *r, spec_error *error)
     error->text[0] = '\0';
 }
 
-/* A crash or a full disk leaves lines with NUL bytes. In a file that is no text they are many. */
+/* Skips a line with NUL bytes, as a crash or a full disk leaves them. In a file that is not text
+ * there are many. */
 static int pass_over_damage(reading *r, const spec_log_piece *piece, spec_error *error)
 {
     r->damaged++;
@@ -174,7 +175,7 @@ static int read_record(reading *r, candidate *c, const spec_log_record *record, 
     return GSL_SUCCESS;
 }
 
-/* Records of another engine or kind are passed over, and counted. */
+/* Counts a record of another engine or kind, which is skipped. */
 static void note_other(reading *r, const candidate *c, uint64_t line)
 {
     if (r->other == NULL) {
@@ -189,7 +190,7 @@ static bool concerns(const candidate *c, const spec_log_record *record, bool fou
     return (found || c->format->needles == NULL) && c->format->concerns(record->bytes, record->n);
 }
 
-/* Ask the formats about a record, the file's own one first. */
+/* Asks the formats about a record, the file's own first. */
 static int ask(reading *r, const spec_log_record *record, spec_error *error)
 {
     const bool found = spec_needle_set_find(&r->needles, record->bytes, record->n) != NULL;
@@ -210,8 +211,9 @@ done:
     return status;
 }
 
-/* Formats whose records wait for a companion hand them over. The first one with any is the file's;
- * those of others are passed over. Without any, the format with the most records is the file's. */
+/* Lets formats hand over records that wait for a companion. The first format with any records is
+ * the file's; records of others are skipped. If none has any, the format with the most records is
+ * the file's. */
 static int end_formats(reading *r, const spec_log_record *last, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -231,7 +233,7 @@ done:
     return status;
 }
 
-/* Few records may be unreadable, and few lines damaged. */
+/* Checks that few records are unreadable and few lines damaged. */
 static int check_readable(const reading *r, uint64_t lines, spec_error *error)
 {
     const unsigned long long unreadable = r->unreadable, damaged = r->damaged;
@@ -256,7 +258,7 @@ static void keep_beginning(reading *r, const spec_log_record *record)
     if (r->n_beginning < BEGINNING) r->beginning[r->n_beginning++] = '\n';
 }
 
-/* The length of the longest part of the needle that the file's beginning has. */
+/* Returns the length of the longest part of the needle that occurs in the file's beginning. */
 static size_t likeness(const reading *r, const char *needle)
 {
     char small[64];
@@ -268,7 +270,7 @@ static size_t likeness(const reading *r, const char *needle)
     return most;
 }
 
-/* The formats that the file is most like, and a text of their lines that it lacks. */
+/* Names the formats that the file resembles most, and a text from their lines that it lacks. */
 static void nearest(spec_log_nearest ret, const reading *r)
 {
     bool used[FORMATS_MOST] = {false};

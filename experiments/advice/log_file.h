@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_file: reads a log, a metrics file or responses, in the format that its content shows.
- * Streams: memory does not grow with the file. A file is of one format; text of other programs
- * and engines between its records is passed over. Lines of time_comment.h count for the records
- * below them. docs/advise.md. */
+ * It streams: memory does not grow with the file. A file has one format; text of other programs and
+ * engines between its records is skipped. Lines of time_comment.h count for the records below them.
+ * docs/advise.md. */
 #ifndef SPECLAB_LOG_FILE_H
 #define SPECLAB_LOG_FILE_H
 
@@ -15,31 +15,33 @@ typedef struct {
     const spec_log_format *const *opt_table; /* NULL-terminated; NULL: spec_log_formats */
 } spec_log_options;
 
-/* Names of formats, each with a text of their lines. */
+/* Names of formats, each with a text from their lines. */
 typedef char spec_log_nearest[300];
 
-/* Account of a file. */
+/* What was read from a file. */
 typedef struct {
     const spec_log_format *format; /* NULL: no record of any format */
-    spec_log_nearest nearest;      /* without a record: the formats that the file is most like */
-    const spec_log_format *other;  /* NULL: all records are of one format */
-    uint64_t other_line, other_records; /* of the other format, which are passed over */
+    spec_log_nearest nearest;      /* if there is no record: the formats that the file resembles
+                                    * most */
+    const spec_log_format *other;  /* NULL: all records have the same format */
+    uint64_t other_line, other_records; /* first line and number of records of the other format,
+                                         * which are skipped */
     spec_log_learned learned;
     uint64_t bytes, records, observations;
-    uint64_t unreadable; /* passed over: records with the words but not the form, damaged lines */
+    uint64_t unreadable; /* skipped: records with the right words but the wrong form, and damaged
+                          * lines */
     spec_error fault;    /* "file:line: ..." of the first one */
-    bool cut;           /* the last line has no end and was passed over: the log is being written */
+    bool cut;           /* the last line has no end and was skipped: the log is being written */
     uint64_t open_line; /* where a JSON value begins that the file does not end; 0: none */
 } spec_log_summary;
 
-/* Read a file; "-" is standard input. The first format whose reader takes an observation from a
- * record, or finds fault with one, is the file's. Records of another one are counted. Records with
- * a fault are passed over if they are at most 1 % of its records. So are lines with NUL bytes, if
- * they are at most 1 % of its lines. GSL_EINVAL "file:line: ..." where they are more; for lines
- * over 16 MiB and a JSON value over 256 MiB; for an unknown name in opt_format. GSL_EUNSUP if the
- * source cannot answer; the errors of files and of the observer; GSL_EFAILED where *opt_stop was
- * set. A file without any record is no error here: format is NULL.
- */
+/* Reads a file; "-" is standard input. The first format whose reader takes an observation from a
+ * record, or finds fault with one, is the file's. Records of another format are counted. Records
+ * with a fault are skipped if they are at most 1 % of the records, and lines with NUL bytes if they
+ * are at most 1 % of the lines. Returns GSL_EINVAL "file:line: ..." if there are more, for lines
+ * over 16 MiB, for a JSON value over 256 MiB, and for an unknown name in opt_format; GSL_EUNSUP if
+ * the source cannot answer; GSL_EFAILED if *opt_stop was set; or the errors of files and of the
+ * observer. A file without any record is not an error here: format is NULL. */
 int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_options *options,
                        const spec_observer *observer, spec_error *error);
 

@@ -45,7 +45,7 @@ static uint64_t newlines(const char *from, const char *to)
 
 /* ---- Blocks ---- */
 
-/* Move the residual bytes to the front, and make space for a block and a zero byte. */
+/* Moves the remaining bytes to the front, and makes room for a block and a zero byte. */
 static int make_space(spec_log_records *r, spec_error *error)
 {
     const size_t left = r->end - r->begin;
@@ -64,7 +64,7 @@ static int make_space(spec_log_records *r, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Colours and NUL bytes are looked for line by line only where a block has one. */
+/* Looks for colours and NUL bytes in a block: lines are searched for them only if it has any. */
 static void look_at(spec_log_records *r, size_t from)
 {
     const size_t n = r->end - from;
@@ -72,7 +72,7 @@ static void look_at(spec_log_records *r, size_t from)
     if (!r->zeros) r->zeros = memchr(r->buffer + from, '\0', n) != NULL;
 }
 
-/* Read a block behind the bytes of the buffer, whose front becomes `begin`. */
+/* Reads a block after the bytes of the buffer, whose front becomes `begin`. */
 static int read_block(spec_log_records *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -87,7 +87,8 @@ done:
     return status;
 }
 
-/* The name of UTF-16 without a byte-order mark: of each pair of bytes one is zero; or NULL. */
+/* Returns the name of the encoding if the text is UTF-16 without a byte-order mark (one byte of
+ * each pair is zero), or NULL. */
 static const char *wide_text(const spec_log_records *r)
 {
     size_t zeros[2] = {0, 0}, pairs = r->end / 2 < BEGINNING / 2 ? r->end / 2 : BEGINNING / 2;
@@ -96,7 +97,7 @@ static const char *wide_text(const spec_log_records *r)
     return zeros[0] == 0 ? "UTF-16LE" : zeros[1] == 0 ? "UTF-16BE" : NULL;
 }
 
-/* The first bytes of files that are no text of single bytes. */
+/* Checks the first bytes for files that are not text of single bytes. */
 static int start(spec_log_records *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -119,7 +120,7 @@ done:
 
 /* ---- Lines ---- */
 
-/* Remove colour codes: ESC [ parameters letter. The rest moves to the end of the line, so that no
+/* Removes colour codes: ESC [ parameters letter. The rest moves to the end of the line, so that no
  * other bytes come between it and the next line; blanks fill the beginning. */
 static void remove_codes(char *bytes, size_t n)
 {
@@ -147,8 +148,8 @@ static size_t skip_blanks(const char *bytes, size_t at, size_t n)
     return at;
 }
 
-/* Can an object or an array begin with these bytes, where the line ends after them? "[2025" and
- * "[info]" are text. */
+/* Returns whether an object or an array can begin with these bytes, if the line ends after them.
+ * "[2025" and "[info]" are text. */
 static bool begins_value(const char *bytes, size_t n)
 {
     if (n == 0 || (bytes[0] != '{' && bytes[0] != '[')) return false;
@@ -157,7 +158,7 @@ static bool begins_value(const char *bytes, size_t n)
     return memchr(bytes[0] == '{' ? "\"}\"" : "{[]", bytes[next], 3) != NULL;
 }
 
-/* The line's first byte that is not blank, behind the "data:" of an event with JSON. */
+/* Returns the line's first byte that is not blank, after "data:" if it is an event with JSON. */
 static size_t content(const char *bytes, size_t n)
 {
     static const char event[] = "data:", done[] = "[DONE]";
@@ -170,7 +171,7 @@ static size_t content(const char *bytes, size_t n)
     return ends ? n : at;
 }
 
-/* A line: distances from the first byte of the buffer that is not yet a record. */
+/* A line, as offsets from the first byte of the buffer that is not yet a record. */
 typedef struct {
     size_t begin, end;
     bool whole; /* a newline follows */
@@ -183,7 +184,7 @@ static int too_long(const spec_log_records *r, const char *what, size_t most, co
                      (unsigned long long)r->line, what, most, next);
 }
 
-/* The line that begins at `begin`, read as far as its end. */
+/* Reads the line that begins at `begin` to its end. */
 static int next_line(line *ret, spec_log_records *r, size_t begin, spec_error *error)
 {
     size_t seen = begin;
@@ -195,7 +196,8 @@ static int next_line(line *ret, spec_log_records *r, size_t begin, spec_error *e
         *ret = (line){begin, end != NULL ? (size_t)(end - bytes) : left, end != NULL};
         if (ret->end > r->value_most)
             return too_long(r, "JSON value", r->value_most, "write one response per line", error);
-        /* Asked once: blanks behind a bracket, in many reads, would be looked at in each. */
+        /* Checked only once: blanks after a bracket that take many reads would be searched in
+         * each. */
         if (begin == 0 && seen <= r->line_most && ret->end > r->line_most) {
             const size_t at = content(bytes, ret->end);
             if (!begins_value(bytes + at, ret->end - at))
@@ -214,13 +216,13 @@ done:
 
 /* ---- Records ---- */
 
-/* The place of a byte of the buffer in the file, from 1. */
+/* Returns the place of a byte of the buffer in the file, from 1. */
 static uint64_t place_of(const spec_log_records *r, const char *byte)
 {
     return r->bytes - (uint64_t)(r->buffer + r->end - byte) + 1;
 }
 
-/* Brackets that a line opens and does not close, outside of strings. */
+/* Returns the number of brackets that a line opens but does not close, outside strings. */
 static long open_brackets(const char *bytes, size_t n)
 {
     long open = 0;
@@ -242,8 +244,8 @@ static long open_brackets(const char *bytes, size_t n)
     return open;
 }
 
-/* The end of a value that ends at `end`, if nothing but blanks and the comma of an array's element
- * follows on the line; 0: other text follows. */
+/* Returns the end of a value that ends at `end`, if only blanks and the comma of an array's element
+ * follow on the line; 0: other text follows. */
 static size_t end_of_value(const char *bytes, size_t end, size_t line_end)
 {
     size_t behind = skip_blanks(bytes, end, line_end);
@@ -252,8 +254,8 @@ static size_t end_of_value(const char *bytes, size_t end, size_t line_end)
     return behind == line_end ? end : 0;
 }
 
-/* Text that turned out to be no value: the values that begin up to the line of `broken`, a distance
- * like those of a line, end on their own line. */
+/* After text that turned out not to be a value, makes the values that begin up to the line of
+ * `broken` (an offset like those of a line) end on their own line. */
 static void read_as_lines(spec_log_records *r, size_t broken)
 {
     const char *begin = r->buffer + r->begin, *newline = memrchr(begin, '\n', broken);
@@ -261,8 +263,8 @@ static void read_as_lines(spec_log_records *r, size_t broken)
 }
 
 /* Follows a JSON value that begins at `from` over several lines. *ret_end is its end, and *l its
- * last line; 0 if it is text, or does not end. Each time the bytes have doubled, jansson parses
- * them: so text is recognised early, and each byte is parsed a few times at most. */
+ * last line; 0 if it is text or does not end. Each time the bytes have doubled, jansson parses
+ * them. So text is recognised early, and each byte is parsed only a few times. */
 static int follow(size_t *ret_end, line *l, spec_log_records *r, size_t from, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -300,7 +302,8 @@ done:
     return status;
 }
 
-/* The end of a value that begins at `from`, behind whose line others may follow; 0: it is text. */
+/* Finds the end of a value that begins at `from` and may continue on further lines; 0: it is
+ * text. */
 static int find_end(size_t *ret_end, line *l, spec_log_records *r, size_t from, spec_error *error)
 {
     const char *bytes = r->buffer + r->begin;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_records: divides a stream of bytes into records: lines of text, or whole JSON values.
- * A JSON value that spans lines is one record; where it breaks JSON's grammar or never closes, its
+ * A JSON value that spans lines is one record; if it breaks JSON's grammar or never closes, its
  * lines are records. Compressed files are unpacked. "data: " of server-sent events, colour codes
- * and carriage returns are removed. Owns a buffer as long as the longest record, and 1 MiB. */
+ * and carriage returns are removed. Owns a buffer as long as the longest record, plus 1 MiB. */
 #ifndef SPECLAB_LOG_RECORDS_H
 #define SPECLAB_LOG_RECORDS_H
 
@@ -15,14 +15,14 @@
 
 typedef struct {
     spec_unpacked source;
-    const char *name;             /* of the file, for messages */
-    size_t line_most, value_most; /* bytes of a line of text, and of a JSON value */
+    const char *name;             /* name of the file, for messages */
+    size_t line_most, value_most; /* maximum bytes of a line of text, and of a JSON value */
     size_t memory_most;           /* bytes that jansson may take for a value */
     char *buffer;                 /* (capacity) */
-    size_t capacity, begin, end;  /* of what is not yet a record */
+    size_t capacity, begin, end;  /* part of the buffer that is not yet a record */
     size_t lines_until;           /* values that begin before this place end on their line */
-    uint64_t line;                /* of the place `begin`, from 1 */
-    uint64_t bytes;               /* read */
+    uint64_t line;                /* line of the place `begin`, from 1 */
+    uint64_t bytes;               /* bytes read */
     uint64_t open_line;           /* where a JSON value begins that the file does not end; 0 */
     bool started, ended, coloured, zeros;
 } spec_log_records;
@@ -30,17 +30,17 @@ typedef struct {
 typedef struct {
     char *bytes; /* (n), and a zero byte; valid until the next call */
     size_t n;
-    uint64_t line; /* of its first byte, from 1 */
+    uint64_t line; /* line of its first byte, from 1 */
     bool cut;      /* the file's last line, without a newline */
     uint64_t zero; /* place in the file of its first NUL byte, from 1; 0: none */
 } spec_log_piece;
 
-/* Lines of up to 16 MiB and JSON values of up to 256 MiB. */
+/* Returns records of lines of up to 16 MiB and JSON values of up to 256 MiB. */
 spec_log_records spec_log_records_of(int fd, const char *name, const volatile int *opt_stop);
 void spec_log_records_free(spec_log_records *records);
 
-/* The next record that is not blank; *ret_end at the end of the file, without one. GSL_EINVAL
- * "file:line: ..." for UTF-16 and larger records; the errors of unpacked.h. */
+/* Reads the next record that is not blank; at the end of the file sets *ret_end instead. Returns
+ * GSL_EINVAL "file:line: ..." for UTF-16 and larger records, or the errors of unpacked.h. */
 int spec_log_records_next(spec_log_piece *ret, bool *ret_end, spec_log_records *records,
                           spec_error *error);
 

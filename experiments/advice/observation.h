@@ -22,21 +22,24 @@ typedef enum {
 typedef struct {
     spec_observation_kind kind;
     uint64_t line;  /* in the file, from 1 */
-    uint64_t label; /* hash of what tells engines, models and slots apart; 0: the source does not */
+    uint64_t label; /* hash of what distinguishes engines, models and slots; 0: nothing does */
     int K;          /* draft tokens per round, as configured; -1: not given; 0: plain decoding */
-    double rounds;  /* with at least one draft token */
-    double rounds_low, rounds_high; /* where rounding leaves several; else as rounds */
-    double passes;                  /* of the target, per sequence, with those without a draft */
+    double rounds;  /* rounds with at least one draft token */
+    double rounds_low, rounds_high; /* range if rounding leaves several; else as rounds */
+    double passes;                  /* target passes per sequence, including those without a
+                                     * draft */
     double drafted, accepted;       /* draft tokens */
     double emitted;                 /* tokens of the output */
     int depths;                     /* entries of passed; 0: not given */
     double passed[SPEC_OBSERVED_DEPTHS]; /* [i]: rounds that accepted the draft token of depth i */
-    double seconds;                      /* of the window, or of the request's decoding */
-    double time;           /* of a scrape, in seconds since 1970: windows have the difference */
-    double running;        /* requests that decode at a time; 1 for an engine of one request */
+    double seconds;                      /* length of the window, or of the request's decoding */
+    double time;           /* time of a scrape, in seconds since 1970; windows have the
+                            * difference */
+    double running;        /* requests decoding at a time; 1 for an engine of one request */
     double busy;           /* seconds of decoding, summed over requests; else seconds * running */
-    double steps;          /* of the engine: passes of all its requests at a time are one */
-    double draft_seconds;  /* of `seconds`, time to draft */
+    double steps;          /* steps of the engine: passes of all its requests at one time are one
+                            * step */
+    double draft_seconds;  /* part of `seconds` spent drafting */
     double printed_length; /* the engine's own tokens per round, for the diagnoses */
     double printed_rate;   /* the engine's own acceptance rate, as a fraction */
 } spec_observation;
@@ -63,7 +66,7 @@ static inline spec_observation spec_observation_empty(spec_observation_kind kind
                               .printed_rate = NAN};
 }
 
-/* Plain decoding: a pass for each token, and no rounds. NaN: how many is not given. */
+/* Fills in plain decoding: a pass for each token, and no rounds. NaN: the number is not given. */
 static inline void spec_observation_decode_plainly(spec_observation *o, double tokens)
 {
     o->K = o->depths = 0;
@@ -71,7 +74,7 @@ static inline void spec_observation_decode_plainly(spec_observation *o, double t
     o->passes = o->emitted = tokens;
 }
 
-/* Whether rounding leaves several numbers of rounds. */
+/* Returns whether rounding leaves several numbers of rounds. */
 static inline bool spec_observation_is_rounded(const spec_observation *observation)
 {
     return observation->rounds_low < observation->rounds_high;

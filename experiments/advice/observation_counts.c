@@ -24,7 +24,7 @@ static bool is_whole(double x)
     return x == floor(x);
 }
 
-/* Counts are NaN or in 0..2^53; K and depths are within the arrays. */
+/* Checks that counts are NaN or in 0..2^53, and that K and depths are within the arrays. */
 static void check_ranges(spec_counts_verdict *v, const spec_observation *o)
 {
     const struct {
@@ -55,7 +55,7 @@ static int draft_length(const spec_observation *o)
     return o->rounds > 0.0 && K >= 1.0 && K <= SPEC_OBSERVED_DEPTHS && is_whole(K) ? (int)K : -1;
 }
 
-/* Fill in what follows from the other numbers. NaN stays where nothing follows. */
+/* Fills in what follows from the other numbers. NaN stays where nothing follows. */
 static void complete(spec_observation *o, bool *ret_inexact)
 {
     const bool depths_cover = o->depths > 0 && o->depths >= o->K;
@@ -74,7 +74,7 @@ static void complete(spec_observation *o, bool *ret_inexact)
             o->rounds = 0.0;
         } else {
             *ret_inexact = true;
-            /* Of a request only the last draft is shorter. */
+            /* Only the last draft of a request is shorter. */
             const double rounds = o->drafted / o->K;
             o->rounds =
                 o->K > 0 && o->drafted > 0.0
@@ -88,7 +88,7 @@ static void complete(spec_observation *o, bool *ret_inexact)
     if (isnan(o->emitted)) o->emitted = o->passes + o->accepted;
 }
 
-/* Identities between the counts that the source gives. */
+/* Checks identities between the counts that the source gives. */
 static void check_given(spec_counts_verdict *v, const spec_observation *o, int K)
 {
     const double passed = spec_observation_counts_passed(o), whole = o->rounds + o->accepted;
@@ -109,8 +109,8 @@ static void check_given(spec_counts_verdict *v, const spec_observation *o, int K
                o->rounds, o->accepted);
 }
 
-/* Bounds that hold in every run of every engine, for completed counts. Rounded means leave a range
- * of rounds. */
+/* Checks bounds that hold in every run of every engine, for completed counts. Rounded means leave a
+ * range of rounds. */
 static void check_possible(spec_counts_verdict *v, const spec_observation *o)
 {
     const bool exact = !spec_observation_is_rounded(o);

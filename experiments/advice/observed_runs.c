@@ -21,7 +21,7 @@ static int by_time(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* The clusters of K and batch from all series of them, in order of time. */
+/* Gathers the clusters of K and batch from all their series, in order of time. */
 static int gather(spec_observed_run *run, const spec_observed_sums *sums, int K, int batch)
 {
     const size_t row = SPEC_SUM_COLUMNS * sizeof *run->column;
@@ -43,7 +43,7 @@ static int gather(spec_observed_run *run, const spec_observed_sums *sums, int K,
     return GSL_SUCCESS;
 }
 
-/* The same with windows joined into stretches. */
+/* Does the same with windows joined into stretches. */
 static int gather_stretches(spec_observed_run *run, const spec_observed_sums *sums, int K,
                             int batch)
 {
@@ -142,7 +142,8 @@ double spec_cluster_per_pass(const double *cluster, int arg)
     return cluster[SPEC_SUM_PASSES] + cluster[SPEC_SUM_ACCEPTED];
 }
 
-/* An end of an interval, `times` as far from the value, on the scale of log-odds or logarithms. */
+/* Returns an end of an interval moved to `times` its distance from the value, on the scale of
+ * log-odds or logarithms. */
 static double moved(double value, double end, double times, bool proportion)
 {
     const double scale = proportion ? log(value / (1.0 - value)) : log(value),

@@ -23,22 +23,22 @@ typedef struct {
 
 typedef struct {
     size_t n;
-    spec_observed_run *run; /* by K, batch ascending; batch -1 first of a K */
+    spec_observed_run *run; /* by K, then batch, ascending; batch -1 comes first */
 } spec_observed_runs;
 
-/* Series of unknown K are left out. GSL_ENOMEM. */
+/* Makes the runs; leaves out series of unknown K. Returns GSL_ENOMEM. */
 int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *sums,
                             spec_error *error);
 void spec_observed_runs_free(spec_observed_runs *runs);
 
-/* All clusters of K in their order of time, none joined; the caller frees the column. GSL_ENOMEM.
- */
+/* Collects all clusters of K in order of time, without joining any; the caller frees the column.
+ * Returns GSL_ENOMEM. */
 int spec_observed_run_in_time(spec_observed_run *ret, const spec_observed_sums *sums, int K);
 
-/* The run of K and batch; NULL if there is none. */
+/* Returns the run of K and batch; NULL if there is none. */
 const spec_observed_run *spec_observed_runs_find(const spec_observed_runs *runs, int K, int batch);
 
-/* The sum of a column over a run's clusters. */
+/* Returns the sum of a column over a run's clusters. */
 double spec_observed_run_sum(const spec_observed_run *run, int column);
 
 /* A number of a cluster, for ratios. `arg` is a depth or a draft length. */
@@ -47,8 +47,8 @@ spec_cluster_value spec_cluster_column;   /* the column number arg */
 spec_cluster_value spec_cluster_per_pass; /* target passes plus accepted tokens */
 spec_cluster_value spec_cluster_most;     /* arg draft tokens in each target pass */
 spec_cluster_value spec_cluster_accepted; /* draft tokens accepted up to depth arg */
-/* Draft tokens of depth arg at most that were tested, in drafts of that many tokens: one in every
- * round, and one after each accepted token but the last. */
+/* draft tokens of depth at most arg that were tested, in drafts of that many tokens: one in every
+ * round, and one after each accepted token but the last */
 spec_cluster_value spec_cluster_tested;
 
 /* The values of clusters of a run, and the arrays that spec_cluster_ratio_of reads. */
@@ -58,14 +58,14 @@ typedef struct {
     bool proportion;
 } spec_cluster_question;
 
-/* The ratio of a run's clusters at confidence 1 - error; of a series, widened for its dependence.
- * GSL_ENOMEM. */
+/* Computes the ratio of a run's clusters at confidence 1 - error; for a series, it is widened for
+ * its dependence. Returns GSL_ENOMEM. */
 int spec_observed_run_ratio(spec_cluster_ratio *ret, const spec_observed_run *run,
                             const spec_cluster_question *question, double error);
 
-/* The same of n clusters in order of time, by arrays as in cluster_ratio.h.
+/* Returns the same for n clusters in order of time, from arrays as in cluster_ratio.h.
  *   work           (n)
- *   *opt_widening  by how much dependence widens the interval; 1 for requests */
+ *   *opt_widening  how much dependence widens the interval; 1 for requests */
 spec_cluster_ratio spec_observed_ratio_of(const double *passed, const double *tested, double *work,
                                           size_t n, bool proportion, bool requests, double error,
                                           double *opt_widening);

@@ -17,8 +17,8 @@ int spec_observed_sums_batch(double running)
 
 /* ---- Series ---- */
 
-/* Requests that decode at a time: exact by steps; a gauge is of a moment, and the mean over time of
- * a window counts idle time too. */
+/* Returns the requests decoding at a time: exact from steps; a gauge is momentary, and the mean
+ * over a window's time counts idle time too. */
 static double running_of(const spec_observation *o)
 {
     if (o->steps > 0.0 && o->passes > 0.0) return o->passes / o->steps;
@@ -79,7 +79,8 @@ static bool is_full(const spec_observed_sums *sums, const spec_observed_series *
     return all >= SPEC_SUM_MOST;
 }
 
-/* The cluster that the next observation belongs to. Arrays have the next power of 2 of n rows. */
+/* Finds the cluster that the next observation belongs to. Arrays have n rows, rounded up to a power
+ * of 2. */
 static int cluster(double **ret, const spec_observed_sums *sums, spec_observed_series *s,
                    spec_error *error)
 {
@@ -111,7 +112,7 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     const double known = isnan(o->rounds) ? 0.0 : o->rounds,
                  passed = spec_observation_counts_passed(o);
     const bool seconds = o->seconds > 0.0 && isfinite(o->seconds);
-    /* A request's seconds are its own; those of a window are shared by the running ones. */
+    /* A request's seconds are its own; a window's are shared by the running requests. */
     const double requests = o->kind == SPEC_OBSERVED_REQUEST ? 1.0 : o->running;
     const double own = seconds && requests > 0.0 ? requests * o->seconds : NAN;
     const double busy = isnan(o->busy) ? own : o->busy;
@@ -131,8 +132,7 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     }
     if (o->draft_seconds >= 0.0 && isfinite(o->draft_seconds))
         c[SPEC_SUM_DRAFT_SECONDS] += o->draft_seconds;
-    /* Depths behind the last one given are known to be 0 only where all accepted tokens are seen.
-     */
+    /* Depths after the last one given are known to be 0 only if all accepted tokens are seen. */
     if (o->depths > 0 && known > 0.0 && (o->depths >= o->K || passed == o->accepted)) {
         if (o->depths > s->depths) s->depths = o->depths;
         c[SPEC_SUM_DEPTH_ROUNDS] += known;
@@ -140,8 +140,8 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     }
 }
 
-/* Rounds by the observation's own numbers, not by a draft length. Accepted tokens behind the end of
- * an output count in some engines: they hide TRIMMED rounds at most. */
+/* Finds the least K from the observation's own numbers, not from a draft length. Accepted tokens
+ * after the end of an output count in some engines; they hide at most TRIMMED rounds. */
 static void find_least_K(spec_observed_sums *sums, const spec_observation *o)
 {
     enum { TRIMMED = 8 };

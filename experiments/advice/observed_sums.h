@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* observed_sums: sums of observations, in clusters, by draft length and by batch.
  * A series holds the clusters of one source label, one K and one range of batches, in their order.
- * Memory is bounded: a full series joins its neighbours in time, two by two. Counts stay exact.
- * Owns its arrays. */
+ * Memory is bounded: a full series joins neighbours in time, two by two. Counts stay exact. Owns
+ * its arrays. */
 #ifndef SPECLAB_OBSERVED_SUMS_H
 #define SPECLAB_OBSERVED_SUMS_H
 
@@ -14,18 +14,18 @@
 /* The columns of a cluster: counts, completed by observation_counts.h, and times. A number that
  * stays unknown adds 0. */
 enum {
-    SPEC_SUM_ROUNDS, /* with at least one draft token */
-    SPEC_SUM_PASSES, /* of the target, with those without a draft */
+    SPEC_SUM_ROUNDS, /* rounds with at least one draft token */
+    SPEC_SUM_PASSES, /* target passes, including those without a draft */
     SPEC_SUM_DRAFTED,
     SPEC_SUM_ACCEPTED,
     SPEC_SUM_EMITTED,
     SPEC_SUM_SECONDS,
-    /* busy seconds where given; else seconds of a request, or of a window times running, for those
-     * that have both */
+    /* busy seconds if given; else seconds of a request, or of a window times running if both are
+     * given */
     SPEC_SUM_BUSY,
     SPEC_SUM_BUSY_EMITTED, /* tokens emitted in that time */
-    SPEC_SUM_BUSY_ROUNDS,  /* passes in that time, with those without a draft */
-    SPEC_SUM_RUNNING,      /* requests at a time, times that time; 0 where they are not known */
+    SPEC_SUM_BUSY_ROUNDS,  /* passes in that time, including those without a draft */
+    SPEC_SUM_RUNNING,      /* requests at a time, multiplied by that time; 0 if not known */
     SPEC_SUM_DRAFT_SECONDS,
     SPEC_SUM_OBSERVATIONS, /* their number, and the sum of their numbers in order of arrival: */
     SPEC_SUM_ORDER,        /* clusters of several series in order of time have a rising mean */
@@ -34,14 +34,14 @@ enum {
     SPEC_SUM_COLUMNS = SPEC_SUM_PASSED + SPEC_OBSERVED_DEPTHS
 };
 
-/* Ranges of batches, by passes / steps where given, else running: 0: not given, or no request at
- * the time of the line; b >= 1: from 2^(b-2) + 1 to 2^(b-1) requests (1, 2, 3-4, ...), the last
+/* Ranges of batches, from passes / steps if given, else from running: 0: not given, or no request
+ * at the time of the line; b >= 1: from 2^(b-2) + 1 to 2^(b-1) requests (1, 2, 3-4, ...), the last
  * without an upper end. */
 enum { SPEC_SUM_BATCHES = 16, SPEC_SUM_CLUSTERS = 1024, SPEC_SUM_SERIES = 512 };
 int spec_observed_sums_batch(double running);
 
-/* Clusters of all series, beyond which series of 64 clusters join theirs. Fewer requests are
- * clusters of their own. */
+/* Clusters of all series beyond which series of 64 clusters join theirs. Below that, each request
+ * is a cluster. */
 enum { SPEC_SUM_MOST = 16384 };
 
 typedef struct {
@@ -49,7 +49,7 @@ typedef struct {
     int batch;
     uint64_t label;
     spec_observation_kind kind; /* WINDOW or REQUEST */
-    int depths;                 /* most of its observations */
+    int depths;                 /* maximum over its observations */
     size_t n;                   /* clusters */
     uint64_t each; /* observations per cluster, a power of 2; the last may have fewer */
     uint64_t observations;
@@ -61,21 +61,21 @@ typedef struct {
     size_t n, capacity;
     /* inexact: rounding left several numbers of rounds, or they follow from other numbers */
     uint64_t observations, inexact;
-    uint64_t idle;          /* without a token, or with nothing on acceptance: left out */
+    uint64_t idle;          /* no token, or nothing about acceptance: left out */
     double largest_cluster; /* rounds of the longest request or window */
-    /* of the newest observation that prints them; NaN or, before the first observation, 0 */
+    /* from the newest observation that prints them; NaN or, before the first observation, 0 */
     double printed_length, printed_rate;
     uint64_t contradictions; /* observations whose counts break an identity */
     uint64_t impossible;     /* of these, left out: their counts have no meaning */
     uint64_t contradiction_line;
     char contradiction[SPEC_OBSERVATION_FAULT]; /* the first one */
-    /* The least draft length that some observation without one of its own can have, and its
-     * numbers: the drafted (or else accepted) tokens of its rounds */
+    /* The least draft length that some observation without a given one can have, and its numbers:
+     * the drafted (or else accepted) tokens of its rounds */
     double least_K, least_K_tokens, least_K_rounds;
 } spec_observed_sums;
 
-/* An observer that adds to the sums, which must be zeroed at first. GSL_EINVAL with more than
- * SPEC_SUM_SERIES series; GSL_ENOMEM. Totals must have passed counter_differences.h. */
+/* Returns an observer that adds to the sums, which must be zeroed at first. Returns GSL_EINVAL with
+ * more than SPEC_SUM_SERIES series; GSL_ENOMEM. Totals must have passed counter_differences.h. */
 spec_observer spec_observed_sums_observer(spec_observed_sums *sums);
 void spec_observed_sums_free(spec_observed_sums *sums);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* profile_settings: the settings by which other tools accept drafts as a profile says.
- * They differ in whether the bonus token counts, and in whether a rate is of all rounds or of those
- * that reach its depth. Each text says which. docs/advise.md#profile. */
+/* profile_settings: the settings that make other tools accept drafts as a profile says.
+ * Tools differ in whether the bonus token counts, and in whether a rate refers to all rounds or to
+ * those that reach its depth. Each text says which. docs/advise.md#profile. */
 #ifndef SPECLAB_PROFILE_SETTINGS_H
 #define SPECLAB_PROFILE_SETTINGS_H
 
@@ -11,16 +11,16 @@ typedef struct {
     const char *name;    /* "vllm" */
     const char *title;   /* "vLLM" */
     const char *summary; /* one line: what the setting counts */
-    /* The lines to paste, indented by four blanks, then what they mean. */
+    /* Writes the lines to paste, indented by four blanks, then what they mean. */
     void (*write)(FILE *out, const spec_acceptance_profile *profile);
 } spec_profile_tool;
 
 extern const spec_profile_tool spec_profile_tools[]; /* ends with a NULL name */
 
-/* The index of a tool. GSL's convention of spec_names_find: -1 and a message. */
+/* Returns the index of a tool; if there is none, -1 and a message, as spec_names_find does. */
 int spec_profile_tool_find(const char *name, spec_error *error);
 
-/* Writes the setting of a tool, what it means, and what a profile has that no setting says. */
+/* Writes the setting of a tool, what it means, and what in the profile no setting expresses. */
 void spec_profile_tool_write(FILE *out, const spec_profile_tool *tool,
                              const spec_acceptance_profile *profile);
 

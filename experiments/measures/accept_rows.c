@@ -16,7 +16,7 @@
 
 static const struct {
     const char *name;
-    spec_siblings siblings; /* of n >= 2 */
+    spec_siblings siblings; /* siblings for n >= 2 */
     int most;
     bool one_is_chosen;
 } ways[] = {
@@ -36,7 +36,7 @@ static const char *way_name(int i)
     return i < N_WAYS ? ways[i].name : NULL;
 }
 
-/* The way of that name, also of "lookup?max=2"; -1 if there is none. */
+/* Returns the way of that name, also for "lookup?max=2"; -1 if there is none. */
 static int find_way(const char *drafting, spec_error *error)
 {
     spec_drafter drafter;
@@ -59,8 +59,8 @@ const char *spec_accept_row_strategy(char buffer[SPEC_ACCEPT_STRATEGY_SIZE],
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* Split a copy of `list` at its commas. The caller frees the copy and *ret_name, also on failure.
- */
+/* Splits a copy of `list` at its commas. The caller frees the copy and *ret_name, even on
+ * failure. */
 static int split(char **ret_copy, const char ***ret_name, int *ret_n, const char *list,
                  spec_error *error)
 {
@@ -77,7 +77,7 @@ static int split(char **ret_copy, const char ***ret_name, int *ret_n, const char
     return GSL_SUCCESS;
 }
 
-/* "token,block,...": every rule. The caller frees; NULL: no memory. */
+/* Returns every rule as "token,block,...". The caller frees it; NULL: out of memory. */
 static char *all_rules(void)
 {
     spec_memory_text list;
@@ -112,7 +112,7 @@ done:
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* "iid, hub": the kinds in a set. */
+/* Returns the kinds in a set, such as "iid, hub". */
 static const char *kinds(char *buffer, size_t size, unsigned siblings)
 {
     size_t used = 0;
@@ -141,7 +141,7 @@ typedef struct {
     bool rules_given, draftings_given;
 } request;
 
-/* Add the rows of one rule and one way to draft. */
+/* Adds the rows of one rule and one way to draft. */
 static int fill_way(spec_accept_rows *rows, const request *of, spec_accept_row row,
                     const char *drafting, spec_error *error)
 {
@@ -165,7 +165,7 @@ static int fill_way(spec_accept_rows *rows, const request *of, spec_accept_row r
     return GSL_SUCCESS;
 }
 
-/* Rows are listed rule by rule, way by way, n by n. */
+/* Lists the rows rule by rule, way by way, n by n. */
 static int fill(spec_accept_rows *rows, const request *of, spec_error *error)
 {
     for (int r = 0; r < of->n_rules; r++) {

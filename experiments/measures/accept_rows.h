@@ -9,8 +9,8 @@
 #include "sim/verify/verify.h"
 
 typedef struct {
-    spec_rule rule;       /* as spec_rule_init leaves it: not opened */
-    const char *spec;     /* of the rule, as given */
+    spec_rule rule;       /* as spec_rule_init leaves it, not opened */
+    const char *spec;     /* spec of the rule, as given */
     const char *drafting; /* as given, or by default */
     int n;
     spec_siblings siblings; /* for n = 1: _TOP for a chosen token, else _IID */
@@ -23,17 +23,17 @@ typedef struct {
     char *rules, *draftings; /* the texts that the rows point into */
 } spec_accept_rows;
 
-/* List the rows of rules, ways to draft and numbers of drafts.
- * `rules` and `draftings` are names separated by commas. "" means every rule, and every way for
- * which the rule's claim holds; then n = 1 is a chain. `n` is a list of numbers such as "1:4".
- * GSL_EINVAL for unknown names, and for a given rule whose claim does not hold for a given way.
- * GSL_EINVAL too for a given rule or n without a row. Failures begin with the parameter at
- * fault. */
+/* Lists the rows of rules, ways to draft and numbers of drafts. `rules` and `draftings` are names
+ * separated by commas. "" means every rule, or every way for which the rule's claim holds; then n =
+ * 1 is a chain. `n` is a list of numbers such as "1:4". Returns GSL_EINVAL for unknown names, for a
+ * given rule whose claim does not hold for a given way, and for a given rule or n without a row.
+ * Failures begin with the parameter at fault. */
 int spec_accept_rows_init(spec_accept_rows *rows, const char *rules, const char *draftings,
                           const char *n, spec_error *error);
 void spec_accept_rows_free(spec_accept_rows *rows);
 
-/* The row's draft strategy for a decoder with K = 1, as "chain" or "tree?n=3&siblings=iid". */
+/* Returns the row's draft strategy for a decoder with K = 1, such as "chain" or
+ * "tree?n=3&siblings=iid". */
 enum { SPEC_ACCEPT_STRATEGY_SIZE = 128 };
 const char *spec_accept_row_strategy(char buffer[SPEC_ACCEPT_STRATEGY_SIZE],
                                      const spec_accept_row *row);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advised_logs: what `speclab advise` prints about the logs of simulated engines.
- * Logs are files in memory. They are read as a user's files are, by their content, and the answer
+ * Logs are files in memory. They are read by their content, as a user's files are, and the answer
  * is the printed table (experiments/advice/advice_report.h). */
 #ifndef SPECLAB_ADVISED_LOGS_H
 #define SPECLAB_ADVISED_LOGS_H
@@ -20,35 +20,37 @@ typedef struct {
     } log[SPEC_ADVISED_LOGS];
 } spec_advised_logs;
 
-/* Add an empty log, of plain decoding or not, and return its stream, to which its text must be
- * written before any question. NULL, with an error, if the system refuses; it must have a place. */
+/* Adds an empty log, of plain decoding or not, and returns its stream, to which its text must be
+ * written before any question. Returns NULL, with an error, if the system refuses; there must be
+ * room for it. */
 FILE *spec_advised_logs_add(spec_advised_logs *logs, bool plain, spec_error *error);
 void spec_advised_logs_free(spec_advised_logs *logs);
 
 /* The answer. */
 typedef struct {
     spec_table table; /* as -f csv prints it */
-    bool decided;     /* keep, change or off; else one more run would decide */
-    int K;            /* the recommended length, or the one to run; -1: none is named */
-    double drift_p;   /* of the test of constant acceptance */
+    bool decided;     /* keep, change or off; otherwise one more run would decide */
+    int K;            /* the recommended length, or the one to run; -1: none */
+    double drift_p;   /* p-value of the test of constant acceptance */
 } spec_advised;
 
-/* Ask `speclab advise` about the logs. K: as --current; -1: not given. GSL_ENOMEM, GSL_EFAILED if a
- * log could not be written, and whatever refuses the logs. To be freed on failure, too. */
+/* Asks `speclab advise` about the logs. K: as --current; -1: not given. Returns GSL_ENOMEM,
+ * GSL_EFAILED if a log could not be written, or the error of a refused log. Must be freed even on
+ * failure. */
 int spec_advised_ask(spec_advised *ret, const spec_advised_logs *logs, int K, uint64_t seed,
                      spec_error *error);
 void spec_advised_free(spec_advised *advised);
 
-/* Write the logs of n runs (SPEC_ADVISED_LOGS at most; K = 0: plain decoding), and ask. Responses
- * of llama.cpp do not say K: that of the first run is given. The errors of both. */
+/* Writes the logs of n runs (at most SPEC_ADVISED_LOGS; K = 0: plain decoding), and asks. Responses
+ * of llama.cpp do not say K, so it gives that of the first run. Returns the errors of both. */
 int spec_advised_case(spec_advised *ret, const spec_counted_case *c, const spec_counted_run *run,
                       int n, uint64_t seed, spec_error *error);
 
-/* The row of a draft length; -1: none. */
+/* Returns the row of a draft length; -1: none. */
 int spec_advised_row(const spec_advised *advised, int K);
 
-/* The numbers that the columns NAME_low, NAME and NAME_high of a row print; NaN: none, as for
- * row = -1. */
+/* The numbers that the columns NAME_low, NAME and NAME_high of a row print; NaN: none, as if row =
+ * -1. */
 typedef struct {
     double low, value, high;
 } spec_advised_interval;

@@ -60,7 +60,7 @@ static int token_at(const spec_block_paths *paths, int offset, size_t s)
     return paths->token[s * (size_t)paths->K + (size_t)offset];
 }
 
-/* min(1, draft/target) of a token that the target drew; 1 for one that is not drawn. */
+/* Returns min(1, draft/target) for a token that the target drew; 1 for one that is not drawn. */
 static double kept_of(const double *target, const double *draft, int token)
 {
     if (token < 0 || draft[token] >= target[token]) return 1.0;
@@ -77,7 +77,7 @@ static void go_on(spec_block_drafters_work *work, int side, const spec_block_pat
     for (size_t s = 0; s < paths->n; s++) work->reach[side][s] *= work->kept[side][s];
 }
 
-/* Compare a drafter's row of this offset with the target's row of a path. */
+/* Compares a drafter's row of this offset with the target's row of a path. */
 static void compare(spec_block_drafters_work *work, int side, const spec_block_paths *paths,
                     int offset, size_t s, const double *row)
 {
@@ -96,7 +96,8 @@ static double mean_overlap(const double *weight, const spec_block_drafters_work 
 
 /* ---- rows that are chosen -------------------------------------------------------------------- */
 
-/* The token that a Markov row of this offset depends on, or 0 for rows that depend on none. */
+/* Returns the token that a Markov row of this offset depends on, or 0 for rows that depend on
+ * none. */
 static int group_of(const spec_block_paths *paths, spec_block_drafter drafter, int offset, size_t s)
 {
     return drafter == SPEC_BLOCK_DRAFTER_MARKOV && offset > 0 ? token_at(paths, offset - 1, s) : 0;
@@ -104,8 +105,8 @@ static int group_of(const spec_block_paths *paths, spec_block_drafter drafter, i
 
 enum { EVERY_GROUP = -1 };
 
-/* Choose a row for the paths of a group with these weights, and return its worth there. False if no
- * path of the group has a weight. */
+/* Chooses a row for the paths of a group with these weights, and gives its worth there. Returns
+ * false if no path of the group has a weight. */
 static bool choose_row(double *ret_row, double *ret_worth, spec_block_drafter drafter, int offset,
                        int group, const spec_block_paths *paths, const double *weight,
                        spec_block_drafters_work *work)
@@ -129,8 +130,8 @@ static bool choose_row(double *ret_row, double *ret_worth, spec_block_drafter dr
     return true;
 }
 
-/* Choose the rows of an offset by `weight`, one per group, and compare all paths with them. A group
- * that has no path to choose by has the row of all paths. Returns the worth where they were
+/* Chooses the rows of an offset by `weight`, one per group, and compares all paths with them. A
+ * group without a path to choose by gets the row of all paths. Returns the worth where they were
  * chosen. */
 static double choose_rows(spec_block_drafter drafter, int offset, const spec_block_paths *choose,
                           const double *weight, const spec_block_paths *judge,

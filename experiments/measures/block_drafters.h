@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* block_drafters: rows of ideal parallel drafters, chosen on some paths and judged on others.
- * Chosen on sampled paths, a best row looks too good there and is not quite the best elsewhere: the
- * two worths enclose that of the best row. docs/formulas.md#block-samples. */
+ * A best row chosen on sampled paths looks too good there and is not quite the best elsewhere, so
+ * the two worths enclose that of the best row. docs/formulas.md#block-samples. */
 #ifndef SPECLAB_BLOCK_DRAFTERS_H
 #define SPECLAB_BLOCK_DRAFTERS_H
 
@@ -11,9 +11,9 @@
 typedef enum {
     SPEC_BLOCK_DRAFTER_BEST,   /* rows of the largest worth, independent of the drafted tokens */
     SPEC_BLOCK_DRAFTER_MEAN,   /* the mean of the target's rows */
-    SPEC_BLOCK_DRAFTER_MARKOV, /* rows of the largest worth for each token before the row's */
-    SPEC_BLOCK_DRAFTER_GREEDY, /* one-hot rows: the target's most probable token after those before
-                                  it */
+    SPEC_BLOCK_DRAFTER_MARKOV, /* rows of the largest worth for each preceding token */
+    SPEC_BLOCK_DRAFTER_GREEDY, /* one-hot rows: the target's most probable token after the previous
+                                * ones */
     SPEC_BLOCK_DRAFTER_MODEL,  /* the rows of a draft model after the drafted tokens */
     SPEC_BLOCK_DRAFTERS
 } spec_block_drafter;
@@ -32,8 +32,8 @@ typedef struct {
     double *member;        /* (n) */
     double *scratch;       /* (K, V) */
     const double **scored; /* (K) */
-    /* (n) each, of the paths that choose and of those that judge: the overlap with a row, how often
-     * it keeps the path's token, and the chance to be drafted and accepted so far */
+    /* (n) each, for the paths that choose and those that judge: the overlap with a row, how often
+     * it keeps the path's token, and the chance of being drafted and accepted so far */
     double *overlap[2], *kept[2], *reach[2];
 } spec_block_drafters_work;
 
@@ -41,18 +41,19 @@ int spec_block_drafters_work_init(spec_block_drafters_work *work, int V, int K, 
                                   spec_error *error);
 void spec_block_drafters_work_free(spec_block_drafters_work *work);
 
-/* A best, mean or Markov drafter. The tail is that of rows that are chosen offset by offset among
- * the paths accepted so far; the mean's rows are those of all paths. `choose` may be `judge`. */
+/* Judges a best, mean or Markov drafter. The tail belongs to rows that are chosen offset by offset
+ * among the paths accepted so far; the mean's rows are those of all paths. `choose` may be
+ * `judge`. */
 void spec_block_judge_rows(spec_block_verdict *verdict, spec_block_drafter drafter,
                            const spec_block_paths *choose, const spec_block_paths *judge,
                            spec_block_drafters_work *work);
 
-/* The target's own most probable path. */
+/* Judges the target's own most probable path. */
 int spec_block_judge_greedy(spec_block_verdict *verdict, const spec_block_paths *judge,
                             const spec_block_place *place, spec_block_drafters_work *work,
                             spec_error *error);
 
-/* A draft model, or a draft head; its session reads the text of the place. */
+/* Judges a draft model or a draft head; its session reads the text of the place. */
 int spec_block_judge_model(spec_block_verdict *verdict, spec_session *draft,
                            const spec_block_paths *judge, const spec_block_place *place,
                            spec_block_drafters_work *work, spec_error *error);

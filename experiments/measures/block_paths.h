@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* block_paths: continuations of a text, and the target's row before each of their tokens.
- * Sampled from the target, or all there are. A path does not stop at an end of text. */
+ * They are sampled from the target, or all possible ones. A path does not stop at an end of
+ * text. */
 #ifndef SPECLAB_BLOCK_PATHS_H
 #define SPECLAB_BLOCK_PATHS_H
 
@@ -14,18 +15,18 @@ typedef struct {
     int V, K;
     size_t n;
     double *weight; /* (n) sum to 1 */
-    int *token;     /* (n, K) the last one of each path is not drawn: -1 */
-    double *row;    /* (K, n, V) of offset i: after the first i tokens */
+    int *token;     /* (n, K); the last one of each path is not drawn: -1 */
+    double *row;    /* (K, n, V) rows of offset i: after the first i tokens */
 } spec_block_paths;
 
-/* All paths of K - 1 tokens; 0 if more than SPEC_BLOCK_PATHS_MAX. */
+/* Returns the number of all paths of K - 1 tokens; 0 if it exceeds SPEC_BLOCK_PATHS_MAX. */
 size_t spec_block_paths_all(int V, int K);
 
-/* Memory for n paths. GSL_ENOMEM. Zero it or init it; free it. */
+/* Allocates memory for n paths. Returns GSL_ENOMEM. Zero it or init it; free it. */
 int spec_block_paths_init(spec_block_paths *paths, int V, int K, size_t n, spec_error *error);
 void spec_block_paths_free(spec_block_paths *paths);
 
-/* A text with space for K more tokens, the session that reads it, and the row after it. */
+/* A text with room for K more tokens, the session that reads it, and the row after it. */
 typedef struct {
     spec_session *session;
     int *text; /* (n + K) */
@@ -33,11 +34,11 @@ typedef struct {
     const double *row; /* (V) */
 } spec_block_place;
 
-/* n paths of equal weight, sampled from the target. */
+/* Samples n paths of equal weight from the target. */
 int spec_block_paths_sample(spec_block_paths *paths, const spec_block_place *place,
                             spec_chance *chance, spec_error *error);
 
-/* Each path of K - 1 tokens, weighted with its chance; n is spec_block_paths_all. */
+/* Lists every path of K - 1 tokens, weighted with its chance; n is spec_block_paths_all. */
 int spec_block_paths_list(spec_block_paths *paths, const spec_block_place *place,
                           spec_error *error);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* case_pairs: the random pairs of models of a point, and the decoder that runs on each.
  * Pairs are models of kind `cases`, with seeds 1 to `cases` of one family, or of every family.
- * Parameters: V, order, family, end, cases, drafting, policy, K, prompt. The point owns texts. */
+ * Parameters: V, order, family, end, cases, drafting, policy, K, prompt. The point owns the
+ * texts. */
 #ifndef SPECLAB_CASE_PAIRS_H
 #define SPECLAB_CASE_PAIRS_H
 
@@ -23,16 +24,16 @@ typedef struct {
 int spec_case_pairs_init(spec_case_pairs *ret, const spec_point *point, const spec_measure *measure,
                          spec_error *error);
 
-/* Read the parameter `prompt`, tokens such as 0/1/0. */
+/* Reads the parameter `prompt`, tokens such as 0/1/0. */
 int spec_case_pairs_prompt(spec_case_pairs *pairs, const spec_point *point,
                            const spec_measure *measure, spec_error *error);
 
-/* The family and the seed of pair i = 0..n-1. */
+/* Returns the family and the seed of pair i = 0..n-1. */
 const char *spec_case_pairs_family(const spec_case_pairs *pairs, int i);
 int spec_case_pairs_seed(const spec_case_pairs *pairs, int i);
 
-/* The law of n_tokens that a rule emits after the prompt on pair i. GSL_EFAILED if the run was
- * interrupted. Thread-safe. */
+/* Computes the law of n_tokens that a rule emits after the prompt on pair i. Returns GSL_EFAILED if
+ * the run was interrupted. Thread-safe. */
 int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, const char *rule,
                         int i, int n_tokens, spec_error *error);
 

@@ -12,7 +12,7 @@
 
 enum { ONE, REQUESTS, TWO, ROUNDS, DECAY, CORRELATED, STOP, SEES, DRIFT, KINDS };
 
-/* A kind has one setting at most. */
+/* A kind has at most one setting. */
 static const struct {
     const char *name, *usage, *key;
     double fallback, low, high;
@@ -106,7 +106,8 @@ static int limits_of(spec_counter_limits *ret, const spec_counted_case *c, doubl
                : spec_fail(error, status, "a setting of the engine is outside its domain");
 }
 
-/* Halves of equal time have equal numbers of rounds: drafts of such a case do not stop. */
+/* Adds half the limits of a half. Halves of equal time have equal numbers of rounds, because drafts
+ * of such a case do not stop. */
 static void add_half(spec_counter_limits *ret, const spec_counter_limits *half, int K)
 {
     double tested = 0.0;
@@ -154,8 +155,8 @@ int spec_counted_runs_find(spec_counted_runs *ret, const char *name, spec_counte
     return GSL_SUCCESS;
 }
 
-/* The dependence of successive requests that gives that of windows. Requests are those of the
- * case's reference length, so that a text has the same neighbours at all lengths. */
+/* Sets the dependence of successive requests that gives the one of windows. Requests are those of
+ * the case's reference length, so that a text has the same neighbours at all lengths. */
 static int keep(spec_counted_engine *engine, const spec_counted_case *c,
                 const spec_counted_run *run, spec_error *error)
 {

@@ -20,7 +20,7 @@ int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_e
     return i >= 0 ? GSL_SUCCESS : GSL_EINVAL;
 }
 
-/* Whether the table has all columns of the measure; *ret_n is their number. */
+/* Returns whether the table has all columns of the measure; *ret_n is their number. */
 static bool has_all_columns(int *ret_n, const spec_measure *measure, const spec_table *table)
 {
     for (*ret_n = 0; measure->columns[*ret_n] != NULL; ++*ret_n)

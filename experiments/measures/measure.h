@@ -26,15 +26,15 @@ typedef struct {
     int (*run)(void *self, const spec_groups *groups, const spec_point *point, spec_error *error);
 } spec_point_groups;
 
-/* One point: its parameters, and its amount of work. */
+/* One point: its parameters and its amount of work. */
 struct spec_point {
     const spec_grid *grid;
     uint64_t index;
     uint64_t rounds;           /* Monte Carlo rounds, or 0 to stop by standard_error */
     double standard_error;
-    uint64_t seed; /* of this point, hashed from the seed of the run and the point's identity */
+    uint64_t seed; /* seed of this point, hashed from the run's seed and the point's identity */
     spec_context *opt_context;
-    uint64_t limit;            /* most branches of an enumeration; 0: the default */
+    uint64_t limit;            /* maximum branches of an enumeration; 0: the default */
     const volatile int *stop;  /* set by ctrl-C; may be NULL */
     const spec_listener *opt_listener; /* receives the share of the point that is done */
     spec_model_cache *models;  /* the models that the run has opened */
@@ -62,22 +62,23 @@ typedef struct {
 } spec_headline;
 
 /* A parameter that depends on the user's models, machine or load, and whose other plausible values
- * change a result by more than 5 %. A run without it says what it assumes (cli/assumed.h). */
+ * change a result by more than 5 %. If it is missing, the run says what it assumes
+ * (cli/assumed.h). */
 typedef struct {
     const char *parameter;   /* NULL ends a list */
     const char *opt_value;   /* NULL: its default */
     const char *opt_meaning; /* NULL: the value needs no explanation */
     const char
-        *opt_needs; /* names between blanks: assumed only if the grid has one of them */
-    const char *opt_unless; /* names between blanks: not assumed if the grid has one */
+        *opt_needs; /* names separated by blanks: assumed only if the grid has one of them */
+    const char *opt_unless; /* names separated by blanks: not assumed if the grid has one of them */
 } spec_assumption;
 
 typedef struct spec_measure spec_measure;
 struct spec_measure {
     const char *name, *summary;
     /* parameter names, or "name=default", NULL-terminated; other names are errors. A parameter that
-     * is a column too is a question: its value may ask for several rows, and it does not change the
-     * random numbers of the point. */
+     * is also a column is a question: its value may ask for several rows, and it does not change
+     * the random numbers of the point. */
     const char *const *parameters;
     /* the result columns, after those of the parameters, NULL-terminated */
     const char *const *columns;
@@ -90,11 +91,12 @@ struct spec_measure {
     const char *const *keys;
     bool simulates; /* uses the rounds and the standard error of the point */
     bool divides;   /* its work at a point is in groups that machines can share */
-    /* The number of rows of the point, before it runs; NULL: one. */
+    /* Computes the number of rows of the point before it runs; NULL: one. */
     int (*rows)(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
                 spec_error *error);
-    /* Fill the current row of `table`. A measure with several rows appends each but the last.
-     * GSL_EMAXITER: the point is too large; one with a verdict and one row gets SPEC_TOO_LARGE. */
+    /* Fills the current row of `table`. A measure with several rows appends each but the last.
+     * Returns GSL_EMAXITER if the point is too large; if it has a verdict and one row, it gets
+     * SPEC_TOO_LARGE. */
     int (*run)(spec_table *table, const spec_point *point, const spec_measure *measure,
                spec_error *error);
 };
@@ -104,46 +106,48 @@ extern const spec_measure *const spec_measures[];
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error);
 
 /* Returns the measure that a table's provenance names. A table without provenance, as from JSON, is
- * recognised by its columns: of the measures whose columns it has, the one with the most. NULL if
- * none. */
+ * recognised by its columns: of the measures whose columns it has, the one with the most columns.
+ * NULL if there is none. */
 const spec_measure *spec_measure_of_table(const spec_table *table);
 
-/* Check a row by the checked columns of the measure, by their names:
+/* Checks a row by the measure's checked columns, according to their names:
  *     z, *_z     a standard normal number (spec_moments_z); fails beyond SPEC_CHECK_Z in size
  *     p, *_p     a p-value; fails below SPEC_CHECK_P
  *     verdict    fails if it begins with "NOT", is no check if it begins with "biased", is left out
  *                if it is SPEC_TOO_LARGE, else holds
- * Empty and absent cells are no check. One failure fails the row. */
+ * Empty and missing cells are not checked. One failure fails the row. */
 #define SPEC_CHECK_P 1e-6
 spec_check spec_measure_check(const spec_measure *measure, const spec_table *table, size_t row);
 
 /* Returns the first checked column by which the row fails, or NULL. */
 const char *spec_measure_failed(const spec_measure *measure, const spec_table *table, size_t row);
 
-/* Whether a column holds z values, rather than p-values or verdicts. */
+/* Returns whether a column holds z values, rather than p-values or verdicts. */
 bool spec_measure_is_z(const char *column);
 
-/* Does the measure have such a column? */
+/* Returns whether the measure has such a column. */
 bool spec_measure_tells(const spec_measure *measure, const char *name);
 
-/* The default of a parameter; NULL if it has none. *opt_known: is it a parameter of the measure? */
+/* Returns the default of a parameter; NULL if it has none. *opt_known: whether it is a parameter of
+ * the measure. */
 const char *spec_measure_default(const spec_measure *measure, const char *name, bool *opt_known);
 
-/* A parameter of the point, or its default; NULL without both. Errors name the parameter and the
- * value. */
+/* Returns a parameter of the point, or its default; NULL if it has neither. Errors name the
+ * parameter and the value. */
 const char *spec_point_text(const spec_point *point, const spec_measure *measure, const char *name);
 int spec_point_double(double *ret, const spec_point *point, const spec_measure *measure,
                       const char *name, double low, double high, spec_error *error);
 int spec_point_int(int *ret, const spec_point *point, const spec_measure *measure, const char *name,
                    int low, int high, spec_error *error);
 
-/* Declare that all parameters have been read. GSL_CONTINUE if the run only checks parameters:
- * the measure must return it. Else GSL_SUCCESS. So a run refuses a wrong value of its last point
- * before it writes the first row. Every measure calls it before it computes or opens a model. */
+/* Declares that all parameters have been read. Returns GSL_CONTINUE if the run only checks
+ * parameters, which the measure must return, and otherwise GSL_SUCCESS. So a run refuses a wrong
+ * value in its last point before it writes the first row. Every measure calls it before it computes
+ * or opens a model. */
 int spec_point_read(const spec_point *point);
 
-/* The same for the models of the point. Every measure with a parameter `target` calls it after it
- * has opened the models and checked what it can about them, before it computes. */
+/* Does the same for the models of the point. Every measure with a parameter `target` calls it after
+ * it has opened the models and checked what it can, before it computes. */
 int spec_point_opened(const spec_point *point);
 
 #endif

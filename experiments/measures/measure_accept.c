@@ -21,7 +21,7 @@
 /* The question that all rows share, and their models. */
 enum { ACCEPTANCE, ENUMERATED, TV, OPTIMAL, N_VALUES };
 
-/* Most steps of an enumeration. One round has about V branches of O(V) for each of at most V^n
+/* Maximum steps of an enumeration: one round has about V branches of O(V) for each of at most V^n
  * tuples of drafts. A closed form that recurses over tuples may take more. */
 static const double enumeration_steps = 1e7, recursion_steps = 1e9;
 
@@ -39,7 +39,7 @@ typedef struct {
     int contexts;
     uint64_t limit;
     const volatile int *opt_stop;
-    bool wants_whole, wants_argmax; /* does a row of several drafts need this pair? */
+    bool wants_whole, wants_argmax; /* whether a row of several drafts needs this pair */
     workspace *work;                /* (SPEC_TRAJECTORY_BATCHES) one per worker */
 } accept_question;
 
@@ -86,7 +86,7 @@ done:
 static const spec_model_kind row_here = {
     .name = "row", .row = spec_fixed_row_row, .close = spec_fixed_row_close};
 
-/* A model with this row in every context. */
+/* Opens a model with this row in every context. */
 static int open_row(spec_model **ret_model, const double *row, int vocab, spec_error *error)
 {
     double *to;
@@ -97,8 +97,9 @@ static int open_row(spec_model **ret_model, const double *row, int vocab, spec_e
     return GSL_SUCCESS;
 }
 
-/* The acceptance of a one-token draft, and the total variation of the token after it from what the
- * rule claims. Both depend only on the rows of the place, so no branch needs a pass of a model. */
+/* Enumerates the acceptance of a one-token draft, and the total variation of the token after it
+ * from what the rule claims. Both depend only on the rows of the place, so no branch needs a pass
+ * of a model. */
 static int enumerate(double *ret_acceptance, double *ret_tv, const accept_question *question,
                      const spec_accept_row *row, const spec_position *at, spec_error *error)
 {
@@ -135,8 +136,8 @@ static bool is_enumerated(const accept_question *question, const spec_accept_row
     return pow(question->target->vocab, power) * question->contexts <= enumeration_steps;
 }
 
-/* The first row, up to i, whose drafts have the same number and kind, and the same acceptance in
- * every context, or the same optimum. */
+/* Returns the first row, up to i, whose drafts have the same number and kind, and either the same
+ * acceptance in every context or the same optimum. */
 static size_t first_like(const accept_question *question, size_t i, bool acceptance)
 {
     const spec_accept_row *row = question->rows.row, *of = &row[i];
@@ -149,7 +150,7 @@ static size_t first_like(const accept_question *question, size_t i, bool accepta
     return j;
 }
 
-/* The closed form and the optimum of row i; value[] has those of earlier rows. */
+/* Computes the closed form and the optimum of row i; value[] has those of earlier rows. */
 static void theory(double *value, size_t i, const accept_question *question,
                    const spec_position *at, const workspace *work)
 {
@@ -224,7 +225,7 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
     return status;
 }
 
-/* "equal" or "NOT EQUAL" of a closed form, and the declared bias of a rule. */
+/* Writes "equal" or "NOT EQUAL" for a closed form, and the declared bias of a rule. */
 static void write_verdict(spec_table *table, const spec_accept_row *row, const double *mean)
 {
     static const char policy[] = "fixed";
@@ -237,7 +238,7 @@ static void write_verdict(spec_table *table, const spec_accept_row *row, const d
     if (*verdict != '\0') spec_table_text(table, "verdict", verdict);
 }
 
-/* The closed form if there is one, else the enumerated value. */
+/* Writes the closed form if there is one, else the enumerated value. */
 static void write_row(spec_table *table, const spec_accept_row *row, const double *mean,
                       const double *se)
 {
@@ -254,7 +255,7 @@ static void write_row(spec_table *table, const spec_accept_row *row, const doubl
     write_verdict(table, row, mean);
 }
 
-/* Prepare all places of the target's file of rows: its text, and an array for the values of each
+/* Prepares all places of the target's file of rows: its text, and an array for the values of each
  * place. */
 static int walk_file(int **ret_text, double **ret_value, accept_question *question, size_t n_values,
                      spec_error *error)
@@ -273,8 +274,8 @@ static int walk_file(int **ret_text, double **ret_value, accept_question *questi
     return GSL_SUCCESS;
 }
 
-/* Write quantiles of the acceptance in value[i * n_values], or else of the enumerated one; none
- * unless it is known at every place. */
+/* Writes quantiles of the acceptance in value[i * n_values], or else of the enumerated one; writes
+ * none unless it is known at every place. */
 static int write_quantiles(spec_table *table, const double *value, size_t n_values, int contexts,
                            spec_error *error)
 {

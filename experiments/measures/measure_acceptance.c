@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* The theoretical mean of n_emitted for each process. */
+/* Returns the theoretical mean of n_emitted for each process. */
 static int emitted_theory(double *ret_mean, const spec_process *process, int K)
 {
     double a[SPEC_K_MAX], variance;

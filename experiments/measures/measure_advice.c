@@ -14,8 +14,7 @@ enum { REPETITIONS = 200, REPETITIONS_MAX = 10000000, LENGTHS = SPEC_COUNTED_K +
 
 /* ---- the printed numbers --------------------------------------------------------------------- */
 
-/* The lengths of a number: those that were run, others below or above the longest run, and those up
- * to the longest run. */
+/* Which lengths a number covers: those that were run, and others below or above the longest run. */
 enum { RUN = 1, BELOW = 2, ABOVE = 4 };
 
 /* The limits at a length and at the lengths that were run. */
@@ -34,7 +33,7 @@ static double true_tokens(const truth *t)
     return 1.0 + t->at.accepted;
 }
 
-/* All runs that reach the depth take equal times. */
+/* Returns the true conditional acceptance. All runs that reach the depth take equal times. */
 static double true_conditional(const truth *t)
 {
     double passes = 0.0, tests = 0.0;
@@ -56,7 +55,7 @@ static double true_speedup(const truth *t)
     return t->at.tokens_per_s / t->plain.tokens_per_s;
 }
 
-/* Each name is the beginning of columns; `printed` those of the advice. */
+/* Each name is the beginning of columns; `printed` is that of the advice's columns. */
 static const struct {
     const char *name, *printed;
     int where;
@@ -161,7 +160,7 @@ static coverage coverage_of(const repetition *r, uint64_t n, int number, int K)
     return ret;
 }
 
-/* The length with the lowest coverage. */
+/* Fills in the length with the lowest coverage. */
 static void fill_number(spec_table *table, const question *q, const repetition *r, uint64_t n,
                         int number)
 {
@@ -266,7 +265,7 @@ done:
     return status;
 }
 
-/* The truth, once the parameters are read. */
+/* Computes the truth once the parameters are read. */
 static int find_truth(question *q, spec_error *error)
 {
     truth t = {.n = q->n};

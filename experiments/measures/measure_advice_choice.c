@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The least share of decisions that must be right. */
+/* The minimum share of decisions that must be right. */
 #define RIGHT 0.95
 /* A recommended length may be slower than the best one by this. */
 #define TOLERANCE 0.02
@@ -44,10 +44,10 @@ static double log_between(gsl_rng *rng, double low, double high)
     return low * pow(high / low, gsl_rng_uniform(rng));
 }
 
-/* A draft and an engine at random: alpha .3 to .95, of any kind of truth whose drafts have K
- * tokens; a verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %. Outputs of 50 to
- * 500 tokens, and every fourth case has requests of ten times that. In every fourth case windows
- * depend on each other. Flat times: the tokens of 2 to 8 per request cost as much as one. */
+/* Draws a draft and an engine at random: alpha .3 to .95, of any kind of truth whose drafts have K
+ * tokens; a verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %. Outputs have 50
+ * to 500 tokens, and every fourth case has requests of ten times that. In every fourth case windows
+ * depend on each other. Flat times: 2 to 8 tokens per request cost as much as one. */
 static void draw_engine(spec_counted_case *c, bool flat, gsl_rng *rng)
 {
     const double step = 0.04;
@@ -118,11 +118,12 @@ typedef struct {
 typedef struct {
     int status;
     spec_error error;
-    bool decided, decided_after; /* after: with runs of the lengths that the advice asks for */
-    bool near;                   /* the length that it names is within 1 of the fastest one */
+    bool decided, decided_after; /* after: with further runs at the lengths that the advice asks
+                                  * for */
+    bool near;                   /* the length that it names is within 1 of the fastest */
     double loss, loss_after;     /* 1 - true speed of the recommended length over the best one's */
-    double plain_gain;           /* true speed of plain decoding over it, less 1 */
-    int further;                 /* runs until it decided, or `further` */
+    double plain_gain;           /* true speed of plain decoding over it, minus 1 */
+    int further;                 /* further runs until it decided, or the maximum */
 } decision;
 
 static spec_counted_run run_of(const question *q, const trial *t, int K, uint64_t stream)
@@ -135,7 +136,7 @@ static spec_counted_run run_of(const question *q, const trial *t, int K, uint64_
                               .stream = stream};
 }
 
-/* The fastest length up to twice the longest run. Without times of plain decoding an advice
+/* Returns the fastest length up to twice the longest run. Without times of plain decoding an advice
  * compares lengths from 1 on. */
 static int fastest(const trial *t, bool plain)
 {
@@ -167,7 +168,7 @@ static int decide(decision *d, const question *q, uint64_t number, gsl_rng *rng)
     d->loss = d->loss_after = loss_of(&t, advised.K, plain);
     d->near = advised.K >= 0 && abs(advised.K - fastest(&t, plain)) <= 1;
     if (d->decided) d->plain_gain = t.rate[0] / t.rate[advised.K] - 1.0;
-    /* Responses of llama.cpp do not say K: those of two lengths cannot be given together. */
+    /* Responses of llama.cpp do not say K, so those of two lengths cannot be given together. */
     const int most = q->log == SPEC_COUNTED_LLAMACPP ? 0 : 2 * t.longest;
     while (!d->decided_after && d->further < q->further && advised.K >= 0 && advised.K <= most) {
         plain = plain || advised.K == 0;
@@ -207,7 +208,7 @@ static void run_case(void *self, uint64_t i, int worker)
 
 /* ---- the measure ----------------------------------------------------------------------------- */
 
-/* The share of right ones among decisions, and how far it is below RIGHT, in standard errors. */
+/* Fills in the share of right decisions, and how far it is below RIGHT, in standard errors. */
 static void fill_share(spec_table *table, const char *name, const char *z, double right, double n)
 {
     const double share = right / n;

@@ -39,7 +39,7 @@ static int count_requests(request_counts *ret, const spec_accepted_lengths *leng
     return GSL_SUCCESS;
 }
 
-/* The ratio of one half of the requests: from..from + n of `order`. */
+/* Returns the ratio for one half of the requests: from..from + n of `order`. */
 static spec_cluster_ratio half(const double *passed, const double *tested, const int *order, int n,
                                int proportion, double *work)
 {
@@ -50,7 +50,7 @@ static spec_cluster_ratio half(const double *passed, const double *tested, const
     return spec_cluster_ratio_of(work, work + n, (size_t)n, proportion, SPEC_COVERAGE_ERROR);
 }
 
-/* Do two ratios differ by no more than their standard errors explain at 95 %? */
+/* Returns whether two ratios differ by no more than their standard errors explain at 95 %. */
 static double agree(double a, double b, double se_a, double se_b, double df)
 {
     const double t = gsl_cdf_tdist_Qinv(0.5 * SPEC_COVERAGE_ERROR, df);

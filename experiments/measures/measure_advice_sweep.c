@@ -13,7 +13,7 @@
 
 enum { LENGTHS = 16, LOGS_MAX = 10000, TEXT = 400 };
 static const double OUTPUT = 400.0, WINDOW = 10.0; /* tokens of a response, seconds of a window */
-static const double CLOSE = 0.98;                  /* of the fastest speed */
+static const double CLOSE = 0.98;                  /* share of the fastest speed */
 
 /* A published sweep: draft lengths from..from + n - 1 of one engine under one load. */
 typedef struct {
@@ -28,8 +28,8 @@ typedef struct {
 
 /* ---- the log of a length --------------------------------------------------------------------- */
 
-/* Chances that a round of K tokens accepts k of them. The published shares by depth are those of
- * one length, often the longest: one factor makes their sum that of this length. */
+/* Fills the chances that a round of K tokens accepts k of them. The published shares by depth
+ * belong to one length, often the longest; one factor makes their sum right for this length. */
 static void law_of(double p[LENGTHS + 1], const sweep *s, int K)
 {
     double sum = 0.0, survival[LENGTHS + 1] = {1.0};
@@ -41,7 +41,8 @@ static void law_of(double p[LENGTHS + 1], const sweep *s, int K)
     for (int k = 0; k <= K; k++) p[k] = survival[k] - (k < K ? survival[k + 1] : 0.0);
 }
 
-/* Counters of a window or a response with this many rounds, all of which take `step` seconds. */
+/* Draws the counters of a window or a response with this many rounds, all of which take `step`
+ * seconds. */
 static spec_engine_counters draw(const sweep *s, int K, const double *p, int rounds, double step,
                                  gsl_rng *rng)
 {
@@ -57,7 +58,7 @@ static spec_engine_counters draw(const sweep *s, int K, const double *p, int rou
     return c;
 }
 
-/* A step serves the whole batch. */
+/* Writes a log. A step serves the whole batch. */
 static int write_log(spec_advised_logs *logs, const sweep *s, int K, gsl_rng *rng,
                      spec_error *error)
 {
@@ -87,7 +88,7 @@ static int write_log(spec_advised_logs *logs, const sweep *s, int K, gsl_rng *rn
 
 /* ---- what advise makes of it ----------------------------------------------------------------- */
 
-/* The length that advise names after runs at K and at `other` (0: none). */
+/* Finds the length that advise names after runs at K and at `other` (0: none). */
 static int next_of(int *ret, const sweep *s, int K, int other, spec_error *error)
 {
     spec_advised_logs logs = {0};
@@ -180,7 +181,7 @@ done:
 
 /* ---- the measure ----------------------------------------------------------------------------- */
 
-/* n numbers from low to high, between blanks; *n = 0: as many as there are. */
+/* Reads n numbers from low to high, separated by blanks; *n = 0: as many as there are. */
 static int read_list(double ret[LENGTHS], int *n, const spec_point *point,
                      const spec_measure *measure, const char *name, double low, double high,
                      spec_error *error)

@@ -10,7 +10,7 @@
 
 enum { BINS_MAX = 1000 };
 
-/* Mark which of n equal parts of [0,1] contains the overlap; the last one includes 1. */
+/* Marks which of n equal parts of [0,1] contains the overlap; the last one includes 1. */
 static int visit(double *value, const spec_position *at, const void *self, spec_error *error)
 {
     const int n = *(const int *)self;

@@ -21,7 +21,7 @@ static const char *const names[SPEC_BLOCK_DRAFTERS] = {[SPEC_BLOCK_DRAFTER_BEST]
                                                        [SPEC_BLOCK_DRAFTER_GREEDY] = "greedy",
                                                        [SPEC_BLOCK_DRAFTER_MODEL] = "draft"};
 
-/* The memory of a thread, for one place after the other. */
+/* The memory of a thread, reused for one place after the other. */
 typedef struct {
     spec_block_paths half[2]; /* rows chosen on one half are judged on the other */
     spec_block_drafters_work work;
@@ -71,7 +71,8 @@ done:
 
 /* ---- one place ------------------------------------------------------------------------------- */
 
-/* The text before the place, without its oldest tokens if K more would not fit the windows. */
+/* Returns the text before the place, without its oldest tokens if K more would not fit the
+ * windows. */
 static spec_block_place place_of(workspace *work, const block_question *question,
                                  const spec_position *at)
 {
@@ -114,7 +115,7 @@ static int judge(spec_block_verdict *verdict, spec_block_drafter drafter, worksp
     }
 }
 
-/* The index of a value: the first of an offset's N_VALUES. */
+/* Returns the index of a value: the first of an offset's N_VALUES. */
 static size_t value_at(spec_block_drafter drafter, int offset, int K)
 {
     return ((size_t)drafter * (size_t)K + (size_t)offset) * N_VALUES;
@@ -167,8 +168,8 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
     return status;
 }
 
-/* The rows of a drafter, one per offset. The chance that a draft's first tokens are all accepted is
- * at most the overlap at any of their offsets. */
+/* Writes the rows of a drafter, one per offset. The chance that a draft's first tokens are all
+ * accepted is at most the overlap at any of their offsets. */
 static int write_drafter(spec_table *table, spec_block_drafter drafter, const double *mean,
                          const double *se, int K, bool last, spec_error *error)
 {
@@ -198,7 +199,7 @@ static int write_drafter(spec_table *table, spec_block_drafter drafter, const do
     return GSL_SUCCESS;
 }
 
-/* The rows of all paths, with their copies and steps. */
+/* Checks the memory for the rows of all paths, with their copies and steps. */
 static int check_memory(const block_question *question, spec_error *error)
 {
     const double rows = (question->all ? 1.0 : 2.0) * question->K + 4.0;
@@ -211,7 +212,7 @@ static int check_memory(const block_question *question, spec_error *error)
                      cells * sizeof(double) * 0x1p-30);
 }
 
-/* Open the models of a point; list all paths if there are at most `listed`. */
+/* Opens the models of a point; lists all paths if there are at most `listed`. */
 static int open_question(block_question *question, size_t listed, const spec_point *point,
                          const spec_measure *measure, spec_error *error)
 {

@@ -18,7 +18,7 @@ typedef struct {
     int batch;
 } full_batch;
 
-/* Tokens per second of decoding steps with K draft tokens, for one request. */
+/* Returns tokens per second of decoding steps with K draft tokens, for one request. */
 static double tokens_per_s(const full_batch *of, int K, double context)
 {
     const spec_step_work work = {.decode_tokens = (int64_t)of->batch * (K + 1),
@@ -35,8 +35,8 @@ static double speedup(const full_batch *of, int K, double context)
     return tokens_per_s(of, K, context) / tokens_per_s(of, 0, context);
 }
 
-/* The context from which speculation gains at this batch: 0, or where the speed-up crosses 1; inf
- * where it does not up to CONTEXT_MAX. Reads of caches dilute the cost of verification, so a
+/* Returns the context from which speculation gains at this batch: 0, or where the speed-up crosses
+ * 1; inf if it does not up to CONTEXT_MAX. Cache reads dilute the cost of verification, so a
  * speed-up below 1 rises with the context. */
 static double break_even_context(const full_batch *of, int K)
 {

@@ -32,8 +32,8 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     return errno == ENOMEM ? spec_no_memory(error) : GSL_SUCCESS;
 }
 
-/* alpha (i), from a text of its own, or exactly from a whole file of rows. NaN if the acceptance
- * of a token has no closed form. */
+/* Computes alpha (i), from a separate text, or exactly from a whole file of rows. NaN if the
+ * acceptance of a token has no closed form. */
 static int mean_acceptance(spec_estimate *ret, const spec_decoder_config *config,
                            const spec_point *point, int positions, spec_error *error)
 {
@@ -66,8 +66,8 @@ done:
     return status;
 }
 
-/* The standard error of the iid prediction due to that of alpha: by the slope over alpha +-
- * alpha_se within [0,1]. NaN if either is. */
+/* Returns the standard error of the iid prediction due to that of alpha: from the slope over alpha
+ * +- alpha_se within [0,1]. NaN if either is NaN. */
 static double iid_error(double alpha, double alpha_se, int K)
 {
     if (!(alpha_se > 0.0) || isnan(alpha)) return alpha_se == 0.0 ? 0.0 : NAN;
@@ -101,7 +101,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                                            error));
     }
     SPEC_TRY(mean_acceptance(&alpha, &by_chance, point, positions, error));
-    /* else K differs between rounds */
+    /* if not, K differs between rounds */
     const bool fixed = strcmp(config.decoder.policy, "fixed") == 0;
     const int K = config.decoder.K;
     const spec_costs costs = config.decoder.costs;

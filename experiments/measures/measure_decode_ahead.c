@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* The time of a round of so many draft calls: with each chain drafted beforehand, or ahead with a
- * share of hits. */
+/* Return the time of a round with this many draft calls, with each chain drafted beforehand, or
+ * ahead with a share of hits. */
 static double time_beforehand(const spec_costs *costs, int calls)
 {
     return calls * costs->draft + costs->verify + costs->fixed;
@@ -37,7 +37,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_pair_theory_emitted(&emitted_theory, &config.decoder, error));
     SPEC_TRY(spec_pair_theory_hit(&hit_theory, &config.decoder, error));
 
-    /* From alpha and the share of right guesses, as if all rounds had equal chances. */
+    /* Computed from alpha and the share of right guesses, as if all rounds had equal chances. */
     const int K = config.decoder.K, calls = spec_drafter_calls(config.decoder.opt_draft, K);
     const spec_costs *costs = &config.decoder.costs;
     const double alpha = spec_alpha_tested(tally.passed, tally.tested, SPEC_K_MAX);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Most difference of equal means that are enumerated, due to rounding. */
+/* Maximum difference between equal enumerated means, due to rounding. */
 #define EQUAL_GAIN 1e-12
 
 typedef struct {
@@ -26,7 +26,8 @@ static int accepted_by(double *ret, const spec_case_pairs *pairs, const char *ru
     return status;
 }
 
-/* Means of rules[0] and rules[1], on the same models with the drafting of pairs[0] and pairs[1]. */
+/* Computes the means of rules[0] and rules[1] on the same models, with the drafting of pairs[0] and
+ * pairs[1]. */
 static int compare(answer *ret, const spec_case_pairs *pairs, const char *const *rules, int i)
 {
     double mine, theirs;
@@ -40,10 +41,10 @@ done:
 
 typedef struct {
     double least, mean, greatest;
-    int which, n_more; /* the pair of the least gain; the number of pairs with a gain */
+    int which, n_more; /* the pair with the smallest gain; the number of pairs with a gain */
 } summary;
 
-/* Sum in the order of the seeds, so that sums do not depend on threads. */
+/* Sums in the order of the seeds, so that sums do not depend on threads. */
 static int summarise(summary *ret, const answer *of, int n, spec_error *error)
 {
     *ret = (summary){.least = INFINITY, .greatest = -INFINITY};
@@ -61,7 +62,7 @@ static int summarise(summary *ret, const answer *of, int n, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* A rule with another law than the target may keep any number of tokens. */
+/* Judges the rules. A rule whose law differs from the target's may keep any number of tokens. */
 static int judge(const char **ret_verdict, const char *const *rules, const char *policy,
                  double least, spec_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tokens per round at another draft length, from the counters at one: by a simple rule, and by the
- * bounds of requests that differ. Everything is exact: there is no sampling. */
+ * bounds for requests that differ. Everything is exact: there is no sampling. */
 #include "experiments/measures/measures.h"
 
 #include "analysis/acceptance/length_bounds.h"
@@ -19,7 +19,7 @@ enum { K_MOST = 64 };
 typedef struct {
     int n;
     double alpha[SPEC_ALPHA_NODES], share[SPEC_ALPHA_NODES];
-    double decay; /* of acceptance with depth, 1: none */
+    double decay; /* decay of acceptance with depth, 1: none */
     int n_published;
     double published[K_MOST + 1]; /* [K], with 1 at K = 0 */
 } population;
@@ -52,7 +52,7 @@ static int read_law(population *of, const char *spec, double alpha, spec_error *
                                  : status;
 }
 
-/* A law of alpha over requests, all-or-nothing, decay?rate=0.9 or published?tokens=... */
+/* Reads a law of alpha over requests, all-or-nothing, decay?rate=0.9 or published?tokens=... */
 static int read_population(population *of, const char *spec, double alpha, spec_error *error)
 {
     spec_settings settings = {0};
@@ -80,7 +80,7 @@ done:
 
 /* ---- what is seen, and what is true ---------------------------------------------------------- */
 
-/* Tokens per round of request i at K. */
+/* Returns the tokens per round of request i at K. */
 static double emitted_by(const population *of, int i, int K)
 {
     double chance[K_MOST];
@@ -88,8 +88,8 @@ static double emitted_by(const population *of, int i, int K)
     return spec_capped_geometric_positional_mean(chance, K);
 }
 
-/* Tokens over rounds: each request has its share of the tokens, and rounds in proportion to that
- * over its tokens per round. */
+/* Returns tokens over rounds: each request has its share of the tokens, and rounds in proportion to
+ * that share divided by its tokens per round. */
 static double emitted_at(const population *of, int K)
 {
     double rounds = 0.0;
@@ -98,8 +98,8 @@ static double emitted_at(const population *of, int K)
     return 1.0 / rounds;
 }
 
-/* The counters at K: m[j - 1], the share of rounds that accept j draft tokens at least. Of
- * published lengths they are what each further depth adds, which noise may not raise. */
+/* Fills the counters at K: m[j - 1], the share of rounds that accept at least j draft tokens. For
+ * published lengths they are what each further depth adds, and noise must not make them rise. */
 static void counters_at(double *m, const population *of, int K)
 {
     const double emitted = emitted_at(of, K);
@@ -117,14 +117,16 @@ static void counters_at(double *m, const population *of, int K)
 
 /* ---- the measure ----------------------------------------------------------------------------- */
 
-/* Rounds that are cut, or that go on at the conditional acceptance of the last depth. */
+/* Applies the simple rule: rounds are cut, or go on at the conditional acceptance of the last
+ * depth. */
 static double simple_rule(const double *m, int K, int K_other)
 {
     return K_other <= K ? spec_moment_bounds_free(m, K, K_other).low
                         : spec_moment_bounds_constant(m, K, K_other);
 }
 
-/* Relative distance of the truth from the bounds, 0 within them, up to rounding; NaN without. */
+/* Returns the relative distance of the truth from the bounds, 0 within them up to rounding; NaN if
+ * there are none. */
 static double distance(double truth, spec_bounds bounds)
 {
     const double slack = 1e-7;
@@ -134,7 +136,8 @@ static double distance(double truth, spec_bounds bounds)
     return 0.0;
 }
 
-/* NaN where no law of alpha has these counters: the ends are then in the wrong order. */
+/* Returns the bounds at K; NaN if no law of alpha has these counters, because the ends are then in
+ * the wrong order. */
 static spec_bounds bounds_at(const double *m, int K, int K_other)
 {
     const spec_bounds bounds = spec_length_bounds(m, K, K_other);

@@ -14,8 +14,8 @@
 enum { STREAMS = 64, TOKENS_MAX = 1000000 };
 #define TEXTS_MIN 1000.0
 
-/* Simulate rounds until a text has at least `tokens` tokens; each draft token is tested with its
- * own uniform number. */
+/* Simulates rounds until a text has at least `tokens` tokens; tests each draft token with its own
+ * uniform number. */
 static uint64_t rounds_of_text(spec_rng_state *rng, double alpha, int K, int tokens)
 {
     uint64_t rounds = 0;
@@ -48,7 +48,7 @@ static void simulate_stream(void *self, uint64_t s, int worker)
     j->part[s] = moments;
 }
 
-/* Moments of the number of rounds over `texts` texts; streams are merged in order. */
+/* Returns the moments of the number of rounds over `texts` texts; merges streams in order. */
 static spec_moments simulate(double alpha, int K, int tokens, uint64_t texts,
                              const spec_point *point)
 {

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* An optional parameter: NaN if it is left out. */
+/* Reads an optional parameter: NaN if it is left out. */
 static int optional(double *ret, const spec_point *point, const spec_measure *measure,
                     const char *name, spec_error *error)
 {

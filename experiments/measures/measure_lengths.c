@@ -70,7 +70,7 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
 typedef struct {
     const spec_point *point;
     spec_decoding_config config;
-    int done, runs; /* of all simulations of the point */
+    int done, runs; /* counts of all simulations of the point */
 } comparison;
 
 static int simulate(outcome *ret, comparison *with, const char *policy, int K, spec_error *error)
@@ -91,7 +91,7 @@ done:
     return status;
 }
 
-/* The best fixed length of 0..most; at 0 a round is a pass of the target. */
+/* Finds the best fixed length of 0..most; at 0 a round is a pass of the target. */
 static int best_fixed(outcome *ret, int *ret_K, comparison *with, int most, spec_error *error)
 {
     const spec_costs *costs = &with->config.decoder.costs;
@@ -107,7 +107,7 @@ done:
     return status;
 }
 
-/* The standard error of a / b, as if they were independent. */
+/* Returns the standard error of a / b, as if both were independent. */
 static double ratio_se(const spec_estimate *a, const spec_estimate *b)
 {
     return a->mean / b->mean * hypot(a->se / a->mean, b->se / b->mean);

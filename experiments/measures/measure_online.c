@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* A draft learns along a stream of windows: of one text, of another, and of the first again. Each
- * batch is judged before it is learnt. */
+ * batch is judged before it is learnt from. */
 
 enum { PHASES = 3, STATIC = -1 };
 static const char *const phase_names[PHASES] = {"first", "second", "first again"};
@@ -24,7 +24,8 @@ static const char *const phase_names[PHASES] = {"first", "second", "first again"
 typedef struct {
     spec_draft_learner_plan plan;
     int learns;                /* spec_online_positions, or STATIC */
-    int prompt;                /* places of a window before the first that is judged and learnt */
+    int prompt;                /* positions of a window before the first that is judged and
+                                * learnt */
     int batches[PHASES], part; /* batches in each phase; in a row of the table */
     const char *text[2];
 } settings;
@@ -38,12 +39,12 @@ typedef struct {
     spec_graph_node *logits;
     spec_draft_learner learner, fixed; /* fixed: never learns */
     double *row;                       /* (3, V) the target's, the learner's and the fixed one's */
-    spec_moments alpha, gain, learnt;  /* over the windows of a part; of the share of places */
+    spec_moments alpha, gain, learnt;  /* over the windows of a part; learnt: share of positions */
 } stream;
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* The index of a parameter's value among names. */
+/* Reads the index of a parameter's value among names. */
 static int read_name(int *ret, const spec_point *point, const spec_measure *measure,
                      const char *parameter, const char *const *names, spec_error *error)
 {
@@ -97,7 +98,7 @@ done:
 
 /* ---- models and texts ------------------------------------------------------------------------ */
 
-/* The checkpoint of a transformer at temperature 1, whose rows are those of its logits. */
+/* Finds the checkpoint of a transformer at temperature 1, whose rows are those of its logits. */
 static int checkpoint_of(const spec_checkpoint **ret, const spec_model *opt_model,
                          const char *parameter, spec_error *error)
 {
@@ -164,7 +165,7 @@ static void close_stream(stream *s)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* The three rows after a place. */
+/* Reads the three rows after a position. */
 static int read_rows(stream *s, int place, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -179,8 +180,8 @@ done:
     return status;
 }
 
-/* A draft token that ends up as this token of the text was rejected with probability 1 -
- * min(1, draft / target); `u` decides. */
+/* Returns whether a position is learnt: a draft token that ends up as this token of the text was
+ * rejected with probability 1 - min(1, draft / target); `u` decides. */
 static bool learns_place(const stream *s, int place, double u)
 {
     const int token = s->learner.next[place], vocab = s->logits->cols;
@@ -188,7 +189,7 @@ static bool learns_place(const stream *s, int place, double u)
     return u * s->row[token] >= s->row[vocab + token];
 }
 
-/* Judge a window, and mark the places that are learnt. */
+/* Judges a window, and marks the positions that are learnt. */
 static int judge_window(stream *s, int window, uint64_t key, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -212,7 +213,7 @@ done:
     return status;
 }
 
-/* The windows of a batch depend on the seed and its number, so every way of learning reads the
+/* Runs a batch. Its windows depend on the seed and its number, so every way of learning reads the
  * same ones. */
 static int run_batch(stream *s, int batch, int phase, spec_error *error)
 {

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most difference of equal laws that are enumerated, due to rounding. */
+/* Maximum difference between equal enumerated laws, due to rounding. */
 #define EQUAL_TV 1e-12
 
-/* Split "chain:perturb?of=target&alpha=0.8" into strategy and model. A strategy alone has no
+/* Splits "chain:perturb?of=target&alpha=0.8" into strategy and model. A strategy alone has no
  * model. */
 static int split_draft(char **ret_drafting, const char **ret_model, const char *draft,
                        spec_error *error)

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Most difference of equal laws, due to rounding; and the least tv that shows a bias. */
+/* Maximum difference between equal laws, due to rounding; and the smallest tv that shows a bias. */
 #define EQUAL_TV 1e-12
 #define SHOWN_TV 1e-6
 
@@ -16,7 +16,7 @@ enum { GROUP = 8, GROUPS_MAX = 4096 };
 
 /* The result of some pairs. */
 typedef struct {
-    double worst, least, accepted; /* the sum of the pairs' mean n_accepted */
+    double worst, least, accepted; /* accepted: the sum of the pairs' mean n_accepted */
     uint64_t which, shown;         /* the worst pair; the number of pairs that show a bias */
     uint64_t branches;
 } summary;
@@ -90,7 +90,8 @@ static int add(void *self, const char *text, spec_error *error)
 
 /* ---- the row --------------------------------------------------------------------------------- */
 
-/* A rule that is marked as biased may be right on some families, such as equal rows. */
+/* Returns the verdict. A rule marked as biased may be right on some families, such as equal
+ * rows. */
 static const char *verdict(const spec_rule *rule, const char *policy, double worst)
 {
     const bool marked = spec_measures_marked_bias(rule, policy) != NULL;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A known machine by name, or "custom" with given peak_flops and bandwidth. */
+/* Reads a known machine by name, or "custom" with given peak_flops and bandwidth. */
 static int read_hardware(spec_hardware *ret, const spec_point *point, const spec_measure *measure,
                          spec_error *error)
 {

@@ -89,8 +89,8 @@ static void number(spec_table *table, const char *format, int temperature, doubl
     spec_table_number(table, name, value);
 }
 
-/* The speed-up at the best draft length, with weights read for time: passes of any width take the
- * same. */
+/* Returns the speed-up at the best draft length, if time is proportional to the weights read:
+ * passes of any width take the same time. */
 static double most_speedup(const spec_training_plan *plan, const spec_exact_walk *walk)
 {
     spec_training_speed speed = {.K = plan->K};

@@ -19,12 +19,13 @@ int spec_point_blame(int status, const char *parameter, spec_error *error)
 
 /* ---- simulation ------------------------------------------------------------------------------ */
 
-/* The share done by rounds, or by the variance of the mean, which falls as one over the rounds. */
+/* Returns the share done by rounds, or by the variance of the mean, which falls like one over the
+ * rounds. */
 static double share_done(const spec_montecarlo *mc)
 {
     if (mc->plan.rounds > 0) return (double)mc->sum.tally.rounds / (double)mc->limit;
     const double wanted = mc->plan.standard_error, se = spec_montecarlo_emitted(mc).se;
-    /* a standard error of NaN has no rounds */
+    /* a standard error of NaN means no rounds */
     return se > wanted ? wanted * wanted / (se * se) : 1.0;
 }
 
@@ -62,7 +63,7 @@ static int add_group(void *self, const char *text, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* A standard error as the limit leaves the number of groups open. */
+/* Runs the simulation. With a standard error as the limit, the number of groups is open. */
 static int run_simulation(simulation *s, const spec_point *point, spec_error *error)
 {
     int status = GSL_SUCCESS;

@@ -22,24 +22,25 @@ extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_mea
     spec_measure_serve_measured, spec_measure_serve_published, spec_measure_train,
     spec_measure_uniformity;
 
-/* Put the parameter at fault before the error line: "target: ...". Returns the status; success
+/* Puts the wrong parameter before the error line: "target: ...". Returns the status; success
  * changes nothing. */
 int spec_point_blame(int status, const char *parameter, spec_error *error);
 
 /* ---- simulation ------------------------------------------------------------------------------ */
 
-/* Run the groups of a point, once for each point of a measure that divides. GSL_CONTINUE if their
- * results are for another process: then the point has no row here, and the measure returns. */
+/* Runs the groups of a point, once for each point of a measure that divides. Returns GSL_CONTINUE
+ * if their results are for another process: the point then has no row here, and the measure must
+ * return. */
 int spec_point_run_groups(const spec_groups *groups, const spec_point *point, spec_error *error);
 
-/* Simulate a source with the rounds or the standard error of the point. Outputs: the tally,
- * tokens per round, tokens per unit of virtual time, and the share of rounds that found their
- * chain drafted ahead. */
+/* Simulates a source with the rounds or the standard error of the point. Outputs: the tally, tokens
+ * per round, tokens per unit of virtual time, and the share of rounds that found their chain
+ * drafted ahead. */
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
                         spec_estimate *opt_hit, const spec_point *point,
                         const spec_round_source *source, spec_error *error);
 
-/* alpha, K and c of a point, and the simulation of iid acceptance with them. */
+/* alpha, K and c of a point, and the simulation of iid acceptance with these. */
 typedef struct {
     double alpha, c;
     int K;
@@ -49,56 +50,57 @@ typedef struct {
 int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const spec_measure *measure,
                             spec_error *error);
 
-/* The acceptance process of a point for drafts of K tokens: its parameters `process` and `alpha`,
- * which must be left out if the process does not read it. */
+/* Reads the acceptance process of a point for drafts of K tokens from its parameters `process` and
+ * `alpha`; the latter must be left out if the process does not read it. */
 int spec_point_process(spec_process *ret, const spec_point *point, const spec_measure *measure,
                        int K, spec_error *error);
 
-/* Drafting time of a round of K tokens, in target calls: K calls of c, or with one_pass one for
- * all, and c_token per token. */
+/* Returns the drafting time of a round of K tokens, in target calls: K calls of c, or with one_pass
+ * one for all, plus c_token per token. */
 double spec_measures_draft_time(int K, double c, double c_token, bool one_pass);
 
-/* ops_ratio of a point; c if the point has none. */
+/* Reads ops_ratio of a point; c if the point has none. */
 int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure,
                          double c, spec_error *error);
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* The decoder of a point: target, draft, drafting, policy, rule, K and c. drafting, policy, K
+/* Reads the decoder of a point: target, draft, drafting, policy, rule, K and c. drafting, policy, K
  * and c keep their defaults if the measure has no such parameter. Fails if the models have
  * different vocabularies, and says how they differ. */
 int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
                        const spec_measure *measure, spec_error *error);
 
-/* The first checks that rule and policy exist. The second, with open models, checks that rule,
- * policy, strategy and draft go together. Both are called before any work. */
+/* The first checks that rule and policy exist. The second, once the models are open, checks that
+ * rule, policy, strategy and draft fit together. Call both before any work. */
 int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error);
 int spec_point_check_decoder(const spec_decoder_config *config, spec_error *error);
 
-/* Open a target and its draft ("": none), of the same vocabulary. */
+/* Opens a target and its draft ("": none), of the same vocabulary. */
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
                     const spec_point *point, const char *target, const char *draft,
                     spec_error *error);
 
-/* The parameter `ahead` of the point, 0 or 1: are chains drafted ahead? GSL_EINVAL if the first
- * `tokens` of a text end before a chain drafted ahead can be found: fewer than K + 2, K > 0. */
+/* Reads the point's parameter `ahead`, 0 or 1: whether chains are drafted ahead. Returns GSL_EINVAL
+ * if the first `tokens` of a text end before a chain drafted ahead can be found: fewer than K + 2,
+ * K > 0. */
 int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K,
                      int tokens, spec_error *error);
 
-/* The cost of the parameters `cost` and `draft_cost`, which the caller frees. Failures begin with
- * the parameter at fault. */
+/* Reads the cost from the parameters `cost` and `draft_cost`; the caller frees it. Failures begin
+ * with the wrong parameter. */
 int spec_point_step_cost(spec_step_cost **ret_cost, const spec_point *point,
                          const spec_measure *measure, spec_error *error);
 
-/* Fill the columns `name`, name_se, name_theory and name_z. */
+/* Fills the columns `name`, name_se, name_theory and name_z. */
 void spec_measures_beside_theory(spec_table *table, const char *name, const spec_estimate *estimate,
                                  double theory);
 
-/* The declared bias of a rule or policy: "biased, as marked" for a mistake, "biased, lossy as
- * marked" for a rule of claim SPEC_LOSSY. NULL for all others. */
+/* Returns the declared bias of a rule or policy: "biased, as marked" for a mistake, "biased, lossy
+ * as marked" for a rule of claim SPEC_LOSSY. NULL for all others. */
 const char *spec_measures_marked_bias(const spec_rule *rule, const char *policy);
 
-/* "lossless", "lossless (argmax)", "NOT LOSSLESS" or the marked bias. */
+/* Returns "lossless", "lossless (argmax)", "NOT LOSSLESS" or the marked bias. */
 const char *spec_measures_verdict(const spec_rule *rule, const char *policy, bool differs);
 
 #endif

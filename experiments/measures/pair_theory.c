@@ -18,8 +18,8 @@ static bool is(const char *name, const char *other)
     return strcmp(name, other) == 0;
 }
 
-/* The overlap that a perturb draft was built to have; NaN for other drafts. A transformed draft
- * is another kind. */
+/* Reads the overlap that a perturb draft was built to have; NaN for other drafts. A transformed
+ * draft is of a different kind. */
 static int prescribed_overlap(double *ret, const spec_model *draft, spec_error *error)
 {
     spec_settings settings = {0};
@@ -33,8 +33,8 @@ static int prescribed_overlap(double *ret, const spec_model *draft, spec_error *
     return status;
 }
 
-/* The order of a pair and its number of contexts; false unless they are a chain that is solved.
- * The chain over contexts does not describe texts that end and begin again. */
+/* Finds the order of a pair and its number of contexts; returns false unless they form a chain that
+ * can be solved. The chain over contexts does not describe texts that end and begin again. */
 static bool contexts_of(int *ret_order, int *ret_size, const spec_model *target,
                         const spec_model *draft)
 {
@@ -50,7 +50,7 @@ static bool contexts_of(int *ret_order, int *ret_size, const spec_model *target,
     return true;
 }
 
-/* The tokens of a context; the last one is its least significant digit. */
+/* Fills the tokens of a context; the last one is its least significant digit. */
 static void fill_tokens(int *token, int context, int order, int vocab)
 {
     for (int i = order - 1; i >= 0; i--, context /= vocab) token[i] = context % vocab;
@@ -90,7 +90,7 @@ typedef struct {
     int order, size;
     double *target_row, *draft_row;  /* (V) */
     double *accept, *reject, *bonus; /* (size, size) */
-    double *start;   /* (2, size) law of the context at a round's start, and a workspace */
+    double *start;   /* (2, size) law of the context at a round's start, and workspace */
     double *guessed; /* (size) chance that the bonus is the draft's most probable token */
 } pair;
 
@@ -130,7 +130,7 @@ done:
     return status;
 }
 
-/* Fill the row of context `from`, from the definitions of the rules, not from their code. */
+/* Fills the row of context `from`, from the definitions of the rules, not from their code. */
 static int fill_context(pair *p, int from, spec_error *error)
 {
     const int vocab = p->config->target->vocab;
@@ -160,7 +160,7 @@ static int fill_context(pair *p, int from, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Compute start accept^K guessed; 0 at K = 0. Overwrites start. */
+/* Computes start accept^K guessed; 0 at K = 0. Overwrites start. */
 static double chance_of_hit(pair *p, int K)
 {
     double *at = p->start, *next = p->start + p->size, hit = 0.0;
@@ -206,7 +206,7 @@ typedef struct {
     double *next;             /* (size, size) */
     double *emitted, *hit;    /* (size) means of a round that starts there */
     double *start;            /* (size) */
-    uint64_t limit;           /* branches that remain of the limit */
+    uint64_t limit;           /* branches left of the limit */
 } walked_pair;
 
 static void walked_pair_free(walked_pair *p)
@@ -241,7 +241,7 @@ static int walked_pair_init(walked_pair *p, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* The context after the first n tokens of the text. */
+/* Returns the context after the first n tokens of the text. */
 static int context_at(const walked_pair *p, size_t n)
 {
     int context = 0;
@@ -250,7 +250,8 @@ static int context_at(const walked_pair *p, size_t n)
     return context;
 }
 
-/* Enumerate one round from context `from`. GSL_EMAXITER if the limit of branches is too low. */
+/* Enumerates one round from context `from`. Returns GSL_EMAXITER if the limit of branches is too
+ * low. */
 static int walk_round(walked_pair *p, int from, spec_error *error)
 {
     spec_decoder *decoder = &p->decoder;

@@ -9,7 +9,7 @@
 
 static const double sum_slack = 1e-9; /* tolerance of a sum of exclusive chances */
 
-/* Refuse a last line without its end, which a result would drop, in a file written by hand. */
+/* In a file written by hand, refuses a last line without its end, which a result would drop. */
 int spec_plan_read_table(spec_table *table, const char *path, spec_error *error)
 {
     struct stat file;

@@ -23,7 +23,7 @@ bool spec_plan_next_word(char *word, size_t size, const char **list)
 
 /* ---- chances --------------------------------------------------------------------------------- */
 
-/* Use the same chances (ranks) for every level. */
+/* Uses the same chances (ranks) for every level. */
 static int repeat(spec_plan_question *question, const double *accept, int ranks, int levels,
                   spec_error *error)
 {
@@ -120,7 +120,8 @@ done:
     return status;
 }
 
-/* Hub and greedy siblings have no acceptance by rank that is independent of their number. */
+/* Reads the siblings. Hub and greedy ones have no acceptance by rank that is independent of their
+ * number. */
 static int read_siblings(spec_plan_question *question, const char *name, spec_error *error)
 {
     static const spec_siblings kinds[] = {SPEC_SIBLINGS_WITHOUT, SPEC_SIBLINGS_IID,
@@ -153,7 +154,7 @@ static int check_methods(const spec_plan_question *question, const char *list, b
     return GSL_SUCCESS;
 }
 
-/* The largest budget, after all are parsed. */
+/* Reads the budgets, and finds the largest. */
 static int read_budgets(spec_plan_question *question, const char *list, spec_error *error)
 {
     char word[32];

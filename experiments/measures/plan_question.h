@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plan_question: the inputs of the measure `plan`: chances by rank, costs, and a pair of models.
- * The chances are given, read from a file of accuracies, or those of the pair. Free it after
- * init, also after a failure. Lists are texts, "8,16,32". */
+ * The chances are given, read from a file of accuracies, or taken from the pair. Free it after
+ * init, even after a failure. Lists are texts, "8,16,32". */
 #ifndef SPECLAB_PLAN_QUESTION_H
 #define SPECLAB_PLAN_QUESTION_H
 
@@ -18,17 +18,17 @@ typedef struct {
     bool exact;                 /* the chances are exact, in closed form */
 } spec_plan_question;
 
-/* Read the parameters siblings, methods, nodes, c, costs, and one of accept, accuracies and target.
- * The chances of a pair without a closed form are measured. Errors begin with the parameter at
- * fault. */
+/* Reads the parameters siblings, methods, nodes, c, costs, and one of accept, accuracies and
+ * target. The chances of a pair without a closed form are measured. Errors begin with the wrong
+ * parameter. */
 int spec_plan_question_init(spec_plan_question *question, const spec_point *point,
                             const spec_measure *measure, spec_error *error);
 void spec_plan_question_free(spec_plan_question *question);
 
-enum { SPEC_PLAN_METHOD_SIZE = 32 }; /* of a method's name; longer ones are unknown */
+enum { SPEC_PLAN_METHOD_SIZE = 32 }; /* size of a method's name; longer ones are unknown */
 
-/* Copy the next word of a list into word (size), truncated if longer, and move behind its comma;
- * false at the end. */
+/* Copies the next word of a list into word (size), truncated if longer, and moves past its comma;
+ * returns false at the end. */
 bool spec_plan_next_word(char *word, size_t size, const char **list);
 
 #endif

@@ -16,7 +16,7 @@
  * between two calls of the listener. */
 enum { BATCHES = 32, BURN_IN = 32, SHOWN_EVERY = 8 };
 
-/* Most tuples of the closed form without replacement. */
+/* Maximum tuples of the closed form without replacement. */
 #define TUPLES_MAX 1e7
 
 static const char *const rules[] = {"match", "greedy", "naive-tree", "rrs", "rrsw", NULL};
@@ -35,7 +35,7 @@ int spec_rank_acceptance_check(const char *rule, spec_error *error)
 
 typedef double closed_form(const spec_ratio_order *order, int n);
 
-/* The chance that one of n such siblings is accepted, or NULL. */
+/* Returns the chance that one of n such siblings is accepted, or NULL. */
 static closed_form *form_of(const char *rule, spec_siblings siblings, int V, int width)
 {
     if (width > SPEC_DRAFTS_MAX) return NULL;
@@ -101,7 +101,8 @@ typedef struct {
     spec_error error;
 } batch_result;
 
-/* The longest prompt that leaves both windows a draft token and one more token. */
+/* Finds the longest prompt that leaves room in both windows for a draft token and one more
+ * token. */
 static int longest_prompt(size_t *ret_most, const spec_decoder_config *config, spec_error *error)
 {
     const spec_model *const model[] = {config->target, config->opt_draft};
@@ -125,7 +126,7 @@ static int begin_text(spec_decoder *decoder, unsigned long prompt, int *token, s
     return spec_decoder_reset(decoder, token, n < most ? n : most, error);
 }
 
-/* Has the text ended, or does the next draft not fit a window? */
+/* Returns whether the text has ended, or the next draft does not fit a window. */
 static bool text_is_over(const spec_decoder *decoder, int token)
 {
     return spec_model_ends_text(decoder->config.target, token) ||

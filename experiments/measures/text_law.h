@@ -12,7 +12,7 @@
 
 #include <stdatomic.h>
 
-/* Most texts of a law that is tested. */
+/* Maximum texts of a law that is tested. */
 enum { SPEC_TEXT_LAW_MAX = 1000000 };
 
 typedef struct {
@@ -23,8 +23,8 @@ typedef struct {
     double *promise; /* (size) */
 } spec_text_law;
 
-/* Compute the claimed law. GSL_EINVAL for an unknown rule, GSL_EMAXITER if V^tokens is over
- * SPEC_TEXT_LAW_MAX. A text that ends early is padded with its last token. */
+/* Computes the claimed law. Returns GSL_EINVAL for an unknown rule, GSL_EMAXITER if V^tokens
+ * exceeds SPEC_TEXT_LAW_MAX. A text that ends early is padded with its last token. */
 int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, int tokens,
                        spec_error *error);
 void spec_text_law_free(spec_text_law *law);
@@ -38,12 +38,12 @@ int spec_text_law_sample(_Atomic uint64_t *counts, const spec_text_law *law,
                          const spec_text_samples *samples, const volatile int *opt_stop,
                          spec_error *error);
 
-/* The logarithm of an e-value against the claim from counts (size), the mean of Dirichlet bets
- * (analysis/statistics/evalue.h). It does not depend on the order of the texts. NaN without
- * memory. */
+/* Returns the logarithm of an e-value against the claim from counts (size), the mean of Dirichlet
+ * bets (analysis/statistics/evalue.h). It does not depend on the order of the texts. NaN if memory
+ * runs out. */
 double spec_text_law_log_e(const spec_text_law *law, const uint64_t *counts);
 
-/* Sample texts and test them. The work is split into 64 streams of `seed`, and counts are
+/* Samples texts and tests them. The work is split into 64 streams of `seed`, and counts are
  * integers, so the result does not depend on the number of threads. */
 int spec_text_law_test(spec_goodness *ret, const spec_text_law *law, uint64_t samples,
                        uint64_t seed, spec_thread_pool *opt_pool, const volatile int *opt_stop,

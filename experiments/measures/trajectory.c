@@ -16,7 +16,8 @@ enum { TELL_EVERY = 64 }; /* positions */
 typedef struct {
     double *sum; /* (n_values) */
     uint64_t begin, end; /* positions */
-    uint64_t number;     /* of the next position: batches count on from those before them */
+    uint64_t number;     /* number of the next position: batches continue the count of earlier
+                          * ones */
     _Atomic uint64_t *visited; /* positions of all batches so far */
     int status;
     spec_error error;
@@ -65,7 +66,7 @@ done:
     return status;
 }
 
-/* Most tokens of a text that both models can continue, SPEC_TEXT_MAX at most. */
+/* Returns the maximum tokens of a text that both models can continue, at most SPEC_TEXT_MAX. */
 static size_t text_limit(const spec_trajectory *plan)
 {
     size_t limit = SPEC_TEXT_MAX;
@@ -89,7 +90,7 @@ static void begin_text(walker *walk)
     walk->n_at_end = length > 0 && length < limit - walk->n ? walk->n + length : limit;
 }
 
-/* Visit the position after a text of n tokens with the row `target`. */
+/* Visits the position after a text of n tokens with the row `target`. */
 static int look_at(walker *walk, const double *target, const int *text, size_t n,
                    batch_result *result)
 {
@@ -113,7 +114,6 @@ done:
     return status;
 }
 
-/* One position of the given text. */
 static int step_along(walker *walk, uint64_t at, batch_result *result)
 {
     const spec_trajectory *plan = walk->plan;
@@ -126,7 +126,7 @@ static int step_along(walker *walk, uint64_t at, batch_result *result)
     return status;
 }
 
-/* Visit a position after the burn-in, then sample the next token from the target. */
+/* Visits a position after the burn-in, then samples the next token from the target. */
 static int step(walker *walk, bool look, batch_result *result)
 {
     const spec_trajectory *plan = walk->plan;
@@ -144,7 +144,7 @@ done:
     return status;
 }
 
-/* Count one more position of all batches. */
+/* Counts one more position of all batches. */
 static void tell(_Atomic uint64_t *visited, const spec_trajectory *plan)
 {
     const uint64_t n = ++*visited;
@@ -176,7 +176,8 @@ static void run_batch(batch_result *result, const spec_trajectory *plan, int bat
     walker_free(&walk);
 }
 
-/* Positions of a batch: equal numbers if the target writes, equal parts of a given text. */
+/* Sets the positions of a batch: equal numbers if the target writes, equal parts of a given
+ * text. */
 static void share_out(batch_result *result, const spec_trajectory *plan, uint64_t batch,
                       uint64_t n_batches)
 {

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* Most batches, and the tokens of a batch before its first position. */
+/* Maximum batches, and the tokens of a batch before its first position. */
 enum { SPEC_TRAJECTORY_BATCHES = 32, SPEC_TRAJECTORY_BURN_IN = 32 };
 
 typedef struct {
@@ -20,17 +20,17 @@ typedef struct {
     const int *context;               /* (n_context) the text before it */
     size_t n_context;
     int vocab;
-    uint64_t number; /* of this position, for random streams; no other one of the run has it */
+    uint64_t number; /* number of this position, for random streams; unique in the run */
     int worker; /* 0..SPEC_TRAJECTORY_BATCHES-1; visits of one worker are sequential */
 } spec_position;
 
 typedef struct {
-    const spec_model *target, *opt_draft; /* of the same vocabulary */
+    const spec_model *target, *opt_draft; /* models with the same vocabulary */
     /* Fills value (n_values) at a position; called by several threads. */
     int (*visit)(double *value, const spec_position *position, const void *self, spec_error *error);
     const void *self;
     int n_values;
-    /* least number of positions, spread evenly over the batches; 1: the first position after the
+    /* minimum number of positions, spread evenly over the batches; 1: the first position after the
      * target's first prompt */
     uint64_t positions;
     int gap;    /* tokens from a position to the next one; 0: 1. Not for opt_text */
@@ -43,9 +43,10 @@ typedef struct {
     const spec_listener *opt_listener;
 } spec_trajectory;
 
-/* Means and standard errors (NaN for a single batch), both (n_values). The errors of a given
- * text show how far similar texts may differ. After an end of text, or `length` tokens, the next
- * prompt begins. On failure, the status and line of the first batch that failed, by number. */
+/* Computes means and standard errors (NaN for a single batch), both (n_values). The errors of a
+ * given text show how far similar texts may differ. After an end of text, or `length` tokens, the
+ * next prompt begins. On failure, returns the status and line of the failed batch with the lowest
+ * number. */
 int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory,
                           spec_error *error);
 

@@ -23,7 +23,7 @@ static const char *name_of(int i)
     return spec_tree_methods[i];
 }
 
-/* Write "key=3.2.0.1", without trailing zeros of children; NULL without memory. */
+/* Writes "key=3.2.0.1", without trailing zeros of children; NULL if memory runs out. */
 static char *written(const char *key, const int *number, int n)
 {
     spec_memory_text text;
@@ -92,7 +92,8 @@ done:
     return status;
 }
 
-/* The first m nodes of Medusa's list are its best tree of m nodes, for as many heads as levels. */
+/* Chooses Medusa's tree: the first m nodes of its list are its best tree of m nodes, for as many
+ * heads as levels. */
 static int choose_medusa(spec_tree_choice *ret, const tree_room *room,
                          const spec_branch_chances *chances, int nodes, double c,
                          const double *verify, spec_error *error)

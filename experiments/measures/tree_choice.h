@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tree_choice: the best draft tree of a method for a node budget, as text that strategies read.
- * The text is "widths=1.1.3.1" or "children=3.2.0.1". Methods by name: the forms of tree_shape
- * (chain, k-ary, branches, delayed), Sequoia's dynamic programme and Medusa's static tree. The
- * caller owns the arrays; a choice owns its shape. */
+ * The text is "widths=1.1.3.1" or "children=3.2.0.1". The methods are the forms of tree_shape
+ * (chain, k-ary, branches, delayed), Sequoia's dynamic program and Medusa's static tree. The caller
+ * owns the arrays; a choice owns its shape. */
 #ifndef SPECLAB_TREE_CHOICE_H
 #define SPECLAB_TREE_CHOICE_H
 
@@ -25,12 +25,11 @@ typedef struct {
 
 extern const char *const spec_tree_methods[]; /* NULL-terminated */
 
-/* The tree of the method with the largest speedup = emitted / (depth c + verify[nodes]), with at
- * most `nodes` nodes, or no tree. Of equal ones it is the smallest, as in tree_plan and
- * tree_shape. verify (nodes+1) as in tree_plan. GSL_EINVAL for an unknown method (the nearest is
- * named), and for sequoia with rows that differ. GSL_EINVAL too for medusa if a rank has a
- * larger chance than the rank before it, which no shape can express. GSL_EDOM outside the
- * domain; GSL_ENOMEM. Zeroed on failure. */
+/* Finds the method's tree with the largest speedup = emitted / (depth c + verify[nodes]), with at
+ * most `nodes` nodes, or no tree; of equals the smallest, as in tree_plan and tree_shape. verify
+ * (nodes+1) as in tree_plan. Returns GSL_EINVAL for an unknown method (naming the nearest), for
+ * sequoia with rows that differ, and for medusa if a rank has a larger chance than the previous
+ * rank, which no shape can express; GSL_EDOM outside the domain; GSL_ENOMEM. Zeroed on failure. */
 int spec_tree_choose(spec_tree_choice *ret, const char *method, const spec_branch_chances *chances,
                      int nodes, double c, const double *verify, spec_error *error);
 void spec_tree_choice_free(spec_tree_choice *choice);

@@ -9,8 +9,8 @@
 
 enum { WORDS = 8 };
 
-/* The row and column of the largest difference from theory; false if no such column has a
- * number. */
+/* Finds the row and column of the largest difference from theory; returns false if no such column
+ * has a number. */
 static bool find_largest_z(size_t *ret_row, int *ret_column, const spec_measure *measure,
                            const spec_table *table)
 {

@@ -19,8 +19,8 @@ typedef struct {
     int n;
 } series;
 
-/* Read the series that begins at order[*at], and move *at behind it.
- * False if the series has two rows with the same value of the axis, or over LONGEST rows. */
+/* Reads the series that begins at order[*at], and moves *at past it. Returns false if the series
+ * has two rows with the same value of the axis, or more than LONGEST rows. */
 static bool read_series(series *ret, size_t *at, const spec_main_column *m, const size_t *order,
                         int axis)
 {
@@ -42,8 +42,8 @@ static bool read_series(series *ret, size_t *at, const spec_main_column *m, cons
     return good;
 }
 
-/* Call `add` for each series of at least two rows with values.
- * *ret_comparable is false, and the rest is not read, where read_series fails. GSL_ENOMEM. */
+/* Calls `add` for each series of at least two rows with values. If read_series fails,
+ * *ret_comparable is false and the rest is not read. Returns GSL_ENOMEM. */
 static int for_each_series(bool *ret_comparable, const spec_main_column *m, int axis,
                            void (*add)(void *self, const spec_main_column *m, const series *one,
                                        int axis),
@@ -71,7 +71,7 @@ static void write_key(FILE *out, const spec_main_column *m, size_t row, int axis
 
 /* ---- trends ---------------------------------------------------------------------------------- */
 
-/* The number of series with each trend, and a row of each of the first that peak or dip. */
+/* The number of series with each trend, and a row of each of the first series that peak or dip. */
 typedef struct {
     int n, of[SPEC_TRENDS];
     size_t row[SPEC_TRENDS][LISTED];
@@ -86,13 +86,13 @@ static const char *const trend_words[SPEC_TRENDS] = {
     [SPEC_TREND_MIXED] = "has no single direction",
 };
 
-/* The text before part i of a list of n: nothing, a comma, or "and" before the last. */
+/* Returns the text before part i of a list of n: nothing, a comma, or "and" before the last. */
 static const char *separator(int i, int n)
 {
     return i == 0 ? "" : i + 1 < n ? ", " : " and ";
 }
 
-/* Write the places of the largest or smallest values, if series are few: " (largest at K = 4 for
+/* Writes the places of the largest or smallest values, if series are few: " (largest at K = 4 for
  * alpha = 0.7; 6 for alpha = 0.8)". */
 static void write_summits(FILE *out, const spec_main_column *m, const trends *found,
                           spec_trend trend, int axis)
@@ -157,7 +157,8 @@ int spec_comparison_trend(FILE *out, const spec_main_column *m, int axis)
 typedef struct {
     size_t row[WORDS];        /* a row with the word */
     int count[WORDS], n;      /* series in which the word's value is significantly the largest */
-    int n_series, n_together; /* all series; those whose two largest values do not differ */
+    int n_series, n_together; /* number of all series; number of those whose two largest values do
+                               * not differ */
     bool full;                /* there are more words */
 } ranking;
 

@@ -7,7 +7,7 @@
 
 /* Writes a Markdown list item for each failing row (fails: n_rows), up to 20, and one that counts
  * the rest. `name` is the name of the result. Without a measure, a row is identified by its first
- * text columns. GSL_ENOMEM. */
+ * text columns. Returns GSL_ENOMEM. */
 int spec_failed_rows_write(FILE *out, const char *name, const spec_measure *opt_measure,
                            const spec_table *table, const bool *fails);
 

@@ -19,7 +19,7 @@ static uint64_t absorb(uint64_t hash, const void *bytes, size_t n)
     return hash;
 }
 
-/* Hash a text with its terminator, so that "ab", "c" differs from "a", "bc". */
+/* Hashes a text with its terminator, so that "ab", "c" differs from "a", "bc". */
 static uint64_t absorb_text(uint64_t hash, const char *text)
 {
     return absorb(hash, text, strlen(text) + 1);
@@ -45,7 +45,7 @@ static uint64_t digest_plan(const spec_experiment *e)
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
-/* Hash the files of a path or pattern; without files *hash is unchanged. */
+/* Hashes the files of a path or pattern; without files, *hash is unchanged. */
 static int absorb_files(uint64_t *hash, const char *path, const char *opt_share, spec_error *error)
 {
     spec_corpus corpus = {0};
@@ -63,7 +63,7 @@ done:
     return status;
 }
 
-/* Hash the file that a model spec or a parameter names, if any: after its kind
+/* Hashes the file that a model spec or a parameter names, if any: after its kind
  * ("ngram:a.txt?order=3"), or alone ("a.gguf"). */
 static int absorb_named(uint64_t *hash, const char *value, const char *opt_share,
                         spec_error *error)
@@ -78,7 +78,7 @@ static int absorb_named(uint64_t *hash, const char *value, const char *opt_share
     return status;
 }
 
-/* Do values of this axis name files? */
+/* Returns whether values of this axis name files. */
 static bool names_files(const char *axis, const char *value)
 {
     static const char *const axes[] = {"target", "draft", "drafting", "accuracies",
@@ -96,7 +96,7 @@ static bool is_repeated(const spec_axis *axis, int i)
     return false;
 }
 
-/* Hash all files; *ret_hash is `begin` if there are none. */
+/* Hashes all files; *ret_hash is `begin` if there are none. */
 static int digest_files(uint64_t *ret_hash, const spec_experiment *e, const char *opt_share,
                         spec_error *error)
 {

@@ -10,13 +10,13 @@
 
 enum { SPEC_INPUT_DIGEST_SIZE = 40 };
 
-/* The digest of an experiment's current inputs; `opt_share` is the folder of shared texts.
- * GSL_EFAILED if a file cannot be read. */
+/* Computes the digest of an experiment's current inputs; `opt_share` is the folder of shared texts.
+ * Returns GSL_EFAILED if a file cannot be read. */
 int spec_input_digest(char digest[SPEC_INPUT_DIGEST_SIZE], const spec_experiment *experiment,
                       const char *opt_share, spec_error *error);
 
-/* Is the finding of the experiment about these inputs? False without a finding or a digest.
- * Files are read only if all else agrees. */
+/* Returns whether the experiment's finding is about these inputs; false without a finding or a
+ * digest. Reads files only if everything else agrees. */
 bool spec_input_digest_agrees(const spec_experiment *experiment, const char *opt_share);
 
 #endif

@@ -10,20 +10,20 @@
 typedef struct {
     const spec_row_keys *keys;
     const spec_headline *headline;
-    const char *name; /* of the column */
+    const char *name; /* name of the column */
     int column, se;   /* in the table; se < 0: none */
     bool exact;
 } spec_main_column;
 
-/* Find a column; false if the result does not show it. */
+/* Finds a column; returns false if the result does not show it. */
 bool spec_main_column_find(spec_main_column *ret, const spec_row_keys *keys,
                            const spec_headline *headline);
 
-/* The column by which rows are compared: itself if it is exact or has standard errors, else its
- * exact theory. False if there is neither. */
+/* Finds the column by which rows are compared: the column itself if it is exact or has standard
+ * errors, else its exact theory. Returns false if there is neither. */
 bool spec_main_column_comparable(spec_main_column *ret, const spec_main_column *measured);
 
-/* A value, NaN for an empty cell; and its standard error, 0 if there is none. */
+/* Return a value, NaN for an empty cell, and its standard error, 0 if there is none. */
 double spec_main_column_value(const spec_main_column *measured, size_t row);
 double spec_main_column_se(const spec_main_column *measured, size_t row);
 

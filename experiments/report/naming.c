@@ -21,7 +21,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Is this a file of weights or rows, whose name shows its kind? */
+/* Returns whether this is a file of weights or rows, whose name shows its kind. */
 static bool is_model_file(const char *kind)
 {
     return strcmp(kind, "gguf") == 0 || strcmp(kind, "llama2c") == 0 || strcmp(kind, "rows") == 0;
@@ -87,8 +87,8 @@ static int by_place(const void *a, const void *b)
     return ((const occurrence *)a)->at - ((const occurrence *)b)->at;
 }
 
-/* The distinct non-empty values in the order of their first places; returns their number, -1
- * without memory. */
+/* Returns the distinct non-empty values in the order of their first places; returns their number,
+ * -1 without memory. */
 static int distinct(occurrence **ret_values, char *const *values, int n_values)
 {
     int n = 0;
@@ -115,7 +115,7 @@ typedef struct {
     double low, high;
 } names;
 
-/* The name of a value: a number, its short name, or in Markdown as it was typed. */
+/* Returns the name of a value: a number, its short name, or in Markdown as it was typed. */
 static char *name_of(const char *value, bool as_typed, bool markdown)
 {
     char *name = as_typed ? strdup(value) : spec_naming_short(value);

@@ -129,7 +129,7 @@ static void write_figure(FILE *out, const spec_experiment *experiment, const cha
     }
 }
 
-/* Has a column the same value in every row (of several)? */
+/* Returns whether a column has the same value in every one of several rows. */
 static bool says_the_same(const spec_table *table, int column)
 {
     char first[40], other[40];
@@ -144,7 +144,8 @@ static bool says_the_same(const spec_table *table, int column)
     return table->n_rows > 1;
 }
 
-/* Is a column written above the table instead? A table of equal rows keeps all columns. */
+/* Returns whether a column is written above the table instead. A table of equal rows keeps all
+ * columns. */
 static bool is_constant(const spec_table *table, int column)
 {
     bool differ = false;
@@ -165,7 +166,7 @@ static int narrow(spec_table *ret_narrow, const spec_table *table, size_t rows)
     return status;
 }
 
-/* Write "In every row: K = 3, c = 0.1." for the columns left out of the table, except empty
+/* Writes "In every row: K = 3, c = 0.1." for the columns left out of the table, except empty
  * ones. */
 static void write_constants(FILE *out, const spec_table *table)
 {
@@ -205,7 +206,7 @@ done:
     return status;
 }
 
-/* "`target` = `zipf?V=20`; `K` = 1, 2 and 4; 1000 rounds; seed 42." */
+/* Writes, e.g., "`target` = `zipf?V=20`; `K` = 1, 2 and 4; 1000 rounds; seed 42." */
 static int write_inputs(FILE *out, const spec_experiment *experiment)
 {
     int status = GSL_SUCCESS;

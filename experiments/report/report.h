@@ -9,11 +9,11 @@
 #include "experiments/experiment.h"
 
 typedef struct {
-    const char *title;  /* of the page; NULL: "speclab report" */
+    const char *title;  /* title of the page; NULL: "speclab report" */
     const char *folder; /* the folder of figures and CSV files; NULL: "." */
     const char
         *link; /* the path from the page to that folder: "." if the page is in it; NULL: "." */
-    int rows;  /* most rows of a table; 0: 24 */
+    int rows;  /* maximum rows of a table; 0: 24 */
     /* (n) the command that repeats each result, without overrides; NULL: "speclab run NAME" */
     const char *const *command;
     const char *opt_share; /* the folder of shared texts (models/ngram/corpus.h) */
@@ -21,9 +21,9 @@ typedef struct {
 
 #define SPEC_REPORT_DEFAULT ((spec_report_options){.rows = 24})
 
-/* Write the page: a summary of the checks that hold and fail, then a section for each of the n
- * experiments. experiments[i] belongs to results[i]. Flushes the stream; GSL_EFAILED with the
- * reason of errno. */
+/* Writes the page: a summary of the checks that hold and fail, then a section for each of the n
+ * experiments. experiments[i] belongs to results[i]. Flushes the stream. Returns GSL_EFAILED with
+ * the reason from errno. */
 int spec_report_write(FILE *out, const spec_experiment *const *experiments,
                       const spec_result *const *results, int n,
                       const spec_report_options *opt_options, spec_error *error);

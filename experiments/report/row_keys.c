@@ -30,7 +30,7 @@ static int by_key(const spec_row_keys *keys, size_t row, size_t other, int colum
                    spec_table_cell(keys->table, other, column));
 }
 
-/* Compare two rows by all keys but `axis`. */
+/* Compares two rows by all keys but `axis`. */
 static int by_others(const spec_row_keys *keys, size_t row, size_t other, int axis)
 {
     int order = 0;
@@ -94,7 +94,7 @@ static void take_out(spec_row_keys *keys, int k)
     keys->n--;
 }
 
-/* *ret_implied: does key k follow from the others, with one value in each series? */
+/* Finds whether key k follows from the others, with one value in each series. */
 static int is_implied(bool *ret_implied, const spec_row_keys *keys, int k)
 {
     const int column = keys->column[k];
@@ -108,7 +108,7 @@ static int is_implied(bool *ret_implied, const spec_row_keys *keys, int k)
     return GSL_SUCCESS;
 }
 
-/* Remove labels that follow from the other keys, the last ones first. */
+/* Removes labels that follow from the other keys, the last ones first. */
 static int drop_implied(spec_row_keys *keys, const spec_experiment *e)
 {
     int status = GSL_SUCCESS;
@@ -123,7 +123,7 @@ done:
     return status;
 }
 
-/* *ret_distinct: do the keys distinguish every two rows? */
+/* Finds whether the keys distinguish every two rows. */
 static int are_distinct(bool *ret_distinct, const spec_row_keys *keys)
 {
     size_t *row = spec_row_keys_series(keys, -1);
@@ -135,7 +135,7 @@ static int are_distinct(bool *ret_distinct, const spec_row_keys *keys)
     return GSL_SUCCESS;
 }
 
-/* Choose the fewest first keys that distinguish all rows. */
+/* Chooses the fewest leading keys that distinguish all rows. */
 static int choose_names(spec_row_keys *keys)
 {
     spec_row_keys first = *keys;
@@ -151,7 +151,7 @@ done:
     return status;
 }
 
-/* Are all axes that this one refers to columns of the table? */
+/* Returns whether all axes that this one refers to are columns of the table. */
 static bool is_built_from_shown(const spec_axis *axis, const spec_table *table)
 {
     for (int i = 0; i < axis->n; i++)
@@ -164,8 +164,8 @@ static bool is_built_from_shown(const spec_axis *axis, const spec_table *table)
     return true;
 }
 
-/* Read the values of a column before their references were expanded. Rows are in the order of
- * the points. *ret_origin is NULL if a row has no value of the axis. */
+/* Reads the values of a column before their references were expanded. Rows are in the order of the
+ * points. *ret_origin is NULL if a row has no value of the axis. */
 static int read_origin(const char ***ret_origin, const spec_axis *axis, const spec_table *table,
                        int column)
 {
@@ -235,7 +235,7 @@ void spec_row_keys_write_value(FILE *out, const spec_row_keys *keys, size_t row,
               out);
 }
 
-/* Write the non-empty columns, except `without`. */
+/* Writes the non-empty columns, except `without`. */
 static int write_columns(FILE *out, const spec_row_keys *keys, size_t row, const int *column, int n,
                          int without)
 {

@@ -8,7 +8,7 @@
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-/* Whether two rows have the same value, up to rounding. */
+/* Returns whether two rows have the same value, up to rounding. */
 static bool is_equal(const spec_main_column *m, size_t row, size_t other)
 {
     const double x = spec_main_column_value(m, row), y = spec_main_column_value(m, other);
@@ -16,7 +16,7 @@ static bool is_equal(const spec_main_column *m, size_t row, size_t other)
     return !spec_trend_above(x, 0.0, y, 0.0) && !spec_trend_above(y, 0.0, x, 0.0);
 }
 
-/* Write " (K = 4, rule = `block`)" for a row, or " (in 3 rows)" if three rows have its value. */
+/* Writes " (K = 4, rule = `block`)" for a row, or " (in 3 rows)" if three rows have its value. */
 static void write_where(FILE *out, const spec_main_column *m, size_t row)
 {
     size_t equal = 0;

@@ -7,7 +7,7 @@
 
 #include "experiments/experiment.h"
 
-/* Write one Markdown list item per sentence. GSL_ENOMEM. */
+/* Writes one Markdown list item per sentence. Returns GSL_ENOMEM. */
 int spec_summary_write(FILE *out, const spec_experiment *experiment, const spec_result *result);
 
 #endif

@@ -9,7 +9,8 @@ bool spec_trend_above(double y, double y_se, double other, double other_se)
     return y - other > fmax(SPEC_TREND_SE * hypot(y_se, other_se), rounding);
 }
 
-/* Is no value from `first` to `last` below (sign 1) or above (sign -1) an earlier one? */
+/* Returns whether no value from `first` to `last` is below (sign 1) or above (sign -1) an earlier
+ * one. */
 static bool is_steady(const double *y, const double *se, int first, int last, double sign)
 {
     for (int i = first; i < last; i++)

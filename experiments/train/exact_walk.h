@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* exact_walk: tokens per round of a draft along texts of its target, without sampling.
  * Given the target's text, each token was accepted with probability min(1, q/p), independently of
- * the others. The probability that a round begins at a place follows, round after round. A mean
- * over all places overstates tokens per round: rounds begin after tokens that were rejected. */
+ * the others. From this follows, round after round, the probability that a round begins at a place.
+ * A mean over all places overstates tokens per round, because rounds begin after rejected
+ * tokens. */
 #ifndef SPECLAB_EXACT_WALK_H
 #define SPECLAB_EXACT_WALK_H
 
 enum { SPEC_EXACT_WALK_K_MAX = 16 };
 
-/* Sums over texts, for all draft lengths up to K. Zeroed but for K: no texts yet. */
+/* Sums over texts, for all draft lengths up to K. Zeroed except for K: no texts yet. */
 typedef struct {
     int K;
     double rounds[SPEC_EXACT_WALK_K_MAX + 1];   /* [k]: expected rounds with k draft tokens each */
@@ -17,20 +18,20 @@ typedef struct {
                                                    first d draft tokens are accepted; [0]: places */
 } spec_exact_walk;
 
-/* Add a text.
+/* Adds a text.
  *
  *   accept  (places, K): [t][d] the probability that draft token d of a round that begins at place
- *           t is accepted, given that those before it are
+ *           t is accepted, given that the previous ones are
  *   first   the first round begins here; further rounds begin up to place places - 1
  *   room    (places) */
 void spec_exact_walk_add(spec_exact_walk *walk, const double *accept, int places, int first,
                          double *room);
 
-/* Tokens per round with k draft tokens, in [1, k + 1]; NaN without texts. */
+/* Returns tokens per round with k draft tokens, in [1, k + 1]; NaN without texts. */
 double spec_exact_walk_tokens_per_round(const spec_exact_walk *walk, int k);
 
-/* The probability that draft token d = 1.. is accepted, given those before it: a mean over all
- * places. NaN if that never happens. */
+/* Returns the probability that draft token d = 1.. is accepted, given those before it: a mean over
+ * all places. NaN if that never happens. */
 double spec_exact_walk_alpha(const spec_exact_walk *walk, int d);
 
 #endif

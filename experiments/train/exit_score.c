@@ -26,7 +26,7 @@ void spec_exit_score_free(spec_exit_score *score)
     *score = (spec_exit_score){0};
 }
 
-/* Judging at one temperature. */
+/* Scoring at one temperature. */
 typedef struct {
     spec_training *training;
     bool greedy;
@@ -48,7 +48,7 @@ static double nats_of(double probability)
     return -log(fmax(probability, 0x1p-60));
 }
 
-/* All exits at one place of the batch; `at` is its place in its text. */
+/* Scores all exits at one position of the batch; `at` is its position in its text. */
 static int judge_place(judging *j, int place, int at, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -75,7 +75,7 @@ done:
     return status;
 }
 
-/* A round at place t drafts the tokens after places t, t + 1, ... */
+/* Walks a text: a round at place t drafts the tokens after places t, t + 1, ... */
 static void walk_text(judging *j, spec_exact_walk *walk, const double *agree)
 {
     const spec_training_plan *plan = &j->training->plan;

@@ -28,7 +28,8 @@ static int by_count(const void *a, const void *b)
     return x != y ? (x < y) - (x > y) : by_path(a, b);
 }
 
-/* The path of `depth` + 1 ranks after that of `depth`; 0 if the rank is none of a tree. */
+/* Returns the path of `depth` + 1 ranks after that of `depth`; 0 if a tree does not use the
+ * rank. */
 static uint64_t continued(uint64_t path, unsigned char rank)
 {
     return rank < SPEC_RANK_TREE_RANKS ? path * (SPEC_RANK_TREE_RANKS + 1) + rank + 1 : 0;
@@ -39,8 +40,8 @@ static const unsigned char *ranks_at(const spec_rank_tree_texts *texts, int text
     return texts->rank + ((size_t)text * (size_t)texts->places + (size_t)place) * (size_t)texts->K;
 }
 
-/* The tree, sorted by path, in tree[0..]; returns its size. A path is as frequent as each of its
- * continuations at least, so a tree has the parents of its nodes. */
+/* Chooses the tree, sorted by path, in tree[0..]; returns its size. A path is at least as frequent
+ * as each of its continuations, so a tree has the parents of its nodes. */
 static int choose(followed *tree, const spec_rank_tree_texts *texts, int nodes)
 {
     size_t n = 0, distinct = 0;

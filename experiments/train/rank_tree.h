@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rank_tree: tokens per round of a static draft tree, walked along texts of the target.
- * A node is a path of ranks: the draft's best token, then its third best, and so on. A tree has the
- * paths that the target's texts follow most often [Cai24]. Siblings are the draft's likeliest
- * tokens, so a token of the text is accepted exactly if the tree has its path. */
+ * A node is a path of ranks, e.g. the draft's best token, then its third best. A tree has the paths
+ * that the target's texts follow most often [Cai24]. Siblings are the draft's likeliest tokens, so
+ * a token of the text is accepted exactly if the tree has its path. */
 #ifndef SPECLAB_RANK_TREE_H
 #define SPECLAB_RANK_TREE_H
 
 #include "speclab/status.h"
 
-/* Ranks that a tree uses, 0 the likeliest; others count as this one. */
+/* Ranks that a tree uses, 0 being the likeliest; higher ranks count as this one. */
 enum { SPEC_RANK_TREE_RANKS = 8 };
 
 /* Ranks of the texts' tokens in the draft's rows.
@@ -20,9 +20,9 @@ typedef struct {
     int texts, places, K, first;
 } spec_rank_tree_texts;
 
-/* Tokens per round of the tree of at most `nodes` paths that the first half of the texts follows
- * most often, on the other half; of equal paths the shorter one, then the likelier one. texts >= 2,
- * K <= SPEC_EXACT_WALK_K_MAX, nodes >= 1. GSL_ENOMEM. */
+/* Computes tokens per round, on the second half of the texts, of the tree of at most `nodes` paths
+ * that the first half follows most often; of equal paths the shorter one, then the likelier one.
+ * texts >= 2, K <= SPEC_EXACT_WALK_K_MAX, nodes >= 1. Returns GSL_ENOMEM. */
 int spec_rank_tree_tokens(double *ret_tokens, const spec_rank_tree_texts *texts, int nodes,
                           spec_error *error);
 

@@ -55,7 +55,7 @@ static int init_exits(spec_training *training, spec_error *error)
                                     training->plan.texts, error);
 }
 
-/* The graphs serve training and judging. The target is a graph of its own: its states are
+/* Builds the graphs for training and scoring. The target is a separate graph: its states are
  * constants, and a draft's cross-entropy does not need it. */
 static int build_graphs(spec_training *training, spec_error *error)
 {
@@ -159,7 +159,7 @@ void spec_training_forward(spec_training *training, bool with_target)
     spec_graph_evaluate(&training->graph);
 }
 
-/* Both passes over the batch of a step; returns the loss. */
+/* Runs both passes over the batch of a step; returns the loss. */
 static double run_passes(spec_training *training, long step)
 {
     const spec_training_plan *plan = &training->plan;
@@ -180,7 +180,7 @@ static double run_passes(spec_training *training, long step)
     return loss;
 }
 
-/* The first parameter whose gradient is not finite, or the last one. */
+/* Returns the first parameter whose gradient is not finite, or the last one. */
 static const char *bad_parameter(const spec_parameters *parameters)
 {
     for (int i = 0; i < parameters->n; i++) {

@@ -62,8 +62,8 @@ long spec_training_schedule_steps(const spec_training_schedule *schedule, long s
     return schedule->plan[i].steps;
 }
 
-/* Within each plan, the share that is left is divided evenly among its steps. A plan that was
- * extended when it ended counts as one step longer. */
+/* Within each plan, the remaining share is divided evenly among its steps. A plan that was extended
+ * when it ended counts as one step longer. */
 double spec_training_schedule_done(const spec_training_schedule *schedule, long step)
 {
     double done = 0.0;
@@ -79,19 +79,19 @@ double spec_training_schedule_done(const spec_training_schedule *schedule, long 
 
 /* ---- a limit of time ------------------------------------------------------------------------- */
 
-/* How many rows of the curve are still to come; the last one is at the end. */
+/* Returns how many rows of the curve are still to come; the last one is at the end. */
 static double rows_after(const spec_training_limit *limit, double done)
 {
     return fmax(limit->rows - floor(done * limit->rows), 1.0);
 }
 
-/* Seconds of n more steps; each has at most one row. */
+/* Returns the seconds of n more steps; each has at most one row. */
 static double seconds_of(const spec_training_limit *limit, double rows, double each, double n)
 {
     return n * each + fmin(n, rows) * limit->row;
 }
 
-/* How many more steps fit into `left` seconds. */
+/* Returns how many more steps fit into `left` seconds. */
 static double steps_in(const spec_training_limit *limit, double rows, double each, double left)
 {
     const double few = left / (each + limit->row);

@@ -10,8 +10,8 @@
 
 const int spec_training_tree_nodes[SPEC_TRAINING_TREES] = {8, 60};
 
-/* Judging at one temperature. A round that begins at place t drafts the tokens after places t,
- * t + 1, ...: a model from its rows there, a head from its depths at the anchor t - 1. */
+/* Scoring at one temperature. A round that begins at place t drafts the tokens after places t, t +
+ * 1, ...: a model from its rows there, a head from its depths at the anchor t - 1. */
 typedef struct {
     spec_training *training;
     bool is_head, greedy;
@@ -30,7 +30,7 @@ static int row_of(const judging *j, const float *logits, int vocab, spec_error *
     return spec_logits_rows(&row, logits, 1.0, 1, vocab, j->training->graph.kernels, NULL, error);
 }
 
-/* How many tokens are likelier than this one, and before it of those as likely. */
+/* Returns how many tokens are likelier than this one, or equally likely and before it. */
 static unsigned char rank_of(const float *logits, int vocab, int token)
 {
     int rank = 0;
@@ -39,7 +39,7 @@ static unsigned char rank_of(const float *logits, int vocab, int token)
     return (unsigned char)rank;
 }
 
-/* Draft token d = 0.. of a round at place t of text `text` of the batch. */
+/* Scores draft token d = 0.. of a round at place t of text `text` of the batch. */
 static int judge_token(judging *j, double *ret_accept, unsigned char *ret_rank, int text, int t,
                        int d, spec_error *error)
 {
@@ -66,7 +66,8 @@ done:
     return status;
 }
 
-/* A model's row is the same for every round that reads it. A head has none for place 0. */
+/* Scores a text. A model's row is the same for every round that reads it. A head has none for place
+ * 0. */
 static int judge_text(judging *j, int text, unsigned char *rank, spec_error *error)
 {
     int status = GSL_SUCCESS;

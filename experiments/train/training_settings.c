@@ -114,7 +114,8 @@ static int check_model(const spec_shape *s, const spec_training_settings *settin
     return GSL_SUCCESS;
 }
 
-/* Heads of attention have the target's width, so that both use one table of rotary angles. */
+/* Fills the head's shape. Attention heads have the target's width, so that both use one table of
+ * rotary angles. */
 static int fill_head(spec_head_shape *ret, const spec_training_settings *settings,
                      const spec_shape *target, int K, spec_error *error)
 {
@@ -137,7 +138,7 @@ static int fill_head(spec_head_shape *ret, const spec_training_settings *setting
     return GSL_SUCCESS;
 }
 
-/* A head to begin with has the settings that can be given, or the defaults. */
+/* Checks that the initial head has the settings that were given, or the defaults. */
 static int check_start_head(const spec_head_shape *start, const spec_training_settings *settings,
                             spec_error *error)
 {
@@ -170,7 +171,7 @@ static double default_rate(const spec_training_settings *settings)
     return settings->draft != NULL ? 0.001 : settings->head >= 0 ? 0.002 : 0.003;
 }
 
-/* A copy of the target with early exits. */
+/* Fills the plan for a copy of the target with early exits. */
 static int fill_exits(spec_training_plan *plan, const spec_training_settings *settings,
                       spec_error *error)
 {
@@ -186,7 +187,7 @@ static int fill_exits(spec_training_plan *plan, const spec_training_settings *se
     return GSL_SUCCESS;
 }
 
-/* Loss, length, places and rate agree with each other and with the models. */
+/* Checks that loss, length, places and rate agree with each other and with the models. */
 static int check_plan(const spec_training_plan *plan, const spec_training_settings *settings,
                       int context, spec_error *error)
 {

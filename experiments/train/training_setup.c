@@ -15,7 +15,7 @@ enum { OWN_TEXTS = 1536, JUDGE_TEXTS = 32 };
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-/* A transformer of the user, or an error that begins with the setting. */
+/* Opens a transformer of the user; errors begin with the setting. */
 static int open_model(spec_model **ret_model, const spec_checkpoint **ret_checkpoint,
                       const spec_training_settings *settings, const char *spec, const char *name,
                       spec_context *context, spec_error *error)
@@ -68,7 +68,7 @@ done:
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Texts to learn from, and `judged` texts of the target that judge the draft. */
+/* Makes texts to learn from, and `judged` held-out texts of the target. */
 static int make_texts(spec_training_setup *setup, int places, int judged, spec_thread_pool *pool,
                       spec_error *error)
 {
@@ -121,7 +121,7 @@ done:
 
 /* ---- the training ---------------------------------------------------------------------------- */
 
-/* Refuse a model that training does not compute, before texts of it are sampled. */
+/* Refuses a model that training cannot compute, before texts are sampled from it. */
 static int need_plain(const spec_training_settings *settings, const char *name, const char *spec,
                       const spec_checkpoint *opt_model, spec_error *error)
 {
@@ -176,7 +176,7 @@ void spec_training_setup_free(spec_training_setup *setup)
     *setup = (spec_training_setup){0};
 }
 
-/* The settings of the target's file, whose spec may be a path without a kind. */
+/* Finds the settings of the target's file, whose spec may be a path without a kind. */
 static int settings_of_target(spec_settings *settings, const spec_model *target, spec_error *error)
 {
     char spec[PATH_MAX + 16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_setup: a training made from settings: its models, its texts and its plan.
- * The setup owns all of it. It must not move after _init, since its parts point to each other. */
+ * The setup owns all of it. It must not move after _init, because its parts point to each other. */
 #ifndef SPECLAB_TRAINING_SETUP_H
 #define SPECLAB_TRAINING_SETUP_H
 
@@ -21,13 +21,14 @@ typedef struct {
     spec_training training;
 } spec_training_setup;
 
-/* Open the models, sample or read the texts, and set up the training with 0 steps done. Settings
- * must be checked (spec_training_settings_check). GSL_EINVAL, with the setting at fault. */
+/* Opens the models, samples or reads the texts, and sets up the training with 0 steps done.
+ * Settings must be checked (spec_training_settings_check). Returns GSL_EINVAL, naming the wrong
+ * setting. */
 int spec_training_setup_init(spec_training_setup *setup, const spec_training_settings *settings,
                              spec_context *context, spec_error *error);
 void spec_training_setup_free(spec_training_setup *setup); /* may be zeroed */
 
-/* Write the trained model or head to a GGUF file; *ret_kept as in base/new_file.h. */
+/* Writes the trained model or head to a GGUF file; *ret_kept as in base/new_file.h. */
 int spec_training_setup_write(int *ret_kept, const spec_training_setup *setup, const char *path,
                               spec_error *error);
 

@@ -10,8 +10,8 @@
 
 enum { VISITS = 8 };
 
-/* The least seconds of passes of widths 1..widths. Other programs only add time, so the fastest
- * visit is the best estimate. */
+/* Measures the shortest times of passes of widths 1..widths. Other programs only add time, so the
+ * fastest visit is the best estimate. */
 static int time_passes(double *ret_seconds, int widths, const spec_model *model,
                        const spec_model *target, const int *text, size_t n, spec_error *error)
 {
@@ -56,7 +56,7 @@ done:
     return status;
 }
 
-/* Weights that one pass of a model reads. */
+/* Returns the weights that one pass of a model reads. */
 static double of_pass(const spec_shape *s)
 {
     const double queries = (double)s->n_heads * s->head_dim,
@@ -65,8 +65,9 @@ static double of_pass(const spec_shape *s)
     return s->n_layers * layer + (double)s->vocab * s->dim;
 }
 
-/* Weights of a head for k depths. Copies of a part serve one depth each, and a single one serves
- * all: it is read at each depth, but in a single pass once. EAGLE-3's fc reads the target alone. */
+/* Returns the weights of a head for k depths. Copies of a part serve one depth each, and a single
+ * one serves all: it is read at each depth, but only once in a single pass. EAGLE-3's fc reads only
+ * the target. */
 static double of_head(const spec_head_shape *shape, int k)
 {
     const bool in_one_pass = shape->kind == SPEC_HEAD_PARALLEL,

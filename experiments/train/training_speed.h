@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_speed: the speed-up that a draft in training would have on this machine.
  * Passes of the target are measured, and so is a call of a draft that has been written. Before
- * that, a call takes the share of a pass that its weights have of the target's, as if both were
+ * that, a call takes the same share of a pass's time as of the target's weights, as if both were
  * bound by memory. Tokens per round are those of the exact walk. */
 #ifndef SPECLAB_TRAINING_SPEED_H
 #define SPECLAB_TRAINING_SPEED_H
@@ -13,24 +13,25 @@
 /* Times in passes of one token of the target. */
 typedef struct {
     int K;
-    double pass[SPEC_EXACT_WALK_K_MAX + 2];  /* [n]: of the target, n tokens */
-    double draft[SPEC_EXACT_WALK_K_MAX + 1]; /* [k]: to draft k tokens */
+    double pass[SPEC_EXACT_WALK_K_MAX + 2];  /* [n]: a pass of n tokens of the target */
+    double draft[SPEC_EXACT_WALK_K_MAX + 1]; /* [k]: time to draft k tokens */
     bool draft_measured;
 } spec_training_speed;
 
-/* Measure the target at the end of a text (n), n > plan->K, and the draft if there is one. */
+/* Measures the target at the end of a text (n), n > plan->K, and the draft if there is one. */
 int spec_training_speed_measure(spec_training_speed *ret_speed, const spec_model *target,
                                 const spec_model *opt_draft, const spec_training_plan *plan,
                                 const int *text, size_t n, spec_error *error);
 
-/* Weights that are read to draft k tokens, over those that a pass of the target reads. */
+/* Returns the weights read to draft k tokens, over those that a pass of the target reads. */
 double spec_training_speed_of_draft(const spec_training_plan *plan, int k);
 
-/* Weights that a draft call of the target's first layers reads, over those of a pass. */
+/* Returns the weights that a draft call of the target's first layers reads, over those of a
+ * pass. */
 double spec_training_speed_of_exit(const spec_shape *target, int exit);
 
-/* The largest of tokens / (draft + pass) over draft lengths 1..K, and its length; 1 at length 0 if
- * no length gains. */
+/* Returns the largest tokens / (draft + pass) over draft lengths 1..K, and its length; 1 at length
+ * 0 if no length gains. */
 double spec_training_speed_best(int *ret_K, const spec_training_speed *speed,
                                 const spec_exact_walk *walk);
 

@@ -20,14 +20,14 @@ typedef struct {
     uint64_t numbers;    /* in each array */
     uint64_t callers;    /* numbers of the caller */
     int64_t step;        /* done */
-    int64_t kept_step;   /* of weights that were kept */
-    double used;         /* seconds of a limit of time */
+    int64_t kept_step;   /* step of the kept weights */
+    double used;         /* seconds used of a time limit */
     spec_training_schedule schedule;
 } state_head;
 
 enum { ARRAYS = 4 };
 
-/* The arrays of a state, in order; returns their number. */
+/* Lists the arrays of a state, in order; returns their number. */
 static int list_arrays(float *ret_array[ARRAYS], const spec_training *training)
 {
     const spec_parameters *p = training->parameters;
@@ -50,7 +50,7 @@ static uint64_t checksum(uint64_t sum, const void *data, size_t bytes)
     return sum;
 }
 
-/* A piece of the file, and the checksum so far. */
+/* Writes a piece of the file, and updates the checksum. */
 static void put(FILE *out, uint64_t *sum, const void *data, size_t bytes)
 {
     *sum = checksum(*sum, data, bytes);
@@ -96,7 +96,7 @@ done:
     return status;
 }
 
-/* The first line that differs, of each. */
+/* Reports the first line that differs, from each side. */
 static int other_settings(const char *path, const char *was, size_t length, const char *is,
                           spec_error *error)
 {

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One part in so many is held out; most missing characters in a row. */
+/* One in this many parts is held out; maximum missing characters in a row. */
 enum { HELD_OUT = 10, MISSING = 8 };
 
-/* Tokens of a window that come from the text: without a begin token the last place's next token
- * adds one. */
+/* Returns the tokens of a window that come from the text; without a begin token, the last
+ * position's next token adds one. */
 static size_t length_of(const spec_training_texts *texts)
 {
     return (size_t)texts->places + (texts->begin < 0 ? 1 : 0);
@@ -31,7 +31,7 @@ void spec_training_texts_free(spec_training_texts *texts)
 
 /* ---- a file ---------------------------------------------------------------------------------- */
 
-/* The bytes of a character of UTF-8 at text[at]. */
+/* Returns the bytes of a character of UTF-8 at text[at]. */
 static size_t character(const char *text, size_t at, size_t length)
 {
     size_t end = at + 1;
@@ -39,14 +39,14 @@ static size_t character(const char *text, size_t at, size_t length)
     return end - at;
 }
 
-/* Whether the token's text is at text[at]. */
+/* Returns whether the token's text is at text[at]. */
 static bool is_at(const char *piece, size_t n, const char *text, size_t at, size_t length)
 {
     return n <= length - at && memcmp(piece, text + at, n) == 0;
 }
 
-/* Compare the tokens' texts with the file. A character outside the vocabulary is an unknown token,
- * or no token at all. ret_known[i]: token i is known, and no character is missing before it. */
+/* Compares the tokens' texts with the file. A character outside the vocabulary is an unknown token,
+ * or has no token at all. ret_known[i]: token i is known, and no character is missing before it. */
 static void mark_unknown(spec_training_texts *texts, bool *ret_known, const char *text,
                          size_t length, const spec_tokenizer *tokenizer)
 {
@@ -75,11 +75,11 @@ static void mark_unknown(spec_training_texts *texts, bool *ret_known, const char
     }
 }
 
-/* The windows without unknown tokens: those for training, then those held out. */
+/* Lists the windows without unknown tokens: those for training, then the held-out ones. */
 static void list_starts(spec_training_texts *texts, const bool *known)
 {
     const size_t length = length_of(texts);
-    size_t clean = 0; /* known tokens before the present one, since the last unknown one */
+    size_t clean = 0; /* known tokens before the current one, since the last unknown one */
     for (size_t end = 1; end <= texts->n; end++) {
         clean = known[end - 1] ? clean + 1 : 0;
         if (end == texts->n_training + 1) clean = known[end - 1] ? 1 : 0;
@@ -152,7 +152,7 @@ static int token_of(const double *row, int vocab, double u)
     return last; /* rounding */
 }
 
-/* A session serves one worker at a time; the model adds its own begin token. */
+/* Samples one text. A session serves one worker at a time; the model adds its own begin token. */
 static void sample_one(void *self, uint64_t item, int worker)
 {
     sampling *s = self;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* training_texts: the token sequences that a model is trained on, and those that judge it.
+/* training_texts: the token sequences that a model is trained on, and the held-out ones.
  * They come from a text file, whose last tenth is held out, or are sampled from the target itself.
  * A window is what the model reads, with the token that follows each place. Owns its tokens. */
 #ifndef SPECLAB_TRAINING_TEXTS_H
@@ -15,17 +15,18 @@ typedef struct {
     int *token;
     size_t n;          /* tokens */
     size_t n_training; /* windows for training end here */
-    size_t stride;     /* windows begin at multiples of it: 1 in a text, a whole text if sampled */
-    size_t *start;     /* of a text: the windows without unknown tokens, ascending; else NULL */
+    size_t stride;     /* windows begin at its multiples: 1 in a text, the length of a text if
+                        * sampled */
+    size_t *start;     /* in a text: the windows without unknown tokens, ascending; else NULL */
     size_t n_starts, n_training_starts;
     size_t n_unknown;  /* tokens for characters outside the vocabulary */
-    long unknown_line; /* of the first of them */
-    int places;        /* of a window */
+    long unknown_line; /* line of the first of them */
+    int places;        /* positions of a window */
     int begin;         /* the token before each window, or -1: none */
 } spec_training_texts;
 
-/* Tokenize a file; begin -1 for models without such a token. Windows with characters outside the
- * vocabulary are left out. GSL_EINVAL, with the file, if it cannot be read, has more than
+/* Tokenizes a file; begin -1 for models without such a token. Windows with characters outside the
+ * vocabulary are left out. Returns GSL_EINVAL, with the file, if it cannot be read, has more than
  * SPEC_CORPUS_BYTES_MAX bytes or is too short: its training part and its held-out part each need
  * one window. */
 int spec_training_texts_load(spec_training_texts *texts, const char *path,
@@ -42,23 +43,24 @@ typedef struct {
     uint64_t seed; /* text i uses its random stream i */
 } spec_training_sampling;
 
-/* Sample texts. They begin with held-out windows of opt_prompts, or with its texts if these were
- * sampled. No text ends early: the end of a text is a token like others. */
+/* Samples texts. They begin with held-out windows of opt_prompts, or with its texts if these were
+ * sampled. No text ends early: the end-of-text token is a token like any other. */
 int spec_training_texts_sample(spec_training_texts *texts, const spec_training_texts *opt_prompts,
                                const spec_training_sampling *how, spec_thread_pool *opt_pool,
                                spec_error *error);
 void spec_training_texts_free(spec_training_texts *texts); /* may be zeroed */
 
-/* Windows 0..count-1 of a step, drawn with replacement: what the model reads, and the token after
- * each place. Both (count, places). */
+/* Fills windows 0..count-1 of a step, drawn with replacement: what the model reads, and the token
+ * after each position. Both (count, places). */
 void spec_training_texts_batch(int *ret_token, int *ret_next, const spec_training_texts *texts,
                                int count, uint64_t seed, long step);
 
-/* The i-th of `count` held-out windows, evenly spread; of sampled texts, text i. Both (places). */
+/* Fills the i-th of `count` held-out windows, evenly spread; for sampled texts, text i. Both
+ * (places). */
 void spec_training_texts_held_out(int *ret_token, int *ret_next, const spec_training_texts *texts,
                                   int i, int count);
 
-/* Those from `first` on, n of them: (n, places). */
+/* Fills n of them from `first` on: (n, places). */
 void spec_training_texts_held_out_batch(int *ret_token, int *ret_next,
                                         const spec_training_texts *texts, int first, int n,
                                         int count);

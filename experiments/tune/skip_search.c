@@ -30,7 +30,7 @@ static const unsigned char *set_of(const search *s, int trial)
     return s->trials->set + (size_t)trial * s->d;
 }
 
-/* Whether a set may be tried: it is new, skips something and leaves something. */
+/* Returns whether a set may be tried: it is new, skips something and leaves something. */
 static bool is_open(const search *s, const unsigned char *set)
 {
     if (memchr(set, 0, s->d) == NULL || memchr(set, 1, s->d) == NULL) return false;
@@ -48,7 +48,7 @@ static int try_set(search *s, const unsigned char *set, spec_error *error)
     return status;
 }
 
-/* A random set into s->set; false if a thousand in a row were tried before. */
+/* Draws a random set into s->set; returns false if a thousand in a row had been tried before. */
 static bool draw(search *s)
 {
     for (int k = 0; k < REDRAWS; k++) {
@@ -69,7 +69,7 @@ static double improvement(search *s, const unsigned char *set, double best)
     return spec_gaussian_process_improvement(mean, sd, best);
 }
 
-/* Keep the best of s->chosen and the open neighbours of s->set, which differ in one sublayer. */
+/* Keeps the best of s->chosen and the open neighbours of s->set, which differ in one sublayer. */
 static bool try_neighbours(search *s, double best, double *most)
 {
     bool better = false;
@@ -88,7 +88,8 @@ static bool try_neighbours(search *s, double best, double *most)
     return better;
 }
 
-/* The trial of the largest value below that of `under` (-1: of all), the first among equals. */
+/* Returns the trial of the largest value below that of `under` (-1: of all), the first among
+ * equals. */
 static int next_best(const search *s, int under)
 {
     const double *value = s->trials->value;
@@ -101,7 +102,7 @@ static int next_best(const search *s, int under)
     return best;
 }
 
-/* The open set of the largest expected improvement that was found, into s->chosen. */
+/* Puts into s->chosen the open set with the largest expected improvement that was found. */
 static int choose(search *s, bool *ret_found, spec_error *error)
 {
     const spec_skip_trials *trials = s->trials;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* skip_search: searches for the set of sublayers whose value is largest.
- * By Bayesian optimisation [Zhang24], at random, or by trying every set. A set is an array of bytes
+ * It uses Bayesian optimisation [Zhang24], random sets, or every set. A set is an array of bytes
  * (sublayers), 1 for a sublayer that is skipped; some are skipped and some run. */
 #ifndef SPECLAB_SKIP_SEARCH_H
 #define SPECLAB_SKIP_SEARCH_H
@@ -12,14 +12,14 @@
 typedef enum { SPEC_SKIP_BAYES, SPEC_SKIP_RANDOM, SPEC_SKIP_EXHAUSTIVE } spec_skip_method;
 extern const char *const spec_skip_methods[]; /* "bayes", "random", "exhaustive", NULL */
 
-/* The most sublayers for an exhaustive search, of 2^n - 2 sets, and the most trials of another. */
+/* Maximum sublayers for an exhaustive search of 2^n - 2 sets, and maximum trials of any other. */
 enum { SPEC_SKIP_EXHAUSTIVE_MAX = 16, SPEC_SKIP_TRIALS_MAX = 1000 };
 
 typedef struct {
     int sublayers; /* >= 2 */
     int trials;    /* 1..SPEC_SKIP_TRIALS_MAX; not for an exhaustive search */
     uint64_t seed;
-    /* The value of a set, finite; a failure ends the search. */
+    /* Computes the finite value of a set; a failure ends the search. */
     int (*value)(void *self, double *ret_value, const unsigned char *set, spec_error *error);
     void *self;
 } spec_skip_search;
@@ -31,16 +31,16 @@ typedef struct {
     double *value;      /* (n) */
 } spec_skip_trials;
 
-/* Random: the number of skipped sublayers is uniform on 1..sublayers - 1, and so is the set of that
- * number. Bayes: after ten random sets, each set maximises the expected improvement under a
- * Gaussian process (analysis/gaussian_process.h). It is found among single changes of the best sets
- * and random sets, and by single changes from there. Both begin with the same sets for a seed, and
- * end early when a thousand random sets in a row were tried before.
- * GSL_ENOMEM, GSL_EINVAL for an exhaustive search of too many sublayers, or the failure of
- * `value`. */
+/* Runs a search. Random: the number of skipped sublayers is uniform on 1..sublayers - 1, and so is
+ * the set among those of this number. Bayes: after ten random sets, each set maximises the expected
+ * improvement under a Gaussian process (analysis/gaussian_process.h). It is sought among single
+ * changes of the best sets and random sets, and by single changes from there. Both begin with the
+ * same sets for a given seed, and end early when a thousand random sets in a row had been tried
+ * before. Returns GSL_ENOMEM, GSL_EINVAL for an exhaustive search of too many sublayers, or the
+ * failure of `value`. */
 int spec_skip_search_run(spec_skip_trials *ret_trials, spec_skip_method method,
                          const spec_skip_search *search, spec_error *error);
-/* The most sets that a search tries; an exhaustive search must be possible. */
+/* Returns the maximum number of sets that a search tries; an exhaustive search must be possible. */
 int spec_skip_search_most(spec_skip_method method, const spec_skip_search *search);
 void spec_skip_trials_free(spec_skip_trials *trials); /* may be zeroed */
 

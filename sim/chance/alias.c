@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A full column, 2^64: shares are counted in 2^-64 of a column, n columns in all. */
+/* A full column: shares are counted in units of 2^-64 of a column, and there are n columns. */
 static const spec_u128 full = (spec_u128)1 << 64;
 
-/* Sum of the weights times 2^-exponent, without cancellation or overflow (Neumaier's summation; all
- * terms are at most 1). */
+/* Returns the sum of the weights times 2^-exponent, without cancellation or overflow (Neumaier's
+ * summation; all terms are at most 1). */
 static double scaled_sum(const double *weight, int n, int exponent)
 {
     double sum = 0, lost = 0;
@@ -21,22 +21,22 @@ static double scaled_sum(const double *weight, int n, int exponent)
     return sum + lost;
 }
 
-/* The shares of the n tokens, as integers that sum to n full columns: the largest absorbs the
- * rounding. */
+/* Fills the shares of the n tokens with integers that sum to n full columns; the largest absorbs
+ * the rounding. */
 static void fill_shares(spec_u128 *share, const double *probability, int n)
 {
     spec_u128 left = full * (unsigned)n;
     int largest = 0;
     for (int i = 0; i < n; i++) {
         share[i] = (spec_u128)ldexp(probability[i] * n, 64);
-        left -= share[i]; /* modulo 2^128: may pass through zero */
+        left -= share[i]; /* modulo 2^128, so it may pass through zero */
         if (share[i] > share[largest]) largest = i;
     }
     share[largest] += left;
 }
 
 /* Vose's construction. In integers the open shares always sum to the open columns. So the small
- * shares never outlast the large, and the remaining large ones are exactly full. */
+ * shares never outlast the large ones, and the large ones that remain are exactly full. */
 static void fill_columns(struct spec_alias_column *column, spec_u128 *share, int *stack, int n)
 {
     int n_small = 0,
@@ -125,7 +125,7 @@ int spec_alias_draw(const spec_alias *alias, spec_rng_state *rng)
     return (int)((uint64_t)product < column->keep ? column->own : column->other);
 }
 
-/* Number of words w with w * n < column * 2^64 + fraction. */
+/* Returns the number of words w with w * n < column * 2^64 + fraction. */
 static spec_u128 words_below(spec_u128 column, spec_u128 fraction, unsigned n)
 {
     return ((column << 64) + fraction + n - 1) / n;

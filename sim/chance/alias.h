@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* alias: Walker's alias tables: draws from a fixed distribution in constant time.
  * [Walker77; Vose91] One 64-bit word per draw: the high half of word * n is the column, the low
- * half a fraction that chooses the side. The tables are built in integers: the law drawn differs
+ * half is a fraction that chooses the side. The tables are built in integers, so the law differs
  * from weight/sum by less than 2^-51 + n 2^-64 per token. Owns its memory. */
 #ifndef SPECLAB_ALIAS_H
 #define SPECLAB_ALIAS_H
@@ -19,20 +19,20 @@ typedef struct {
     } *column;         /* (n) */
 } spec_alias;
 
-/* weight (n): finite, not negative, positive sum; else GSL_EDOM, and GSL_EINVAL for n < 1. A token
- * of weight zero is never drawn. */
+/* Returns GSL_EDOM unless weight (n) is finite and not negative with a positive sum, and GSL_EINVAL
+ * for n < 1. A token of weight zero is never drawn. */
 int spec_alias_init(spec_alias *alias, const double *weight, int n, spec_error *error);
 void spec_alias_free(spec_alias *alias);
 
-/* Fill ret_probability with weight/sum, whose sum is 1 up to rounding; the same checks.
+/* Fills ret_probability with weight/sum, whose sum is 1 up to rounding. Makes the same checks.
  * ret_probability may be `weight`. */
 int spec_alias_normalise(double *ret_probability, const double *weight, int n, spec_error *error);
 
-/* Draw a token; takes one word. */
+/* Draws a token; takes one word. */
 int spec_alias_draw(const spec_alias *alias, spec_rng_state *rng);
 
-/* The exact probability that _draw returns `token` if all 2^64 words are equally likely, rounded
- * once. O(n), for tests. */
+/* Returns the exact probability that _draw returns `token` if all 2^64 words are equally likely,
+ * rounded once. O(n), for tests. */
 double spec_alias_probability(const spec_alias *alias, int token);
 
 #endif

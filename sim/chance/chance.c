@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Calls the generator's own function: gsl_rng_uniform would be one more call. */
+/* Calls the generator's own function, because gsl_rng_uniform would be one more call. */
 static double uniform(gsl_rng *rng)
 {
     return rng->type->get_double(rng->state);
@@ -18,7 +18,7 @@ static double sum(const double *weight, int n)
     return total;
 }
 
-/* The first index >= from of positive weight, or n. */
+/* Returns the first index >= from of positive weight, or n. */
 static int next_positive(const double *weight, int n, int from)
 {
     while (from < n && !(weight[from] > 0.0)) from++;
@@ -33,8 +33,8 @@ static int last_positive(const double *weight, int n)
 
 /* ---- enumerated ------------------------------------------------------------------------------ */
 
-/* The step of the decision being asked: replayed, or new with unknown probability. NULL if out of
- * memory. */
+/* Returns the step of the decision being asked: replayed, or new with unknown probability. NULL if
+ * memory runs out. */
 static struct spec_enumeration_step *next_step(spec_enumeration *walk)
 {
     if (walk->depth == walk->length) {
@@ -104,7 +104,7 @@ static int probed_pick(spec_chance *chance, const double *weight, int n)
 
 /* ---- scripted -------------------------------------------------------------------------------- */
 
-/* The next answer, or -1 after the script's end. */
+/* Returns the next answer, or -1 after the script's end. */
 static int next_answer(spec_script *script)
 {
     if (script->used < script->n) return script->answer[script->used++];
@@ -141,7 +141,7 @@ static int scripted_pick(spec_script *script, const double *weight, int n)
 
 enum { LANES = 8, BLOCKS = 256, SHORT = 32 };
 
-/* Lanes of weights that the compiler can add in vectors. */
+/* Sums weights in lanes that the compiler can add in vectors. */
 static double lane_sum(const double *weight, int n)
 {
     double lane[LANES] = {0.0};
@@ -268,7 +268,7 @@ double spec_enumeration_probability(const spec_enumeration *walk)
 bool spec_enumeration_next(spec_enumeration *walk)
 {
     assert(walk->depth ==
-           walk->length); /* fails if the code under the walk does not repeat its decisions */
+           walk->length); /* fails if the code being walked does not repeat its decisions */
     walk->branches++;
     if (walk->refused) return false;
     while (walk->length > 0 && !walk->step[walk->length - 1].more) walk->length--;

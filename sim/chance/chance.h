@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* chance: the source of every random decision of a rule, a draft strategy or the decoding loop.
  * Code asks it to accept or to pick. A sampled chance draws from a generator; an enumerated one
- * walks every branch with its exact probability; a scripted one takes a test's branches. A shared
- * one is a function of seed and position, the same for draft and target; a probed one estimates the
- * number of branches; a reported one shows each decision. So the code that Monte Carlo runs is the
- * code whose output law is computed exactly. */
+ * walks every branch with its exact probability; a scripted one takes the branches that a test
+ * chose. A shared one is a function of seed and position, the same for draft and target; a probed
+ * one estimates the number of branches; a reported one shows each decision. So the code that Monte
+ * Carlo runs is the very code whose output law is computed exactly. */
 #ifndef SPECLAB_CHANCE_H
 #define SPECLAB_CHANCE_H
 
@@ -20,7 +20,7 @@ typedef enum {
     SPEC_CHANCE_ENUMERATED,
     SPEC_CHANCE_SHARED,
     SPEC_CHANCE_PROBED,
-    SPEC_CHANCE_SCRIPTED, /* this one and the next hear of certain decisions too */
+    SPEC_CHANCE_SCRIPTED, /* this one and the next are asked certain decisions too */
     SPEC_CHANCE_REPORTED
 } spec_chance_source;
 
@@ -30,25 +30,26 @@ typedef struct spec_chance {
     struct spec_enumeration *walk; /* enumerated */
     struct spec_script *script;    /* scripted */
     struct spec_report *report;    /* reported */
-    double *branches;              /* probed: multiplied by those of each decision; not owned */
+    double *branches;              /* probed: multiplied by the number of branches of each decision;
+                                    * not owned */
     spec_shared_noise *noise;      /* shared; not owned */
 } spec_chance;
 
-/* Decisions drawn from `rng`, of any type with gsl_rng_uniform in [0,1); it must outlive the
- * chance. */
+/* Returns a chance that draws decisions from `rng`, of any type with gsl_rng_uniform in [0,1); it
+ * must outlive the chance. */
 spec_chance spec_chance_sampled(gsl_rng *rng);
 
-/* Tokens picked from rows by shared noise, one per position, from noise->place on; each pick
- * advances the position. It supports picks only. */
+/* Returns a chance that picks tokens from rows by shared noise, one per position, from noise->place
+ * on; each pick advances the position. It supports only picks. */
 spec_chance spec_chance_shared(spec_shared_noise *noise);
 
-/* True with probability min(1, num/den). num >= den is true without drawing (so den = 0 is true);
- * num <= 0 < den is false without drawing. At most one uniform. num and den must be finite and not
- * negative. */
+/* Returns true with probability min(1, num/den). num >= den is true without drawing (so den = 0 is
+ * true); num <= 0 < den is false without drawing. Draws at most one uniform. num and den must be
+ * finite and not negative. */
 bool spec_chance_accept(spec_chance *chance, double num, double den);
 
-/* An index of 0..n-1 with probability weight[i] / sum(weight), never one of weight zero, also if
- * rounding carries the scan past the end. Sampled: one uniform, also if only one weight is
+/* Returns an index in 0..n-1 with probability weight[i] / sum(weight), never one of weight zero,
+ * even if rounding carries the scan past the end. Sampled: one uniform, even if only one weight is
  * positive. Enumerated: no decision in that case. The weights must be finite, not negative, with a
  * positive sum. */
 int spec_chance_pick(spec_chance *chance, const double *weight, int n);
@@ -64,19 +65,20 @@ int spec_chance_pick(spec_chance *chance, const double *weight, int n);
  *     } while (spec_enumeration_next(&walk));
  *     if (walk.refused) ... more branches than the limit: the law is incomplete ...
  *
- * Branches of probability zero are skipped and certain decisions take no step. Time: (branches) x
+ * Branches of probability zero are skipped, and certain decisions take no step. Time: (branches) x
  * (time of one run); memory: the longest path, 16 bytes per decision. The chance points at its
  * walk, so a walk must not be moved or copied. */
 typedef struct spec_enumeration {
     spec_chance chance;
     uint64_t branches; /* finished so far, including this one after _next */
-    uint64_t limit;    /* most branches; 0: none */
+    uint64_t limit;    /* maximum branches; 0: none */
     bool refused;      /* the limit was reached before the end, or memory ran out */
-    int depth;         /* decisions asked so far in this run */
+    int depth;         /* decisions asked for so far in this run */
     int length;        /* decisions on the path: those beyond depth will be replayed */
     int capacity;
     struct spec_enumeration_step {
-        /* of the branch taken; negative: unknown until the decision is asked again */
+        /* probability of the branch taken; negative: unknown until the decision is asked for
+         * again */
         double probability;
         int choice; /* the branch taken: 0 rejected / 1 accepted, or the picked index */
         bool more;  /* a later branch of positive probability remains */
@@ -92,7 +94,7 @@ bool spec_enumeration_next(
 /* ---- scripted: a test forces each decision --------------------------------------------------- */
 typedef struct spec_script {
     spec_chance chance;
-    /* (n) 0/1 for an accept, an index for a pick; a certain decision takes one too */
+    /* (n) 0/1 for an accept, an index for a pick; a certain decision needs one too */
     const int *answer;
     int n, used; /* answers, and how many are used: used == n after a complete script */
     /* an answer of probability zero was forced (another was given), or the script ran out */
@@ -105,14 +107,15 @@ void spec_script_init(spec_script *script, const int *answer, int n, double *opt
 /* ---- reported: each decision is shown, with its uniform number ------------------------------- */
 typedef struct {
     bool accepts;         /* an accept, else a pick */
-    double num, den;      /* of an accept */
-    const double *weight; /* (n) of a pick, valid during the call */
+    double num, den;      /* the ratio of an accept */
+    const double *weight; /* (n) weights of a pick, valid during the call */
     int n;
     double coin;          /* in [0,1); NaN: the decision was certain, and drew nothing */
     int answer;           /* 0 rejected, 1 accepted; or the picked index */
 } spec_decision;
 
-/* Decides as a sampled chance does. Its uniform numbers are the coins, then those of `rng`. */
+/* Decides as a sampled chance does. Its uniform numbers are the coins first, then those of
+ * `rng`. */
 typedef struct spec_report {
     spec_chance chance;
     const double *coin; /* (n) in [0,1) */
@@ -122,7 +125,7 @@ typedef struct spec_report {
     void *self;
 } spec_report;
 
-/* Complete `report`, whose other fields are set; it must not be moved. */
+/* Completes `report`, whose other fields are set; it must not be moved. */
 void spec_report_init(spec_report *report);
 
 #endif

@@ -62,8 +62,8 @@ static inline void spec_lanes_store_avx512(spec_lanes *lanes, const spec_lanes_a
     }
 }
 
-/* The draws of lanes 16g..16g+15. The even lane's 32 bits are computed in the low half of its
- * element, the odd lane's in the high half. */
+/* Returns the draws of lanes 16g..16g+15. The even lane's 32 bits are computed in the low half of
+ * its element, the odd lane's in the high half. */
 static inline __m512i spec_lanes_step_avx512(spec_lanes_avx512 *v, int g)
 {
     const __m512i multiplier = _mm512_set1_epi64((long long)SPEC_LANES_MULTIPLIER);
@@ -126,12 +126,12 @@ static inline __m256i spec_lanes_advance_avx2(__m256i x, __m256i c)
         _mm256_set1_epi64x((long long)(SPEC_LANES_MULTIPLIER << 32 | SPEC_LANES_MULTIPLIER >> 32));
     const __m256i cross = _mm256_mullo_epi32(x, exchanged);
     const __m256i sum =
-        _mm256_add_epi32(cross, _mm256_slli_epi64(cross, 32)); /* right in its high half */
+        _mm256_add_epi32(cross, _mm256_slli_epi64(cross, 32)); /* correct in its high half */
     const __m256i high = _mm256_blend_epi32(_mm256_setzero_si256(), sum, 0xaa);
     return _mm256_add_epi64(_mm256_add_epi64(_mm256_mul_epu32(x, multiplier), c), high);
 }
 
-/* The draws of lanes 8g..8g+7; see spec_lanes_step_avx512. */
+/* Returns the draws of lanes 8g..8g+7; see spec_lanes_step_avx512. */
 static inline __m256i spec_lanes_step_avx2(spec_lanes_avx2 *v, int g)
 {
     const __m256i a = v->even[g], b = v->odd[g];
@@ -181,7 +181,7 @@ static inline void spec_lanes_store_neon(spec_lanes *lanes, const spec_lanes_neo
     }
 }
 
-/* The draws of lanes 4g..4g+3. The products of low halves have 64 bits and are added to the
+/* Returns the draws of lanes 4g..4g+3. The products of low halves have 64 bits and are added to the
  * increments; of the cross products only the low 32 bits matter. */
 static inline uint32x4_t spec_lanes_step_neon(spec_lanes_neon *v, int g)
 {

@@ -10,8 +10,8 @@
 
 static const uint64_t cheap_multiplier = 0xda942042e4dd58b5u;
 
-/* Take one more word into a hash: a bijection of the word, so the streams of a seed never coincide.
- * The odd constants keep zero from being a fixed point. */
+/* Takes one more word into a hash: a bijection of the word, so the streams of a seed never
+ * coincide. The odd constants keep zero from being a fixed point. */
 static uint64_t absorb(uint64_t hash, uint64_t word)
 {
     return spec_noise_mix((hash + 0x9e3779b97f4a7c15u) ^
@@ -35,7 +35,7 @@ static inline uint64_t next(spec_rng_state *state)
     return word;
 }
 
-/* A product instead of ldexp: also exact, and it vectorises. */
+/* Multiplies instead of calling ldexp: it is exact too, and vectorises. */
 static inline double to_unit(uint64_t word)
 {
     return (double)(word >> 11) * 0x1p-53;

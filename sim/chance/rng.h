@@ -16,12 +16,13 @@
 __extension__ typedef unsigned __int128 spec_u128;
 
 /* The generator for GSL. gsl_rng_uniform returns a double in [0,1) with 53 bits; gsl_rng_set(r, s)
- * selects stream 0 of seed s. gsl_rng_get returns a word, or its low bits if unsigned long is
- * shorter: base/wide_rng.h draws whole words and integers. */
+ * selects stream 0 of seed s. gsl_rng_get returns a word, or only its low bits if unsigned long is
+ * shorter; base/wide_rng.h draws whole words and integers. */
 extern const gsl_rng_type *const spec_rng_pcg64dxsm;
 
-/* A generator of that type, at stream 0 of seed 0; gsl_rng_free frees it. NULL without memory:
- * gsl_rng_alloc would call GSL's error handler, and the default one ends the program. */
+/* Returns a generator of that type, at stream 0 of seed 0; gsl_rng_free frees it. Returns NULL if
+ * memory runs out: gsl_rng_alloc would call GSL's error handler, and the default one ends the
+ * program. */
 gsl_rng *spec_rng_alloc(void);
 
 /* The state, for inline use: LCG x <- x * 0xda942042e4dd58b5 + increment (mod 2^128), output DXSM
@@ -31,23 +32,23 @@ typedef struct {
     spec_u128 increment; /* odd */
 } spec_rng_state;
 
-/* Put `rng` (of type spec_rng_pcg64dxsm) at the start of stream `stream` of `seed`. */
+/* Puts `rng` (of type spec_rng_pcg64dxsm) at the start of stream `stream` of `seed`. */
 void spec_rng_stream(gsl_rng *rng, uint64_t seed, uint64_t stream);
 spec_rng_state spec_rng_stream_state(uint64_t seed, uint64_t stream);
 
-/* A seed for a named thing: a hash of `seed` and the bytes of `name`. So a grid point's stream
- * depends on its own parameters alone. */
+/* Returns a seed for a named thing: a hash of `seed` and the bytes of `name`. So a grid point's
+ * stream depends only on its own parameters. */
 uint64_t spec_rng_named_seed(uint64_t seed, const char *name);
 
-/* The next 64 bits; the next double in [0,1), the high 53 of them. */
+/* Return the next 64 bits; the next double in [0,1), from the high 53 of them. */
 uint64_t spec_rng_next(spec_rng_state *state);
 double spec_rng_next_double(spec_rng_state *state);
 
-/* Fill arrays: the same values as n single calls. */
+/* Fill arrays with the same values as n single calls. */
 void spec_rng_fill_u64(spec_rng_state *state, uint64_t *out, size_t n);
 void spec_rng_fill_double(spec_rng_state *state, double *out, size_t n);
 
-/* Set the raw state and increment (odd), as NumPy's PCG64DXSM().state shows them; for known-answer
+/* Sets the raw state and increment (odd), as NumPy's PCG64DXSM().state shows them; for known-answer
  * tests. */
 void spec_rng_set_raw(spec_rng_state *state, spec_u128 raw_state, spec_u128 raw_increment);
 

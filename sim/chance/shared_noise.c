@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Separates the noise from models that draw rows from the same hash. */
+/* Keeps the noise apart from models that draw rows from the same hash. */
 static const uint64_t ours = UINT64_C(0x6e6f697365206f66);
 
 int spec_shared_noise_init(spec_shared_noise *noise, spec_noise_kind kind,
@@ -27,7 +27,7 @@ static uint64_t key_of(const spec_shared_noise *noise)
     return spec_noise_word(key, noise->place);
 }
 
-/* In (0,1), never 0 or 1. */
+/* Returns a number in (0,1), never 0 or 1. */
 static double uniform(uint64_t key, uint64_t i)
 {
     return ((double)(spec_noise_word(key, i) >> 12) + 0.5) * 0x1p-52;

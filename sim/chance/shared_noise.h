@@ -2,7 +2,7 @@
 /* shared_noise: common random numbers: draft and target choose tokens without communication.
  * The noise is a pure function of seed, text, position in the text and token [Daliri24]. The token
  * picked from a row has the row's law over the seeds. For one seed it is a function of the row
- * alone, so a text does not depend on its drafts. */
+ * only, so a text does not depend on its drafts. */
 #ifndef SPECLAB_SHARED_NOISE_H
 #define SPECLAB_SHARED_NOISE_H
 
@@ -15,7 +15,8 @@
  * agree. */
 typedef enum {
     SPEC_NOISE_NONE,
-    /* token k arrives at its exponential clock over row[k]; the first one is taken: Gumbel-max */
+    /* token k arrives at its exponential clock divided by row[k]; the first to arrive is taken:
+     * Gumbel-max */
     SPEC_NOISE_RACES,
     /* darts (k, height) over tokens and [0,1]; the first one below row[k] is taken: MinHash */
     SPEC_NOISE_DARTS
@@ -25,16 +26,16 @@ typedef struct {
     spec_noise_kind kind;
     uint64_t seed;
     uint64_t text;  /* number of the text; each text has its own noise */
-    uint64_t place; /* of the next pick: the number of tokens before it */
+    uint64_t place; /* position of the next pick: the number of tokens before it */
 } spec_shared_noise;
 
-/* Read the key "seed": a whole number. Without it, or if it is "none", the kind is NONE. */
+/* Reads the key "seed": a whole number. Without it, or if it is "none", the kind is NONE. */
 int spec_shared_noise_init(spec_shared_noise *noise, spec_noise_kind kind,
                            const spec_settings *settings, spec_error *error);
 
-/* Pick the token at noise->place of a row (n) and advance noise->place. Never a token of weight
- * zero. The kind must not be NONE. The row must be a law: darts need about n throws if it sums to
- * 1. O(n). */
+/* Picks the token at noise->place of a row (n) and advances noise->place. Never picks a token of
+ * weight zero. The kind must not be NONE. The row must be a law: darts need about n throws if it
+ * sums to 1. O(n). */
 int spec_shared_noise_pick(spec_shared_noise *noise, const double *row, int n);
 
 #endif

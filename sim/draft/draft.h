@@ -15,12 +15,12 @@
 #include <stdint.h>
 
 /* How the children of one node were drawn from the draft model's row at their position. The rest of
- * a row, without some tokens, is the row with these set to zero, renormalised; if nothing remains,
- * it is uniform over all other tokens. A node has fewer children than requested once all tokens are
- * taken. Rules take siblings in node order. A single child is drawn from the row, or chosen, for
- * every kind. */
+ * a row, without some tokens, is the row with these set to zero and renormalised; if nothing
+ * remains, it is uniform over all other tokens. A node has fewer children than requested once all
+ * tokens are taken. Rules take siblings in node order. For every kind, a single child is drawn from
+ * the row, or chosen. */
 typedef enum {
-    SPEC_SIBLINGS_IID,     /* each from the row: a token may repeat, as a node of its own */
+    SPEC_SIBLINGS_IID,     /* each from the row: a token may repeat, as a separate node */
     /* without replacement: each from the rest of the row; the law depends on the order */
     SPEC_SIBLINGS_WITHOUT,
     /* chosen: the most probable tokens, in descending order (lowest id among ties) */
@@ -38,24 +38,24 @@ extern const char *const spec_siblings_names[]; /* "iid", "without", "top", "hub
 typedef struct {
     int capacity, vocab;
     int n_nodes;     /* 0..capacity */
-    /* Scouts: nodes n_nodes..n_nodes+n_scouts-1, which the target scores and no rule judges. They
-     * end the arrays, and count as nodes for the capacity and for `branches` alone. */
+    /* Scouts: nodes n_nodes..n_nodes+n_scouts-1, which the target scores but no rule judges. They
+     * are last in the arrays, and count as nodes only for the capacity and for `branches`. */
     int n_scouts;
     uint64_t text;   /* number of the text that the draft continues, for shared noise */
     size_t place;    /* tokens in the text before the draft */
     spec_siblings siblings;
     bool branches;   /* some node's parent is not the node before it */
-    int depth;       /* tokens that a chain would have without an early end */
+    int depth;       /* number of tokens that a chain would have if it did not end early */
     const spec_model *opt_model; /* a token that ends its texts ends a chain */
     int *token;      /* (capacity) */
     int *parent;     /* (capacity) parents before children */
     /* (capacity) row (V) of the draft model at the node's position, or NULL without a model */
     const double **row;
-    bool *sampled; /* (capacity) true: drawn, as `siblings` says; false: chosen, one-hot */
+    bool *sampled; /* (capacity) true: drawn as `siblings` says; false: chosen, one-hot */
     double *store; /* (capacity, V) storage for rows */
 } spec_draft;
 
-/* Whether nothing is drafted after a token. */
+/* Returns whether nothing is drafted after a token. */
 static inline bool spec_draft_ends_at(const spec_draft *draft, int token)
 {
     return draft->opt_model != NULL && spec_model_ends_text(draft->opt_model, token);
@@ -64,31 +64,31 @@ static inline bool spec_draft_ends_at(const spec_draft *draft, int token)
 int spec_draft_init(spec_draft *draft, int capacity, int vocab, spec_error *error);
 void spec_draft_free(spec_draft *draft);
 
-/* Remove all nodes and scouts; siblings are iid, and nothing ends a chain before it has `capacity`
- * tokens. */
+/* Removes all nodes and scouts; afterwards siblings are iid, and nothing ends a chain before it has
+ * `capacity` tokens. */
 void spec_draft_reset(spec_draft *draft);
 
-/* Storage for the row of the next node and of its siblings. */
+/* Returns storage for the row of the next node and its siblings. */
 double *spec_draft_slot(spec_draft *draft);
 
-/* Append a node, or remove the last one. `opt_row` may be the slot, a row that the model owns, or
+/* Appends a node, or removes the last one. `opt_row` may be the slot, a row that the model owns, or
  * NULL. */
 void spec_draft_append(spec_draft *draft, int token, int parent, const double *opt_row,
                        bool sampled);
 void spec_draft_retract(spec_draft *draft);
 
-/* Append a scout, after all nodes. Its parent is the root, a node or a scout. */
+/* Appends a scout, after all nodes. Its parent is the root, a node or a scout. */
 void spec_draft_append_scout(spec_draft *draft, int token, int parent);
 
-/* Append a token that was drawn after the last node from a row that the host does not have. No rule
- * can judge such a draft. */
+/* Appends a token that was drawn after the last node from a row that the host does not have. No
+ * rule can judge such a draft. */
 void spec_draft_append_unseen(spec_draft *draft, int token);
 
-/* The law that node i was drawn from, if it is the first of its siblings or these are iid: its row,
- * or NULL for one-hot at its token. */
+/* Returns the law that node i was drawn from, if it is the first of its siblings or these are iid:
+ * its row, or NULL for one-hot at its token. */
 const double *spec_draft_law(const spec_draft *draft, int node);
 
-/* The draft model's probability of node i's token, its confidence; 1 without a model. */
+/* Returns the draft model's probability of node i's token, its confidence; 1 without a model. */
 double spec_draft_confidence(const spec_draft *draft, int node);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gumbel, minhash: a chain drawn from the draft model's rows by noise that a rule of the same name
- * and seed shares [Daliri24]. Over the seeds it has the law of the chain strategy. */
+ * and seed shares [Daliri24]. Over the seeds, the drafts have the law of the chain strategy. */
 #include "sim/draft/drafter.h"
 
 static int init(spec_drafter *drafter, spec_noise_kind kind, const spec_settings *settings,

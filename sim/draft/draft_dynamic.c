@@ -6,7 +6,7 @@
  * tree.
  *
  * Nothing is drawn: the siblings are chosen, so omitting nodes anticipates nothing. The most
- * probable children of a node are kept, in order: rules see them as top siblings. */
+ * probable children of a node are kept in order, so rules see them as top siblings. */
 #include "sim/draft/drafter.h"
 
 #include "models/row.h"
@@ -17,7 +17,7 @@
 typedef struct {
     double value;
     int order, token,
-        /* order: index of this candidate, and at last its node; parent: a candidate, or -1 */
+        /* order: index of this candidate, finally its node; parent: a candidate, or -1 */
         parent;
     int grown;                /* its index among the growing nodes, if it is one */
     bool kept;
@@ -36,7 +36,8 @@ static void close(void *state)
     free(tree);
 }
 
-/* Candidates of a tree of `depth` levels: `top` on the first, then `top` per growing node. */
+/* Returns the candidates of a tree of `depth` levels: `top` on the first, then `top` per growing
+ * node. */
 static int candidates(int top, int depth)
 {
     return depth > 0 ? top + (depth - 1) * top * top : 0;
@@ -47,13 +48,13 @@ static int depth_of(const spec_drafter *drafter, int K)
     return drafter->n_levels < K ? drafter->n_levels : K;
 }
 
-/* Growing nodes of a tree of `depth` levels, without the root. */
+/* Returns the growing nodes of a tree of `depth` levels, without the root. */
 static int growing(int top, int depth)
 {
     return depth > 0 ? (depth - 1) * top : 0;
 }
 
-/* The draft model scores one tree, that of the growing nodes. */
+/* The draft model scores one tree: the growing nodes. */
 static int nodes(const spec_drafter *drafter, int K)
 {
     const dynamic *tree = drafter->state;
@@ -89,8 +90,8 @@ static int by_value(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Add the `top` best of the candidates from..n-1 that can grow to the growth, by descending
- * value. */
+/* Adds to the growth the `top` best of the candidates from..n-1 that can grow, in descending order
+ * of value. */
 static void choose(const dynamic *tree, spec_growth *growth, int from, int n,
                    const spec_model *model)
 {
@@ -111,7 +112,7 @@ static void choose(const dynamic *tree, spec_growth *growth, int from, int n,
     }
 }
 
-/* Append the children of a candidate (-1: the root) with this row to the n candidates; returns
+/* Appends the children of a candidate (-1: the root) with this row to the n candidates; returns
  * their new number. */
 static int add_children(const dynamic *tree, int parent, const double *row, int vocab, int n)
 {
@@ -125,7 +126,7 @@ static int add_children(const dynamic *tree, int parent, const double *row, int 
     return n;
 }
 
-/* Submit the best of the n candidates, in the order of their creation. */
+/* Submits the best of the n candidates, in the order of their creation. */
 static void submit(spec_draft *ret_draft, const dynamic *tree, int n)
 {
     candidate *all = tree->candidate, *sorted = all + n;
@@ -148,7 +149,7 @@ static int draft_dynamic(spec_draft *ret_draft, spec_drafter *drafter, const int
     const spec_model *model = drafter->session.model;
     spec_growth *growth = drafter->growth;
     const int depth = depth_of(drafter, policy->now);
-    int grown = -1, all = 0; /* the next growing node, -1: the root; candidates so far */
+    int grown = -1, all = 0; /* the next growing node (-1: the root); candidates so far */
     (void)chance;
     growth->n = 0;
     for (int level = 0; level < depth && grown < growth->n; level++) {

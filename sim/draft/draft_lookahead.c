@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lookahead: Lookahead decoding [Fu24]. A window of Jacobi iterates is scored in the pass as
- * scouts, and its trajectories fill a pool of n-grams; the n-grams that begin with the text's last
- * token are the draft.
+/* lookahead: Lookahead decoding [Fu24]. A window of Jacobi iterates is scored as scouts in the
+ * pass, and its trajectories fill a pool of n-grams. The draft is the n-grams that begin with the
+ * text's last token.
  *
- * The window has `window` columns and ngram-1 levels; column i of level l guesses the token i + l
- * places behind the last one, which is column 0 of level 0. Level 0 is a trunk; the further levels
- * of column i are a branch at its node i, so a token sees what the paper's mask shows it. After a
- * round each column gains the target's argmax behind its branch, at every temperature, as in the
- * authors' code; the n-gram of column i, from its trunk token on, enters the pool; and the window
- * moves on by the emitted tokens. (The code moves by one token unless ALWAYS_FWD_ONE is off.)
- * A place without an iterate guesses a token of the text. Window and pool begin with the text. */
+ * The window has `window` columns and ngram-1 levels. Column i of level l guesses the token i + l
+ * positions after the last one, which is column 0 of level 0. Level 0 is a trunk; the further
+ * levels of column i are a branch at its node i, so a token sees what the paper's mask shows it.
+ * After a round each column gains the target's argmax after its branch, at every temperature, as in
+ * the authors' code; the n-gram of column i, from its trunk token on, enters the pool; and the
+ * window moves on by the emitted tokens. (The code moves by one token unless ALWAYS_FWD_ONE is
+ * off.) A position without an iterate guesses a token of the text. Window and pool begin with the
+ * text. */
 #include "sim/draft/drafter.h"
 
 #include "base/noise.h"
@@ -24,10 +25,10 @@ typedef struct {
     int window, ngram, guesses;
     const spec_model *target;
     int *pool;   /* (V, guesses, ngram-1) what followed each token, the oldest first */
-    int *n;      /* (V) n-grams of each token */
+    int *n;      /* (V) number of n-grams of each token */
     int *column; /* (ngram-1, window) the iterates, by level; NO_GUESS */
     int *next;   /* (ngram-1, window) workspace */
-    int *result; /* (window) argmax behind each column */
+    int *result; /* (window) argmax after each column */
     int filled;  /* levels that have iterates; 0: the text has not begun */
     bool scored; /* the window is in this round's pass */
     uint64_t guessed;
@@ -42,7 +43,7 @@ static void close(void *state)
     free(l);
 }
 
-/* Deepest path and number of the scouts of a whole window. */
+/* Return the deepest path and the number of scouts of a whole window. */
 static int depth_of(const lookahead *l)
 {
     return l->window - 1 + l->ngram - 2;
@@ -111,7 +112,8 @@ static int child_with(const spec_draft *draft, int parent, int token)
     return -1;
 }
 
-/* Append the n-grams of the pool, the latest first; equal beginnings are one path. */
+/* Appends the n-grams of the pool, the latest first; n-grams share the path of a common
+ * beginning. */
 static void append_guesses(spec_draft *draft, const lookahead *l, int last, int depth)
 {
     const int levels = l->ngram - 1, length = levels < depth ? levels : depth;
@@ -124,7 +126,7 @@ static void append_guesses(spec_draft *draft, const lookahead *l, int last, int 
         }
 }
 
-/* Append the window: the trunk, then level by level, each in the order of its columns. */
+/* Appends the window: the trunk, then level by level, each in the order of its columns. */
 static void append_window(spec_draft *draft, lookahead *l, const int *context, size_t n)
 {
     const int W = l->window;
@@ -164,7 +166,7 @@ static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *contex
 
 /* ---- after the pass -------------------------------------------------------------------------- */
 
-/* Make an n-gram the latest of its first token; the oldest leaves a full pool. */
+/* Makes an n-gram the latest of its first token; in a full pool it replaces the oldest. */
 static void remember(lookahead *l, int first, const int *gram)
 {
     const size_t levels = (size_t)l->ngram - 1, size = levels * sizeof *gram;
@@ -192,8 +194,8 @@ static void fill_pool(lookahead *l)
     }
 }
 
-/* Move the window on by the emitted tokens. While levels are missing the results become a new one;
- * then they push level 0 out. */
+/* Moves the window on by the emitted tokens. While levels are missing, the results become a new
+ * one; afterwards they push level 0 out. */
 static void move(lookahead *l, int emitted)
 {
     const int W = l->window, levels = l->ngram - 1;
@@ -213,7 +215,7 @@ static void observe(spec_drafter *drafter, const spec_draft *draft, const double
     lookahead *l = drafter->state;
     const int W = l->window, deepest = l->filled - 1;
     if (!l->scored) return;
-    /* the row after a node is one place behind the node, and the trunk begins at the root */
+    /* the row after a node has the node's index plus one, and the trunk begins at the root */
     const double *const *trunk = target_row + draft->n_nodes;
     for (int i = 0; i < W; i++) {
         const double *row = deepest > 0 ? trunk[deepest * W + i] : i > 0 ? trunk[i] : target_row[0];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lookup: prompt lookup [Saxena23]: find the last m tokens earlier in the context and propose the
- * tokens that followed them there. The longest m in max..min that occurs wins, and of its
- * occurrences the earliest, as in the original, or the latest. The original requires that as many
- * tokens follow as are wanted (full=1), and that the two n-grams do not overlap. Here a shorter
- * draft is allowed, because it is better than none. */
+ * tokens that followed them there. The longest m in max..min that occurs wins; of its occurrences,
+ * the earliest (as in the original) or the latest. The original requires that as many tokens follow
+ * as are wanted (full=1), and that the two n-grams do not overlap. Here a shorter draft is allowed
+ * by default, because it is better than none. */
 #include "sim/draft/drafter.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { LOOKUP_MAX = 64 };
 typedef struct {
     int max, min; /* n-gram lengths tried, longest first */
     int full;     /* 1: require that as many tokens follow as are wanted */
-    int latest;   /* 1: of several occurrences the latest */
+    int latest;   /* 1: take the latest of several occurrences */
 } lookup;
 
 static int init(spec_drafter *drafter, spec_settings *settings, spec_error *error)
@@ -30,9 +30,9 @@ done:
     return status;
 }
 
-/* Index of the continuation, or n without a match. One pass counts, for each `end`, how many tokens
- * before it equal the last tokens of the context. The first index with the largest count is the
- * earliest of the longest, the last one the latest. */
+/* Returns the index of the continuation, or n without a match. One pass counts, for each `end`, how
+ * many tokens before it equal the last tokens of the context. The first index with the largest
+ * count is the earliest of the longest, the last one the latest. */
 static size_t continuation(const lookup *keys, const int *context, size_t n, int wanted)
 {
     const size_t last = keys->full && wanted > 0 ? (size_t)wanted : 1; /* tokens that must follow */

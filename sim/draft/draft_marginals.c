@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* marginals: the tree of the prefixes with the largest products of marginal probabilities, as
- * DDTree and UNO build it. The draft model's rows depend on depth alone, so one call gives all of
- * them. A prefix comes before its children and its less probable siblings, so a heap of these finds
- * the best in order.
+ * DDTree and UNO build it. The draft model's rows depend only on depth, so one call gives all of
+ * them. A prefix comes before its children and its less probable siblings, so a heap of candidates
+ * finds the best in order.
  *
  * Nothing is drawn: the siblings are chosen, the most probable first. */
 #include "sim/draft/drafter.h"
@@ -15,9 +15,10 @@
 enum { DEPTH = 16 };
 
 /* A prefix that may be submitted next is a branch. Its value is the product of the marginals along
- * its path, `above` that of its parent's path. Its token is number `item` of its depth's row. */
+ * its path, and `above` is its parent's product. Its token has rank `item` in the row of its
+ * depth. */
 typedef struct {
-    int nodes;             /* that are submitted */
+    int nodes;             /* nodes that are submitted */
     spec_branch_heap open; /* (nodes + 1) */
     int *token;            /* (levels, nodes) the most probable tokens of each depth */
 } marginals;
@@ -70,7 +71,7 @@ static int open(spec_drafter *drafter, const spec_model *target, int K, spec_err
                      model->spec);
 }
 
-/* The rows of all depths, from one call: of a chain, whose tokens do not matter. */
+/* Reads the rows of all depths in one call, for a chain whose tokens do not matter. */
 static int read_rows(spec_drafter *drafter, const int *context, size_t n, int depth,
                      spec_error *error)
 {
@@ -88,7 +89,7 @@ static int read_rows(spec_drafter *drafter, const int *context, size_t n, int de
     return status;
 }
 
-/* Offer number `rank` of the children of a node, unless its probability is 0. */
+/* Offers child number `rank` of a node, unless its probability is 0. */
 static void offer(spec_drafter *drafter, int parent, double above, int depth, int rank)
 {
     marginals *tree = drafter->state;

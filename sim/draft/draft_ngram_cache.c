@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ngram-cache: llama.cpp's lookup by counts. Each token is the most frequent one after the last 4
- * tokens in this text, or after 3, 2 or 1; else so in earlier texts, with stricter thresholds; else
- * after the last 2 in the file `static`. In texts a count is weighed with 100 times that in the
- * file. Too few occurrences, or too small a share of the token, and the next table is asked.
+ * tokens in this text, or after the last 3, 2 or 1; failing that, the same in earlier texts, with
+ * stricter thresholds; failing that, after the last 2 in the file `static`. In texts a count is
+ * multiplied by 100 times its count in the file. If there are too few occurrences or the token's
+ * share is too small, the next table is tried.
  *
  * As there, a text is counted in pieces, the prompt and the tokens of each round, and n-grams that
  * span two pieces are not counted; with joined=1 they are, as in its program llama-lookup, which
- * also keeps what earlier texts taught: here up to `earlier` tokens, then it begins again. The file
- * is text, not that program's counts. */
+ * also keeps what earlier texts taught. Here it keeps up to `earlier` tokens, then begins again.
+ * The file is text, not that program's counts. */
 #include "sim/draft/drafter.h"
 
 #include "models/token_file.h"
@@ -19,7 +20,8 @@
 
 enum { ORDER = SPEC_SUCCESSORS_ORDER, STATIC_ORDER = 2, EARLIER_MAX = 1 << 24 };
 
-/* The least occurrences of an n-gram and the least share of a token in percent, for n = 1..4. */
+/* The minimum occurrences of an n-gram and the minimum share of a token in percent, for n =
+ * 1..4. */
 typedef struct {
     int occurrences[ORDER], percent[ORDER];
 } thresholds;
@@ -29,10 +31,10 @@ static const thresholds strict = {{4, 3, 2, 2}, {75, 66, 66, 66}};
 
 typedef struct {
     int joined, earlier;
-    char *path; /* of the file, or NULL */
+    char *path; /* path of the file, or NULL */
     spec_successors text, texts, file;
-    int counted; /* tokens of the text that are counted */
-    int held;    /* tokens of `texts` */
+    int counted; /* number of tokens of the text that are counted */
+    int held;    /* number of tokens in `texts` */
 } ngram_cache;
 
 static void close(void *state)
@@ -59,8 +61,8 @@ done:
     return status;
 }
 
-/* Count the n-grams of at most `order` tokens within token[0..end) that end at `first` or later and
- * have a successor. */
+/* Counts the n-grams of at most `order` tokens within token[0..end) that end at `first` or later
+ * and have a successor. */
 static int count(spec_successors *counts, const int *token, int first, int end, int order,
                  spec_error *error)
 {
@@ -88,7 +90,7 @@ done:
     return status;
 }
 
-/* Add the counts of the text that ends. */
+/* Adds the counts of the text that ends. */
 static int learn(ngram_cache *s, spec_error *error)
 {
     if (s->counted == 0 || s->counted > s->earlier) return GSL_SUCCESS;
@@ -122,8 +124,8 @@ static int reset(spec_drafter *drafter, bool all, spec_error *error)
     return status;
 }
 
-/* The token after the last 4 to 1 of n tokens, or -1. A token of the file's n-gram, if that is not
- * -1, outweighs all others of at most its count. */
+/* Returns the token after the last 4 to 1 of n tokens, or -1. A token that occurs after the file's
+ * n-gram, if that is not -1, outweighs all others of at most its count. */
 static int next_in(const spec_successors *counts, const spec_successors *file, int in_file,
                    const int *end, int n, const thresholds *least)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ngram-map-k, ngram-map-k4v: llama.cpp's copy of at most m tokens after a key, the text's last n
- * tokens. Each key copies at most as many tokens as its last draft had accepted: after 0 it never
- * drafts again. The kind k4v counts up to four different m-grams after a key. It drafts if the
- * commonest came at least twice as often as the others together.
+ * tokens. Each key copies at most as many tokens as were accepted of its last draft, so after 0 it
+ * never drafts again. The kind k4v counts up to four different m-grams after a key. It drafts if
+ * the commonest came at least twice as often as the others together.
  *
- * As there, a table of 2^18 places without chains holds one place per hash. Of places that enter
- * together it holds the latest, of those that enter apart the earliest. A key whose place is taken
- * is found among new places only. The n + m places about the end of the prompt are never seen. And
- * k4v copies what followed the place in the table, whichever m-gram won. There all this lasts until
- * a text is shorter than the one before; here it begins with each text. */
+ * As there, a table of 2^18 entries without chains holds one position per hash. Of positions that
+ * enter together it holds the latest; of those that enter separately, the earliest. A key whose
+ * entry is taken is found only among new positions. The n + m positions around the end of the
+ * prompt are never seen. And k4v copies what followed the position in the table, whichever m-gram
+ * won. There all this lasts until a text is shorter than the one before; here it begins with each
+ * text. */
 #include "sim/draft/drafter.h"
 
 #include "sim/draft/index/ngram_index.h"
@@ -22,7 +23,7 @@ enum { N_MAX = 64, HITS_MAX = 16380, PLACES = 1 << 18, VALUES = 4 };
 typedef struct {
     int at; /* where this m-gram came first, 0: unused */
     int count;
-    int accepted; /* of its last draft, at first m */
+    int accepted; /* tokens accepted of its last draft; initially m */
 } ngram_value;
 
 typedef struct {
@@ -35,12 +36,12 @@ typedef struct {
     int n, m, min_hits;
     bool counts_values;
     spec_ngram_index text; /* its marks are 1 + the index of a key */
-    int *place;            /* (PLACES) of an n-gram, by its hash; 0: none */
-    int entered;           /* the last position in the table of places */
-    int n_prompt;          /* tokens before the last one at the first draft, -1: no draft yet */
+    int *place;            /* (PLACES) position of an n-gram, by its hash; 0: none */
+    int entered;           /* the last position that entered the table */
+    int n_prompt;          /* tokens before the last one at the first draft; -1: no draft yet */
     ngram_key *key;        /* (capacity) */
     int n_keys, capacity;
-    ngram_value *drafted; /* by the last draft, or NULL */
+    ngram_value *drafted; /* the value that the last draft used, or NULL */
 } ngram_map;
 
 static void close(void *state)
@@ -101,7 +102,8 @@ static int reset(spec_drafter *drafter, bool all, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* The places first..last that are not in the table yet, the latest first: look for an n-gram. */
+/* Returns the latest n-gram with this number among the positions first..last that are not in the
+ * table yet. */
 static int latest(const ngram_map *s, int number, int first, int last)
 {
     const int low = first > s->entered ? first : s->entered + 1;
@@ -119,8 +121,8 @@ static void enter(ngram_map *s, int first, int last)
     }
 }
 
-/* An earlier place of the text's last n tokens, or 0; `last` is the last one with m tokens behind
- * it. */
+/* Returns an earlier position of the text's last n tokens, or 0; `last` is the last position with m
+ * tokens after it. */
 static int match(ngram_map *s, int key, int last)
 {
     const int in_prompt = s->n_prompt - s->n - s->m - 1, number = s->text.number[key];
@@ -154,8 +156,8 @@ static ngram_key *key_of(ngram_map *s, int number, spec_error *error)
     return key;
 }
 
-/* Count the m-grams after the key's occurrences, from the last one that was counted, which counts
- * again, to `at`. */
+/* Counts the m-grams after the key's occurrences, up to `at`, beginning with the last one that was
+ * counted, which counts again. */
 static void count_values(const ngram_map *s, ngram_key *key, int at)
 {
     const int *token = s->text.token;
@@ -173,7 +175,7 @@ static void count_values(const ngram_map *s, ngram_key *key, int at)
     key->until = at;
 }
 
-/* The commonest m-gram, or NULL if the others are too common. */
+/* Returns the commonest m-gram, or NULL if the others together are too common. */
 static ngram_value *common_value(ngram_key *key)
 {
     ngram_value *best = &key->value[0];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ngram-mod: llama.cpp's table of the token that last followed each hash of n tokens, which texts
- * share. The hash of tokens x is the sum of x_i a^(n-i), modulo 2^bits. Nothing else is kept of an
- * n-gram, so those of one hash share their place. A draft of fewer than n_min tokens is dropped.
+/* ngram-mod: llama.cpp's table of the token that last followed each hash of n tokens; all texts
+ * share it. The hash of tokens x is the sum of x_i a^(n-i), modulo 2^bits. Nothing else is kept of
+ * an n-gram, so n-grams with the same hash share an entry. A draft of fewer than n_min tokens is
+ * dropped.
  *
- * As there, a prompt enters at its text's first draft, and later tokens once those and the last n
- * are more than 32. The table begins again if a prompt leaves over 1/4 of it in use, and after five
- * drafts in turn of which less than 1/4 was accepted: of what the table gave, up to m, even if K
- * cuts it. */
+ * As there, a prompt enters at its text's first draft, and later tokens once they and the last n
+ * are more than 32. The table begins again if a prompt leaves more than 1/4 of it in use, and after
+ * five drafts in a row of which less than 1/4 was accepted. The share counts what the table gave,
+ * up to m, even if K cuts it. */
 #include "sim/draft/drafter.h"
 
 #include <stdint.h>
@@ -17,13 +18,13 @@ enum { N_MAX = 256, BITS_MAX = 26, WAITING_MAX = 32, LOW_MAX = 5 };
 
 typedef struct {
     int n, m, n_min, bits;
-    int *next;    /* (2^bits) token after the n-grams of each hash, -1: free */
+    int *next;    /* (2^bits) token after the n-grams of each hash; -1: free */
     size_t used;  /* entries of the table in use */
     int *window;  /* (n + m) the last n tokens, then the draft */
     bool begun;   /* the prompt of the text is in the table */
     size_t added; /* the first n-gram of the text that is not in the table */
     int given;    /* tokens of the last draft, before K cut it */
-    int n_low;    /* drafts in turn with few accepted tokens */
+    int n_low;    /* number of drafts in a row with few accepted tokens */
 } ngram_mod;
 
 static void close(void *state)
@@ -95,7 +96,8 @@ static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *contex
 {
     ngram_mod *s = drafter->state;
     (void)chance, (void)error;
-    const size_t earlier = n > 0 ? n - 1 : 0, length = (size_t)s->n; /* before the last token */
+    const size_t earlier = n > 0 ? n - 1 : 0, length = (size_t)s->n; /* tokens before the last
+                                                                      * one */
     s->given = 0;
     if (!s->begun) {
         s->begun = true;

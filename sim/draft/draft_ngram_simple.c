@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ngram-simple: llama.cpp's copy of at most m tokens from where the last n came before, the latest
- * time. As there, the occurrence ends before the text's last two tokens, and the last one is not
- * copied. An occurrence at the text's beginning does not count. There is no draft of fewer than n
- * tokens, and none in a text of at most n + m + 2 tokens. */
+/* ngram-simple: llama.cpp's copy of at most m tokens from the latest earlier occurrence of the last
+ * n. As there, the occurrence ends before the text's last two tokens, and the last one is not
+ * copied. An occurrence at the text's beginning does not count. It never drafts fewer than n
+ * tokens, nor in a text of at most n + m + 2 tokens. */
 #include "sim/draft/drafter.h"
 
 #include "sim/draft/index/ngram_index.h"

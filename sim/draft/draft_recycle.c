@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* recycle: token recycling [Luo24]. A table keeps, for each token, the k tokens that the target
- * last held most probable after it. The draft fills a fixed template breadth first: the child of
+ * last found most probable after it. The draft fills a fixed template breadth first: the child of
  * rank r of a node is entry r of the table's row for the node's token. Every row of a pass updates
- * the table, also those after rejected tokens; it lasts from text to text.
+ * the table, even those after rejected tokens. The table lasts from text to text.
  *
- * The paper's template is a list for its own models. Here a place costs 1 + r more than its
- * parent, and the template has the `nodes` places of least cost: as if entry r followed with chance
- * 2^-(1+r). Tokens of probability 0 are no candidates: a row of temperature 0 has one, and then
- * older entries stay behind it. */
+ * The paper's template is a list for its own models. Here a place costs 1 + r more than its parent,
+ * and the template has the `nodes` places of least cost, as if entry r followed with chance
+ * 2^-(1+r). Tokens of probability 0 are not candidates: a row of temperature 0 has only one, and
+ * older entries then stay after it. */
 #include "sim/draft/drafter.h"
 
 #include "models/row.h"
@@ -19,10 +19,10 @@ typedef struct {
     int k, nodes;
     int vocab;
     int *token;   /* (V, k) the table, the most probable first */
-    int *n;       /* (V) entries */
-    int n_places; /* of the template */
+    int *n;       /* (V) number of entries */
+    int n_places; /* places of the template */
     int parent[SPEC_NODES_MAX], rank[SPEC_NODES_MAX], depth[SPEC_NODES_MAX];
-    int node[SPEC_NODES_MAX]; /* of each place in the draft, or -1 */
+    int node[SPEC_NODES_MAX]; /* draft node of each place, or -1 */
     int last;                 /* token before the draft, or -1 */
 } recycle;
 
@@ -53,7 +53,7 @@ done:
     return status;
 }
 
-/* Add places in ascending order of cost to depth K, the child of the earliest parent first. */
+/* Adds places in ascending order of cost to depth K, the child of the earliest parent first. */
 static void fill_template(recycle *r, int K)
 {
     int cost[SPEC_NODES_MAX + 1] = {0}, born[SPEC_NODES_MAX + 1] = {0}; /* [0]: the root */
@@ -96,7 +96,7 @@ static int reset(spec_drafter *drafter, bool all, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Put the most probable tokens of a row before the entries of `token`. */
+/* Puts the most probable tokens of a row before the entries of `token`. */
 static void update(recycle *r, int token, const double *row)
 {
     int *entry = r->token + (size_t)token * (size_t)r->k;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rest: retrieval from a datastore, a file of text in the target's tokens [He24]. The longest of
- * the text's last max..min tokens that occurs in the file is found in its suffix array; the draft
- * is the most frequent part of the trie of its continuations. The paper draws from at most 5,000
- * occurrences; all are counted here. The file is read and sorted when a decoder opens. */
+/* rest: retrieval from a datastore, a file of text in the target's tokens [He24]. The suffix array
+ * of the file finds the longest suffix of the text, of max..min tokens, that occurs in it. The
+ * draft is the most frequent part of the trie of its continuations. The paper draws from at most
+ * 5,000 occurrences; all are counted here. The file is read and sorted when a decoder opens. */
 #include "sim/draft/drafter.h"
 
 #include "models/token_file.h"
@@ -17,7 +17,7 @@ enum { MATCH_MAX = 256 };
 typedef struct {
     char *path;
     int max, min, nodes;
-    int *token; /* of the file */
+    int *token; /* tokens of the file */
     spec_suffix_array store;
     int matched; /* tokens of the match, for _children */
     spec_best_first tree;
@@ -72,7 +72,8 @@ static void children(spec_best_first *tree, const void *index, const spec_branch
     const spec_suffix_array *store = &r->store;
     const int offset = r->matched + node->depth;
     int low = node->low;
-    if (low < node->high && store->position[low] + offset == store->n) low++; /* the file ends */
+    if (low < node->high && store->position[low] + offset == store->n) low++; /* the file ends
+                                                                               * there */
     while (low < node->high) {
         const int end = spec_suffix_array_end(store, low, node->high, offset);
         spec_best_first_offer(tree, store->token[store->position[low] + offset], end - low, low,
@@ -81,7 +82,7 @@ static void children(spec_best_first *tree, const void *index, const spec_branch
     }
 }
 
-/* The longest match of the context's last tokens; every suffix of a match occurs too. */
+/* Returns the longest match of the context's last tokens; every suffix of a match occurs too. */
 static int longest(int *ret_low, int *ret_high, const rest *r, const int *context, size_t n)
 {
     int known = r->min - 1, high = n < (size_t)r->max ? (int)n : r->max;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* suffix: SuffixDecoding [Oliaro24]. The last p tokens of the text are looked up in the text itself
- * and, apart from it, in earlier outputs. For each p = 1..max where they occurred, a tree of at
- * most alpha p nodes grows from the continuations there; the tree of the largest score is drafted.
- * Patterns that end at the same places have the same continuations, so only the longest of them is
- * tried. The paper keeps suffix trees; a suffix automaton answers the same questions.
+ * and, separately, in earlier outputs. For each p = 1..max that occurred, a tree of at most alpha p
+ * nodes grows from the continuations there; the tree with the largest score is drafted. Patterns
+ * that end at the same places have the same continuations, so only the longest of them is tried.
+ * The paper keeps suffix trees; a suffix automaton answers the same questions.
  *
  * Earlier outputs last from text to text. An output enters the index when the next text begins,
- * without the tokens of its last round. An index of `earlier` tokens that is full begins again. */
+ * without the tokens of its last round. When the index has `earlier` tokens, it begins again. */
 #include "sim/draft/drafter.h"
 
 #include "sim/draft/index/best_first.h"
@@ -21,11 +21,11 @@ enum { PATTERN_MAX = 256, EARLIER_MAX = 1 << 24 };
 typedef struct {
     int max; /* longest pattern */
     double alpha, least;
-    int earlier; /* most tokens of earlier outputs */
+    int earlier; /* maximum tokens of earlier outputs */
     spec_suffix_automaton text, outputs;
     int *token; /* (capacity) the text */
     int capacity;
-    int n, n_prompt;         /* tokens of the text that are indexed; -1: the text has not begun */
+    int n, n_prompt;         /* indexed tokens of the text; -1: the text has not begun */
     int match, matched;      /* state of the longest pattern in `outputs`, and its length */
     spec_best_first tree[2]; /* the best so far, and the next */
 } suffix;
@@ -82,7 +82,7 @@ done:
     return status;
 }
 
-/* Add the output of the text that ends. */
+/* Adds the output of the text that ends. */
 static int learn(suffix *s, spec_error *error)
 {
     const int n = s->n_prompt >= 0 ? s->n - s->n_prompt : 0;
@@ -109,7 +109,7 @@ static int reset(spec_drafter *drafter, bool all, spec_error *error)
     return status;
 }
 
-/* Index the tokens that the text has gained. */
+/* Indexes the tokens that the text has gained. */
 static int follow(suffix *s, const int *context, size_t n, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -145,7 +145,7 @@ static void children(spec_best_first *tree, const void *index, const spec_branch
     }
 }
 
-/* Try the patterns that end at `state`, and all shorter ones. */
+/* Tries the patterns that end at `state`, and all shorter ones. */
 static void try_patterns(suffix *s, const spec_suffix_automaton *automaton, int state, int length,
                          int depth)
 {

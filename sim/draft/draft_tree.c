@@ -13,8 +13,8 @@
 #include <string.h>
 
 typedef struct {
-    int width[SPEC_LEVELS_MAX]; /* children of a node, by level; the first for all if n_levels = 0
-                                 */
+    int width[SPEC_LEVELS_MAX]; /* children of a node, by level; the first entry is for all if
+                                 * n_levels = 0 */
     int *children;    /* (nodes+1) children of the root and of each node, breadth first, or NULL */
     int *first_child; /* (nodes+1) first child of the root and of each node; only with `children` */
     int *place;       /* (nodes) workspace: place of each drafted node; only with `children` */
@@ -29,7 +29,7 @@ static void close(void *state)
 
 /* ---- shape ----------------------------------------------------------------------------------- */
 
-/* Number of children of the node at a place on a level (both -1: the root). */
+/* Returns the number of children of the node at a place on a level (both -1: the root). */
 static int width_at(const spec_drafter *drafter, int level, int place)
 {
     const shape *tree = drafter->state;
@@ -37,7 +37,7 @@ static int width_at(const spec_drafter *drafter, int level, int place)
     return tree->width[drafter->n_levels > 0 ? level + 1 : 0];
 }
 
-/* Number of places on the level after the one with `n` places from `first` on. */
+/* Returns the number of places on the next level, after a level with `n` places from `first` on. */
 static int next_level(const shape *tree, int first, int n)
 {
     int next = 0;
@@ -63,7 +63,7 @@ static int nodes(const spec_drafter *drafter, int K)
     return all;
 }
 
-/* "3.2.1": a width for each level. */
+/* Parses "3.2.1": a width for each level. */
 static int read_widths(spec_drafter *drafter, const char *text, spec_error *error)
 {
     shape *tree = drafter->state;
@@ -82,13 +82,13 @@ static int read_widths(spec_drafter *drafter, const char *text, spec_error *erro
     return GSL_SUCCESS;
 }
 
-/* "3.2.0.1": the number of children of the root, then of each node, breadth first; further nodes
- * have none. */
+/* Parses "3.2.0.1": the number of children of the root, then of each node, breadth first; further
+ * nodes have none. */
 static int read_children(spec_drafter *drafter, const char *text, spec_error *error)
 {
     shape *tree = drafter->state;
     const size_t length = strlen(text), most = SPEC_NODES_MAX;
-    int places = 0, n = 0; /* number of nodes named so far; numbers read */
+    int places = 0, n = 0; /* number of places so far; numbers read */
     tree->children = calloc(3 * most + 1, sizeof *tree->children);
     if (tree->children == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     tree->first_child = tree->children + most + 1;
@@ -144,8 +144,8 @@ done:
 
 /* ---- siblings -------------------------------------------------------------------------------- */
 
-/* Fill weight with the rest of the row without the siblings from node `first` on; false if they are
- * all tokens. */
+/* Fills weight with the rest of the row without the siblings from node `first` on; returns false if
+ * these are all tokens. */
 static bool take_rest(double *weight, const double *row, const spec_draft *draft, int first)
 {
     const int V = draft->vocab;
@@ -158,7 +158,8 @@ static bool take_rest(double *weight, const double *row, const spec_draft *draft
     return true;
 }
 
-/* Add n children to `parent`, or all tokens: first the chosen ones, then the drawn ones. */
+/* Adds n children to `parent`, or as many as there are tokens: first the chosen ones, then the
+ * drawn ones. */
 static void add_children(spec_draft *draft, double *weight, int parent, const double *row, int n,
                          spec_chance *chance)
 {
@@ -187,14 +188,14 @@ static void add_children(spec_draft *draft, double *weight, int parent, const do
 
 /* ---- levels ---------------------------------------------------------------------------------- */
 
-/* The place of a node in the shape. */
+/* Returns the place of a node in the shape. */
 static int place_of(const spec_drafter *drafter, int node)
 {
     const shape *tree = drafter->state;
     return node >= 0 && tree->children != NULL ? tree->place[node] : node;
 }
 
-/* Add the growing nodes of a level, those from `node` on, to the growth. */
+/* Adds the growing nodes of a level, those from `node` on, to the growth. */
 static void join(spec_drafter *drafter, const spec_draft *draft, int node, int level)
 {
     spec_growth *growth = drafter->growth;
@@ -216,7 +217,7 @@ static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *c
     spec_growth *growth = drafter->growth;
     const int depth = depth_of(drafter, policy->now);
     int level_begins = 0,
-        grown = width_at(drafter, -1, -1) > 0 ? -1 : 0; /* the next node that grows, -1: the root */
+        grown = width_at(drafter, -1, -1) > 0 ? -1 : 0; /* the next node that grows; -1: the root */
     growth->n = 0;
     for (int level = -1; level < depth - 1; level++) {
         if (level >= 0) join(drafter, ret_draft, level_begins, level);

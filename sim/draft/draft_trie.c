@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* trie: SGLang's drafts by n-grams: a tree of `nodes` from a trie of all strings of at most `depth`
- * tokens in the last `depth` of each round, in any text. Below each match of the text's end, the
- * longest first, the tree takes the children used last, breadth first. The breadth falls from
- * max_breadth after a short match to min_breadth after a long one, and on with each level. With
- * order=frequency it takes the largest product of shares among the max_breadth most frequent
- * children.
+/* trie: SGLang's drafts by n-grams. After each round, all strings of at most `depth` tokens in the
+ * last `depth` tokens enter a trie, which all texts share; a draft is a tree of `nodes`. Below each
+ * match of the text's end, the longest first, the tree takes the most recently used children,
+ * breadth first. The breadth falls from max_breadth after a short match to min_breadth after a long
+ * one, and further with each level. With order=frequency it takes the largest products of shares
+ * among the max_breadth most frequent children.
  *
- * As there, a prompt enters by its last `depth` tokens alone, and a string counts again in each
- * round that still has it. There a full trie loses the strings that were not used for longest; here
- * it begins again. There a short tree is filled with tokens 0. */
+ * As there, only the last `depth` tokens of a prompt enter, and a string counts again in each round
+ * that still has it. There a full trie drops the least recently used strings; here it begins again.
+ * There a tree that is too small is filled up with tokens 0. */
 #include "sim/draft/drafter.h"
 
 #include "sim/draft/index/branch_heap.h"
@@ -72,7 +72,7 @@ static int reset(spec_drafter *drafter, bool all, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* The node of a token below a node, which is added if the tree has room; -1 without room. */
+/* Returns the node of a token below a node, adding it if the tree has room; -1 if it has none. */
 static int add(spec_draft *draft, int most, int parent, int token)
 {
     for (int i = parent + 1; i < draft->n_nodes; i++)
@@ -82,7 +82,7 @@ static int add(spec_draft *draft, int most, int parent, int token)
     return draft->n_nodes - 1;
 }
 
-/* Breadth first from a string, in order of last use. */
+/* Grows the tree breadth first from a string, the most recently used children first. */
 static void grow_by_recency(spec_draft *draft, trie *t, spec_open_branch from, int most_depth)
 {
     const int levels = t->depth - 1;
@@ -106,8 +106,8 @@ static void grow_by_recency(spec_draft *draft, trie *t, spec_open_branch from, i
     }
 }
 
-/* The most frequent children of a string, with their shares among these; of equals the lowest
- * token. */
+/* Pushes the most frequent children of a string, with their shares among these; equal ones in order
+ * of token. */
 static void push_children(trie *t, spec_open_branch from)
 {
     const spec_trie_node *string = t->trie.node;

@@ -163,7 +163,6 @@ int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *
     return GSL_SUCCESS;
 }
 
-/* One call, for this many rows. */
 static void count_call(spec_drafter *drafter, int rows)
 {
     drafter->n_rows += rows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* drafter: a draft strategy with its session of the draft model: proposes the tokens of a round.
+/* drafter: a draft strategy with its draft-model session; it proposes the tokens of a round.
  * A strategy is an entry of spec_drafter_kinds. It reads the context, asks the policy before each
  * token and the chance for each sampled token, and fills a draft. A drafter serves one thread and
  * owns its session. */
@@ -14,29 +14,30 @@
 typedef struct spec_drafter spec_drafter;
 typedef struct spec_growth spec_growth;
 
-/* Most levels of a tree with `widths` and of a dynamic tree; most growing nodes per level. */
+/* Maximum levels of a tree with `widths` and of a dynamic tree; maximum growing nodes per level. */
 enum { SPEC_LEVELS_MAX = 64, SPEC_TOP_MAX = 32 };
 
 typedef struct {
     const char *name, *usage, *summary, *reference;
     bool needs_model;
     bool ends_where_declined; /* it asks spec_session_declines before each token */
-    /* Most nodes and scouts of a draft to depth K, or any number above SPEC_NODES_MAX. NULL: a
-     * chain, K. */
+    /* Returns the most nodes and scouts of a draft to depth K; any number above SPEC_NODES_MAX will
+     * do if they are more. NULL: a chain, K. */
     int (*nodes)(const spec_drafter *drafter, int K);
-    /* Read the keys; may make drafter->state. NULL: no keys. */
+    /* Reads the keys; may make drafter->state. NULL: no keys. */
     int (*init)(spec_drafter *drafter, spec_settings *settings, spec_error *error);
     void (*free)(void *state); /* frees a state, also a half-built one; NULL: the kind has none */
-    /* Complete the state for the target's vocabulary and drafts to depth K. NULL: it needs none. */
+    /* Completes the state for the target's vocabulary and drafts to depth K. NULL: it needs
+     * none. */
     int (*open)(spec_drafter *drafter, const spec_model *target, int K, spec_error *error);
-    /* A text begins: forget the last one, and with `all` what earlier texts taught. NULL: no text
+    /* Begins a text: forgets the last one and, with `all`, what earlier texts taught. NULL: no text
      * leaves a trace. */
     int (*reset)(spec_drafter *drafter, bool all, spec_error *error);
-    /* Learn from a round: target_row[0] follows the context, target_row[i+1] node i, scouts
-     * included. NULL: the kind learns from the context alone. */
+    /* Learns from a round: target_row[0] follows the context, target_row[i+1] follows node i,
+     * scouts included. NULL: the kind learns only from the context. */
     void (*observe)(spec_drafter *drafter, const spec_draft *draft,
                     const double *const *target_row, const spec_round *round);
-    /* Fill `ret_draft`, which is empty, with paths of at most policy->now tokens after the
+    /* Fills `ret_draft`, which is empty, with paths of at most policy->now tokens after the
      * context. */
     int (*draft)(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                  const spec_policy *policy, spec_chance *chance, spec_error *error);
@@ -44,14 +45,14 @@ typedef struct {
 
 struct spec_drafter {
     const spec_drafter_kind *kind;
-    spec_session session;   /* of the draft model; zeroed for strategies without one */
+    spec_session session;   /* session of the draft model; zeroed for strategies without one */
     int n_calls; /* draft calls of the last draft: tokens of a chain, levels of a tree; one, if the
                     model has all rows from one pass */
     int n_rows;             /* rows of the draft model that the last draft read */
-    bool rows_by_round;     /* of the draft model: spec_model_kind.rows_by_round */
+    bool rows_by_round;     /* the draft model's spec_model_kind.rows_by_round */
     spec_siblings siblings; /* how the children of one node are drawn */
-    int n_levels;           /* most levels of a draft, 0: as many as the policy allows */
-    int widest;             /* most children of a node, 0 for chains */
+    int n_levels;           /* maximum levels of a draft; 0: as many as the policy allows */
+    int widest;             /* maximum children of a node, 0 for chains */
     int n_weights;          /* rows of workspace, 0 for chains */
     double *weight;         /* (n_weights, V) workspace */
     spec_growth *growth;    /* workspace of trees, NULL for chains */
@@ -66,73 +67,74 @@ extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_l
     spec_draft_ngram_cache, spec_draft_trie, spec_draft_tree, spec_draft_dynamic,
     spec_draft_marginals, spec_draft_gumbel, spec_draft_minhash;
 
-/* The position of the model in "STRATEGY:MODEL", as in "greedy:zipf?V=9"; `text` itself without a
- * strategy, and for a strategy without a model, as in "rest:FILE". */
+/* Returns the position of the model in "STRATEGY:MODEL", as in "greedy:zipf?V=9"; `text` itself if
+ * there is no strategy; for a strategy without a model too, as in "rest:FILE". */
 const char *spec_drafter_model_of(const char *text);
 
 /* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without",
- * "rest:FILE?nodes=16". GSL_EINVAL for an unknown name (the nearest is named) or key, and for
- * opt_draft NULL if the strategy needs a model; GSL_EINVAL or GSL_EDOM for a bad value. */
+ * "rest:FILE?nodes=16". Returns GSL_EINVAL for an unknown name (the nearest is named) or key, and
+ * for opt_draft NULL if the strategy needs a model; GSL_EINVAL or GSL_EDOM for a bad value. */
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft,
                       spec_error *error);
 void spec_drafter_free(spec_drafter *drafter);
 
-/* The same with a borrowed session of the draft model, which must outlive the drafter. NULL: its
- * own. */
+/* Does the same with a borrowed session of the draft model, which must outlive the drafter. NULL:
+ * the drafter opens its own. */
 int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_model *opt_draft,
                            const spec_session *opt_session, spec_error *error);
 
-/* Before the first draft: read the files of the strategy, and make what it keeps of the target's
- * tokens, for drafts to depth K. One line names the file and what is wrong with it. */
+/* Prepares the first draft: reads the strategy's files and allocates what it keeps about the
+ * target's tokens, for drafts to depth K. On failure one line names the file and what is wrong with
+ * it. */
 int spec_drafter_open(spec_drafter *drafter, const spec_model *target, int K, spec_error *error);
 
-/* Begin a text: its contexts continue each other. Some strategies learn from earlier texts; with
+/* Begins a text: its contexts continue each other. Some strategies learn from earlier texts; with
  * `all` they forget these too, and the drafter is as after _open. */
 int spec_drafter_reset(spec_drafter *drafter, bool all, spec_error *error);
 
-/* Tell the strategy of a verified draft: the target's rows (n_nodes + n_scouts + 1, V) as
- * spec_session_score gives them, and the outcome. A draft depends on the text and on rows of
- * earlier rounds alone, so it anticipates nothing. */
+/* Tells the strategy about a verified draft: the target's rows (n_nodes + n_scouts + 1, V) as
+ * spec_session_score gives them, and the outcome. A draft depends only on the text and on rows of
+ * earlier rounds, so it anticipates nothing. */
 void spec_drafter_observe(spec_drafter *drafter, const spec_draft *draft,
                           const double *const *target_row, const spec_round *round);
 
-/* The most nodes of a draft of this strategy to depth K, scouts included; SPEC_NODES_MAX + 1 if
- * that may exceed SPEC_NODES_MAX. */
+/* Returns the maximum nodes of a draft of this strategy to depth K, including scouts;
+ * SPEC_NODES_MAX + 1 if that may exceed SPEC_NODES_MAX. */
 int spec_drafter_nodes(const spec_drafter *drafter, int K);
 
-/* GSL_EINVAL if the draft model's reach ends before K tokens. */
+/* Returns GSL_EINVAL if the draft model's reach ends before K tokens. */
 int spec_drafter_check_reach(const spec_model *opt_draft, int K, spec_error *error);
 
-/* The draft calls of a chain of K tokens. */
+/* Returns the draft calls of a chain of K tokens. */
 int spec_drafter_calls(const spec_model *opt_draft, int K);
 
-/* Draft after the context of n tokens. One decision per sampled token. Fails if the draft model
- * does. */
+/* Drafts after the context of n tokens, with one decision per sampled token. Fails if the draft
+ * model does. */
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                        const spec_policy *policy, spec_chance *chance, spec_error *error);
 
-/* The first step of spec_drafter_draft: empties the draft, sets its position and the numbers of
- * calls and rows to 0. */
+/* Does the first step of spec_drafter_draft: empties the draft, sets its position, and sets the
+ * numbers of calls and rows to 0. */
 void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n,
                         const spec_policy *policy);
 
-/* For tree strategies: the growing nodes, each after its parent. They are all that the draft model
- * scores, one level per pass. */
+/* For tree strategies: the growing nodes, each after its parent. The draft model scores only these,
+ * one level per pass. */
 struct spec_growth {
     int n;                                             /* number of nodes, without the root */
     int token[SPEC_NODES_MAX], parent[SPEC_NODES_MAX]; /* parent: index in the growth, or -1 */
     int node[SPEC_NODES_MAX];              /* index in the draft, or the strategy's own */
-    const double *row[SPEC_NODES_MAX + 1]; /* after the root, and after each node */
+    const double *row[SPEC_NODES_MAX + 1]; /* row after the root and after each node */
 };
 
-/* One call of the draft model: the rows from `first` on, of drafter->growth, as spec_session_score
- * gives them. */
+/* Makes one call of the draft model: fills the rows of drafter->growth from `first` on, as
+ * spec_session_score gives them. */
 int spec_drafter_grow(spec_drafter *drafter, const int *context, size_t n, int first,
                       double *scratch, spec_error *error);
 
-/* Extend the context with the draft model, token by token, for chain and greedy: sampled from its
+/* Extends the context with the draft model, token by token, for chain and greedy: sampled from its
  * row, or the row's argmax if opt_chance is NULL. Stops when the policy says so, before a token
- * that the draft model declines, and after its end of text. */
+ * that the draft model declines, or after its end of text. */
 int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                         const spec_policy *policy, spec_chance *opt_chance, spec_error *error);
 

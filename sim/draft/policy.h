@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* policy: length policies: the number of tokens to draft per round.
  * A policy is asked before each token is drawn and sees only the tokens included so far. So it
- * cannot anticipate, as losslessness requires (docs/formulas.md#non-anticipation), but for negative
- * controls, which drop drawn tokens. It owns what it learns of a text. */
+ * cannot anticipate, as losslessness requires (docs/formulas.md#non-anticipation); the exceptions
+ * are negative controls, which drop drawn tokens. It owns what it learns of a text. */
 #ifndef SPECLAB_POLICY_H
 #define SPECLAB_POLICY_H
 
@@ -13,62 +13,65 @@ typedef struct spec_policy spec_policy;
 
 /* Times that some kinds weigh, in target calls. */
 typedef struct {
-    double pass;   /* of a round without a draft */
-    double call;   /* further time per draft call */
+    double pass;   /* time of a round without a draft */
+    double call;   /* additional time per draft call */
     double row;    /* per row of the draft model */
     double token;  /* per draft token that is verified */
-    bool one_pass; /* the calls of a round cost one */
+    bool one_pass; /* all calls of a round cost one call */
 } spec_policy_prices;
 
 typedef struct {
     const char *name, *usage, *summary, *reference;
     bool anticipates; /* a negative control: not lossless for sampled drafts */
-    /* _go_on reads the next row, which is computed first: a stop costs that draft call */
+    /* _go_on reads the next row, which must be computed first, so a stop costs that draft call */
     bool looks_ahead;
-    bool drops; /* a length may be less than the last one's less one */
+    bool drops; /* a length may be less than the previous one minus one */
 
-    /* Read the keys. It may set K, the first length `now`, anticipates and looks_ahead. NULL: no
+    /* Reads the keys. May set K, the first length `now`, anticipates and looks_ahead. NULL: no
      * keys. */
     int (*init)(spec_policy *policy, spec_settings *settings, spec_error *error);
 
     void (*price)(spec_policy *policy, const spec_policy_prices *prices); /* or NULL */
 
-    /* Bytes of the state, for what is learnt of a text. NULL: nothing. A text begins with zeros and
-     * then _begin; _end frees what the state points to, and its kind must read tokens. */
+    /* Returns the bytes of the state that holds what is learnt about a text; NULL: none. At the
+     * beginning of a text the state is zeroed, then _begin is called. _end frees what the state
+     * points to; a kind with _end must read tokens. */
     size_t (*state_size)(const spec_policy *policy);
     void (*begin)(spec_policy *policy);
     void (*end)(void *state);
 
-    /* Whether to draft one more token. `draft` holds the tokens so far; opt_next_row (V) is the
-     * draft model's row for the next token, NULL without a model or if the policy does not look
+    /* Returns whether to draft one more token. `draft` holds the tokens so far; opt_next_row (V) is
+     * the draft model's row for the next token, NULL without a model or if the policy does not look
      * ahead. Asked only below the limit `now`, once for each number of tokens, from 0 on. It may
-     * note in the state what it read. NULL: always. */
+     * note in the state what it read. NULL: always true. */
     bool (*go_on)(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row);
 
-    /* Whether to remove the last node and stop; only for a negative control. */
+    /* Returns whether to remove the last node and stop; only for a negative control. */
     bool (*retract)(const spec_policy *policy, const spec_draft *draft);
 
-    /* How many nodes of a complete draft to keep. Anticipates, unless the nodes that are kept, and
-     * the rows up to the first that is not, decide. NULL: all. */
+    /* Returns how many nodes of a complete draft to keep. This anticipates unless it depends only
+     * on the kept nodes and the rows up to the first node that is dropped. NULL: all. */
     int (*cut)(const spec_policy *policy, const spec_draft *draft);
 
-    /* Learn from the outcome of a draft: GSL_ENOMEM, or success. NULL: learns nothing. */
+    /* Learns from the outcome of a draft; may return GSL_ENOMEM. NULL: learns nothing. */
     int (*observe)(spec_policy *policy, const spec_draft *draft, const spec_round *round,
                    spec_error *error);
 
-    /* How many of the round's n draft calls, or of its n draft tokens, cost time. NULL: all,
-     * including the calls for a dropped token and for a row that was read but not drawn from. */
+    /* Returns how many of the round's n draft calls, or of its n draft tokens, cost time. NULL:
+     * all, including the calls for a dropped token and for a row that was read but not drawn
+     * from. */
     int (*charged)(const spec_policy *policy, const spec_round *round, int n);
 } spec_policy_kind;
 
 enum { SPEC_LENGTHS_MAX = 16, SPEC_ROUNDS_MAX = 64 };
 
-/* A struct copy drafts by the same state, as for a smaller `now`; only the original observes. */
+/* A copy of the struct shares the state, e.g. to draft with a smaller `now`; only the original
+ * observes. */
 struct spec_policy {
     const spec_policy_kind *kind;
-    int K;            /* the most tokens any round may draft */
-    int first, now;   /* the limits of the first round and of this one, <= K */
-    bool anticipates, looks_ahead; /* as the kind's, or by the settings */
+    int K;            /* the most tokens that any round may draft */
+    int first, now;   /* the limits for the first round and for this one, <= K */
+    bool anticipates, looks_ahead; /* from the kind, or from the settings */
     double threshold; /* setting of some kinds */
     union {           /* settings of the others */
         struct {
@@ -92,7 +95,7 @@ struct spec_policy {
         } off;
         struct {
             spec_policy_prices prices;
-            bool has_call, has_token; /* by its keys */
+            bool has_call, has_token; /* set by its keys */
             int every, n_sizes, size[SPEC_LENGTHS_MAX];
         } goodput;
         struct {
@@ -105,7 +108,7 @@ struct spec_policy {
         } bins;
     };
     size_t state_size;
-    void *state; /* NULL: the kind learns nothing, or only `now` */
+    void *state; /* NULL: the kind learns nothing, or only sets `now` */
 };
 
 extern const spec_policy_kind *const spec_policy_kinds[]; /* NULL-terminated */
@@ -118,26 +121,27 @@ extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_draw
 
 /* `spec` is e.g. "fixed", "heuristic?cap=20", "confidence?threshold=0.4",
  * "cumulative?threshold=0.7", "oracle". K is the most tokens to draft per round. heuristic,
- * average, tiers and refit with a schedule grow up to a limit of their own: K is the first length,
- * and policy->K becomes the limit. GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name
- * (the nearest is named) or key; GSL_EDOM or GSL_EINVAL for its value; GSL_ENOMEM. */
+ * average, tiers and refit with a schedule have their own limits: K is the first length, and
+ * policy->K becomes the limit. Returns GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name (the
+ * nearest is named) or key; GSL_EDOM or GSL_EINVAL for its value; GSL_ENOMEM. */
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_free(spec_policy *policy); /* a zeroed one is allowed */
 
-/* Tell a kind that weighs times those of the clock. Its keys come first. */
+/* Tells the times of the clock to a kind that weighs times. Its keys take precedence. */
 void spec_policy_price(spec_policy *policy, const spec_policy_prices *prices);
 
-/* Begin a text: the policy is as after _init and _price. */
+/* Begins a text: the policy is as after _init and _price. */
 void spec_policy_reset(spec_policy *policy);
 
-/* Make `into`, of the same spec and K, equal to `from`. Only for kinds without _end. */
+/* Makes `into`, of the same spec and K, equal to `from`. Only for kinds without _end. */
 void spec_policy_copy(spec_policy *into, const spec_policy *from);
 
-/* Whether the length depends on the tokens or rows of the draft; else it is known beforehand. */
+/* Returns whether the length depends on the tokens or rows of the draft; else it is known
+ * beforehand. */
 bool spec_policy_reads(const spec_policy *policy);
 
-/* For kinds: the rising numbers of a key, at most SPEC_LENGTHS_MAX; of `fallback` without the key,
- * none if that is "". */
+/* For use by kinds: parses the rising numbers of a key, at most SPEC_LENGTHS_MAX. If the key is
+ * missing, it parses `fallback`; "" means no numbers. */
 int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings, const char *key,
                      const char *fallback, spec_error *error);
 

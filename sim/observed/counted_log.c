@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/observed/counted_log.h"
 
-/* "05-01 14:24:50", with the seconds since the first of May. */
+/* Writes a stamp such as "05-01 14:24:50", with the seconds counted from the first of May. */
 static void write_stamp(FILE *out, double seconds)
 {
     const long s = (long)seconds;
@@ -18,7 +18,7 @@ static void write_vllm_prefix(FILE *out, double now, const char *place)
     fprintf(out, " [%s] ", place);
 }
 
-/* Tokens that are cut from an output were counted as accepted, but are not in the throughput. */
+/* Tokens that are cut from an output count as accepted, but not in the throughput. */
 static void write_vllm(FILE *out, const spec_counted_engine *engine, const spec_engine_counters *c,
                        double now)
 {

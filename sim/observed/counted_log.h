@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* counted_log: the counters of a simulated engine as the text that an engine would have written.
  * Numbers are rounded as the engine rounds them. All three count accepted tokens before they cut an
- * output at its end; vLLM counts tokens of the output after it, the others before it, too. */
+ * output at its end. vLLM counts output tokens after the cut; the others count them before it,
+ * too. */
 #ifndef SPECLAB_COUNTED_LOG_H
 #define SPECLAB_COUNTED_LOG_H
 
@@ -9,21 +10,21 @@
 
 #include <stdio.h>
 
-/* The engines, and what their counters must be of. */
+/* The engines, and what their counters must cover. */
 typedef enum {
     SPEC_COUNTED_VLLM,     /* log of windows of time: a line of throughput and one of speculation */
     SPEC_COUNTED_SGLANG,   /* log of windows of SPEC_COUNTED_LOG_STEPS steps */
     SPEC_COUNTED_LLAMACPP, /* responses of llama-server, one per line, of requests */
 } spec_counted_log;
 
-/* Decode steps of a line of SGLang's log. */
+/* Decode steps per line of SGLang's log. */
 enum { SPEC_COUNTED_LOG_STEPS = 40 };
 
-/* Prompt tokens of a request. */
+/* Prompt tokens per request. */
 enum { SPEC_COUNTED_LOG_PROMPT = 64 };
 
-/* Write n counters of the engine, in order; engine->K = 0 is plain decoding, without a word of
- * speculation. Errors of the stream remain in it. */
+/* Writes n counters of the engine, in order; engine->K = 0 is plain decoding, and the log then does
+ * not mention speculation. The caller checks the stream for errors. */
 void spec_counted_log_write(FILE *out, spec_counted_log engine_log,
                             const spec_counted_engine *engine, const spec_engine_counters *counters,
                             int n);

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place of the batch, and the request in it. */
+/* A slot of the batch, and the request in it. */
 typedef struct {
-    float survival[SPEC_COUNTED_K]; /* [j - 1]: chance that a round accepts j tokens at least */
-    float last;                     /* uniform number of the round before; -1: none */
+    float survival[SPEC_COUNTED_K]; /* [j - 1]: chance that a round accepts at least j tokens */
+    float last;                     /* uniform number of the previous round; -1: none */
     int64_t left;                   /* tokens to emit */
     double begin;
     spec_engine_counters *into;
@@ -25,18 +25,18 @@ typedef struct {
     const spec_alpha_law *alpha;
     slot *slot; /* (batch) */
     gsl_rng *rng;
-    double score; /* the normal score of the alpha drawn last; NaN: none, or they are not kept */
+    double score; /* the normal score of the last alpha drawn; NaN: none, or scores are not kept */
     spec_uniforms accept, repeat, draft;
     double now;
-    /* requests: n of them to count, and the number that began and that ended; the counters of
-     * others are dropped. Windows: request = NULL. */
+    /* requests: n of them count; how many began and ended; the counters of others are dropped.
+     * Windows: request = NULL. */
     spec_engine_counters *request, dropped;
     int n, begun, ended;
 } run;
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Of Beta(a, b), E[alpha^j] = prod_{i < j} (a + i)/(a + b + i). */
+/* Fills the survival; for Beta(a, b), E[alpha^j] = prod_{i < j} (a + i)/(a + b + i). */
 static void fill_survival(slot *s, const spec_counted_engine *engine, double alpha)
 {
     const double c = engine->over_rounds;
@@ -48,7 +48,7 @@ static void fill_survival(slot *s, const spec_counted_engine *engine, double alp
     }
 }
 
-/* A request's rounds over those of one without acceptance, for rounds that are independent:
+/* Returns a request's rounds relative to those of one without acceptance, for independent rounds:
  *     1 / sum_j keep^j P(a round accepts j tokens at least),   keep = 1 - 1/output */
 static double relative_rounds(const slot *s, const spec_counted_engine *engine, double output)
 {
@@ -60,7 +60,7 @@ static double relative_rounds(const slot *s, const spec_counted_engine *engine, 
     return output / sum;
 }
 
-/* Of the next request, or of any. */
+/* Draws the alpha of the next request. */
 static double draw_alpha(const run *r, double *ret_score)
 {
     const double kept = r->engine->kept;
@@ -78,8 +78,8 @@ static double draw_output(const run *r)
     return is_long ? engine->long_output : engine->output;
 }
 
-/* The end of a geometric request does not depend on its age: one that is under way has as many
- * tokens to emit as a new one. */
+/* Begins a request. The end of a geometric request does not depend on its age, so one under way has
+ * as many tokens to emit as a new one. */
 static void begin(run *r, slot *s, bool under_way)
 {
     const spec_counted_engine *engine = r->engine;
@@ -120,7 +120,7 @@ static int accepted(run *r, slot *s)
     return n;
 }
 
-/* Draft tokens of a round of which the target would accept n. */
+/* Returns the draft tokens of a round of which the target would accept n. */
 static int drafted(run *r, int n)
 {
     const spec_counted_engine *engine = r->engine;

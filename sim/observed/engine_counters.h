@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* engine_counters: the counters of a simulated engine, as its log or its responses would give them.
- * The engine (speclab/counted_engine.h) is full at all times. A run is a function of its arguments:
- * threads and instruction sets give the same bytes. analysis/acceptance/counter_limits.h has the
+ * The engine (speclab/counted_engine.h) is always full. A run is a function of its arguments: the
+ * bytes do not depend on threads or instruction sets. analysis/acceptance/counter_limits.h has the
  * limits of the counters. */
 #ifndef SPECLAB_ENGINE_COUNTERS_H
 #define SPECLAB_ENGINE_COUNTERS_H
@@ -16,31 +16,32 @@
 typedef struct {
     uint64_t begun; /* requests; each emits its first token, too */
     uint64_t rounds, drafted, accepted;
-    uint64_t emitted; /* tokens behind first ones, cut at the length of their request */
+    uint64_t emitted; /* tokens after the first ones, cut at the length of their request */
     uint64_t n_accepted[SPEC_COUNTED_K + 1]; /* [k]: rounds that accepted k draft tokens */
     double seconds;
 } spec_engine_counters;
 
-/* n windows of `seconds` each. A step counts where it begins. The engine is stationary when the
- * first window begins: slots hold requests in proportion to their rounds (exactly so for stay = 0,
- * and very nearly else). GSL_EDOM for an engine outside its domain, n < 1 or seconds outside
- * (0,1e9]; GSL_ENOMEM. */
+/* Simulates n windows of `seconds` each. A step counts in the window where it begins. The engine is
+ * stationary when the first window begins: slots hold requests in proportion to their rounds
+ * (exactly for stay = 0, and very nearly otherwise). Returns GSL_EDOM for an engine outside its
+ * domain, n < 1 or seconds outside (0,1e9]; GSL_ENOMEM. */
 int spec_engine_counters_windows(spec_engine_counters *ret_window, int n, double seconds,
                                  const spec_counted_engine *engine, const spec_alpha_law *alpha,
                                  uint64_t seed, uint64_t stream, spec_error *error);
 
-/* The same for windows of a number of steps, with their seconds. GSL_EDOM for steps < 1. */
+/* Does the same for windows of a number of steps, and fills in their seconds. Returns GSL_EDOM for
+ * steps < 1. */
 int spec_engine_counters_steps(spec_engine_counters *ret_window, int n, int steps,
                                const spec_counted_engine *engine, const spec_alpha_law *alpha,
                                uint64_t seed, uint64_t stream, spec_error *error);
 
-/* The first n requests that begin, each to its end, in the order in which they begin; `seconds` is
- * from the beginning of the first step of a request to the end of its last. */
+/* Simulates the first n requests that begin, each to its end, in the order in which they begin;
+ * `seconds` is from the beginning of the first step of a request to the end of its last. */
 int spec_engine_counters_requests(spec_engine_counters *ret_request, int n,
                                   const spec_counted_engine *engine, const spec_alpha_law *alpha,
                                   uint64_t seed, uint64_t stream, spec_error *error);
 
-/* Rounds that accepted the draft token of depth j, 1 <= j <= SPEC_COUNTED_K. */
+/* Returns the rounds that accepted the draft token of depth j, 1 <= j <= SPEC_COUNTED_K. */
 static inline uint64_t spec_engine_counters_passed(const spec_engine_counters *counters, int j)
 {
     uint64_t passed = 0;

@@ -16,7 +16,7 @@ static void insert(spec_ratio_entry *entries, int n)
     }
 }
 
-/* The bits of doubles that are not negative have the order of the doubles. */
+/* Nonnegative doubles are in the same order as their bits. */
 static unsigned byte_of(const spec_ratio_entry *entry, int shift)
 {
     uint64_t bits;

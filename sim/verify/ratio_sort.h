@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ratio_sort: sorts tokens by target/draft, for the rules that need that order.
  * Ratios are not negative and may be infinite; equal ratios keep their order. The caller owns the
- * entries and as many more behind them as workspace. */
+ * entries and as many more after them, as workspace. */
 #ifndef SPECLAB_RATIO_SORT_H
 #define SPECLAB_RATIO_SORT_H
 
@@ -10,7 +10,7 @@ typedef struct {
     int token;
 } spec_ratio_entry;
 
-/* Sort the first n of 2n entries, ascending; returns the half that holds the result. O(n): a radix
+/* Sorts the first n of 2n entries, ascending; returns the half that holds the result. O(n): a radix
  * sort that skips bytes equal in all entries; insertion sort for a few entries. */
 spec_ratio_entry *spec_ratio_sort(spec_ratio_entry *entries, int n);
 

@@ -9,8 +9,8 @@ enum { BLOCK = SPEC_RESIDUAL_BLOCK };
 const spec_residual_kernels spec_residual_kernels_ref = {
     spec_residual_loop_blocks, spec_residual_loop_split, spec_residual_loop_pair};
 
-/* Short rows take the reference: reading the instruction set would take longer. For arm64 gcc makes
- * NEON of the reference. */
+/* Short rows use the reference, because detecting the instruction set would take longer. On arm64
+ * gcc compiles the reference to NEON. */
 static const spec_residual_kernels *kernels_for(int vocab)
 {
 #if defined(__x86_64__)
@@ -26,7 +26,7 @@ static int block_size(const spec_residual *residual, int block)
     return rest < BLOCK ? rest : BLOCK;
 }
 
-/* Fill weight (BLOCK) with the residual of each token of a block. */
+/* Fills weight (BLOCK) with the residual of each token of a block. */
 static void fill(double *restrict weight, const spec_residual *residual, int block)
 {
     const int n = block_size(residual, block), first = block * BLOCK;

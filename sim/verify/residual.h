@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* residual: sums over the residual max(target - taken row, kept target), and draws from it.
  * One pass gives a sum per block of tokens, and a draw recomputes the block that it falls into. No
- * row of weights is written and read again. Same bytes on every machine. The caller owns the
- * rows. */
+ * row of weights is written and read again. The bytes are the same on every machine. The caller
+ * owns the rows. */
 #ifndef SPECLAB_RESIDUAL_H
 #define SPECLAB_RESIDUAL_H
 
@@ -13,27 +13,27 @@ enum { SPEC_RESIDUAL_BLOCK = 512 };
 typedef struct {
     const double *target, *row; /* (V) */
     double taken, kept;         /* kept = 0: (target - taken row)+ */
-    int but;                    /* a token with residual 0, or -1 */
+    int but;                    /* a token whose residual counts as 0, or -1 */
     int vocab;
 } spec_residual;
 
-/* The sum of the residual. Fills ret_block with a sum per SPEC_RESIDUAL_BLOCK tokens; an array of V
- * is large enough. */
+/* Returns the sum of the residual. Fills ret_block with a sum per SPEC_RESIDUAL_BLOCK tokens; an
+ * array of V is large enough. */
 double spec_residual_sum(double *ret_block, const spec_residual *residual);
 
-/* A token with probability proportional to its residual, from the block sums, which must not all be
- * 0. One decision for a single block, else one for the block and one for its token. */
+/* Draws a token with probability proportional to its residual, from the block sums, which must not
+ * all be 0. Makes one decision for a single block, else one for the block and one for its token. */
 int spec_residual_sample(const double *block, const spec_residual *residual, spec_chance *chance);
 
-/* The target's mass on tokens with target < rho row, and the row's on the others. */
+/* Computes the target's mass on tokens with target < rho row, and the row's mass on the others. */
 void spec_residual_split(double *ret_below, double *ret_above, const double *target,
                          const double *row, double rho, int vocab);
 
-/* The sums of (row - target)+ and of (rise row + flat - (target - row)+)+. */
+/* Computes the sums of (row - target)+ and of (rise row + flat - (target - row)+)+. */
 void spec_residual_pair(double *ret_row_over, double *ret_rest_over, const double *target,
                         const double *row, double rise, double flat, int vocab);
 
-/* The loops of these functions, compiled for one instruction set; block sums without `but`. For
+/* The loops of these functions, compiled for one instruction set; block sums ignore `but`. For
  * residual.c and its test. */
 typedef struct {
     void (*blocks)(double *restrict ret_block, const spec_residual *residual);

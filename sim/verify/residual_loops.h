@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* residual_loops: the loops of residual.h, vectorised for each instruction set.
- * Each step fills arrays before it adds them, so that gcc generates vectors, not branches. Lanes
- * are added in a fixed order: all instruction sets give the same bytes. Included by residual.c and
- * residual_avx2.c only. */
+ * Each step fills arrays before it adds them, so that gcc generates vectors instead of branches.
+ * Lanes are added in a fixed order: all instruction sets give the same bytes. Included by
+ * residual.c and residual_avx2.c only. */
 #ifndef SPECLAB_RESIDUAL_LOOPS_H
 #define SPECLAB_RESIDUAL_LOOPS_H
 
@@ -12,7 +12,7 @@
 
 enum { SPEC_RESIDUAL_LANES = 8 };
 
-/* Twice max(x, 0), exact, without the branch that gcc would generate for a comparison. */
+/* Returns 2 max(x, 0), exactly, without the branch that gcc would generate for a comparison. */
 static inline double spec_residual_twice(double x)
 {
     return x + fabs(x);
@@ -54,7 +54,7 @@ static inline void spec_residual_loop_blocks(double *restrict ret_block,
     }
 }
 
-/* Lanes of two sums at once. */
+/* Adds the lanes of two sums at once. */
 #define SPEC_RESIDUAL_TWO_SUMS(first_term, second_term)                                            \
     enum { LANES = SPEC_RESIDUAL_LANES };                                                          \
     double first[LANES] = {0.0}, second[LANES] = {0.0}, a[LANES], b[LANES];                        \

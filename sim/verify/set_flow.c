@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The level of a token counts the exchanges that make way for one more unit. At level 0 it has
- * demand left. At level k a set that sends to it can send to a token of level k - 1 instead. */
+/* The level of a token is the number of exchanges that make room for one more unit. At level 0 it
+ * has demand left. At level k, a set that sends to it can send to a token of level k - 1
+ * instead. */
 typedef struct {
     uint64_t *flow, *demand;
     const uint32_t *set;
@@ -16,7 +17,7 @@ typedef struct {
     int next[SPEC_SET_FLOW_VOCAB]; /* the first set whose exchanges from a token may be possible */
 } network;
 
-/* Breadth first, from the tokens with demand. */
+/* Fills the levels breadth first, from the tokens with demand. */
 static void fill_levels(network *w)
 {
     uint32_t seen = 0;
@@ -36,7 +37,7 @@ static void fill_levels(network *w)
     }
 }
 
-/* Make way for up to `most` units into a token of this level; returns how many. */
+/* Makes room for up to `most` units at a token of this level; returns how many. */
 static uint64_t send(network *w, int token, int level, uint64_t most)
 {
     uint64_t sent = 0;
@@ -62,7 +63,7 @@ static uint64_t send(network *w, int token, int level, uint64_t most)
     return sent;
 }
 
-/* Send what the i-th set can send along its shortest paths; returns how much. */
+/* Sends what the i-th set can send along its shortest paths; returns how much. */
 static uint64_t send_supply(network *w, int i, uint64_t supply)
 {
     uint64_t *const flow = w->flow + (size_t)i * (size_t)w->vocab;

@@ -9,16 +9,16 @@
 
 enum { SPEC_SET_FLOW_VOCAB = 32 };
 
-/* Send as much as possible.
+/* Sends as much as possible.
  *
  *   ret_flow  (n_sets, V) what each set sends to each token
- *   supply    (n_sets) what each set can send; on return, what it still has
- *   demand    (V) what each token can receive; on return, what it still can
+ *   supply    (n_sets) what each set can send; on return, what it has left
+ *   demand    (V) what each token can receive; on return, what it still can receive
  *   set       (n_sets) one bit per token; sets may be equal or empty
  *   vocab     V, 1..SPEC_SET_FLOW_VOCAB
  *
- * The sum of all supplies must be below 2^64. Among several largest flows the result depends on the
- * order of sets and tokens alone. At most V + 1 searches, together O(n_sets V^4). It allocates
+ * The sum of all supplies must be below 2^64. Which of several largest flows results depends only
+ * on the order of sets and tokens. Makes at most V + 1 searches, together O(n_sets V^4). Allocates
  * nothing. docs/formulas.md#transport proves it. */
 void spec_set_flow_maximise(uint64_t *ret_flow, uint64_t *supply, uint64_t *demand,
                             const uint32_t *set, int n_sets, int vocab);

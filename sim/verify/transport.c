@@ -48,7 +48,7 @@ void spec_transport_free(spec_transport *transport)
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* Add a term to a sum and its compensation. */
+/* Adds a term to a sum and its compensation. */
 static void add(double *sum, double *lost, double value)
 {
     const double corrected = value - *lost, next = *sum + corrected;
@@ -91,10 +91,10 @@ void spec_transport_sort(spec_transport *transport, const double *target, const 
 
 /* ---- the best law ---------------------------------------------------------------------------- */
 
-/* The law for a sorted pair and `inside`. Below the cut, where the draft has too much, it is the
- * target raised to a multiple of the draft; above the cut, where the draft has too little, it is
- * the target lowered to another multiple. Products instead of ratios: a draft may be as small as
- * doubles are. */
+/* Computes the law for a sorted pair and `inside`. Below the cut, where the draft has too much, it
+ * is the target raised to a multiple of the draft; above the cut, where the draft has too little,
+ * it is the target lowered to another multiple. It uses products instead of ratios, because a draft
+ * may be as small as doubles get. */
 static void solve(spec_transport *t)
 {
     const int n = t->n_drafted;
@@ -108,7 +108,7 @@ static void solve(spec_transport *t)
     double raised = lack;
     while (low < t->cut && t->target[low] * t->draft_below[low] < raised * t->draft[low])
         raised = lack + t->target_below[++low];
-    int high = n; /* and from this index on lowered */
+    int high = n; /* tokens from this index on are lowered */
     double lowered = 0.0;
     while (high > t->cut) {
         const double left =
@@ -154,8 +154,8 @@ static double chord(const spec_transport *t, const double *value, int left, int 
     return value[left] + share * (value[right] - value[left]);
 }
 
-/* The edge of the hull at level w of [left,right] that spans [first,last], if none of these knots
- * is a vertex. */
+/* Finds the edge [left,right] of the hull at level w that spans [first,last], if none of these
+ * knots is a vertex. */
 static void span(const spec_transport *t, double w, int first, int last, int *left, int *right)
 {
     const double *x = t->draft_below, *f = t->inside, *g = t->selected;
@@ -176,10 +176,10 @@ static void span(const spec_transport *t, double w, int first, int last, int *le
     *right = hull[i];
 }
 
-/* The highest level at which some knot of [first,last] is a vertex, and that knot. The highest
- * block ends above them all; below that level it begins at that knot. The search goes down: at each
- * level it finds the edge that spans them all and the level at which they would first touch it,
- * until that is stable. */
+/* Returns the highest level at which some knot of [first,last] is a vertex, and that knot. The
+ * highest block ends above them all; below that level it begins at that knot. The search goes down:
+ * at each level it finds the edge that spans them all and the level at which they would first touch
+ * it, until that is stable. */
 static double level(const spec_transport *t, int first, int last, int *left, int *right, double w,
                     int *ret_knot)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* transport: optimal selection of one token from n iid drafts, by optimal transport.
  * Every selection is lossless if the token rule judges the selected token against the law of the
- * selection. No rule accepts more than the best selection [Khisti25]. Tokens are in the order of
- * target/draft; a knot k is the prefix of the first k. The transport owns its arrays.
+ * selection. No rule accepts more than the best selection does [Khisti25]. Tokens are in the order
+ * of target/draft; a knot k is the prefix of the first k. The transport owns its arrays.
  * docs/formulas.md#transport. */
 #ifndef SPECLAB_TRANSPORT_H
 #define SPECLAB_TRANSPORT_H
@@ -29,18 +29,19 @@ typedef struct {
 int spec_transport_init(spec_transport *transport, int vocab, spec_error *error); /* GSL_ENOMEM */
 void spec_transport_free(spec_transport *transport);
 
-/* Sort a pair of rows (V). O(V). */
+/* Sorts a pair of rows (V). O(V). */
 void spec_transport_sort(spec_transport *transport, const double *target, const double *row);
 
-/* The optimal law r for n iid drafts, from the sorted pair. Its acceptance, sum min(target, r), is
- * the optimum 1 + min over prefixes of target - inside. O(V). */
+/* Computes the optimal law r for n iid drafts from the sorted pair. Its acceptance, sum min(target,
+ * r), is the optimum 1 + min over prefixes of target - inside. O(V). */
 void spec_transport_solve(spec_transport *transport, int n);
 
-/* The chance that this law selects a token. */
+/* Returns the chance that this law selects a token. */
 double spec_transport_law(const spec_transport *transport, int token);
 
-/* Select one of n tokens drafted iid with that law. One decision. weight (n) and tokens (n) are
- * workspace; tokens holds the drafted ones and is sorted. A few passes of O(V), at most n. */
+/* Selects one of n tokens that were drafted iid, with that law. Makes one decision. weight (n) and
+ * tokens (n) are workspace; tokens holds the drafted ones and is sorted. Takes a few passes of
+ * O(V), at most n. */
 int spec_transport_select(const spec_transport *transport, int *tokens, int n, double *weight,
                           spec_chance *chance);
 

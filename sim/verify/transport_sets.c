@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The probability 1 in units of the flow. At most 252 supplies and 10 demands are rounded down:
- * that costs less than 262/2^62 of acceptance, below the rounding error of 1. */
+/* The probability 1 in units of the flow. At most 252 supplies and 10 demands are rounded down,
+ * which costs less than 262/2^62 of acceptance, below the rounding error of 1. */
 static const double UNITS = 0x1p62;
 
 int spec_transport_sets_init(spec_transport_sets *sets, int vocab, spec_error *error)
@@ -50,8 +50,8 @@ static int size_of(unsigned set)
     return size;
 }
 
-/* The chance of every set of at most n tokens to be drawn first, in any order: a sum over its last
- * token. */
+/* Fills the chance that each set of at most n tokens is drawn first, in any order: a sum over its
+ * last token. */
 static void fill_chances(double *chance, const double *row, int vocab, int n)
 {
     double left[SPEC_TRANSPORT_SETS_VOCAB];
@@ -71,8 +71,8 @@ static void fill_chances(double *chance, const double *row, int vocab, int n)
     }
 }
 
-/* The largest flow from sets of n, each with its chance, to their tokens, each with the target as
- * capacity. Fill share with the flow. */
+/* Fills share with the largest flow from the sets of n tokens, each with its chance, to their
+ * tokens, each with the target as capacity. */
 static void solve(spec_transport_sets *sets, spec_transport_plan *plan)
 {
     const size_t V = (size_t)sets->vocab;

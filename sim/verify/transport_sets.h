@@ -15,8 +15,9 @@ enum { SPEC_TRANSPORT_SETS_VOCAB = 10, SPEC_TRANSPORT_SETS_KEPT = 4 };
 typedef struct {
     int n;                /* 0: empty */
     double *target, *row; /* (V) the rows of the plan */
-    double *share; /* (2^V, V) chance of each token, given a set of n, one bit a token; sums to 1 */
-    double *law;   /* (V) of the selected token */
+    double *share; /* (2^V, V) chance of each token, given a set of n tokens (one bit each); sums to
+                    * 1 */
+    double *law;   /* (V) law of the selected token */
 } spec_transport_plan;
 
 typedef struct {
@@ -34,8 +35,8 @@ int spec_transport_sets_init(spec_transport_sets *sets, int vocab,
                              spec_error *error); /* GSL_ENOMEM */
 void spec_transport_sets_free(spec_transport_sets *sets);
 
-/* The plan for 1 <= n < V siblings drawn without replacement from `row`; valid until the fourth
- * call after this one. */
+/* Returns the plan for 1 <= n < V siblings drawn without replacement from `row`; valid until the
+ * fourth call after this one. */
 const spec_transport_plan *spec_transport_sets_plan(spec_transport_sets *sets, const double *target,
                                                     const double *row, int n);
 

@@ -86,7 +86,8 @@ void spec_rule_free(spec_rule *rule)
     *rule = (spec_rule){.name = NULL};
 }
 
-/* The children of the last accepted node count as tested, whichever of them a rule reads. */
+/* Returns the tested nodes. The children of the last accepted node count, whichever of them a rule
+ * reads. */
 static int tested(const spec_round *round, const spec_draft *draft, int last)
 {
     return round->n_accepted + (spec_verify_child(draft, last, last + 1) >= 0 ? 1 : 0);
@@ -154,7 +155,7 @@ int spec_verify_children(const spec_draft *draft, int node)
     return n;
 }
 
-/* The first child of `node` with this token, or -1. */
+/* Returns the first child of `node` with this token, or -1. */
 static int child_with(const spec_draft *draft, int node, int token)
 {
     int child = spec_verify_child(draft, node, node + 1);
@@ -205,7 +206,7 @@ double spec_verify_rest_sum(const spec_draft *draft, int node, const double *row
 {
     double sum = 0.0;
     for (int from = 0, until; from < draft->vocab; from = until + 1) {
-        until = draft->vocab; /* the next token of a child */
+        until = draft->vocab; /* up to the next token of a child */
         for (int i = node + 1; (i = spec_verify_child(draft, node, i)) >= 0; i++)
             if (draft->token[i] >= from && draft->token[i] < until) until = draft->token[i];
         sum += spec_row_sum(row + from, until - from);

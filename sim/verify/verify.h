@@ -24,21 +24,21 @@ typedef enum {
 #define SPEC_SIBLINGS_BIT(kind) (1u << (kind))
 #define SPEC_SIBLINGS_ANY (SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_KINDS) - 1)
 
-/* The order in which a rule makes its decisions, for sim/decision_role.h. Top-down, it decides the
- * token at one position after the other: it tests children of the node there, and then picks the
+/* The order in which a rule makes its decisions, for sim/decision_role.h. A top-down rule decides
+ * the token at one position after the other: it tests children of the node there, and picks the
  * token if none was accepted. A single child is tested the same way by every top-down rule. */
 typedef enum {
     SPEC_ASKS_OTHER,      /* no order that a reader knows */
-    SPEC_ASKS_CHILDREN,   /* top-down: the children in their order, all or fewer, or none */
+    SPEC_ASKS_CHILDREN,   /* top-down: all, some or none of the children, in their order */
     SPEC_ASKS_DRAWN,      /* top-down: the child that was drawn among chosen ones */
     SPEC_ASKS_HUB,        /* top-down: a pair, its hub last */
-    SPEC_ASKS_SELECTED,   /* top-down: one child, which a pick selects */
-    SPEC_ASKS_TOURNAMENT, /* top-down: one child, which accepts of probability share/1 select */
-    SPEC_ASKS_END,        /* the last token alone */
+    SPEC_ASKS_SELECTED,   /* top-down: one child, selected by a pick */
+    SPEC_ASKS_TOURNAMENT, /* top-down: one child, selected by accepts of probability share/1 */
+    SPEC_ASKS_END,        /* only the last token */
     /* whether prefixes of the first children are kept, from the longest on; then the last token */
     SPEC_ASKS_BLOCK,
     SPEC_ASKS_LEAVES,     /* from the leaves to the root; on a chain as BLOCK */
-    /* the tokens of a chain in their order, also beyond a rejected one; then the last token */
+    /* the tokens of a chain in their order, even beyond a rejected one; then the last token */
     SPEC_ASKS_AHEAD
 } spec_asks;
 
@@ -46,26 +46,26 @@ typedef enum {
  * with. */
 typedef struct spec_rule spec_rule;
 
-/* The decision of a top-down rule: the token after `node`, from the target's row there (V), the
- * node's children and their row. Its law over the draft of the children must be the target's. It
- * must not read nodes below the children. weight (V) is workspace. */
+/* Makes the decision of a top-down rule: the token after `node`, from the target's row there (V),
+ * the node's children and their row. Its law over the draft of the children must be the target's.
+ * It must not read nodes below the children. weight (V) is workspace. */
 typedef int spec_verify_decision(const spec_rule *rule, const spec_draft *draft, int node,
                                  const double *target, double *weight, spec_chance *chance);
 
 struct spec_rule {
     const char *name, *summary;
     const char *reference; /* a key of docs/references.md; "" if there is none, never NULL */
-    const char *usage; /* the name with its keys and their defaults; NULL: the name alone */
+    const char *usage; /* the name with its keys and their defaults; NULL: only the name */
     spec_rule_claim claim;
     spec_asks asks;
-    /* Kinds of siblings that the claim holds for if a node has several children; 0: chains alone.
-     * The decoder refuses others; the caller of _verify must. */
+    /* Kinds of siblings that the claim holds for if a node has several children; 0: only chains.
+     * The decoder refuses others, and so must any other caller of _verify. */
     unsigned siblings;
-    /* holds only for chains whose length is set before drawing and is at least the last one's less
-     * one; the decoder refuses others */
+    /* the claim holds only for chains whose length is set before drawing and is at least the
+     * previous length minus one; the decoder refuses others */
     bool needs_schedule;
 
-    /* Read the settings, on which claim and asks of the copy may depend; NULL: no keys. */
+    /* Reads the settings, which may change claim and asks of the copy; NULL: no keys. */
     int (*init)(spec_rule *rule, spec_settings *settings, spec_error *error);
 
     /* State that lasts from call to call: workspace, or what one round passes to the next. _open
@@ -76,7 +76,7 @@ struct spec_rule {
     void (*close)(void *state);
     void *state;
 
-    /* Walk from the root through accepted children, drawing from `chance` alone.
+    /* Walks from the root through accepted children, drawing only from `chance`.
      *   rule           the rule itself, for its settings
      *   draft          the tree, nodes in any order with parents first. No nodes: one target token
      *   target         (n_nodes+1) rows (V): target[0] at the root, target[i+1] after node i
@@ -99,7 +99,7 @@ struct spec_rule {
         struct {
             int k;
             double delta;
-            bool samples; /* else its argmax */
+            bool samples; /* false: take its argmax */
         } relaxed;
         struct {
             double acc, single;
@@ -111,7 +111,7 @@ struct spec_rule {
             double w;
         } ensemble;
         struct {
-            int window;     /* 0: by the draft's length */
+            int window;     /* 0: set by the draft's length */
             double entropy; /* nats */
         } fly;
         struct {
@@ -119,7 +119,7 @@ struct spec_rule {
         } cut_invalid;
     } settings;
 
-    /* gumbel, minhash: if not NONE, the output depends on noise alone, not on chance */
+    /* gumbel, minhash: if not NONE, the output depends only on noise, not on chance */
     spec_shared_noise noise;
 };
 
@@ -138,13 +138,14 @@ extern const spec_rule spec_verify_token_rest, spec_verify_traversal, spec_verif
     spec_verify_minhash;
 extern const spec_rule spec_verify_ot, spec_verify_khisti;
 
-/* The table's entry of that name; GSL_EINVAL naming the nearest. */
+/* Finds the table's entry of that name. Returns GSL_EINVAL if there is none; the message names the
+ * nearest. */
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error);
 
-/* `spec` is e.g. "token", "lenience?l=0.3". GSL_EINVAL for an unknown name (the nearest is named)
- * or key; GSL_EDOM or GSL_EINVAL for a value. Zeroed on failure. A rule owns nothing until it is
- * opened, and it must be opened before it verifies: for rows of V and drafts of at most n_nodes, by
- * one decoder. A new text begins with a reset. */
+/* `spec` is e.g. "token", "lenience?l=0.3". Returns GSL_EINVAL for an unknown name (the message
+ * names the nearest) or key, and GSL_EDOM or GSL_EINVAL for a bad value; the rule is then zeroed. A
+ * rule owns nothing until it is opened, and it must be opened before it verifies: for rows of V and
+ * drafts of at most n_nodes, by one decoder. A new text begins with a reset. */
 int spec_rule_init(spec_rule *rule, const char *spec, spec_error *error);
 int spec_rule_open(spec_rule *rule, int vocab, int n_nodes,
                    spec_error *error); /* GSL_ENOMEM, or an error of the rule */
@@ -160,80 +161,80 @@ void spec_verify_begin(spec_round *round, const spec_draft *draft);
 void spec_verify_accept(spec_round *round, const spec_draft *draft, int node);
 void spec_verify_end(spec_round *round, int token);
 
-/* The first child of `node` (-1: the root) at or after index `from`, or -1. Children come after
- * their parent, so `from` may be node + 1, and in a chain the search takes one step. */
+/* Returns the first child of `node` (-1: the root) at or after index `from`, or -1. Children come
+ * after their parent, so `from` may be node + 1, and in a chain the search takes one step. */
 int spec_verify_child(const spec_draft *draft, int node, int from);
 
-/* The number of children of `node`. */
+/* Returns the number of children of `node`. */
 int spec_verify_children(const spec_draft *draft, int node);
 
-/* Draw a token from `row`. One decision. */
+/* Draws a token from `row`, with one decision. */
 int spec_verify_sample(const double *row, int vocab, spec_chance *chance);
 
-/* Draw a token from the residual, by its block sums and their sum. If rounding left no residual,
- * draw from the target. One decision, or two for V > SPEC_RESIDUAL_BLOCK. */
+/* Draws a token from the residual, given its block sums and their sum. If rounding left no
+ * residual, draws from the target. Makes one decision, or two for V > SPEC_RESIDUAL_BLOCK. */
 int spec_verify_sample_residual(const spec_residual *residual, const double *block, double mass,
                                 spec_chance *chance);
 
-/* Draw a correction from norm((target - draft)+) in that way; opt_draft NULL: draft is one-hot at
- * `token`. weight (V) is workspace. */
+/* Draws a correction from norm((target - draft)+) in the same way; opt_draft NULL: draft is one-hot
+ * at `token`. weight (V) is workspace. */
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab,
                         double *weight, spec_chance *chance);
 
-/* Read the key "seed". If it is a number, the rule becomes `match` by shared noise: lossless over
+/* Reads the key "seed". If it is a number, the rule becomes `match` by shared noise: lossless over
  * the seeds, for any tree, and the same text for any draft. It then makes no random decisions. */
 int spec_verify_share(spec_rule *rule, spec_noise_kind kind, const spec_settings *settings,
                       spec_error *error);
 
 /* ---- top-down -------------------------------------------------------------------------------- */
 
-/* A whole round of a top-down rule, its _verify: decide the token at each position, and continue in
- * the first child that has it, whether the token was accepted or drawn by the rule. The nodes below
- * a child depend on that child's token alone, not on its siblings or on decisions about them. So
- * the next decision is independent, and several children with one token are equivalent. Lossless by
- * induction over the depth. */
+/* Runs a whole round of a top-down rule, as its _verify: decides the token at each position, and
+ * continues in the first child that has it, whether the token was accepted or drawn by the rule.
+ * The nodes below a child depend only on that child's token, not on its siblings or on decisions
+ * about them. So the next decision is independent, and several children with the same token are
+ * equivalent. Lossless by induction over the depth. */
 void spec_verify_walk(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
                       const double *const *target, double *weight, spec_chance *chance);
 
-/* The token rule's decision on the first child alone; without children, the target's own token. All
- * rules below decide like this if a node has one child. */
+/* Makes the token rule's decision on the first child only; without children, draws the target's own
+ * token. All rules below decide like this if a node has one child. */
 int spec_verify_first(const spec_draft *draft, int node, const double *target, double *weight,
                       spec_chance *chance);
 
-/* Fill weight with (target - taken * row)+ and return its sum, for rules that need the whole row or
- * residual; sim/verify/residual.h is faster. row may be weight. */
+/* Fills weight with (target - taken * row)+ and returns its sum, for rules that need the whole row
+ * or residual; sim/verify/residual.h is faster. row may be weight. */
 double spec_verify_residual(double *weight, const double *target, const double *row, double taken,
                             int vocab);
 
-/* Fill weight with the rest of the row at the node's children, without their tokens, and return its
- * sum, exactly 0 if there is no rest. Or the sum alone: half a pass, and n^2 steps for n
- * children. */
+/* Fills weight with the rest of the row at the node's children, without their tokens, and returns
+ * its sum, exactly 0 if there is no rest. The second function only returns the sum, in half a pass
+ * and n^2 steps for n children. */
 double spec_verify_rest(double *weight, const spec_draft *draft, int node, const double *row);
 double spec_verify_rest_sum(const spec_draft *draft, int node, const double *row);
 
-/* Whether to accept a draft token of these two probabilities. One decision. */
+/* Returns whether to accept a draft token with these two probabilities. One decision. */
 typedef bool spec_verify_test(const spec_rule *rule, double target, double drafted,
                               spec_chance *chance);
-spec_verify_test spec_verify_token_test; /* the token rule's own: min(1, target/drafted) */
+spec_verify_test spec_verify_token_test; /* the token rule's test: min(1, target/drafted) */
 
-/* A whole round along the first children: each is tested, and the first rejected one is corrected
- * as by the token rule (sim/verify/verify_token.c). */
+/* Runs a whole round along the first children: each is tested, and the first rejected one is
+ * corrected as by the token rule (sim/verify/verify_token.c). */
 void spec_verify_token_by(spec_round *round, const spec_rule *rule, const spec_draft *draft,
                           const double *const *target, spec_verify_test *test, double *weight,
                           spec_chance *chance);
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* The chance that `token` was drafted at the position of `node`: from its law, or 1 and 0 if that
- * is one-hot. */
+/* Returns the chance that `token` was drafted at the position of `node`: from its law, or 1 or 0 if
+ * that is one-hot. */
 double spec_verify_drafted(const spec_draft *draft, int node, int token);
 
-/* ratio target/drafted, for a drafted token, at most SPEC_VERIFY_RATIO_MAX, because drafted may be
- * arbitrarily small. */
+/* Returns ratio target/drafted for a drafted token, at most SPEC_VERIFY_RATIO_MAX, because drafted
+ * may be arbitrarily small. */
 #define SPEC_VERIFY_RATIO_MAX 1e300
 double spec_verify_ratio(double ratio, double target, double drafted);
 
-/* Fill weight with (ratio target - draft)+ at the position of `node`; returns the sum. */
+/* Fills weight with (ratio target - draft)+ at the position of `node`; returns the sum. */
 double spec_verify_block_residual(double *weight, double ratio, const double *target,
                                   const spec_draft *draft, int node);
 
@@ -245,7 +246,7 @@ typedef enum {
     SPEC_BLOCK_UNCAPPED       /* never */
 } spec_block_caps;
 
-/* A whole round of a rule that judges the chain of first children as one block
+/* Runs a whole round of a rule that judges the chain of first children as one block
  * (sim/verify/verify_block.c). The first i tokens are kept with probability min(1, product). One
  * decision per prefix, from the longest to the first that is kept, then one for the last token.
  * weight (V) is workspace. */

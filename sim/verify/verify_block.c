@@ -7,9 +7,9 @@
 #include <assert.h>
 #include <math.h>
 
-/* The chain under judgement. reach[i] is the product of the ratios target/draft of the first i
- * tokens, with the rule's caps: they are kept with chance min(1, reach[i]). Capped after each
- * token, it carries a deficit, which later ratios above 1 repay, and no surplus. */
+/* The chain being judged. reach[i] is the product of the ratios target/draft of the first i tokens,
+ * with the rule's caps: they are kept with chance min(1, reach[i]). Capped after each token, it
+ * carries no surplus, but a deficit that later ratios above 1 repay. */
 typedef struct {
     int n;
     int node[SPEC_K_MAX];
@@ -69,8 +69,7 @@ void spec_verify_block_by(spec_round *round, const spec_draft *draft, const doub
     spec_verify_begin(round, draft);
     read_block(&b, draft, target, caps);
 
-    /* From the longest prefix to the shortest, which is kept for certain: reach is 1 at 0
-     * tokens. */
+    /* From the longest prefix to the empty one, which is kept for certain: its reach is 1. */
     int kept = b.n;
     bool keeps =
         spec_chance_accept(chance, caps == SPEC_BLOCK_LAST_UNCAPPED ? b.joint : b.reach[b.n], 1.0);

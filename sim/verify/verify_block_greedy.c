@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* block-greedy: greedy block verification of one chain [Sun25]; docs/formulas.md#block-greedy. A
  * prefix is kept with the smaller of its chances under target and draft, the most that any rule can
- * keep of one block. The remaining target is wrong at the block's positions after the kept prefix,
- * so the correction passes to later rounds: they decide these positions by the target less the
- * draft, and a rejection among them subtracts the draft once more.
+ * keep of one block. At the block's positions after the kept prefix the remaining target is not the
+ * target, so the correction passes to later rounds: they decide these positions by the target minus
+ * the draft, and a rejection among them subtracts the draft once more.
  *
  * Passes over a pair of rows: those of block, and one per position and per earlier round whose
  * block still covers it. */
@@ -24,7 +24,7 @@ typedef struct {
 /* At most n_nodes - 1 levels, because each round removes at least one position from each. */
 typedef struct {
     int capacity, vocab, n_levels;
-    /* (capacity+1, capacity) the levels after each drafted token, oldest first; the first line
+    /* (capacity+1, capacity) the levels after each drafted token, oldest first; the first row
      * persists between rounds */
     level *trail;
     const double **row;  /* (capacity+1) the rows that replace the target's */
@@ -65,8 +65,8 @@ static level *levels_after(const carried *c, int place)
     return c->trail + (size_t)place * (size_t)c->capacity;
 }
 
-/* The target's row at a position of the chain, after all levels; also advances these past `token`.
- * A row stays as it is if rounding leaves no residual. */
+/* Returns the target's row at a position of the chain, after all levels; also advances these past
+ * `token`. A row stays as it is if rounding leaves no residual. */
 static const double *carry_past(int token, int place, level *levels, const carried *c,
                                 const spec_draft *draft, const double *target, double *weight)
 {
@@ -85,8 +85,8 @@ static const double *carry_past(int token, int place, level *levels, const carri
     return row;
 }
 
-/* The levels after a round that kept `kept` tokens of the chain and ended with `token`: the old
- * ones and its own. */
+/* Sets the levels after a round that kept `kept` tokens of the chain and ended with `token`: the
+ * old ones and its own. */
 static void hand_on(carried *c, const spec_draft *draft, const double *target, int kept, int token,
                     double *weight)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ensemble: emits the mixture w target + (1-w) draft at each judged place [WangZ26];
+/* ensemble: emits the mixture w target + (1-w) draft at each judged position [WangZ26];
  * docs/formulas.md#ensemble. The bonus follows the target. */
 #include "sim/verify/verify.h"
 

@@ -33,7 +33,7 @@ static bool accepts(const spec_draft *draft, int node, const double *row, spec_c
     return spec_chance_accept(chance, row[token], law != NULL ? law[token] : 1.0);
 }
 
-/* The part of the row's entropy that its most probable tokens have. */
+/* Returns the part of the row's entropy that is due to its most probable tokens. */
 static double entropy_of(const double *row, int vocab)
 {
     int most[ENTROPY_TOKENS];
@@ -44,7 +44,7 @@ static double entropy_of(const double *row, int vocab)
     return entropy;
 }
 
-/* The window's tokens, into ret_node; false if the chain ends in it. */
+/* Fills ret_node with the nodes of the window; returns false if the chain ends within it. */
 static bool window_after(int *ret_node, const spec_draft *draft, int node, int window)
 {
     for (int i = 0; i < window; i++) {
@@ -55,7 +55,8 @@ static bool window_after(int *ret_node, const spec_draft *draft, int node, int w
     return true;
 }
 
-/* Tests the window after the node that was rejected. True if the node is accepted after all. */
+/* Tests the window after the node that was rejected. Returns true if the node is accepted after
+ * all. */
 static bool defers(int *ret_node, const spec_rule *rule, const spec_draft *draft, int window,
                    int node, const double *const *target, spec_chance *chance)
 {

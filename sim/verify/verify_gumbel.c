@@ -15,7 +15,7 @@ static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
     return spec_verify_share(rule, SPEC_NOISE_RACES, settings, error);
 }
 
-/* The entries and as many for their sort. */
+/* Allocates the entries and as many more to sort them. */
 static int open_room(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
 {
     (void)n_nodes;
@@ -24,8 +24,8 @@ static int open_room(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
                                : spec_fail(error, GSL_ENOMEM, "out of memory for %d ratios", vocab);
 }
 
-/* Fill weight with the chances that the draft takes `token` and the target another token, and
- * return their sum. For token j it is draft(token) target(j) times the integral of 1/D^2 from the
+/* Fills weight with the chances that the draft takes `token` and the target another token, and
+ * returns their sum. For token j it is draft(token) target(j) times the integral of 1/D^2 from the
  * token's ratio to j's, where D(t) = sum max(draft t, target). D is linear between ratios: there
  * the integral from a to b is (b - a) / (D(a) D(b)). Beyond the last finite ratio the slope is 1,
  * and the integral is 1/D(a). */
@@ -65,7 +65,7 @@ static double corrections(double *weight, const double *target, const double *la
     return mass;
 }
 
-/* Accept with the chance that both take the token x, given that the draft does: 1 / sum_k
+/* Accepts with the chance that both take the token x, given that the draft does: 1 / sum_k
  * max(target_k / target_x, draft_k / draft_x), over draft_x. */
 static bool accept(const double *target, const double *law, int token, int vocab,
                    spec_chance *chance)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* khisti: importance-weighted selection by tournament, then the token rule against the law of the
- * winner [Khisti25]. The other siblings of n iid ones challenge the first in turn. A challenger
- * whose target/law is higher, where law is the incumbent's, replaces it with a chance `share`, the
- * same for all pairs: the best one for sum min(target, law). The paper weighs pairs by a linear
- * program over few tokens; the single share is ours. It keeps the law of every winner a sum over
- * the order of target/law: with below and through the sums before and after the tokens of one
+ * winner [Khisti25]. Of n iid siblings, the others challenge the first in turn. A challenger whose
+ * target/law is higher, where law is the incumbent's, replaces it with a chance `share`, the same
+ * for all pairs: the one that maximises sum min(target, law). The paper weighs pairs by a linear
+ * program over few tokens; the single share is ours. With it the law of every winner remains a sum
+ * over the order of target/law. With below and through the sums before and after the tokens of one
  * ratio,
  *     law' = (1 - share) law + share (law row_through + row law_below)
  *
@@ -20,12 +20,13 @@
 
 enum { PASSES = 30 };
 #define TIE 1e-9       /* ratios this close are equal: the incumbent stays */
-#define FLAT 1e-12     /* a slope this small is 0: the least of several best shares is taken */
-#define ROUNDING 1e-15 /* of a maximised sum */
+#define FLAT 1e-12     /* a slope this small counts as 0: the smallest of several best shares is
+                        * taken */
+#define ROUNDING 1e-15 /* rounding of a maximised sum */
 
 typedef struct {
     spec_transport order; /* by target/law */
-    double *law;          /* (V) of the incumbent */
+    double *law;          /* (V) law of the incumbent */
     double *prevailed;    /* (V) in the order: the winner's law after a challenge with share 1 */
     int *rank; /* (V) index of the first token with the same ratio; -1 if the law is 0 */
 } workspace;
@@ -59,7 +60,7 @@ done:
     return status;
 }
 
-/* Sort by target/law, and fill rank and prevailed. */
+/* Sorts by target/law, and fills rank and prevailed. */
 static void rank(workspace *work, const double *target, const double *row, double row_sum)
 {
     spec_transport *const o = &work->order;
@@ -81,7 +82,7 @@ static void rank(workspace *work, const double *target, const double *row, doubl
     }
 }
 
-/* The sum of min(target, law) after a challenge with that share, and its slope. */
+/* Returns the sum of min(target, law) after a challenge with that share, and its slope. */
 static double common(const workspace *work, double share, double *ret_slope)
 {
     const spec_transport *const o = &work->order;
@@ -95,8 +96,8 @@ static double common(const workspace *work, double share, double *ret_slope)
     return sum;
 }
 
-/* The least share with the largest sum, which is concave in the share: the intersection of the
- * tangents on both sides, until the sum there is as large. Any share is lossless. */
+/* Returns the smallest share with the largest sum, which is concave in the share: the intersection
+ * of the tangents on both sides, until the sum there is as large. Any share is lossless. */
 static double best_share(const workspace *work)
 {
     double low = 0.0, high = 1.0, rising, falling, slope;

@@ -5,11 +5,12 @@
  *     tries     = sum_{k<n} (1 - beta)^k       expected tests; some sibling is accepted: tries beta
  * an accepted token has the law min(target/rho, row)/beta, and the correction is drawn from the
  * residual target - tries min(target/rho, row). The rule is lossless if this is not negative: for
- * every rho >= tries, which n always is. The least such rho in [1,n] accepts most; there rho =
- * tries.
+ * every rho >= tries, which holds for rho = n. The smallest such rho in [1,n] accepts most; there
+ * rho = tries.
  *
  * Passes over the two rows: at most PASSES to find rho and one for the correction, so at most 11.
- * Dozens of siblings from rows that nearly agree but for a long tail take up to BISECTIONS more. */
+ * Dozens of siblings from rows that nearly agree except in a long tail take up to BISECTIONS
+ * more. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
@@ -31,7 +32,7 @@ static double tries_of(const split *s, double rho, int n)
     return tries;
 }
 
-/* The root of rho = tries between low and high, if the split stayed the same. */
+/* Returns the root of rho = tries between low and high, for this split. */
 static double crossing(const split *s, double low, double high, int n)
 {
     for (int i = 0; i < HALVINGS; i++) {
@@ -44,11 +45,11 @@ static double crossing(const split *s, double low, double high, int n)
     return high;
 }
 
-/* The least lossless rho up to rounding, and its expected tests. A pass splits the tokens at the
- * last guess; the next guess is the root for this split. Any other split than the right one has
- * more beta and fewer tries, so only the first guess can be above the least rho: later ones climb,
- * by at least 1e-14. If PASSES passes do not find it, a few bisections lower the bound above it,
- * which is lossless too. */
+/* Returns the least lossless rho up to rounding, and its expected tests. A pass splits the tokens
+ * at the last guess; the next guess is the root for this split. Any split but the right one has
+ * more beta and fewer tries, so only the first guess can be above the least rho; later ones climb,
+ * by at least 1e-14. If PASSES passes do not find it, a few bisections lower the upper bound, which
+ * is lossless too. */
 static double find_rho(double *ret_tries, const double *target, const double *row, int n, int vocab)
 {
     double low = 1.0, high = n, guess = n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* match: sample the target's token and continue as long as it equals the draft token; "naive"
+/* match: samples the target's token and continues as long as it equals the draft token; "naive"
  * sampling in [Miao24] section 4.3. Emitted tokens are always target samples, so any draft is
  * valid; it accepts less than the token rule. */
 #include "sim/verify/verify.h"

@@ -3,7 +3,7 @@
  * token allows; docs/formulas.md#mentored. The output law is the draft's row clamped to target/b ..
  * target/a: raised to target/b for the tokens with the largest target/draft, lowered to target/a
  * for those with the smallest. So the tokens are sorted by that ratio once, and sums over both ends
- * of the order give the divergence at each a. */
+ * of the order give the divergence at any a. */
 #include "sim/verify/ratio_sort.h"
 #include "sim/verify/verify.h"
 
@@ -94,7 +94,7 @@ static void sort(order *o, const place *at)
     }
 }
 
-/* Number of tokens with a ratio below `ratio`. */
+/* Returns the number of tokens with a ratio below `ratio`. */
 static int count_below(const order *o, double ratio)
 {
     int low = 0, high = o->vocab;
@@ -108,8 +108,8 @@ static int count_below(const order *o, double ratio)
     return low;
 }
 
-/* The first token whose scaled target exceeds the draft, when the sum of these excesses is
- * `rejected`. At an earlier token, the scale 1/ratio at which it enters gives a larger sum. */
+/* Returns the first token whose scaled target exceeds the draft, when the sum of these excesses is
+ * `rejected`. At an earlier token, the scale 1/ratio at which it enters would give a larger sum. */
 static int first_above(const order *o, double rejected)
 {
     int low = 0, high = o->vocab;
@@ -123,8 +123,8 @@ static int first_above(const order *o, double rejected)
     return low;
 }
 
-/* KL(target || output law) for this a; infinite if the output never contains a token that the
- * target does. Also sets the scale 1/b at which the target exceeds the draft by the mass that
+/* Returns KL(target || output law) for this a; infinite if the target has a token that the output
+ * never contains. Also sets the scale 1/b at which the target exceeds the draft by the mass that
  * acceptance with target/(a draft) rejects. */
 static double divergence(double *ret_scale, const order *o, double a)
 {
@@ -139,8 +139,8 @@ static double divergence(double *ret_scale, const order *o, double a)
            (high < o->vocab ? o->target_above[high] * log(*ret_scale) : 0.0);
 }
 
-/* The smallest a whose divergence is within the budget, and its 1/b. At a = 1 the output has the
- * target's law, with divergence 0. */
+/* Finds the smallest a whose divergence is within the budget, and its 1/b. At a = 1 the output has
+ * the target's law, with divergence 0. */
 static void solve(double *ret_a, double *ret_scale, const order *o, double budget)
 {
     double low = 0.0;

@@ -13,8 +13,8 @@ static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
     return spec_verify_share(rule, SPEC_NOISE_DARTS, settings, error);
 }
 
-/* A dart below either row is below both, the draft's alone, or the target's alone; the model whose
- * row it missed then takes an independent token. */
+/* A dart below either row is below both, only the draft's, or only the target's; in the latter
+ * cases the other model takes an independent token. */
 static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
                   double *weight, spec_chance *chance)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ot: optimal transport. Select one sibling and judge it by the token rule against the law of the
- * selection. Siblings drawn iid are selected by the optimal law, see sim/verify/transport.h. So are
- * those without replacement for at most ten tokens, see sim/verify/transport_sets.h. For a larger
- * vocabulary they are treated as the first distinct tokens of an iid draft of n, whose repetitions
- * are drawn here; the siblings that this draft does not reach are then tested one by one. That
- * accepts at least the optimum of iid siblings, but not the optimum without replacement. */
+/* ot: optimal transport. It selects one sibling and judges it by the token rule against the law of
+ * the selection. Siblings drawn iid are selected by the optimal law (sim/verify/transport.h). So
+ * are siblings without replacement, for at most ten tokens (sim/verify/transport_sets.h). For a
+ * larger vocabulary they are treated as the first distinct tokens of an iid draft of n, whose
+ * repetitions are drawn here; the siblings that this draft does not reach are then tested one by
+ * one. That accepts at least the optimum of iid siblings, but not the optimum without
+ * replacement. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"
@@ -17,7 +18,7 @@
 typedef struct {
     spec_transport transport;
     spec_transport_sets sets;  /* for small vocabularies */
-    int *token, *selectable;   /* (n_nodes) of siblings, in order; of those to select from */
+    int *token, *selectable;   /* (n_nodes) tokens of siblings, in order; tokens to select from */
     double *weight;            /* (n_nodes) */
 } workspace;
 
@@ -52,8 +53,8 @@ done:
     return status;
 }
 
-/* Select the best of the n iid `selectable` tokens and judge it. Returns it if accepted; else -1,
- * and weight is the residual with the sum *ret_mass. */
+/* Selects the best of the n iid `selectable` tokens and judges it. Returns it if accepted; else
+ * returns -1, and weight is the residual, whose sum is *ret_mass. */
 static int judge(workspace *work, double *ret_mass, const double *target, const double *row, int n,
                  double *weight, spec_chance *chance)
 {
@@ -82,20 +83,20 @@ static int decide_by_plan(workspace *work, const double *target, const double *r
     return spec_verify_correct(target, plan->law, token, vocab, weight, chance);
 }
 
-/* The row's sum over the siblings from the i-th on and over all other tokens; `others` is the sum
- * over the latter. */
+/* Returns the row's sum over the siblings from the i-th on and over all other tokens; `others` is
+ * the sum over the latter. */
 static double rest_from(const workspace *work, const double *row, int i, int n, double others)
 {
     for (int k = n - 1; k >= i; k--) others += row[work->token[k]];
     return others;
 }
 
-/* Fill n `selectable` with an iid draft that begins with the siblings; returns how many of them it
- * contains. */
+/* Fills `selectable` with an iid draft of n tokens that begins with the siblings; returns how many
+ * of them it contains. */
 static int repeat(workspace *work, const double *row, int n, double others, spec_chance *chance)
 {
     int used = 0;
-    double mass = 0.0; /* row's sum over these */
+    double mass = 0.0; /* row's sum over the siblings drawn so far */
     for (int i = 0; i < n; i++) {
         const double rest = used < n ? rest_from(work, row, used, n, others) : others;
         if (spec_chance_accept(chance, rest, rest + mass)) {
@@ -109,8 +110,8 @@ static int repeat(workspace *work, const double *row, int n, double others, spec
     return used;
 }
 
-/* The i-th sibling has been rejected: subtract the law that it was drawn from from `weight`, whose
- * sum is `mass`. Returns the sum of the new residual. */
+/* After the i-th sibling was rejected, subtracts the law that it was drawn from from `weight`,
+ * whose sum is `mass`. Returns the sum of the new residual. */
 static double take_off(workspace *work, double *weight, double mass, const double *row, double rest,
                        int i, int vocab)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* relaxed: accept a draft token among the target's k most probable ones, if it is at most delta
+/* relaxed: accepts a draft token among the target's k most probable ones if it is at most delta
  * less probable than the first of them; docs/formulas.md#relaxed. Otherwise the target's argmax or
- * its sample replaces it. One pass over the target's row per token. top-k-relaxed is a special
+ * a sample replaces it. One pass over the target's row per token. top-k-relaxed is a special
  * case. */
 #include "sim/verify/verify.h"
 
@@ -32,7 +32,8 @@ done:
     return status;
 }
 
-/* Number of tokens before this one: more probable, or as probable with a lower id. */
+/* Returns the number of tokens before this one: more probable ones, or equally probable ones with a
+ * lower id. */
 static int rank(const double *row, int vocab, int token)
 {
     int before = 0;

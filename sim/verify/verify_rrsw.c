@@ -15,7 +15,7 @@
 
 #include <assert.h>
 
-/* The row's sum over `child`, its younger siblings and all other tokens. It is 1 less the sum of
+/* Returns the row's sum over `child`, its younger siblings and all other tokens: 1 minus the sum of
  * the rejected, or a direct sum if that is more accurate. others: the sum over the tokens that no
  * sibling has, negative while unknown. */
 static double rest_from(double *others, const spec_draft *draft, int node, int child,
@@ -29,8 +29,8 @@ static double rest_from(double *others, const spec_draft *draft, int node, int c
     return rest;
 }
 
-/* The residual if the rest is 0: fill weight with (target - taken)+ where the row is 0, and return
- * its sum. */
+/* Computes the residual if the rest is 0: fills weight with (target - taken)+ where the row is 0,
+ * and returns its sum. */
 static double uniform_residual(double *weight, const double *target, const double *row,
                                double taken, int vocab)
 {

@@ -19,7 +19,7 @@ static double positive(double x)
     return x > 0.0 ? x : 0.0;
 }
 
-/* Draw from (target - rest)+ off the hub. */
+/* Draws from (target - rest)+ off the hub. */
 static int correct(const double *target, const double *row, int hub, double others, double *weight,
                    const spec_draft *draft, spec_chance *chance)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* target-only: one coin for all children of a node, from the target's row alone, as SGLang judges
+/* target-only: one coin for all children of a node, only from the target's row, as SGLang judges
  * trees; docs/formulas.md#target-only. A child is accepted if the coin is below the target's mass
- * on it and on its elder siblings, over `acc`. It also is if its own probability is at least
- * `single`. Lossless for distinct siblings at 1, 1. One pass over the target's row, if all are
- * rejected. */
+ * on it and on its elder siblings, over `acc`. It is also accepted if its own probability is at
+ * least `single`. Lossless for distinct siblings at 1, 1. Takes one pass over the target's row if
+ * all are rejected. */
 #include "sim/verify/verify.h"
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)
@@ -19,7 +19,8 @@ done:
     return status;
 }
 
-/* The coin is known to be at least before / acc, so each child asks for a conditional chance. */
+/* The coin is known to be at least before / acc, so each child is tested with a conditional
+ * chance. */
 static int decide(const spec_rule *rule, const spec_draft *draft, int node, const double *target,
                   double *weight, spec_chance *chance)
 {

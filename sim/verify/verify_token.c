@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* token: speculative sampling, token by token [Leviathan23] Algorithm 1 [Chen23] Algorithm 2. In a
- * tree it follows the first children. Each of them has its row's law, or was chosen, for every kind
- * of siblings. */
+ * tree it follows the first children. For every kind of siblings, each of them has its row's law or
+ * was chosen. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>

@@ -3,14 +3,15 @@
  * from: the rest of the row without the chosen siblings. That law gives these probability 0, so the
  * correction is one of them as often as under the target, and continues there. This is optimal for
  * such siblings [Hu25]: acceptance target(chosen) + sum over the others of min(target, rest). If
- * all were chosen it emits the target's own token.
+ * all were chosen, it emits the target's own token.
  *
- * At most one pass over the draft's row, for its rest, and one over the two for the correction. */
+ * Takes at most one pass over the draft's row, for its rest, and one over both rows for the
+ * correction. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
 
-/* The sibling that was drawn, which is the last, or -1. */
+/* Returns the sibling that was drawn, which is the last, or -1. */
 static int drawn_child(const spec_draft *draft, int node)
 {
     int child = spec_verify_child(draft, node, node + 1);

@@ -22,16 +22,18 @@ typedef struct {
     double *weight;
     spec_chance *chance;
     int kept;      /* the node that is kept */
-    bool corrects; /* weight holds the residual after it; else the target's row there is whole */
+    bool corrects; /* weight holds the residual after it; false: the target's whole row applies
+                    * there */
     int first[SPEC_NODES_MAX + 1]; /* [i+1]: the first child of node i, [0]: of the root; or -1 */
     int next[SPEC_NODES_MAX];      /* [i]: the next sibling of node i, or -1 */
 } traversal;
 
-/* The children of one node during their judgement. */
+/* The children of one node while they are judged. */
 typedef struct {
     int node, n, judged;
     double reach;
-    double residual;      /* sum of that of reach * target; after the first child also in weight */
+    double residual;      /* sum of the residual of reach * target, which after the first child is
+                           * in weight */
     double missed;        /* chance that no judged child is kept: residual + 1 - reach */
     double taken, evenly; /* the residual is (reach * target - taken * row - evenly)+ */
     double others;        /* the row's sum over tokens that no child has */
@@ -47,8 +49,8 @@ static void link_children(traversal *t)
     }
 }
 
-/* Whether the node has this child for certain: it was chosen, or it is the hub of its pair, the
- * more probable of the two. */
+/* Returns whether the node has this child for certain: it was chosen, or it is the hub of its pair,
+ * i.e. the more probable of the two. */
 static bool is_sure(const traversal *t, const family *f, int child)
 {
     const spec_draft *draft = t->draft;
@@ -60,8 +62,8 @@ static bool is_sure(const traversal *t, const family *f, int child)
     return row[token] > row[rival] || (row[token] == row[rival] && token < rival);
 }
 
-/* The row's sum over the possible tokens of a drawn child: not its elder siblings without
- * replacement, and not the certain children. */
+/* Returns the row's sum over the possible tokens of a drawn child: all but the certain children
+ * and, without replacement, its elder siblings. */
 static double rest_for(const traversal *t, const family *f, int child)
 {
     const spec_draft *draft = t->draft;
@@ -75,8 +77,8 @@ static double rest_for(const traversal *t, const family *f, int child)
     return rest;
 }
 
-/* Fill weight with the residual after `child`. It is 0 at judged tokens; nothing is subtracted from
- * a certain child before its turn. */
+/* Fills weight with the residual after `child`. It is 0 at judged tokens; nothing is subtracted
+ * from a certain child before its turn. */
 static void leave(traversal *t, family *f, int child, bool sure)
 {
     const spec_draft *draft = t->draft;
@@ -100,7 +102,7 @@ static void leave(traversal *t, family *f, int child, bool sure)
 
 static bool keeps(traversal *t, int node, double reach);
 
-/* Judge a child with all nodes below it: whether it or one of them is kept. */
+/* Judges a child with all nodes below it; returns whether it or one of them is kept. */
 static bool judge(traversal *t, family *f, int child, bool sure)
 {
     const spec_draft *draft = t->draft;
@@ -128,8 +130,8 @@ static bool judge(traversal *t, family *f, int child, bool sure)
     return false;
 }
 
-/* Whether the node or one below it is kept. Its children are judged in order, but the certain ones
- * last, because their laws do not depend on the others. */
+/* Returns whether the node or one below it is kept. Its children are judged in order, but the
+ * certain ones last, because their laws do not depend on the others. */
 static bool keeps(traversal *t, int node, double reach)
 {
     const int first = t->first[node + 1];

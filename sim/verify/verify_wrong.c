@@ -4,7 +4,8 @@
 #include "sim/verify/verify.h"
 
 typedef struct {
-    bool trusts_row; /* judges a deterministic node by its model's row, as if drawn from it */
+    bool trusts_row; /* judges a deterministic node by its model's row, as if it had been drawn from
+                      * it */
     bool resamples_whole; /* after a rejection draws from the whole target, not from the residual */
 } mistake;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers that a right engine does not print. */
+/* Numbers that a correct engine does not print. */
 #include "experiments/advice/advice_text.h"
 #include "experiments/advice/diagnosis.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* Below this number of tested tokens, acceptance of none or of all may be luck: by the rule of
- * three, 300 leave 1 %. */
+/* With fewer tested tokens, acceptance of none or of all may be luck: by the rule of three, 300
+ * leave 1 %. */
 #define ENOUGH 300.0
 
 /* A share of accepted draft tokens that gives at most 1.08 tokens per round up to K = 16. */
@@ -78,7 +78,7 @@ static bool all_accepted(spec_diagnosis_text ret_evidence, spec_diagnosis_text r
 const spec_diagnosis spec_diagnosis_all_accepted = {
     "all-accepted", "no draft token is rejected: the verifier may not verify", true, all_accepted};
 
-/* The commands for an acceptance that changed. */
+/* Writes the commands for an acceptance that changed. */
 static void validate_next(spec_diagnosis_text ret_next, const spec_diagnosis_facts *facts)
 {
     spec_diagnosis_text validate;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Drafts that are longer, shorter or dearer than they should be. */
+/* Drafts that are longer, shorter or more expensive than they should be. */
 #include "experiments/advice/advice_text.h"
 #include "experiments/advice/diagnosis.h"
 
@@ -31,7 +31,8 @@ static bool short_drafts(spec_diagnosis_text ret_evidence, spec_diagnosis_text r
 const spec_diagnosis spec_diagnosis_short_drafts = {
     "short-drafts", "drafts end before K, so K has little effect", false, short_drafts};
 
-/* A depth that never passes, where the rate of all depths before would pass some of its tests. */
+/* Finds a depth that never passes although the rate of the depths before it would pass some of its
+ * tests. */
 static bool trained_depth(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                           const spec_diagnosis_facts *facts)
 {
@@ -44,7 +45,7 @@ static bool trained_depth(spec_diagnosis_text ret_evidence, spec_diagnosis_text 
         j++;
     }
     if (j == 0 || j == counts.depths) return false;
-    /* Half the rate before it still would pass one of the tokens, but for a chance of .001. */
+    /* Even half the rate before it would pass one of the tokens, except with a chance of .001. */
     const double none = floor(counts.tested[j] - counts.short_of[j]);
     if (!(none * log1p(-0.5 * passed / tested) < log(0.001))) return false;
     snprintf(
@@ -62,13 +63,13 @@ const spec_diagnosis spec_diagnosis_trained_depth = {
     "trained-depth", "no token is accepted behind a depth: the draft is trained up to it", false,
     trained_depth};
 
-/* A draft that is right once is nearly right to the end: at least so often. */
+/* A draft that is right once is right nearly to the end at least this often. */
 static const double TO_THE_END = 0.75;
 
 /* Rates at depth 1 that differ between clusters this many times as much as by chance. */
 static const double DIFFER = 4.0;
 
-/* Do clusters differ in their rate at depth 1, as with prompts of several kinds? */
+/* Returns whether clusters differ in their rate at depth 1, as with prompts of several kinds. */
 static bool prompts_differ(const spec_diagnosis_facts *facts, double rate)
 {
     double chi2 = 0.0, n = 0.0;
@@ -97,7 +98,7 @@ static bool lookup(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_nex
     }
     if (!(counts.tested[0] > 0.0) || !(tested > 0.0)) return false;
     const double first = counts.passed[0] / counts.tested[0], rest = passed / tested;
-    /* Half of the rest, and by over 3 standard errors (of independent tests). */
+    /* Less than half of the rest, by more than 3 standard errors (of independent tests). */
     const double se = sqrt(first * (1.0 - first) / counts.tested[0] + rest * (1.0 - rest) / tested);
     if (!(first < 0.5 * rest) || !(rest - first > 3.0 * se)) return false;
     if (rest < TO_THE_END || prompts_differ(facts, first)) return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/bench_times.h"
 
-/* Share by which tokens that the client counts may differ from the engine's: the first tokens of
+/* The share by which the client's count of tokens may differ from the engine's: the first tokens of
  * requests come from prefills, and last rounds are cut. */
 static const double SKEW = 0.10;
 

@@ -5,19 +5,20 @@
 #include <string.h>
 
 static const double INTERVAL = 10.0;  /* s between lines, by default */
-static const double HALF_UNIT = 0.05; /* of a printed throughput */
+static const double HALF_UNIT = 0.05; /* half a unit of a printed throughput */
 
 /* Shares by which the tokens of two lines may differ: they are printed at slightly different times.
- * First tokens come from prefills and are in the throughput alone. Where every round has a full
- * draft, they explain a difference; n-gram drafts leave passes without a draft. A line of
- * speculation that has CARRIED more than its window covers earlier intervals, too. */
+ * First tokens come from prefills and are only in the throughput. If every round has a full draft,
+ * they explain a difference; n-gram drafts leave passes without a draft. A line of speculation that
+ * has CARRIED more than its window covers earlier intervals, too. */
 static const double SKEW = 0.03, FIRST_TOKENS = 0.10, CARRIED = 0.25;
 
-/* The most that the ends of requests trim, as a share of the tokens that were counted: outputs of a
- * few rounds. */
+/* The most that the ends of requests trim, as a share of the tokens counted, for outputs of a few
+ * rounds. */
 static const double TRIMMED = 0.25;
 
-/* Difference of two times between lines that is none: stamps are whole seconds. */
+/* Returns the difference of two times between lines that counts as none, because stamps are whole
+ * seconds. */
 static double slack(double seconds)
 {
     return fmax(1.0, 0.1 * seconds);
@@ -36,7 +37,8 @@ uint64_t spec_engine_windows_label(const spec_engine_windows *windows,
     return (origin->engine ^ origin->process * 0x9e3779b97f4a7c15) | 1;
 }
 
-/* Another process of the same engine number has printed since the last line of this one. */
+/* Returns whether another process with the same engine number has printed since this one's last
+ * line. */
 static bool mingles(const spec_engine_windows *windows, const spec_engine_lines *engine)
 {
     const spec_engine_origin *own = &engine->last.line.origin;
@@ -51,8 +53,8 @@ static bool mingles(const spec_engine_windows *windows, const spec_engine_lines 
 
 /* ---- Windows of plain decoding --------------------------------------------------------------- */
 
-/* Does a window without a line of speculation decode plainly? In an engine that speculates, tokens
- * of a window with prompts may all be first tokens, which need no draft. */
+/* Returns whether a window without a line of speculation decodes plainly. In an engine that
+ * speculates, the tokens of a window with prompts may all be first tokens, which need no draft. */
 static bool is_plain(const spec_engine_windows *windows, const spec_engine_line *line)
 {
     if (!windows->speculates) return true;
@@ -71,7 +73,7 @@ static int hand_over(const spec_engine_windows *windows, const spec_engine_windo
     return observer->take(observer->self, &o, error);
 }
 
-/* Hand over all but the newest `keep` windows that an engine holds. */
+/* Hands over all but the newest `keep` windows of an engine. */
 static int settle(const spec_engine_windows *windows, spec_engine_lines *engine, int keep,
                   const spec_observer *observer, spec_error *error)
 {
@@ -84,7 +86,7 @@ done:
     return status;
 }
 
-/* The last line of an engine has no line of speculation behind it. */
+/* Holds the last line of an engine, which has no line of speculation after it. */
 static int hold(const spec_engine_windows *windows, spec_engine_lines *engine,
                 const spec_observer *observer, spec_error *error)
 {
@@ -98,8 +100,8 @@ static int hold(const spec_engine_windows *windows, spec_engine_lines *engine,
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* The engine of a line: the one of its origin, a new one, or a new one in place of the engine that
- * is silent for longest. */
+/* Finds the engine of a line: that of its origin, or a new one, if necessary in place of the engine
+ * that has been silent for longest. */
 static int engine_of(spec_engine_lines **ret_engine, bool *ret_new, spec_engine_windows *windows,
                      const spec_engine_line *line, const spec_observer *observer, spec_error *error)
 {
@@ -125,7 +127,8 @@ done:
     return status;
 }
 
-/* Seconds that a line covers. A longer time since the line before had silent intervals in it. */
+/* Returns the seconds that a line covers. A longer time since the previous line included silent
+ * intervals. */
 static double covered(spec_engine_windows *windows, spec_engine_lines *engine, double gap)
 {
     const double before = engine->gap;
@@ -162,7 +165,8 @@ done:
     return status;
 }
 
-/* The engine whose line of throughput is the last one before a line of speculation; NULL: none. */
+/* Returns the engine whose line of throughput is the last one before a line of speculation; NULL:
+ * none. */
 static spec_engine_lines *last_engine(spec_engine_windows *windows,
                                       const spec_engine_origin *origin)
 {
@@ -178,15 +182,16 @@ static spec_engine_lines *last_engine(spec_engine_windows *windows,
     return found;
 }
 
-/* Tokens that a line of speculation accounts for: those that it accepted and one per round. */
+/* Returns the tokens that a line of speculation accounts for: those that it accepted and one per
+ * round. */
 static double accounted(const spec_observation *o)
 {
     const double rounds = isnan(o->rounds) ? o->drafted / (o->K > 0 ? o->K : 1) : o->rounds;
     return o->accepted + rounds;
 }
 
-/* Output tokens of the window, by the engine's throughput, and the passes behind them. Counters
- * hold more tokens than the output where requests end within a round. */
+/* Sets the output tokens of the window, from the engine's throughput, and the passes behind them.
+ * Counters have more tokens than the output if requests end within a round. */
 static void join_tokens(spec_observation *o, double generated)
 {
     const double tokens = generated * o->seconds, counted = accounted(o), excess = tokens - counted;
@@ -237,7 +242,7 @@ int spec_engine_windows_end(spec_engine_windows *windows, const spec_observer *o
 {
     int status = GSL_SUCCESS;
     for (spec_engine_lines *e = windows->engine; e < windows->engine + windows->n; e++) {
-        /* The line of speculation behind the last line may not be written yet. */
+        /* The line of speculation after the last line may not have been written yet. */
         if (!windows->speculates) SPEC_TRY(hold(windows, e, observer, error));
         SPEC_TRY(settle(windows, e, 0, observer, error));
     }

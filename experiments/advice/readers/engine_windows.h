@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* engine_windows: vLLM's lines of throughput, joined with the lines of speculation behind them.
- * Both describe the interval since the line before. Without a line of speculation behind it, a line
- * of throughput is a window of plain decoding, if it cannot be one of prefills. A zeroed struct has
+/* engine_windows: vLLM's lines of throughput, joined with the lines of speculation after them.
+ * Both describe the interval since the previous line. If no line of speculation follows, a line of
+ * throughput is a window of plain decoding, unless it may consist of prefills. A zeroed struct has
  * seen no line. docs/advise.md. */
 #ifndef SPECLAB_ENGINE_WINDOWS_H
 #define SPECLAB_ENGINE_WINDOWS_H
 
 #include "experiments/advice/log_format.h"
 
-/* Engines whose lines are told apart at a time, and windows of each that wait. */
+/* Engines whose lines are distinguished at a time, and windows of each that wait. */
 enum { SPEC_ENGINE_WINDOWS = 128, SPEC_ENGINE_WINDOWS_HELD = 16 };
 
-/* The engine that a line is of, and the process that printed it. */
+/* The engine that a line is about, and the process that printed it. */
 typedef struct {
     uint64_t engine;  /* hash of its number; 0: not printed */
     uint64_t process; /* hash of its id; 0: not printed, any */
@@ -25,54 +25,55 @@ typedef struct {
     double prompt;        /* tokens/s of prompts, in the interval */
     double generated;     /* tokens/s of outputs, in the interval */
     double running;       /* requests at the end of the interval */
-    bool missing_allowed; /* lines of speculation may be missing behind it (V0) */
+    bool missing_allowed; /* lines of speculation may be missing after it (V0) */
 } spec_engine_line;
 
 typedef struct {
     spec_engine_line line;
     double seconds;
-    double running; /* mean of both ends; NaN where the engine was idle in a part of the window */
+    double running; /* mean of both ends; NaN if the engine was idle in a part of the window */
 } spec_engine_window;
 
 /* The last line of one engine, and its windows that wait. */
 typedef struct {
     spec_engine_window last;
     bool waits;    /* `last` has no line of speculation yet */
-    uint64_t turn; /* of `last`, among the lines of all engines */
-    double gap;    /* between the last two lines; 0: not known */
+    uint64_t turn; /* turn of `last`, among the lines of all engines */
+    double gap;    /* seconds between the last two lines; 0: not known */
     int n;
-    spec_engine_window held[SPEC_ENGINE_WINDOWS_HELD]; /* (n), which had none behind them */
+    spec_engine_window held[SPEC_ENGINE_WINDOWS_HELD]; /* (n) windows without a line of speculation
+                                                        * after them */
 } spec_engine_lines;
 
 typedef struct {
     spec_engine_lines engine[SPEC_ENGINE_WINDOWS]; /* (n) */
     int n;
-    uint64_t turn;   /* of the newest line */
-    double interval; /* between lines, as seen twice in a row; 0: not yet */
+    uint64_t turn;   /* turn of the newest line */
+    double interval; /* seconds between lines, as seen twice in a row; 0: not yet */
     bool speculates; /* a line of speculation was seen */
-    bool mingled;    /* two processes print lines of the same engine number in turn */
+    bool mingled;    /* two processes alternately print lines of the same engine number */
 } spec_engine_windows;
 
-/* Add a line of throughput. Hands over plain windows that are now certain. */
+/* Adds a line of throughput. Hands over plain windows that are now certain. */
 int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line *line,
                             const spec_observer *observer, spec_error *error);
 
-/* The source of a line: its engine, and where two processes print in turn, the second one is a
- * source of its own. One process after the other is a server that started again. */
+/* Returns the source of a line: its engine, or, if two processes print alternately, the second one
+ * as a separate source. One process after the other is a server that started again. */
 uint64_t spec_engine_windows_label(const spec_engine_windows *windows,
                                    const spec_engine_origin *origin);
 
-/* Join the counts of a line of speculation, of this origin, with the line of throughput before it.
- * Sets label, seconds and running of the observation, and of a window its emitted tokens and
- * passes.
- *   elapsed  seconds that the line covers by its own numbers; NaN: not known. The seconds of the
- *            observation, where no line of throughput precedes
+/* Joins the counts of a line of speculation of this origin with the preceding line of throughput.
+ * Sets label, seconds and running of the observation, and emitted tokens and passes if it is a
+ * window.
+ *   elapsed  seconds that the line covers by its own numbers; NaN: not known. They are the seconds
+ *            of the observation if no line of throughput precedes
  * Numbers of the two lines that do not fit together stay NaN. */
 int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *observation,
                              double elapsed, const spec_engine_origin *origin,
                              const spec_observer *observer, spec_error *error);
 
-/* Hand over the windows that wait. */
+/* Hands over the windows that wait. */
 int spec_engine_windows_end(spec_engine_windows *windows, const spec_observer *observer,
                             spec_error *error);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For functions with a record and an error. */
+/* For functions that have a record and an error. */
 #define BAD(...) spec_log_bad(record, error, __VA_ARGS__)
 
 enum { SHOWN = 40 };                           /* bytes of a value in a message */
@@ -38,7 +38,7 @@ int spec_json_counts_number(double *ret, const json_t *value, spec_json_form for
     return GSL_SUCCESS;
 }
 
-/* {"0": 39, "3": 3}: the entries of the list that are not 0. */
+/* Reads {"0": 39, "3": 3}: the entries of the list that are not 0. */
 static int sparse_counts(double *count, int *ret_n, json_t *object, const char *key,
                          const spec_log_record *record, spec_error *error)
 {
@@ -88,7 +88,7 @@ static const char *key_of(const spec_json_field *field)
     return dot != NULL ? dot + 1 : field->path + (*field->path == '*');
 }
 
-/* The value of a field, for the caller to json_decref; NULL: it is absent. */
+/* Returns the value of a field, which the caller must json_decref; NULL: it is absent. */
 static json_t *find(const spec_json_place *place, const spec_json_field *field)
 {
     const char *path = field->path + (*field->path == '*');
@@ -119,7 +119,7 @@ static int read_fields(spec_json_counts *c, const spec_json_place *place,
             return spec_no_memory_for(error, place->record->file);
         if (value == NULL) continue;
         if (is_list) {
-            *list = value; /* which the object holds: no list has a path "*" */
+            *list = value; /* held by the object: no list has a path "*" */
         } else {
             status =
                 spec_json_counts_number(number, value, f->form, key_of(f), place->record, error);
@@ -165,13 +165,13 @@ static int check_all(const spec_json_counts *c, const spec_json_place *place,
     return GSL_SUCCESS;
 }
 
-/* The sums of a histogram, in place of counts that are absent; they must agree with the others. */
+/* Takes the sums of a histogram in place of absent counts; they must agree with the others. */
 static int take_histogram(spec_json_counts *c, const spec_json_place *place,
                           const spec_json_field *fields, spec_error *error)
 {
     const spec_log_record *record = place->record;
     spec_observation *o = &c->o;
-    const int own = c->histogram == NULL; /* entries before that of no accepted token */
+    const int own = c->histogram == NULL; /* entries before the one of no accepted token */
     json_t *list = own ? c->lengths : c->histogram;
     if (list == NULL) return GSL_SUCCESS;
     const char *key = own ? KEY(lengths) : KEY(histogram);
@@ -185,7 +185,8 @@ static int take_histogram(spec_json_counts *c, const spec_json_place *place,
         return BAD("'%s' has %d entries, '%s' is %d: expected %d", key, n, KEY(K), o->K, o->K + 1);
     double rounds = 0.0, accepted = 0.0;
     for (int i = n; i-- > 0;) {
-        if (i < SPEC_OBSERVED_DEPTHS) o->passed[i] = rounds; /* that accept more than i tokens */
+        if (i < SPEC_OBSERVED_DEPTHS) o->passed[i] = rounds; /* rounds that accept more than i
+                                                              * tokens */
         rounds += count[i + own];
         accepted += i * count[i + own];
     }
@@ -249,7 +250,7 @@ static bool is(spec_json_part text, const char *key, const char *word)
            memcmp(value, word, n) == 0;
 }
 
-/* Whether this is a part of a streamed response before its last one. */
+/* Returns whether this is a part of a streamed response before its last one. */
 static bool is_unfinished(const spec_json_place *place)
 {
     const spec_json_part text = place->alone ? place->element : place->text;
@@ -312,7 +313,7 @@ int spec_json_counts_by_tokens(spec_json_counts *c, const spec_json_place *place
     c->skip = !drafted && isnan(o->emitted);
     if (drafted) {
         o->K = record->K;
-        /* The first token is the prefill's; accepted tokens behind the end of the output count. */
+        /* The first token is the prefill's; accepted tokens after the end of the output count. */
         const double rounds = fmax(o->rounds, o->K > 0 ? ceil(o->drafted / o->K) : 0.0);
         const double passes = o->emitted - o->accepted - 1.0; /* NaN: not known */
         o->passes = !(o->drafted > 0.0) ? o->emitted : passes < rounds ? rounds : passes;

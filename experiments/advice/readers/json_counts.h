@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* json_counts: the counts and times of JSON objects, read by a table of their fields.
- * Engines name rounds, accepted and drafted tokens in ways of their own, in units of their own; the
- * identities that such numbers meet are the same. A field is absent if it is missing or null. */
+ * Engines have their own names and units for rounds, accepted and drafted tokens; the identities
+ * between these numbers are the same. A field is absent if it is missing or null. */
 #ifndef SPECLAB_JSON_COUNTS_H
 #define SPECLAB_JSON_COUNTS_H
 
@@ -10,29 +10,29 @@
 
 #include <stddef.h>
 
-enum { SPEC_JSON_ENTRIES = 1024, SPEC_JSON_OTHERS = 4 }; /* most entries of a list of counts */
+enum { SPEC_JSON_ENTRIES = 1024, SPEC_JSON_OTHERS = 4 }; /* maximum entries of a list of counts */
 
 /* Values of the fields of an object; NaN and NULL: absent. */
 typedef struct {
     spec_observation o;
-    spec_bench_times times;         /* of a benchmark's client */
-    double K;                       /* the most draft tokens of a round */
+    spec_bench_times times;         /* times of a benchmark's client */
+    double K;                       /* maximum draft tokens of a round */
     json_t *histogram;              /* [i]: rounds that accepted i draft tokens */
     json_t *lengths;                /* the same, where i counts the round's own token too */
-    json_t *list[3];                /* of the format */
-    double other[SPEC_JSON_OTHERS]; /* of the format */
+    json_t *list[3];                /* lists that the format names */
+    double other[SPEC_JSON_OTHERS]; /* numbers that the format names */
     int generation;
-    unsigned gaps; /* beside those that the observation shows */
-    bool timed;    /* the source has times, though this object has none that count */
-    bool skip;     /* the object is no observation */
+    unsigned gaps; /* besides those that the observation shows */
+    bool timed;    /* the source has times, although none in this object count */
+    bool skip;     /* the object is not an observation */
 } spec_json_counts;
 
 typedef enum { SPEC_JSON_IS_COUNT, SPEC_JSON_IS_REAL, SPEC_JSON_IS_LIST } spec_json_form;
 
 /* A field: its path from the object, as "usage.completion_tokens"; its meaning, a member of
- * spec_json_counts; its form; its unit, in that of the member. A path "*key" is a member of the
- * object. Where it has none, it is the first of this name in the element, unless another object
- * there has counts too. Of several rows with one meaning, the first that is present is read. */
+ * spec_json_counts; its form; its unit, in units of the member. A path "*key" is a member of the
+ * object or, if it has none, the first of this name in the element, unless another object there has
+ * counts too. Of several rows with the same meaning, the first that is present is read. */
 typedef struct {
     const char *path; /* NULL ends a table */
     size_t meaning;
@@ -55,21 +55,21 @@ typedef struct {
     }
 
 typedef struct {
-    const char *key;            /* which the objects of counts have */
-    spec_observation_kind kind; /* whether they count since a start, in a window or a request */
-    bool needs_all;   /* with one of rounds, accepted and drafted tokens, all three are given */
+    const char *key;            /* key that objects of counts have */
+    spec_observation_kind kind; /* whether they count since a start, in a window or in a request */
+    bool needs_all;   /* if one of rounds, accepted and drafted tokens is given, all three are */
     bool widths_vary; /* drafted is rounds times the last width: it proves nothing */
     bool streamed;    /* parts of a stream before the last one repeat the counts so far */
     const spec_json_field *fields;
-    /* Completes the counts of an object; NULL: nothing is left to do. */
+    /* Completes the counts of an object; NULL: there is nothing left to do. */
     int (*finish)(spec_json_counts *counts, const spec_json_place *place, spec_error *error);
 } spec_json_table;
 
 /* Reads the objects of a record, and hands over an observation for each, labelled by its model. K,
  * rounds, drafted, accepted and passed follow from a histogram too. Fails with spec_log_bad for
- * values of another form, as "file:line: 'key' is 'value': expected ...". It also does so for
- * counts that contradict one another: a histogram's sums, its length and K, accepted and drafted
- * tokens, drafted tokens and K. */
+ * values of the wrong form, as "file:line: 'key' is 'value': expected ...", and for counts that
+ * contradict each other: a histogram's sums, its length and K, accepted and drafted tokens, drafted
+ * tokens and K. */
 int spec_json_counts_each(const spec_log_record *record, spec_log_learned *learned,
                           const spec_json_table *table, spec_error *error);
 
@@ -82,27 +82,29 @@ int spec_json_counts_each(const spec_log_record *record, spec_log_learned *learn
         return spec_json_counts_each(record, learned, table, error);                               \
     }
 
-/* The name of the field with this meaning that is present, else of the first one, for messages. */
+/* Returns the name of the field with this meaning that is present, else of the first one, for
+ * messages. */
 const char *spec_json_counts_key(const spec_json_place *place, const spec_json_field *fields,
                                  size_t meaning);
 
-/* A number in the form of a field; spec_log_bad. */
+/* Reads a number in the form of a field. Fails with spec_log_bad. */
 int spec_json_counts_number(double *ret, const json_t *value, spec_json_form form, const char *key,
                             const spec_log_record *record, spec_error *error);
 
-/* A list of counts: an array, or an object whose keys are indices and whose other entries are 0.
- * *ret_n = 0 if it is NULL. spec_log_bad. */
+/* Reads a list of counts: an array, or an object whose keys are indices and whose missing entries
+ * are 0. *ret_n = 0 if it is NULL. Fails with spec_log_bad. */
 int spec_json_counts_list(double ret_count[SPEC_JSON_ENTRIES], int *ret_n, json_t *list,
                           const char *key, const spec_log_record *record, spec_error *error);
 
 /* Sets tokens of the output, and from them the passes of the target. The first token comes from the
- * prefill, and a pass adds one token to the accepted ones. Passes stay NaN if fewer than rounds,
- * where the last round was cut. */
+ * prefill, and a pass adds one token to the accepted ones. Passes stay NaN if they are fewer than
+ * rounds, because the last round was cut. */
 void spec_json_counts_emit(spec_observation *observation, double emitted);
 
 /* Completes a response whose engine counts its tokens, but not always its rounds. Tokens that are
- * not accepted drafts have a pass each; without counts of drafts, all tokens have. spec_log_bad for
- * one of accepted and drafted without the other, and for more accepted than emitted. */
+ * not accepted drafts take a pass each; without counts of drafts, all tokens do. Fails with
+ * spec_log_bad if only one of accepted and drafted is given, or if more are accepted than
+ * emitted. */
 int spec_json_counts_by_tokens(spec_json_counts *counts, const spec_json_place *place,
                                const spec_json_field *fields, spec_error *error);
 

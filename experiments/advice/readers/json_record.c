@@ -21,7 +21,8 @@ static const char *skip_blanks(const char *at, const char *end)
     return at;
 }
 
-/* The quote before the next such key from `at`; NULL: none. *ret_value is behind its colon. */
+/* Returns the quote before the next such key from `at`; NULL: none. *ret_value is after its
+ * colon. */
 static const char *find_key(const char **ret_value, const char *at, spec_json_part text,
                             const char *key)
 {
@@ -68,13 +69,13 @@ json_t *spec_json_find(spec_json_part text, const char *key)
 
 /* ---- objects with a key ---------------------------------------------------------------------- */
 
-/* Brackets that are open at a place of a text. */
+/* The brackets that are open at a place in a text. */
 typedef struct {
     const char *open[SPEC_JSON_DEPTH];
     int depth;
 } nesting;
 
-/* Behind the string that begins at this quote; NULL: it has no end. */
+/* Returns the place after the string that begins at this quote; NULL: it has no end. */
 static const char *skip_string(const char *begin, const char *end)
 {
     for (const char *at = begin + 1; at < end; at++) {
@@ -87,7 +88,8 @@ static const char *skip_string(const char *begin, const char *end)
     return NULL;
 }
 
-/* Takes the brackets from `at` up to `to`; false if they do not fit, or a string is there. */
+/* Takes the brackets from `at` up to `to`; returns false if they do not match or there is a
+ * string. */
 static bool nest(nesting *in, const char *at, const char *to, const char *end)
 {
     while (at != NULL && at < to) {
@@ -107,7 +109,8 @@ static bool nest(nesting *in, const char *at, const char *to, const char *end)
     return at == to;
 }
 
-/* Parses the value that begins at `at`; *ret_end is behind it. The key is for the message. */
+/* Parses the value that begins at `at`; *ret_end is the place after it. The key is for the
+ * message. */
 static int load(json_t **ret, const char **ret_end, const char *at, const spec_json_place *place,
                 const char *key, spec_error *error)
 {
@@ -152,7 +155,8 @@ static int each_in_element(spec_json_place *place, const char *key, spec_json_ta
     return GSL_SUCCESS;
 }
 
-/* The first element of an array of objects or arrays; NULL: the text is another. */
+/* Returns the first element of an array of objects or arrays; NULL: the text is not such an
+ * array. */
 static const char *first_element(const char *at, const char *end)
 {
     if (at == end || *at != '[') return NULL;

@@ -13,12 +13,12 @@ static const spec_log_field fields[] = {
     {"n_predict = ", NULL, SPEC_LOG_COUNT, false, PREDICTED},
     {"n_drafted = ", NULL, SPEC_LOG_COUNT, false, DRAFTED},
     {"n_accept  = ", NULL, SPEC_LOG_COUNT, false, ACCEPTED},
-    {"accept    = ", "%", SPEC_LOG_MEAN, false, SHARE}, /* of no drafts: -nan */
+    {"accept    = ", "%", SPEC_LOG_MEAN, false, SHARE}, /* -nan without drafts */
     {0},
 };
 static const spec_log_line form = {"llama-speculative", NULL, fields};
 
-/* A key that begins the line, behind nothing but the time and level of a log. */
+/* Returns a key that begins the line, after at most the time and level of a log. */
 static const char *figure(const char *bytes, size_t n, const char *key)
 {
     const char *place = spec_log_find(bytes, n, key);
@@ -28,7 +28,8 @@ static const char *figure(const char *bytes, size_t n, const char *key)
     return place + strlen(key);
 }
 
-/* Is the line figure, blanks and a number? llama-cli prints "n_predict = 128" among others. */
+/* Returns whether the line is a figure, blanks and a number. llama-cli prints "n_predict = 128"
+ * among other things. */
 static bool ends_with_figure(const char *bytes, size_t n, const char *key)
 {
     const char *at = figure(bytes, n, key);
@@ -48,7 +49,7 @@ bool spec_llamacpp_run_concerns(const char *bytes, size_t n)
     return false;
 }
 
-/* "accept    = 72.055%", of the run that ended. */
+/* Checks "accept    = 72.055%" of the run that ended. */
 static int check_share(const spec_llamacpp_run *run, const spec_log_numbers *line,
                        const spec_log_record *record, spec_error *error)
 {
@@ -126,7 +127,7 @@ int spec_llamacpp_run_read(spec_llamacpp_run *run, bool *ret_ended, spec_log_lea
     *ret_ended = false;
     SPEC_TRY(spec_log_fields_read(&line, &form, &scan, error));
     if (spec_log_numbers_has(&line, SHARE)) return check_share(run, &line, record, error);
-    /* A run begins with "decoded", or without it behind the run before. */
+    /* A run begins with "decoded", or, without it, after the previous run. */
     if (spec_log_numbers_has(&line, TOKENS) || (run->seen >> ACCEPTED & 1) != 0)
         *run = (spec_llamacpp_run){0};
     run->seen |= line.seen;

@@ -11,13 +11,13 @@ enum { SPEC_LLAMACPP_RUN = 6 };
 
 typedef struct {
     unsigned seen;                   /* bit per number */
-    double value[SPEC_LLAMACPP_RUN]; /* of the present run, or of the one that ended last */
+    double value[SPEC_LLAMACPP_RUN]; /* values of the current run, or of the one that ended last */
 } spec_llamacpp_run;
 
-/* Is it a line of these figures, other than "encoded ..."? */
+/* Returns whether it is a line of these figures, other than "encoded ...". */
 bool spec_llamacpp_run_concerns(const char *bytes, size_t n);
 
-/* Read such a line. *ret_ended: the run ended, and went to the record's observer. */
+/* Reads such a line. *ret_ended: the run ended, and was handed to the record's observer. */
 int spec_llamacpp_run_read(spec_llamacpp_run *run, bool *ret_ended, spec_log_learned *learned,
                            const spec_log_record *record, spec_error *error);
 

@@ -59,8 +59,9 @@ static int check(const spec_log_numbers *line, const spec_log_record *record, sp
     return GSL_SUCCESS;
 }
 
-/* Rates by depth are of the calls to accept. Drafts with an accepted token are those of depth 1;
- * the deeper ones are the whole numbers that agree with the rates and sum to the rest. */
+/* Recovers the counts by depth. Rates by depth are of the calls to accept. Depth 1 counts the
+ * drafts with an accepted token; the deeper counts are the whole numbers that agree with the rates
+ * and sum to the rest. */
 static int recover(spec_observation *o, const spec_log_numbers *line, const spec_log_record *record,
                    spec_error *error)
 {
@@ -70,7 +71,7 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
     o->rounds = o->rounds_low = o->rounds_high = line->n > 0 ? rounds : v[DRAFTS];
     o->passed[0] = v[FIRSTS];
     o->passed[1] = deeper;
-    /* Without rates, those of two depths are still known. A part of the depths would not help. */
+    /* Without rates, two depths are still known. Only a part of the depths would not help. */
     o->depths = line->n > 0 ? line->n : o->K == 1 || o->K == 2 ? o->K : 0;
     if (line->n == 0) return GSL_SUCCESS;
     const double first = v[FIRSTS] / rounds; /* NaN without rounds */
@@ -81,7 +82,7 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
                             first, line->list[0]);
     const spec_rounded_counts printed = {
         .accepted = (uint64_t)deeper,
-        .length = 1.0 + deeper / rounds, /* the rounds are known: many digits name them */
+        .length = 1.0 + deeper / rounds, /* the rounds are known: many digits determine them */
         .length_digits = 12,
         .n = line->n - 1,
         .rate = line->list + 1,
@@ -95,8 +96,8 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
     return GSL_SUCCESS;
 }
 
-/* The draft length of a way: as many as it has rates, or the tokens of its drafts; -1: not known.
- */
+/* Returns the draft length of a method: the number of its rates, or the tokens of its drafts; -1:
+ * not known. */
 static int draft_length(const spec_log_numbers *line, int rates)
 {
     const double mean = line->value[DRAFTED] / line->value[DRAFTS], K = ceil(mean - 1e-9);
@@ -115,7 +116,8 @@ static spec_llamacpp_way *find_way(spec_llamacpp_statistics *statistics, uint64_
     return way;
 }
 
-/* Hash of the name before the line's numbers: "draft-mtp" of "statistics draft-mtp: #calls". */
+/* Returns the hash of the name before the line's numbers: "draft-mtp" of "statistics draft-mtp:
+ * #calls". */
 static uint64_t label_of(const spec_log_record *record)
 {
     const char *end = memchr(record->bytes, '#', record->n), *begin;
@@ -124,7 +126,7 @@ static uint64_t label_of(const spec_log_record *record)
     return spec_log_label(begin, (size_t)(end - begin));
 }
 
-/* The counts since the line before. Where they fall, another server started. */
+/* Returns the counts since the previous line. If they fall, another server has started. */
 static spec_observation since(const spec_observation *from, const spec_observation *to,
                               bool from_start)
 {

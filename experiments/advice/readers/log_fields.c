@@ -6,7 +6,7 @@
 
 enum { SHOWN = 24 };
 
-/* Names a field in messages: its words without the punctuation around them. */
+/* Returns the name of a field in messages: its words without the punctuation around them. */
 typedef struct {
     char text[48];
 } name;
@@ -18,7 +18,7 @@ static name name_of(const spec_log_field *field)
     size_t length = strlen(before);
     while (length > 0 && strchr(" ':=([", before[length - 1]) != NULL) length--;
     if (length >= sizeof n.text) length = sizeof n.text - 1;
-    memcpy(n.text, before, length); /* for each number that is read: no printf */
+    memcpy(n.text, before, length); /* this runs for each number, so it avoids printf */
     n.text[length] = '\0';
     return n;
 }
@@ -50,7 +50,7 @@ static int check_rate(const spec_log_numbers *numbers, double rate, int decimals
     return GSL_SUCCESS;
 }
 
-/* "0.983, 0.949, 0.915": up to another field, or the end of the brackets. */
+/* Reads "0.983, 0.949, 0.915" up to another field or the end of the brackets. */
 static int read_list(spec_log_numbers *ret, spec_log_field_kind kind, spec_log_scan *scan,
                      const char *of, spec_error *error)
 {
@@ -80,7 +80,7 @@ done:
     return status;
 }
 
-/* The words behind a number. Letters glued to them are of another line. */
+/* Reads the words after a number. If letters follow directly, it is another line. */
 static int read_behind(const char *behind, spec_log_scan *scan, const char *of, spec_error *error)
 {
     const spec_log_scan at = *scan;
@@ -102,7 +102,7 @@ static int twice(const spec_log_scan *scan, const char *of, spec_error *error)
                         "%s: occurs twice; two lines were written into each other", of);
 }
 
-/* A line that repeats a number, under another name, has it twice. */
+/* Reads a number. A line that repeats it, even under another name, has it twice. */
 static int read_number(spec_log_numbers *ret, const spec_log_field *field, spec_log_scan *scan,
                        const char *of, spec_error *error)
 {
@@ -145,7 +145,7 @@ done:
     return status;
 }
 
-/* Reads the field i, whose words are behind the scan, and those that follow it. */
+/* Reads field i, whose words have been read, and the fields that follow it. */
 static int read_fields(spec_log_numbers *ret, const spec_log_line *line, int i, spec_log_scan *scan,
                        spec_error *error)
 {
@@ -165,7 +165,7 @@ static const spec_log_field *missing(const spec_log_numbers *numbers, const spec
     return NULL;
 }
 
-/* Moves behind the words, if they follow. */
+/* Moves past the words if they follow. */
 static bool behind(spec_log_scan *scan, const char *words)
 {
     const size_t n = strlen(words);
@@ -174,7 +174,7 @@ static bool behind(spec_log_scan *scan, const char *words)
     return true;
 }
 
-/* The field whose words follow; -1: none. */
+/* Returns the field whose words follow; -1: none. */
 static int field_at(const spec_log_line *line, spec_log_scan *scan)
 {
     for (int i = 0; line->field[i].kind != 0; i++) {
@@ -185,7 +185,7 @@ static int field_at(const spec_log_line *line, spec_log_scan *scan)
     return -1;
 }
 
-/* Fields one behind the other, up to another text. */
+/* Reads fields one after the other, up to any other text. */
 static int read_joined(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
                        spec_error *error)
 {
@@ -207,7 +207,7 @@ done:
     return status;
 }
 
-/* Fields anywhere, the nearest one first. */
+/* Reads fields anywhere, the nearest one first. */
 static int read_scattered(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
                           spec_error *error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_fields: the numbers of a line of a log, by a table of the words around them.
  * Fields may come in any order, and words of several versions may give the same number. Malformed
- * lines fail with spec_log_bad: a number of another form, a field that is missing, one that occurs
- * twice with different numbers. */
+ * lines fail with spec_log_bad: a number has the wrong form, a field is missing, or occurs twice
+ * with different numbers. */
 #ifndef SPECLAB_LOG_FIELDS_H
 #define SPECLAB_LOG_FIELDS_H
 
@@ -11,23 +11,24 @@
 typedef enum {
     SPEC_LOG_COUNT = 1, /* a whole number */
     SPEC_LOG_REAL,      /* a number */
-    SPEC_LOG_MEAN,      /* a number; nan, -nan and None are none */
-    SPEC_LOG_RATES,  /* "0.805, 0.632": at most 1, of as many decimals, none above the last; or nan
-                      */
+    SPEC_LOG_MEAN,      /* a number; nan, -nan and None mean that there is none */
+    SPEC_LOG_RATES,  /* "0.805, 0.632": at most 1, with equally many decimals, never rising; or
+                      * nan */
     SPEC_LOG_COUNTS, /* "4, 0, 2, 22" */
 } spec_log_field_kind;
 
 typedef struct {
     const char *before; /* the words before the number; NULL: it follows the field above */
-    const char *behind; /* the words behind it; NULL: any */
+    const char *behind; /* the words after it; NULL: any */
     spec_log_field_kind kind;
-    bool needed; /* the line is cut without it */
-    int slot;    /* of its value; any for lists */
+    bool needed; /* if it is missing, the line is cut off */
+    int slot;    /* slot of its value; any for lists */
 } spec_log_field;
 
 typedef struct {
-    const char *name;            /* of the line, for messages */
-    const char *between;         /* between two fields, which another text ends; NULL: any text */
+    const char *name;            /* name of the line, for messages */
+    const char *between;         /* text between two fields; any other text ends them; NULL: any
+                                  * text */
     const spec_log_field *field; /* ends with kind 0 */
 } spec_log_line;
 
@@ -38,12 +39,12 @@ typedef struct {
     double value[SPEC_LOG_SLOTS]; /* NaN: not printed, or nan */
     int decimals[SPEC_LOG_SLOTS];
     const spec_log_field *by[SPEC_LOG_SLOTS], *list_by; /* the fields that gave them */
-    int n; /* of the list */
+    int n; /* length of the list */
     double list[SPEC_OBSERVED_DEPTHS];
     int list_decimals;
 } spec_log_numbers;
 
-/* The numbers from the scan to its end. The scan moves behind the last field. */
+/* Reads the numbers from the scan to its end. The scan moves past the last field. */
 int spec_log_fields_read(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
                          spec_error *error);
 

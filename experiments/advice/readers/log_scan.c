@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const double COUNT_MAX = 0x1p53; /* larger counts are not exact */
-static const double SLACK = 1e-9;       /* of the arithmetic, beside the rounding */
+static const double SLACK = 1e-9;       /* for the arithmetic, in addition to the rounding */
 enum { DECIMALS = 15, DIGITS = 15, SHOWN = 24 };
 
 spec_log_scan spec_log_scan_of(const spec_log_record *record)
@@ -41,7 +41,7 @@ bool spec_log_scan_word(spec_log_scan *scan, const char *word)
     return true;
 }
 
-/* The next bytes, for a message. */
+/* Returns how many of the next bytes a message shows. */
 static int shown(const spec_log_scan *scan)
 {
     const ptrdiff_t n = scan->end - scan->at;
@@ -60,8 +60,8 @@ static bool is_digit(const spec_log_scan *scan)
     return scan->at < scan->end && spec_log_scan_is_digit(*scan->at);
 }
 
-/* A number may not run into a letter, a second point, or the digits behind a decimal comma. The
- * point behind a whole number may end a sentence. */
+/* Checks that a number does not run into a letter, a second point, or the digits after a decimal
+ * comma. The point after a whole number may end a sentence. */
 static int check_end(const spec_log_scan *scan, const char *begin, bool whole, const char *name,
                      spec_error *error)
 {
@@ -120,7 +120,7 @@ int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, cons
                        spec_error *error)
 {
     int status = GSL_SUCCESS, whole = 0, decimals = 0;
-    uint64_t digits = 0; /* of the number without its point */
+    uint64_t digits = 0; /* digits of the number, without its point */
     double scale = 1.0;
     *ret = 0.0;
     if (opt_decimals != NULL) *opt_decimals = 0;
@@ -134,7 +134,7 @@ int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, cons
                             SHOWN < scan->end - begin ? SHOWN : (int)(scan->end - begin), begin);
     if (scan->end - scan->at >= 2 && scan->at[0] == '.' && spec_log_scan_is_digit(scan->at[1])) {
         for (scan->at++; is_digit(scan); scan->at++) {
-            /* Digits behind the 15th significant one change nothing. */
+            /* Digits after the 15th significant one change nothing. */
             if (whole + decimals >= DIGITS && digits > 0) continue;
             if (decimals >= DECIMALS) continue;
             digits = 10 * digits + (uint64_t)(*scan->at - '0');

@@ -11,7 +11,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Two digits, at most `most`; -1 otherwise. */
+/* Returns the number with two digits, at most `most`; -1 otherwise. */
 static int two(const char *at, int most)
 {
     if (!is_digit(at[0]) || !is_digit(at[1])) return -1;
@@ -19,7 +19,7 @@ static int two(const char *at, int most)
     return value <= most ? value : -1;
 }
 
-/* The part of a second behind a point or a comma. */
+/* Returns the fraction of a second after a point or a comma. */
 static double fraction(const char *at, const char *end)
 {
     double unit = 1.0, sum = 0.0;

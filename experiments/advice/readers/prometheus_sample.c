@@ -10,7 +10,7 @@
 
 enum { SHOWN = 24 };
 
-/* Labels that tell engines and models apart. Others, such as ranks, divide one engine. */
+/* Labels that distinguish engines and models. Others, such as ranks, divide one engine. */
 static const char *const identity[] = {"model_name", "model", "engine",    "instance",
                                        "pod",        "job",   "namespace", "server"};
 
@@ -19,7 +19,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
 }
 
-/* Behind the letters and digits of a name. */
+/* Returns the place after the letters and digits of a name. */
 static const char *behind_name(const char *at, const char *end)
 {
     while (at < end && (is_letter(*at) || spec_log_scan_is_digit(*at))) at++;
@@ -44,7 +44,7 @@ static int bad(const spec_log_scan *c, const char *expected, spec_error *error)
                         left < SHOWN ? (int)left : SHOWN, c->at);
 }
 
-/* KEY="VALUE", where VALUE may have \" in it. */
+/* Reads KEY="VALUE", where VALUE may contain \". */
 static int read_label(spec_prometheus_sample *s, spec_log_scan *c, spec_error *error)
 {
     const char *key = c->at;
@@ -89,7 +89,7 @@ static int read_labels(spec_prometheus_sample *s, spec_log_scan *c, spec_error *
     return GSL_SUCCESS;
 }
 
-/* With a decimal point in any locale. */
+/* Reads a number with a decimal point, in any locale. */
 static int read_number(double *ret, spec_log_scan *c, spec_error *error)
 {
     const size_t n = strspn(c->at, "+-.0123456789eENaInf"); /* no hexadecimal digits */

@@ -70,7 +70,8 @@ int spec_prometheus_scrape_end(spec_prometheus_scrape *scrape, const spec_promet
     return GSL_SUCCESS;
 }
 
-/* Samples of a name go through the labels in the same order as those of the name before. */
+/* Finds the numbers of a label. Samples of a name have the labels in the same order as those of the
+ * previous name. */
 static spec_prometheus_label *label_of(spec_prometheus_scrape *scrape, uint64_t label)
 {
     for (int i = 0; i < scrape->n; i++) {
@@ -93,7 +94,7 @@ static bool ends(const char *name, size_t n, const char *end)
     return n >= length && memcmp(name + n - length, end, length) == 0;
 }
 
-/* Adds the name to a note of names that are not known, once. */
+/* Adds the name to a note of unknown names, once. */
 static void remark(spec_log_learned *learned, const char *name, size_t n)
 {
     static const char begin[] = "counters that are not known: ";
@@ -107,7 +108,7 @@ static void remark(spec_log_learned *learned, const char *name, size_t n)
              text);
 }
 
-/* The slot of a name; -1: none. */
+/* Returns the slot of a name; -1: it has none. */
 static int slot_of(const spec_prometheus_source *source, const spec_prometheus_sample *sample,
                    spec_log_learned *learned)
 {
@@ -155,7 +156,8 @@ static int add(spec_prometheus_scrape *scrape, const spec_prometheus_source *sou
                               SPEC_SCRAPE_LABELS));
     const bool seen =
         slot == SPEC_SCRAPE_PASSED ? (s->seen_passed >> sample->position & 1) != 0 : has(s, slot);
-    /* A series that repeats begins a new scrape. Another series of the same engine is of a rank. */
+    /* A series that repeats begins a new scrape. Another series of the same engine is from a
+     * rank. */
     if (has(s, slot) && s->series[slot] != sample->series) goto done;
     if (seen) SPEC_TRY(spec_prometheus_scrape_end(scrape, source, learned, record, error));
     s->seen |= 1u << slot;

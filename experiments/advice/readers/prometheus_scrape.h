@@ -16,17 +16,17 @@ enum {
     SPEC_SCRAPE_EMITTED,
     SPEC_SCRAPE_EMITTED_BY_ROUNDS, /* V0 of vLLM */
     SPEC_SCRAPE_FIRST,             /* first tokens of requests, which come from prefills */
-    SPEC_SCRAPE_TIMED,             /* passes or tokens that SECONDS are of */
+    SPEC_SCRAPE_TIMED,             /* passes or tokens that SECONDS covers */
     SPEC_SCRAPE_BATCHES,           /* steps of the engine */
     SPEC_SCRAPE_COUNTERS,
-    SPEC_SCRAPE_SECONDS = SPEC_SCRAPE_COUNTERS, /* of decoding, summed over requests */
+    SPEC_SCRAPE_SECONDS = SPEC_SCRAPE_COUNTERS, /* seconds of decoding, summed over requests */
     SPEC_SCRAPE_RUNNING,
     SPEC_SCRAPE_BUSY, /* mean of running, over decoding calls */
     SPEC_SCRAPE_LENGTH,
     SPEC_SCRAPE_RATE,
     SPEC_SCRAPE_EFFICIENCY, /* emitted / (rounds (K + 1)) */
     SPEC_SCRAPE_STEPS,      /* K */
-    SPEC_SCRAPE_NODES,      /* of a tree of drafts, with its root */
+    SPEC_SCRAPE_NODES,      /* nodes of a draft tree, including its root */
     SPEC_SCRAPE_SLOTS
 };
 
@@ -35,7 +35,7 @@ typedef struct {
     int slot;
 } spec_prometheus_name;
 
-/* Engines and models in a file, at most. */
+/* Maximum engines and models in a file. */
 enum { SPEC_SCRAPE_LABELS = 256 };
 
 /* The numbers of one engine or model. */
@@ -45,36 +45,36 @@ typedef struct {
     uint64_t seen_passed;
     double value[SPEC_SCRAPE_SLOTS], passed[SPEC_OBSERVED_DEPTHS];
     uint64_t series[SPEC_SCRAPE_SLOTS];
-    uint64_t line; /* of the newest sample */
+    uint64_t line; /* line of the newest sample */
     double created, stamp;
 } spec_prometheus_label;
 
 typedef struct {
     int n, last;
-    double time; /* of the scrape, from a comment; 0: none */
+    double time; /* time of the scrape, from a comment; 0: none */
     spec_prometheus_label label[SPEC_SCRAPE_LABELS];
 } spec_prometheus_scrape;
 
 /* An engine's names, and their meaning. */
 typedef struct {
-    const char *prefix;                /* of names */
+    const char *prefix;                /* prefix of names */
     const spec_prometheus_name *names; /* ends with a NULL name */
     /* Completes an observation that has the numbers of the scrape, NaN for absent ones. The
-     * record's line is that of the newest sample. */
+     * record's line is the newest sample's. */
     int (*finish)(spec_observation *o, spec_log_learned *learned, const spec_prometheus_label *s,
                   const spec_log_record *record, spec_error *error);
 } spec_prometheus_source;
 
-/* The number of a slot; NaN: the scrape has none. */
+/* Returns the number of a slot; NaN: the scrape has none. */
 double spec_prometheus_scrape_value(const spec_prometheus_label *label, int slot);
 
-/* Read a record that is a sample of the source. Hands over the totals of a scrape that ended before
- * it. Names that are not known but are of speculation go into learned->note. */
+/* Reads a record that is a sample of the source. Hands over the totals of a scrape that ended
+ * before it. Unknown names that concern speculation go into learned->note. */
 int spec_prometheus_scrape_read(spec_prometheus_scrape *scrape,
                                 const spec_prometheus_source *source, spec_log_learned *learned,
                                 const spec_log_record *record, spec_error *error);
 
-/* The file ends: hand over the last scrape. */
+/* At the end of the file, hands over the last scrape. */
 int spec_prometheus_scrape_end(spec_prometheus_scrape *scrape, const spec_prometheus_source *source,
                                spec_log_learned *learned, const spec_log_record *last,
                                spec_error *error);

@@ -53,7 +53,7 @@ static int replay(spec_observation *o, const char *key, const json_t *list, int 
     return GSL_SUCCESS;
 }
 
-/* The first list of the object is read; a note names another. */
+/* Reads the first list of the object; a note names any other. */
 static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     spec_log_learned *learned = place->learned;

@@ -42,7 +42,7 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
         .finish = finish                                                                           \
     }
 
-/* Each object has the tokens of the output, unless jq selected the counts of drafts alone. */
+/* Each object has the tokens of the output, unless jq selected only the counts of drafts. */
 static int llamacpp_read(void *state, spec_log_learned *learned, const spec_log_record *record,
                          spec_error *error)
 {

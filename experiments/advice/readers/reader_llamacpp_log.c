@@ -16,7 +16,7 @@ static const char *const generations[] = {
     NULL,
 };
 
-/* Of the lines below, of llamacpp_run.c and of llamacpp_statistics.c. */
+/* From the lines below, from llamacpp_run.c and from llamacpp_statistics.c. */
 static const char *const needles[] = {"eval time =",
                                       "draft acceptance",
                                       "acc per pos = ",
@@ -43,7 +43,7 @@ enum { SPEEDS = 64 }; /* answers of llama-cli, at most */
 
 /* The request that is being printed. NaN: not printed. */
 typedef struct {
-    uint64_t line; /* of its first number */
+    uint64_t line; /* line of its first number */
     uint64_t key;  /* slot and task; 0: the lines do not name them */
     double tokens, seconds;
     double drafted, accepted, length, rate;
@@ -60,12 +60,12 @@ typedef struct {
     spec_llamacpp_run run;
     spec_llamacpp_statistics statistics;
     int passed_over;       /* times of contexts that belong to a run (llama-speculative) */
-    uint64_t busy, shared; /* slots, by bit; shared: with another one busy */
+    uint64_t busy, shared; /* slots, one bit each; shared: while another one was busy */
     int n_speeds;
-    spec_observation speeds[SPEEDS]; /* of llama-cli, which wait for the end */
+    spec_observation speeds[SPEEDS]; /* speeds of llama-cli, which wait for the end */
 } llamacpp_state;
 
-/* Times of the output, not of the prompt. */
+/* Finds the times of the output, not of the prompt. */
 static const char *find_times(const char *bytes, size_t n)
 {
     const char *place = spec_log_find(bytes, n, "eval time =");
@@ -92,7 +92,8 @@ static bool concerns(const char *bytes, size_t n)
 
 /* ---- Slots and tasks ---- */
 
-/* "slot print_timing: id  0 | task 12 |": 1 + the numbers; 0 without them. *ret_slot: -1. */
+/* Returns 1 + the numbers in "slot print_timing: id  0 | task 12 |"; 0 without them, and *ret_slot
+ * = -1. */
 static uint64_t key_of(const spec_log_record *record, int *ret_slot)
 {
     spec_log_scan scan = spec_log_scan_of(record);
@@ -133,13 +134,13 @@ static int bad(const spec_log_record *record, const request *r, spec_error *erro
                         r->accepted, r->drafted, r->tokens);
 }
 
-/* Rounds of a line without a mean length follow from the statistics behind it, if they are of this
- * request alone. */
+/* Computes the rounds of a line without a mean length from the statistics after it, if they cover
+ * only this request. */
 static int rounds_without_length(spec_observation *o, const request *r,
                                  const spec_observation *opt_since, const spec_log_record *record,
                                  spec_error *error)
 {
-    /* Accepted tokens of the last round count even where the output ended before them. */
+    /* Accepted tokens of the last round count even if the output ended before them. */
     if (r->accepted > r->tokens + SPEC_OBSERVED_DEPTHS)
         return bad(record, r, error, "expected accepted tokens to be in the output");
     if (!isnan(r->tokens)) o->passes = fmax(r->tokens - r->accepted, 1.0);
@@ -222,7 +223,7 @@ static int hand_over(llamacpp_state *state, spec_log_learned *learned,
         learned->gaps = gaps;
     }
     if (parts.n <= 1) SPEC_TRY(record->observer->take(record->observer->self, &o, error));
-    /* Several ways drafted: each has its own acceptance, and no time is known of either. */
+    /* Several methods drafted: each has its own acceptance, and the time of each is not known. */
     for (int i = 0; parts.n > 1 && i < parts.n; i++) {
         parts.of_way[i].line = r->line;
         SPEC_TRY(record->observer->take(record->observer->self, &parts.of_way[i], error));
@@ -231,7 +232,7 @@ done:
     return status;
 }
 
-/* The request that a line of `key` is about: the one that waits, or a new one. */
+/* Finds the request that a line of `key` is about: the one that waits, or a new one. */
 static int request_of(llamacpp_state *state, spec_log_learned *learned,
                       const spec_log_record *record, bool begins, spec_error *error)
 {
@@ -268,7 +269,7 @@ static const spec_log_field times_fields[] = {
 };
 static const spec_log_line times = {"eval time", NULL, times_fields};
 
-/* The length has another name in each generation. */
+/* The length has a different name in each generation. */
 enum { RATE, ACCEPTED, DRAFTED, MEAN_ACCEPTANCE, MEAN_LEN };
 static const spec_log_field drafts_fields[] = {
     {"draft acceptance =", "(", SPEC_LOG_REAL, true, RATE},
@@ -354,7 +355,7 @@ static int read_drafts(llamacpp_state *state, spec_log_learned *learned,
     r->length_decimals = line.decimals[length];
     keep_depths(r, &line);
 done:
-    /* The line itself says what is wrong: nothing waits. */
+    /* The line itself is wrong, so nothing waits. */
     if (status != GSL_SUCCESS) state->waits = false;
     return status;
 }
@@ -372,8 +373,8 @@ static int read_depths(llamacpp_state *state, const spec_log_record *record, spe
     return status;
 }
 
-/* "[ Prompt: 57.0 t/s | Generation: 5.5 t/s ]" of llama-cli: the speed of an answer, whose length
- * is not printed. */
+/* Reads llama-cli's "[ Prompt: 57.0 t/s | Generation: 5.5 t/s ]": the speed of an answer whose
+ * length is not printed. */
 static int read_speed(llamacpp_state *state, const spec_log_record *record, spec_error *error)
 {
     static const spec_log_field fields[] = {{speed, "t/s ]", SPEC_LOG_REAL, true, 0}, {0}};
@@ -389,8 +390,8 @@ static int read_speed(llamacpp_state *state, const spec_log_record *record, spec
     return GSL_SUCCESS;
 }
 
-/* In a log with drafts, speeds are of speculation, but of an unknown number of rounds; in one with
- * requests they repeat those. */
+/* Hands over the speeds. In a log with drafts they belong to speculation with an unknown number of
+ * rounds; in one with requests they repeat the requests. */
 static int hand_over_speeds(llamacpp_state *state, spec_log_learned *learned,
                             const spec_log_record *record, spec_error *error)
 {

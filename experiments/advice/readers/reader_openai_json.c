@@ -4,7 +4,7 @@
 
 /* usage.completion_tokens_details of OpenAI's responses, which LiteLLM and other servers fill in.
  * Providers that do not speculate write 0 or null: such a response says nothing. Whether
- * completion_tokens has the rejected tokens too differs between them, so it is not read. */
+ * completion_tokens includes rejected tokens differs between them, so it is not read. */
 
 static bool has_count(const char *bytes, size_t n, const char *key)
 {
@@ -14,7 +14,7 @@ static bool has_count(const char *bytes, size_t n, const char *key)
     return false;
 }
 
-/* Engines with counts of their own have formats of their own. */
+/* Excludes engines with their own counts, which have their own formats. */
 static bool concerns(const char *bytes, size_t n)
 {
     static const char *const others[] = {"!predicted_n",

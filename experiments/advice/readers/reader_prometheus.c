@@ -5,19 +5,19 @@
 
 #include <math.h>
 
-/* Share of passes without a draft from which they are believed: first tokens of requests come from
- * prefills, and cut last rounds have the opposite sign. */
+/* Smallest share of passes without a draft that is believed: first tokens of requests come from
+ * prefills, and cut last rounds have the opposite effect. */
 static const double FIRST_TOKENS = 0.10;
 
-/* Share of passes without a draft from which they are believed where passes are counted: counters
- * of one scrape may be a step apart, and the last passes of aborted requests are not counted. */
+/* The same if passes are counted: counters of one scrape may be a step apart, and the last passes
+ * of aborted requests are not counted. */
 static const double APART = 0.01;
 
-/* Share of a server's tokens that times must be of. SGLang takes no times of the first 50 tokens of
- * a request that does not stream. */
+/* Share of a server's tokens that times must cover. SGLang does not time the first 50 tokens of a
+ * request that does not stream. */
 static const double TIMED = 0.90;
 
-/* Mean of busy slots up to which requests of llama.cpp follow one another. */
+/* Mean of busy slots up to which requests of llama.cpp count as sequential. */
 static const double ALONE = 1.05;
 
 /* ---- Engines --------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static void learn(spec_log_learned *learned, int generation, unsigned gaps)
     learned->gaps = gaps;
 }
 
-/* An engine that has not drafted decodes plainly. */
+/* Completes an engine that has not drafted, and so decodes plainly. */
 static int finish_plain(spec_observation *o, spec_log_learned *learned)
 {
     spec_observation_decode_plainly(o, o->emitted);
@@ -36,7 +36,7 @@ static int finish_plain(spec_observation *o, spec_log_learned *learned)
     return GSL_SUCCESS;
 }
 
-/* Passes, where many of them have no draft. */
+/* Sets the passes, if many of them have no draft. */
 static void passes_of(spec_observation *o, const spec_prometheus_label *s)
 {
     const double counted = spec_prometheus_scrape_value(s, SPEC_SCRAPE_TIMED);
@@ -44,8 +44,8 @@ static void passes_of(spec_observation *o, const spec_prometheus_label *s)
     if (passes > (1.0 + (isnan(counted) ? FIRST_TOKENS : APART)) * o->rounds) o->passes = passes;
 }
 
-/* K of vLLM V0: drafted efficiency / emitted is K / (K + 1). The efficiency may be copied with
- * three decimals; K must then fit five times as well as its neighbours. -1: not known. */
+/* Returns K of vLLM V0: drafted efficiency / emitted is K / (K + 1). The efficiency may be copied
+ * with three decimals; K must then fit five times as well as its neighbours. -1: not known. */
 static int K_of_efficiency(const spec_prometheus_label *s)
 {
     const double efficiency = spec_prometheus_scrape_value(s, SPEC_SCRAPE_EFFICIENCY);
@@ -79,9 +79,9 @@ static int finish_vllm_V0(spec_observation *o, spec_log_learned *learned,
 }
 
 /* Each step of V1 that gives tokens to a request after its first one adds one sample to
- * inter_token_latency_seconds: the time since the step that gave it tokens before. So the sum is
- * the time of decoding, summed over requests, and the count is the passes. It has waits behind
- * prefills and preemptions in it, as a user has them. Each step adds one sample to
+ * inter_token_latency_seconds: the time since the previous step that gave it tokens. So the sum is
+ * the time of decoding, summed over requests, and the count is the passes. It includes waits behind
+ * prefills and preemptions, as a user sees them. Each step adds one sample to
  * iteration_tokens_total. */
 static int times_of_vllm(spec_observation *o, const spec_prometheus_label *s,
                          const spec_log_record *record, spec_error *error)
@@ -122,7 +122,7 @@ static int finish_vllm(spec_observation *o, spec_log_learned *learned,
     return GSL_SUCCESS;
 }
 
-/* The sum of SGLang's inter_token_latency_seconds is the time between outputs to a user, as of
+/* The sum of SGLang's inter_token_latency_seconds is the time between outputs to a user, as in
  * vLLM, but the count is the tokens in them. */
 static void times_of_sglang(spec_observation *o, const spec_prometheus_label *s)
 {
@@ -163,8 +163,8 @@ static int finish_llama(spec_observation *o, spec_log_learned *learned,
                         const spec_prometheus_label *s, const spec_log_record *record,
                         spec_error *error)
 {
-    /* A request adds the time from its first token to its last when it ends, and its tokens. The
-     * mean of busy slots is since the start of the server, over prompts too. */
+    /* When a request ends it adds the time from its first token to its last, and its tokens. The
+     * mean of busy slots is since the start of the server, and includes prompts. */
     o->busy = spec_prometheus_scrape_value(s, SPEC_SCRAPE_SECONDS);
     o->running = spec_prometheus_scrape_value(s, SPEC_SCRAPE_BUSY);
     if (o->running < ALONE) o->running = 1.0;
@@ -224,7 +224,7 @@ static const spec_prometheus_name llama_names[] = {
     {"spec_decode_num_draft_tokens", SPEC_SCRAPE_DRAFTED},
     {"spec_decode_num_accepted_tokens", SPEC_SCRAPE_ACCEPTED},
     {"spec_decode_num_accepted_tokens_per_pos", SPEC_SCRAPE_PASSED},
-    {"n_drafted", SPEC_SCRAPE_DRAFTED}, /* of forks */
+    {"n_drafted", SPEC_SCRAPE_DRAFTED}, /* name in forks */
     {"n_accepted", SPEC_SCRAPE_ACCEPTED},
     {"n_drafted_accepted", SPEC_SCRAPE_ACCEPTED},
     {"tokens_predicted", SPEC_SCRAPE_EMITTED},
@@ -239,7 +239,7 @@ static const spec_prometheus_source llama = {"llamacpp:", llama_names, finish_ll
 
 /* ---- Formats --------------------------------------------------------------------------------- */
 
-/* The functions of a format, over those of its source. */
+/* Defines the functions of a format by those of its source. */
 #define FUNCTIONS(source)                                                                          \
     static bool concerns_##source(const char *bytes, size_t n)                                     \
     {                                                                                              \

@@ -2,7 +2,8 @@
 /* The log prints ratios and no counts. A line covers a fixed number of decode steps, and rounds are
  * steps times the running requests of the line: a weight, exact while no request comes or goes.
  * Seconds are the tokens of these rounds over the printed throughput, so that the time of a round
- * does not depend on the weight. Time stamps have whole seconds, as long as a window: not used. */
+ * does not depend on the weight. Time stamps are whole seconds, as long as a window, so they are
+ * not used. */
 #include "experiments/advice/readers/log_fields.h"
 #include "experiments/advice/readers/readers.h"
 #include "experiments/advice/readers/sglang_finish.h"
@@ -20,8 +21,8 @@ enum {
     NUMBER = 100000, /* largest setting or rank */
 };
 
-/* A step that takes this many times the shortest one of its batch or a larger one spans a pause of
- * the engine, or prompts. */
+/* A step that takes this many times the shortest one at its batch, or a larger batch, includes a
+ * pause of the engine, or prompts. */
 static const double PAUSE = 4.0;
 
 static const char *const generations[] = {
@@ -31,14 +32,14 @@ static const char *const generations[] = {
     NULL,
 };
 
-/* Draft tokens per round from which a log without settings may be of trees. */
+/* With at least this many draft tokens per round, a log without settings may be of trees. */
 enum { TREE_SUSPECTED = 7 };
 
-/* A data-parallel rank. Of its ranks that print the same line, the first one counts. */
+/* A data-parallel rank. If several ranks print the same line, only the first one counts. */
 typedef struct {
     uint64_t label;
     uint64_t printer;
-    double running;          /* of the line before */
+    double running;          /* running of the previous line */
     double step[2][BATCHES]; /* shortest, plain and with drafts; 0: none */
 } rank;
 
@@ -50,8 +51,8 @@ typedef struct {
     spec_sglang_rates rates;
     int n_waiting;
     spec_observation waiting[WAITING];
-    uint64_t windows, pauses, unfit; /* unfit: accept rates of no draft length */
-    bool decodes; /* lines 'Decode batch' have accept lengths: those of requests do not count */
+    uint64_t windows, pauses, unfit; /* unfit: accept rates that fit no draft length */
+    bool decodes; /* 'Decode batch' lines have accept lengths, so those of requests do not count */
     int n_requests;
     spec_observation request[WAITING]; /* wait for such a line */
     uint64_t passed_over;              /* requests */
@@ -68,8 +69,8 @@ static bool concerns(const char *bytes, size_t n)
 
 /* ---- The settings of the server ---- */
 
-/* The number behind a name, as in "speculative_num_steps=3" and "TP3"; 0 for None, for any other
- * text, and without the name. */
+/* Returns the number after a name, as in "speculative_num_steps=3" and "TP3"; 0 for None, for any
+ * other text, or if the name is missing. */
 static int number_of(spec_log_scan scan, const char *name)
 {
     double value;
@@ -89,8 +90,8 @@ static void start(sglang_state *state, const spec_log_record *record)
     state->siblings = number_of(args, "speculative_eagle_topk=");
 }
 
-/* A log without the server's settings, whose rate has more tokens than the user's draft length:
- * trees of that depth. */
+/* Returns whether a log without the server's settings has a rate with more tokens than the user's
+ * draft length, and so trees of that depth. */
 static bool is_given_tree(const sglang_state *state, int K_given)
 {
     return state->draft_steps == 0 && state->draft_tokens == 0 && K_given >= 1 &&
@@ -102,7 +103,7 @@ static bool is_tree(const sglang_state *state, int K_given)
     return (state->siblings > 1 && state->draft_steps > 0) || is_given_tree(state, K_given);
 }
 
-/* Tokens of a round, the root among them; 0: not known. */
+/* Returns the tokens of a round, including the root; 0: not known. */
 static int width(const sglang_state *state, int K_given)
 {
     if (is_given_tree(state, K_given)) return spec_sglang_rates_K(&state->rates) + 1;
@@ -110,7 +111,7 @@ static int width(const sglang_state *state, int K_given)
     return state->draft_steps > 0 && state->siblings <= 1 ? state->draft_steps + 1 : 0;
 }
 
-/* The draft length that settings, lines or the user give; -1: none does. */
+/* Returns the draft length that settings, lines or the user give; -1: none does. */
 static int draft_length(const sglang_state *state, const spec_log_record *record)
 {
     if (is_given_tree(state, record->K)) return record->K;
@@ -161,7 +162,7 @@ done:
     return status;
 }
 
-/* Seconds only where the window is one of steady decoding. The throughput of a rank's first line
+/* Returns seconds only for a window of steady decoding. The throughput of a rank's first line
  * counts from the start of the server. */
 static double seconds_of(sglang_state *state, rank *r, bool drafts, double tokens, double running,
                          double throughput)
@@ -184,7 +185,7 @@ static double seconds_of(sglang_state *state, rank *r, bool drafts, double token
 
 /* ---- Lines ---- */
 
-/* *ret = NULL: another rank prints this line. */
+/* Finds the rank of a line; *ret = NULL: another rank prints it. */
 static int find_rank(rank **ret, sglang_state *state, const spec_log_record *record,
                      const char *message, spec_error *error)
 {
@@ -242,7 +243,7 @@ static int parse(spec_log_numbers *ret, spec_log_scan scan, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Knows the draft length and hands over what waits for it, or keeps the observation. */
+/* If the draft length is known, hands over what waits for it; otherwise keeps the observation. */
 static int take_drafted(sglang_state *state, spec_log_learned *learned,
                         const spec_log_record *record, spec_observation *observation,
                         const spec_log_numbers *line, spec_error *error)
@@ -254,7 +255,7 @@ static int take_drafted(sglang_state *state, spec_log_learned *learned,
         const bool agrees = spec_sglang_rates_add(
             &state->rates, line->value[LENGTH], spec_log_scan_half_unit(line->decimals[LENGTH]),
             line->value[RATE], spec_log_scan_half_unit(line->decimals[RATE]));
-        if (!agrees) { /* another draft length from here on */
+        if (!agrees) { /* a different draft length from here on */
             const spec_sglang_rates after = state->rates;
             state->rates = before;
             SPEC_TRY(hand_over_waiting(state, record, draft_length(state, record), error));
@@ -297,8 +298,8 @@ done:
     return status;
 }
 
-/* The same rounds are in the lines of batches, which have the times of the load: where a log has
- * both, these count. The first requests wait for such a line. */
+/* Reads requests. Lines of batches have the same rounds, and the times of the load: if a log has
+ * both, the batches count. The first requests wait for such a line. */
 static int read_requests(sglang_state *state, spec_log_learned *learned,
                          const spec_log_record *record, spec_error *error)
 {
@@ -351,7 +352,7 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     observation.seconds =
         seconds_of(state, r, !plain, tokens, line.value[RUNNING], line.value[THROUGHPUT]);
     r->running = line.value[RUNNING];
-    if (!(tokens > 0.0)) goto done; /* no request runs, or none was verified */
+    if (!(tokens > 0.0)) goto done; /* no request is running, or nothing was verified */
     if (plain) {
         spec_observation_decode_plainly(&observation, tokens);
         if (learned->gaps == 0) learned->gaps = SPEC_LOG_ROUNDED;

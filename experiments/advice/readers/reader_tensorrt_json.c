@@ -17,7 +17,7 @@ static int iteration_finish(spec_json_counts *c, const spec_json_place *place, s
     if (isnan(o->seconds) && overhead > 0.0) o->seconds = o->draft_seconds / overhead;
     if (isnan(o->draft_seconds)) o->draft_seconds = overhead * o->seconds;
     c->timed = !isnan(o->seconds);
-    /* With a prefill the time is not that of a round. */
+    /* With a prefill, the time is not the time of a round. */
     if (c->other[PREFILL] > 0) o->seconds = o->draft_seconds = NAN;
     o->running = isnan(decoding) ? o->rounds : decoding;
     if (!(o->drafted > 0)) { /* plain decoding: a token for each request */
@@ -101,7 +101,7 @@ static const spec_json_table counts = {
     .finish = counts_finish,
 };
 
-/* The mean is tokens over iterations; both are whole, so that it gives the iterations. */
+/* The mean is tokens over iterations; both are whole numbers, so it determines the iterations. */
 static int mean_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     spec_observation *o = &c->o;
@@ -128,7 +128,7 @@ static const spec_json_table mean = {
     .finish = mean_finish,
 };
 
-/* AIPerf's summary has one of these names too. */
+/* Excludes AIPerf's summary, which has one of these names too. */
 static bool response_concerns(const char *bytes, size_t n)
 {
     return spec_json_has(bytes, n, "avg_decoded_tokens_per_iter") ||

@@ -5,7 +5,8 @@
 #include <gsl/gsl_cdf.h>
 #include <stdio.h>
 
-enum { RATES, CHUNKS, LENGTHS }; /* by depth; and by request, with --save-detailed */
+enum { RATES, CHUNKS, LENGTHS }; /* rates are by depth; the others by request, with
+                                  * --save-detailed */
 static const spec_json_field fields[] = {
     SPEC_COUNT("spec_decode_num_drafts", o.rounds),
     SPEC_COUNT("spec_decode_accepted_tokens", o.accepted),
@@ -36,7 +37,7 @@ static bool concerns(const char *bytes, size_t n)
            spec_json_has_all(bytes, n, plain_keys);
 }
 
-/* Rates by depth, as counts of rounds: their products with the rounds are whole. */
+/* Turns rates by depth into counts of rounds: their products with the rounds are whole numbers. */
 static int take_rates(spec_observation *o, const json_t *rates, const spec_log_record *record,
                       spec_error *error)
 {
@@ -70,11 +71,12 @@ static int take_rates(spec_observation *o, const json_t *rates, const spec_log_r
 
 typedef struct {
     double n, chunks, tokens;                        /* sums over requests */
-    double chunks_squared, tokens_squared, products; /* of their numbers */
+    double chunks_squared, tokens_squared, products; /* sums of squares and products */
 } request_sums;
 
-/* A request that succeeded: chunks of its stream and tokens behind the first one, and its decoding
- * time. Each chunk is a step of the engine. false: it failed, or has one token. */
+/* Reads a request that succeeded: chunks of its stream and tokens after the first one, and its
+ * decoding time. Each chunk is a step of the engine. Returns false if it failed or has one
+ * token. */
 static bool request_at(spec_observation *ret, const spec_json_counts *c, size_t i)
 {
     const json_t *times = json_array_get(c->list[CHUNKS], i), *time;
@@ -89,7 +91,7 @@ static bool request_at(spec_observation *ret, const spec_json_counts *c, size_t 
     return ret->passes > 0.0 && tokens >= ret->passes && ret->seconds > 0.0;
 }
 
-/* Without drafts a request has all numbers of an observation. */
+/* Hands over plain requests: without drafts a request has all numbers of an observation. */
 static int give_plain(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     const spec_observer *to = place->record->observer;
@@ -104,8 +106,8 @@ static int give_plain(spec_json_counts *c, const spec_json_place *place, spec_er
     return GSL_SUCCESS;
 }
 
-/* With drafts the counts by depth are those of the run, and no request has its own. The requests
- * give an interval of the tokens per step: a ratio of sums, by its linearisation. */
+/* Notes an interval of the tokens per step from the requests: a ratio of sums, linearised. With
+ * drafts the counts by depth are those of the run, and no request has its own. */
 static void note_requests(const spec_json_counts *c, spec_log_learned *learned)
 {
     request_sums s = {0};

@@ -49,30 +49,31 @@ static const char *const names[NAMES + 1] = {
     [SGLANG_LENGTH] = "Accept length",
 };
 
-/* The line that has the same number; a position of the example is a fraction, not a percentage. */
+/* The line that has the same number; positions in the example are fractions, not percentages. */
 static const int same[NAMES] = {
     [OFFLINE_GENERATED] = GENERATED, [OFFLINE_LENGTH] = LENGTH,     [OFFLINE_DRAFTS] = DRAFTS,
     [OFFLINE_DRAFTED] = DRAFTED,     [OFFLINE_ACCEPTED] = ACCEPTED, [OFFLINE_POSITION] = POSITION,
 };
 
-/* Bits of lines: those that a table of plain decoding has, and those with whole numbers. */
+/* Bits of lines: those of a table of plain decoding, and those with whole numbers. */
 static const unsigned PLAIN = 1u << REQUESTS | 1u << DURATION | 1u << GENERATED | 1u << TOKEN_TIME;
 static const unsigned WHOLE =
     1u << REQUESTS | 1u << GENERATED | 1u << DRAFTS | 1u << DRAFTED | 1u << ACCEPTED;
 
-static const double SLACK = 1e-9; /* of the arithmetic, beside the rounding of printed numbers */
+static const double SLACK = 1e-9; /* for the arithmetic, in addition to the rounding of printed
+                                   * numbers */
 
 /* One table. */
 typedef struct {
     unsigned seen; /* bit per line */
-    uint64_t line; /* of the newest one */
+    uint64_t line; /* the newest line */
     double value[FIELDS];
     int decimals[FIELDS];
     int depths, rate_decimals;
     double rate[SPEC_OBSERVED_DEPTHS]; /* per cent */
 } table;
 
-/* The line of the table, and the position behind its name; -1 without one. */
+/* Returns the line of the table, and moves past its name; -1 if it is none. */
 static int line_of(spec_log_scan *scan)
 {
     for (int i = 0; i < NAMES; i++) {
@@ -106,14 +107,14 @@ static double value_of(const table *t, int line)
 
 /* ---- A whole table --------------------------------------------------------------------------- */
 
-/* Does a printed number differ from its value by more than rounding? */
+/* Returns whether a printed number differs from its value by more than rounding. */
 static bool differs(const table *t, int line, double value)
 {
     return has(t, line) && spec_log_scan_differs(t->value[line], t->decimals[line], value);
 }
 
-/* Rounds that accepted each depth: whole numbers that agree with the rates and sum to `accepted`,
- * where every depth is in the table. False if there are none. */
+/* Finds the rounds that accepted each depth: whole numbers that agree with the rates and sum to
+ * `accepted`, if every depth is in the table. Returns false if there are none. */
 static bool passed_of(spec_observation *o, const table *t)
 {
     const double half = spec_log_scan_half_unit(t->rate_decimals) + SLACK;
@@ -164,7 +165,8 @@ static int speculation_of(spec_observation *o, const table *t, const spec_log_re
     return GSL_SUCCESS;
 }
 
-/* The table ends. Without lines of speculation it is of plain decoding, if it has times. */
+/* Hands over a table that ended. Without lines of speculation it is plain decoding, if it has
+ * times. */
 static int hand_over(table *t, spec_log_learned *learned, const spec_log_record *record,
                      spec_error *error)
 {
@@ -227,7 +229,7 @@ static int read(void *state, spec_log_learned *learned, const spec_log_record *r
                      "it; give the server's log instead");
         return GSL_EUNSUP;
     }
-    /* The first line of a table, or one that repeats, ends the table before. */
+    /* The first line of a table, or one that repeats, ends the previous table. */
     if (line != POSITION && (has(t, line) || line == REQUESTS))
         SPEC_TRY(hand_over(t, learned, record, error));
     t->seen |= 1u << line;

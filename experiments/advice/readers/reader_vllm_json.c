@@ -16,7 +16,8 @@ enum { EMITTED };
         SPEC_LIST("per_step_accepted", list[STEP_ACCEPTED]),                                       \
         SPEC_LIST("per_step_drafted", list[STEP_DRAFTED])
 
-/* The rounds have the sums of the response, and none accepts more than it drafted. */
+/* Checks that the rounds have the sums of the response, and that none accepts more than it
+ * drafted. */
 static int check_steps(const spec_json_counts *c, const spec_log_record *record, spec_error *error)
 {
     static const char *const key[] = {"per_step_accepted", "per_step_drafted"};
@@ -84,7 +85,8 @@ const spec_log_format spec_reader_vllm_response = {
 
 /* ---- AIPerf: spec_decode_acceptance of a record ---------------------------------------------- */
 
-/* Milliseconds of a metric {"value": 12.5, "unit": "ms"}; NaN: absent, or in another unit. */
+/* Returns the milliseconds of a metric {"value": 12.5, "unit": "ms"}; NaN: absent, or in another
+ * unit. */
 static double milliseconds(const spec_json_place *place, const char *name)
 {
     json_t *metric = spec_json_find(place->element, name);
@@ -97,7 +99,8 @@ static double milliseconds(const spec_json_place *place, const char *name)
     return ms;
 }
 
-/* AIPerf itself leaves out requests of the warm-up and those that failed. */
+/* Returns whether a request counts: AIPerf itself leaves out those of the warm-up and those that
+ * failed. */
 static bool is_measured(const spec_json_place *place)
 {
     json_t *phase = spec_json_find(place->element, "benchmark_phase");

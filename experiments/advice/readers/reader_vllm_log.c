@@ -21,7 +21,7 @@ static const char *const words[KINDS + 1] = {[COUNTS] = "SpecDecoding metrics: "
                                              [THROUGHPUT] = "Avg prompt throughput: ",
                                              [TOTALS] = "Speculative metrics: "};
 
-enum { PREFIX = 200 }; /* bytes before the words that are searched for stamp and process */
+enum { PREFIX = 200 }; /* bytes before the words in which stamp and process are searched */
 
 typedef struct {
     spec_needle_set words; /* empty before the first record */
@@ -51,7 +51,8 @@ static bool ends(const char *begin, const char *end, const char *text)
     return (size_t)(end - begin) >= n && memcmp(end - n, text, n) == 0;
 }
 
-/* Hash of the number in "Engine 000: ", or of the words for all engines; 0 without them. */
+/* Returns the hash of the number in "Engine 000: ", or of the words for all engines; 0 without
+ * them. */
 static uint64_t engine_of(const char *begin, const char *end)
 {
     static const char all[] = "Engines Aggregated: ";
@@ -63,7 +64,7 @@ static uint64_t engine_of(const char *begin, const char *end)
     return spec_log_label(number, (size_t)(last - number));
 }
 
-/* Hash of the last "pid=1"; 0 without one. */
+/* Returns the hash of the last "pid=1"; 0 without one. */
 static uint64_t process_of(const char *begin, const char *end)
 {
     uint64_t process = 0;
@@ -178,7 +179,7 @@ static const char *find_words(const spec_needle_set *set, const spec_log_scan *s
     return spec_needle_set_find(set, scan->at, (size_t)(scan->end - scan->at));
 }
 
-/* A JSON value may have several lines in it: each ends where the next one begins. */
+/* Reads a record. A JSON value may contain several lines; each ends where the next one begins. */
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {

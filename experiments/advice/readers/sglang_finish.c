@@ -33,7 +33,7 @@ bool spec_sglang_finish_concerns(const char *bytes, size_t n)
     return spec_log_find(bytes, n, verify) != NULL;
 }
 
-/* The braces around a place, within the scan. */
+/* Returns the braces around a place, within the scan. */
 static spec_log_scan braces(const spec_log_scan *scan, const char *place)
 {
     spec_log_scan inner = *scan;
@@ -53,7 +53,7 @@ static spec_log_scan braces(const spec_log_scan *scan, const char *place)
     return inner;
 }
 
-/* histogram[i]: rounds that accepted i draft tokens. */
+/* Takes the histogram: [i] counts rounds that accepted i draft tokens. */
 static int take_histogram(spec_observation *o, const spec_log_numbers *line,
                           const spec_log_record *record, spec_error *error)
 {
@@ -73,7 +73,8 @@ static int take_histogram(spec_observation *o, const spec_log_numbers *line,
     return GSL_SUCCESS;
 }
 
-/* Drafted tokens are rounds times the width at the end, which a longer round belies. */
+/* Takes the width: drafted tokens are rounds times the width at the end, which a longer round
+ * disproves. */
 static void take_width(spec_observation *o)
 {
     const double width = o->drafted / o->rounds, least = fmax(o->depths, o->accepted / o->rounds);

@@ -4,11 +4,11 @@
 #include <math.h>
 
 static const double SLACK =
-    1e-9; /* of the arithmetic, beside the rounding of the printed numbers */
+    1e-9; /* for the arithmetic, in addition to the rounding of printed numbers */
 static const uint64_t ALL = ~(uint64_t)0;
 
-/* Of the K that `excluded` leaves, those that a line excludes: |top / bottom - rate| is too large.
- * extra: the bonus in both. A rate of at most 1 keeps the length to at most K + 1. */
+/* Returns those of the K left by `excluded` that a line excludes because |top / bottom - rate| is
+ * too large. extra: the bonus in both. A rate of at most 1 keeps the length to at most K + 1. */
 static uint64_t excludes(uint64_t excluded, double extra, const double line[4])
 {
     const double length = line[0], length_half = line[1], rate = line[2], rate_half = line[3];

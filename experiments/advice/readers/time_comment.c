@@ -16,7 +16,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Digits, and behind a point more of them; NaN for other words. */
+/* Reads digits, with more after a point; NaN for other words. */
 static double seconds_of(const char *word, const char *end)
 {
     double value = 0.0, unit = 1.0;

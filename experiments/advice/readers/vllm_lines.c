@@ -8,7 +8,7 @@
 
 /* ---- V0: totals since the engine started ----------------------------------------------------- */
 
-/* Accepted tokens of V0 include those behind a rejection. */
+/* Accepted tokens of V0 include those after a rejection. */
 enum { RATE, EFFICIENCY, K, ACCEPTED, DRAFTED, EMITTED };
 
 static const spec_log_field totals_fields[] = {
@@ -25,7 +25,7 @@ static const spec_log_field totals_fields[] = {
 };
 static const spec_log_line totals = {"Speculative metrics", ", ", totals_fields};
 
-/* The first line of V1, of the interval alone, has the words of V0. */
+/* The first line of V1, which covers only the interval, has the words of V0. */
 static const spec_log_field first_fields[] = {
     {"Draft acceptance rate: ", NULL, SPEC_LOG_MEAN, true, RATE},
     {"Number of accepted tokens: ", NULL, SPEC_LOG_COUNT, true, ACCEPTED},
@@ -96,7 +96,7 @@ static const spec_log_field counts_fields[] = {
 };
 static const spec_log_line counts = {"SpecDecoding metrics", ", ", counts_fields};
 
-/* Rounds and passed by depth, from the means. */
+/* Recovers rounds and passed by depth from the means. */
 static int recover(spec_observation *o, const spec_log_numbers *line, const spec_log_record *record,
                    spec_error *error)
 {
@@ -123,7 +123,7 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
     return GSL_SUCCESS;
 }
 
-/* Rounds from the user's K alone. Drafts may be shorter, down to one token. */
+/* Estimates rounds from the user's K only. Drafts may be shorter, down to one token. */
 static void rounds_from_K(spec_observation *o, int given)
 {
     o->K = given;

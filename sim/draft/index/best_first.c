@@ -44,11 +44,11 @@ void spec_best_first_offer(spec_best_first *tree, int token, int count, int low,
     child[at] = (spec_branch){.value = value, .token = token, .low = low, .high = high};
 }
 
-/* Keep a branch among the `most` best that are open. */
+/* Keeps a branch among the `most` best that are open. */
 static void keep(spec_best_first *tree, const spec_branch *branch, int most)
 {
     spec_branch *open = tree->open;
-    int at = 0; /* behind all branches that come after this one */
+    int at = 0; /* after all branches that come later than this one */
     if (most == 0 || (tree->n_open == most && branch->value <= open[0].value)) return;
     while (at < tree->n_open && branch->value > open[at].value) at++;
     if (tree->n_open == most) {

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* best_first: a one-hot tree of the continuations that were most frequent after a match.
- * The value of a node estimates the chance that the text takes its path: the product of each
- * token's share among the continuations there [Oliaro24]. The tree owns its arrays. */
+ * The value of a node estimates the chance that the text takes its path: the product of the tokens'
+ * shares among the continuations [Oliaro24]. The tree owns its arrays. */
 #ifndef SPECLAB_BEST_FIRST_H
 #define SPECLAB_BEST_FIRST_H
 
 #include "sim/draft/draft.h"
 
-/* A continuation in an index of texts: `low` and `high` are the index's own. */
+/* A continuation in an index of texts; only the index reads `low` and `high`. */
 typedef struct {
     double value;
     int token;
-    int node;  /* its parent in the tree; while it is expanded, its own number; -1: the root */
-    int depth; /* 1 for a child of the root, which has 0 */
+    int node;  /* its parent in the tree; its own number while it is expanded; -1: the root */
+    int depth; /* 0 for the root, 1 for its children */
     int low, high;
 } spec_branch;
 
 typedef struct {
-    int capacity, width; /* most nodes, and most children of a node */
+    int capacity, width; /* maximum nodes, and most children of a node */
     int n;               /* nodes, parents first, siblings by descending value */
     int *token, *parent; /* (capacity) */
     double score;        /* sum of the values: expected number of tokens that the text takes */
 
     int n_open, n_children;
-    double total;       /* occurrences of all children of the node that is expanded */
+    double total;       /* occurrences of all children of the node being expanded */
     spec_branch *open;  /* (capacity) the next nodes, the best last */
-    spec_branch *child; /* (width) of the node that is expanded, the best first */
+    spec_branch *child; /* (width) children of the node being expanded, the best first */
 } spec_best_first;
 
 /* An index of texts. `children` offers every continuation of a node, each once. */
@@ -44,15 +44,15 @@ typedef struct {
 int spec_best_first_init(spec_best_first *tree, int capacity, int width, spec_error *error);
 void spec_best_first_free(spec_best_first *tree); /* accepts a zeroed one */
 
-/* Offer a child of the node that is expanded, seen count >= 1 times. */
+/* Offers a child of the node being expanded, seen count >= 1 times. */
 void spec_best_first_offer(spec_best_first *tree, int token, int count, int low, int high);
 
-/* Grow a new tree below a match low..high: the node of the largest value comes next, the first
- * among equals; siblings of equal counts come by their token. */
+/* Grows a new tree below a match low..high: the node of the largest value comes next, the first
+ * among equals; siblings with equal counts are in order of token. */
 void spec_best_first_grow(spec_best_first *tree, const spec_continuations *from, int low, int high,
                           const spec_best_first_limit *limit);
 
-/* Append the tree to an empty draft, all nodes chosen. */
+/* Appends the tree to an empty draft, all nodes chosen. */
 void spec_best_first_submit(spec_draft *draft, const spec_best_first *tree);
 
 #endif

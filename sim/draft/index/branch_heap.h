@@ -6,24 +6,24 @@
 
 typedef struct {
     double value;
-    double above; /* the owner's, as `item` */
-    long number;  /* of its push */
+    double above; /* for the owner, like `item` */
+    long number;  /* number of its push */
     int node;     /* its parent in the tree, or -1 */
     int depth, item;
 } spec_open_branch;
 
 typedef struct {
-    spec_open_branch *branch; /* with space for all that are pushed and not popped */
+    spec_open_branch *branch; /* with room for all that are pushed and not popped */
     int n;
     long pushed;
 } spec_branch_heap;
 
 void spec_branch_heap_clear(spec_branch_heap *heap);
 
-/* Add a branch, whose number is set here. */
+/* Adds a branch, whose number is set here. */
 void spec_branch_heap_push(spec_branch_heap *heap, spec_open_branch branch);
 
-/* Remove the first branch; n > 0. */
+/* Removes the first branch; n > 0. */
 spec_open_branch spec_branch_heap_pop(spec_branch_heap *heap);
 
 #endif

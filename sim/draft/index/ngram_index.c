@@ -33,7 +33,7 @@ void spec_ngram_index_reset(spec_ngram_index *index)
     index->n_tokens = index->n_numbers = 0;
 }
 
-/* The slot of the n-gram at a position: that of its number, or a free one. */
+/* Returns the slot of the n-gram at a position: that of its number, or a free one. */
 static size_t find(const spec_ngram_index *index, int position)
 {
     const int *token = index->token + position;
@@ -78,7 +78,7 @@ static int reserve(spec_ngram_index *index, int n, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* The n-gram at a position whose tokens are all known. */
+/* Adds the n-gram at a position whose tokens are all known. */
 static void add(spec_ngram_index *index, int position)
 {
     const size_t at = find(index, position);

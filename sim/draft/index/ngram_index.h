@@ -10,14 +10,14 @@
 
 #include <stddef.h>
 
-/* Most tokens of a text. */
+/* Maximum tokens of a text. */
 enum { SPEC_NGRAM_INDEX_MAX = 1 << 27 };
 
 typedef struct {
     int n; /* tokens of an n-gram */
     int n_tokens, capacity;
     int *token;  /* (capacity) the text */
-    int *number; /* (capacity) of the n-gram at each position 0..n_tokens-n */
+    int *number; /* (capacity) number of the n-gram at each position 0..n_tokens-n */
     int *before; /* (capacity) its previous occurrence, or -1 */
     int *after;  /* (capacity) its next occurrence, or -1 */
     int n_numbers;
@@ -27,14 +27,14 @@ typedef struct {
     size_t n_slots;    /* a power of 2 */
 } spec_ngram_index;
 
-/* Empty, without memory; n >= 1. */
+/* Makes an empty index, without memory; n >= 1. */
 void spec_ngram_index_init(spec_ngram_index *index, int n);
 void spec_ngram_index_free(spec_ngram_index *index); /* accepts a zeroed one */
 
-/* Forget the text; the memory stays. */
+/* Forgets the text; the memory stays. */
 void spec_ngram_index_reset(spec_ngram_index *index);
 
-/* Add the tokens that the text, which has n of them now, has gained. GSL_ENOMEM, and GSL_EINVAL
+/* Adds the tokens that the text, which now has n, has gained. Returns GSL_ENOMEM, or GSL_EINVAL
  * beyond SPEC_NGRAM_INDEX_MAX. */
 int spec_ngram_index_follow(spec_ngram_index *index, const int *text, size_t n, spec_error *error);
 

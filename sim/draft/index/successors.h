@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* successors: how often each token followed each n-gram of 1 to 4 tokens in some texts.
- * Finding and counting take constant time, and so does the most frequent successor: of equals the
- * one that reached the count first. The counts own their arrays, which grow only in _reserve. */
+ * Finding, counting and the most frequent successor take constant time; of equals, the one that
+ * reached the count first. The counts own their arrays, which grow only in _reserve. */
 #ifndef SPECLAB_SUCCESSORS_H
 #define SPECLAB_SUCCESSORS_H
 
@@ -11,10 +11,10 @@
 
 enum { SPEC_SUCCESSORS_ORDER = 4 };
 
-/* An n-gram that some token followed. */
+/* An n-gram that at least one token followed. */
 typedef struct {
     int n, token[SPEC_SUCCESSORS_ORDER]; /* unused tokens are 0 */
-    int sum;                             /* of the counts */
+    int sum;                             /* sum of the counts */
     int best;                            /* its most frequent successor */
     int head;                            /* its latest new successor */
 } spec_successors_ngram;
@@ -36,19 +36,19 @@ typedef struct {
 
 void spec_successors_free(spec_successors *counts); /* accepts a zeroed one, which is empty */
 
-/* Forget all; the memory stays. */
+/* Forgets all; the memory stays. */
 void spec_successors_reset(spec_successors *counts);
 
-/* Memory for `more` >= 0 further calls of _add. */
+/* Reserves memory for `more` >= 0 further calls of _add. */
 int spec_successors_reserve(spec_successors *counts, int more, spec_error *error);
 
-/* `token` followed these n tokens `count` >= 1 times more. */
+/* Counts that `token` followed these n tokens `count` >= 1 more times. */
 void spec_successors_add(spec_successors *counts, const int *ngram, int n, int token, int count);
 
-/* The index of an n-gram, or -1. */
+/* Returns the index of an n-gram, or -1. */
 int spec_successors_find(const spec_successors *counts, const int *ngram, int n);
 
-/* How often `token` followed an n-gram, by its index. */
+/* Returns how often `token` followed the n-gram with this index. */
 int spec_successors_count(const spec_successors *counts, int ngram, int token);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sort positions by their class, stably. `from` lists them in the order that decides between
+/* Sorts positions by their class, stably. `from` lists them in the order that decides between
  * members of a class; count (n_classes) is workspace. */
 static void sort_by_class(int *ret_position, const int *from, const int *class, int n,
                           int n_classes, int *count)
@@ -21,13 +21,13 @@ static void sort_by_class(int *ret_position, const int *from, const int *class, 
     for (int i = 0; i < n; i++) ret_position[count[class[from[i]]]++] = from[i];
 }
 
-/* The class at a place, or -1 behind the end, which comes first. */
+/* Returns the class at a position; -1 after the end, which sorts first. */
 static int class_at(const int *class, int n, int place)
 {
     return place < n ? class[place] : -1;
 }
 
-/* From the order by the first `width` tokens to the order by twice as many, by a sort of pairs of
+/* Turns the order by the first `width` tokens into the order by twice as many, by sorting pairs of
  * classes. Returns the new number of classes. */
 static int double_width(int *position, int *class, int *other, int *count, int n, int n_classes,
                         int width)
@@ -93,7 +93,7 @@ int spec_suffix_array_end(const spec_suffix_array *array, int low, int high, int
         low += step;
         step *= 2;
     }
-    int end = low + step < high ? low + step : high; /* low has the token, end has not */
+    int end = low + step < high ? low + step : high; /* low has the token, end does not */
     while (low + 1 < end) {
         const int middle = low + (end - low) / 2;
         if (array->token[position[middle] + offset] == token)
@@ -104,7 +104,8 @@ int spec_suffix_array_end(const spec_suffix_array *array, int low, int high, int
     return end;
 }
 
-/* The first place whose first tokens are not before the string, or with `after` behind it. */
+/* Returns the first place whose first tokens do not sort before the string, or, with `after`, sort
+ * after it. */
 static int bound(const spec_suffix_array *array, const int *string, int length, bool after, int low)
 {
     const int *token = array->token;

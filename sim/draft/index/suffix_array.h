@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-/* Most tokens of a text. */
+/* Maximum tokens of a text. */
 enum { SPEC_SUFFIX_ARRAY_MAX = 1 << 30 };
 
 typedef struct {
@@ -19,16 +19,18 @@ typedef struct {
     int *position; /* (n) */
 } spec_suffix_array;
 
-/* Tokens are 0..vocab-1; n is 0..SPEC_SUFFIX_ARRAY_MAX. Takes 12 n bytes more meanwhile. */
+/* Tokens are 0..vocab-1; n is 0..SPEC_SUFFIX_ARRAY_MAX. Temporarily takes 12 n bytes more. */
 int spec_suffix_array_init(spec_suffix_array *array, const int *token, int n, int vocab, int reach,
                            spec_error *error);
 void spec_suffix_array_free(spec_suffix_array *array); /* accepts a zeroed one */
 
-/* The end of the neighbours low..end-1, of low..high-1, whose token at `offset` is the one at low.
- * They must share the tokens before; offset is below `reach`, and the text does not end at low. */
+/* Returns the end of the neighbours low..end-1 among low..high-1 whose token at `offset` equals
+ * that of low. All must share the tokens before it; offset is below `reach`, and the text does not
+ * end before it at low. */
 int spec_suffix_array_end(const spec_suffix_array *array, int low, int high, int offset);
 
-/* The occurrences low..high-1 of a string of 1..reach tokens; low = high without any. */
+/* Finds the occurrences low..high-1 of a string of 1..reach tokens; low = high if there are
+ * none. */
 void spec_suffix_array_find(int *ret_low, int *ret_high, const spec_suffix_array *array,
                             const int *string, int length);
 

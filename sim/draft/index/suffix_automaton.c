@@ -39,7 +39,7 @@ void spec_suffix_automaton_begin(spec_suffix_automaton *automaton)
     automaton->last = automaton->near = automaton->near_length = 0;
 }
 
-/* The slot of an edge, or the free slot where it belongs. */
+/* Returns the slot of an edge, or the free slot where it belongs. */
 static size_t find(const spec_suffix_automaton *automaton, int from, int token)
 {
     const size_t mask = automaton->n_slots - 1;
@@ -106,9 +106,9 @@ static void add_edge(spec_suffix_automaton *automaton, int from, int token, int 
     automaton->slot[find(automaton, from, token)] = added;
 }
 
-/* The state of the longest string of `from`, followed by the token that leads to `to`. If `to` has
- * longer strings, they end at fewer places from now on: the shorter ones get a state of their
- * own. */
+/* Returns the state of the longest string of `from`, followed by the token that leads to `to`. If
+ * `to` has longer strings, these end at fewer places from now on, so the shorter ones get their own
+ * state. */
 static int part(spec_suffix_automaton *automaton, int from, int token, int to)
 {
     const int length = automaton->state[from].length + 1;

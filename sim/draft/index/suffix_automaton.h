@@ -10,13 +10,14 @@
 
 #include <stddef.h>
 
-/* Most tokens of all texts together. */
+/* Maximum tokens of all texts together. */
 enum { SPEC_SUFFIX_AUTOMATON_MAX = 1 << 27 };
 
 typedef struct {
-    int length; /* of its longest string */
+    int length; /* length of its longest string */
     int link;   /* the state of its longest suffix in another state; -1 for state 0 */
-    int count;  /* places where its strings end, exact for strings of at most `reach` tokens */
+    int count;  /* number of places where its strings end, exact for strings of at most `reach`
+                 * tokens */
     int edge;   /* its first edge, or -1 */
 } spec_suffix_state;
 
@@ -33,32 +34,34 @@ typedef struct {
     spec_suffix_edge *edge;   /* (3 capacity + 1) */
     int *slot;                /* (n_slots) hash table of edges, -1: free */
     size_t n_slots;           /* a power of 2 */
-    int last;                 /* state of the current text */
-    int near, near_length;    /* state of its last min(n, reach) tokens, and their number */
+    int last;                 /* state of the whole current text */
+    int near, near_length;    /* state of its last min(n, reach) tokens, and how many these are */
 } spec_suffix_automaton;
 
-/* Empty, without memory; counts are exact for strings of at most `reach` >= 1 tokens. */
+/* Makes an empty automaton, without memory; counts are exact for strings of at most `reach` >= 1
+ * tokens. */
 void spec_suffix_automaton_init(spec_suffix_automaton *automaton, int reach);
 void spec_suffix_automaton_free(spec_suffix_automaton *automaton); /* accepts a zeroed one */
 
-/* Forget all texts; the memory stays. */
+/* Forgets all texts; the memory stays. */
 void spec_suffix_automaton_reset(spec_suffix_automaton *automaton);
 
-/* Memory for `more` >= 0 tokens; at least doubles it. GSL_ENOMEM also beyond
- * SPEC_SUFFIX_AUTOMATON_MAX. */
+/* Reserves memory for `more` >= 0 tokens; when it grows, it at least doubles. Returns GSL_ENOMEM
+ * also beyond SPEC_SUFFIX_AUTOMATON_MAX. */
 int spec_suffix_automaton_reserve(spec_suffix_automaton *automaton, int more, spec_error *error);
 
-/* Begin another text: no string spans two texts. */
+/* Begins another text: no string spans two texts. */
 void spec_suffix_automaton_begin(spec_suffix_automaton *automaton);
 
-/* The next token of the text, for which there is memory. Amortised O(1), and O(reach) for
+/* Appends the next token of the text; memory must be reserved. Amortised O(1), plus O(reach) for
  * counts. */
 void spec_suffix_automaton_append(spec_suffix_automaton *automaton, int token);
 
-/* The state of the strings of `state`, each followed by this token; -1 if they do not occur. */
+/* Returns the state of the strings of `state`, each followed by this token; -1 if they do not
+ * occur. */
 int spec_suffix_automaton_next(const spec_suffix_automaton *automaton, int state, int token);
 
-/* Move the longest match of a text one token on: *state holds its last *length <= most tokens. */
+/* Moves the longest match of a text one token on: *state holds its last *length <= most tokens. */
 void spec_suffix_automaton_follow(const spec_suffix_automaton *automaton, int *state, int *length,
                                   int token, int most);
 

@@ -73,7 +73,7 @@ static int reserve(spec_token_trie *trie, int more, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Make a node the newest of its siblings, among which it is not. */
+/* Makes a node the newest of its siblings, among which it is not. */
 static void put_first(spec_token_trie *trie, int node)
 {
     spec_trie_node *at = &trie->node[node], *parent = &trie->node[at->parent];

@@ -11,31 +11,31 @@
 
 typedef struct {
     int token, parent;
-    int count;        /* times that it was inserted */
-    int child;        /* the one used last, or -1 */
-    int newer, older; /* siblings, by their last use, or -1 */
+    int count;        /* how often it was inserted */
+    int child;        /* the most recently used child, or -1 */
+    int newer, older; /* siblings in order of last use, or -1 */
 } spec_trie_node;
 
 typedef struct {
-    int most; /* nodes at which it begins again */
+    int most; /* number of nodes at which it begins again */
     int n, capacity;
     spec_trie_node *node; /* (capacity) */
     int *slot;            /* (n_slots) hash table of nodes, -1: free */
     size_t n_slots;       /* a power of 2 */
 } spec_token_trie;
 
-/* Empty, without memory; `most` >= 1 nodes beside the root. */
+/* Makes an empty trie, without memory; `most` >= 1 nodes besides the root. */
 void spec_token_trie_init(spec_token_trie *trie, int most);
 void spec_token_trie_free(spec_token_trie *trie); /* accepts a zeroed one */
 
-/* Forget all; the memory stays. */
+/* Forgets all; the memory stays. */
 void spec_token_trie_reset(spec_token_trie *trie);
 
-/* Count a string of n <= most tokens and its prefixes, which become the newest of their siblings.
- * GSL_ENOMEM. */
+/* Counts a string of n <= most tokens and its prefixes, which become the newest of their siblings.
+ * Returns GSL_ENOMEM. */
 int spec_token_trie_insert(spec_token_trie *trie, const int *token, int n, spec_error *error);
 
-/* The child of a node by its token, or -1. */
+/* Returns the child of a node by its token, or -1. */
 int spec_token_trie_child(const spec_token_trie *trie, int node, int token);
 
 #endif

@@ -20,25 +20,25 @@ typedef struct {
     double bias_score[SPEC_ESTIMATOR_PLACES], n[SPEC_ESTIMATOR_PLACES];
 } spec_acceptance_estimator;
 
-/* weight 0.5 and biases -0.2, as vLLM begins. 1 <= places <= SPEC_ESTIMATOR_PLACES. */
+/* Begins with weight 0.5 and biases -0.2, as vLLM does. 1 <= places <= SPEC_ESTIMATOR_PLACES. */
 void spec_acceptance_estimator_init(spec_acceptance_estimator *estimator, int places);
 
 double spec_acceptance_estimator_chance(const spec_acceptance_estimator *estimator, double feature,
                                         int place);
 
-/* A tested place: its feature, and whether its token was accepted. */
+/* Adds a tested position: its feature, and whether its token was accepted. */
 void spec_acceptance_estimator_see(spec_acceptance_estimator *estimator, double feature, int place,
                                    bool accepted);
 
-/* A round that verified `verified` draft tokens of one feature and accepted n_accepted: places
- * 0 .. n_accepted are observed, below `verified`. */
+/* Adds a round that verified `verified` draft tokens of one feature and accepted n_accepted:
+ * positions 0 .. n_accepted below `verified` are observed. */
 void spec_acceptance_estimator_add(spec_acceptance_estimator *estimator, double feature,
                                    int verified, int n_accepted);
 
-/* One Newton step of the logistic likelihood, with 0.001 added to the diagonal of its matrix. The
- * step of the weight is damped by N / (N + 50), with N over all places. The step of bias k allows
- * for the damped weight, and is damped by n_k / (n_k + 50). A weight that would become negative
- * stays. The sums begin again. */
+/* Makes one Newton step on the logistic likelihood, with 0.001 added to the diagonal of its matrix.
+ * The step of the weight is damped by N / (N + 50), with N over all places. The step of bias k
+ * allows for the damped weight, and is damped by n_k / (n_k + 50). If the weight would become
+ * negative, it stays as it is. Resets the sums. */
 void spec_acceptance_estimator_fit(spec_acceptance_estimator *estimator);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The adaptive steps of SGLang 0.5.23 for one request: one of a few lengths, by a moving average of
- * accepted tokens. */
+/* The adaptive steps of SGLang 0.5.23 for one request: a moving average of accepted tokens selects
+ * one of a few lengths. */
 #include "sim/draft/policy.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ typedef struct {
     double accepted; /* moving average of accepted tokens */
 } average_state;
 
-/* The length at the start: K if it is in the list, else the middle one. */
+/* Returns the index of the first length: K if it is in the list, else the middle one. */
 static int start_of(const spec_policy *policy, int K)
 {
     for (int i = 0; i < policy->average.n; i++)
@@ -50,7 +50,7 @@ static void average_begin(spec_policy *policy)
     state->accepted = policy->now - 1;
 }
 
-/* From no drafts, which teach nothing, to the least number of drafts. */
+/* Leaves length 0, which teaches nothing, for the smallest positive length. */
 static int probe(const spec_policy *policy, average_state *state)
 {
     if (policy->average.n == 1) return 0;
@@ -89,7 +89,7 @@ static int average_observe(spec_policy *policy, const spec_draft *draft, const s
         state->rounds++;
         return GSL_SUCCESS;
     }
-    /* Beyond the warm rounds only the place in the interval matters. */
+    /* After the warm-up rounds only the position in the interval matters. */
     if (++state->rounds - policy->average.warm < policy->average.every) return GSL_SUCCESS;
     state->rounds = policy->average.warm;
     state->at = next_length(policy, state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The calibrated confidence of exllamav3 1.6.5: acceptance by bins of a score of the draft's row,
- * in counts that decay. There the score is the largest logit; rows have no logits, so here it is
+/* The calibrated confidence of exllamav3 1.6.5: acceptance in bins of a score of the draft's row,
+ * with decaying counts. There the score is the largest logit; rows have no logits, so here it is
  * the log-odds of the largest probability. */
 #include "sim/draft/length/row_score.h"
 #include "sim/draft/policy.h"
@@ -12,8 +12,8 @@ typedef struct {
 } bin;
 
 typedef struct {
-    double total; /* of all bins */
-    int n_scored; /* places of this round with a score */
+    double total; /* sum over all bins */
+    int n_scored; /* number of positions of this round with a score */
     double score[SPEC_K_MAX];
     int token[SPEC_K_MAX]; /* the most probable token of the place */
     double reach;          /* product: the chance that all tokens so far are accepted */
@@ -52,7 +52,7 @@ static int bin_of(const spec_policy *policy, double score)
     return (int)floor(score / policy->bins.width) + n_bins(policy) / 2;
 }
 
-/* The lower edge of the lowest bin that passes with all populated bins above it. */
+/* Returns the lower edge of the lowest bin that passes with all populated bins above it. */
 static double lower_edge(const spec_policy *policy)
 {
     const bins_state *state = policy->state;
@@ -69,8 +69,8 @@ static double lower_edge(const spec_policy *policy)
     return populated ? edge : -INFINITY;
 }
 
-/* The acceptance of the next populated bin at or below the score, else of the lowest one. 1 before
- * there are enough counts. */
+/* Returns the acceptance of the next populated bin at or below the score, else of the lowest one.
+ * Returns 1 until there are enough counts. */
 static double estimate(const spec_policy *policy, double score)
 {
     const bins_state *state = policy->state;
@@ -124,7 +124,7 @@ static int bins_observe(spec_policy *policy, const spec_draft *draft, const spec
     if (policy->now == 0) return GSL_SUCCESS;
     while (state->n_scored < drafted) note(state, draft->row[state->n_scored], draft->vocab);
     for (int i = 0; i < accepted; i++) label(policy, state->score[i], true);
-    /* A rejected token; or the first place that was cut, which the bonus token labels. */
+    /* A rejected token, or the first position that was cut, which the bonus token labels. */
     if (accepted < drafted)
         label(policy, state->score[accepted], false);
     else if (accepted < state->n_scored)

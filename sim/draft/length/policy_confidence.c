@@ -79,7 +79,7 @@ done:
     return status;
 }
 
-/* The largest probability over the sum of the `top` largest. */
+/* Returns the largest probability over the sum of the `top` largest. */
 static double peak_among(const double *row, int vocab, int top)
 {
     double largest[TOP_MAX] = {0.0}, sum = 0.0; /* descending */
@@ -103,8 +103,9 @@ static bool peak_go_on(const spec_policy *policy, const spec_draft *draft,
     return peak >= policy->threshold;
 }
 
-/* A short draft goes because of the row after its tokens. If these were drawn, the row depends on
- * their values, and dropping them anticipates. A chosen draft depends on the context alone. */
+/* A short draft is dropped because of the row after its tokens. If these were drawn, the row
+ * depends on their values, so dropping them anticipates. A chosen draft depends only on the
+ * context. */
 static int peak_cut(const spec_policy *policy, const spec_draft *draft)
 {
     return draft->n_nodes < policy->peak.least ? 0 : draft->n_nodes;
@@ -126,8 +127,8 @@ const spec_policy_kind spec_policy_peak = {
 /* ---- confidence-drop: WRONG on purpose ------------------------------------------------------- */
 
 /* If a drawn token is discarded because of its value, the target fills its position. So tokens that
- * the draft finds unlikely come too often or too rarely. With chosen (one-hot) drafts nothing was
- * drawn and nothing is lost. */
+ * the draft finds unlikely become too frequent or too rare. With chosen (one-hot) drafts nothing
+ * was drawn and nothing is lost. */
 static bool drop_retract(const spec_policy *policy, const spec_draft *draft)
 {
     return spec_draft_confidence(draft, draft->n_nodes - 1) < policy->threshold;

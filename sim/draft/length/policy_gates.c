@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Policies that set a round's length by the outcomes of the last few rounds: gate and tiers of
+/* Policies that set a round's length from the outcomes of the last few rounds: gate and tiers of
  * mlx-vlm 0.7.10, whose block sizes count the bonus token, and the switch of TensorRT-LLM. */
 #include "base/int_math.h"
 #include "sim/draft/policy.h"
@@ -63,7 +63,7 @@ const spec_policy_kind spec_policy_gate = {
 /* ---- tiers ----------------------------------------------------------------------------------- */
 
 typedef struct {
-    int accepted[SPEC_ROUNDS_MAX], drafted[SPEC_ROUNDS_MAX]; /* of the last rounds, a ring */
+    int accepted[SPEC_ROUNDS_MAX], drafted[SPEC_ROUNDS_MAX]; /* ring of the last rounds */
     int at;                                                  /* the tier */
     uint64_t rounds;
 } tiers_state;
@@ -95,7 +95,8 @@ static size_t tiers_state_size(const spec_policy *policy)
     return sizeof(tiers_state);
 }
 
-/* The next tier, by the last `window` rounds. After the first window it is the last one. */
+/* Returns the next tier, from the last `window` rounds. After the first window it is the last
+ * tier. */
 static int next_tier(const spec_policy *policy, const tiers_state *state)
 {
     const int window = policy->tiers.window, last = policy->tiers.n - 1;
@@ -141,7 +142,7 @@ const spec_policy_kind spec_policy_tiers = {
 
 /* ---- switch-off ------------------------------------------------------------------------------ */
 
-/* The last `window` rounds that drafted, a ring. */
+/* A ring of the last `window` rounds that drafted. */
 typedef struct {
     int n, next;
     double sum;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lengths that maximise expected tokens over time, by chances that vLLM 0.33.0 estimates from the
+/* Lengths that maximise expected tokens over time, from chances that vLLM 0.33.0 estimates from the
  * log-odds of the draft's largest probability: goodput, which stops drafting, and trim, which drops
  * the end of a whole draft. The expected tokens of b draft tokens are 1 + s_1 + ... + s_b with s_k
  * the product of the first k chances; their time is fixed + b marginal. The s_k fall, so tokens
@@ -11,9 +11,9 @@
 
 typedef struct {
     spec_acceptance_estimator estimator;
-    double score[SPEC_ESTIMATOR_PLACES]; /* of this round's rows */
+    double score[SPEC_ESTIMATOR_PLACES]; /* scores of this round's rows */
     int rounds;                          /* since the last fit */
-    double survival, emitted;            /* s_k and the sum so far */
+    double survival, emitted;            /* s_k and its sum so far */
 } goodput_state;
 
 static int goodput_init(spec_policy *policy, spec_settings *settings, spec_error *error)
@@ -54,7 +54,7 @@ static void goodput_begin(spec_policy *policy)
     spec_acceptance_estimator_init(&state->estimator, policy->K > 0 ? policy->K : 1);
 }
 
-/* Whether token k + 1, of this score, gains after k tokens; if so it is counted. */
+/* Returns whether token k + 1, of this score, gains after k tokens; if so it is counted. */
 static bool gains(goodput_state *state, double score, int k, double fixed, double marginal)
 {
     if (k == 0) state->survival = state->emitted = 1.0;
@@ -108,7 +108,8 @@ const spec_policy_kind spec_policy_goodput = {
 
 /* ---- trim ------------------------------------------------------------------------------------ */
 
-/* The whole draft is made already: its calls and rows cost the same whatever is kept. */
+/* Returns the time of the whole draft, which has been made already: its calls and rows cost the
+ * same whatever is kept. */
 static double fixed_time(const spec_policy *policy, const spec_draft *draft)
 {
     const spec_policy_prices *of = &policy->goodput.prices;
@@ -126,7 +127,8 @@ done:
     return status;
 }
 
-/* Tokens that a pass of n tokens costs: the next size; n itself above the last. */
+/* Returns how many tokens a pass of n tokens is charged for: the next size, or n itself above the
+ * last size. */
 static int size_of(const spec_policy *policy, int n)
 {
     for (int i = 0; i < policy->goodput.n_sizes; i++)
@@ -134,8 +136,8 @@ static int size_of(const spec_policy *policy, int n)
     return n;
 }
 
-/* The best of all lengths. Time grows in steps, so that it need not be the first that gains: later
- * rows decide, which tell the tokens before them. This anticipates. */
+/* Returns the best of all lengths. Because time grows in steps, it need not be the first one that
+ * gains: later rows decide, and these reveal the tokens before them. So this anticipates. */
 static int cut_by_sizes(const spec_policy *policy, const spec_draft *draft)
 {
     goodput_state *state = policy->state;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens of one draft probability that were tested. */
+/* The tested tokens with the same draft probability. */
 typedef struct {
     double confidence;
     uint64_t accepted, rejected;
@@ -16,7 +16,7 @@ typedef struct {
 
 typedef struct {
     double threshold;
-    refit_bin *bin; /* (n) by falling confidence */
+    refit_bin *bin; /* (n) in order of decreasing confidence */
     size_t n, capacity;
     uint64_t accepted, rejected; /* sums over the bins */
 } refit_state;
@@ -65,7 +65,7 @@ static bool refit_go_on(const spec_policy *policy, const spec_draft *draft,
            spec_draft_confidence(draft, draft->n_nodes - 1) >= state->threshold;
 }
 
-/* The bin of a confidence, a new one if there is none. NULL: out of memory. */
+/* Returns the bin of a confidence, adding it if there is none. NULL: out of memory. */
 static refit_bin *bin_of(refit_state *state, double confidence)
 {
     size_t low = 0, high = state->n;
@@ -89,9 +89,9 @@ static refit_bin *bin_of(refit_state *state, double confidence)
     return &state->bin[low];
 }
 
-/* The confidence t with the least cost of "go on if confidence >= t": the share of rejected tokens
- * that pass, and three times the share of accepted ones that do not. Of equals the largest; in
- * whole numbers, so that equals are equal. */
+/* Finds the confidence t with the smallest cost of "go on if confidence >= t": the share of
+ * rejected tokens that pass plus three times the share of accepted ones that do not. Of equals it
+ * takes the largest. It computes in whole numbers, so that equals are equal. */
 static void fit(refit_state *state)
 {
     const uint64_t all_accepted = state->accepted, all_rejected = state->rejected;

@@ -27,8 +27,8 @@ static int heuristic_observe(spec_policy *policy, const spec_draft *draft, const
                              spec_error *error)
 {
     (void)draft, (void)error;
-    /* Compares with the wished length, as in the original: a draft that ended early counts as not
-     * fully accepted. */
+    /* Compares with the requested length, as in the original: a draft that ended early counts as
+     * not fully accepted. */
     const int next = round->n_accepted == policy->now ? policy->now + 2 : policy->now - 1;
     policy->now = spec_int_min(next > 1 ? next : 1, policy->K);
     return GSL_SUCCESS;
@@ -46,9 +46,9 @@ const spec_policy_kind spec_policy_heuristic = {
 
 /* ---- oracle ---------------------------------------------------------------------------------- */
 
-/* Not realisable: it knows what will be accepted. The text has the law of the fixed policy, which
- * it drafts by; the clock charges the accepted tokens alone. It bounds the savings of any adaptive
- * length, but not the gain of drafting beyond K. */
+/* Not realisable: it knows what will be accepted. It drafts like the fixed policy, so the text has
+ * the same law, but the clock charges only the accepted tokens. It bounds the savings of any
+ * adaptive length, but not the gain of drafting beyond K. */
 static int oracle_charged(const spec_policy *policy, const spec_round *round, int n)
 {
     (void)policy;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* row_score: the log-odds of a draft row's largest probability, a feature of acceptance.
- * It depends on the row alone, not on the token drawn from it: a stop by it anticipates
+ * It depends only on the row, not on the token drawn from it, so stopping by it anticipates
  * nothing. */
 #ifndef SPECLAB_ROW_SCORE_H
 #define SPECLAB_ROW_SCORE_H
 
 #define SPEC_SCORE_MAX 40.0 /* scores are cut to +-40 */
 
-/* The log-odds of a probability. */
+/* Returns the log-odds of a probability. */
 double spec_row_score_of(double probability);
 
-/* The score of a row (V); SPEC_SCORE_MAX for NULL, a token chosen without a model. opt_token: the
- * most probable token, or -1 for NULL. */
+/* Returns the score of a row (V); SPEC_SCORE_MAX for NULL, a token chosen without a model.
+ * opt_token receives the most probable token, or -1 for NULL. */
 double spec_row_score(int *opt_token, const double *opt_row, int vocab);
 
 #endif
