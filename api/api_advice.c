@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The draft length for an engine, from its logs: the answer of experiments/advice. */
+/* Recommends a draft length for an engine, from its logs, using experiments/advice. */
 #include "api/lab.h"
 #include "api/lab_table.h"
 
@@ -22,7 +22,7 @@ struct speclab_advice {
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
-/* *value is left if none is given. */
+/* Leaves *value alone if none is given. */
 static int set_positive(double *value, double given, const char *name, spec_error *error)
 {
     const double least = 1e-6, most = 1e9;
@@ -118,7 +118,7 @@ static int write_text(FILE *out, const spec_diagnosis_facts *facts, spec_error *
     return spec_advice_report_write(out, facts, COLUMNS, error);
 }
 
-/* The output of `write`, for the caller to free. */
+/* Captures the output of `write`; the caller frees it. */
 static int print(char **ret, int (*write)(FILE *, const spec_diagnosis_facts *, spec_error *),
                  const spec_diagnosis_facts *facts, spec_error *error)
 {
@@ -164,7 +164,7 @@ static int advise(speclab_advice **ret, const char *const *file, const speclab_a
     status = keep(ret, &asked.facts, error);
 done:
     spec_asked_advice_free(&asked);
-    return status == GSL_EUNSUP ? GSL_EINVAL : status; /* the file cannot answer */
+    return status == GSL_EUNSUP ? GSL_EINVAL : status; /* the file cannot answer the question */
 }
 
 int32_t speclab_advise(speclab_advice **ret_advice, speclab *lab, const char *const *file,

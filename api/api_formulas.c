@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The closed forms of the library are those of analysis/. */
+/* The closed forms of the library, which forward to analysis/. */
 #include "speclab/speclab.h"
 
 #include "analysis/capped_geometric.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The exact law of a pair, and texts sampled beside it. */
+/* The exact law of a pair, and texts sampled to compare with it. */
 #include "api/lab_pair.h"
 
 #include "experiments/measures/text_law.h"

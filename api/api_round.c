@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One round, decision by decision: the decoder runs it with a chance that reports. */
+/* One round, decision by decision: the decoder runs with a source of chance that logs them. */
 #include "api/lab_pair.h"
 
 #include "sim/chance/rng.h"

@@ -14,8 +14,8 @@ enum { VOCAB_MAX = 1 << 20 };
 struct speclab_rows {
     speclab *lab;
     spec_rows_writer writer;
-    uint64_t begin; /* of the current text, among the tokens of all */
-    int64_t next;   /* the least position of the next place in it */
+    uint64_t begin; /* start of the current text, in tokens over all texts */
+    int64_t next;   /* the smallest position that the next rows may have in it */
     bool finished;
 };
 
@@ -64,7 +64,7 @@ done:
     return spec_lab_leave(&call, status, NULL, opt_error, error_size);
 }
 
-/* A call for an open file that is not finished. */
+/* Enters a call for a file that is open and not yet finished. */
 static int enter(spec_lab_call *call, const speclab_rows *rows)
 {
     int status = spec_lab_enter(call, rows != NULL ? rows->lab : NULL);

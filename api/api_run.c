@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Experiments, lists of names, and the tables that they make. */
+/* Experiments, lists of names, and the tables they produce. */
 #include "api/lab.h"
 #include "api/lab_table.h"
 

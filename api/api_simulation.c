@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Monte Carlo in steps: the engine of sim/montecarlo.h over one of its sources. */
+/* Monte Carlo group by group: sim/montecarlo.h with one of its sources. */
 #include "api/lab_pair.h"
 
 #include "experiments/group_text.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds that a batch drops before it counts, as in the measure `decode`. */
+/* Rounds that each batch drops before it starts counting, as in the measure `decode`. */
 enum { BURN_IN = 32 };
 
 struct speclab_simulation {
@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-/* Rounds of a pair, if `decodes`, or of acceptance alone. */
+/* Opens a simulation of the rounds of a pair if `decodes`, else of acceptance alone. */
 static int open_simulation(speclab_simulation **ret, speclab *lab, bool decodes,
                            const void *question, const speclab_simulation_options *given,
                            spec_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A text in rounds: the generation of experiments/generation.h. */
+/* A text generated round by round, by experiments/generation.h. */
 #include "api/lab_pair.h"
 
 #include "experiments/generation.h"
@@ -30,7 +30,7 @@ _Static_assert(SPECLAB_FROM_DRAFT == (int)SPEC_FROM_DRAFT &&
                    SPECLAB_FROM_TARGET == (int)SPEC_FROM_TARGET,
                "the origins of the header are those of experiments/generation.h");
 
-/* Append the text of a token; returns the bytes so far, or -1 without memory. */
+/* Appends the text of a token; returns the bytes so far, or -1 if out of memory. */
 static int64_t append(speclab_text *t, int64_t used, int token)
 {
     const spec_model *target = t->pair.target;
@@ -61,7 +61,7 @@ static int hear(void *self, const int *token, const spec_origin *origin, int n, 
     return GSL_SUCCESS;
 }
 
-/* The prompt as tokens; the caller frees them. */
+/* Reads the prompt as tokens, which the caller frees. */
 static int read_prompt(int **ret_token, size_t *ret_n, const spec_model *target,
                        const speclab_text_options *o, spec_error *error)
 {
@@ -111,7 +111,7 @@ int32_t speclab_text_open(speclab_text **ret_text, speclab *lab, const speclab_p
     if ((t = calloc(1, sizeof *t)) == NULL) SPEC_TRY(spec_no_memory(&call.error));
     t->lab = lab;
     t->opt_stop = o.opt_stop;
-    t->capacity = 1; /* of the empty text */
+    t->capacity = 1; /* room for the empty text */
     if ((t->bytes = calloc(1, t->capacity)) == NULL) SPEC_TRY(spec_no_memory(&call.error));
     SPEC_TRY(spec_lab_pair_init(&t->pair, lab, pair, &call.error));
     SPEC_TRY(read_prompt(&prompt, &n_prompt, t->pair.target, &o, &call.error));

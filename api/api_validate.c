@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The test of a sampler that is a function of this process. */
+/* Tests a sampler that is a function in this process. */
 #include "api/lab.h"
 
 #include "base/memory_text.h"
@@ -52,7 +52,7 @@ done:
     return status;
 }
 
-/* *value is the default if it is 0; else it must lie between the limits. */
+/* Leaves *value, the default, if `given` is 0; otherwise `given` must lie between the limits. */
 static int set_share(double *value, double given, double low, double high, const char *name,
                      spec_error *error)
 {

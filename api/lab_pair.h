@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lab_pair: the models of a speclab_pair, open, and the decoder's configuration that it describes.
- * It owns the models and copies of the texts, so it must outlive decoders of its configuration. */
+/* lab_pair: the open models of a speclab_pair, and the decoder configuration it describes.
+ * It owns the models and copies of the texts, so it must outlive decoders that use it. */
 #ifndef SPECLAB_LAB_PAIR_H
 #define SPECLAB_LAB_PAIR_H
 
@@ -8,13 +8,13 @@
 #include "sim/decode.h"
 
 typedef struct {
-    spec_model *target, *draft; /* draft: NULL if there is none */
+    spec_model *target, *draft; /* draft is NULL if there is none */
     char *drafting, *policy, *rule;
     spec_decoder_config config;
 } spec_lab_pair;
 
-/* GSL_EINVAL for a struct of another size, no target, and K outside 0..SPEC_K_MAX; else as models
- * fail. Zeroed on failure. */
+/* Returns GSL_EINVAL for a struct of another size, a missing target, or K outside 0..SPEC_K_MAX,
+ * and any error of opening the models. Zeroes the pair on failure. */
 int spec_lab_pair_init(spec_lab_pair *pair, speclab *lab, const speclab_pair *given,
                        spec_error *error);
 void spec_lab_pair_free(spec_lab_pair *pair);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* build_info: version, commit and compiler of this build, for the provenance of results.
- * The Makefile passes SPEC_VERSION and SPEC_GIT to build_info.c alone, so that a new commit
- * recompiles one file. */
+ * The Makefile passes SPEC_VERSION and SPEC_GIT only to build_info.c, so that a new commit
+ * recompiles just one file. */
 #ifndef SPECLAB_BUILD_INFO_H
 #define SPECLAB_BUILD_INFO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* clock: seconds from a function, so that tests can supply their own time.
+/* clock: reads seconds from a function, so that tests can supply their own time.
  * A clock without a function is off: its time is 0. */
 #ifndef SPECLAB_CLOCK_H
 #define SPECLAB_CLOCK_H
@@ -9,19 +9,19 @@ typedef struct {
     void *self;
 } spec_clock;
 
-/* Wall-clock time, which never goes back. */
+/* Returns the wall clock, which never goes back. */
 spec_clock spec_clock_wall(void);
 
-/* Processor time of this process, summed over its threads; other programs do not affect it. */
+/* Returns a clock of this process's processor time, over all its threads, unaffected by others. */
 spec_clock spec_clock_processor(void);
 
-/* Seconds of the system's monotonic clock, which spec_clock_wall reads. */
+/* Returns the seconds of the system's monotonic clock, which spec_clock_wall reads. */
 double spec_clock_monotonic(void);
 
-/* Seconds since some fixed moment; 0 if the clock is off. */
+/* Returns the seconds since some fixed moment; 0 if the clock is off. */
 double spec_clock_read(const spec_clock *clock);
 
-/* A duration for a reader: "40 s", "3 min 20 s", "2 h 5 min", "12 days", "over 100 years". */
+/* Formats a duration: "40 s", "3 min 20 s", "2 h 5 min", "12 days", "over 100 years". */
 enum { SPEC_CLOCK_TEXT = 40 };
 const char *spec_clock_text(char text[SPEC_CLOCK_TEXT], double seconds);
 

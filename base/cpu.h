@@ -7,10 +7,10 @@
 
 #include "speclab/status.h"
 
-/* The sets of this processor's architecture. Each set includes those before it. x86-64: AVX2 counts
- * with FMA and F16C, which all but a few processors with AVX2 have; AVX-512 with F, DQ, VL and BW;
- * VNNI is AVX-512's. arm64: every processor has NEON, and most since 2018 have the dot products of
- * bytes of Armv8.2. */
+/* The sets of this processor's architecture, each of which includes those before it. On x86-64,
+ * AVX2 implies FMA and F16C, which all but a few processors with AVX2 have; AVX-512 means F, DQ, VL
+ * and BW, and VNNI the one of AVX-512. On arm64, every processor has NEON, and most since 2018 have
+ * Armv8.2's dot products of bytes. */
 typedef enum {
     SPEC_ISA_PORTABLE,
 #if defined(__x86_64__)
@@ -24,16 +24,16 @@ typedef enum {
     SPEC_ISA_END /* the number of sets */
 } spec_isa;
 
-/* The best instruction set that this machine has, at most the limit. */
+/* Returns the best instruction set of this machine, up to the limit. */
 spec_isa spec_cpu_isa(void);
 
-/* Limit _isa in this process to the set of that name; NULL removes the limit. Names: portable; on
- * x86-64 avx2, avx512, vnni; on arm64 neon, dotprod. Children of fork inherit the limit.
- * GSL_EINVAL, with a line that lists the machine's names and with the limit unchanged, if no set
- * has the name. */
+/* Limits _isa in this process to the set called opt_name; NULL removes the limit. Names: portable;
+ * on x86-64 avx2, avx512, vnni; on arm64 neon, dotprod. Forked children inherit the limit. Returns
+ * GSL_EINVAL, with a message that lists the machine's names, if no set has this name; the limit is
+ * then unchanged. */
 int spec_cpu_limit(const char *opt_name, spec_error *error);
 
-/* The best instruction set that this machine has, whatever the limit. */
+/* Returns the best instruction set of this machine, whatever the limit. */
 spec_isa spec_cpu_best_isa(void);
 
 const char *spec_cpu_isa_name(spec_isa isa);

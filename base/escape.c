@@ -15,13 +15,13 @@ bool spec_escape_is_control(uint32_t code)
     static const struct {
         uint32_t from, to;
     } ranges[] = {
-        {0x0, 0x1F},  /* newlines and tabs, too */
+        {0x0, 0x1F},  /* including newlines and tabs */
         {0x7F, 0x9F}, /* DEL and C1 */
         {0x61C, 0x61C},
         {0x200E, 0x200F},
         {0x202A, 0x202E},
-        {0x2066, 0x2069}, /* directions */
-        {0x2028, 0x2029}, /* ends of lines */
+        {0x2066, 0x2069}, /* text direction */
+        {0x2028, 0x2029}, /* line ends */
         {0xFDD0, 0xFDEF}, /* noncharacters */
         {0x110000, SPEC_UTF8_INVALID},
     };
@@ -118,7 +118,7 @@ void spec_escape_html(FILE *out, const char *text)
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
 
-/* Whether `at`, within `text`, would be read as markup. */
+/* Returns whether the byte at `at`, within `text`, would be read as markup. */
 static bool is_mark(const char *text, const char *at)
 {
     if (strchr("\\`*<>[]|~$", *at) != NULL) return true;
@@ -128,16 +128,16 @@ static bool is_mark(const char *text, const char *at)
     case '&': return at[1] == '#' || isalpha((unsigned char)at[1]);
     case '/': return at > text && at[-1] == ':' && at[1] == '/';           /* http:// */
     case '.': return at >= text + 3 && strncasecmp(at - 3, "www", 3) == 0; /* www. */
-    case '#': return at == text || isspace((unsigned char)at[-1]); /* begins or ends a title */
+    case '#': return at == text || isspace((unsigned char)at[-1]); /* begins or ends a heading */
     case '+':
     case '-':
-    case '=': /* an item, a line below a title; but -7 is none */
+    case '=': /* a list item, or an underline of a heading; but not -7 */
         return at == text && (at[1] == *at || strchr(" \t\r\n", at[1]) != NULL);
     default: return false;
     }
 }
 
-/* Writes n bytes from `from`, which is inside `text`, and escapes those that are special. */
+/* Writes n bytes from `from`, which points into `text`, and escapes the special ones. */
 static void write_escaped(FILE *out, const char *text, const char *from, size_t n,
                           bool (*is_special)(const char *text, const char *at))
 {
@@ -180,7 +180,7 @@ static bool is_mark_in_prose(const char *text, const char *at)
     return strchr("`*_~$", *at) == NULL && is_mark(text, at);
 }
 
-/* Two backticks side by side may or may not end a code, depending on what follows. */
+/* Two adjacent backticks may or may not end a code span, depending on what follows. */
 void spec_escape_prose(FILE *out, const char *text)
 {
     if (strstr(text, "``") != NULL) {
@@ -269,7 +269,7 @@ static const char *latex_command(uint32_t code)
 
 void spec_escape_latex_part(FILE *out, const char *text, size_t n)
 {
-    /* After the \\ of the row above, these would be an argument. */
+    /* After the \\ of the row above, these would start an argument. */
     if (n > 0 && (text[0] == '[' || text[0] == '*')) fputs("{}", out);
     for (size_t i = 0, length; i < n; i += length) {
         uint32_t code;
@@ -321,8 +321,8 @@ void spec_escape_gnuplot_tic(FILE *out, const char *text)
 
 /* ---- POSIX shell ----------------------------------------------------------------------------- */
 
-/* The characters of a shell word in quotes: as they are, or by number, which takes a command. A
- * newline is always as it is, because $() drops those at its end. */
+/* How the characters of a shell word are written: bare, quoted, or by number, which takes a
+ * command. A newline is always written as it is, because $() drops trailing ones. */
 typedef enum { BARE, QUOTED, NUMBERED } shell_state;
 
 static void turn(FILE *out, shell_state *state, shell_state to)

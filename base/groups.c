@@ -13,10 +13,10 @@ typedef struct {
     uint64_t first, step;
     spec_groups_take *take;
     void *self;
-    pthread_mutex_t lock; /* protects the fields below, and what takes the results */
-    char **text;          /* results that are not taken, by item */
-    uint64_t taken, bad;  /* items that are taken; the first one that failed */
-    int status;           /* of that one */
+    pthread_mutex_t lock; /* protects the fields below, and calls of `take` */
+    char **text;          /* results not yet taken, by item */
+    uint64_t taken, bad;  /* the number of items taken; the first item that failed */
+    int status;           /* status of item `bad` */
     spec_error error;
 } job;
 
@@ -28,7 +28,7 @@ static void fail_item(job *j, uint64_t item, int status, const spec_error *error
     j->error = *error;
 }
 
-/* Take the results that are next in the order. */
+/* Takes the results that are next in order. */
 static void take_next(job *j)
 {
     for (; j->taken < j->bad && j->text[j->taken] != NULL; j->taken++) {
@@ -43,7 +43,7 @@ static void take_next(job *j)
     }
 }
 
-/* Items start in order: each one before the first failure is computed. */
+/* Items start in order, so every item before the first failure is computed. */
 static void run_item(void *self, uint64_t item, int worker)
 {
     job *j = self;

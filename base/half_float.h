@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* half_float: floats from and to 16 bits, as F16 (IEEE binary16) and as BF16 (the upper half).
- * Rounds to nearest, ties to even; NaN stays NaN, and F16 is infinite from 65520 on. */
+/* half_float: converts floats from and to 16 bits, as F16 (IEEE binary16) or BF16 (the upper half).
+ * Rounds to nearest, ties to even. NaN stays NaN, and F16 is infinite from 65520 on. */
 #ifndef SPECLAB_HALF_FLOAT_H
 #define SPECLAB_HALF_FLOAT_H
 

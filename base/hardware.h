@@ -21,7 +21,7 @@ typedef struct {
     spec_span round;          /* s per step that drafts: to prepare drafts and to accept them */
 } spec_engine_share;
 
-/* A machine; the caller may fill in another one (name, source and share are not read). */
+/* A machine; the caller may fill in its own (name, source and share are not read). */
 typedef struct {
     const char *name, *source;
     double flops;     /* dense peak, FLOP/s, 16-bit */
@@ -33,10 +33,10 @@ typedef struct {
 } spec_hardware;
 extern const spec_hardware spec_hardware_known[]; /* ends with a NULL name */
 
-/* The known machine of that name, without regard to case, blanks, '-' and '_'; NULL if unknown. */
+/* Returns the known machine of this name, ignoring case, blanks, '-' and '_'; NULL if unknown. */
 const spec_hardware *spec_hardware_find(const char *name);
 
-/* The names of the known machines, as candidates for spec_names_nearest: NULL-terminated. */
+/* Lists the names of the known machines, as candidates for spec_names_nearest: NULL-terminated. */
 enum { SPEC_HARDWARE_MAX = 64 };
 void spec_hardware_names(const char *ret_names[SPEC_HARDWARE_MAX]);
 

@@ -79,8 +79,7 @@ static int read_all(char **ret_bytes, size_t *ret_n, int fd, const char *name,
     if (S_ISREG(info.st_mode) && (unsigned long long)info.st_size > limit->bytes)
         return too_large(name, limit, error);
     if (S_ISREG(info.st_mode))
-        capacity =
-            (size_t)info.st_size + 2; /* the end of the file is seen without a larger buffer */
+        capacity = (size_t)info.st_size + 2; /* room to see the end of the file without growing */
     if ((bytes = malloc(capacity)) == NULL) SPEC_TRY(spec_no_memory_for(error, name));
     for (ssize_t got; (got = read(fd, bytes + n, capacity - n - 1)) != 0;) {
         if (got < 0 && errno == EINTR) continue;

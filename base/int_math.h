@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* int_math: minimum, maximum, rounded-up quotient and exchange of ints, inline for hot loops.
+/* int_math: minimum, maximum, rounded-up quotient and swap of ints, inline for hot loops.
  * Nothing overflows if the arguments are checked sizes. */
 #ifndef SPECLAB_INT_MATH_H
 #define SPECLAB_INT_MATH_H
@@ -14,7 +14,7 @@ static inline int spec_int_max(int a, int b)
     return a > b ? a : b;
 }
 
-/* ceil(n / size), n >= 0 and size > 0. */
+/* Returns ceil(n / size), for n >= 0 and size > 0. */
 static inline int spec_int_ceil_div(int n, int size)
 {
     return (n + size - 1) / size;

@@ -19,7 +19,7 @@ static _Thread_local bool lost;
 static _Thread_local struct {
     unsigned char *bytes; /* NULL: no text is being read */
     size_t n, used;
-    size_t left; /* that the values of the text may take */
+    size_t left; /* what the values of the text may still take */
     bool over;   /* they would take more */
 } reserve;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* json_memory: detects that jansson ran out of memory while it built or parsed a value.
- * jansson's functions drop a value that they cannot allocate. Call _begin, build or print, then
+/* json_memory: detects when jansson runs out of memory while it builds or parses a value.
+ * Functions of jansson drop a value that they cannot allocate. Call _begin, build or print, then
  * check once with _lost. The flag is per thread. */
 #ifndef SPECLAB_JSON_MEMORY_H
 #define SPECLAB_JSON_MEMORY_H
@@ -10,20 +10,20 @@
 
 void spec_json_begin(void);
 
-/* Whether an allocation of jansson failed in this thread since _begin or _load. */
+/* Returns whether an allocation by jansson failed in this thread since _begin or _load. */
 bool spec_json_lost(void);
 
-/* json_loadb, but safe without memory, where jansson's reader drops characters and crashes: this
- * one ends the text there. NULL, and _lost is true, if memory runs out. */
+/* Like json_loadb, but safe when memory runs out: jansson's reader then drops characters and
+ * crashes, whereas this one ends the text there. Then it returns NULL, and _lost is true. */
 json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *error);
 
-/* The same, for text that is not trusted: its values may take `most` bytes of memory. More is an
- * error of the text, json_error_out_of_memory. */
+/* The same for untrusted text: its values may take `most` bytes of memory. If they need more, the
+ * text is in error, json_error_out_of_memory. */
 json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t flags,
                               json_error_t *error);
 
-/* A string of bytes from outside, with U+FFFD for invalid UTF-8. The caller owns it; NULL without
- * memory. */
+/* Returns a string of foreign bytes, with U+FFFD for invalid UTF-8. The caller owns it; NULL if out
+ * of memory. */
 json_t *spec_json_string(const char *bytes, size_t n);
 
 #endif

@@ -13,7 +13,7 @@ enum { NAME = 256 };
 /* Called for each scalar; false stops the walk. */
 typedef bool visit(void *self, const char *name, json_t *value);
 
-/* Visit the scalars of an object, with dotted names; a list counts as its length. */
+/* Visits the scalars of an object, with dotted names; a list counts as its length. */
 static bool walk(json_t *object, const char *prefix, int depth, visit *each, void *self)
 {
     const char *key;
@@ -35,7 +35,7 @@ static bool walk(json_t *object, const char *prefix, int depth, visit *each, voi
 typedef struct {
     char *name[SPEC_JSON_ROWS_COLUMNS];
     int n;
-    bool lost; /* memory ran out; else too many columns stop the walk */
+    bool lost; /* memory ran out; if false, there were too many columns */
 } columns;
 
 static int find(const columns *c, const char *name)
@@ -127,7 +127,7 @@ static bool is_list(json_t *value)
     return json_array_size(value) > 0;
 }
 
-/* The longest list of objects among the root and its members, or NULL. */
+/* Returns the longest list of objects among the root and its members, or NULL. */
 static json_t *find_list(json_t *root)
 {
     json_t *longest = is_list(root) ? root : NULL;

@@ -32,7 +32,7 @@ int spec_mapping_init(spec_mapping *mapping, const char *path, spec_error *error
 {
     *mapping = (spec_mapping){0};
     const int descriptor =
-        open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a pipe without a writer */
+        open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a pipe may have no writer */
     if (descriptor < 0) return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));
     const int status = map(mapping, descriptor, path, error);
     close(descriptor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mapping: a regular file, mapped into memory read-only.
  * Pages load on first access and are shared between processes. Truncating the file while it is
- * mapped ends the process (SIGBUS). The mapping owns its bytes. */
+ * mapped kills the process (SIGBUS). The mapping owns its bytes. */
 #ifndef SPECLAB_MAPPING_H
 #define SPECLAB_MAPPING_H
 
@@ -14,8 +14,8 @@ typedef struct {
     size_t length;              /* >= 1 */
 } spec_mapping;
 
-/* Map a file without waiting. GSL_EFAILED if it cannot be opened, GSL_EINVAL if it is empty or not
- * a regular file (a folder, pipe or device); one line that begins with the path. */
+/* Maps a file without waiting. Returns GSL_EFAILED if it cannot be opened, GSL_EINVAL if it is
+ * empty or not a regular file (a folder, pipe or device); the message begins with the path. */
 int spec_mapping_init(spec_mapping *mapping, const char *path, spec_error *error);
 void spec_mapping_free(spec_mapping *mapping); /* accepts a zeroed mapping */
 

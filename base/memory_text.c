@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 256 };
 
-/* Grow the buffer by n bytes and a zero byte. */
+/* Makes room for n more bytes and a zero byte. */
 static bool reserve(spec_memory_text *text, size_t n)
 {
     size_t capacity = text->capacity;
@@ -25,7 +25,7 @@ static ssize_t append(void *self, const char *bytes, size_t n)
 {
     spec_memory_text *text = self;
     text->lost = text->lost || !reserve(text, n);
-    if (text->lost) return 0; /* the stream takes 0 for an error */
+    if (text->lost) return 0; /* the stream takes 0 as an error */
     memcpy(text->bytes + text->n, bytes, n);
     text->n += n;
     return (ssize_t)n;

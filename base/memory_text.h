@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* memory_text: a text printed into memory through a stream.
- * Unlike open_memstream, which loses text silently without memory, _take reports the loss. The
+ * Unlike open_memstream, which silently loses text when memory runs out, _take reports it. The
  * object owns the text until _take. */
 #ifndef SPECLAB_MEMORY_TEXT_H
 #define SPECLAB_MEMORY_TEXT_H
@@ -16,11 +16,11 @@ typedef struct {
     bool lost; /* memory ran out, and text is missing */
 } spec_memory_text;
 
-/* Open the stream; false without memory. The object must not move in memory until _take. */
+/* Opens the stream; returns false if out of memory. The object must not move until _take. */
 bool spec_memory_text_open(spec_memory_text *text);
 
-/* Close the stream and return the text, with a zero byte after its n bytes, for the caller to free.
- * NULL if memory ran out or the stream is not open. */
+/* Closes the stream and returns the text, with a zero byte after its n bytes; the caller frees it.
+ * Returns NULL if memory ran out or the stream is not open. */
 char *spec_memory_text_take(spec_memory_text *text, size_t *opt_ret_n);
 
 #endif

@@ -17,9 +17,9 @@ static bool same_letter(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* The number of insertions, deletions, substitutions and transpositions of neighbours that turn a
- * into b, ignoring case. Three rows of the usual table are enough. Both have at most LENGTH_MAX
- * bytes. */
+/* Returns the number of insertions, deletions, substitutions and transpositions of neighbours that
+ * turn a into b, ignoring case. Three rows of the usual table are enough. Both have at most
+ * LENGTH_MAX bytes. */
 static int edit_distance(const char *a, int n_a, const char *b, int n_b)
 {
     int row[3][LENGTH_MAX + 1];
@@ -62,7 +62,7 @@ static void consider(nearest *best, const char *name, const char *candidate)
     *best = (nearest){candidate, distance};
 }
 
-/* The command that lists the names of this kind. */
+/* Returns the command that lists the names of this kind. */
 static const char *list_of(const char *what)
 {
     static const char *const of_validate[] = {"fixture", "kind of sampler", "known mistake"};
@@ -71,7 +71,7 @@ static const char *list_of(const char *what)
     return "speclab list";
 }
 
-/* "they are a, b and c" for a few names, else the command that lists them. */
+/* Returns "they are a, b and c" if there are few names, else the command that lists them. */
 static const char *all_names(char text[ALL_SIZE], spec_name_of *name_of, const char *what)
 {
     size_t used = 0;

@@ -21,7 +21,7 @@ bool spec_needle_set_add(spec_needle_set *set, const char *needle)
     return true;
 }
 
-/* shift[h]: how far a window may go on whose last block has the hash h. */
+/* shift[h] is how far a window whose last block has the hash h may move on. */
 void spec_needle_set_ready(spec_needle_set *set)
 {
     set->window = WINDOW_MAX;
@@ -41,7 +41,7 @@ void spec_needle_set_ready(spec_needle_set *set)
     }
 }
 
-/* Does a needle begin here whose window ends with the hash? */
+/* Returns whether a needle whose window ends with this hash begins here. */
 static bool begins(const spec_needle_set *set, unsigned h, const char *bytes, size_t n)
 {
     for (int i = set->first[h]; i > 0; i = set->next[i - 1]) {

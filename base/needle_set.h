@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* needle_set: finds any of several byte strings in one pass over a text.
- * Most bytes are not looked at: a window as long as the shortest string jumps ahead by the last
- * three bytes under it [WuManber94]. The strings stay the caller's. */
+ * Most bytes are never looked at: a window as long as the shortest string jumps ahead, depending on
+ * the last three bytes under it [WuManber94]. The strings stay the caller's. */
 #ifndef SPECLAB_NEEDLE_SET_H
 #define SPECLAB_NEEDLE_SET_H
 
@@ -17,19 +17,18 @@ typedef struct {
     int n;
     size_t window; /* bytes of the shortest needle, at most 255 */
     uint8_t shift[SPEC_NEEDLE_SET_SHIFTS];
-    /* by hash: 1 + the first needle whose window ends with it, and by needle the next one; 0: none
-     */
+    /* by hash: 1 + the first needle whose window ends with it; by needle: the next one; 0: none */
     uint8_t first[SPEC_NEEDLE_SET_SHIFTS], next[SPEC_NEEDLE_SET_MOST];
 } spec_needle_set;
 
-/* Adds a string of at least 3 bytes. False, and nothing is added, if it is shorter or the set is
- * full. */
+/* Adds a string of at least 3 bytes. Returns false, and adds nothing, if it is shorter or the set
+ * is full. */
 bool spec_needle_set_add(spec_needle_set *set, const char *needle);
 
-/* Prepare for finding, after the last string was added. */
+/* Prepares for finding, after the last string was added. */
 void spec_needle_set_ready(spec_needle_set *set);
 
-/* The first place of any of the strings in the n bytes, or NULL. */
+/* Returns the first position of any of the strings in the n bytes, or NULL. */
 const char *spec_needle_set_find(const spec_needle_set *set, const char *bytes, size_t n);
 
 #endif

@@ -22,7 +22,7 @@ static const char ending[] = ".partial";
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* The path with its last component's symbolic links followed, whether or not the file exists. */
+/* Returns the path with its last component's symbolic links followed, even if no file exists. */
 static char *follow(const char *path)
 {
     char *at = strdup(path), to[PATH_MAX];
@@ -54,7 +54,7 @@ char *spec_new_file_former(const char *path, int number)
     return name;
 }
 
-/* Whether a folder's entry is NAME.XXXXXX.partial. */
+/* Returns whether an entry of a folder is called NAME.XXXXXX.partial. */
 static bool is_partial_of(const char *entry, const char *name)
 {
     const size_t n = strlen(name);
@@ -63,7 +63,7 @@ static bool is_partial_of(const char *entry, const char *name)
            strcmp(entry + n + 1 + LETTERS, ending) == 0;
 }
 
-/* Whether a partial file is there, and no running program holds its lock. */
+/* Returns whether a partial file exists that no running program has locked. */
 static bool is_unlocked(int folder, const char *entry)
 {
     const int fd = openat(folder, entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -74,7 +74,7 @@ static bool is_unlocked(int folder, const char *entry)
     return unlocked;
 }
 
-/* A running program locks its file a moment after it has created it. */
+/* Checks twice, because a running program locks its file a moment after it creates it. */
 static bool is_abandoned(int folder, const char *entry)
 {
     static const struct timespec moment = {.tv_nsec = 50000000};
@@ -104,7 +104,7 @@ char *spec_new_file_left_over(const char *path)
     return found;
 }
 
-/* The handler of a signal knows no spec_new_file: the names come from the descriptors. */
+/* A signal handler knows of no spec_new_file, so the names come from the descriptors. */
 void spec_new_file_abandon_all(void)
 {
     static const char folder[] = "/proc/self/fd/";
@@ -132,7 +132,7 @@ static int fail(const spec_new_file *file, spec_error *error)
     return spec_fail(error, GSL_EFAILED, "%.300s: %s", file->path, strerror(errno));
 }
 
-/* Create, open and lock a file of a new name beside the target; -1 on failure, with errno. */
+/* Creates, opens and locks a new file next to the target; returns -1 and sets errno on failure. */
 static int make_partial(spec_new_file *file, mode_t mode)
 {
     static const char letter[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -148,7 +148,7 @@ static int make_partial(spec_new_file *file, mode_t mode)
     return -1;
 }
 
-/* Give the new file the mode and owner of the older file. */
+/* Gives the new file the mode and owner of the older file. */
 static int take_mode(spec_new_file *file, const struct stat *former)
 {
     const int fd = fileno(file->out);
@@ -196,7 +196,7 @@ done:
 
 /* ---- its name -------------------------------------------------------------------------------- */
 
-/* Whether a file begins with all bytes of an older file, so that replacing it loses nothing. */
+/* Returns whether a file begins with all bytes of an older one, which may then be replaced. */
 static bool holds_all(const char *path, const char *former_path)
 {
     char a[4096], b[sizeof a];
@@ -212,8 +212,8 @@ static bool holds_all(const char *path, const char *former_path)
     return holds;
 }
 
-/* Link the older file to an unused former name, unless its bytes are kept already. File systems
- * without hard links rename it instead. */
+/* Links the older file to an unused former name, unless its bytes are already kept. On file systems
+ * without hard links, renames it instead. */
 static int keep_former(spec_new_file *file, spec_error *error)
 {
     for (int number = 1; number <= FORMER_MAX; number++) {
@@ -237,7 +237,7 @@ static int keep_former(spec_new_file *file, spec_error *error)
                      file->path, FORMER_MAX);
 }
 
-/* Whether another program has created a file there since _open. */
+/* Returns whether another program has created a file there since _open. */
 static bool is_taken(const spec_new_file *file)
 {
     struct stat info;
@@ -245,7 +245,7 @@ static bool is_taken(const spec_new_file *file)
            (info.st_dev != file->device || info.st_ino != file->inode);
 }
 
-/* Forget the partial file, published or not, so that _free does not remove it. */
+/* Forgets the partial file, published or not, so that _free does not remove it. */
 static void leave_partial(spec_new_file *file)
 {
     free(file->partial);
@@ -305,7 +305,7 @@ done:
 
 void spec_new_file_free(spec_new_file *file)
 {
-    if (file->out != NULL && file->partial != NULL) unlink(file->partial); /* while it is locked */
+    if (file->out != NULL && file->partial != NULL) unlink(file->partial); /* while still locked */
     if (file->out != NULL) fclose(file->out);
     free(file->path);
     free(file->target);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* new_file: an output file, written beside its name and renamed when it is complete.
+/* new_file: an output file, written under a temporary name and renamed when it is complete.
  * Follows symbolic links. Keeps the mode and owner of an older file of that name. Keeps the older
  * file itself as NAME.bak, unless the new file begins with all its bytes. It owns the stream and
  * the names. */
@@ -16,44 +16,44 @@ typedef struct {
     char *target;  /* the final name: the path with its links followed */
     char *partial; /* the current name: TARGET.XXXXXX.partial, locked (flock) while open; NULL once
                       published */
-    dev_t device;  /* of the older file at _open; inode 0: none */
+    dev_t device;  /* the older file at _open; inode 0: none */
     ino_t inode;
     int kept; /* the number of the kept older file (see _former); 0: none was kept */
 } spec_new_file;
 
-/* Open the stream. GSL_EINVAL for the name "-", and for one that belongs to anything but a regular
- * file. GSL_EFAILED if no file can be created or the older file is not writable. The line of the
- * error begins with the path. */
+/* Opens the stream. Returns GSL_EINVAL if the name is "-" or exists but is not a regular file,
+ * GSL_EFAILED if no file can be created or the older file is not writable. The message begins with
+ * the path. */
 int spec_new_file_open(spec_new_file *file, const char *path, spec_error *error);
 
-/* Flush the file to disk and rename it to its final name; it stays open. GSL_EFAILED if that fails,
- * also if another program has created a file there since _open: the new file then stays at
- * `partial`, which the message names. */
+/* Flushes the file to disk and renames it to its final name; it stays open. Returns GSL_EFAILED if
+ * this fails, or if another program has created a file there since _open: the new file then stays
+ * at `partial`, which the message names. */
 int spec_new_file_publish(spec_new_file *file, spec_error *error);
 
-/* A file that grew after it was published is now complete: if it begins with all bytes of the kept
- * older file, remove that. */
+/* Call this when a file that grew after it was published is complete: if it begins with all bytes
+ * of the kept older file, removes the older one. */
 void spec_new_file_settle(spec_new_file *file);
 
-/* Rename the older file to its former name (_former), although no new file takes its place. */
+/* Renames the older file to its former name (_former), although no new file replaces it. */
 int spec_new_file_retire(spec_new_file *file, spec_error *error);
 
-/* Publish the file unless that is done, and close it. Call _free afterwards. */
+/* Publishes the file unless it is already published, and closes it. Call _free afterwards. */
 int spec_new_file_close(spec_new_file *file, spec_error *error);
 
-/* Release everything, and remove a file that was not published. Accepts a zeroed object. */
+/* Releases everything, and removes a file that was not published. Accepts a zeroed object. */
 void spec_new_file_free(spec_new_file *file);
 
-/* Remove the incomplete files that this process writes, before it ends without _free. A signal
- * handler may call this. */
+/* Removes the incomplete files that this process is writing, before it exits without _free. A
+ * signal handler may call this. */
 void spec_new_file_abandon_all(void);
 
-/* The name of a kept older file: PATH.bak for 1, PATH.bak2 and so on, beside the file that PATH
- * leads to. The caller frees; NULL without memory. */
+/* Returns the name of a kept older file: PATH.bak for 1, PATH.bak2 and so on, next to the file that
+ * PATH leads to. The caller frees it; NULL if out of memory. */
 char *spec_new_file_former(const char *path, int number);
 
-/* The name of an incomplete file that a killed program left for this path, or NULL. The caller
- * frees. */
+/* Returns the name of an incomplete file that a killed program left for this path, or NULL. The
+ * caller frees it. */
 char *spec_new_file_left_over(const char *path);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* noise: reproducible random numbers for synthetic models, a pure function of a key.
- * A synthetic row depends on (seed, context) alone, not on the order of requests. So it comes from
- * a hash and not from a simulator's stream: SplitMix64 [Steele14], also as a GSL generator. */
+ * A synthetic row depends only on (seed, context), not on the order of requests. So it comes from a
+ * hash rather than a simulator's stream: SplitMix64 [Steele14], also as a GSL generator. */
 #ifndef SPECLAB_NOISE_H
 #define SPECLAB_NOISE_H
 
@@ -9,20 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The SplitMix64 finaliser: a bijection of 64-bit words with good avalanche. */
+/* Applies the SplitMix64 finaliser, a bijection of 64-bit words with good avalanche. */
 uint64_t spec_noise_mix(uint64_t word);
 
-/* A key for the seed, the last `order` of the context's n tokens, and the number of these; order <
- * 0: all tokens. */
+/* Returns a key for the seed, the last `order` of the context's n tokens, and how many these are;
+ * order < 0: all tokens. */
 uint64_t spec_noise_key(uint64_t seed, const int *context, size_t n, int order);
 
-/* Word i >= 0 of the SplitMix64 sequence of a key, in constant time: the result of the generator's
- * i-th step, counted from 0. */
+/* Returns word i >= 0 of a key's SplitMix64 sequence, in constant time: what the generator returns
+ * at step i, counted from 0. */
 uint64_t spec_noise_word(uint64_t key, uint64_t i);
 
-/* SplitMix64 as a GSL generator. Its state is one uint64_t, which begins as the key, so that it can
- * live on the stack: uint64_t state = key; gsl_rng rng = {spec_noise_rng_type, &state};
- * base/wide_rng.h draws whole words and integers from it. */
+/* SplitMix64 as a GSL generator. Its state is one uint64_t that starts as the key, so it can live
+ * on the stack: uint64_t state = key; gsl_rng rng = {spec_noise_rng_type, &state}; base/wide_rng.h
+ * draws whole words and integers from it. */
 extern const gsl_rng_type *const spec_noise_rng_type;
 
 #endif

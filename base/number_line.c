@@ -14,7 +14,7 @@ void spec_number_line_put_count(FILE *out, uint64_t count)
 
 void spec_number_line_put_real(FILE *out, double real)
 {
-    if (isnan(real)) fputs("nan ", out); /* its sign says nothing */
+    if (isnan(real)) fputs("nan ", out); /* its sign means nothing */
     else fprintf(out, "%a ", real);
 }
 
@@ -26,7 +26,7 @@ char *spec_number_line_take(spec_memory_text *text)
     return line;
 }
 
-/* The number ends at `end`, or is wrong. */
+/* Moves past a number that ends at `end`, or fails if it is malformed. */
 static void pass(spec_number_line *line, const char *end)
 {
     if (end == line->at || (*end != ' ' && *end != '\0') || errno != 0)

@@ -7,23 +7,23 @@
 
 #include <stdint.h>
 
-/* Write a number, and a blank. A real number may be infinite or NaN. */
+/* Write a number and a blank. A real number may be infinite or NaN. */
 void spec_number_line_put_count(FILE *out, uint64_t count);
 void spec_number_line_put_real(FILE *out, double real);
 
-/* The text without its last blank, for the caller to free; NULL without memory. */
+/* Returns the text without its last blank; the caller frees it. NULL if out of memory. */
 char *spec_number_line_take(spec_memory_text *text);
 
-/* Reads a line of another process, number by number. After a failure all numbers are 0. */
+/* Reads a line from another process, number by number. After a failure all numbers are 0. */
 typedef struct {
     const char *at;
-    bool failed; /* a number was absent, of the other kind or too large */
+    bool failed; /* a number was missing, of the other kind or too large */
 } spec_number_line;
 
 uint64_t spec_number_line_count(spec_number_line *line);
 double spec_number_line_real(spec_number_line *line);
 
-/* Is the line read to its end, without a failure? */
+/* Returns whether the whole line was read without a failure. */
 bool spec_number_line_ended(const spec_number_line *line);
 
 #endif

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first matching line renames a column. */
+/* The first matching entry renames a column. */
 static const struct {
     const char *old, *name;
-    const char *opt_beside; /* a column that only this kind of result has; NULL: any other result */
+    const char *opt_beside; /* a column that only this kind of result has; NULL: any result */
 } names[] = {
     {"alpha", "alpha_tested_pooled", "tokens_per_round_predicted"}, /* bench */
     {"accepted", "accepted_draft", "correction_expected"}, /* the figure of validate, also below */
@@ -27,7 +27,7 @@ static const char *name_now(const spec_table *table, const char *column, bool fo
     return NULL;
 }
 
-/* Rename a calibration's key for the false-alarm rate. */
+/* Renames a calibration's key for the false-alarm rate. */
 static int rename_key(spec_table *table)
 {
     static const char figure[] = "figure: calibration\n", old[] = "\nalpha: ";

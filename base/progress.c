@@ -97,13 +97,13 @@ void spec_progress_text(char line[SPEC_PROGRESS_SIZE], const spec_progress_state
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
-/* The state of the terminal's one progress line. */
+/* The state of the only progress line of the terminal. */
 static struct {
     pthread_mutex_t lock; /* guards the rest */
     spec_progress_state state;
     double began, since;  /* wall clock: start of the work, and of the reports in this unit */
     bool on;              /* standard error is a terminal, and the thread runs */
-    bool drawn, hidden;   /* a line is on the screen; no line may appear until the next report */
+    bool drawn, hidden;   /* a line is on the screen; none may appear until the next report */
     int columns;          /* the width, 0: ask the terminal */
     pid_t owner;          /* forked children do not draw */
 } terminal = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -140,7 +140,7 @@ static void *redraw(void *self)
     return NULL;
 }
 
-/* Whether this process draws the line. */
+/* Returns whether this process draws the line. */
 static bool shows(void)
 {
     return terminal.on && getpid() == terminal.owner;
@@ -155,7 +155,7 @@ void spec_progress_begin(const char *verb, int columns)
     terminal.began = terminal.since = now();
     terminal.columns = columns;
     terminal.owner = getpid();
-    /* The main thread handles all signals, because they end its waits. */
+    /* The main thread handles all signals, because they interrupt its waits. */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     terminal.on = pthread_create(&thread, NULL, redraw, NULL) == 0;

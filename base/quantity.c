@@ -7,7 +7,7 @@
 typedef struct {
     const char *name;
     double factor;
-    int exponent; /* of ten: the unit is factor 10^exponent */
+    int exponent; /* power of ten: the unit is factor 10^exponent */
 } unit;
 
 static const unit times[] = {{"s", 1.0, 0},    {"ms", 1.0, -3},  {"us", 1.0, -6}, {"ns", 1.0, -9},

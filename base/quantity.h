@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* quantity: a number with a unit, such as 7.1ms, 80GB or 3.35TB/s, in base units.
- * A number without a unit is in base units: s, bytes, bytes/s, FLOP/s. Prefixes k, M, G, T are
+ * A number without a unit is in base units: s, bytes, bytes/s, FLOP/s. The prefixes k, M, G, T are
  * powers of 1000, and Ki, Mi, Gi, Ti of 1024. Units are case-sensitive. */
 #ifndef SPECLAB_QUANTITY_H
 #define SPECLAB_QUANTITY_H
@@ -19,11 +19,11 @@ typedef enum {
     SPEC_QUANTITY_RATE,      /* 1/s; /s, /min, /h */
 } spec_quantity_kind;
 
-/* Parse a whole text. False, and 0, unless it is a finite number with at most one unit of the kind
- * behind it. No blanks. */
+/* Parses a whole text. Returns false, and 0, unless it is a finite number followed by at most one
+ * unit of this kind. No blanks. */
 bool spec_quantity_parse(double *ret_value, const char *text, spec_quantity_kind kind);
 
-/* As spec_settings_double, with a unit. low and high are in base units. */
+/* Like spec_settings_double, with a unit. The range is in base units. */
 int spec_quantity_setting(double *ret_value, const spec_settings *settings, const char *key,
                           double fallback, spec_quantity_kind kind, const double range[2],
                           spec_error *error);

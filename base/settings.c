@@ -28,7 +28,7 @@ static int refuse_control_characters(const char *text, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Take "key=value" apart in place and append it. */
+/* Splits "key=value" in place and appends it. */
 static int add_pair(spec_settings *settings, char *pair, spec_error *error)
 {
     char *equals = strchr(pair, '=');
@@ -65,7 +65,7 @@ int spec_settings_init(spec_settings *settings, const char *text, spec_error *er
     SPEC_TRY(refuse_control_characters(text, error));
 
     settings->text = strdup(text);
-    settings->name = strdup(text); /* all other strings are cut from this one */
+    settings->name = strdup(text); /* all other strings point into this one */
     if (settings->text == NULL || settings->name == NULL) {
         SPEC_TRY(spec_no_memory(error));
     }
@@ -158,7 +158,7 @@ int spec_settings_u64(uint64_t *ret_value, const spec_settings *settings, const 
                      key, text);
 }
 
-/* "a, b or c" */
+/* Writes "a, b or c". */
 static void list_choices(char *text, size_t size, const char *const *choices)
 {
     size_t used = 0;
@@ -220,7 +220,7 @@ int spec_settings_list_double(double *ret_value, size_t *at, const char *key, co
 
 /* ---- unknown names --------------------------------------------------------------------------- */
 
-/* Split a comma-separated list into candidates; `copy` is cut in place. */
+/* Splits a comma-separated list into candidates; `copy` is cut in place. */
 static void split_list(char *copy, const char **candidate, int capacity)
 {
     int n = 0;
@@ -232,7 +232,7 @@ static void split_list(char *copy, const char **candidate, int capacity)
     candidate[n] = NULL;
 }
 
-/* The keys of a usage line (each word before a '=', up to a tab) and opt_more, comma-separated. */
+/* Lists the keys of a usage line (words before a '=', up to a tab) and opt_more, with commas. */
 static void list_keys(char *keys, size_t size, const char *usage, const char *opt_more)
 {
     size_t used = 0;

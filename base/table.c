@@ -71,11 +71,11 @@ void spec_table_number(spec_table *table, const char *column, double value)
     spec_cell *cell = row_cell(table, column);
     char printed[NUMBER_SIZE];
     if (isnan(value)) return;
-    /* Stored as it prints, so that a row read back from CSV equals the row that was written. */
+    /* Stored as it prints, so that a row read back from CSV equals the row written. */
     snprintf(printed, sizeof printed, "%.10g",
-             value + 0.0); /* no -0, which would be read back as the integer 0 */
+             value + 0.0); /* avoids -0, which would be read back as the integer 0 */
     *cell = (spec_cell){.kind = SPEC_CELL_NUMBER, .number = strtod(printed, NULL)};
-    if (isfinite(cell->number)) cell->rest = value - cell->number; /* exact: they are that close */
+    if (isfinite(cell->number)) cell->rest = value - cell->number; /* exact, being so close */
 }
 
 void spec_table_integer(spec_table *table, const char *column, long long value)
@@ -95,7 +95,7 @@ void spec_table_text(spec_table *table, const char *column, const char *value)
 {
     spec_cell *cell = row_cell(table, column);
     cell->text = strdup(value);
-    cell->kind = SPEC_CELL_TEXT; /* _append detects a NULL text (no memory) */
+    cell->kind = SPEC_CELL_TEXT; /* _append detects a NULL text (out of memory) */
 }
 
 int spec_table_append(spec_table *table)
@@ -206,7 +206,7 @@ static void write_json_string(const char *text, FILE *out)
         json_decref(value);
         return;
     }
-    /* Not UTF-8: each invalid byte becomes the character of its number, to stay readable. */
+    /* Not UTF-8: each invalid byte becomes the character with its number, to stay readable. */
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
         if (*c < ' ' || *c >= 127 || *c == '"' || *c == '\\') fprintf(out, "\\u%04x", *c);
@@ -244,7 +244,7 @@ static void pad(FILE *out, int n)
     for (; n > 0; n--) fputc(' ', out);
 }
 
-/* Returns a text as the format shows it; the caller frees it. NULL if out of memory. */
+/* Returns a text as this format shows it; the caller frees it. NULL if out of memory. */
 static char *shown_text(const char *text, spec_format format)
 {
     spec_memory_text shown;

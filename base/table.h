@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* table: rows of results, written as CSV, JSON, Markdown, LaTeX or aligned text.
- * A row is written whole or not at all; the columns are fixed at _init. In CSV and JSON numbers
+ * A row is written whole or not at all; the columns are fixed at _init. In CSV and JSON, numbers
  * print as %.10g (NaN: empty in CSV, null in JSON), with the same bytes on every run; in other
  * formats as %.6g. docs/formats.md describes the CSV. The table owns its cells. */
 #ifndef SPECLAB_TABLE_H
@@ -23,7 +23,7 @@ typedef enum {
 typedef struct {
     enum { SPEC_CELL_EMPTY, SPEC_CELL_NUMBER, SPEC_CELL_INTEGER, SPEC_CELL_TEXT } kind;
     double number;
-    double rest; /* what rounding to ten digits took from the number */
+    double rest; /* the part of the number that rounding to ten digits removed */
     long long integer;
     char *text; /* owned */
 } spec_cell;
@@ -47,85 +47,85 @@ int spec_table_column(const spec_table *table, const char *name); /* index or -1
  * cell empty; a number is stored as CSV prints it, with 10 digits. */
 void spec_table_number(spec_table *table, const char *column, double value);
 void spec_table_integer(spec_table *table, const char *column, long long value);
-/* A whole number or inf. */
+/* Writes a whole number or inf to a cell. */
 void spec_table_whole(spec_table *table, const char *column, double value);
 void spec_table_text(spec_table *table, const char *column, const char *value);
 int spec_table_append(spec_table *table);
 void spec_table_clear(spec_table *table); /* drop all rows and the current row */
 const spec_cell *spec_table_cell(const spec_table *table, size_t row, int column);
 
-/* A cell as a number, NaN if it is not one. The same as it was given to spec_table_number, with all
- * digits; a cell read from a file has ten. */
+/* Returns a cell as a number with all the digits passed to spec_table_number, or NaN if it is not a
+ * number. A cell read from a file has only ten digits. */
 double spec_cell_exact(const spec_cell *cell);
 
-/* A cell as a number (NaN if it is not one); a deep copy of a cell over another, which is released.
- */
+/* Return a cell as a number (NaN if it is not one), and copy a cell deeply over another, whose text
+ * is freed. */
 double spec_cell_number(const spec_cell *cell);
 int spec_cell_copy(spec_cell *into, const spec_cell *from);
 
 /* Copies the given columns of the given rows, in that order, without the provenance. opt_rows
- * (n_rows); NULL: the first n_rows rows. GSL_ENOMEM. */
+ * (n_rows); NULL: the first n_rows rows. Returns GSL_ENOMEM if out of memory. */
 int spec_table_select(spec_table *ret, const spec_table *table, const int *columns, int n_columns,
                       const size_t *opt_rows, size_t n_rows);
 
-/* A cell as printed in a format, without quotes, into buffer (size). For a text cell the result is
+/* Returns a cell as printed in a format, without quotes, in buffer (size). For a text cell, returns
  * the cell's own text. */
 const char *spec_cell_format(const spec_cell *cell, spec_format format, char *buffer, size_t size);
 
-/* CSV in pieces (RFC 4180 quoting), for results that are written row by row. GSL_EFAILED with the
- * reason in errno (full disk, closed pipe). */
+/* Write CSV in pieces (RFC 4180 quoting), for results that are written row by row. Return
+ * GSL_EFAILED with the reason in errno (full disk, closed pipe). */
 int spec_table_write_head(const spec_table *table, FILE *out,
                           spec_error *error); /* provenance and column names */
 int spec_table_write_row(const spec_table *table, size_t row, FILE *out, spec_error *error);
 
-/* Write the whole table and flush the stream. JSON is one array of objects, one row per line,
- * without the provenance. GSL_ENOMEM if a row is missing, so callers need not check _append. */
+/* Writes the whole table and flushes the stream. JSON is one array of objects, one row per line,
+ * without the provenance. Returns GSL_ENOMEM if a row is missing: no need to check _append. */
 int spec_table_write(const spec_table *table, spec_format format, FILE *out, spec_error *error);
 
-/* A terminal, and which columns matter most in the table that is fitted to it. */
+/* A terminal, and which columns matter most in a table that is fitted to it. */
 typedef struct {
     int columns;                  /* >= 20 */
-    int lines;                    /* of a screen: each gets a heading; 0: one heading in all */
+    int lines;                    /* lines per screen, each with a heading; 0: only one heading */
     const char *const *opt_first; /* the important columns, the most important first; ends with
                                      NULL */
     int n_keys;                   /* how many of them, from the first, identify a row */
 } spec_table_screen;
 
-/* SPEC_FORMAT_TABLE, fitted to a terminal (table_fit.c). A table that fits is written as usual.
- * Otherwise, in this order and as far as needed:
+/* Writes SPEC_FORMAT_TABLE, fitted to a terminal (table_fit.c). A table that fits is written as
+ * usual. Otherwise, in this order and as far as needed:
  *   1. columns with the same value in every row move into a line above the table; in a table
- * of one row, so do the columns that identify it;
+ *      of one row, so do the columns that identify it;
  *   2. column names break after underscores, and long texts are cut, or wrap in a single row;
  *   3. columns are left out, the least important first: those that qualify others (speedup_se),
- * from the right, then the others, and `verdict` last. A line below the table says so.
+ *      from the right, then the others, and `verdict` last. A line below the table says so.
  * If fewer than three columns fit, the format is SPEC_FORMAT_VERTICAL. Without `opt_first` the
  * first column and `verdict` are the important ones, and every text may wrap. The format is then
  * also vertical below 80 columns, or if fewer than half of the columns would remain. */
 int spec_table_write_fitting(const spec_table *table, const spec_table_screen *screen, FILE *out,
                              spec_error *error);
 
-/* One block per row and one line per cell that is not empty, with texts wrapped to `columns` (0: no
- * limit). GSL_ENOMEM. */
+/* Writes one block per row and one line per non-empty cell, with texts wrapped to `columns` (0: no
+ * limit). Returns GSL_ENOMEM if out of memory. */
 int spec_table_write_vertical(const spec_table *table, int columns, FILE *out);
 
-/* A LaTeX tabular with the rules of booktabs, after the provenance as comments (table_latex.c).
- * Texts are escaped; the numbers of a column are aligned at their decimal points. GSL_ENOMEM. */
+/* Writes a LaTeX tabular with the rules of booktabs, after the provenance as comments
+ * (table_latex.c). Escapes texts, and aligns decimal points. Returns GSL_ENOMEM. */
 int spec_table_write_latex(const spec_table *table, FILE *out);
 
-/* The value of the first provenance line "key: value" of this key, in buffer, cut at `size`; NULL
- * if there is none. */
+/* Returns the value of the first provenance line "key: value" with this key, in buffer, truncated
+ * to `size`; NULL if there is none. */
 const char *spec_table_provenance(const spec_table *table, const char *key, char *buffer,
                                   size_t size);
 
-/* Reads a CSV that _write wrote. It skips a partial last line, left by a kill, and a last line
- * "# interrupted ..."; *opt_good_bytes is the offset of that line. Errors are "path:line: ...".
+/* Reads a CSV that _write wrote. It skips a partial last line, left by a kill, and a last line "#
+ * interrupted ..."; *opt_good_bytes is the offset of that line. Errors are "path:line: ...".
  * Columns of earlier versions get their present names (old_columns.h). */
 int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes,
                         spec_error *error);
 
-/* Reads a CSV of any program, with a header line. The separator is the comma, semicolon or tab that
- * is most frequent in that line; with semicolons, 0,5 is a number. Lines that begin with # and
- * empty lines may appear anywhere. Blanks around unquoted fields are dropped, quoted numbers
+/* Reads a CSV of any program, with a header line. The separator is whichever of comma, semicolon
+ * and tab is most frequent in that line; with semicolons, 0,5 is a number. Empty lines, and lines
+ * that begin with #, may appear anywhere. Blanks around unquoted fields are dropped, quoted numbers
  * are numbers, and the last line may lack its newline. Comments before the header become the
  * provenance. A file that begins like a result of speclab is read as one, so that an unfinished
  * last row is skipped. _parse takes n bytes of text with a zero byte after them, and frees them. */

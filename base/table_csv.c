@@ -19,7 +19,7 @@ static const spec_input_limit limit = {"a result", 1 << 30}, foreign_limit = {"a
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The number in an unquoted field: an integer, a double, or none. */
+/* Reads the number in an unquoted field: an integer, a double, or none. */
 static spec_cell field_number(const char *text)
 {
     spec_cell none = {.kind = SPEC_CELL_EMPTY};
@@ -34,7 +34,7 @@ static spec_cell field_number(const char *text)
     return (spec_cell){.kind = SPEC_CELL_NUMBER, .number = number};
 }
 
-/* A text is quoted as RFC 4180 requires, and also if it would be read as a number, an empty field
+/* Writes a text, quoted if RFC 4180 requires it or if it would be read as a number, an empty field
  * or a comment. */
 static void write_text(const char *text, FILE *out)
 {
@@ -89,12 +89,12 @@ typedef struct {
     char *text, *end; /* NUL-terminated */
     char *at;
     int line;
-    bool foreign; /* the file may be of any program: see spec_table_read_foreign_csv */
+    bool foreign; /* any program may have written it: see spec_table_read_foreign_csv */
     char between; /* the field separator; a foreign file may have ; or a tab */
     spec_error *error;
 } reader;
 
-/* A foreign file may lack its last newline. */
+/* Takes over the text. A foreign file may lack its last newline. */
 static int take_text(reader *in, char *text, size_t n)
 {
     static const char own[] = "# speclab ";
@@ -110,8 +110,8 @@ static int take_text(reader *in, char *text, size_t n)
     return GSL_SUCCESS;
 }
 
-/* The end of the record at `at`, just after its newline, or NULL if it is cut off. Quoted newlines
- * belong to the record. */
+/* Returns the end of the record at `at`, just after its newline, or NULL if it is cut off. Quoted
+ * newlines belong to the record. */
 static char *record_end(char *at)
 {
     bool quoted = false;
@@ -122,8 +122,8 @@ static char *record_end(char *at)
     return NULL;
 }
 
-/* Cut the next field out of the record in place and skip the comma or newline after it; ret_last is
- * true for a newline. */
+/* Cuts the next field out of the record in place and skips the comma or newline after it; *ret_last
+ * is true for a newline. */
 static int next_field(reader *in, char **ret_field, bool *ret_quoted, bool *ret_last)
 {
     char *from = in->at, *to = in->at;
@@ -227,7 +227,7 @@ static char separator_of(const char *line)
     return known[most];
 }
 
-/* Parses a number of a foreign file. With semicolons between fields, 0,5 has a decimal comma. */
+/* Parses a number of a foreign file. If semicolons separate fields, 0,5 has a decimal comma. */
 static spec_cell foreign_number(const reader *in, const char *field)
 {
     const char *comma = in->between == ';' ? strchr(field, ',') : NULL;
@@ -262,7 +262,7 @@ static int read_row(reader *in, spec_table *table)
     return spec_no_memory_for(in->error, in->path);
 }
 
-/* Skip the comments and empty lines of a foreign file. */
+/* Skips the comments and empty lines of a foreign file. */
 static void skip_lines(reader *in)
 {
     while (in->foreign && *in->at != '\0') {
@@ -273,14 +273,14 @@ static void skip_lines(reader *in)
     }
 }
 
-/* Whether the reader is at a whole row: not at the end, at a partial row, or at the mark of an
- * interrupted run. */
+/* Returns whether the reader is at a whole row: not at the end, at a partial row, or at the mark of
+ * an interrupted run. */
 static bool at_row(const reader *in)
 {
     return (in->foreign || *in->at != '#') && record_end(in->at) != NULL;
 }
 
-/* Reads from the end of a result whether its run was interrupted. */
+/* Finds out from the end of a result whether its run was interrupted. */
 static int read_end(reader *in, spec_table *table)
 {
     if (in->foreign || in->at == in->end) return GSL_SUCCESS;

@@ -14,12 +14,12 @@ enum {
     TEXT_LEAST = 12, /* the smallest width of a text column */
     NAME = 24,       /* texts up to this width are never cut */
     WIDE = 80,       /* without a list, no column is left out on narrower screens */
-    FEWEST = 3,      /* columns that still make a table */
+    FEWEST = 3,      /* columns that still make a useful table */
     GAP = 2,         /* blanks between columns */
-    NAME_PART = 3,   /* vertical: the largest share of a line for names is 1 / NAME_PART */
+    NAME_PART = 3,   /* vertical: names take at most 1 / NAME_PART of a line */
     BELOW = 4,       /* lines below a table: a note, a sentence and the prompt */
     NOTE = 30,       /* width of the note about missing columns, without their names */
-    VERDICT = -INT_MAX, /* its rank, before those of the list */
+    VERDICT = -INT_MAX, /* rank of `verdict`, before the listed columns */
     NUMBER_SIZE = 40
 };
 
@@ -27,15 +27,15 @@ typedef enum { COLUMN_SHOWN, COLUMN_CONSTANT, COLUMN_EMPTY, COLUMN_LEFT_OUT } co
 
 typedef struct {
     const spec_table *table;
-    int columns; /* of the terminal */
-    int lines;   /* of the terminal; 0: headings are not repeated */
+    int columns; /* width of the terminal */
+    int lines;   /* height of the terminal; 0: headings are not repeated */
     struct fit_column {
         column_place place;
         bool is_text;
-        bool whole; /* its texts neither wrap nor are cut */
+        bool whole; /* its texts are neither wrapped nor cut */
         bool cuts;  /* its long texts are cut, and end with ".." */
-        int rank;                  /* the lowest is the most important */
-        int natural, least, width; /* name on one line; name with all breaks; as written */
+        int rank;                  /* the most important is the lowest */
+        int natural, least, width; /* name on one line; name broken everywhere; as written */
     } *column;
 } fit;
 
@@ -47,7 +47,7 @@ static const char *cell_text(const fit *f, size_t row, int c, char buffer[NUMBER
 
 /* ---- measures -------------------------------------------------------------------------------- */
 
-/* The widest part of a name that breaks after underscores. */
+/* Returns the widest part of a name that breaks after underscores. */
 static int name_least(const char *name)
 {
     int least = 0;
@@ -90,7 +90,7 @@ static void measure(fit *f, int n_keys)
     }
     if (!any_differs)
         f->column[0].place =
-            COLUMN_SHOWN; /* shown even if all rows are equal, to show how many there are */
+            COLUMN_SHOWN; /* shown even if all rows are equal, so that one can count them */
 }
 
 static int total_width(const fit *f, bool natural)
@@ -104,7 +104,7 @@ static int total_width(const fit *f, bool natural)
     return total - GAP;
 }
 
-/* Whether a column qualifies another, as speedup_se qualifies speedup. */
+/* Returns whether a column qualifies another, as speedup_se qualifies speedup. */
 static bool qualifies(const spec_table *table, int c)
 {
     for (int other = 0; other < table->n_columns; other++) {
@@ -136,7 +136,7 @@ static void rank(fit *f, const char *const *opt_first)
     }
 }
 
-/* Returns the most important column that is left out and ranks after `rank`, or -1. */
+/* Returns the most important left-out column that ranks after `rank`, or -1. */
 static int next_in_rank(const fit *f, int rank)
 {
     int next = -1;
@@ -147,7 +147,7 @@ static int next_in_rank(const fit *f, int rank)
     return next;
 }
 
-/* Lets long texts of a column be cut, or wrap if there is a single row. */
+/* Lets long texts of a column be cut, or wrapped if there is a single row. */
 static void shorten(fit *f, int c)
 {
     struct fit_column *column = &f->column[c];
@@ -158,7 +158,7 @@ static void shorten(fit *f, int c)
     column->least = part > TEXT_LEAST ? part : TEXT_LEAST;
 }
 
-/* Shows columns in the order of their ranks, as far as they fit. Returns false if too few do. */
+/* Shows columns in order of rank, as long as they fit. Returns false if too few do. */
 static bool choose(fit *f, bool by_list)
 {
     int candidates = 0, shown = 0;
@@ -179,7 +179,7 @@ static bool choose(fit *f, bool by_list)
     return by_list ? shown >= FEWEST : f->columns >= WIDE && 2 * shown >= candidates;
 }
 
-/* Give free width to text columns in turns, then to numeric columns whose names it completes. */
+/* Gives free width to text columns in turn, then to numeric columns whose names it completes. */
 static void share_out(fit *f)
 {
     const int n = f->table->n_columns;
@@ -223,7 +223,7 @@ static size_t beginning(const char *text, int columns, int *ret_width)
         const size_t more = spec_text_line(text + n, columns - *ret_width, &width);
         if (*ret_width + width > columns) break; /* a wide character */
         n += more;
-        *ret_width += width + (text[n - 1] == ' '); /* spec_text_line counts no blank at an end */
+        *ret_width += width + (text[n - 1] == ' '); /* spec_text_line leaves out a final blank */
     }
     for (; n > 0 && text[n - 1] == ' '; n--) (*ret_width)--;
     return n;
@@ -259,7 +259,7 @@ static int write_constants(const fit *f, FILE *out)
     return GSL_SUCCESS;
 }
 
-/* Names the columns that are not shown, or counts them if the names do not fit a line. */
+/* Names the columns that are not shown, or counts them if the names do not fit on a line. */
 static int write_left_out(const fit *f, FILE *out)
 {
     int n = 0;
@@ -294,14 +294,14 @@ static void pad(int n, FILE *out)
     if (n > 0) fprintf(out, "%*s", n, "");
 }
 
-/* Write the cells of a row, whose remaining text is in `text`, line by line until all are empty.
+/* Writes the cells of a row, whose remaining text is in `text`, line by line until all are empty.
  * Numbers are right-aligned and take one line. Column names are bottom-aligned: `skip` lines of a
  * column stay empty first. */
 static void write_lines(const fit *f, const char **text, int *opt_skip, FILE *out)
 {
     for (bool more = true; more;) {
         int pending =
-            0; /* blanks are written before the next text only, so that no line ends with any */
+            0; /* blanks are written only before the next text, so that no line ends with one */
         bool first = true;
         more = false;
         for (int c = 0; c < f->table->n_columns; c++) {
@@ -339,7 +339,7 @@ static void write_lines(const fit *f, const char **text, int *opt_skip, FILE *ou
     }
 }
 
-/* Lines that a name takes at a column's width; spec_text_line breaks it after underscores. */
+/* Returns how many lines a name takes at this width; spec_text_line breaks it after underscores. */
 static int name_lines(const char *name, int width)
 {
     int lines = 0, shown;

@@ -10,7 +10,7 @@
 
 enum { NUMBER_SIZE = 40 };
 
-/* Digits after the decimal point; -1 if the text has an exponent or is not a number. */
+/* Returns the digits after the decimal point; -1 if the text has an exponent or is not a number. */
 static int fraction_digits(const char *number)
 {
     if (strspn(number, "-0123456789.") != strlen(number)) return -1;
@@ -18,8 +18,8 @@ static int fraction_digits(const char *number)
     return point != NULL ? (int)strlen(point + 1) : 0;
 }
 
-/* Write a number in math mode, so that its minus is typeset as one, padded on the right to `digits`
- * decimals for alignment. */
+/* Writes a number in math mode, so that its minus is typeset as one, padded on the right to
+ * `digits` decimals for alignment. */
 static void write_number(const char *number, int digits, FILE *out)
 {
     const size_t mantissa = strcspn(number, "e");
@@ -48,8 +48,8 @@ static void write_provenance(const char *line, FILE *out)
     }
 }
 
-/* Whether a column holds texts. *ret_digits: the most decimals of its numbers; 0 if a number has an
- * exponent, and the points are not aligned. */
+/* Returns whether a column holds texts. *ret_digits is the most decimals of its numbers, or 0 if
+ * one of them has an exponent, in which case the points are not aligned. */
 static bool look_at(int *ret_digits, const spec_table *table, int c)
 {
     bool text = false, lined = true;

@@ -3,11 +3,11 @@
 #ifndef SPECLAB_TERMINAL_H
 #define SPECLAB_TERMINAL_H
 
-/* `given` if that is positive, else what the terminal reports, else 80, within 20 to 10000. 0 if
- * the descriptor is no terminal: its text is never wrapped. */
+/* Returns `given` if it is positive, else what the terminal reports, else 80, always within 20 to
+ * 10000. Returns 0 if the descriptor is not a terminal, whose text is never wrapped. */
 int spec_terminal_columns(int descriptor, int given);
 
-/* Returns the number of its lines, or 24 if it is unknown; 0 if this is not a terminal. */
+/* Returns how many lines it has, or 24 if that is unknown; 0 if it is not a terminal. */
 int spec_terminal_lines(int descriptor);
 
 #endif

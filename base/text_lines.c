@@ -32,7 +32,7 @@ int spec_text_lines_bad(const spec_text_lines *lines, spec_error *error, const c
                      (unsigned long long)lines->number, what);
 }
 
-/* Makes room for one byte more. */
+/* Makes room for at least one more byte. */
 static int grow(spec_text_lines *lines, spec_error *error)
 {
     const size_t capacity = lines->capacity > 0 ? 2 * lines->capacity : FIRST_CAPACITY;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <wchar.h>
 
-/* An iteration over characters, in the locale C.UTF-8 if the text needs it. */
+/* Iterates over characters, in the locale C.UTF-8 if the text needs it. */
 typedef struct {
     const char *at;
     locale_t utf8, before;
@@ -33,7 +33,7 @@ static void walk_end(walk *w)
     freelocale(w->utf8);
 }
 
-/* Bytes of the next character, 0 at the end, and its columns. */
+/* Returns the bytes of the next character, 0 at the end, and its columns. */
 static size_t next(walk *w, int *ret_columns)
 {
     uint32_t code;

@@ -10,13 +10,13 @@
 
 int spec_text_width(const char *text);
 
-/* Bytes of the first line of `text` that fits `columns` > 0, at least one character. A line ends at
- * the end of the text, at a blank, or after one of , ; : / | & ? _ - if the last blank leaves less
- * than half a line; otherwise after as many characters as fit. A final blank counts among the
- * bytes, not in *ret_width. */
+/* Returns the bytes of the first line of `text` that fits in `columns` > 0, at least one character.
+ * A line ends at the end of the text, at a blank, or after one of , ; : / | & ? _ - if the last
+ * blank would leave it less than half full; otherwise after as many characters as fit. A final
+ * blank counts among the bytes, but not in *ret_width. */
 size_t spec_text_line(const char *text, int columns, int *ret_width);
 
-/* Write the text in lines of at most `columns`, with `indent` blanks before all lines but the
+/* Writes the text in lines of at most `columns`, with `indent` blanks before all lines but the
  * first, and no newline at the end. `columns` <= 0: one line. */
 void spec_text_wrap(const char *text, int columns, int indent, FILE *out);
 

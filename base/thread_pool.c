@@ -23,10 +23,10 @@
 #endif
 
 enum {
-    PARTS_MAX = 256,    /* of a job */
+    PARTS_MAX = 256,    /* most parts of a job */
     LINE = 64,          /* bytes of a cache line */
-    SPINS = 200,        /* pauses before a waiting thread yields: some microseconds */
-    TURN = 1000 * 1000, /* nanoseconds of work between two yields of a thread */
+    SPINS = 200,        /* pauses before a waiting thread yields: a few microseconds */
+    TURN = 1000 * 1000, /* nanoseconds that a thread works between two yields */
     LINGER = 200 * 1000 /* nanoseconds that a thread waits for the next pass before it sleeps */
 };
 
@@ -35,26 +35,26 @@ enum {
  * `left` publishes a job: a thread that takes a part may read the job, which lasts until that part
  * is done. A preempted thread delays the job only if it holds a chunk. */
 struct spec_thread_pool {
-    _Alignas(LINE) atomic_int left; /* parts of the job not yet taken; less than 1: none */
+    _Alignas(LINE) atomic_int left; /* parts of the job not yet taken; none if less than 1 */
     spec_thread_pool_work *work;
     void *job;
     int n, parts;
-    _Alignas(LINE) atomic_int done; /* finished parts */
+    _Alignas(LINE) atomic_int done; /* number of finished parts */
     struct {
-        _Alignas(LINE) atomic_int next; /* chunk */
+        _Alignas(LINE) atomic_int next; /* next chunk */
     } part[PARTS_MAX];
 
     _Alignas(LINE) atomic_bool locked;
     atomic_bool stop;
-    atomic_int processor;       /* the caller's, when it locked the pool */
+    atomic_int processor;       /* the caller's processor when it locked the pool */
     pthread_mutex_t sleep;      /* guards `asleep` */
     pthread_cond_t wake;
     atomic_int asleep;
 
-    pid_t process;              /* that created the pool */
-    locale_t locale;            /* of the thread that started the threads, and so of these */
-    pthread_t *thread;          /* changed by the owner of `locked` alone, as are the next two */
-    int n_threads, wanted;      /* besides the caller's: running; requested */
+    pid_t process;              /* the process that created the pool */
+    locale_t locale;            /* of the thread that started the threads, and so theirs */
+    pthread_t *thread;          /* changed only by the owner of `locked`, like the next two */
+    int n_threads, wanted;      /* other threads than the caller's: running, and requested */
     atomic_int chosen;          /* threads for a job; 0: OpenMP's number */
     atomic_int missed, granted; /* see spec_thread_pool_missing */
 };
@@ -71,7 +71,7 @@ static int part_begin(const spec_thread_pool *pool, int part)
     return (int)((int64_t)pool->n * part / pool->parts);
 }
 
-/* Take a part of the current job and run unfinished chunks; false if no part is free. */
+/* Takes a part of the current job and runs unfinished chunks; returns false if no part is free. */
 static bool do_part(spec_thread_pool *pool)
 {
     if (atomic_load_explicit(&pool->left, memory_order_relaxed) < 1) return false;
@@ -105,9 +105,9 @@ static void wake_all(spec_thread_pool *pool)
     pthread_mutex_unlock(&pool->sleep);
 }
 
-/* The scheduler may wake a thread on the caller's processor and keep it there for many passes
- * although another processor is idle; a pass then takes as long as on one thread. The thread
- * therefore moves to another processor once, and keeps its whole affinity mask. */
+/* The scheduler may wake a thread on the caller's processor and keep it there for many passes even
+ * if another processor is idle; a pass then takes as long as on one thread. So the thread moves to
+ * another processor once, and keeps its whole affinity mask. */
 static void leave_the_callers_processor(spec_thread_pool *pool)
 {
     const int here = sched_getcpu();
@@ -121,8 +121,8 @@ static void leave_the_callers_processor(spec_thread_pool *pool)
         sched_setaffinity(0, sizeof all, &all);
 }
 
-/* A thread yields now and then between two chunks: preempted within a chunk, it would delay the
- * job. */
+/* A thread yields now and then between two chunks: if it were preempted within a chunk, it would
+ * delay the job. */
 static void *run_member(void *self)
 {
     spec_thread_pool *const pool = self;
@@ -158,14 +158,14 @@ static void *run_member(void *self)
     return NULL;
 }
 
-/* Start n threads besides the caller's, or as many as the system grants. */
+/* Starts n threads besides the caller's, or as many as the system grants. */
 static void start(spec_thread_pool *pool, int n)
 {
     pool->wanted = n;
     pool->locale = uselocale((locale_t)0);
     pool->thread = malloc((size_t)n * sizeof *pool->thread);
     const int most = pool->thread != NULL ? n : 0;
-    /* Signals go to the threads of the program. */
+    /* Signals must go to the threads of the program. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -202,7 +202,7 @@ int spec_thread_pool_init(spec_thread_pool **ret_pool, int size, spec_error *err
     return GSL_SUCCESS;
 }
 
-/* A forked child has no threads of the pool, and its copy of a lock may stay held. */
+/* A forked child has none of the pool's threads, and its copy of a lock may stay held. */
 void spec_thread_pool_free(spec_thread_pool *pool)
 {
     if (pool == NULL) return;

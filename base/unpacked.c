@@ -17,10 +17,10 @@
 
 enum { BLOCK = 1 << 16, MAGIC = 4 };
 
-/* A way to compress. `step` moves on from `from` and `to`; it ends at the end of a part. */
+/* A compression method. `step` advances `from` and `to`; it stops at the end of a part. */
 struct spec_unpacking {
-    const char *name, *magic, *remedy; /* remedy: without the library */
-    bool (*begin)(void **ret_stream);  /* NULL: there is no library */
+    const char *name, *magic, *remedy; /* remedy: what to run if the library is missing */
+    bool (*begin)(void **ret_stream);  /* NULL: the library is missing */
     bool (*step)(bool *ret_part_ends, void *stream, const unsigned char **from, size_t *n_from,
                  char **to, size_t *n_to);
     bool (*next_part)(void *stream);
@@ -180,7 +180,7 @@ done:
     return status;
 }
 
-/* Bytes of the file's beginning, which are the text itself. */
+/* Copies bytes from the beginning of the file, which are the text itself. */
 static size_t copy(spec_unpacked *u, char *to, size_t n)
 {
     const size_t some = u->n - u->at < n ? u->n - u->at : n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* unpacked: the bytes of an open file, which gzip or zstd may have compressed.
- * Their first bytes tell. A compressed file may have several parts. zstd needs libzstd when speclab
- * is built; WebAssembly has neither. Memory does not grow with the file. */
+/* unpacked: the bytes of an open file, decompressed if it is gzip or zstd.
+ * Its first bytes tell. A compressed file may have several parts. zstd requires libzstd when
+ * speclab is built; WebAssembly has neither. Memory does not grow with the file. */
 #ifndef SPECLAB_UNPACKED_H
 #define SPECLAB_UNPACKED_H
 
@@ -12,21 +12,21 @@
 
 typedef struct {
     int fd;
-    const char *name; /* of the file, for messages */
+    const char *name; /* file name, for messages */
     const volatile int *opt_stop;
-    unsigned char *in; /* bytes of the file, at..n of them not yet unpacked */
+    unsigned char *in; /* bytes of the file, of which at..n are not yet unpacked */
     size_t at, n;
     const struct spec_unpacking *method; /* NULL: the file's bytes are the text */
     void *stream;
-    bool started, ended, within; /* within a part of a compressed file */
+    bool started, ended, within; /* within: inside a part of a compressed file */
 } spec_unpacked;
 
-/* Reads from fd, which the caller closes. */
+/* Prepares to read from fd, which the caller closes. */
 spec_unpacked spec_unpacked_of(int fd, const char *name, const volatile int *opt_stop);
 void spec_unpacked_free(spec_unpacked *unpacked);
 
-/* Read up to n bytes; *ret = 0 at the end. GSL_EINVAL "file: ..." for data that are damaged or cut,
- * and for zstd without libzstd; GSL_EFAILED if the file cannot be read or *opt_stop is set;
+/* Reads up to n bytes; *ret = 0 at the end. Returns GSL_EINVAL "file: ..." for damaged or truncated
+ * data, and for zstd without libzstd; GSL_EFAILED if the file cannot be read or *opt_stop is set;
  * GSL_ENOMEM. */
 int spec_unpacked_read(size_t *ret, spec_unpacked *unpacked, char *to, size_t n, spec_error *error);
 

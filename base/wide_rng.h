@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* wide_rng: GSL generators of 64-bit words, also where unsigned long has 32 bits.
- * There gsl_rng_get returns the low bits, which GSL's gaussian distribution uses alone. The
+/* wide_rng: GSL generators of 64-bit words, even where unsigned long has 32 bits.
+ * There, gsl_rng_get returns the low bits, which are all that GSL's gaussian distribution uses. The
  * generators of base/noise.h and sim/chance/rng.h are of this kind. Headers only. */
 #ifndef SPECLAB_WIDE_RNG_H
 #define SPECLAB_WIDE_RNG_H
@@ -8,20 +8,20 @@
 #include <gsl/gsl_rng.h>
 #include <stdint.h>
 
-/* A type for gsl_rng, of which it is the first member. */
+/* A type for gsl_rng, which is its first member. */
 typedef struct {
     gsl_rng_type gsl;
     uint64_t (*word)(void *state); /* uniform over all words */
 } spec_wide_rng_type;
 
-/* The next word. Where unsigned long has 64 bits, that of any generator, less its minimum. */
+/* Returns the next word. If unsigned long has 64 bits, any generator works, less its minimum. */
 static inline uint64_t spec_wide_rng_word(const gsl_rng *rng)
 {
     if (sizeof(unsigned long) == sizeof(uint64_t)) return gsl_rng_get(rng) - gsl_rng_min(rng);
     return ((const spec_wide_rng_type *)rng->type)->word(rng->state);
 }
 
-/* A uniform integer below n >= 1: that of gsl_rng_uniform_int where unsigned long has 64 bits. */
+/* Returns a uniform integer below n >= 1: gsl_rng_uniform_int's, if unsigned long has 64 bits. */
 static inline uint64_t spec_wide_rng_below(const gsl_rng *rng, uint64_t n)
 {
     const uint64_t most = sizeof(unsigned long) == sizeof(uint64_t)

@@ -19,13 +19,13 @@ static int line_of(const char *test)
     return i;
 }
 
-/* A single cell has no p-value. */
+/* If there is only one cell, there is no p-value. */
 static bool has_p(const spec_finding *finding)
 {
     return finding->df != 0.0 && !isnan(finding->p);
 }
 
-/* A test's largest log e-value, and its p-values over all fixtures and scopes. */
+/* Writes a test's largest log e-value, and its p-values over all fixtures and scopes. */
 static void put_test(FILE *out, const spec_validation *v, int test)
 {
     double largest = -INFINITY;
@@ -154,7 +154,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Tests without a p-value are left out. */
+/* Leaves out tests without a p-value. */
 void spec_calibration_finish(spec_calibration *calibration)
 {
     spec_calibration *c = calibration;
@@ -179,7 +179,7 @@ int spec_calibrate(spec_calibration *ret, const char *subject, int n,
     status = spec_groups_add_all(&runs, error);
     const volatile sig_atomic_t *stop = plan->limits.opt_stop;
     if (status == GSL_EFAILED && stop != NULL && *stop && ret->added > 0) {
-        ret->n = ret->added; /* what ended before the stop */
+        ret->n = ret->added; /* the runs that ended before the stop */
         status = GSL_SUCCESS;
     }
     if (status == GSL_SUCCESS) spec_calibration_finish(ret);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Small fixtures, since there are many runs. The first ones allow several corrections after a
- * state, so that mass can move both ways at every place; then chains, trees and texts of other
+ * state, so that mass can move both ways at every place. Then come chains, trees and texts of other
  * kinds. */
 static const char *const usual_fixtures[] = {
     "heavy-draft-4",  "anti-aligned-8", "batch-64",        "draft-zeros-8",  "fixed-4",
@@ -26,7 +26,7 @@ static const char *const usual_fixtures[] = {
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* Stops an endless run after its draws. */
+/* Stops an endless run after a number of draws. */
 typedef struct {
     volatile sig_atomic_t stop;
     uint64_t draws;
@@ -118,8 +118,8 @@ static int add_lines(spec_power_check_result *ret, const spec_validate_result *r
     return GSL_SUCCESS;
 }
 
-/* Adds the lines of a fixture from the report of an exact sampler in a scope; none if the fixture
- * does not suit the scope. */
+/* Adds the lines of a fixture from the report of an exact sampler in a scope; adds none if the
+ * fixture does not suit the scope. */
 static int add_fixture(spec_power_check_result *ret, const char *fixture, uint32_t scope, int runs,
                        const spec_validate_plan *plan, spec_error *error)
 {
@@ -189,7 +189,7 @@ static int run_all(spec_power_check_result *ret, int runs, const spec_validate_p
                                            : j.status;
 }
 
-/* After a stop: drops the lines without a run that ended, and counts those runs alone. */
+/* After a stop, drops the lines without a finished run, and counts only finished runs. */
 static void keep_ended(spec_power_check_result *result)
 {
     int n = 0;

@@ -49,8 +49,8 @@ static double surprise(double seen, double expected)
     return seen > 0.0 ? seen * log(seen / expected) : 0.0;
 }
 
-/* As the standard deviations of a normal law that make the count as unlikely: rare tokens that come
- * a few times are far off. */
+/* Returns the difference as standard deviations of a normal law that make the count as unlikely:
+ * rare tokens that come a few times are far off. */
 static double deviation(const spec_fixture *f, const spec_evidence *evidence, int state, int token)
 {
     const double law = f->target_law[(size_t)state * (size_t)f->vocab + (size_t)token];
@@ -84,7 +84,7 @@ static bool is_shown(const spec_reproducer *c, int token)
     return false;
 }
 
-/* A forbidden token is not counted in the evidence: it is added here. */
+/* A forbidden token is not counted in the evidence, so it is added here. */
 static void show_token(spec_reproducer *c, const spec_reproducer_case *found, int opt_offender,
                        int token)
 {
@@ -120,7 +120,7 @@ static void show_tokens(spec_reproducer *c, const spec_reproducer_case *found, i
     }
 }
 
-/* The token with the largest excess. */
+/* Returns the token with the largest excess. */
 static int most_too_many(const spec_reproducer *c, const spec_reproducer_case *found)
 {
     int most = 0;
@@ -129,8 +129,8 @@ static int most_too_many(const spec_reproducer *c, const spec_reproducer_case *f
     return most;
 }
 
-/* The state after which a round emitted a forbidden token, and that token; the root and -1 if the
- * broken rule is about no token. */
+/* Returns the state after which a round emitted a forbidden token, and that token; the root and -1
+ * if the broken rule is not about a token. */
 static int find_offence(const spec_reproducer_case *found, const spec_exhibit *hard, int *ret_token)
 {
     const spec_fixture *f = found->fixture;
@@ -250,7 +250,7 @@ static bool keep_text(again *a, const int32_t *text, int n, int start, uint64_t 
     return false;
 }
 
-/* Texts are asked exactly as in the run: random numbers of a text depend on the texts before it. */
+/* Asks for texts exactly as in the run: a text's random numbers depend on the texts before it. */
 static int ask_texts(again *a, const spec_reproducer_case *found, spec_subject *subject,
                      gsl_rng *rng)
 {
@@ -277,8 +277,8 @@ done:
     return status;
 }
 
-/* The expected counts of the token rule for as many draft and bonus tokens. It treats fixed drafts
- * as one-hot. */
+/* Computes the counts that the token rule would give for as many draft and bonus tokens. Fixed
+ * drafts count as one-hot. */
 static void expect_split(spec_reproducer *c, const spec_fixture *f)
 {
     const double drafted = (double)c->n_drafted, bonus = (double)c->n_bonus;
@@ -356,7 +356,7 @@ int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found
     ret->n = spec_evidence_visits(found->evidence, ret->state) + (offender >= 0);
     show_tokens(ret, found, offender);
     a.wanted = hard == NULL ? most_too_many(ret, found) : texts ? hard->emitted[0] : -1;
-    /* The verdict is final: a sampler that fails now does not change it. */
+    /* The verdict is final: if the sampler fails now, that does not change it. */
     status = spec_subject_begin(subject, f, found->scope, found->rounds, NULL);
     if (status == GSL_SUCCESS) status = (texts ? ask_texts : ask_rounds)(&a, found, subject, rng);
     if (status == GSL_ENOMEM) SPEC_TRY(spec_no_memory(error));

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* reproducer: the smallest case that shows that a sampler is not lossless, for debugging it.
  * It describes one state of one fixture: the expected and the observed next tokens. Rounds are
- * asked again with the seeds of the run, to separate draft tokens, corrections and bonus tokens,
- * and to keep one round whole. Owns its rows. */
+ * asked for again with the seeds of the run, to tell draft tokens, corrections and bonus tokens
+ * apart, and to keep one whole round. Owns its rows. */
 #ifndef SPECLAB_REPRODUCER_H
 #define SPECLAB_REPRODUCER_H
 
 #include "conformance/evidence/evidence.h"
 
-/* TOKENS: most tokens shown. ROWS: most probabilities kept of the rows of a round. */
+/* TOKENS: most tokens shown. ROWS: most probabilities of a round's rows that are kept. */
 enum { SPEC_REPRODUCER_TOKENS = 16, SPEC_REPRODUCER_ROWS = 1 << 14 };
 
-/* The source of a token. */
+/* Where a token came from. */
 typedef enum {
     SPEC_CAME_DRAFT,      /* an accepted draft token */
     SPEC_CAME_CORRECTION, /* drawn after draft tokens, all rejected */
-    SPEC_CAME_BONUS,      /* drawn without draft tokens */
+    SPEC_CAME_BONUS,      /* drawn where there were no draft tokens */
     SPEC_CAME_KINDS
 } spec_came;
 
@@ -25,28 +25,28 @@ typedef struct {
     const spec_fixture_kind *kind;
     uint32_t scope;
     int state, vocab;
-    double tv;   /* TV of that state beyond chance; 0 if chance explains all of it */
-    int n_shown; /* the tokens that differ most; all tokens of a small vocabulary, by id */
+    double tv;   /* TV at that state beyond chance; 0 if chance explains all of it */
+    int n_shown; /* the tokens that differ most; for a small vocabulary all tokens, by id */
     int32_t token[SPEC_REPRODUCER_TOKENS];
     double target[SPEC_REPRODUCER_TOKENS], draft[SPEC_REPRODUCER_TOKENS];
     double expected[SPEC_REPRODUCER_TOKENS],
         seen[SPEC_REPRODUCER_TOKENS]; /* frequencies in the data of the verdict */
-    /* tokens after the state in the data of the verdict; a forbidden token is one of them */
+    /* tokens after the state in the data of the verdict, including a forbidden token */
     uint64_t n;
     const char *test;             /* the test that found it, or "hard" */
     spec_finding finding;         /* its result; only the name if it is "hard" */
 
-    /* Of rounds asked again: `again` rounds, n_drafted visits of the state with draft tokens,
-     * n_bonus without; how often each token was drafted, and how often it came from each source.
-     * token_rule: the counts that the token rule would give; another lossless rule may have another
-     * split. NaN for trees. Scope S has no such counts. */
+    /* From the rounds asked for again: `again` rounds, n_drafted visits of the state with draft
+     * tokens, n_bonus without; how often each token was drafted, and how often it came from each
+     * source. token_rule: the counts that the token rule would give; another lossless rule may
+     * split them differently. NaN for trees. Scope S has no such counts. */
     uint64_t again, n_drafted, n_bonus;
     uint64_t drafted[SPEC_REPRODUCER_TOKENS], came[SPEC_CAME_KINDS][SPEC_REPRODUCER_TOKENS];
     double draft_expected[SPEC_REPRODUCER_TOKENS],
         token_rule[SPEC_CAME_KINDS][SPEC_REPRODUCER_TOKENS];
 
-    /* One round with the mistake. In scope S a text: `state` is its start, `seed` its seed, and the
-     * n_emitted tokens end at index `index` of the text. */
+    /* One round with the mistake. In scope S, a text: `state` is its start, `seed` its seed, and
+     * the n_emitted tokens end at index `index` of the text. */
     spec_exhibit round;
     int levels, parent[SPEC_FIXTURE_NODES_MAX];
     uint32_t drawn;
@@ -63,17 +63,17 @@ typedef struct {
     const spec_finding *finding; /* (n_findings) */
     int n_findings;
     uint32_t scope;
-    uint64_t seed, batches; /* of the trial; batches of `rounds` rounds or `texts` texts */
+    uint64_t seed, batches; /* the trial's; a batch has `rounds` rounds or `texts` texts */
     int rounds, texts;
 } spec_reproducer_case;
 
-/* The state whose tokens differ most from its row in total variation, less that of a lossless
- * sampler on average. 0: at no state is it three times as large. */
+/* Returns the state whose tokens differ most from its row in total variation, beyond what a
+ * lossless sampler differs on average; 0 if no state differs by three times as much. */
 int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evidence,
                           double *ret_tv);
 
-/* The token after a state whose count differs most from its expectation, in standard deviations:
- * in a large vocabulary the noise of the other tokens hides it from the total variation. */
+/* The token after a state whose count is furthest from its expectation, in standard deviations. In
+ * a large vocabulary, noise in the other tokens hides it from the total variation. */
 typedef struct {
     int state, token;
     double deviation;
@@ -82,7 +82,7 @@ spec_reproducer_token spec_reproducer_furthest(const spec_fixture *fixture,
                                                const spec_evidence *evidence);
 
 /* Restarts `subject` on the fixture. If it fails now, or emits nothing, the split and the round are
- * empty; the counts of the verdict remain. GSL_ENOMEM. */
+ * empty; the counts of the verdict remain. Returns GSL_ENOMEM if out of memory. */
 int spec_reproducer_find(spec_reproducer *ret, const spec_reproducer_case *found,
                          spec_subject *subject, spec_error *error);
 void spec_reproducer_free(spec_reproducer *reproducer);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SMALLER: samplers that need not be found get this fraction of the draws. COSTLY: a mistake that
- * takes more than this fraction is tried only once. */
+/* SMALLER: samplers that need not be found get 1/SMALLER of the draws. COSTLY: a mistake that takes
+ * more than 1/COSTLY of them is tried only once. */
 enum { RUNS_MOST = 99, SMALLER = 16, COSTLY = 8 };
 
 static bool is_named(const spec_self_test_plan *plan, const char *name)
@@ -31,7 +31,7 @@ static bool is_stopped(const spec_self_test_plan *plan)
     return plan->opt_stop != NULL && *plan->opt_stop != 0;
 }
 
-/* Must it be found? Otherwise one small run suffices. */
+/* Returns whether it must be found. If not, one small run suffices. */
 static bool is_sought(const spec_mutant *mutant)
 {
     return mutant->kind != SPEC_MUTANT_EXACT && mutant->kind != SPEC_MUTANT_SMALL;
@@ -147,7 +147,7 @@ static void try_one(void *self, uint64_t i, int worker)
     pthread_mutex_unlock(&j->lock);
 }
 
-/* Keeps the lines that were run to the end, and counts them. */
+/* Keeps the lines that ran to the end, and counts them. */
 static void keep_whole(spec_self_test_result *ret)
 {
     for (int i = 0; i < ret->all; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* self_test: validation of every known mistake (mutants.h): does `validate` find it?
+/* self_test: validates every known mistake (mutants.h): does `validate` find it?
  * Each mutant is validated like any sampler, with several seeds. A mistake must FAIL, unless the
- * table calls it too small; an exact algorithm must not FAIL; a lossy one must be LOSSY. Hints of
- * the first run are counted if it is a FAIL. */
+ * table calls it too small; an exact algorithm must not FAIL; a lossy one must be LOSSY. The hints
+ * of the first run are counted if it is a FAIL. */
 #ifndef SPECLAB_SELF_TEST_H
 #define SPECLAB_SELF_TEST_H
 
@@ -15,15 +15,15 @@ typedef struct {
     int runs, n_found;   /* runs, and how many of them were FAIL (for a lossy one: LOSSY) */
     const char *fixture; /* fixture and test of the first run that found it; NULL: not found */
     const char *test;
-    const spec_fixture_kind *kind; /* of that fixture; NULL: none alone */
+    const spec_fixture_kind *kind; /* kind of that fixture; NULL: none by itself */
     bool failed;               /* the first run was a FAIL */
     const char *hint;          /* first hint of the first run; NULL: none */
-    const char *other_hint;    /* its first hint that is another mistake; NULL: none */
-    char needed[96];           /* the values that the first failure needs, "; " in between */
-    double draws; /* draws until it was found, median of runs; NaN: not found in most of them */
+    const char *other_hint;    /* the first of its hints that is another mistake; NULL: none */
+    char needed[96];           /* the values that the first failure needs, separated by "; " */
+    double draws; /* draws until it was found, median over runs; NaN: most runs did not find it */
     spec_mutants_distance worst;
     bool ok;
-    bool whole; /* run to the end */
+    bool whole; /* ran to the end */
 } spec_self_test_line;
 
 typedef struct {
@@ -31,10 +31,10 @@ typedef struct {
     uint64_t draws; /* per run; a mutant that need not be found gets one run of draws / 16 */
     uint64_t distance_draws;   /* draws for spec_mutants_worst; 0: not measured */
     uint64_t seed;
-    spec_thread_pool *opt_pool;  /* a mutant for each thread */
+    spec_thread_pool *opt_pool;  /* one mutant per thread */
     const char *const *opt_only; /* names of mutants, NULL-terminated; NULL: all */
     const volatile int *opt_stop;
-    void (*progress)(void *self, const char *mutant, int done, int all); /* or NULL */
+    void (*progress)(void *self, const char *mutant, int done, int all); /* may be NULL */
     void *self;
 } spec_self_test_plan;
 
@@ -45,10 +45,10 @@ typedef struct {
 typedef struct {
     spec_self_test_line *line; /* (n) */
     int n, n_wrong;            /* n_wrong: lines with the wrong outcome */
-    int all; /* above n if *opt_stop was set: the lines of the others are left out */
+    int all; /* above n if *opt_stop was set, in which case the other lines are left out */
     int n_failed;              /* lines whose first run was a FAIL */
-    int n_hinted, n_misled;    /* of these, lines with a right and with a wrong first hint */
-    int n_other; /* of these, lines with a hint at another mistake, first or not */
+    int n_hinted, n_misled;    /* how many of these have a right, and a wrong first hint */
+    int n_other; /* how many of these have a hint at another mistake, first or not */
 } spec_self_test_result;
 
 /* The share of failed lines whose first hint must be right. */
@@ -57,8 +57,8 @@ typedef struct {
 int spec_self_test(spec_self_test_result *ret, const spec_self_test_plan *plan, spec_error *error);
 void spec_self_test_free(spec_self_test_result *result);
 
-/* The outcome in a word or two: "found", or "MISSED"; "too small"; "lossy", or "NOT CALLED LOSSY";
- * "passes", or "FALSE ALARM". */
+/* Returns the outcome in a word or two: "found", or "MISSED"; "too small"; "lossy", or "NOT CALLED
+ * LOSSY"; "passes", or "FALSE ALARM". */
 const char *spec_self_test_outcome(const spec_self_test_line *line);
 
 #endif

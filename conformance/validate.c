@@ -14,7 +14,7 @@ const char *const spec_validate_verdicts[] = {"PASS",         "FAIL",      "LOSS
                                               "INCONCLUSIVE", "DEPENDENT", NULL};
 
 static const double stage_share[SPEC_STAGES] = {1.0 / 64, 1.0 / 16, 1.0 / 4, 1.0};
-/* further stages, each doubling the data, while all fixtures together are suspicious */
+/* further stages, each doubling the data, while all fixtures together look suspicious */
 enum { MORE_STAGES = 2 };
 
 const spec_fixture_kind *spec_validate_fixture(const spec_validate_plan *plan, int i)
@@ -47,8 +47,8 @@ static bool goes_on(const spec_validate_run *r, int stage)
     return stage < SPEC_STAGES + MORE_STAGES && r->validation->log_e > -log(SPEC_SUSPICIOUS);
 }
 
-/* Each stage passes over all fixtures with a growing share of the budget, so that gross mistakes
- * are found early. Bets allow any number of stages. */
+/* Each stage goes over all fixtures with a growing share of the budget, so that gross mistakes are
+ * found early. Bets allow any number of stages. */
 static int run_stages(spec_validate_run *r, bool *ret_failed)
 {
     spec_validation *v = r->validation;
@@ -82,8 +82,8 @@ done:
     return status;
 }
 
-/* Suspicious results are asked again with new seeds and more draws, and judged by the fresh data
- * alone. */
+/* Asks for suspicious results again with new seeds and more draws, and judges them by the fresh
+ * data alone. */
 static int run_fresh(spec_validate_run *r, double *ret_p)
 {
     spec_validation *v = r->validation;
@@ -154,7 +154,7 @@ static int validate(spec_validation *ret, const char *subject, const spec_valida
     if (hints) SPEC_TRY(spec_validate_find_hints(&r, worst));
     if (hints && worst >= 0) status = spec_validate_find_order(&r, worst);
     if (status != GSL_EFAILED) SPEC_TRY(status);
-    status = GSL_SUCCESS; /* final, even if the sampler fails now */
+    status = GSL_SUCCESS; /* the verdict is final, even if the sampler fails now */
     ret->seconds = spec_validate_seconds(&r);
 done:
     if (status != GSL_SUCCESS) status = spec_validate_blame_time(&r, status);

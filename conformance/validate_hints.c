@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chooses the fixtures for hints. */
+/* Chooses the fixtures from which hints are computed. */
 #include "conformance/evidence/nearest.h"
 #include "conformance/validate_run.h"
 
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* DRAWS: tokens per fixture; VARIANT: per variant of the failed one, and AGAIN: of those that do
- * not show it in so few. FAILED_*: limits for the failed one, which otherwise gets as many as it
- * took to fail. NUMBERS: a round's rows with more probabilities than these get fewer draws.
- * VOCAB_MOST: largest vocabulary. */
+/* DRAWS: tokens per fixture. VARIANT: tokens per variant of the failed fixture; AGAIN: tokens per
+ * variant that does not show the failure in so few. FAILED_*: limits for the failed fixture, which
+ * otherwise gets as many tokens as it took to fail. NUMBERS: a round whose rows have more
+ * probabilities than this gets fewer draws. VOCAB_MOST: largest vocabulary. */
 enum {
     DRAWS = 16000,
     VARIANT = 32000,
@@ -39,7 +39,7 @@ static bool is_wanted(const char *name)
     return false;
 }
 
-/* With two tokens every residual is a single token, so that residual mistakes do not show. */
+/* With two tokens every residual is a single token, so residual mistakes do not show. */
 static bool tells(const spec_validate_run *r, int i, uint32_t scope)
 {
     const spec_validate_result *result = &r->validation->result[i];
@@ -47,14 +47,14 @@ static bool tells(const spec_validate_run *r, int i, uint32_t scope)
            result->vocab > 2 && result->vocab <= VOCAB_MOST;
 }
 
-/* Tokens that the search may take: the budget of the run, or if time limits it, the tokens drawn so
- * far. */
+/* Returns how many tokens the search may take: the budget of the run or, if time limits it, the
+ * tokens drawn so far. */
 static uint64_t most_draws(const spec_validate_run *r)
 {
     return r->plan->seconds > 0.0 || r->plan->endless ? r->done : r->plan->draws;
 }
 
-/* Less than `draws` where rows are large. */
+/* Returns `draws`, or fewer if rows are large. */
 static uint64_t affordable(uint64_t draws, const spec_fixture *fixture)
 {
     return (uint64_t)((double)draws * fmin(1.0, NUMBERS / spec_fixture_round_size(fixture)));
@@ -69,8 +69,8 @@ typedef struct {
     spec_fixture fixture;
 } variant;
 
-/* Makes a variant; each number has other sizes and rows. 1: made; 0: the sampler cannot be asked
- * it; -1: out of memory. The caller closes its fixture. */
+/* Makes a variant; each number has other sizes and rows. Returns 1 if it was made, 0 if the sampler
+ * cannot be asked it, -1 if out of memory. The caller closes its fixture. */
 static int make_variant(variant *v, const spec_validate_run *r, const spec_design_values *values,
                         uint32_t scope, int dimension, int number)
 {
@@ -98,7 +98,7 @@ static bool values_of(spec_design_values *ret, const spec_fixture_kind *kind)
 }
 
 /* Fills ret (SPEC_DESIGN_DIMENSIONS) with the variants that the sampler can be asked; returns their
- * number, or -1 without memory. */
+ * number, or -1 if out of memory. */
 static int make_variants(variant *ret, const spec_validate_run *r, int worst, uint32_t scope)
 {
     spec_design_values values;
@@ -112,8 +112,8 @@ static int make_variants(variant *ret, const spec_validate_run *r, int worst, ui
     return n;
 }
 
-/* Does the failure show in one of the further variants of a dimension? Their rows may be more
- * telling than those of the first. *draws: what was asked so far. */
+/* Finds out whether the failure shows in one of the further variants of a dimension, whose rows may
+ * be more telling than those of the first. *draws: tokens asked for so far. */
 static int shows_elsewhere(bool *ret, spec_validate_run *r, const spec_design_values *values,
                            uint32_t scope, int dimension, uint64_t *draws)
 {
@@ -181,7 +181,7 @@ static void say_unknown(spec_validation *v, int opt_worst, uint64_t asked, bool 
                  (unsigned long long)asked);
 }
 
-/* The failed fixture comes first: most mistakes are ruled out there. */
+/* The failed fixture comes first, because it rules out most mistakes. */
 int spec_validate_find_hints(spec_validate_run *r, int opt_worst)
 {
     enum { VARIANTS = SPEC_DESIGN_DIMENSIONS };

@@ -19,8 +19,8 @@ static double entropy_of(const spec_fixture *f, int state)
     return sum;
 }
 
-/* The smallest trial whose first tokens have so much entropy that two samplers cannot agree by
- * chance; -1: none. */
+/* Finds the smallest trial whose first tokens have so much entropy that two samplers cannot agree
+ * by chance; -1 if there is none. */
 static int trial_to_ask(int *ret_trial, spec_validate_run *r)
 {
     int status = GSL_SUCCESS;
@@ -35,7 +35,7 @@ done:
     return status;
 }
 
-/* Asks the same starts and drafts for every `which`, with seeds and requests of its own. */
+/* Asks the same starts and drafts for every `which`, but with its own seeds and requests. */
 static int answer(spec_worker *w, const spec_validate_run *r, int trial, int which)
 {
     const spec_trial *t = &r->trial[trial];

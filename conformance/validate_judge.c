@@ -39,8 +39,8 @@ static void read_trial(spec_validate_run *r, int i)
     result->hard = hard != NULL ? hard->hard : SPEC_HARD_NONE;
 }
 
-/* The product of the capitals of the same bets on all fixtures of a scope. False: the test applies
- * to none. */
+/* Multiplies the capitals of the same bets on all fixtures of a scope. Returns false if the test
+ * applies to none. */
 static bool product(const spec_validate_run *r, uint32_t scope, int test, double *ret_log_e)
 {
     double gain[SPEC_BETS_MAX] = {0.0};
@@ -145,9 +145,9 @@ static void say(spec_validation *v, const char *format, ...)
     va_end(args);
 }
 
-/* The result that shows the failure best: among results that fail by themselves the one with the
- * smallest rows, otherwise the one with the most capital. -1 if a test over all fixtures shows more
- * than any one. */
+/* Returns the result that shows the failure best: the one with the smallest rows among those that
+ * fail by themselves, otherwise the one with the most capital. Returns -1 if a test over all
+ * fixtures shows more than any one of them. */
 static int mark_failed(spec_validate_run *r)
 {
     spec_validation *v = r->validation;
@@ -170,7 +170,7 @@ static int mark_failed(spec_validate_run *r)
     return best;
 }
 
-/* The finding of the best test, or of the named one; NULL if there is none. */
+/* Returns the finding of the best test, or of the named one; NULL if there is none. */
 static const spec_finding *find_finding(const spec_validate_result *result, const char *opt_name)
 {
     const spec_finding *found = NULL;
@@ -200,7 +200,7 @@ static const char *const why_shared[] = {
                              "those of each round from its own seed and offset",
 };
 
-/* The test of how requests depend on each other with the most capital; NULL without one. */
+/* Returns the finding with the most capital about how requests depend on each other, or NULL. */
 static const spec_finding *find_requests(const spec_validate_result *result)
 {
     const spec_finding *found = NULL;
@@ -212,7 +212,7 @@ static const spec_finding *find_requests(const spec_validate_result *result)
     return found;
 }
 
-/* Numbers that all rounds of a call share make the law of tokens look wrong, too. Then the reason
+/* If all rounds of a call share random numbers, the law of tokens looks wrong, too. Then the reason
  * may be about tokens, and each.reason keeps the one about requests. */
 static void suspect_requests(spec_validation *v, const spec_validate_result *worst, bool is_said)
 {
@@ -225,8 +225,8 @@ static void suspect_requests(spec_validation *v, const spec_validate_result *wor
                  worst->kind->name, requests->name, test_of(requests->name)->reason);
 }
 
-/* Says how the tokens after one state differ; empty: they do not. `single`: the result of the test
- * of states shows it. */
+/* Says how the tokens after one state differ; empty if they do not. `single`: the test of single
+ * states shows it. */
 static void describe_state(char text[160], const spec_validate_result *worst,
                            const spec_trial *trial, bool single)
 {
@@ -253,8 +253,8 @@ static void describe_state(char text[160], const spec_validate_result *worst,
 }
 
 /* Shared numbers come first, since they make the law of tokens look wrong as well. They need less
- * proof after a test that shows rounds to depend on each other. Then come the tokens after one
- * state, unless they alone are no FAIL and a test of something else shows it best. */
+ * proof if a test has shown that rounds depend on each other. Then come the tokens after one state,
+ * unless they alone are no FAIL and a test of something else shows it best. */
 static void say_what_differs(spec_validation *v, const spec_validate_result *worst,
                              const spec_trial *trial)
 {
@@ -324,7 +324,7 @@ static const char *amount(char text[32], double tokens)
     return text;
 }
 
-/* For example "plain-4 (V): a TV of .2 in its corrections". */
+/* Says what is missing, for example "plain-4 (V): a TV of .2 in its corrections". */
 static void say_lack(spec_validation *v, const spec_validate_lack *lack)
 {
     const spec_validate_result *result = &v->result[lack->result];
@@ -370,7 +370,7 @@ static void describe_late(char text[LATE_TEXT], const spec_validation *v)
                  pairs > 1 ? "s" : "", example);
 }
 
-/* Lists the guarantee for each place that the sampler reaches. */
+/* Lists what is guaranteed at each place that the sampler reaches. */
 static void say_power(spec_validation *v)
 {
     char list[400] = "", late[LATE_TEXT];

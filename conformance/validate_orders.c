@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs a failed fixture again under other orders of filters: an undeclared order may be the cause.
- */
+/* Runs a failed fixture again with other orders of filters, since an undeclared order may be the
+ * cause. */
 #include "conformance/validate_run.h"
 
 #include "speclab/no_memory.h"
@@ -19,7 +19,7 @@ static double tv_of(const double *a, const double *b, int n)
     return sum;
 }
 
-/* The largest TV between the new and the old law of a state. */
+/* Returns the largest TV between a state's new and old law. */
 static double moved(const spec_fixture *f, const double *before)
 {
     double most = 0.0;
@@ -30,7 +30,7 @@ static double moved(const spec_fixture *f, const double *before)
     return most;
 }
 
-/* Does the sampler pass with the current laws of the fixture? */
+/* Finds out whether the sampler passes with the current laws of the fixture. */
 static int passes(bool *ret, spec_validate_run *r, int i)
 {
     spec_trial *t = &r->trial[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The total variation that would have been detected. */
+/* Computes the total variation that would have been detected. */
 #include "conformance/fixtures/fixtures.h"
 #include "conformance/validate_run.h"
 
@@ -15,8 +15,8 @@ double spec_validate_limit(const spec_validate_plan *plan)
 /* ---- what it takes --------------------------------------------------------------------------- */
 
 /* The guarantee is that of the test `state`. A finite run detects by p-values: the level is what
- * Holm leaves to the least p-value, divided by n_states. An endless run detects by bets, which
- * share the capital. */
+ * Holm's correction leaves to the smallest p-value, divided by n_states. An endless run detects by
+ * bets, which share the capital. */
 static spec_detectable_needs needs_of(const spec_validate_run *r, int i)
 {
     const spec_validation *v = r->validation;
@@ -31,7 +31,7 @@ static spec_detectable_needs needs_of(const spec_validate_run *r, int i)
         .power = r->plan->power,
         .suspicious = SPEC_SUSPICIOUS / (tests * states),
         .fresh = 0.5 * r->plan->false_alarm_rate / (tests * states),
-        /* a budget in seconds gives fresh data as much time again */
+        /* with a budget in seconds, fresh data get as much time again */
         .fresh_times = r->plan->seconds > 0.0 ? 1.0 : SPEC_FRESH_TIMES,
         .log_capital = r->plan->endless ? spec_validate_log_fail(r->plan) + log(bets) : 0.0};
 }

@@ -51,8 +51,8 @@ bool spec_validate_report_is_together(const spec_validation *v)
            v->verdict != SPEC_VERDICT_INCONCLUSIVE;
 }
 
-/* Writes --only, with those names of the user that still apply: tests for a fixture, fixtures for a
- * test. */
+/* Writes --only, with those of the user's names that still apply: tests for a fixture, fixtures for
+ * a test. */
 static void write_only(const spec_validation *v, const char *opt_name, bool tests, bool fixtures,
                        FILE *out)
 {
@@ -73,7 +73,7 @@ static uint64_t budget_of(const spec_validation *v, const spec_validate_result *
     return budget;
 }
 
-/* The value of a secret is never printed: the environment of the next user must have it. */
+/* Never prints the value of a secret: the next user's environment must have it. */
 static bool write_env(const char *entry, FILE *out)
 {
     const size_t shown =
@@ -86,7 +86,7 @@ static bool write_env(const char *entry, FILE *out)
     return true;
 }
 
-/* The limits of the sampler that differ from the usual ones. False: out of memory. */
+/* Writes the limits of the sampler that are not the defaults. Returns false if out of memory. */
 static bool write_limits(const spec_subject_limits *limits, FILE *out)
 {
     const spec_subject_limits usual = SPEC_SUBJECT_LIMITS_DEFAULT;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Objects keep their order, so that the bytes are reproducible. JSON has no NaN or infinity: they
- * become null and strings. */
+/* Objects keep their order, so that the bytes are reproducible. JSON has no NaN or infinity, so
+ * they become null and strings. */
 static void put_number(json_t *object, const char *key, double x)
 {
     json_object_set_new(object, key,
@@ -26,7 +26,7 @@ static void put_count(json_t *object, const char *key, uint64_t n)
     json_object_set_new(object, key, json_integer((json_int_t)n));
 }
 
-/* A string, since many JSON readers cannot hold 64-bit integers. */
+/* Writes a string, since many JSON readers cannot hold 64-bit integers. */
 static void put_seed(json_t *object, const char *key, uint64_t n)
 {
     char text[SPEC_VALIDATE_NUMBER];
@@ -128,7 +128,7 @@ static void put_finding(json_t *array, const spec_finding *finding)
     put_number(o, "expected", finding->expected);
 }
 
-/* Without a guarantee the number is null. */
+/* If nothing is guaranteed, the number is null. */
 static void put_detectable(json_t *object, const spec_detectable *d)
 {
     put_number(object, "tv", d->tv < 1.0 ? d->tv : NAN);
@@ -138,7 +138,7 @@ static void put_detectable(json_t *object, const spec_detectable *d)
     put_count(object, "seldom", (uint64_t)d->seldom);
 }
 
-/* Combinations of two values that were tested in each scope, and those that were not. */
+/* Lists the combinations of two values that were tested in each scope, and those that were not. */
 static void put_pairs(json_t *root, const spec_validation *v)
 {
     enum { MISSED = 1024 };
@@ -240,7 +240,7 @@ static void put_round(json_t *object, const spec_reproducer *c)
         put_rows(o, "draft", c->draft_row, round->n_nodes + 1, c->vocab);
 }
 
-/* False: out of memory outside Jansson. */
+/* Returns false if out of memory outside Jansson. */
 static bool put_reproducer(json_t *root, const spec_validation *v)
 {
     const spec_reproducer *c = &v->reproducer;

@@ -64,7 +64,7 @@ static bool is_failure(const spec_validation *v, const spec_validate_result *res
     return is_failed(v) && result->failed;
 }
 
-/* The reason for skipping; NULL: it ran to the end. */
+/* Returns the reason for skipping; NULL if it ran to the end. */
 static const char *why_skipped(const spec_validate_result *result)
 {
     if (result->skipped != NULL || result->late)
@@ -72,7 +72,7 @@ static const char *why_skipped(const spec_validate_result *result)
     return result->draws + result->rounds == 0 ? "the run was over before it began" : NULL;
 }
 
-/* Writes and frees the text; false for NULL, which is out of memory. */
+/* Writes and frees the text; returns false for NULL, which means out of memory. */
 static bool write_taken(char *text, FILE *out)
 {
     if (text == NULL) return false;
@@ -88,7 +88,7 @@ static bool write_reproducer(const spec_validation *v, FILE *out)
     return write_taken(spec_memory_text_take(&text, NULL), out) && whole;
 }
 
-/* The failure of a test over all fixtures, where no single fixture fails. */
+/* Reports the failure of a test over all fixtures when no single fixture fails. */
 static bool write_together(const spec_validation *v, FILE *out)
 {
     fprintf(out,
@@ -102,7 +102,7 @@ static bool write_together(const spec_validation *v, FILE *out)
     return whole;
 }
 
-/* False: out of memory. */
+/* Returns false if out of memory. */
 static bool write_failure(const spec_validation *v, const spec_validate_result *result, FILE *out)
 {
     char e[SPEC_VALIDATE_NUMBER];
@@ -168,7 +168,7 @@ int spec_validate_report_junit(const spec_validation *v, FILE *out, spec_error *
     for (int i = 0; i < v->n_results; i++)
         if (!write_case(v, &v->result[i], out)) return spec_no_memory(error);
     if (together && !write_together(v, out)) return spec_no_memory(error);
-    if (undecided) { /* no fixture failed, and yet the job must not be green */
+    if (undecided) { /* no fixture failed, but the job must not be green */
         fputs("    <testcase classname=\"speclab.validate\" name=\"verdict\">\n", out);
         fputs("      <error type=\"INCONCLUSIVE\" message=\"", out);
         spec_escape_html(out, v->reason);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which combinations of two values were tested: a section of the text report. */
+/* Says which combinations of two values were tested: a section of the text report. */
 #include "conformance/validate_report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* SHOWN: pairs that are named. WIDTH: columns; INDENT: of further lines. */
+/* SHOWN: pairs that are named. WIDTH: columns; INDENT: of continuation lines. */
 enum { SHOWN = 4, WIDTH = 100, INDENT = 6 };
 
-/* Of siblings, corrections have the law that is their own: a tenth of the rounds must end in one.
- */
+/* With siblings, only corrections have a law that depends on them, so a tenth of the rounds must
+ * end in one. */
 static bool judges_siblings(const spec_validate_result *result)
 {
     const bool is_tree = result->kind->open == spec_recipe_open &&
@@ -18,8 +18,8 @@ static bool judges_siblings(const spec_validate_result *result)
                            result->detectable[SPEC_PLACE_FIRST].own;
 }
 
-/* A fixture counts if it was run to the end with enough tokens: in a small vocabulary a TV of the
- * limit would have been found in a round's first token, or in a text. */
+/* A fixture counts if it ran to the end with enough tokens. In a small vocabulary this means that a
+ * TV as large as the limit would have been found in a round's first token, or in a text. */
 static bool counts(const spec_validation *v, const spec_validate_result *result)
 {
     const spec_place place =
@@ -99,7 +99,7 @@ static void write_item(list *l, const char *a, const char *opt_b)
     l->n++;
 }
 
-/* The values for which the sampler does not declare the abilities. */
+/* Lists the values whose abilities the sampler does not declare. */
 static void write_undeclared(const spec_validation *v, FILE *out)
 {
     list l = {.out = out, .title = "not declared:"};
@@ -119,7 +119,7 @@ static void write_undeclared(const spec_validation *v, FILE *out)
 
 void spec_validate_report_pairs(const spec_validation *v, FILE *out)
 {
-    if (v->plan.opt_only != NULL) return; /* a choice of the user's */
+    if (v->plan.opt_only != NULL) return; /* the user chose them */
     fputs("  combinations of two conditions, such as 'top-k' with 'drafts of 2 tokens'\n", out);
     for (uint32_t scope = SPEC_SCOPE_VERIFY; scope <= SPEC_SCOPE_STREAM; scope <<= 1) {
         spec_design_pair missed[SHOWN];

@@ -12,7 +12,7 @@ static const char *const place_titles[SPEC_PLACES] = {
     [SPEC_PLACE_BONUS] = "bonus tokens",
 };
 
-/* Lists the fixtures on which a place has no guarantee. */
+/* Selects the fixtures on which a place has no guarantee. */
 typedef bool is_lacking(const spec_validate_result *result, spec_place place, double limit);
 
 static bool is_not_covered(const spec_validate_result *result, spec_place place, double limit)

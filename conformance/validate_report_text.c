@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* ROW_TOKENS, ROW_NODES: largest rows and drafts whose rows are printed. WIDTH: columns of a
- * sentence. BEST_SHOWN: fixtures listed for a test over all. */
+ * sentence. BEST_SHOWN: fixtures listed for a test over all of them. */
 enum { ROW_TOKENS = 10, ROW_NODES = 8, WIDTH = 100, BEST_SHOWN = 5 };
 
 /* Formats 1234567 as 1,234,567. */
@@ -166,12 +166,12 @@ static const char *best_test(const spec_validate_result *result)
     return best != NULL ? best->name : "";
 }
 
-/* The columns after the fixture's name. Where a terminal is too narrow, those with the largest
- * number in `first_out` are left out first; 0: never. */
+/* The columns after the fixture's name. If a terminal is too narrow, those with the largest number
+ * in `first_out` are left out first; 0: never. */
 enum { SCOPE, DRAWS, ACCEPTED, EVALUE, PVALUE, FIRST, LATER, CORRECTION, BONUS, BEST, COLUMNS };
 static const struct {
     const char *title;
-    int width; /* negative: flush left */
+    int width; /* negative: left-aligned */
     int first_out;
     spec_place place;
 } columns_of[COLUMNS] = {
@@ -189,7 +189,7 @@ static const struct {
 
 typedef char cells[COLUMNS][SPEC_VALIDATE_NUMBER];
 
-/* A text's detectable TV is under `first`. */
+/* The detectable TV of a text goes under `first`. */
 static void fill_cells(cells ret, const spec_validate_result *r)
 {
     const bool text = r->scope == SPEC_SCOPE_STREAM;
@@ -207,7 +207,7 @@ static void fill_cells(cells ret, const spec_validate_result *r)
     snprintf(ret[BEST], sizeof *ret, "%s%s", best_test(r), r->failed ? "  FAIL" : "");
 }
 
-/* Lists the late fixtures with their vocabularies: large rows take more time. */
+/* Lists the late fixtures with their vocabularies, since large rows take more time. */
 static void write_late(const spec_validation *v, int widest, FILE *out)
 {
     char most[SPEC_VALIDATE_NUMBER], vocab[SPEC_VALIDATE_NUMBER];
@@ -233,7 +233,7 @@ static bool same_reason(const spec_validate_result *a, const spec_validate_resul
            strcmp(a->skipped, b->skipped) == 0;
 }
 
-/* Fixtures that were not run, by scope and reason. */
+/* Lists the fixtures that were not run, by scope and reason. */
 static void write_skipped(const spec_validation *v, FILE *out)
 {
     enum { INDENT = 4, LINE = 78 };
@@ -463,7 +463,7 @@ static void write_round(const spec_reproducer *c, FILE *out)
     if (c->drawn != SPEC_DRAWN_FIXED) write_rows(c, "draft", c->draft_row, out);
 }
 
-/* Mentions the order of filters if it can change a row: the declaration may be wrong. */
+/* Mentions the order of filters if it can change a row, because the declaration may be wrong. */
 static void write_order(const spec_validation *v, FILE *out)
 {
     const spec_transform parameters = spec_fixture_parameters(&v->reproducer.sampling);
@@ -482,7 +482,7 @@ static void write_order(const spec_validation *v, FILE *out)
               out);
 }
 
-/* False: out of memory; the same for all functions that write a command. */
+/* Returns false if out of memory, like all functions that write a command. */
 static bool write_command(const spec_validation *v, const spec_validate_result *opt_result,
                           FILE *out)
 {
@@ -508,7 +508,7 @@ static bool write_case(const spec_validation *v, FILE *out)
     return whole;
 }
 
-/* The next best fixture of that test after `most`; NULL after the last. */
+/* Returns the next best fixture of this test after `most`; NULL after the last. */
 static const spec_finding *next_best(const spec_validation *v, double most, int *ret_result)
 {
     const spec_finding *best = NULL;

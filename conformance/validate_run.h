@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* validate_run: the state of a running validation, private to validate*.c.
- * validate_trials.c asks and counts, validate_judge.c reads the tests, validate_power.c computes
- * the detectable TV, and validate.c controls the stages. */
+ * In these files, validate_trials.c asks and counts, validate_judge.c reads the tests,
+ * validate_power.c computes the detectable TV, and validate.c controls the stages. */
 #ifndef SPECLAB_VALIDATE_RUN_H
 #define SPECLAB_VALIDATE_RUN_H
 
@@ -24,7 +24,7 @@ typedef struct {
     uint64_t draws;               /* its budget, tokens of full rounds */
     uint64_t asked;               /* tokens of full rounds asked so far */
     uint64_t batches;             /* batches so far */
-    bool fresh;                   /* fresh data */
+    bool fresh;                   /* it has fresh data */
 } spec_trial;
 
 /* The place that needs the largest budget before a PASS can certify it. */
@@ -37,10 +37,10 @@ typedef struct {
 /* The state of one thread. */
 typedef struct {
     spec_subject subject;
-    spec_evidence *evidence;      /* of one batch: a fork of the trial's evidence */
+    spec_evidence *evidence;      /* evidence of one batch: a fork of the trial's */
     gsl_rng *rng;
     int32_t *text;
-    uint64_t accepted, emitted;   /* of the trial, to compare with the counters of the sampler */
+    uint64_t accepted, emitted;   /* the trial's totals, to compare with the sampler's counters */
     spec_error error;
     int status;
 } spec_worker;
@@ -50,7 +50,7 @@ typedef struct {
     const spec_validate_plan *plan;
     const char *subject;
     spec_trial *trial;            /* (n_results) */
-    /* (n_results) order of trials, smallest first, so that a mistake shows on a small one */
+    /* (n_results) the order of trials, smallest first, so that a mistake shows on a small one */
     int *turn;
     spec_worker *worker;          /* (threads) */
     int threads;
@@ -75,12 +75,12 @@ bool spec_validate_names_a_test(const spec_validate_plan *plan); /* in opt_only 
 /* Makes a trial for each fixture and each scope that both it and the sampler have. */
 int spec_validate_make_trials(spec_validate_run *run);
 void spec_validate_free_run(spec_validate_run *run);
-void spec_validate_end_worker(spec_worker *worker); /* a zeroed worker is fine */
+void spec_validate_end_worker(spec_worker *worker); /* accepts a zeroed worker */
 
 double spec_validate_seconds(const spec_validate_run *run);
 bool spec_validate_is_stopped(const spec_validate_run *run);
 
-/* Was the run stopped, or is its time over? Fresh data get as much time again. */
+/* Returns whether the run was stopped, or its time is over. Fresh data get as much time again. */
 bool spec_validate_must_end(const spec_validate_run *run, bool fresh);
 
 /* Draws more of trial i, at least one batch, until a hard rule is broken or the time is over.
@@ -102,14 +102,14 @@ int spec_validate_part_instances(spec_validate_run *run);
 
 /* ---- validate_hints.c ------------------------------------------------------------------------ */
 
-/* Finds the known mistakes near a FAIL, of a trial or (opt_worst -1) of all fixtures together:
- * validation->hint. */
+/* Finds the known mistakes closest to a FAIL, of a trial or (opt_worst -1) of all fixtures
+ * together: validation->hint. */
 int spec_validate_find_hints(spec_validate_run *run, int opt_worst);
 
 /* ---- validate_orders.c ----------------------------------------------------------------------- */
 
 /* For a failed trial with sampling parameters, tries other orders of filters: validation->order.
- * The evidence of the trial is then that of the last order. */
+ * The trial then holds the evidence for the last order. */
 int spec_validate_find_order(spec_validate_run *run, int i);
 
 /* ---- validate_judge.c ------------------------------------------------------------------------ */
@@ -117,18 +117,18 @@ int spec_validate_find_order(spec_validate_run *run, int i);
 /* Reads the tests of trial i and of all trials together: run->validation->log_e, ->together. */
 void spec_validate_read(spec_validate_run *run, int i);
 
-/* Holm's correction over the p-values of all results, or of those with opt_mask[i]: sets result->p,
- * returns the least. */
+/* Applies Holm's correction to the p-values of all results, or of those with opt_mask[i]: sets
+ * result->p, returns the smallest. */
 double spec_validate_holm(const spec_validate_run *run, const bool *opt_mask);
 
-/* The log capital of a FAIL: half of false_alarm_rate is for the bets, half for fresh data. */
+/* Returns the log capital of a FAIL: bets use half of false_alarm_rate, fresh data the rest. */
 double spec_validate_log_fail(const spec_validate_plan *plan);
 
 int spec_validate_first_hard(const spec_validation *validation); /* -1: none */
 
 /* Sets the verdict and its reason; returns the failed result, or -1.
  *   failed   the bets reached spec_validate_log_fail, or a hard rule is broken (validate.c)
- *   fresh_p  p-value of fresh data; 1 without */
+ *   fresh_p  p-value of fresh data; 1 if there are none */
 int spec_validate_judge(spec_validate_run *run, bool failed, double fresh_p);
 
 /* ---- validate_power.c ------------------------------------------------------------------------ */
@@ -137,8 +137,8 @@ int spec_validate_judge(spec_validate_run *run, bool failed, double fresh_p);
  * run->validation->power. */
 void spec_validate_fill_detectable(spec_validate_run *run);
 
-/* The place on a judged fixture that needs the largest budget, in tokens of full rounds, to bring
- * the detectable TV within the limit. To be called while the trials hold the data of the first
+/* Returns the place on a judged fixture that needs the largest budget, in tokens of full rounds, to
+ * bring the detectable TV within the limit. Call this while the trials hold the data of the first
  * look. */
 spec_validate_lack spec_validate_find_lack(const spec_validate_run *run);
 

@@ -13,17 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The share of the budget for fixtures of pairs. Of a small one, or of seconds, the fixtures that
- * decide about a PASS get more. */
+/* The share of the budget for fixtures of pairs. If the budget is small, or in seconds, the
+ * fixtures that decide about a PASS get more. */
 #define OF_PAIRS 0.5
 #define OF_PAIRS_SMALL 0.25
 #define SMALL_BUDGET (SPEC_VALIDATE_DRAWS / 2)
-/* First rounds of texts are rare in longer ones. */
+/* First rounds of texts are rare in longer texts. */
 #define OF_BRIEF_TEXTS 4.0
 
 /* BATCH_*: rounds of a batch. TEXTS, BRIEF_TEXTS: texts of a batch. */
 enum { BATCH_MOST = 1024, BATCH_LEAST = 64, TEXTS = 8, BRIEF_TEXTS = 256 };
-enum { PORTION = 4096 /* batches of a parallel loop, which cannot end early */ };
+enum { PORTION = 4096 /* batches of one parallel loop, which cannot end early */ };
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -107,8 +107,8 @@ int spec_validate_make_trials(spec_validate_run *r)
             if (!spec_fixture_fits(&t->fixture, &v->about, scopes[s], &result->skipped)) continue;
             SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, scopes[s], r->error));
             choose_tests(t, r->plan);
-            /* As many draws for each state, but fewer for large rows, whose time grows with their
-             * size. */
+            /* Each state gets as many draws, but fewer if rows are large, since the time grows with
+             * their size. */
             t->share =
                 t->fixture.n_states / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 4096.0);
             if (t->fixture.texts == SPEC_TEXTS_BRIEF && !spec_design_has(kind))
@@ -205,7 +205,7 @@ bool spec_validate_must_end(const spec_validate_run *r, bool fresh)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* Every stage has one batch: it must not exceed a small budget. */
+/* Every stage has at least one batch, which must not exceed a small budget. */
 static int batch_rounds(const spec_trial *t)
 {
     const double fits =
@@ -289,7 +289,7 @@ done:
     return status;
 }
 
-/* Do the counters of the sampler match its answers? */
+/* Checks that the sampler's counters match its answers. */
 static int check_counters(spec_validate_run *r, spec_worker *w, spec_trial *t,
                           const uint64_t before[3])
 {
@@ -303,13 +303,13 @@ done:
     return status;
 }
 
-/* Merges the batch of a worker, in order. True: no more batches are needed. */
+/* Merges the batch of a worker, in order. Returns true if no more batches are needed. */
 static bool take_batch(spec_validate_run *r, spec_worker *w, spec_trial *t, int per_batch,
                        int *ret_status)
 {
     if (w->status != GSL_SUCCESS) {
         if (spec_validate_is_stopped(r))
-            return true; /* ctrl-C may have reached the process of the sampler as well */
+            return true; /* ctrl-C may have reached the sampler's process as well */
         *r->error = w->error;
         *ret_status = w->status;
         return true;
@@ -329,13 +329,13 @@ typedef struct {
     int per_batch;
     pthread_mutex_t lock; /* protects turn and over */
     pthread_cond_t merged;
-    uint64_t turn;        /* the next batch of the portion that is merged */
+    uint64_t turn;        /* the next batch of the portion to merge */
     bool over;
-    int status;           /* of the batch that is merged */
+    int status;           /* status of the batch being merged */
 } trial_job;
 
-/* Batches run in parallel and merge in the order of their numbers. Batches after a broken rule are
- * dropped: otherwise the result would depend on the number of threads. A thread that waits for its
+/* Batches run in parallel and merge in numerical order. Batches after a broken rule are dropped,
+ * because the result would otherwise depend on the number of threads. A thread that waits for its
  * turn sleeps. */
 static void run_one(void *self, uint64_t b, int worker)
 {
@@ -403,8 +403,8 @@ done:
 
 /* ---- calls that take too long ---------------------------------------------------------------- */
 
-/* The run continues while the sampler answers more fixtures than not. Instances that share random
- * numbers cannot restart: they would repeat their draws. */
+/* Returns whether the run can continue: only while the sampler answers more fixtures than not.
+ * Instances that share random numbers cannot restart, because they would repeat their draws. */
 static bool may_go_on(const spec_validate_run *r)
 {
     int late = 1, answered = 0;

@@ -44,7 +44,7 @@ static double argmax_drafted(const spec_rule *rule, bool chosen, const double *t
     return chosen ? spec_row_argmax(draft, vocab) == best : draft[best];
 }
 
-/* A chosen token, judged as if it had been drawn. */
+/* Judges a chosen token as if it had been drawn. */
 static double as_if_drawn(const spec_rule *rule, bool chosen, const double *target,
                           const double *draft, int vocab)
 {
@@ -53,7 +53,7 @@ static double as_if_drawn(const spec_rule *rule, bool chosen, const double *targ
                   : overlap(rule, chosen, target, draft, vocab);
 }
 
-/* Both sampled with common noise; a chosen token is independent of it. */
+/* Both tokens are sampled with common noise; a chosen token does not depend on it. */
 static double coupled(double (*acceptance)(const spec_ratio_order *order), bool chosen,
                       const double *target, const double *draft, int vocab)
 {
@@ -145,7 +145,7 @@ static double accepted_by(biased *law, const spec_rule *rule, bool chosen, const
 
 typedef double several(const spec_ratio_order *order, int n);
 
-/* Rules that read the first sibling alone, which was drawn from the row or chosen. */
+/* For rules that read only the first sibling, which was drawn from the row or chosen. */
 static double first_drawn(const spec_ratio_order *order, int n)
 {
     (void)n;
@@ -158,7 +158,7 @@ static double first_chosen(const spec_ratio_order *order, int n)
     return spec_multi_draft_match_top(order, 1);
 }
 
-/* Not optimal in a larger vocabulary. */
+/* It is not optimal for larger vocabularies. */
 static double ot_without(const spec_ratio_order *order, int n)
 {
     return order->V <= SPEC_TRANSPORT_SETS_VOCAB ? spec_optimal_without_replacement(order, n) : NAN;
@@ -174,7 +174,7 @@ static double ot_without(const spec_ratio_order *order, int n)
 
 static const struct {
     const char *rule;
-    single *one; /* NULL: by its law */
+    single *one; /* NULL: from its law */
     several *kind[SPEC_SIBLINGS_KINDS];
 } lines[] = {
     {"token",
@@ -229,7 +229,7 @@ static several *const optimum[SPEC_SIBLINGS_KINDS] = {IID = spec_optimal_iid,
                                                       HUB = spec_multi_draft_greedy,
                                                       GREEDY = spec_multi_draft_greedy};
 
-/* With noise of its own, a rule matches drafts that were drawn by chance or chosen. */
+/* A rule with its own noise is like `match`, whether drafts were drawn at random or chosen. */
 static int line_of(const spec_rule *rule)
 {
     const char *name = rule->noise.kind != SPEC_NOISE_NONE ? spec_verify_match.name : rule->name;

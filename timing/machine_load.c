@@ -27,7 +27,7 @@ static void read_usage(void *self, spec_load_reading *ret)
     ret->switched = getrusage(RUSAGE_SELF, &usage) == 0 ? (double)usage.ru_nivcsw : NAN;
 }
 
-/* The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal, in ticks. */
+/* Reads ticks from /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. */
 static double read_busy(void *self)
 {
     unsigned long long user, nice, system, idle, wait, irq, softirq, steal;
@@ -42,8 +42,8 @@ static double read_busy(void *self)
                   : NAN;
 }
 
-/* A chain of dependent multiplications, which takes the same number of cycles on every call. The
- * shortest of a few runs is one without interruption. */
+/* Times a chain of dependent multiplications, which takes the same number of cycles on every call.
+ * The shortest of a few runs is one without interruptions. */
 static double time_spin(void *self)
 {
     volatile uint64_t sink = 0;

@@ -16,12 +16,12 @@ typedef struct {
     /* Processor seconds used by all processes and the hypervisor; NaN: unknown. */
     double (*busy)(void *self);
     double (*spin)(void *self); /* seconds of a fixed loop of arithmetic */
-    int processors;             /* of the machine, for `busy` */
+    int processors;             /* processors of the machine, for `busy` */
     void *self;
 } spec_machine_load;
 
-/* This machine. A reading takes about a microsecond, `busy` some tens of them, `spin` about 0.2
- * ms. */
+/* Returns the functions for this machine. A reading takes about a microsecond, `busy` tens of
+ * microseconds, `spin` about 0.2 ms. */
 spec_machine_load spec_machine_load_here(void);
 
 /* Read a source; NaN if it is off. */

@@ -65,7 +65,7 @@ static void say_tied(const spec_timing_result *result, FILE *out)
     if (n > 0) fputs(" may be as fast, or faster.", out);
 }
 
-/* The row of a K that leaves the question open, unless the best one does. */
+/* Names every K that leaves the question open; not called if the best K does. */
 static void say_what_is_open(const spec_timing_result *result, FILE *out)
 {
     for (int i = 0; i < result->n_rows; i++) {
@@ -161,7 +161,7 @@ static void takes(char text[TAKES_SIZE], const spec_timing_result *result,
     }
 }
 
-/* By descending factor. */
+/* Sorts in order of decreasing factor. */
 static void sort_limits(spec_limit order[SPEC_LIMITS], const double factor[SPEC_LIMITS])
 {
     for (int i = 0; i < SPEC_LIMITS; i++) {
@@ -203,7 +203,7 @@ done:
 
 /* ---- what to try ----------------------------------------------------------------------------- */
 
-/* Whether the token rule judges one chain per round. */
+/* Returns whether the token rule judges one chain per round. */
 static bool is_token_chain(const spec_timing_result *result)
 {
     char decoding[64];
@@ -211,7 +211,7 @@ static bool is_token_chain(const spec_timing_result *result)
     return line != NULL && strncmp(line, "rule token, drafting chain,", 27) == 0;
 }
 
-/* Whether the target is a mixture of experts. */
+/* Returns whether the target is a mixture of experts. */
 static bool has_experts(const spec_timing_result *result)
 {
     const int column = spec_table_column(result->table, "target_pass_experts");
@@ -264,7 +264,7 @@ static void try_K(int low, int high, const char *why, FILE *out)
     fprintf(out, ": the best K is the %s one measured\n", why);
 }
 
-/* Lengths that were not measured, next to a best one at either end of the measured ones. */
+/* Suggests lengths that were not measured, if the best one is at either end of those that were. */
 static void try_lengths(const spec_timing_result *result, const spec_timing_result_row *best,
                         FILE *out)
 {
@@ -280,7 +280,7 @@ static void try_lengths(const spec_timing_result *result, const spec_timing_resu
         try_K(most + 1, 2 * most < SPEC_K_MAX ? 2 * most : SPEC_K_MAX, "largest", out);
 }
 
-/* A run without a reported speed-up. */
+/* Suggests what to try after a run without a reported speed-up. */
 static void try_again(const spec_timing_result *result, FILE *out)
 {
     fputs("\nWhat to try:\n", out);

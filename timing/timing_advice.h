@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_advice: the verdict of bench in words: gain, limits, and what to try next.
- * Every sentence is computed from numbers of the table, so it cannot contradict them.
+/* timing_advice: what bench concludes, in words: the gain, its limits, and what to try next.
+ * Every sentence is computed from the numbers of the table, so it cannot contradict them.
  * docs/formulas.md#limits. */
 #ifndef SPECLAB_TIMING_ADVICE_H
 #define SPECLAB_TIMING_ADVICE_H
@@ -10,12 +10,12 @@
 /* The conclusion from the intervals, which hold for all K together. */
 typedef enum {
     SPEC_TIMING_GAINS, /* the interval of the best K is above 1 */
-    SPEC_TIMING_LOSES, /* that of every K above 0 is below 1 */
+    SPEC_TIMING_LOSES, /* the interval of every K above 0 is below 1 */
     SPEC_TIMING_OPEN,  /* neither */
     SPEC_TIMING_NOTHING /* no K above 0 has a reported speed-up */
 } spec_timing_verdict;
 
-/* ret_best: the row of the best K, or NULL. */
+/* Sets *ret_best to the row of the best K, or NULL. */
 spec_timing_verdict spec_timing_advice_verdict(const spec_timing_result *result,
                                                const spec_timing_result_row **ret_best);
 
@@ -28,8 +28,8 @@ typedef enum {
     SPEC_LIMITS
 } spec_limit;
 
-/* The factor by which the speed-up would be higher without a limit, all else as measured; at least
- * 1.
+/* Returns the factor by which the speed-up would be higher without a limit, all else as measured;
+ * at least 1.
  *
  *     draft        round / (round - draft)                 drafting takes no time
  *     verify       round / (round - (verify - plain))      verifying takes as long as a plain token
@@ -38,7 +38,7 @@ typedef enum {
 double spec_timing_advice_factor(const spec_timing_result *result,
                                  const spec_timing_result_row *row, spec_limit limit);
 
-/* Write the verdict, the predictions, the limits and suggestions, some lines. GSL_ENOMEM. */
+/* Writes verdict, predictions, limits and suggestions. Returns GSL_ENOMEM if out of memory. */
 int spec_timing_advice_write(const spec_timing_result *result, FILE *out, spec_error *error);
 
 #endif

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The state of one way during a run. */
+/* The state of one way of decoding during a run. */
 typedef struct {
     spec_timing_way *result;
     spec_decoder decoder;
     gsl_rng *rng;
     uint64_t seed;
-    bool done;      /* with this text */
-    double *sum;    /* (SPEC_TIMING_FIELDS) of this text */
+    bool done;      /* it has finished this text */
+    double *sum;    /* (SPEC_TIMING_FIELDS) sums over this text */
 } runner;
 
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
     gsl_rng *rng;
     int *text;   /* (turn) */
     size_t n_prompt;
-    double begun; /* by the plan's clock */
+    double begun; /* start time, by the plan's clock */
     spec_error *error;
 } run;
 
@@ -53,7 +53,7 @@ static int add_width(spec_timing_plan *plan, int width, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* The longest text that a way can write, including its last draft. */
+/* Checks that the longest text that a way can write, including its last draft, fits the window. */
 static int check_window(const run *r, const spec_model *opt_model, const char *which, int deepest)
 {
     const size_t longest = spec_timing_prompts_longest(r->plan->prompts);
@@ -67,7 +67,7 @@ static int check_window(const run *r, const spec_model *opt_model, const char *w
         r->plan->tokens, longest, deepest, which, opt_model->window);
 }
 
-/* The drafts of the ways: the plan's K in order, then those above 0 once more, drafted ahead. */
+/* Returns the K of a way: the plan's in order, then those above 0 again, for drafting ahead. */
 static int K_of(const spec_timing_plan *plan, int way)
 {
     if (way <= plan->n_K) return plan->K[way > 0 ? way - 1 : 0];
@@ -107,8 +107,8 @@ static int open_way(run *r, int i)
     return GSL_SUCCESS;
 }
 
-/* The sessions that single passes share with the decoders, if each model has one. Not a draft's
- * that reads the target's state, because its passes are timed alone. NULL: their own. */
+/* The sessions that single passes share with the decoders, if each model has only one. A draft that
+ * reads the target's state lends none, since its passes are timed alone. NULL: their own. */
 static const spec_session *lent_target(const run *r)
 {
     return r->plan->one_session ? &r->way[0].decoder.target : NULL;
@@ -166,7 +166,7 @@ done:
 
 /* ---- a turn of a way ------------------------------------------------------------------------- */
 
-/* Add the process's use since a reading to three sums: wall, processor, switched. */
+/* Adds what the process used since a reading to three sums: wall, processor, switched. */
 static void add_load(double sum[3], const run *r, const spec_load_reading *begun)
 {
     const spec_load_reading now = spec_machine_load_read(&r->plan->load);
@@ -175,7 +175,7 @@ static void add_load(double sum[3], const run *r, const spec_load_reading *begun
     sum[2] += now.switched - begun->switched;
 }
 
-/* Tokens that the text still lacks. */
+/* Returns how many tokens the text still needs. */
 static size_t missing(const run *r, const runner *way)
 {
     const size_t n = way->decoder.n_context - r->n_prompt, wanted = (size_t)r->plan->tokens;
@@ -208,8 +208,8 @@ done:
     return status;
 }
 
-/* The accepted tokens of the last round and their acceptance chances by the rows:
- * docs/formulas.md#bootstrap. */
+/* Adds the accepted tokens of the last round, and their acceptance probabilities according to the
+ * rows: docs/formulas.md#bootstrap. */
 static void check_round(runner *way)
 {
     spec_timing_way *result = way->result;
@@ -247,8 +247,8 @@ static int one_round(run *r, runner *way)
     return status;
 }
 
-/* Whether the draft's next pass has more than one token: it has not read the last token of a draft
- * that was accepted in full. A draft head reads every accepted token again. */
+/* Returns whether the draft's next pass has more than one token: it has not yet read the last token
+ * of a draft that was accepted in full. A draft head reads every accepted token again. */
 static bool falls_behind(const spec_decoder *decoder)
 {
     const int n = decoder->draft.n_nodes, accepted = decoder->round.n_accepted;
@@ -314,8 +314,8 @@ done:
     return status;
 }
 
-/* Decode one prompt in all ways; `block` is zeroed. Strategies that learn from earlier texts forget
- * them before a prompt comes again, because at temperature 0 its text would be known. */
+/* Decodes one prompt in all ways; `block` is zeroed. Strategies that learn from earlier texts
+ * forget them before a prompt is repeated, because at temperature 0 its text would be known. */
 static int decode_text(run *r, int text, double *block)
 {
     const spec_timing_prompts *prompts = r->plan->prompts;
@@ -352,7 +352,7 @@ done:
     return status;
 }
 
-/* The first touch of memory is paid before the measurement. */
+/* Decodes one text before the measurement, so that memory has been touched. */
 static int warm_up(run *r, double *block)
 {
     spec_timing *timed = r->timed;
@@ -440,7 +440,7 @@ done:
     spec_timing_passes_free(&r.target);
     spec_timing_passes_free(&r.draft);
     for (int i = timed->n_ways;
-         r.way != NULL && i-- > 0;) { /* borrowers before the owners of their sessions */
+         r.way != NULL && i-- > 0;) { /* free borrowers before the owners of their sessions */
         spec_decoder_free(&r.way[i].decoder);
         if (r.way[i].rng != NULL) gsl_rng_free(r.way[i].rng);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_limit: the least time of a pass on a device, by its measured roofline.
+/* timing_limit: the least time of a pass on a device, from its measured roofline.
  * The roofline is measured in the same run as the passes. docs/formulas.md#measured-roofline.
  * Borrows the backend. */
 #ifndef SPECLAB_TIMING_LIMIT_H
@@ -9,19 +9,19 @@
 #include "models/transformer/engine/pass_work.h"
 
 typedef struct {
-    /* of the model; NULL: it is not a transformer, and has no limit */
+    /* the model's backend; NULL: it is not a transformer, and has no limit */
     const spec_backend *opt_backend;
     spec_pass_work work;
     spec_roofline roofline;
 } spec_timing_limit;
 
-/* Measure the device of a model; copies the measurement in opt_other of the same device. Fails if
- * the device does. */
+/* Measures the device of a model, or copies the measurement from opt_other if that has the same
+ * device. Fails if the device does. */
 int spec_timing_limit_init(spec_timing_limit *ret, const spec_model *opt_model,
                            const spec_timing_limit *opt_other, spec_error *error);
 
-/* Seconds of a pass of n tokens that reads `experts` of each mixture (spec_pass_work_bytes). It is
- * at the end of a text of `text` tokens, which include them:
+/* Returns the seconds of a pass of n tokens that reads `experts` of each mixture
+ * (spec_pass_work_bytes), at the end of a text of `text` tokens, which include them:
  *
  *     max(bytes / read, sum over types of FLOP / rate) + launches launch
  *                                                               docs/formulas.md#measured-roofline
@@ -31,12 +31,12 @@ int spec_timing_limit_init(spec_timing_limit *ret, const spec_model *opt_model,
 double spec_timing_limit_seconds(const spec_timing_limit *limit, int n, double experts,
                                  double text);
 
-/* Bytes of weights over these seconds and over the measured bandwidth: the share that a pass uses;
- * NaN as above. */
+/* Returns bytes of weights over these seconds and over the measured bandwidth: the share of it that
+ * a pass uses. NaN as above. */
 double spec_timing_limit_share(const spec_timing_limit *limit, double experts, double seconds);
 
-/* Distinct experts of each mixture that a pass of n tokens reads, expected if tokens choose
- * independently (analysis/roofline.h). NaN for a model without mixtures. */
+/* Returns the expected number of distinct experts of each mixture that a pass of n tokens reads, if
+ * tokens choose independently (analysis/roofline.h). NaN for a model without mixtures. */
 double spec_timing_limit_experts(const spec_timing_limit *limit, int n);
 
 #endif

@@ -13,7 +13,7 @@ static double sum_of(const spec_timing *timed, int column)
     return sum;
 }
 
-/* Of a round or of a plain token, over texts; skips texts without any. */
+/* Returns the spread over texts of the time of a round or plain token; skips texts without any. */
 static double spread_of(const spec_timing *timed, int way, double *work)
 {
     const int seconds = spec_timing_column(way, SPEC_TIMING_SECONDS);

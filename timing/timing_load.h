@@ -7,14 +7,14 @@
 #include "timing/timing_decoding.h"
 #include "timing/timing_trust.h"
 
-/* During the timed intervals of one way. */
+/* The load during the timed intervals of one way. */
 typedef struct {
     double processor_share; /* processor seconds of all threads over wall seconds */
     double switches_per_s;  /* involuntary context switches over wall seconds */
-    double spread; /* of a round's time over texts, of way 0 of a token's: spec_timing_spread */
+    double spread; /* spec_timing_spread of a round's time, or for way 0 a token's, over texts */
 } spec_timing_load;
 
-/* work (n_blocks+1). */
+/* Return the load during one way's intervals, and the trust in the whole run. work (n_blocks+1). */
 spec_timing_load spec_timing_load_of(const spec_timing *timed, int way, double *work);
 spec_timing_trust spec_timing_load_trust(const spec_timing *timed, double *work);
 

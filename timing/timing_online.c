@@ -45,7 +45,7 @@ done:
     return status;
 }
 
-/* Both ways take the same random numbers, so until the drafts differ they write the same text. */
+/* Both ways take the same random numbers, so they write the same text until the drafts differ. */
 static int decode_text(run *r, int way, int text)
 {
     int status = GSL_SUCCESS;

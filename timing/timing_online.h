@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_online: measures a draft that learns while it serves beside the same draft, unchanged.
+/* timing_online: compares a draft that learns while it serves with the same draft, unchanged.
  * Both decode the same prompts in the order of their list, text by text in turns, so that changes
- * of the machine affect both. The decoded text depends on the seed alone, the times on the
- * machine. Owns its blocks. */
+ * of the machine affect both. The decoded text depends only on the seed, the times on the machine.
+ * Owns its blocks. */
 #ifndef SPECLAB_TIMING_ONLINE_H
 #define SPECLAB_TIMING_ONLINE_H
 
@@ -12,14 +12,14 @@
 #include "timing/timing_prompts.h"
 
 typedef struct {
-    spec_decoder_config decoder; /* of the draft that stays as it is; with K and clock */
-    spec_model *learning;        /* the same draft, opened once more */
+    spec_decoder_config decoder; /* for the draft that does not change; sets K and clock */
+    spec_model *learning;        /* the same draft, opened a second time */
     spec_online_plan online;
     const spec_timing_prompts *prompts;
-    int texts;  /* they take the prompts in turn; >= 1 */
-    int tokens; /* least tokens of a text, unless it ends or the context is full */
+    int texts;  /* number of texts, >= 1; they cycle through the prompts */
+    int tokens; /* minimum tokens of a text, unless it ends or the context is full */
     uint64_t seed;
-    spec_thread_pool *opt_pool; /* of the learning */
+    spec_thread_pool *opt_pool; /* pool for the learning */
     const volatile int *opt_stop;
     void (*opt_progress)(void *context, double share); /* after each text */
     void *context;
@@ -33,8 +33,8 @@ typedef enum {
 
 /* The sums of a way over a text; times include the pass over the prompt. */
 typedef enum {
-    SPEC_TIMING_ONLINE_SECONDS, /* of all rounds, learning included */
-    SPEC_TIMING_ONLINE_LEARN,   /* of these, seconds of learning */
+    SPEC_TIMING_ONLINE_SECONDS, /* seconds of all rounds, including learning */
+    SPEC_TIMING_ONLINE_LEARN,   /* seconds of these spent learning */
     SPEC_TIMING_ONLINE_TOKENS,
     SPEC_TIMING_ONLINE_ROUNDS,
     SPEC_TIMING_ONLINE_ACCEPTED, /* draft tokens */
@@ -45,12 +45,12 @@ typedef enum {
 typedef struct {
     spec_timing_online_plan plan;
     double *block; /* (texts, SPEC_TIMING_ONLINE_WAYS * SPEC_TIMING_ONLINE_FIELDS) */
-    long updates;  /* steps of the draft that learns */
+    long updates;  /* updates of the draft that learns */
 } spec_timing_online;
 
-/* Decode all texts. The first one is decoded once before, untimed, and forgotten. GSL_EINVAL if the
- * decoder's config is refused, if the draft cannot learn, or if the strategy uses no draft model.
- * GSL_EFAILED, "interrupted", by opt_stop. */
+/* Decodes all texts, after decoding the first one once, untimed, and forgetting it. Returns
+ * GSL_EINVAL if the decoder's config is refused, if the draft cannot learn, or if the strategy uses
+ * no draft model; GSL_EFAILED, "interrupted", if *opt_stop is set. */
 int spec_timing_online_init(spec_timing_online *timed, const spec_timing_online_plan *plan,
                             spec_error *error);
 void spec_timing_online_free(spec_timing_online *timed); /* may be zeroed */

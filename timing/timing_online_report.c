@@ -30,7 +30,7 @@ static const char *const columns[] = {"part",
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* Sums of the texts of a part, and of resamples of them. */
+/* Sums of the texts of a part of the run, and of resamples of them. */
 typedef struct {
     int texts;
     double *sum;   /* (RESAMPLES + 1, WAYS * FIELDS) */
@@ -38,7 +38,7 @@ typedef struct {
     gsl_rng *rng;
 } sample;
 
-/* A sum over another, or that of one way over that of another way. */
+/* One sum over another, of the same way or of different ways. */
 typedef struct {
     int over, under;
 } quotient;
@@ -48,7 +48,7 @@ static int column_of(int way, spec_timing_online_field field)
     return way * FIELDS + (int)field;
 }
 
-/* A product of n quotients, with its interval if there are enough texts. */
+/* Returns a product of n quotients, with its interval if there are enough texts. */
 static spec_block_interval ratio(const sample *s, const quotient *of, int n)
 {
     const int resamples = s->texts >= SPEC_TIMING_ONLINE_INTERVAL_TEXTS ? RESAMPLES : 0;
@@ -94,7 +94,7 @@ static void write_way(spec_table *table, const sample *s, const spec_timing_onli
 #undef PER
 }
 
-/* The rows of texts first..until-1. */
+/* Writes the rows of texts first..until-1. */
 static int write_part(spec_table *table, sample *s, const spec_timing_online *timed,
                       const char *name, int first, int until)
 {

@@ -12,7 +12,7 @@ enum { FEW_TEXTS = 6 };
 
 /* ---- circumstances --------------------------------------------------------------------------- */
 
-/* The provenance's lines with some keys. A file from outside may hold control characters. */
+/* Writes provenance lines with certain keys. A foreign file may contain control characters. */
 static void write_circumstances(const spec_timing_result *result, FILE *out)
 {
     static const char *const keys[] = {
@@ -59,7 +59,7 @@ static void write_scalars(const spec_timing_result *result, FILE *out)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* With the digits that a time on a shared machine has. */
+/* Keeps only the digits that a time on a shared machine supports. */
 static double rounded(double x)
 {
     char text[32];
@@ -68,7 +68,7 @@ static double rounded(double x)
 }
 
 typedef struct {
-    const char *name, *from; /* the page's column, and the table's */
+    const char *name, *from; /* the column on the page, and in the table */
 } shown_column;
 
 enum { ROWS_ORDINARY, ROWS_AHEAD };
@@ -90,7 +90,7 @@ static void copy_row(spec_table *part, const spec_table *all, size_t row, const 
     }
 }
 
-/* Some columns of the rows with a K: of those that draft ahead, or of the others. */
+/* Writes some columns of the rows with a K, either those that draft ahead or the others. */
 static int write_part(const spec_table *all, int ahead, const shown_column *shown, int n, FILE *out,
                       spec_error *error)
 {
@@ -159,8 +159,8 @@ enum {
     COLUMNS_MOST = 1 + 2 * OF_MODEL
 };
 
-/* The columns of one model: its own if it was timed, its device's if there is a limit, and those of
- * its experts if it has any. */
+/* Adds the columns of one model: its own if it was timed, its device's if there is a limit, and
+ * those of its experts if it has any. */
 static int add_columns(shown_column *shown, int n, const shown_column *own, const spec_table *all,
                        size_t row)
 {

@@ -29,7 +29,7 @@ int spec_timing_passes_init(spec_timing_passes *passes, const spec_model *model,
         SPEC_TRY(spec_session_init(&passes->target, opt_target, error));
         if (!spec_session_share(&passes->session, &passes->target)) SPEC_TRY(spec_no_memory(error));
     }
-    if (on_device) { /* one that drafts for itself, as far as a chain goes */
+    if (on_device) { /* drafts for itself, as far as a chain goes */
         const int K = spec_int_min((int)widest, SPEC_COLUMNS_MAX) - 1;
         SPEC_TRY(spec_chain_init(&passes->chain, &passes->session, &passes->session, K, error));
     }
@@ -48,8 +48,8 @@ void spec_timing_passes_free(spec_timing_passes *passes)
     *passes = (spec_timing_passes){0};
 }
 
-/* Before a pass of a model that reads the target's states: the model has the text without its last
- * `width` tokens, and the target has the states of all. */
+/* Prepares a pass of a model that reads the target's states: the model gets the text without its
+ * last `width` tokens, and the target the states of all tokens. */
 static int prepare(spec_timing_passes *passes, const int *text, size_t n, int width,
                    spec_error *error)
 {
@@ -60,7 +60,7 @@ static int prepare(spec_timing_passes *passes, const int *text, size_t n, int wi
     return done ? GSL_SUCCESS : GSL_EFAILED;
 }
 
-/* Score the last `width` tokens of a text: the context's last token and width - 1 after it. */
+/* Scores the last `width` tokens of a text: the context's last token and the width - 1 after it. */
 static int pass(spec_timing_passes *passes, const int *text, size_t n, int width, spec_error *error)
 {
     if (passes->model->kind->reads_target)
@@ -83,8 +83,8 @@ static int pass(spec_timing_passes *passes, const int *text, size_t n, int width
                               error);
 }
 
-/* On the device a token is drawn at the end of a pass: the time beyond `pass_seconds`, that of a
- * pass alone. */
+/* Times drawing a token. On the device this happens at the end of a pass, so `pass_seconds`, the
+ * time of a pass alone, is subtracted. */
 static int time_pick(spec_timing_sum *sum, spec_timing_passes *passes, const int *text, size_t n,
                      double pass_seconds, const spec_clock *clock, gsl_rng *rng, spec_error *error)
 {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The data of the statistics. */
+/* The data from which the statistics are computed. */
 typedef struct {
     spec_timing_sample sample;
     double mean_target[SPEC_TIMING_WIDTHS_MAX],
@@ -29,7 +29,7 @@ static spec_block_interval per(const workings *w, int over, int under)
     return spec_timing_sample_ratio(&w->sample, &over, &under, 1);
 }
 
-/* Seconds of a round of one way over those of another. */
+/* Returns seconds per round of one way over those of another. */
 static spec_block_interval round_ratio(const workings *w, int way, int other)
 {
     const int a = spec_timing_column(way, 0), b = spec_timing_column(other, 0);
@@ -38,7 +38,7 @@ static spec_block_interval round_ratio(const workings *w, int way, int other)
     return spec_timing_sample_reported(&w->sample, over, under, 2, 0.0);
 }
 
-/* Mean time of the passes at column `first` over that at `other`. */
+/* Returns the mean time of the passes at column `first` over that of those at `other`. */
 static spec_block_interval pass_ratio(const workings *w, int first, int other, double least)
 {
     if (first == other) return (spec_block_interval){1.0, 0.0, 1.0, 1.0};
@@ -53,7 +53,7 @@ static bool fixed_length(const spec_timing *timed)
     return strcmp(timed->plan.decoder.policy, "fixed") == 0;
 }
 
-/* Does one call of the draft give the rows of several tokens? */
+/* Returns whether one call of the draft gives the rows of several tokens. */
 static bool call_has_all(const spec_timing *timed, const spec_timing_way *way)
 {
     const spec_model *draft = timed->plan.decoder.opt_draft;
@@ -65,7 +65,7 @@ static bool is_chain(const spec_timing_way *way)
     return way->widest == way->K + 1;
 }
 
-/* Accepted over tested tokens of ways from..to. */
+/* Returns accepted over tested tokens of ways from..to. */
 static double passed_over_tested(const spec_timing *timed, int from, int to)
 {
     uint64_t passed = 0, tested = 0;
@@ -77,7 +77,7 @@ static double passed_over_tested(const spec_timing *timed, int from, int to)
     return tested > 0 ? (double)passed / (double)tested : NAN;
 }
 
-/* Right over tested guesses, of all ways that draft ahead. */
+/* Returns right over tested guesses, over all ways that draft ahead. */
 static double right_over_tested(const spec_timing *timed)
 {
     uint64_t right = 0, tested = 0;
@@ -88,9 +88,9 @@ static double right_over_tested(const spec_timing *timed)
     return tested > 0 ? (double)right / (double)tested : NAN;
 }
 
-/* The chance that one more token is accepted at each depth, over rounds that reached it. If drafts
- * have a fixed length, over every K beyond that depth. A token that is not drafted is not
- * accepted. */
+/* Computes tokens per round from the probability at each depth that one more token is accepted,
+ * given that the round got there. If drafts have a fixed length, pools every K beyond that depth. A
+ * token that is not drafted is not accepted. */
 static double mean_by_depth(const spec_timing *timed, int way)
 {
     const bool pooled = fixed_length(timed);
@@ -110,8 +110,8 @@ static double mean_by_depth(const spec_timing *timed, int way)
 
 /* ---- a K ------------------------------------------------------------------------------------- */
 
-/* Time of a verification of `verify` and drafting ahead of `during`, by the measured overlap of a
- * way. */
+/* Returns the time of a verification of `verify` and drafting ahead of `during`, given the measured
+ * overlap of a way. */
 static double both(const spec_timing_speed *speed, double verify, double during)
 {
     return spec_ahead_round(1.0, 0.0, during, verify, speed->handed * verify);
@@ -132,7 +132,7 @@ static void explain(spec_timing_speed *ret, const spec_timing_prediction *all, d
     ret->gap_rest = next / (next + round->rest);
 }
 
-/* The way of the same K that drafts each chain beforehand. */
+/* Returns the way with the same K that does not draft ahead. */
 static int beforehand(const spec_timing *timed, int ahead)
 {
     int i = 1;
@@ -140,7 +140,7 @@ static int beforehand(const spec_timing *timed, int ahead)
     return i;
 }
 
-/* Changes of the prediction by alpha and c, and the gain, of drafting ahead. */
+/* Adjusts the prediction from alpha and c to drafting ahead, and computes the gain. */
 static void predict_ahead(spec_timing_speed *ret, const workings *w, int i,
                           const spec_timing_prediction *all, bool simple)
 {
@@ -149,9 +149,9 @@ static void predict_ahead(spec_timing_speed *ret, const workings *w, int i,
     ret->hit = per(w, spec_timing_column(i, SPEC_TIMING_ALL_HITS),
                    spec_timing_column(i, SPEC_TIMING_ALL_ROUNDS));
     if (!(ret->hit.se > 0.0))
-        /* none, or all, in every text: no spread to estimate from */
+        /* none, or all, in every text: there is no spread to estimate from */
         ret->hit.low = ret->hit.high = NAN;
-    ret->gain = round_ratio(w, beforehand(w->sample.timed, i), i); /* their tokens have one law */
+    ret->gain = round_ratio(w, beforehand(w->sample.timed, i), i); /* both emit the same law */
     const double first = (double)w->sample.timed->n_blocks /
                          /* the first round of a text has no chain drafted ahead */
                          (double)way->tally.rounds;
@@ -163,7 +163,7 @@ static void predict_ahead(spec_timing_speed *ret, const workings *w, int i,
     ret->gain_predicted = ret->speedup_theorem / ordinary;
 }
 
-/* Whether the cost of a way's widest pass and of a draft call are reported. */
+/* Returns whether the costs of a way's widest pass and of a draft call are reported. */
 static bool costs_are_reported(const spec_timing_prediction *all, const spec_timing_way *way)
 {
     for (int i = 0; i < all->n_passes; i++)
@@ -194,7 +194,7 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
                                 spec_timing_column(i, SPEC_TIMING_ALL_ROUNDS));
     const double alpha = way->K > 0 ? all->alpha : 0.0; /* irrelevant at K = 0 */
     const bool all_at_once = call_has_all(timed, way);
-    const double c = all->c.value / (all_at_once ? way->K : 1); /* of a token */
+    const double c = all->c.value / (all_at_once ? way->K : 1); /* per token */
     ret->tokens_theorem = simple ? spec_capped_geometric_mean(alpha, way->K) : NAN;
     ret->speedup_theorem = simple ? spec_speedup(alpha, way->K, c) : NAN;
     ret->tokens_by_depth = mean_by_depth(timed, i);
@@ -229,7 +229,7 @@ static void predict_speed(spec_timing_speed *ret, const workings *w, int i,
         ret->tokens_by_depth, all->plain.value, ret->draft_costed,
         ret->ahead_costed + ret->verify_costed, ret->round.rule + ret->round.rest);
     if (ret->speedup_costed >
-        ret->tokens_by_depth) /* by the noise between passes and plain tokens */
+        ret->tokens_by_depth) /* because of the noise between passes and plain tokens */
         ret->speedup_costed = ret->tokens_by_depth;
     if (!costs_are_reported(all, way)) ret->speedup_costed = NAN;
     if (way->ahead)
@@ -254,7 +254,7 @@ static void find_predicted(spec_timing_prediction *p)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* The mean of experts that a pass read in each mixture. */
+/* Returns the mean number of experts that a pass read in each mixture. */
 static double experts_of(const spec_timing_limit *limit, const spec_timing_sum *passes)
 {
     return limit->work.mixtures > 0 && passes->n > 0.0

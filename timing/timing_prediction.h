@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_prediction: predicted beside measured speed-up, and the gap between them.
+/* timing_prediction: predicted and measured speed-up, and the gap between them.
  * Predictions use the times of passes and the measured acceptance. Theorem 3.8 of [Leviathan23]
- * takes alpha and c; the full model takes the chances by depth and the costs of passes and of the
- * rest of a round. Times in seconds. */
+ * takes alpha and c; the full model takes the acceptance at each depth and the costs of passes and
+ * of the rest of a round. Times are in seconds. */
 #ifndef SPECLAB_TIMING_PREDICTION_H
 #define SPECLAB_TIMING_PREDICTION_H
 
 #include "timing/timing_speed.h"
 
-/* Intervals hold with chance 1 - error, by `resamples` resamples of the texts. GSL_ENOMEM. */
+/* Fills in the prediction. Intervals hold with probability 1 - error, from `resamples` resamples of
+ * the texts. Returns GSL_ENOMEM if out of memory. */
 int spec_timing_predict(spec_timing_prediction *ret, const spec_timing *timed, double error,
                         int resamples, spec_error *message);
 

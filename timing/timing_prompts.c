@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WRITTEN_MAX = 8 }; /* prompts written by the target, with a pass per token */
+enum { WRITTEN_MAX = 8 }; /* most prompts written by the target, which takes a pass per token */
 
 static int no_memory(spec_error *error)
 {
@@ -51,8 +51,8 @@ double spec_timing_prompts_mean(const spec_timing_prompts *prompts)
 
 static const spec_input_limit limit = {"prompts", SPEC_TIMING_FILE_BYTES};
 
-/* The next text at or after `at`: lines up to a blank one, without the line ends around them. NULL:
- * none. */
+/* Returns the next text at or after `at`: lines up to a blank one, without the line ends around
+ * them. NULL if there is none. */
 static const char *next_text(size_t *ret_length, const char *at, const char *end)
 {
     while (at < end && (*at == '\n' || *at == '\r')) at++;
@@ -70,7 +70,7 @@ static const char *next_text(size_t *ret_length, const char *at, const char *end
     return at;
 }
 
-/* Its first `most` tokens. */
+/* Adds the first `most` tokens of a text as a prompt. */
 static int tokenize(spec_timing_prompts *prompts, const spec_model *model, const char *text,
                     size_t length, int most, spec_error *error)
 {
@@ -82,7 +82,7 @@ static int tokenize(spec_timing_prompts *prompts, const spec_model *model, const
         return no_memory(error);
     }
     if (n > (size_t)most) n = (size_t)most;
-    int *fit = realloc(token, (n + 1) * sizeof *token); /* texts are many, and most are short */
+    int *fit = realloc(token, (n + 1) * sizeof *token); /* texts are many, and mostly short */
     prompts->token[prompts->n] = fit != NULL ? fit : token;
     prompts->length[prompts->n++] = n;
     return GSL_SUCCESS;
@@ -117,7 +117,7 @@ done:
 
 /* ---- without one ----------------------------------------------------------------------------- */
 
-/* Tokens that the model writes from an empty context, up to its end of text. */
+/* Lets the model write tokens from an empty context, up to its end of text. */
 static int write_text(int *token, size_t *ret_length, const spec_model *model, size_t most,
                       gsl_rng *rng, spec_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_prompts: the prompts of a measurement.
- * Texts of a file, the model's own prompts, texts that a model with words writes, or random tokens.
- * Prompts own their tokens. */
+ * These are the texts of a file, the model's own prompts, texts that a model with words writes, or
+ * random tokens. Prompts own their tokens. */
 #ifndef SPECLAB_TIMING_PROMPTS_H
 #define SPECLAB_TIMING_PROMPTS_H
 
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Most prompts, most tokens of one, and most bytes of a file. */
+/* The most prompts, the most tokens of one, and the most bytes of a file. */
 enum {
     SPEC_TIMING_PROMPTS_MAX = 100000,
     SPEC_TIMING_PROMPT_TOKENS = 1 << 20,
@@ -23,19 +23,19 @@ typedef struct {
     char source[64]; /* "random tokens", ... */
 } spec_timing_prompts;
 
-/* The texts of a file, separated by blank lines, cut to `most` tokens. GSL_EINVAL if the model has
- * no words, if the file has no text or is larger than SPEC_TIMING_FILE_BYTES; GSL_EFAILED if it
- * cannot be read. */
+/* Reads the texts of a file, separated by blank lines, cut to `most` tokens. Returns GSL_EINVAL if
+ * the model has no words, or if the file has no text or is larger than SPEC_TIMING_FILE_BYTES;
+ * GSL_EFAILED if it cannot be read. */
 int spec_timing_prompts_read(spec_timing_prompts *prompts, const char *path,
                              const spec_model *model, int most, spec_error *error);
 
-/* n >= 1 prompts of at most `most` tokens: the model's own; or, if it has words, a few that it
- * writes from an empty context, by streams of the seed; else as many of random tokens. Fails if the
- * model does. */
+/* Makes n >= 1 prompts of at most `most` tokens: the model's own; or, if it has words, a few that
+ * it writes from an empty context, using streams of the seed; else prompts of random tokens. Fails
+ * if the model does. */
 int spec_timing_prompts_make(spec_timing_prompts *prompts, const spec_model *model, int n, int most,
                              uint64_t seed, spec_error *error);
 
-/* Tokens of the longest prompt, and the mean. */
+/* Return the length of the longest prompt, and the mean length, in tokens. */
 size_t spec_timing_prompts_longest(const spec_timing_prompts *prompts);
 double spec_timing_prompts_mean(const spec_timing_prompts *prompts);
 

@@ -25,7 +25,7 @@ static void joint(const ranking *r, const double *value, int m)
                                s->work);
 }
 
-/* Tokens per round times a plain token over a round. The second factor cannot exceed 1. */
+/* Computes tokens per round times a plain token over a round. The second factor cannot exceed 1. */
 static void measure(const ranking *r)
 {
     const int plain = spec_timing_column(0, 0);
@@ -51,13 +51,13 @@ static void measure(const ranking *r)
     }
 }
 
-/* K = 0 drafts nothing. */
+/* Excludes K = 0, which drafts nothing. */
 static bool is_candidate(const spec_timing_speed *speed)
 {
     return speed->way->K > 0 && speed->verdict == SPEC_RATIO_REPORTED;
 }
 
-/* Whether it may be the fastest: no other K is faster by the joint intervals of these ratios. */
+/* Returns whether K may be the fastest: no other is faster by joint intervals of these ratios. */
 static bool may_be_fastest(const ranking *r, int k)
 {
     const int n = r->prediction->n_speeds;
@@ -74,7 +74,7 @@ static bool may_be_fastest(const ranking *r, int k)
     return true;
 }
 
-/* The best has the largest lower end: if any interval is above 1, its own is. */
+/* The best has the largest lower end, so if any interval is above 1, its own is. */
 static void choose(const ranking *r)
 {
     spec_timing_prediction *p = r->prediction;

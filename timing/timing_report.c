@@ -103,7 +103,7 @@ enum { N_COLUMNS = sizeof spec_timing_report_columns / sizeof spec_timing_report
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* The processor's model name. */
+/* Reads the processor's model name. */
 static void machine_name(char name[NAME_SIZE])
 {
     char line[512];
@@ -118,7 +118,7 @@ static void machine_name(char name[NAME_SIZE])
     if (in != NULL) fclose(in);
 }
 
-/* The acceptance rate at each depth of one way, "0.89 0.87". */
+/* Lists the acceptance rate at each depth of one way, "0.89 0.87". */
 static void betas(char list[LIST_SIZE], const spec_timing_way *way)
 {
     size_t used = 0;
@@ -134,8 +134,8 @@ static void fill_standing(spec_table *table, const spec_timing_prediction *p, in
     else if (p->speed[i].tied) spec_table_text(table, "best", "alike");
 }
 
-/* The chance of a normal number beyond SPEC_CHECK_Z. With few tokens that are almost certain, z is
- * not normal. */
+/* The probability that a normal number exceeds SPEC_CHECK_Z. If tokens are few and almost certain
+ * to be accepted, z is not normal. */
 #define SPEC_BY_CHANCE 5.7e-7
 
 bool spec_timing_report_contradicts(const spec_timing_prediction *p, int *ret_K, double *ret_z)
@@ -232,7 +232,7 @@ static void fill_load(spec_table *table, const spec_timing_trust *trust,
     spec_table_number(table, "speed_spread", trust->speed_spread);
 }
 
-/* A column of the target's passes, or of the draft's. */
+/* Fills a column of the target's passes, or of the draft's. */
 static void fill_of(spec_table *table, const char *which, const char *what, double value)
 {
     char name[NAME_SIZE];
@@ -268,7 +268,7 @@ static void fill_pass(spec_table *table, const spec_timing *timed, const spec_ti
                 pass->draft_experts);
 }
 
-/* Whether this pass is the largest of a K, and so belongs to its row. */
+/* Returns whether this pass is the largest of some K, and so belongs to its row. */
 static bool has_row(const spec_timing_prediction *p, int width)
 {
     for (int i = 0; i < p->n_speeds; i++)
@@ -309,7 +309,7 @@ static void say_devices(const spec_timing *timed, FILE *out)
         fprintf(out, "devices: %s\n", text);
 }
 
-/* The measured roofline of a device. */
+/* Writes the measured roofline of a device. */
 static void say_roofline(const spec_timing_limit *limit, FILE *out)
 {
     const spec_roofline *roofline = &limit->roofline;

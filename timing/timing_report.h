@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_report: a measurement of bench as one table.
- * A row per K, with the pass of K + 1 tokens; then rows of the passes without a K. docs/notation.md
- * explains the columns. */
+ * It has a row per K, with the pass of K + 1 tokens; then rows for the passes without a K.
+ * docs/notation.md explains the columns. */
 #ifndef SPECLAB_TIMING_REPORT_H
 #define SPECLAB_TIMING_REPORT_H
 
@@ -10,13 +10,13 @@
 
 extern const char *const spec_timing_report_columns[]; /* NULL-terminated */
 
-/* `asked` is the command, for the provenance. GSL_ENOMEM. */
+/* `asked` is the command, for the provenance. Returns GSL_ENOMEM if out of memory. */
 int spec_timing_report_table(spec_table *ret, const spec_timing *timed,
                              const spec_timing_prediction *prediction, const char *asked,
                              spec_error *error);
 
-/* Whether the accepted tokens contradict the engine's own rows: for the K in *ret_K, by *ret_z
- * standard errors. */
+/* Returns whether the accepted tokens contradict the engine's own rows: at the K in *ret_K, by
+ * *ret_z standard errors. */
 bool spec_timing_report_contradicts(const spec_timing_prediction *prediction, int *ret_K,
                                     double *ret_z);
 

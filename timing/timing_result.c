@@ -8,10 +8,10 @@
 
 enum { LIST_SIZE = 512 };
 
-/* Rounding of the ten digits of a CSV. */
+/* Allows for the rounding of a CSV to ten digits. */
 static const double rounding = 1e-6;
 
-/* Keeps a row's first error; later reads of it give NaN. */
+/* Keeps a row's first error; later reads return NaN. */
 typedef struct {
     const spec_table *table;
     const char *name;
@@ -44,7 +44,7 @@ static const spec_cell *cell_of(const reader *in, const char *column)
     return spec_table_cell(in->table, in->row, spec_table_column(in->table, column));
 }
 
-/* A number in [low, high], or NaN for an empty cell. */
+/* Reads a number in [low, high], or NaN for an empty cell. */
 static double number(reader *in, const char *column, double low, double high)
 {
     const spec_cell *cell = cell_of(in, column);
@@ -55,7 +55,7 @@ static double number(reader *in, const char *column, double low, double high)
     return NAN;
 }
 
-/* A number that must be present. */
+/* Reads a number that must be present. */
 static double needed(reader *in, const char *column, double low, double high)
 {
     const double value = number(in, column, low, high);
@@ -77,7 +77,7 @@ static bool says(const reader *in, const char *column, const char *word)
     return cell->kind == SPEC_CELL_TEXT && strcmp(cell->text, word) == 0;
 }
 
-/* Texts are in the columns of words, with the values that bench writes. */
+/* Checks that texts occur only in the columns of words, with the values that bench writes. */
 static void check_texts(reader *in)
 {
     static const char *const words[][3] = {
@@ -102,7 +102,7 @@ static bool is_empty(const reader *in, const char *column)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Check that the numbers of a row agree: tokens plain / round is the speed-up, unless that is
+/* Checks that the numbers of a row agree: tokens plain / round is the speed-up, unless that was
  * cut. */
 static void check_row(reader *in, const spec_timing_result_row *row, double plain)
 {
@@ -178,7 +178,7 @@ static void read_pass(reader *in, spec_timing_result *result)
     int at = 0;
     if (isnan(target)) return; /* no text was long enough */
     while (at < result->n_passes && result->width[at] < width) at++;
-    if (at < result->n_passes && result->width[at] == width) return; /* drafted ahead, too */
+    if (at < result->n_passes && result->width[at] == width) return; /* the way that drafts ahead */
     if (result->n_passes == SPEC_TIMING_WIDTHS_MAX) {
         wrong(in, "pass", "is one of too many");
         return;
@@ -192,7 +192,7 @@ static void read_pass(reader *in, spec_timing_result *result)
     result->target[at] = target;
 }
 
-/* The row whose interval has the largest lower end. */
+/* Marks the row whose interval has the largest lower end. */
 static void find_best(spec_timing_result *result)
 {
     spec_timing_result_row *best = NULL;
@@ -237,7 +237,7 @@ static bool is_vague(double value, double low)
     return isnan(value) && !isnan(low);
 }
 
-/* Add "K = 2, 3 and 5 ahead" of those rows to the list. Returns how many. */
+/* Adds "K = 2, 3 and 5 ahead" for these rows to the list. Returns how many. */
 static int add_rows(char *list, size_t size, const spec_timing_result *result, bool vague)
 {
     size_t used = strlen(list);
@@ -259,8 +259,8 @@ static int add_rows(char *list, size_t size, const spec_timing_result *result, b
     return n;
 }
 
-/* "c (known to no better than a factor of two), the speed-up at K = 2 (...)"; false if nothing is
- * withheld. */
+/* Writes "c (known to no better than a factor of two), the speed-up at K = 2 (...)"; returns false
+ * if nothing is withheld. */
 static bool list_withheld(char *list, size_t size, const spec_timing_result *result)
 {
     list[0] = '\0';

@@ -9,16 +9,16 @@
 #include "timing/timing_decoding.h"
 #include "timing/timing_trust.h"
 
-/* A row of a K; times in ms. NaN for an empty cell. */
+/* The row of a K; times in ms. NaN for an empty cell. */
 typedef struct {
-    size_t row; /* in the table */
+    size_t row; /* its number in the table */
     int K;
     bool ahead;
     bool tied, best;          /* may be the fastest; has the interval with the largest lower end */
     double tokens;             /* per round */
-    double speedup, low, high; /* speedup NaN: withheld; low and high as well: impossible */
+    double speedup, low, high; /* only speedup NaN: withheld; all three: impossible */
     double predicted, costed;
-    double round, draft, verify, during, rule, rest; /* of a round; during: drafting ahead */
+    double round, draft, verify, during, rule, rest; /* parts of a round; during: drafting ahead */
 } spec_timing_result_row;
 
 typedef struct {
@@ -27,21 +27,21 @@ typedef struct {
     spec_timing_result_row row[SPEC_TIMING_SPEEDS_MAX];
     int n_passes;                            /* widths ascending */
     int width[SPEC_TIMING_WIDTHS_MAX];
-    size_t pass_row[SPEC_TIMING_WIDTHS_MAX]; /* in the table */
+    size_t pass_row[SPEC_TIMING_WIDTHS_MAX]; /* row numbers in the table */
     double target[SPEC_TIMING_WIDTHS_MAX];   /* ms of the target's pass */
     double plain;                            /* ms of a token of plain decoding */
-    double alpha, c, c_low, c_high;          /* NaN: not measured; c alone: withheld */
+    double alpha, c, c_low, c_high;          /* NaN: not measured; only c NaN: withheld */
     bool has_draft;                          /* a draft model was timed */
     int texts;
     spec_timing_trust trust;
 } spec_timing_result;
 
-/* `name` names the file in error messages: GSL_EINVAL, with the column and the row that are
- * wrong. */
+/* Reads the table. `name` names the file in error messages. Returns GSL_EINVAL, naming the wrong
+ * column and row. */
 int spec_timing_result_init(spec_timing_result *result, const spec_table *table, const char *name,
                             spec_error *error);
 
-/* The line on a result that is not trusted, as spec_timing_trust_line; false: it is trusted. */
+/* Writes the line about an untrusted result, as spec_timing_trust_line; false: it is trusted. */
 bool spec_timing_result_warning(char *line, size_t size, const spec_timing_result *result);
 
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double slack = 1e-9; /* of bounds, for rounding */
+static const double slack = 1e-9; /* tolerance of bounds, for rounding */
 
 int spec_timing_sample_init(spec_timing_sample *sample, const spec_timing *timed, double error,
                             int resamples, spec_error *message)

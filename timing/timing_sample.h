@@ -11,32 +11,32 @@
 typedef struct {
     const spec_timing *timed;
     int resamples;
-    double error;  /* of intervals */
-    double *sum;   /* (resamples+1, n_columns), row 0 of the texts themselves */
+    double error;  /* of intervals: 1 - confidence */
+    double *sum;   /* (resamples+1, n_columns); row 0 is for the texts themselves */
     double *value; /* (resamples+1) for a statistic */
     double *work;  /* (resamples) */
 } spec_timing_sample;
 
-/* GSL_ENOMEM. A zeroed sample may be freed. */
+/* Computes the sums. Returns GSL_ENOMEM if out of memory. A zeroed sample may be freed. */
 int spec_timing_sample_init(spec_timing_sample *sample, const spec_timing *timed, double error,
                             int resamples, spec_error *message);
 void spec_timing_sample_free(spec_timing_sample *sample);
 
-/* A product of n quotients of columns, sum[over[i]] / sum[under[i]], for every row: fills value
- * (resamples+1). */
+/* Fills value (resamples+1) with a product of n quotients of columns, sum[over[i]] / sum[under[i]],
+ * for every row. */
 void spec_timing_sample_quotient(double *value, const spec_timing_sample *sample, const int *over,
                                  const int *under, int n);
 
-/* Its percentile interval. */
+/* Returns the percentile interval of such a product. */
 spec_block_interval spec_timing_sample_ratio(const spec_timing_sample *sample, const int *over,
                                              const int *under, int n);
 
-/* The interval of a positive value by its logarithm, as reported by spec_bounded_ratio; `least` is
- * its lower bound, 0 for none. */
+/* Returns the interval of a positive value, from its logarithm, as reported by spec_bounded_ratio;
+ * `least` is its lower bound, 0 if there is none. */
 spec_block_interval spec_timing_sample_reported(const spec_timing_sample *sample, const int *over,
                                                 const int *under, int n, double least);
 
-/* Whether a positive quotient is below a bound by more than noise. */
+/* Returns whether a positive quotient is below a bound by more than noise. */
 bool spec_timing_sample_below(const spec_timing_sample *sample, const int *over, const int *under,
                               int n, double bound);
 

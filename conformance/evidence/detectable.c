@@ -11,7 +11,7 @@
 #define TIMES_MOST 1e12
 enum { HALVINGS = 20 }; /* bisection steps, on a logarithmic scale */
 
-/* The noncentrality of a look, cached: tables of other states usually have as many cells. */
+/* The noncentrality that a look needs, cached: other states' tables usually have as many cells. */
 typedef struct {
     double df, level, noncentrality;
 } memo;
@@ -24,8 +24,8 @@ typedef struct {
 
 /* ---- one state's table ----------------------------------------------------------------------- */
 
-/* A difference of this TV between cells has at least that noncentrality [Csiszar67]. A difference
- * within the pooled cells is invisible, but moves no more mass than they hold. */
+/* Cells that differ by this TV have at least this noncentrality [Csiszar67]. A difference within
+ * the pooled cells is invisible, but moves no more mass than they hold. */
 static double tv_of(double noncentrality, double n, double pooled)
 {
     return sqrt(noncentrality / (4.0 * n)) + pooled;
@@ -41,8 +41,8 @@ static double tv_of_look(memo *m, const double *law, size_t V, double n, double 
     return tv_of(m->noncentrality, n, pooled);
 }
 
-/* The regret of a Dirichlet bet: what it loses against the best law for the counts, at expected
- * counts. */
+/* Returns the regret of a Dirichlet bet: what it loses against the best law for the counts, at
+ * their expected values. */
 static double regret(const double *law, size_t V, double n, double weight)
 {
     double sum = gsl_sf_lngamma(weight + n) - gsl_sf_lngamma(weight) - n * log(n);
@@ -74,14 +74,14 @@ static bool is_certain(const double *law, size_t V)
     return true;
 }
 
-/* The detectable TV of n tokens after a state. If the row is certain, any other token breaks a hard
- * rule. */
+/* Returns the TV that n tokens after a state can detect. If the row is certain, any other token
+ * breaks a hard rule. */
 static double tv_of_table(search *s, int state, double n)
 {
     const size_t V = (size_t)s->fixture->vocab;
     const double *law = s->fixture->target_law + (size_t)state * V;
     const spec_detectable_needs *needs = s->needs;
-    /* each of the two looks may miss half of the allowed misses */
+    /* each of the two looks may take half of the allowed misses */
     const double both = 0.5 * (1.0 + needs->power);
     if (is_certain(law, V)) return -log1p(-needs->power) / n;
     if (needs->log_capital > 0.0) return tv_of_bets(law, V, n, needs->log_capital, needs->power);

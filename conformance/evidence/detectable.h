@@ -9,17 +9,17 @@
 
 #include <math.h>
 
-/* States with a smaller share of the tokens of a fixture at a place are rarely reached, and left
- * out. */
+/* States with a smaller share of a fixture's tokens at a place count as rarely reached, and are
+ * left out. */
 #define SPEC_DETECTABLE_SELDOM 1e-3
 
-/* The conditions for detecting a difference with probability `power`. */
+/* What it takes to detect a difference with probability `power`. */
 typedef struct {
     double power;
     /* levels for the p-value of one state: in the first look and on fresh data */
     double suspicious, fresh;
     double fresh_times;       /* draws of fresh data, in multiples of the first look */
-    double log_capital; /* > 0: instead, the log capital that a bet on one state must win */
+    double log_capital; /* if > 0, used instead: the log capital that a bet on one state must win */
 } spec_detectable_needs;
 
 /* The result for one place, over the states of a fixture. */
@@ -30,7 +30,7 @@ typedef struct {
     double tv;
     uint64_t own; /* tokens of the sampler at the place */
     int state;    /* the state that needs the largest TV; -1: none */
-    /* states with tokens at the place; of these, those left out as rarely reached */
+    /* states with tokens at the place, and how many of them were left out as rarely reached */
     int states, seldom;
 } spec_detectable;
 
@@ -40,8 +40,8 @@ typedef struct {
 void spec_detectable_find(spec_detectable *ret, const spec_evidence *evidence,
                           const spec_fixture *fixture, const spec_detectable_needs *needs);
 
-/* The factor by which the draws must grow to detect a TV of `tv` in (0,1) at that place after that
- * state, which must have tokens. 1 if the draws suffice; +inf if 1e12 times as many do not. */
+/* Returns the factor by which the draws must grow to detect a TV of `tv` in (0,1) at this place
+ * after this state, which must have tokens: 1 if the draws suffice, +inf if it exceeds 1e12. */
 double spec_detectable_times(const spec_evidence *evidence, const spec_fixture *fixture,
                              const spec_detectable_needs *needs, spec_place place, int state,
                              double tv);

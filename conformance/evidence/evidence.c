@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `often` is computed again when a state has 1/OFTEN_SHARE more visits. */
+/* `often` is recomputed whenever a state's visits have grown by 1/OFTEN_SHARE. */
 enum { OFTEN_SHARE = 4 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -116,7 +116,7 @@ void spec_evidence_free(spec_evidence *e)
 
 /* ---- tokens that came ------------------------------------------------------------------------ */
 
-/* Marks the tokens of a state that came more often than expected, for bets on the next ones. */
+/* Marks the tokens of a state that came more often than expected, to bet on in the future. */
 static void look_again(spec_evidence *e, int state)
 {
     const size_t V = (size_t)e->fixture->vocab, at = (size_t)state * V;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checks answered rounds and texts against the hard rules, and counts those that keep them. */
+/* Checks answered rounds and texts against the hard rules, and counts those that obey them. */
 #include "conformance/evidence/draft_paths.h"
 #include "conformance/evidence/evidence_counts.h"
 
@@ -25,7 +25,7 @@ const char *const spec_hard_reasons[] = {
 
 const char *const spec_place_names[] = {"first", "later", "text", "correction", "bonus", NULL};
 
-/* Events of one kind between two logarithms of their bets. */
+/* How many events of one kind pass before their bets take a logarithm. */
 enum { FLUSH = 16 };
 
 const double spec_deviations[SPEC_LAMBDAS] = {-0.2,  -0.06, -0.02, -0.006, -0.002,
@@ -88,7 +88,7 @@ static bool same_answer(const spec_round_batch *batch, int i, int j)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Stakes of bets on an event, limited so that no bet risks more than nine tenths of its capital. */
+/* Sets the stakes of bets on an event: no bet may risk more than nine tenths of its capital. */
 static void size_bets(double lambda[SPEC_LAMBDAS], double chance, double variance)
 {
     const double unit = 1.0 / sqrt(variance), least = -0.9 / (1.0 - chance), most = 0.9 / chance;
@@ -113,7 +113,7 @@ void spec_evidence_counts_events(spec_event_count *event, uint64_t hits, uint64_
         event->gain[j] += spec_evalue_event(hits, n, chance, lambda[j]);
 }
 
-/* The same for one event, with one logarithm in FLUSH events. */
+/* The same for one event, with one logarithm per FLUSH events. */
 void spec_evidence_counts_event(spec_event_count *event, bool hit, double chance)
 {
     const double variance = chance * (1.0 - chance), score = (hit ? 1.0 : 0.0) - chance;
@@ -188,8 +188,8 @@ unsigned spec_evidence_places(const spec_fixture *f, const spec_round_batch *bat
                                      : 0);
 }
 
-/* Counts the text of a round, and for blocks completes it with draws to the last level. Returns the
- * PIT of the first token. */
+/* Counts the text of a round and, for blocks, completes it with draws up to the last level. Returns
+ * the PIT of the first token. */
 static double count_text(spec_evidence *e, const spec_round_batch *batch, int i, gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
@@ -215,7 +215,7 @@ static double count_text(spec_evidence *e, const spec_round_batch *batch, int i,
     return first;
 }
 
-/* In scope V the first child of the root is drawn from the root's draft row, independently of the
+/* In scope V, the first child of the root is drawn from the root's draft row, independently of the
  * sampler. */
 static void count_kept(spec_evidence *e, const spec_round_batch *batch, int i)
 {
@@ -229,7 +229,7 @@ static void count_kept(spec_evidence *e, const spec_round_batch *batch, int i)
     e->kept[state][drafted][came]++;
 }
 
-/* Counts coincidences of a round with an earlier one of the batch. */
+/* Counts coincidences between a round and an earlier one of the batch. */
 static void count_neighbours(spec_evidence *e, const spec_round_batch *batch, size_t here,
                              size_t there)
 {
@@ -255,8 +255,8 @@ static spec_hard judge_round(const spec_evidence *e, const spec_round_batch *bat
                                                                                : SPEC_HARD_REPEAT;
 }
 
-/* The round of a call that is counted if they may depend on each other. It is drawn after the
- * sampler has answered, so that no answer can depend on it. */
+/* Chooses the round of a call that is counted if they may depend on each other. It is drawn after
+ * the sampler has answered, so that no answer can depend on it. */
 static int choose(const spec_fixture *f, int begin, int n, gsl_rng *rng)
 {
     const int rounds = n - begin < f->batch ? n - begin : f->batch;
@@ -267,7 +267,7 @@ void spec_evidence_add(spec_evidence *e, const spec_round_batch *batch, int n, u
                        gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
-    double pit_of[SPEC_SEED_ROUNDS]; /* of the latest rounds; -1: none */
+    double pit_of[SPEC_SEED_ROUNDS]; /* PIT of the latest rounds; -1: none */
     double pit_last = 0.0;
     int last = -1, chosen = -1; /* last: the latest counted round */
     for (int k = 0; k < SPEC_SEED_ROUNDS; k++) pit_of[k] = -1.0;
@@ -281,7 +281,7 @@ void spec_evidence_add(spec_evidence *e, const spec_round_batch *batch, int n, u
         *slot = -1.0;
         if (f->dependent && i % f->batch == 0) chosen = choose(f, i, n, rng);
         e->rounds++;
-        if (hard != SPEC_HARD_NONE) { /* the tokens of such a round are not counted */
+        if (hard != SPEC_HARD_NONE) { /* its tokens are not counted */
             if (e->hard.hard == SPEC_HARD_NONE) {
                 spec_evidence_exhibit(&e->hard, batch, i, index);
                 e->hard.hard = hard;

@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Coins at which a wrong comparison or a rounding shows: zero, the smallest step, the middle, the
- * last. */
+/* Coins that reveal a wrong comparison or rounding: zero, the smallest step, the middle, the last
+ * one. */
 static const float edge[] = {0.0f, 0x1p-24f, 0.5f, 1.0f - 0x1p-24f};
 enum { EDGES = sizeof edge / sizeof *edge };
 
@@ -24,7 +24,7 @@ static bool is_taken(const spec_fixture *f, const int32_t *token, int node, int 
     return false;
 }
 
-/* Draws from the row without the tokens of earlier siblings; if those hold all of its mass, any
+/* Draws from the row without the tokens of earlier siblings; if these hold all of its mass, any
  * other token with equal probability. */
 static int draw_rest(const spec_fixture *f, const int32_t *token, int node, int state, gsl_rng *rng)
 {
@@ -68,9 +68,9 @@ static void toss(const spec_round_batch *batch, int i, gsl_rng *rng)
     }
 }
 
-/* Usually seeds are hashes, sixteen offsets share a seed, and every round is a request of its own.
- * Of high bits, two seeds differ in one of the bits 16 to 52, offsets above their lowest 8, 16 or
- * 32 bits, two requests in bit 32. */
+/* Usually seeds are hashes, sixteen offsets share a seed, and every round is its own request. With
+ * SPEC_SEEDS_HIGH_BITS, two seeds differ only in one of the bits 16 to 52, offsets only above their
+ * lowest 8, 16 or 32 bits, and two requests only in bit 32. */
 static void number_round(const spec_fixture *f, spec_round_batch *batch, int i, uint64_t index,
                          uint64_t seed)
 {
@@ -102,7 +102,7 @@ static void ask_round(const spec_evidence *e, spec_round_batch *batch, int i, ui
     state[0] = f->levels * (int32_t)spec_wide_rng_below(rng, (uint64_t)f->variants);
     for (int k = 0; k < f->n_nodes; k++) {
         const int from = state[f->parent[k] + 1];
-        /* rows behind padding are those of an arbitrary state */
+        /* rows behind padding belong to an arbitrary state */
         token[k] = k >= n     ? -1
                    : distinct ? draw_rest(f, token, k, from, rng)
                               : spec_evidence_laws_draw(e->laws, &e->laws->draft, from, rng);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* evidence_counts: the counts of an evidence, private to evidence*.c and its readers.
- * evidence*.c count; tests_table.c judges, and detectable.c computes power. Only bets on events
- * hold sums of logarithms; all other counts are integers, from which the bets' capital follows. */
+ * The evidence*.c files count; tests_table.c judges, and detectable.c computes power. Only bets on
+ * events hold sums of logarithms; all other counts are integers, which give the bets' capital. */
 #ifndef SPECLAB_EVIDENCE_COUNTS_H
 #define SPECLAB_EVIDENCE_COUNTS_H
 
@@ -17,7 +17,7 @@ enum { SPEC_LAMBDAS = 10, SPEC_PIT_CELLS = 32, SPEC_SEED_ROUNDS = 16, SPEC_EDGE_
 enum { SPEC_MIN_EXPECTED = 10 };
 extern const double spec_priors[SPEC_WEIGHTS];
 
-/* Stakes in standard deviations of one event: stake x wins most against a difference of about x. */
+/* Stakes in standard deviations of one event: stake x wins most when the difference is about x. */
 extern const double spec_deviations[SPEC_LAMBDAS];
 
 /* Probability integral transforms (PIT): the position of a token in its row's cumulative law,
@@ -33,22 +33,22 @@ enum {
 
 /* Events whose probability is known given the past. */
 enum {
-    SPEC_EVENT_ECHO,      /* the first token is that of the round before */
-    SPEC_EVENT_NEIGHBOUR, /* scope V: the first token is the first token drafted in the round before
-                           */
-    SPEC_EVENT_FOLLOWER,  /* scope V: the first token of the round before is the first token drafted
-                             in this one */
+    SPEC_EVENT_ECHO,      /* the first token is the same as that of the previous round */
+    SPEC_EVENT_NEIGHBOUR, /* scope V: the first token is the first one drafted in the previous
+                             round */
+    SPEC_EVENT_FOLLOWER,  /* scope V: the first token of the previous round is the first one drafted
+                             in this round */
     SPEC_EVENTS
 };
 
-/* Pairs of PITs whose circular distance is below 1/8; independent PITs are that near with
+/* Pairs of PITs whose circular distance is below 1/8; independent PITs are that close with
  * probability 1/4. */
 enum {
-    SPEC_NEAR_COINS,  /* first tokens of this round and the one before */
-    SPEC_NEAR_MIRROR, /* the same, with 1 - PIT for the round before */
-    /* this round and the round with the same offset of the previous seed; first tokens of texts */
+    SPEC_NEAR_COINS,  /* first tokens of this round and the previous one */
+    SPEC_NEAR_MIRROR, /* the same, with 1 - PIT for the previous round */
+    /* this round, and the one with the same offset of the previous seed; first tokens of texts */
     SPEC_NEAR_SEEDS,
-    SPEC_NEAR_PLACES, /* two successive tokens of a text */
+    SPEC_NEAR_PLACES, /* two consecutive tokens of a text */
     SPEC_NEARS
 };
 
@@ -56,7 +56,7 @@ enum {
 typedef struct {
     uint64_t n, hits;
     double expected, variance, third; /* sum, and second and third central moments */
-    double gain[SPEC_LAMBDAS], factor[SPEC_LAMBDAS]; /* capital of each bet: exp(gain) * factor */
+    double gain[SPEC_LAMBDAS], factor[SPEC_LAMBDAS]; /* a bet's capital: exp(gain) * factor */
 } spec_event_count;
 
 /* An emitted token. begins: it is the first of its text. places: bits 1 << SPEC_PLACE_* if the
@@ -67,13 +67,13 @@ typedef struct {
     uint8_t places;
 } spec_came_token;
 
-/* The tokens of a fork, in order, which the merge counts. */
+/* The tokens of a fork, in order, to be counted by the merge. */
 typedef struct {
-    spec_came_token *came; /* (capacity); NULL: the evidence is no fork */
+    spec_came_token *came; /* (capacity); NULL: the evidence is not a fork */
     size_t n, capacity;
 } spec_evidence_queue;
 
-/* The counts of an evidence that is no fork, and bets that need its tokens in order. */
+/* The counts of an evidence that is not a fork, and the bets that need its tokens in order. */
 typedef struct {
     uint64_t *count;              /* (n_states, V) tokens after a state */
     uint64_t *visits;             /* (n_states) sums of `count` over tokens */
@@ -81,18 +81,18 @@ typedef struct {
     uint64_t *pair;               /* (n_states, V, V) a token and the next one; or empty */
     uint64_t *block;              /* (variants, V^block) whole blocks from level 0 on; or empty */
     uint64_t *none;               /* (most cells of a table) zeros */
-    size_t last;                  /* cell of `count` of the last token */
-    size_t code;                  /* index in `block` of the block so far */
+    size_t last;                  /* the cell of the last token in `count` */
+    size_t code;                  /* the block so far, as an index into `block` */
     int in_block;                 /* tokens of the block so far */
     bool *often;                  /* (n_states, V) tokens that came more often than expected */
-    double *often_mass;           /* (n_states) the target's mass on those */
+    double *often_mass;           /* (n_states) the target's mass on these tokens */
     uint64_t *often_since;        /* (n_states) visits when `often` was last computed */
-    uint64_t (*often_came)[2];    /* (n_states) of one merge: tokens, and those that are `often` */
-    spec_event_count again;       /* bets that the next token is one that is `often` */
+    uint64_t (*often_came)[2];    /* (n_states) in a merge: tokens, and those that are `often` */
+    spec_event_count again;       /* bets that the next token is one of `often` */
 } spec_evidence_tables;
 
 struct spec_evidence {
-    const spec_laws *laws; /* own_laws, or the laws of the evidence that this one was forked from */
+    const spec_laws *laws; /* own_laws, or those of the evidence this one was forked from */
     spec_laws own_laws;
     const spec_fixture *fixture;
     uint32_t scope;
@@ -100,21 +100,21 @@ struct spec_evidence {
     uint64_t rounds, tokens, accepted, emitted;
     uint64_t pit[SPEC_PITS][SPEC_PIT_CELLS];
     spec_event_count event[SPEC_EVENTS];
-    uint64_t near[SPEC_NEARS][2];  /* pairs that are not near, pairs that are */
-    double text_pit;               /* of the first token of the text before; -1: none */
+    uint64_t near[SPEC_NEARS][2];  /* pairs that are not near, and pairs that are */
+    double text_pit;               /* PIT of the first token of the previous text; -1: none */
     /* (n_states) first tokens of rounds: [first draft token was in the set draft > target][first
      * emitted token was] */
     uint64_t (*kept)[2][2];
     spec_exhibit hard;
-    uint64_t salt;                 /* random bits for smoothing counts */
+    uint64_t salt;                 /* random bits that smooth counts */
 
-    spec_evidence_queue queue;   /* of a fork; otherwise empty */
+    spec_evidence_queue queue;   /* used by a fork; otherwise empty */
     spec_evidence_tables tables; /* empty in a fork */
 };
 
 void spec_evidence_came(spec_evidence *evidence, const spec_came_token *came);
 
-/* Does round i of a batch have edge coins? */
+/* Returns whether round i of a batch has edge coins. */
 bool spec_evidence_is_edge(const spec_round_batch *batch, int i);
 
 /* Bets on an event of known probability; events of probability 0 or 1 are ignored. */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Joint counts are kept only while they need at most this many cells. */
+/* Joint counts are kept only if they need at most this many cells. */
 enum { PAIR_CELLS = 1 << 14, BLOCK_CELLS = 1 << 12 };
 #define TAIL 0.02
 
@@ -68,8 +68,8 @@ static double mean_under(const double *law, const double *value, int n)
     return sum;
 }
 
-/* The tilt is cut, so that no single token moves the mean much, and then centred again: its mean
- * must be 0. */
+/* The tilt is cut so that no single token moves the mean much, and then centred again, since its
+ * mean must be 0. */
 static void fill_tilt(spec_laws *l, int state)
 {
     const int V = l->fixture->vocab;
@@ -114,8 +114,8 @@ static void fill_state(spec_laws *l, int state, ranked *order)
     l->surplus[state] = drafted > 0.0 ? l->set_mass[state][SPEC_SET_DRAFT_MORE] / drafted : 0.0;
 }
 
-/* The law of blocks from level 0 of each variant on. A block is a number in base V, its first token
- * the highest digit. */
+/* Computes the law of the blocks that start in level 0 of each variant. A block is a number in base
+ * V, with its first token as the highest digit. */
 static void fill_blocks(spec_laws *l)
 {
     const spec_fixture *f = l->fixture;

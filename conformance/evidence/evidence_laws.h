@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* evidence_laws: tables computed once from a fixture's rows, for drawing tokens and testing them.
- * Read-only, so that threads share them. Owns its arrays; the fixture must outlive it. For
+ * They are read-only, so threads can share them. Owns its arrays; the fixture must outlive it. For
  * evidence*.c and tests_table.c. */
 #ifndef SPECLAB_EVIDENCE_LAWS_H
 #define SPECLAB_EVIDENCE_LAWS_H
@@ -32,10 +32,10 @@ typedef struct {
     const spec_fixture *fixture;
     size_t cells;                  /* n_states V */
     spec_cumulative target, draft;
-    /* (n_states, V) target's mass on more probable tokens; among equals, on lower ids */
+    /* (n_states, V) the target's mass on more probable tokens and, among equals, on lower ids */
     double *rank_below;
     uint8_t *set;                  /* (n_states, V) bits */
-    /* (n_states) target's mass; exactly 0 or 1 for sets that are certain */
+    /* (n_states) the target's mass; exactly 0 or 1 for certain sets */
     double (*set_mass)[SPEC_SETS];
     /* (n_states, V) log draft/target, standardised under the target and cut to +-SPEC_TILT_MOST;
      * all 0 if the rows are equal */
@@ -53,7 +53,7 @@ typedef struct {
 
 #define SPEC_TILT_MOST 4.0
 
-/* If the fixture is still empty, call spec_evidence_laws_fill once it has been filled. */
+/* Computes the tables. Call spec_evidence_laws_fill once an empty fixture has been filled. */
 int spec_evidence_laws_init(spec_laws *laws, const spec_fixture *fixture, spec_error *error);
 int spec_evidence_laws_fill(spec_laws *laws, spec_error *error);
 void spec_evidence_laws_free(spec_laws *laws);

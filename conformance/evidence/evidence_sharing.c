@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whether rounds share random numbers, whatever the law of their tokens. */
+/* Detects whether rounds share random numbers, whatever the law of their tokens. */
 #include "conformance/evidence/evidence_counts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The chance that two independent first tokens are near, from their observed PITs. A wrong law
- * makes PITs uneven, and so pairs nearer, but not those of neighbouring rounds more than others. */
+/* Returns the probability that two independent first tokens are near, from the observed PITs. A
+ * wrong law makes PITs uneven and so pairs nearer, but neighbouring rounds no more than others. */
 static double near_by_chance(const uint64_t *pit, bool mirrored)
 {
     enum { WIDE = SPEC_PIT_CELLS / 8 };

@@ -9,8 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* PREVIEW: the part of the draws that is looked at second; GLANCE: draws that are looked at first.
- */
+/* GLANCE draws are examined first, then 1/PREVIEW of the draws. */
 enum { HINTS = 3, PREVIEW = 8, GLANCE = 2000 };
 
 /* unexplained: share of the difference that a near mistake may leave. showing: standard deviations
@@ -22,7 +21,7 @@ static const double unexplained = 0.005, showing = 10.0, slack = 8.0;
 typedef struct {
     spec_split *seen, *exact;
     double dispersion;
-    /* excess of the difference over its expectation; 0: it does not show */
+    /* excess of the difference over its expectation; 0 if it does not show */
     double shows[SPEC_SPLIT_PARTS];
 } base;
 
@@ -36,7 +35,7 @@ static double chance(const spec_split_distance *d)
     return sqrt(2.0 * d->df);
 }
 
-/* A mistake whose law is also near to that of an exact sampler explains nothing. */
+/* A mistake whose law is also close to that of an exact sampler explains nothing. */
 static bool is_near(const spec_split_distance *d, double shows)
 {
     const double left = excess(d), most = slack * chance(d) + unexplained * shows;
@@ -110,16 +109,16 @@ static bool fits(const spec_fixture *fixture, const spec_mutant *mutant)
                                (mutant->trees == 0 || mutant->trees & fixture->drawn)));
 }
 
-/* One comparison for each mistake of the catalogue, run in parallel. */
+/* The job of comparing each mistake of the catalogue, in parallel. */
 typedef struct {
     const base *bases;
     const spec_hint_request *request;
-    double *left;      /* of each mistake: the unexplained difference; +inf: not near */
-    spec_error *error; /* of each mistake; empty: no error */
+    double *left;      /* one per mistake: the unexplained difference; +inf: not near */
+    spec_error *error; /* one per mistake; empty if there was no error */
 } comparison;
 
-/* The difference that the mistake leaves on fixture k in `draws` tokens; infinite if it is not
- * near. */
+/* Computes the difference that the mistake leaves on fixture k in `draws` tokens; infinite if it is
+ * not near. */
 static int measure_on(double *ret, const comparison *c, int k, spec_subject *subject,
                       uint64_t draws, spec_error *error)
 {
@@ -139,9 +138,9 @@ done:
     return status;
 }
 
-/* The difference that the mistake leaves over all fixtures; infinite if it is not near on one of
- * them. Most mistakes are far: a preview of the draws shows that, as the difference it leaves only
- * grows with the draws. */
+/* Computes the difference that the mistake leaves over all fixtures; infinite if it is not near on
+ * one of them. Most mistakes are far off, and a preview of the draws shows it, because the
+ * difference they leave only grows with the draws. */
 static int measure(double *ret, const comparison *c, const spec_mutant *mutant, spec_error *error)
 {
     const spec_hint_request *request = c->request;
@@ -167,7 +166,7 @@ done:
     return status;
 }
 
-/* Inserts a hint in the order of likelihood, and drops the fourth. */
+/* Inserts a hint in order of likelihood, and drops the fourth. */
 static int insert(spec_hint *hint, int n, const spec_hint *one)
 {
     int at = n;

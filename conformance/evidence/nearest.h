@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* nearest: the known mistakes whose laws best explain the answers of a failed sampler.
- * A hint, not a finding: other mistakes may have the same law. docs/conformance.md#hints. */
+ * They are hints, not findings: other mistakes may have the same law. docs/conformance.md#hints. */
 #ifndef SPECLAB_NEAREST_H
 #define SPECLAB_NEAREST_H
 
@@ -19,19 +19,19 @@ typedef struct {
     uint32_t scope;
     uint64_t seed;
     spec_thread_pool *opt_pool;
-    bool *opt_shows; /* (n) gets whether the sampler differs from an exact one on that fixture */
+    bool *opt_shows; /* (n) set to whether the sampler differs from an exact one on this fixture */
 } spec_hint_request;
 
 /* Runs the sampler, an exact sampler and every mistake of the scope on each fixture, and compares
- * their splits (split.h). A mistake is near if it leaves, on every fixture, at most a two-hundredth
- * of the difference from the exact sampler unexplained, chance apart. ret_hint: at most three, the
- * nearest first; none if no mistake is near, or the difference does not show. A fixture that the
- * sampler fails to answer is left out. Put first the fixture on which most mistakes differ: few
- * reach the others. */
+ * their splits (split.h). A mistake is near if, on every fixture, it leaves at most a two-hundredth
+ * of the difference from the exact sampler unexplained, apart from noise. ret_hint: at most three,
+ * the nearest first; none if no mistake is near, or the difference does not show. A fixture on
+ * which the sampler fails is left out. Put the fixture on which most mistakes differ first: few
+ * mistakes get to the others. */
 int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
                  const spec_hint_request *request, spec_error *error);
 
-/* Whether the sampler differs from an exact one on one fixture, as opt_shows. */
+/* Sets *ret to whether the sampler differs from an exact one on one fixture, as opt_shows. */
 int spec_nearest_differs(bool *ret, spec_subject *subject, const spec_hint_base *on, uint32_t scope,
                          uint64_t seed, spec_error *error);
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ROUNDS, TEXTS: of a batch. COLUMNS: of a state. BEFORE_VOCAB: largest vocabulary whose texts are
+/* ROUNDS, TEXTS: per batch. COLUMNS: per state. BEFORE_VOCAB: largest vocabulary whose texts are
  * split by the previous token. */
 enum { ROUNDS = 512, TEXTS = 4, DRAFTED = SPEC_CAME_KINDS, COLUMNS, BEFORE_VOCAB = 16 };
 
@@ -19,9 +19,9 @@ struct spec_split {
     uint32_t scope;
     spec_evidence *evidence;         /* counts for the tests of dependence */
     size_t columns;
-    uint64_t *count, *odd; /* (n_states, columns, V) of all batches, and of every second one */
-    bool is_odd;                     /* the current batch is one of those */
-    uint64_t hard[SPEC_HARD_KINDS];  /* batches, by the first hard rule that they broke */
+    uint64_t *count, *odd; /* (n_states, columns, V) over all batches, and over every second one */
+    bool is_odd;                     /* the current batch is one of these */
+    uint64_t hard[SPEC_HARD_KINDS];  /* batches, by the first hard rule they broke */
     uint64_t tokens;
 };
 
@@ -154,7 +154,7 @@ static double part_of(double n)
     return n > 0.0 ? n * log(n) : 0.0;
 }
 
-/* Adds the likelihood ratio of two rows of counts. */
+/* Adds the likelihood ratio statistic of two rows of counts. */
 static void add_rows(spec_split_distance *d, const uint64_t *a, const uint64_t *b, size_t n)
 {
     double sum_a = 0.0, sum_b = 0.0, g = 0.0, cells = 0.0;
@@ -200,8 +200,8 @@ static spec_split_distance compare_tokens(const spec_split *s, const uint64_t *a
     const size_t V = (size_t)s->fixture->vocab, rows = (size_t)s->fixture->n_states * s->columns;
     const bool texts = s->scope == SPEC_SCOPE_STREAM;
     spec_split_distance d = {0.0, 0.0};
-    /* The source of an emitted token is part of the law that is compared; drafted tokens have a law
-     * of their own. */
+    /* The source of an emitted token is part of the law that is compared; drafted tokens have their
+     * own law. */
     for (size_t row = 0, width = 1; row < rows; row += width) {
         width = texts || row % s->columns == DRAFTED ? 1 : SPEC_CAME_KINDS;
         add_rows(&d, a + row * V, b + row * V, width * V);

@@ -15,8 +15,8 @@ int spec_split_ask(spec_split **ret, spec_subject *subject, const spec_fixture *
                    uint32_t scope, uint64_t draws, uint64_t seed, spec_error *error);
 void spec_split_free(spec_split *split);
 
-/* A likelihood ratio statistic: 2 log of the likelihood lost by giving both splits one law;
- * chi-square with df degrees of freedom if they have one law. */
+/* A likelihood ratio statistic: 2 log of the likelihood lost by giving both splits the same law;
+ * chi-square with df degrees of freedom if they do have the same law. */
 typedef struct {
     double lost, df;
 } spec_split_distance;
@@ -28,8 +28,8 @@ enum { SPEC_SPLIT_TOKENS, SPEC_SPLIT_DEPENDENCE, SPEC_SPLIT_RULES, SPEC_SPLIT_PA
 void spec_split_compare(spec_split_distance ret[SPEC_SPLIT_PARTS], const spec_split *a,
                         const spec_split *b);
 
-/* How much two halves of the tokens differ, relative to the mean for independent requests: above 1
- * if requests share random numbers. At least 1; NaN: out of memory. */
+/* Returns how much two halves of the tokens differ, relative to the mean for independent requests:
+ * above 1 if requests share random numbers. At least 1; NaN if out of memory. */
 double spec_split_dispersion(const spec_split *split, spec_error *error);
 
 #endif

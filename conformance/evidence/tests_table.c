@@ -15,8 +15,8 @@ const double spec_priors[SPEC_WEIGHTS] = {0.5, 20.0, 500.0, 10000.0};
 
 /* ---- tables of counts ------------------------------------------------------------------------ */
 
-/* Sums of likelihood ratio statistics of independent tables, each with the correction of
- * [Williams76] that gives it the mean of chi-square. */
+/* Sums of the likelihood ratio statistics of independent tables, each with Williams' correction
+ * [Williams76], which gives it the mean of chi-square. */
 typedef struct {
     double statistic, df;
     bool impossible;
@@ -56,7 +56,7 @@ static void set_g(spec_finding *ret, const g_sum *sum)
     ret->p = p_of(sum);
 }
 
-/* Log capital of Dirichlet bets on a table; it does not depend on the order of the tokens. */
+/* Adds the log capital of Dirichlet bets on a table, whatever the order of the tokens. */
 static void add_dirichlet(double gain[SPEC_WEIGHTS], const uint64_t *count, const uint64_t *none,
                           const double *law, int n)
 {
@@ -93,8 +93,8 @@ static void find_counts(spec_finding *ret, const spec_evidence *e, int setting)
     ret->n = (double)e->tokens;
 }
 
-/* Bets on single states find what is wrong in one of them. The p-value is of the least p-value
- * among independent tables that have counts. */
+/* Bets on single states find what is wrong in one of them. The p-value is that of the smallest
+ * p-value among independent tables that have counts. */
 static void find_state(spec_finding *ret, const spec_evidence *e, int setting)
 {
     const int states = e->fixture->n_states;
@@ -173,8 +173,8 @@ static void find_blocks(spec_finding *ret, const spec_evidence *e, int setting)
     set_g(ret, &sum);
 }
 
-/* A uniform number in [-1/2,1/2) per test, independent of the data: smoothed counts have uniform
- * p-values. */
+/* Returns a uniform number in [-1/2,1/2) for each test, independent of the data: smoothed counts
+ * have uniform p-values. */
 static double smoothing(const spec_evidence *e, const spec_finding *of)
 {
     uint64_t x = e->salt;
@@ -183,7 +183,7 @@ static double smoothing(const spec_evidence *e, const spec_finding *of)
     return (double)(x * 0x9e3779b97f4a7c15u >> 11) * 0x1p-53 - 0.5;
 }
 
-/* Rare events are not smoothed; then p is stochastically larger than uniform. */
+/* Rare events are not smoothed; p is then stochastically larger than uniform. */
 static void set_events(spec_finding *ret, const spec_evidence *e, double n, double hits,
                        double expected, double variance, double third)
 {
@@ -200,8 +200,8 @@ static void set_events(spec_finding *ret, const spec_evidence *e, double n, doub
     ret->expected = expected / n;
 }
 
-/* The stake for a score of that spread, limited so that the bet risks at most nine tenths of its
- * capital. */
+/* Returns the stake for a score with this spread, limited so that the bet risks at most nine tenths
+ * of its capital. */
 static double bounded(double deviation, double spread, double least, double most)
 {
     return fmax(-0.9 / most, fmin(-0.9 / least, deviation / spread));
@@ -267,9 +267,9 @@ static bool has_kept(const spec_evidence *e)
            e->fixture->drawn != SPEC_DRAWN_FIXED;
 }
 
-/* Score: 1 if the emitted token is in the set draft > target, minus its expected share if the draft
- * token is. Its mean is 0, and its variance is small if most drafts are accepted. The variance
- * depends on the sampler, so the p-value is that of the bet. */
+/* The score is 1 if the emitted token is in the set draft > target, minus its expected share if the
+ * draft token is. Its mean is 0, and its variance is small if most drafts are accepted. The
+ * variance depends on the sampler, so the p-value is that of the bet. */
 static void find_kept(spec_finding *ret, const spec_evidence *e, int setting)
 {
     double sum = 0.0;
@@ -310,8 +310,8 @@ static bool is_rounds(const spec_evidence *e)
     return e->scope != SPEC_SCOPE_STREAM && !e->fixture->repeats;
 }
 
-/* Only drafts that speclab draws: a sampler may share random numbers between its drafts and the
- * texts of other rounds. */
+/* This holds only for drafts that speclab draws: a sampler may share random numbers between its
+ * drafts and the texts of other rounds. */
 static bool has_drafts(const spec_evidence *e)
 {
     return is_rounds(e) && e->scope == SPEC_SCOPE_VERIFY && e->fixture->n_nodes > 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mutants: the catalogue of known mistakes of real samplers, each selectable as mutant:NAME.
- * Each is a few lines over the reference sampler (reference_sampler.h), behind the plug-in
- * interface. `speclab validate --self-test` checks that it finds them; a FAIL hints at those
- * whose law is nearest. One table per theme, one line per mistake; a name of NULL ends a table. */
+ * Each is a few lines on top of the reference sampler (reference_sampler.h), behind the plug-in
+ * interface. `speclab validate --self-test` checks that they are found; a FAIL hints at those whose
+ * law is nearest. One table per theme, one line per mistake; a name of NULL ends a table. */
 #ifndef SPECLAB_MUTANTS_H
 #define SPECLAB_MUTANTS_H
 
@@ -13,17 +13,17 @@ typedef enum {
     SPEC_MUTANT_HARD,  /* a mistake that breaks a hard rule: must FAIL */
     /* a mistake that the default budget cannot find: too small or too rare, a TV below .005 */
     SPEC_MUTANT_SMALL,
-    SPEC_MUTANT_LOSSY, /* deliberately another law, and declares it */
-    SPEC_MUTANT_EXACT  /* no mistake, though often taken for one: must pass */
+    SPEC_MUTANT_LOSSY, /* deliberately has another law, and declares it */
+    SPEC_MUTANT_EXACT  /* not a mistake, though often taken for one: must pass */
 } spec_mutant_kind;
 
 typedef struct {
     const char *name;    /* "residual-from-target" */
     spec_mutant_kind kind;
-    uint32_t scope;      /* SPEC_SCOPE_*, the scope that shows it */
+    uint32_t scope;      /* SPEC_SCOPE_*, the scope in which it shows */
     const char *mistake; /* one line */
     const char *where;   /* where it occurred: "vllm-project/vllm #54282", or "" */
-    bool chains_only;    /* supports chains only */
+    bool chains_only;    /* supports only chains */
     uint32_t trees;      /* otherwise the trees that it supports, SPEC_DRAWN_*; 0: all kinds */
     int max_vocab;       /* 0: any */
     bool everywhere;     /* possible in all scopes, though `scope` suffices to find it */
@@ -35,7 +35,7 @@ typedef struct {
 extern const spec_mutant
     spec_mutants_law[]; /* acceptance, and the token after a rejection */
 extern const spec_mutant spec_mutants_block[];      /* block verification */
-extern const spec_mutant spec_mutants_draft[]; /* drafts with another law than declared */
+extern const spec_mutant spec_mutants_draft[]; /* drafts whose law is not the declared one */
 extern const spec_mutant
     spec_mutants_numbers[]; /* random numbers reused, badly cast or ignored; low precision */
 extern const spec_mutant
@@ -43,21 +43,21 @@ extern const spec_mutant
 extern const spec_mutant spec_mutants_parameters[]; /* temperature and filters */
 extern const spec_mutant spec_mutants_trees[];
 extern const spec_mutant spec_mutants_streams[];    /* contexts and caches */
-/* exact samplers with other draws, coins and lengths */
+/* exact samplers with unusual draws, coins and lengths */
 extern const spec_mutant spec_mutants_exact[];
 extern const spec_mutant
     spec_mutants_exact_trees[]; /* exact samplers with other orders and rules for siblings */
 
-/* Mistakes in a combination of two values of the design, generated; NULL after the last. */
+/* Returns generated mistakes in a combination of two values of the design; NULL after the last. */
 const spec_mutant *spec_mutants_pair(int i);
 
-/* Mutant i over all tables and pairs; NULL after the last. */
+/* Returns mutant i over all tables and pairs; NULL after the last. */
 const spec_mutant *spec_mutants_at(int i);
 
-/* Finds a mutant by name; GSL_EINVAL naming the nearest name. */
+/* Finds a mutant by name. Returns GSL_EINVAL, naming the nearest one, if there is none. */
 int spec_mutants_find(const spec_mutant **ret_mutant, const char *name, spec_error *error);
 
-/* The nearest bfloat16 number, ties to even; x must be finite. For the tables. */
+/* Returns the nearest bfloat16 number, ties to even; x must be finite. For the tables. */
 double spec_mutants_bf16(double x);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mistakes in block verification [Sun25], as changes to a right one. */
+/* Mistakes in block verification [Sun25], as changes to a correct implementation. */
 #include "conformance/mutants/mutants.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Drafts with another law than declared, or with numbers that the verifier reuses; and exact
+/* Drafts whose law is not the declared one, or whose numbers the verifier reuses; and exact
  * samplers whose drafts share random numbers with texts. */
 #include "conformance/mutants/mutants.h"
 
@@ -34,8 +34,8 @@ static int draw_bf16(spec_reference_sampler *s, const double *row)
 
 /* ---- the same numbers ------------------------------------------------------------------------ */
 
-/* The race of exponential clocks [Daliri24]: clocks depend on the step and the place alone, so that
- * two draws at a place share them. */
+/* The race of exponential clocks [Daliri24]: clocks depend only on the step and the place, so two
+ * draws at a place share them. */
 static int race(spec_reference_sampler *s, const double *row)
 {
     spec_rng_state clock =
@@ -78,7 +78,7 @@ static double uniform_left_over(spec_reference_sampler *s, spec_reference_sample
 
 /* ---- exact: drafts that share chance with a text --------------------------------------------- */
 
-/* Sampler-match: every token is drawn from the target with numbers of its own round, whatever the
+/* Sampler-match: every token is drawn from the target with its round's own numbers, whatever the
  * draft is. The first of these numbers also drew the first draft token of the previous round. */
 static int draw_ahead(spec_reference_sampler *s, const double *row)
 {
@@ -122,8 +122,8 @@ static double uniform_drawn_before(spec_reference_sampler *s, spec_reference_sam
     return u;
 }
 
-/* One race for draft and target at each place [Daliri24]: the winner of the target is a draw from
- * the target, and is emitted whether or not it is also the winner of the draft. */
+/* One race for draft and target at each place [Daliri24]: the target's winner is a draw from the
+ * target, and is emitted whether or not it also wins for the draft. */
 static void round_race(spec_reference_sampler *s)
 {
     int token = -1;
@@ -136,7 +136,7 @@ static void round_race(spec_reference_sampler *s)
 }
 
 /* The relative position of a number in the cell of the token it draws is uniform, whatever the
- * token is: it serves as the coin. */
+ * token is, so it can serve as the coin. */
 static int draw_by_cell(spec_reference_sampler *s, const double *row)
 {
     const double u = spec_reference_sampler_fresh(s);

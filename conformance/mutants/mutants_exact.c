@@ -25,7 +25,7 @@ static int pick_by_race(spec_reference_sampler *s, const double *weight,
     return winner;
 }
 
-/* The cells of a cumulative sum have the same lengths in any order. */
+/* The cells of a cumulative sum have the same length in any order. */
 static int pick_by_rank(spec_reference_sampler *s, const double *weight,
                         spec_reference_sampler_use use)
 {
@@ -81,7 +81,7 @@ static int pick_by_alias(spec_reference_sampler *s, const double *weight,
     return token >= 0 && weight[token] > 0.0 ? token : spec_reference_sampler_scan(s, weight, use);
 }
 
-/* Draws from the target are kept with probability (t - d)+ / t: kept draws have the law of the
+/* A draw from the target is kept with probability (t - d)+ / t, so kept draws have the law of the
  * residual. */
 static void residual_later(spec_reference_sampler *s, int child)
 {
@@ -109,7 +109,7 @@ static bool accept_lazily(spec_reference_sampler *s, int child)
     return s->target[token] > 0.0 && spec_reference_sampler_accept(s, child);
 }
 
-/* After a rejection the coin is uniform above the ratio; stretched to [0,1) it is a fresh uniform
+/* After a rejection the coin is uniform above the ratio; stretched to [0,1), it is a fresh uniform
  * number. */
 static bool accept_and_stretch(spec_reference_sampler *s, int child)
 {
@@ -129,7 +129,7 @@ static double uniform_stretched(spec_reference_sampler *s, spec_reference_sample
     return s->number[0];
 }
 
-/* In a chain: the row of each place, and its residual after the rejection of the draft token. */
+/* In a chain, loads the row of a place. */
 static void load_place(spec_reference_sampler *s, int place)
 {
     s->place = place;
@@ -178,8 +178,8 @@ static void round_one_noise(spec_reference_sampler *s)
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 
-/* A round may end at a place chosen before its token is known: the accepted token there is the
- * last. */
+/* A round may end at a place that was chosen before its token is known; the accepted token there is
+ * the last one. */
 static void round_capped(spec_reference_sampler *s)
 {
     const int cap = (int)(s->step->offset % 3);

@@ -30,9 +30,8 @@ static bool is_twin(const spec_reference_sampler *s, int child)
     return false;
 }
 
-/* The distinct tokens of iid siblings, in the order of first occurrence, are drawn without
- * replacement. Whether another one follows depends on the earlier ones and on chance, not on its
- * value. */
+/* The distinct tokens of iid siblings, in order of first occurrence, are drawn without replacement.
+ * Whether another one follows depends on the earlier ones and on chance, not on its value. */
 static bool accept_once(spec_reference_sampler *s, int child)
 {
     s->memory[0] = is_twin(s, child);
@@ -48,8 +47,8 @@ static void residual_once(spec_reference_sampler *s, int child)
     s->drawn = drawn;
 }
 
-/* Judges distinct tokens as independent ones: wrong, since the next distinct token has another law.
- */
+/* Judges distinct tokens like independent ones, which is wrong: the next distinct token has another
+ * law. */
 static void residual_once_as_iid(spec_reference_sampler *s, int child)
 {
     if (s->memory[0] == 0) spec_reference_sampler_residual(s, child);
@@ -151,7 +150,7 @@ static void draft_row(spec_reference_sampler *s, int place, int token, double *r
 }
 
 /* Traversal verification [Weng25]: nodes are judged from the leaves up, each after its children, by
- * the share of its path that they left. True: the round is over. */
+ * the share of its path that these left. Returns true if the round is over. */
 static bool visit(spec_reference_sampler *s, int place, double share)
 {
     const int V = s->vocab;

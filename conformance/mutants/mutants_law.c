@@ -116,8 +116,8 @@ static int correct_or_pad(spec_reference_sampler *s)
     return s->memory[0] ? -1 : spec_reference_sampler_pick(s, s->target, SPEC_REFERENCE_CORRECTS);
 }
 
-/* In logarithms and single precision: 1 - draft/target loses its digits if draft/target is small.
- */
+/* Uses logarithms in single precision: 1 - draft/target loses its digits if draft/target is
+ * small. */
 static void residual_log(spec_reference_sampler *s, int child)
 {
     if (s->drawn != SPEC_DRAWN_IID) {
@@ -184,7 +184,7 @@ static void round_match(spec_reference_sampler *s)
     }
 }
 
-/* Drops an improbable token after seeing it, and draws its place from the target. */
+/* Drops an improbable token after seeing it, and draws a replacement from the target. */
 static bool accept_confident(spec_reference_sampler *s, int child)
 {
     s->memory[0] =
@@ -212,8 +212,8 @@ static void round_shorter(spec_reference_sampler *s)
     spec_reference_sampler_walk(s);
 }
 
-/* Draws again a round that rejected a token, with the draft cut to what was accepted, and numbers
- * that are new: the rounds that stay are selected. Matching shows it, whatever the draft. */
+/* If a token was rejected, runs the round again with new numbers and with the draft cut to what was
+ * accepted, so the rounds that stay are selected. Matching shows it, whatever the draft. */
 static void round_redrawn(spec_reference_sampler *s)
 {
     round_match(s);

@@ -25,7 +25,7 @@ static double uniform_reseeded(spec_reference_sampler *s, spec_reference_sampler
     return spec_rng_next_double(&same);
 }
 
-/* Seeds the generator at the first number of a round. */
+/* Seeds the generator before the first number of a round. */
 static double reseeded_once(spec_reference_sampler *s, uint64_t seed, uint64_t offset)
 {
     if (s->memory[0] != s->at + 1) {
@@ -81,8 +81,8 @@ static double uniform_in_fours(spec_reference_sampler *s, spec_reference_sampler
     return s->coin[0][s->place] = spec_reference_sampler_fresh(s);
 }
 
-/* The first numbers of the requests of a call are stratified: one from each of as many equal cells,
- * in shuffled order. Each is uniform, but no two are independent. */
+/* The first numbers of a call's requests are stratified: one from each of as many equal cells, in
+ * shuffled order. Each is uniform, but no two are independent. */
 static double uniform_stratified(spec_reference_sampler *s, spec_reference_sampler_use use)
 {
     const int n = s->n_steps;
@@ -102,7 +102,7 @@ static double uniform_without_seed(spec_reference_sampler *s, spec_reference_sam
     return reseeded_once(s, s->step->seed + (uint64_t)s->at, s->step->offset);
 }
 
-/* Two neighbours in a batch draw their corrections with one number. */
+/* Two neighbours in a batch draw their corrections with the same number. */
 static double uniform_pairwise(spec_reference_sampler *s, spec_reference_sampler_use use)
 {
     const double u = spec_reference_sampler_fresh(s);
@@ -121,7 +121,7 @@ static double uniform_cast(spec_reference_sampler *s, spec_reference_sampler_use
                     4294967296.0f);
 }
 
-/* A scan that finds no token returns the one behind the last. */
+/* A scan that finds no token returns the one after the last. */
 static int pick_open_ended(spec_reference_sampler *s)
 {
     const double u = spec_reference_sampler_uniform(s, SPEC_REFERENCE_CORRECTS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mistakes that need two values of the design at once, generated from its table: a right sampler
+/* Mistakes that need two values of the design at once, generated from its table: a correct sampler
  * until both occur in a round, then a typical mistake. */
 #include "conformance/mutants/mutants.h"
 
@@ -90,12 +90,12 @@ static int rows_of(spec_reference_sampler *s)
     return fabsf(most) > 50.0f ? LARGE : most > 0.0f ? POSITIVE : LOGARITHMS;
 }
 
-/* How many values of the row are above the k-th; less than k - 1 if there are ties. */
+/* Returns how many values of the row are above the k-th; less than k - 1 if there are ties. */
 static int above_kth(spec_reference_sampler *s, const float *row, int k)
 {
     int above = 0;
     if (row == NULL || k < 2 || k > s->vocab) return k - 1;
-    for (int i = 0; i < s->vocab; i++) { /* spare: the k largest so far, falling */
+    for (int i = 0; i < s->vocab; i++) { /* spare: the k largest so far, descending */
         const double value = (double)row[i];
         int at = i < k ? i : k;
         for (; at > 0 && s->spare[at - 1] < value; at--)
@@ -182,7 +182,7 @@ static double uniform_again(spec_reference_sampler *s, spec_reference_sampler_us
         s->number[0] = spec_reference_sampler_fresh(s);
         return s->number[0];
     }
-    return s->number[0]; /* of the coin that rejected */
+    return s->number[0]; /* the coin that rejected */
 }
 
 static void target_plain(spec_reference_sampler *s, int side, int place, spec_transform *t)
@@ -212,7 +212,7 @@ static void without_ties(spec_reference_sampler *s, int side, int place, spec_tr
     if (above > 0) t->top_k = above;
 }
 
-/* Clamps logits to what single precision can exponentiate. */
+/* Clamps logits to the range that single precision can exponentiate. */
 static void clamped(spec_reference_sampler *s, int side, int place, double *row)
 {
     const float *given = spec_reference_sampler_given(s, side, place);
@@ -280,7 +280,7 @@ static int value_of(const pair_mutant *pair, int dimension)
     return -1;
 }
 
-/* Some values have mistakes of their own; the others take turns. */
+/* Returns the mistake for a pair: some values have their own, the others take turns. */
 static const mistake *mistake_of(const pair_mutant *pair, uint32_t scope, int turn)
 {
     const bool no_draft = value_of(pair, SPEC_DESIGN_LENGTH) == 0,
@@ -323,7 +323,7 @@ static void add(uint32_t scope, int a, int x, int b, int y)
     made.n++;
 }
 
-/* In trees and in long texts it hardly shows that random numbers are shared. */
+/* In trees and in long texts, shared random numbers hardly show. */
 static bool hides_seeds(int dimension, int value)
 {
     return value > 0 &&

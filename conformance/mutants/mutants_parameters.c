@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Temperature and filters that differ from those of the request. */
+/* Temperature and filters that are not those of the request. */
 #include "conformance/mutants/mutants.h"
 
 #include <math.h>

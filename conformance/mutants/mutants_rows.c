@@ -40,13 +40,13 @@ static const float *given_bonus_padded(spec_reference_sampler *s, int side, int 
     return spec_reference_sampler_given(s, side, place == s->n_nodes ? s->step->n_nodes : place);
 }
 
-/* Has rows for eight draft tokens and the bonus only. */
+/* Has rows only for eight draft tokens and the bonus. */
 static const float *given_of_nine(spec_reference_sampler *s, int side, int place)
 {
     return spec_reference_sampler_given(s, side, place > 8 ? 8 : place);
 }
 
-/* After no acceptance, draws from the row after the whole draft: an `else` in the wrong place. */
+/* If nothing was accepted, draws from the row after the whole draft: a misplaced `else`. */
 static int correct_after_draft(spec_reference_sampler *s)
 {
     if (s->n_emitted == 0)
@@ -140,7 +140,7 @@ static int correct_above_two(spec_reference_sampler *s)
 /* ---- padding, inputs, outputs ---------------------------------------------------------------- */
 
 /* Computes residuals for padding as well. A residual of 0/0 makes the sum over all places NaN, and
- * a scan by it ends at the last token. */
+ * a scan with it ends at the last token. */
 static int last_by_all_places(spec_reference_sampler *s)
 {
     for (int place = s->n_nodes; place < s->step->n_nodes && s->drawn != SPEC_DRAWN_FIXED;
@@ -154,7 +154,7 @@ static int last_by_all_places(spec_reference_sampler *s)
     return spec_reference_sampler_pick(s, s->target, SPEC_REFERENCE_CORRECTS);
 }
 
-/* Uses -1 as an index, which is the last token. */
+/* Uses -1 as an index, which means the last token. */
 static void round_with_padding(spec_reference_sampler *s)
 {
     for (; s->n_nodes < s->step->n_nodes; s->n_nodes++) {

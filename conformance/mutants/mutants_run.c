@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum { ROUNDS_MOST = 1024, ROUNDS_LEAST = 64, VOCAB_MOST = 512 };
-/* The most probabilities that are read to measure one distance: it takes some seconds. */
+/* The most probabilities read to measure one distance, which takes a few seconds. */
 #define NUMBERS_MOST 2e9
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -74,11 +74,11 @@ done:
 
 /* ---- how far off ----------------------------------------------------------------------------- */
 
-/* Where a difference shows: the excess tokens after a state, or the event that a test counts. */
+/* Where a difference shows: the tokens in excess after a state, or the event that a test counts. */
 typedef struct {
     int state;        /* -1: none */
     const char *test; /* NULL: none */
-    double sign, tv;  /* sign of the test; observed TV less the expected one */
+    double sign, tv;  /* sign of the test; observed TV minus the expected one */
 } spot;
 
 static double law_of(const spec_fixture *f, int state, int token)

@@ -4,7 +4,7 @@
 
 /* ---- caches ---------------------------------------------------------------------------------- */
 
-/* memory[0]: the last round ended with a rejection; memory[1]: of this token. */
+/* Sets memory[0] if the last round ended with a rejection, and memory[1] to the rejected token. */
 static void remember_rejection(spec_reference_sampler *s)
 {
     s->memory[0] = s->n_emitted <= s->n_nodes;
@@ -44,7 +44,7 @@ static const float *given_one_short(spec_reference_sampler *s, int side, int pla
 
 /* ---- the end of a text ----------------------------------------------------------------------- */
 
-/* The last token of the vocabulary ends the text: it is drawn again after its acceptance. */
+/* The last token of the vocabulary ends the text; this draws it again after its acceptance. */
 static void resample_end(spec_reference_sampler *s)
 {
     for (int k = 0; k < s->n_emitted - 1; k++) {
@@ -82,8 +82,8 @@ static double uniform_again_at_last(spec_reference_sampler *s, spec_reference_sa
     return uniform_again(s, use, s->missing == 1);
 }
 
-/* Repeats a round once with new numbers unless all of it was accepted: rejections come too rarely.
- */
+/* Repeats a round once with new numbers unless it was accepted in full, so rejections come too
+ * rarely. */
 static void round_again(spec_reference_sampler *s)
 {
     spec_reference_sampler_walk(s);
@@ -134,7 +134,7 @@ static void round_top_two(spec_reference_sampler *s)
                                 spec_reference_sampler_pick(s, s->target, SPEC_REFERENCE_CORRECTS));
 }
 
-/* Of the two most probable tokens, drafts the one that begins the more probable pair. */
+/* Drafts whichever of the two most probable tokens begins the more probable pair. */
 static int draw_beam(spec_reference_sampler *s, const double *row)
 {
     double best = -1.0;

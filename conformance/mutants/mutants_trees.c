@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mistakes that only trees show. */
+/* Mistakes that show only in trees. */
 #include "base/int_math.h"
 #include "conformance/mutants/mutants.h"
 
@@ -12,7 +12,7 @@ static const float *given_by_depth(spec_reference_sampler *s, int side, int plac
     return spec_reference_sampler_given(s, side, side == SPEC_REFERENCE_TARGET ? depth : place);
 }
 
-/* After a rejection and after a leaf, uses the row of the leaf's parent. */
+/* After a rejection or a leaf, uses the row of the leaf's parent. */
 static int bonus_of_parent(spec_reference_sampler *s)
 {
     const int node = s->place - 1;

@@ -75,7 +75,7 @@ const float *spec_reference_sampler_given(spec_reference_sampler *s, int side, i
            (size_t)place * (size_t)s->vocab;
 }
 
-/* From logits to probabilities. */
+/* Turns logits into probabilities. */
 static void exponentiate(double *row, int vocab)
 {
     double most = -INFINITY;
@@ -184,7 +184,7 @@ void spec_reference_sampler_walk(spec_reference_sampler *s)
     }
 }
 
-/* Drafts a chain of n tokens; in scope S they follow the text, as context of the next ones. */
+/* Drafts a chain of n tokens; in scope S, appends them to the text as context for the next ones. */
 static void draw_draft(spec_reference_sampler *s, int n)
 {
     for (s->n_nodes = 0; s->n_nodes < n; s->n_nodes++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* reference_sampler: a right, plainly written speculative sampler with a hook at every step.
- * Mutants replace hooks; a NULL hook is the right step. The right steps are public, so that a
- * mutant contains only its mistake. It shares no code with the rules in sim, as a second route.
- * Owns its rows; used by one thread. */
+/* reference_sampler: a correct, plainly written speculative sampler with a hook at every step.
+ * Mutants replace hooks; a NULL hook means the correct step. The correct steps are public, so a
+ * mutant contains only its mistake. It shares no code with the rules in sim, and so serves as a
+ * second route. Owns its rows; used by one thread. */
 #ifndef SPECLAB_REFERENCE_SAMPLER_H
 #define SPECLAB_REFERENCE_SAMPLER_H
 
@@ -14,7 +14,7 @@ typedef struct spec_reference_sampler spec_reference_sampler;
 
 enum { SPEC_REFERENCE_TARGET, SPEC_REFERENCE_DRAFT };
 
-/* The use of a random number. */
+/* What a random number is used for. */
 typedef enum {
     SPEC_REFERENCE_DRAFTS,
     SPEC_REFERENCE_ACCEPTS,
@@ -30,19 +30,19 @@ typedef struct {
     const float *(*given)(spec_reference_sampler *s, int side, int place);
     /* Changes a row of probabilities before the parameters are applied. */
     void (*raw)(spec_reference_sampler *s, int side, int place, double *row);
-    /* Changes the parameters that are applied to a row of that place. */
+    /* Changes the parameters that are applied to the row of a place. */
     void (*parameters)(spec_reference_sampler *s, int side, int place, spec_transform *transform);
-    /* Changes a row of probabilities after the parameters were applied. */
+    /* Changes a row of probabilities after the parameters are applied. */
     void (*shape)(spec_reference_sampler *s, int side, int place, double *row);
-    /* Called at the start of a round: sets s->applies, for other hooks. */
+    /* Called at the start of a round; its result becomes s->applies, for other hooks. */
     bool (*applies)(spec_reference_sampler *s);
     /* Changes the seed of a round or text. */
     uint64_t (*seed)(const spec_reference_sampler *s, uint64_t seed);
     bool logits; /* rows are logits, which the sampler normalises */
     /* The order of the parameters, as filter_order.h parses it; NULL: joint. */
     const char *filters;
-    /* Draws an index with probability proportional to weight (V): every draw, unless another hook
-     * replaces it. */
+    /* Draws an index with probability proportional to weight (V). Used for every draw that no other
+     * hook replaces. */
     int (*pick)(spec_reference_sampler *s, const double *weight, spec_reference_sampler_use use);
     /* Scope S: returns the draft length, at most K. */
     int (*length)(spec_reference_sampler *s, int K);
@@ -52,10 +52,10 @@ typedef struct {
     void (*order)(spec_reference_sampler *s, int *child, int n);
     /* Accepts or rejects the child, given s->target and s->draft. */
     bool (*accept)(spec_reference_sampler *s, int child);
-    /* Turns s->target into the residual after the rejection of the child, and updates s->draft for
-     * its siblings. */
+    /* Turns s->target into the residual after the child was rejected, and updates s->draft for its
+     * siblings. */
     void (*residual)(spec_reference_sampler *s, int child);
-    /* Draws the last token of a round from s->target: after a rejection, or without children. */
+    /* Draws a round's last token from s->target, after a rejection or if there are no children. */
     int (*correct)(spec_reference_sampler *s);
     int (*bonus)(spec_reference_sampler *s);
     /* Performs the whole verification, over s->token, s->parent, s->n_nodes. */
@@ -70,34 +70,34 @@ struct spec_reference_sampler {
     const spec_reference_sampler_hooks *hook;
     spec_filter_order filters;
     spec_rng_state chance;
-    spec_reference_sampler_use use;            /* use of the last number */
+    spec_reference_sampler_use use;            /* what the last number is used for */
 
-    spec_step *steps, *step;       /* the batch, and the step that is verified; NULL in scope S */
-    int at, n_steps;               /* its index in the batch; steps of the batch */
+    spec_step *steps, *step;       /* the batch, and the step being verified; NULL in scope S */
+    int at, n_steps;               /* its index in the batch, and the batch's number of steps */
     int n_coins;                   /* coins of the step that are used up */
     int length;                    /* nodes of the requested draft, with padding */
-    bool applies;                  /* what hook->applies said of this round */
+    bool applies;                  /* what hook->applies returned for this round */
     const spec_models *models;     /* scope S */
     int32_t *text; /* scope S: the text so far, with memory for the draft after it */
-    int64_t n_text, missing;       /* its tokens so far, and the tokens still to generate */
+    int64_t n_text, missing;       /* tokens so far, and tokens still to generate */
     spec_sampling sampling;
 
     int vocab, n_nodes;            /* without padding */
     uint32_t drawn;                /* SPEC_DRAWN_*; FIXED: there are no draft rows */
     int32_t token[SPEC_FIXTURE_NODES_MAX], parent[SPEC_FIXTURE_NODES_MAX];
 
-    int place;                     /* the place that is judged */
-    double *target, *draft;        /* (V) its rows; `target` becomes the residual */
-    double *spare;                 /* (V) for hooks */
+    int place;                     /* the place being judged */
+    double *target, *draft;        /* (V) the rows of the place; `target` becomes the residual */
+    double *spare;                 /* (V) scratch for hooks */
     int *order;                    /* (V) workspace of the filters */
 
     int32_t emitted[SPEC_FIXTURE_NODES_MAX + 1];
     int n_emitted;
     bool failed;                   /* a model returned no row */
 
-    double number[2];              /* for hooks; 0 at the start of a call */
+    double number[2];              /* scratch for hooks; 0 at the start of a call */
     int64_t memory[2];
-    double coin[2][SPEC_FIXTURE_NODES_MAX + 1]; /* for hooks, per place */
+    double coin[2][SPEC_FIXTURE_NODES_MAX + 1]; /* scratch for hooks, per place */
 };
 
 /* ---- the right steps ------------------------------------------------------------------------- */
@@ -107,29 +107,29 @@ double spec_reference_sampler_uniform(spec_reference_sampler *s,
 double spec_reference_sampler_fresh(spec_reference_sampler *s); /* bypasses the hook */
 void spec_reference_sampler_reseed(spec_reference_sampler *s, uint64_t seed, uint64_t offset);
 
-/* Draws an index with probability proportional to weight (V), never one of weight 0. scan: by one
- * uniform number; pick: through the hook. */
+/* Draw an index with probability proportional to weight (V), never one of weight 0. scan uses one
+ * uniform number; pick calls the hook. */
 int spec_reference_sampler_pick(spec_reference_sampler *s, const double *weight,
                                 spec_reference_sampler_use use);
 int spec_reference_sampler_scan(spec_reference_sampler *s, const double *weight,
                                 spec_reference_sampler_use use);
 
-int spec_reference_sampler_argmax(const double *row, int vocab); /* the lowest id among ties */
+int spec_reference_sampler_argmax(const double *row, int vocab); /* ties go to the lowest id */
 
 const float *spec_reference_sampler_given(spec_reference_sampler *s, int side, int place);
 void spec_reference_sampler_load(spec_reference_sampler *s, int side, int place,
-                                 double *row); /* with hooks and parameters */
+                                 double *row); /* applies hooks and parameters */
 bool spec_reference_sampler_accept(spec_reference_sampler *s, int child);
 void spec_reference_sampler_residual(spec_reference_sampler *s, int child);
 
-/* Scales row (V) to sum 1; false, and unchanged, if it has no mass. */
+/* Scales row (V) to sum to 1; returns false, leaving it unchanged, if it has no mass. */
 bool spec_reference_sampler_normalise(double *row, int vocab);
 
-/* Lists the children of a place, in order; returns their number. */
+/* Lists the children of a place, in order; returns how many there are. */
 int spec_reference_sampler_children(const spec_reference_sampler *s, int place, int *ret_child);
 
 void spec_reference_sampler_emit(spec_reference_sampler *s, int token);
-/* the right round: follows the first accepted child of each node */
+/* Runs a correct round, which follows the first accepted child of each node. */
 void spec_reference_sampler_walk(spec_reference_sampler *s);
 
 /* ---- the functions of a spec_sampler_api, but for open --------------------------------------- */

@@ -32,8 +32,8 @@ bool spec_bias_law(double *ret, const spec_fixture *f, spec_place place, int sta
     return sum > 0.0;
 }
 
-/* Assigns each token, in the order of probability, to the set with less of the target's mass. True:
- * the first token is in the first set. */
+/* Assigns each token, in order of probability, to the set with less of the target's mass. first[x]:
+ * token x is in the first set. */
 static void share_out(bool *first, double *law, const spec_fixture *f, int state)
 {
     const double *target = row_of(f->target_law, f, state);
@@ -100,7 +100,7 @@ static int32_t draw(const double *cumulative, int vocab, spec_rng_state *rng)
     return x;
 }
 
-/* Replaces a token at the place, or returns it unchanged. */
+/* Returns a replacement for a token at the place, or the token itself. */
 static int32_t replaced(const spec_bias *b, int32_t token, spec_rng_state *rng)
 {
     if (!b->source[token] || spec_rng_next_double(rng) >= b->chance) return token;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bias: a deviation of exactly one total variation, at one place after one state of a fixture.
- * It checks the TV that validation claims to detect. Tokens are split into two sets of about half
- * the target's mass each, and mass moves from one set to the other: of all deviations of that TV
- * between tokens that occur, these are the hardest to detect. Owns its rows. */
+ * It checks the TV that validation claims to detect. Tokens are split into two sets, each with
+ * about half the target's mass, and mass moves from one set to the other: of all deviations with
+ * this TV between tokens that occur, these are the hardest to detect. Owns its rows. */
 #ifndef SPECLAB_BIAS_H
 #define SPECLAB_BIAS_H
 
@@ -11,7 +11,7 @@
 
 typedef enum { SPEC_BIAS_FORTH, SPEC_BIAS_BACK, SPEC_BIAS_DIRECTIONS } spec_bias_direction;
 
-/* "forth": from the set with the place's most probable token to the other; "back": the reverse;
+/* "forth": from the set that has the place's most probable token to the other; "back": the reverse;
  * NULL. */
 extern const char *const spec_bias_directions[];
 
@@ -30,14 +30,14 @@ typedef struct {
     double chance; /* probability that a source token is replaced */
 } spec_bias;
 
-/* The law ret (V) of the token that the token rule emits at that place after a state: the target's
- * row; for a correction, its excess over the draft's row, or for a fixed draft the row without the
- * draft token. False for a correction after siblings, which has no such law, or if no correction
- * can occur. */
+/* Computes the law ret (V) of the token that the token rule emits at this place after a state: the
+ * target's row; for a correction, its excess over the draft's row or, for a fixed draft, the row
+ * without the draft token. Returns false for a correction after siblings, which has no such law, or
+ * if no correction can occur. */
 bool spec_bias_law(double *ret, const spec_fixture *fixture, spec_place place, int state);
 
-/* GSL_EINVAL for a state that the fixture lacks, a place without a law, and a TV above the mass of
- * the source tokens. */
+/* Returns GSL_EINVAL for a state that the fixture lacks, a place without a law, and a TV above the
+ * mass of the source tokens. */
 int spec_bias_init(spec_bias *bias, const spec_fixture *fixture, const spec_bias_spec *spec,
                    spec_error *error);
 void spec_bias_free(spec_bias *bias);

@@ -10,9 +10,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* The words of a secret's name, in any case. KEY, TOKEN, PASS and PWD count only as a whole word
- * between underscores: TOKENIZERS_PARALLELISM and KEYBOARD are no secrets. The others count
- * anywhere. */
+/* Words in a secret's name, in upper or lower case. KEY, TOKEN, PASS and PWD count only as whole
+ * words between underscores, because TOKENIZERS_PARALLELISM and KEYBOARD are not secrets. The
+ * others count anywhere. */
 static const struct {
     const char *text;
     bool whole;
@@ -29,7 +29,7 @@ static bool is_a_number_of_tokens(const char *word, const char *value)
            value[strspn(value, "0123456789")] == '\0';
 }
 
-/* scheme://user:password@host */
+/* such as scheme://user:password@host */
 static bool has_a_password(const char *value)
 {
     for (const char *at = value; (at = strstr(at, "://")) != NULL;) {
@@ -40,7 +40,7 @@ static bool has_a_password(const char *value)
     return false;
 }
 
-/* PWD itself is the folder. */
+/* PWD itself is the working folder. */
 bool spec_child_environment_is_secret(const char *variable)
 {
     const size_t length = strcspn(variable, "=");
@@ -59,7 +59,7 @@ bool spec_child_environment_is_secret(const char *variable)
     return false;
 }
 
-/* The last entry of `opt_more` for a variable, a name or NAME=VALUE; or NULL. */
+/* Returns the last entry of `opt_more` for a variable, a name or NAME=VALUE; or NULL. */
 static const char *entry_of(const char *const *opt_more, const char *variable)
 {
     const size_t length = strcspn(variable, "=");
@@ -69,8 +69,8 @@ static const char *entry_of(const char *const *opt_more, const char *variable)
     return last;
 }
 
-/* Whether a child gets the variable as it is: it is no secret or `opt_more` names it, and
- * `opt_more` does not set it. */
+/* Returns whether a child gets the variable as it is: `opt_more` does not set it, and either it is
+ * not a secret or `opt_more` names it. */
 static bool is_inherited(const char *const *opt_more, const char *variable)
 {
     const char *entry = entry_of(opt_more, variable);

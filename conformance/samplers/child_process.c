@@ -18,16 +18,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Our descriptors are at FIRST_FD and above: those below are set up for the supervisor. */
+/* Our descriptors are at FIRST_FD and above; those below are set up for the supervisor. */
 enum { FIRST_FD = 16, SLICE_MS = 100 };
 
-/* Seconds to wait: for a child to exit once its input is closed; for the report on a child that
+/* Seconds to wait for a child to exit once its input is closed; for the report on a child that
  * closed its output; for the supervisor's other reports. */
 static const double grace = 1.0, report_patience = 0.25, supervisor_patience = 3.0;
 
 struct spec_child_process {
     pid_t supervisor;                  /* 0: it has ended */
-    pid_t pid;                         /* of the child; 0: it was not started */
+    pid_t pid;                         /* the child; 0: it was not started */
     int commands, answers, lifeline;   /* -1: closed */
     double deadline;
     bool late;                         /* a call timed out */
@@ -89,7 +89,7 @@ static int fail_with(spec_error *error, const char *what, const spec_supervisor_
                      report->words[0] != '\0' ? "'" : "");
 }
 
-/* The child ended, or the supervisor killed it. */
+/* Fails because the child ended, or the supervisor killed it. */
 static int fail_ended(spec_child_process *child, spec_error *error)
 {
     spec_supervisor_report report;
@@ -154,7 +154,7 @@ void spec_child_process_end(spec_child_process *child)
 
 /* ---- start of a child ------------------------------------------------------------------------ */
 
-/* A copy of the descriptor at FIRST_FD or above; the original is closed. */
+/* Returns a copy of the descriptor at FIRST_FD or above, and closes the original. */
 static int move_up(int fd)
 {
     const int high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD) : -1;
@@ -173,8 +173,8 @@ static bool make_pair(int ret[2], bool sockets)
     return ret[0] >= 0 && ret[1] >= 0;
 }
 
-/* The file behind a link, if it still exists: under Valgrind /proc/self/exe is Valgrind to exec,
- * but not to readlink. */
+/* Finds the file behind a link, if it still exists. Under Valgrind, /proc/self/exe is Valgrind to
+ * exec, but not to readlink. */
 static void resolve(char path[PATH_MAX], const char *program)
 {
     const ssize_t n = readlink(program, path, PATH_MAX - 1);
@@ -182,8 +182,8 @@ static void resolve(char path[PATH_MAX], const char *program)
     if (n <= 0 || access(path, X_OK) != 0) snprintf(path, PATH_MAX, "%s", program);
 }
 
-/* Starts the program with no signal blocked or ignored, in a session of its own, so that ctrl-C at
- * a terminal reaches speclab alone. Returns errno. */
+/* Starts the program with no signal blocked or ignored, in its own session, so that ctrl-C at a
+ * terminal reaches only speclab. Returns errno. */
 static int spawn(pid_t *ret, const char *program, char *const argv[], char *const variables[],
                  const int fd[4])
 {
@@ -267,7 +267,7 @@ void spec_child_process_begin(spec_child_process *child)
     child->deadline = spec_clock_read(&child->limits.clock) + child->limits.timeout;
 }
 
-/* Waits until `fd` is ready. Output that the child wrote before its end is read first. */
+/* Waits until `fd` is ready. Output that the child wrote before it ended is read first. */
 static int wait_for(spec_child_process *child, int fd, short events, spec_error *error)
 {
     struct pollfd fds[2] = {{.fd = fd, .events = events},

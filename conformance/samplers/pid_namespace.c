@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Forks into new namespaces of processes and mounts, and of users according to `flags`. */
+/* Forks into new namespaces of processes and mounts, and also of users if `flags` says so. */
 static pid_t fork_into(int flags)
 {
     return (pid_t)syscall(SYS_clone, (unsigned long)(flags | CLONE_NEWPID | CLONE_NEWNS | SIGCHLD),
@@ -29,7 +29,7 @@ static bool write_file(const char *path, const char *text)
     return wrote;
 }
 
-/* In a new user namespace: keeps user and group ids. */
+/* Keeps user and group ids in a new user namespace. */
 static bool map_users(uid_t user, gid_t group)
 {
     char line[64];
@@ -40,15 +40,15 @@ static bool map_users(uid_t user, gid_t group)
     return write_file("/proc/self/gid_map", line);
 }
 
-/* Mounts a /proc of this namespace, invisible outside it. */
+/* Mounts this namespace's own /proc, invisible outside it. */
 static bool mount_proc(void)
 {
     return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
            mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
 }
 
-/* The first process: waits for the child and reaps orphans. `tell` is its only descriptor. Its exit
- * ends the namespace. */
+/* Runs as the first process: waits for the child and reaps orphans. `tell` is its only descriptor.
+ * Its exit ends the namespace. */
 __attribute__((noreturn)) static void be_first(int tell, int (*run)(void *), void *self)
 {
     struct pollfd parent = {.fd = tell};
@@ -72,7 +72,7 @@ __attribute__((noreturn)) static void be_first(int tell, int (*run)(void *), voi
     _exit(0);
 }
 
-/* Is the first process ready? If not, it could not set up its namespace, and has ended. */
+/* Returns whether the first process is ready. If not, it ended because its namespace failed. */
 static bool is_ready(int fd)
 {
     char byte;
@@ -83,7 +83,7 @@ static bool is_ready(int fd)
 
 bool spec_pid_namespace_start(spec_pid_namespace *space, int (*run)(void *self), void *self)
 {
-    static const int ways[] = {0, CLONE_NEWUSER}; /* as root, and as any user */
+    static const int ways[] = {0, CLONE_NEWUSER}; /* first as root, then as any user */
     const uid_t user = geteuid();
     const gid_t group = getegid();
     for (int i = 0; i < 2; i++) {

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Guard bytes behind the struct: a plug-in built with a newer header may write past its end. */
+/* Guard bytes after the struct: a plug-in built with a newer header may write past its end. */
 enum { DESCRIBE_GUARD = 256, GUARD = 0x5e };
 
 typedef struct {
@@ -206,7 +206,7 @@ static bool move_all(int fd, void *bytes, size_t n, bool writes)
     return true;
 }
 
-/* The library may print to standard output; that text goes to standard error. */
+/* The library may print to standard output; this sends it to standard error. */
 static void hide_channel(child *c)
 {
     c->commands = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 64);
@@ -233,7 +233,7 @@ int spec_plugin_child(const char *path)
         if (!move_all(c.answers, &answer, sizeof answer, true)) break;
         errno = 0;
     }
-    /* the library closed our descriptors: wait until the parent sees it and kills this process */
+    /* the library closed our descriptors: wait until the parent notices and kills this process */
     if (errno != 0) {
         close(c.answers);
         for (;;) pause();

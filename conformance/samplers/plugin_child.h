@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plugin_child: the messages and the shared memory between subject_plugin.c and its child process.
- * The child may write anything into the memory at any time: the parent reads each answer once, and
- * never reads its own data back. */
+ * The child may write anything into the memory at any time, so the parent reads each answer only
+ * once, and never reads its own data back. */
 #ifndef SPECLAB_PLUGIN_CHILD_H
 #define SPECLAB_PLUGIN_CHILD_H
 
@@ -15,7 +15,7 @@ typedef enum {
     SPEC_PLUGIN_COUNTERS
 } spec_plugin_verb;
 
-/* The current call of the child, for the error message if it ends. */
+/* The call that the child is in, for the error message if it ends. */
 typedef enum {
     SPEC_PLUGIN_LOADING,
     SPEC_PLUGIN_IN_ABI,
@@ -39,13 +39,13 @@ typedef struct {
 
 /* The head of the block; rows, batch, text and options follow at these offsets. */
 typedef struct {
-    spec_fixture fixture; /* its pointers are valid in the parent only */
+    spec_fixture fixture; /* its pointers are valid only in the parent */
     uint32_t scope;
     int32_t capacity, n_coins;
     size_t target, draft, next, batch, text;
     size_t options;       /* 0: none */
-    int32_t n;            /* rounds of SPEC_PLUGIN_RUN */
-    int32_t start, K;     /* of SPEC_PLUGIN_GENERATE */
+    int32_t n;            /* rounds that SPEC_PLUGIN_RUN runs */
+    int32_t start, K;     /* for SPEC_PLUGIN_GENERATE */
     uint64_t seed;
     int64_t n_tokens;
 
@@ -56,8 +56,8 @@ typedef struct {
     char error[480];
 } spec_plugin_block;
 
-/* The child's main function: loads the library and runs commands until its input closes. A role of
- * the supervisor. */
+/* The child's main function, a role of the supervisor: loads the library and runs commands until
+ * its input closes. */
 int spec_plugin_child(const char *path);
 
 #endif

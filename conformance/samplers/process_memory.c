@@ -12,7 +12,7 @@
 
 #include <linux/magic.h>
 
-/* If there are more processes, they are taken to use too much memory. */
+/* More processes than this count as using too much memory. */
 enum { PROCESSES_MOST = 1 << 15, PATH_SIZE = 64, LINE_SIZE = 512 };
 
 typedef struct {
@@ -36,8 +36,8 @@ static FILE *open_of(pid_t pid, const char *name)
     return fopen(path, "re");
 }
 
-/* The sum of the lines "NAME:  123 kB" with one of these names, in bytes. False if the file cannot
- * be read, or has none of them. */
+/* Sums the lines "NAME:  123 kB" with one of these names, in bytes. Returns false if the file
+ * cannot be read, or has none of them. */
 static bool sum_lines(uint64_t *ret, pid_t pid, const char *file, const char *const *names)
 {
     char line[LINE_SIZE];
@@ -66,7 +66,7 @@ static bool has_room(void **array, size_t n, size_t size)
     return more != NULL;
 }
 
-/* Adds the children of all threads of a process, by its name in /proc. */
+/* Adds the children of all threads of a process, given its name in /proc. */
 static bool add_children(tree *t, const char *process)
 {
     char path[PATH_SIZE];
@@ -140,7 +140,7 @@ static bool add_files(tree *t, pid_t pid)
     return room;
 }
 
-/* The bytes of shared mappings of the tree's open files, which both counts contain. */
+/* Returns the bytes of shared mappings of the tree's open files, which would else count twice. */
 static uint64_t mapped_files(const tree *t, pid_t pid)
 {
     char line[LINE_SIZE], mode[5];
@@ -161,7 +161,7 @@ static uint64_t mapped_files(const tree *t, pid_t pid)
 
 /* ---- the sum --------------------------------------------------------------------------------- */
 
-/* Pages that several processes share count in each of them: quick, and never too little. */
+/* Counts pages that several processes share in each of them: quick, and never too little. */
 static uint64_t most_of(pid_t pid)
 {
     static const char *const names[] = {"RssAnon", "RssShmem", "VmSwap", "HugetlbPages", NULL};
@@ -170,7 +170,7 @@ static uint64_t most_of(pid_t pid)
     return sum;
 }
 
-/* Such pages count in equal parts. The kernel walks through all pages for this. */
+/* Divides such pages evenly among their processes. The kernel walks all pages for this. */
 static uint64_t exactly_of(const tree *t, pid_t pid)
 {
     static const char *const names[] = {"Pss_Anon",        "Pss_Shmem",      "SwapPss",

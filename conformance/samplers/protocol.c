@@ -68,7 +68,7 @@ spec_question spec_protocol_question(uint32_t type, uint32_t serial, uint32_t sc
     else if (type == SPEC_FRAME_COUNTERS) question.most = rounds * sizeof(uint64_t);
     else
         question.most = rounds * (2 + 5 * places) *
-                        sizeof(int32_t); /* surplus tokens are read here, and judged later */
+                        sizeof(int32_t); /* reads surplus tokens too, to be judged later */
     return question;
 }
 
@@ -91,7 +91,7 @@ void spec_protocol_emit(spec_round_batch *batch, int i, const void *token, int n
 
 /* ---- hello ----------------------------------------------------------------------------------- */
 
-/* Words of a list, and the bits that they set. */
+/* Words of a list, and the bits they set. */
 typedef struct {
     const char *word;
     uint32_t bit;
@@ -183,8 +183,8 @@ static int read_name(char name[64], const json_t *hello, spec_error *error)
 
 static int read_hello(spec_hello *ret, const json_t *hello, spec_error *error)
 {
-    /* Larger vocabularies need frames, unless the hello gives max_vocab: JSON rows would be long
-     * lines. */
+    /* Without frames, larger vocabularies are only used if the hello gives max_vocab, because JSON
+     * rows would be long lines. */
     enum { JSON_VOCAB = 1024 };
     spec_sampler_about *about = &ret->about;
     bool logits = false, binary = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* protocol: encoding and decoding of the messages between speclab and a sampler process.
- * A hello line, then frames or lines of JSON. Bytes in, numbers out: no function does I/O, so that
- * fuzzers can call it. Bytes from the process are hostile: lengths are checked before use.
+ * There is a hello line, then frames or lines of JSON. Bytes in, numbers out: no function does I/O,
+ * so fuzzers can call them. Bytes from the process are hostile: lengths are checked before use.
  * docs/conformance.md#processes specifies the protocol. */
 #ifndef SPECLAB_PROTOCOL_H
 #define SPECLAB_PROTOCOL_H
@@ -11,10 +11,10 @@
 /* Types of questions and of their answers; BEGIN has no answer. */
 enum { SPEC_FRAME_BEGIN = 1, SPEC_FRAME_STEPS, SPEC_FRAME_GENERATE, SPEC_FRAME_COUNTERS };
 
-/* Longest hello line, bytes. */
+/* The longest hello line, in bytes. */
 enum { SPEC_HELLO_BYTES = 1 << 16 };
 
-/* A growing byte buffer. Zeroed is empty; the caller frees `at`. After an allocation has failed,
+/* A growing byte buffer. Zeroed is empty; the caller frees `at`. After a failed allocation,
  * spec_bytes_status fails. */
 typedef struct {
     char *at;
@@ -22,7 +22,7 @@ typedef struct {
     bool failed;
 } spec_bytes;
 
-/* Appends n uninitialised bytes and returns them; NULL: out of memory. */
+/* Appends n uninitialised bytes and returns them; NULL if out of memory. */
 void *spec_bytes_more(spec_bytes *bytes, size_t n);
 void spec_bytes_put(spec_bytes *bytes, const void *from, size_t n);
 __attribute__((format(printf, 2, 3))) void spec_bytes_print(spec_bytes *bytes, const char *format,
@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) void spec_bytes_print(spec_bytes *bytes, c
 int spec_bytes_status(const spec_bytes *bytes, spec_error *error);
 
 /* The question that an answer must match. Serial numbers count up. It asks for rounds [from,
- * from+n) of a batch, or n tokens of a text. `most`: longest body of the answer, bytes. */
+ * from+n) of a batch, or for n tokens of a text. `most`: longest body of the answer, bytes. */
 typedef struct {
     uint32_t type, serial;
     uint32_t scope;
@@ -39,9 +39,9 @@ typedef struct {
 } spec_question;
 
 /* An encoding. put_* append a question. `extent` returns the length of the answer at the start of n
- * bytes, 0 if more bytes are needed. take_* read an answer of that length. GSL_EFAILED with one
- * line for an invalid answer. Emitted and drafted tokens and counts go into the batch unchecked, as
- * many as fit. */
+ * bytes, or 0 if more bytes are needed. take_* read an answer of that length. They return
+ * GSL_EFAILED with one line for an invalid answer. Emitted and drafted tokens and counts go into
+ * the batch unchecked, as many as fit. */
 typedef struct {
     const char *name;
     int (*put_begin)(spec_bytes *out, const spec_fixture *fixture, uint32_t scope, uint32_t rows,
@@ -73,11 +73,11 @@ typedef struct {
 /* Reads a hello of n bytes, without its newline. */
 int spec_protocol_hello(spec_hello *ret, const char *line, size_t n, spec_error *error);
 
-/* The question for rounds [from, from+n) of a batch, n tokens of a text, or counters (n = 3). */
+/* Returns the question for rounds [from, from+n) of a batch, n tokens of a text, or 3 counters. */
 spec_question spec_protocol_question(uint32_t type, uint32_t serial, uint32_t scope, int from,
                                      int n, int nodes);
 
-/* How drafts of that scope are drawn; all but FIXED have draft rows. */
+/* Returns how drafts of this scope are drawn; all but FIXED have draft rows. */
 uint32_t spec_protocol_drawn(const spec_fixture *fixture, uint32_t scope);
 
 /* Copies the emitted tokens of a round (int32, unaligned), as many as fit, and its counts. For
@@ -85,8 +85,8 @@ uint32_t spec_protocol_drawn(const spec_fixture *fixture, uint32_t scope);
 void spec_protocol_emit(spec_round_batch *batch, int i, const void *token, int n_emitted,
                         int n_accepted);
 
-/* A short excerpt of the received bytes for an error message; bytes other than printable ASCII
- * become '.'. */
+/* Returns a short excerpt of the received bytes for an error message; bytes that are not printable
+ * ASCII become '.'. */
 enum { SPEC_PROTOCOL_SHOWN = 41 };
 const char *spec_protocol_shown(char buffer[SPEC_PROTOCOL_SHOWN], const char *bytes, size_t n);
 

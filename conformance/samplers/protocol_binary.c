@@ -103,7 +103,7 @@ static int extent(size_t *ret, const spec_question *q, const char *bytes, size_t
     header h = {.magic = MAGIC};
     *ret = 0;
     memcpy(&h, bytes, n < sizeof h ? n : sizeof h);
-    /* Refuse the frame at the first wrong byte: the rest may never arrive. */
+    /* Refuse the frame at the first wrong byte, because the rest may never arrive. */
     if (h.magic != MAGIC)
         return spec_fail(error, GSL_EFAILED,
                          "a frame begins with 'SPEC', and '%s' came; standard output is for frames "
@@ -124,7 +124,7 @@ static int extent(size_t *ret, const spec_question *q, const char *bytes, size_t
     return GSL_SUCCESS;
 }
 
-/* Copies the next n numbers of a body and advances; false if the body has fewer. */
+/* Copies the next n numbers of a body and advances; returns false if the body has fewer. */
 static bool take(void *to, const char **at, size_t *left, size_t n, size_t size)
 {
     if (n > *left / size) return false;

@@ -10,14 +10,14 @@
 #include <math.h>
 #include <string.h>
 
-/* LINE_LEAST: bytes of a line that are always allowed. LINE_PER_BYTE: bytes per byte of a frame: a
- * number in JSON is longer than its four bytes in a frame. */
+/* LINE_LEAST: bytes of a line that are always allowed. LINE_PER_BYTE: bytes of a line per byte of a
+ * frame, since a number in JSON is longer than its four bytes in a frame. */
 enum { LINE_LEAST = 4096, LINE_PER_BYTE = 8 };
 
-/* JSON has no infinity: this is the logit of probability 0. */
+/* JSON has no infinity, so this is the logit of probability 0. */
 #define LOGIT_OF_ZERO "-1e30"
 
-/* Seeds keep 53 bits: in many languages JSON numbers are doubles. */
+/* Seeds keep 53 bits, because in many languages JSON numbers are doubles. */
 #define SEED_MASK ((UINT64_C(1) << 53) - 1)
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -124,8 +124,8 @@ static int put_begin(spec_bytes *out, const spec_fixture *f, uint32_t scope, uin
     return spec_bytes_status(out, error);
 }
 
-/* Writes a list of lists, one for each round: that of round i has length[i] + more numbers; lists
- * start `stride` apart. */
+/* Writes a list of lists, one for each round: list i has length[i] + more numbers; lists start
+ * `stride` apart. */
 static void put_lists(spec_bytes *out, const char *key, const int32_t *value, const int32_t *length,
                       int more, size_t stride, size_t n)
 {
@@ -217,7 +217,7 @@ static json_t *read_line(const spec_question *q, const char *answer, size_t n, s
     return NULL;
 }
 
-/* The list under that key, which must have n items. */
+/* Returns the list under this key, which must have n items. */
 static const json_t *list_of(const json_t *line, const char *key, int n, spec_error *error)
 {
     const json_t *list = json_object_get(line, key);

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* UNTOUCHED: value of every output cell and guard before the call; guards must keep it. GUARDS:
- * cells around an output. */
+/* UNTOUCHED: value of every output cell and guard before the call; guards must keep it. GUARDS: how
+ * many cells guard each side of an output. */
 enum { UNTOUCHED = -0x5eed5eed, GUARDS = 4 };
 
 enum { TARGET, DRAFT, SIDES };
@@ -18,7 +18,7 @@ enum { TARGET, DRAFT, SIDES };
 /* rows of more bytes than this are compared once per batch, not once per call */
 enum { LARGE = 1 << 17 };
 
-enum { STRIDE = 64 }; /* tokens of a context that are compared at once */
+enum { STRIDE = 64 }; /* tokens of a context compared at a time */
 
 struct spec_sampler_host {
     const spec_sampler_api *api;
@@ -30,7 +30,7 @@ struct spec_sampler_host {
     uint32_t scope;
     int chunk;               /* rounds per call */
     bool in_place;           /* the rows of a chain are consecutive in `given` */
-    float *given[SIDES];     /* (n_states, V) as the sampler wants them */
+    float *given[SIDES];     /* (n_states, V) in the form that the sampler wants */
     float *pristine[SIDES];  /* (n_states, V) a private copy, to detect writes */
     float *gathered[SIDES];  /* (chunk, nodes+1, V); NULL if in_place */
     spec_step *step;         /* (chunk) */
@@ -38,14 +38,14 @@ struct spec_sampler_host {
     float *coin;             /* (chunk, spec_round_batch_coins) */
     int32_t parent[SPEC_FIXTURE_NODES_MAX];
     int32_t *out;            /* (chunk, stride) outputs of a round between guards */
-    float *row[SIDES];       /* (V) scope S: rows that the models return */
+    float *row[SIDES];       /* (V) scope S: the rows that the models return */
     int start;
     /* (n_context), (n_context+1): of the last call, so that a shared prefix is not walked again */
     int32_t *context, *state;
     int64_t n_context, context_capacity;
 };
 
-/* Outputs of a round: tokens, n_emitted, n_accepted, draft, each followed by guards. */
+/* The outputs of a round: tokens, n_emitted, n_accepted, draft, each followed by guards. */
 typedef struct {
     int token, n_emitted, n_accepted, draft, stride;
 } layout;
@@ -60,13 +60,13 @@ static layout layout_of(const spec_fixture *fixture)
     return at;
 }
 
-/* A sampler that forks returns in two processes: ends the copy. */
+/* If the sampler forked, it returns in two processes; this ends the copy. */
 static void end_copy(const spec_sampler_host *host)
 {
     if (getpid() != host->process) _exit(0);
 }
 
-/* Fails with the message of the sampler, if it has one. */
+/* Fails with the sampler's message, if it has one. */
 static int failed(const spec_sampler_host *host, const char *call, int code, spec_error *error)
 {
     const char *said = host->api->error != NULL ? host->api->error(host->self) : NULL;
@@ -175,7 +175,7 @@ int spec_sampler_host_begin(spec_sampler_host *host, const spec_fixture *fixture
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* The rows of round i of the batch, which is round c of the chunk. */
+/* Returns the rows of round i of the batch, which is round c of the chunk. */
 static const float *rows_of(spec_sampler_host *host, int side, const spec_round_batch *batch, int i,
                             int c)
 {
@@ -282,8 +282,8 @@ static size_t shared_bytes(const spec_sampler_host *host)
     return (size_t)host->fixture->n_states * (size_t)host->fixture->vocab * sizeof(float);
 }
 
-/* Rows in place and parents are compared once per call, or once per batch if they are large.
- * Changes are undone. */
+/* Compares parents and rows in place once per call, or once per batch if they are large. Undoes
+ * changes. */
 static bool shared_inputs_changed(spec_sampler_host *host)
 {
     const spec_fixture *fixture = host->fixture;
@@ -349,8 +349,8 @@ static bool reserve_context(spec_sampler_host *host, int64_t n)
     return true;
 }
 
-/* Tokens that a context shares with the last one, from the start. A sampler asks for a row after
- * each token, so contexts are long and nearly equal. */
+/* Returns how many tokens, from the start, a context shares with the last one. A sampler asks for a
+ * row after each token, so contexts are long and nearly equal. */
 static int64_t shared(const spec_sampler_host *host, const int32_t *context, int64_t n)
 {
     const int64_t most = n < host->n_context ? n : host->n_context;
@@ -364,7 +364,7 @@ static int64_t shared(const spec_sampler_host *host, const int32_t *context, int
     return same;
 }
 
-/* The state after a context; -1 if it contains an invalid token, or memory ran out. */
+/* Returns the state after a context; -1 if it contains an invalid token, or memory runs out. */
 static int state_after(spec_sampler_host *host, const int32_t *context, int64_t n)
 {
     if (!reserve_context(host, n)) return -1;
@@ -410,8 +410,8 @@ int spec_sampler_host_generate(spec_sampler_host *host, int start, int K, uint64
     const size_t n = (size_t)n_tokens;
     int32_t *out = malloc((n + GUARDS) * sizeof *out);
     int status = GSL_SUCCESS;
-    /* A sampler may not handle a missing row: memory for contexts of the usual lengths is reserved
-     * first. */
+    /* A sampler may not handle a missing row, so memory for contexts of the usual lengths is
+     * reserved first. */
     if (out == NULL || !reserve_context(host, n_tokens + SPEC_K_MAX)) {
         free(out);
         return spec_no_memory(error);

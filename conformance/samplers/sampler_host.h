@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sampler_host: calls a sampler of this process with the batches of a subject.
  * A sampler is a table of functions. The host gathers the rows of the batch's states (as logits if
- * requested), puts guards around inputs and outputs, and records faults. Rules and
- * mutants run in speclab's own process, plug-ins in a child. Owns its rows. */
+ * requested), puts guards around inputs and outputs, and records faults. Rules and mutants run in
+ * speclab's own process, plug-ins in a child. Owns its rows. */
 #ifndef SPECLAB_SAMPLER_HOST_H
 #define SPECLAB_SAMPLER_HOST_H
 
@@ -28,7 +28,7 @@ int spec_sampler_host_init(spec_sampler_host **ret, const spec_sampler_api *api,
                            const spec_sampler_about *about, const char *opt_options,
                            spec_error *error);
 
-/* Sets the declaration of the sampler; call it before the first begin. */
+/* Sets the sampler's declaration; call this before the first begin. */
 void spec_sampler_host_declare(spec_sampler_host *host, const spec_sampler_about *about);
 int spec_sampler_host_begin(spec_sampler_host *host, const spec_fixture *fixture, uint32_t scope,
                             int capacity, spec_error *error);
@@ -41,7 +41,7 @@ int spec_sampler_host_counters(spec_sampler_host *host, uint64_t ret[3], bool *r
 void spec_sampler_host_free(spec_sampler_host *host);
 
 /* The functions of a spec_subject_kind whose sampler is such a table in this process. Fill in
- * subject->about before _open_api. */
+ * subject->about before calling _open. */
 int spec_sampler_host_subject_open(spec_subject *subject, const spec_sampler_api *api,
                                    const char *opt_options, spec_error *error);
 int spec_sampler_host_subject_begin(spec_subject *subject, spec_error *error);

@@ -22,7 +22,7 @@ static bool ends_with(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-/* The kind of a spec, and the rest of it. */
+/* Finds the kind of a spec, and returns the rest of it. */
 static int find_kind(const spec_subject_kind **ret_kind, const char **ret_path, const char *spec,
                      spec_error *error)
 {
@@ -174,7 +174,7 @@ int spec_subject_check_about(const spec_sampler_about *about, spec_error *error)
 
 enum { ALIGNED = 16 };
 
-/* The next array of the block; with `memory` NULL it only counts bytes. */
+/* Returns the next array of the block; if `memory` is NULL it only counts bytes. */
 static void *lay(void *memory, size_t *used, size_t n, size_t size)
 {
     void *array = memory != NULL ? (char *)memory + *used : NULL;

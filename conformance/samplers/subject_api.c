@@ -6,7 +6,7 @@
 
 typedef struct {
     spec_sampler_host *host;
-    void *memory; /* of the batch */
+    void *memory; /* memory of the batch */
 } own;
 
 static own *own_of(spec_subject *subject)
@@ -35,7 +35,7 @@ int spec_sampler_host_subject_begin(spec_subject *subject, spec_error *error)
                                    error);
 }
 
-/* speclab's own samplers fail only for lack of memory. */
+/* speclab's own samplers fail only when memory runs out. */
 static int of_own(const spec_subject *subject, int status)
 {
     return status == GSL_EFAILED && subject->limits.opt_call == NULL ? GSL_ENOMEM : status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sampler that is a function of this process, from the library: its batches have the rows of all
- * rounds in one array each, which Python and NumPy read as they are. */
+/* A sampler that is a function of this process, through the library. Its batches hold the rows of
+ * all rounds in one array for each side, which Python and NumPy can read as they are. */
 #include "conformance/samplers/sampler_host.h"
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 /* One instance: copies of the rounds of a batch. */
 typedef struct {
     const speclab_sampler *sampler;
-    size_t rounds, rows, places, coins; /* capacities: rounds, numbers of a side, places, coins */
+    size_t rounds, rows, places, coins; /* capacities: rounds, numbers of one side, places, coins */
     float *side[2];                     /* (n, n_nodes+1, V) target and draft rows */
     float *coin;
     int32_t *length, *token, *parent;
@@ -68,7 +68,7 @@ static bool fit(caller *c, size_t rounds, size_t places, size_t vocab, size_t co
     return false;
 }
 
-/* Plug-ins receive a text when they open; here it is the address of the sampler. */
+/* Plug-ins receive a text when they are opened; here it is the address of the sampler. */
 static int open_caller(void **ret_self, const char *opt_options)
 {
     caller *c = *ret_self = calloc(1, sizeof *c);
@@ -91,7 +91,7 @@ static const char *error_of(void *self)
     return c->sampler->error != NULL ? c->sampler->error(c->sampler->self) : NULL;
 }
 
-/* Copies n + 1 rows of `full` places, and zeroes the others. */
+/* Copies n + 1 rows out of `full` places, and zeroes the others. */
 static void copy_rows(float *into, const float *rows, int n, size_t full, size_t vocab)
 {
     const size_t given = ((size_t)n + 1) * vocab;
@@ -114,7 +114,7 @@ static void copy_in(caller *c, const spec_step *step, size_t i, size_t nodes)
     c->request[i] = step->request;
     c->seed[i] = step->seed;
     c->offset[i] = step->offset;
-    /* An output that the sampler leaves alone is the host's mark for that. */
+    /* If the sampler leaves an output alone, the host must still find its mark there. */
     memcpy(c->out_token + i * places, step->ret_token, (n + 1) * sizeof *c->out_token);
     if (step->ret_draft != NULL)
         memcpy(c->out_draft + i * nodes, step->ret_draft, n * sizeof *c->out_draft);

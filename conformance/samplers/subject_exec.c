@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* BURST_BYTES: questions that are written before their answers are read, so that small ones share a
- * switch of processes; a socket buffer holds that many bytes. READ_BYTES: read at once. */
+/* BURST_BYTES: questions written before their answers are read, so that small ones share a switch
+ * of processes; a socket buffer holds this many bytes. READ_BYTES: bytes read at once. */
 enum { BURST_BYTES = 1 << 14, READ_BYTES = 1 << 16 };
 
 typedef struct {
@@ -50,7 +50,7 @@ static int read_more(own *o, spec_error *error)
     return status;
 }
 
-/* Writes the questions; the time-out is that of an answer. */
+/* Writes the questions, with the time-out of an answer. */
 static int write_out(own *o, spec_error *error)
 {
     int status = spec_bytes_status(&o->out, error);
@@ -67,7 +67,7 @@ static int give_up(own *o, const spec_error *why, spec_error *error)
     return spec_child_process_kill(o->child, error, why->text);
 }
 
-/* The answer to a question; valid until the next one is read. */
+/* Reads the answer to a question; it is valid until the next one is read. */
 static int next_answer(own *o, const spec_question *question, const char **ret, size_t *ret_n,
                        spec_error *error)
 {
@@ -178,7 +178,7 @@ static int blame_round(const spec_subject *subject, int i, const spec_error *why
         (unsigned long long)batch->seed[i], (unsigned long long)batch->offset[i], why->text);
 }
 
-/* The question for the rounds from `from` on, of the first n of the batch. */
+/* Returns the question for the rounds from `from` on, among the first n of the batch. */
 static spec_question question_for(const spec_subject *subject, int from, int n, uint32_t serial)
 {
     const own *o = subject->own;

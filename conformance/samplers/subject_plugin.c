@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ./FILE.so or plugin:FILE: a shared library that exports the functions of speclab/sampler.h,
  * called in a child process. Inputs are kept here and copied into the shared block; answers are
- * copied out. So a wild write of the child cannot change what the parent relies on. */
+ * copied out. So a wild write by the child cannot change what the parent relies on. */
 #include "conformance/samplers/child_process.h"
 #include "conformance/samplers/plugin_child.h"
 
@@ -177,8 +177,8 @@ done:
     return status;
 }
 
-/* In the block of a batch, inputs go from n_nodes up to emitted, and outputs from there to the end
- * of fault. */
+/* In a batch's block, inputs go from n_nodes up to emitted, and outputs from there to the end of
+ * fault. */
 static int run_plugin(spec_subject *subject, int n, spec_error *error)
 {
     own *o = own_of(subject);

@@ -113,7 +113,7 @@ static spec_siblings siblings_of(uint32_t drawn)
                                          : SPEC_SIBLINGS_IID;
 }
 
-/* The draft row of a node. Siblings share a row, which the first of them reads. */
+/* Returns the draft row of a node. Siblings share a row, which the first of them reads. */
 static const double *row_at(sampler *s, const spec_step *step, int parent, int node)
 {
     for (int i = 0; i < node && step->parent != NULL; i++)
@@ -172,7 +172,7 @@ static int step_sampler(void *self, spec_step *steps, int32_t n_steps)
     return GSL_SUCCESS;
 }
 
-/* `text` is the context of the models, and grows to the longest text. */
+/* `text` is the context of the models; its memory grows to the longest text. */
 static int generate(void *self, const spec_models *models, const int32_t *context,
                     int64_t n_context, int32_t K, spec_sampling sampling, uint64_t seed,
                     int32_t *ret_token, int64_t n_tokens)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* supervision: the descriptors and the reports between speclab, a supervisor and its child.
- * supervisor.h runs the supervisor; child_process.h starts it and reads its reports. */
+ * The supervisor runs in supervisor.h; child_process.h starts it and reads its reports. */
 #ifndef SPECLAB_SUPERVISION_H
 #define SPECLAB_SUPERVISION_H
 
@@ -11,7 +11,7 @@
 enum {
     SPEC_SUPERVISOR_COMMANDS = 0, /* the child's standard input: a socket */
     SPEC_SUPERVISOR_ANSWERS = 1,  /* its standard output: a pipe */
-    SPEC_SUPERVISOR_LIFELINE = 3, /* a socket to speclab: its end of file kills the child */
+    SPEC_SUPERVISOR_LIFELINE = 3, /* a socket to speclab: when it closes, the child is killed */
     SPEC_SUPERVISOR_BLOCK = 4     /* shared memory, if the role needs any */
 };
 

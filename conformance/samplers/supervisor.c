@@ -26,8 +26,8 @@
 
 const char spec_supervisor_name[] = "spec-supervisor";
 
-/* LOOK_MS: at least, between two checks of the child's memory. ESCAPED_MS: for processes that left
- * the child's group to end. */
+/* LOOK_MS: shortest time between two checks of the child's memory. ESCAPED_MS: time for processes
+ * that left the child's group to end. */
 enum { LOOK_MS = 20, ESCAPED_MS = 2000 };
 
 static int run_command(const char *about)
@@ -44,7 +44,7 @@ static const spec_supervisor_role roles[] = {
 /* ---- standard error of the child ------------------------------------------------------------- */
 
 typedef struct {
-    int fd;      /* or -1 */
+    int fd;      /* -1: closed */
     char line[sizeof((spec_supervisor_report *)0)->words],
         last[sizeof((spec_supervisor_report *)0)->words];
     size_t n; /* bytes of `line`, which is unfinished; `last` is the last non-empty line */
@@ -57,7 +57,7 @@ static void end_line(words *w)
     w->n = 0;
 }
 
-/* Reads once; true if any bytes came. */
+/* Reads once; returns true if any bytes came. */
 static bool listen_to(words *w)
 {
     char block[4096];
@@ -76,13 +76,13 @@ static bool listen_to(words *w)
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-/* With a PID namespace, `pid` is its first process; killing that ends the whole namespace. */
+/* In a PID namespace, `pid` is its first process; killing it ends the whole namespace. */
 typedef struct {
     pid_t pid;
-    int ended; /* of spec_pid_namespace; -1: the system allows no namespace */
+    int ended; /* see spec_pid_namespace; -1: the system allows no namespace */
 } child;
 
-/* The task of the child, and the descriptor for its standard error. */
+/* What the child does, and the descriptor for its standard error. */
 typedef struct {
     const spec_supervisor_role *role;
     const char *about;
@@ -94,9 +94,9 @@ static void wake(int number)
     (void)number; /* the signal ends ppoll */
 }
 
-/* Keeps of root's rights those about files and users. Nothing that the child starts has more, even
- * if it is started by sudo. Without CAP_SYS_ADMIN it cannot unmount its /proc to see the system's,
- * and without CAP_SYS_PTRACE not look through the first process of its namespace. */
+/* Keeps only those of root's rights that concern files and users. Nothing that the child starts has
+ * more, even if sudo starts it. Without CAP_SYS_ADMIN it cannot unmount its /proc to see the
+ * system's, and without CAP_SYS_PTRACE it cannot look into the first process of its namespace. */
 static bool give_up_rights(void)
 {
     const uint32_t kept = CAP_TO_MASK(CAP_CHOWN) | CAP_TO_MASK(CAP_DAC_OVERRIDE) |
@@ -128,7 +128,7 @@ static int do_task(void *self)
     return give_up_rights() ? t->role->run(t->about) : 127;
 }
 
-/* False, with errno, if no child was started. */
+/* Returns false, with errno, if no child was started. */
 static bool start_child(child *c, task *t)
 {
     spec_pid_namespace space;
@@ -146,7 +146,7 @@ static bool start_child(child *c, task *t)
     return c->pid > 0;
 }
 
-/* Has the child ended or stopped? Reaps all other children. */
+/* Returns whether the child has ended or stopped. Reaps all other children. */
 static bool is_over(const child *c, spec_supervisor_report *report)
 {
     int status = 0;
@@ -173,7 +173,7 @@ static double now_ms(void)
     return 1e3 * (double)at.tv_sec + 1e-6 * (double)at.tv_nsec;
 }
 
-/* Looks at the memory of large children less often, so that it takes a tenth of a processor. */
+/* Checks the memory of large children less often, so that this takes a tenth of a processor. */
 static void watch(const child *c, uint64_t most_bytes, words *w, spec_supervisor_report *report,
                   const sigset_t *unblocked)
 {

@@ -8,12 +8,12 @@
 
 extern const char spec_supervisor_name[];
 
-/* Runs the supervisor and exits if argv[0] is spec_supervisor_name; returns otherwise. A supervisor
- * is a fresh process of spec_subject_limits.supervisor: it inherits no threads, no locks and no
- * OpenMP state, so that it may fork. */
+/* If argv[0] is spec_supervisor_name, runs the supervisor and exits; otherwise returns. A
+ * supervisor is a fresh process of spec_subject_limits.supervisor: it inherits no threads, no locks
+ * and no OpenMP state, so it may fork. */
 void spec_supervisor_main(int argc, char **argv);
 
-/* A task for the child: a line of the table in supervisor.c. */
+/* What a child can do: a line of the table in supervisor.c. */
 typedef struct {
     const char *name;
     int (*run)(const char *about); /* called in the child; returns its exit code */

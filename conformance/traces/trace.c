@@ -45,8 +45,8 @@ static int check_only(const spec_validate_plan *plan, spec_error *error)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Runs the wanted tests: mean of their capitals, least p-value after Holm. Returns the number of
- * bets. */
+/* Runs the wanted tests: takes the mean of their capitals, and the smallest p-value after Holm's
+ * correction. Returns the number of bets. */
 static int read_findings(spec_validation *v, const spec_trace_evidence *evidence)
 {
     spec_validate_result *result = v->result;
@@ -89,7 +89,7 @@ static void say(spec_validation *v, spec_validate_verdict verdict, const char *f
     v->verdict = verdict;
 }
 
-/* The reason without rows, which says how little such a trace can show. */
+/* Gives the reason for a trace without rows, which says how little such a trace can show. */
 static void say_without_rows(spec_validation *v, double share)
 {
     if (v->draws == 0) say(v, SPEC_VERDICT_INCONCLUSIVE, "no token");

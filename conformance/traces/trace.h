@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* trace: the verdict over a trace, a file of the tokens that an engine emitted.
- * The engine does not run, so there is no fresh data: a FAIL is a capital of 2/false_alarm_rate or
- * a token of probability 0, and a merely suspicious trace is INCONCLUSIVE.
+/* trace: the verdict on a trace, a file of the tokens that an engine emitted.
+ * The engine does not run, so there is no fresh data: a FAIL takes a capital of 2/false_alarm_rate
+ * or a token of probability 0, and a merely suspicious trace is INCONCLUSIVE.
  * docs/conformance.md#traces. */
 #ifndef SPECLAB_TRACE_H
 #define SPECLAB_TRACE_H
@@ -9,13 +9,13 @@
 #include "conformance/traces/trace_evidence.h"
 #include "conformance/validate.h"
 
-/* Judges the trace in the file `path`; "-" is standard input. Of the plan it uses false_alarm_rate,
- * eps, power, seed and opt_only (names of tests). The validation has one result, of kind
- * spec_trace_kind: rounds are texts, draws are tokens, detectable is the TV from uniform of the
- * tokens' PITs in the target's law (32 cells). A PASS needs rows; without them a trace that shows
- * nothing is INCONCLUSIVE, with the difference that would have shown. GSL_EINVAL for an unknown
- * test and for an invalid trace, with file and line; GSL_EFAILED for a file that cannot be read;
- * GSL_ENOMEM. spec_validation_free frees it. */
+/* Judges the trace in the file `path`; "-" is standard input. From the plan it uses
+ * false_alarm_rate, eps, power, seed and opt_only (names of tests). The validation has one result,
+ * of kind spec_trace_kind: rounds are texts, draws are tokens, and detectable is the TV between
+ * uniform and the tokens' PITs in the target's law (32 cells). A PASS needs rows; without them, a
+ * trace that shows nothing is INCONCLUSIVE, with the difference that would have shown. Returns
+ * GSL_EINVAL for an unknown test, and, with file and line, for an invalid trace; GSL_EFAILED if the
+ * file cannot be read; GSL_ENOMEM. Free it with spec_validation_free. */
 int spec_trace_validate(spec_validation *ret, const char *path, const spec_validate_plan *plan,
                         spec_error *error);
 
@@ -23,6 +23,6 @@ int spec_trace_validate(spec_validation *ret, const char *path, const spec_valid
 int spec_trace_validate_file(spec_validation *ret, FILE *file, const char *name,
                              const spec_validate_plan *plan, spec_error *error);
 
-extern const spec_fixture_kind spec_trace_kind; /* in reports only; it has no open */
+extern const spec_fixture_kind spec_trace_kind; /* for reports only; it has no open */
 
 #endif

@@ -24,7 +24,7 @@ double spec_trace_bet_log_capital(const spec_trace_bet *b)
 
 void spec_trace_tilt_add(spec_trace_tilt *t, double ratio)
 {
-    const double r = fmin(ratio, 1e100); /* a smaller ratio is still fair */
+    const double r = fmin(ratio, 1e100); /* lowering a ratio keeps the bet fair */
     t->n++;
     t->sum += r;
     for (int j = 0; j < SPEC_TRACE_STAKES; j++) {
@@ -36,7 +36,7 @@ void spec_trace_tilt_add(spec_trace_tilt *t, double ratio)
     }
 }
 
-/* If a share of the tokens is from the other law, a bet's expected gain rises by the share times
+/* If a share of the tokens comes from the other law, a bet's expected gain rises by the share times
  * its slope. */
 double spec_trace_tilt_share(const spec_trace_tilt *t, double log_needed, double power)
 {
@@ -45,8 +45,8 @@ double spec_trace_tilt_share(const spec_trace_tilt *t, double log_needed, double
     for (int j = 0; j < SPEC_TRACE_STAKES && t->n > 0.0; j++) {
         if (!(t->slope[j] > 0.0) || isinf(t->gain[j])) continue;
         const double spread = sqrt(fmax(t->square[j] - t->gain[j] * t->gain[j] / t->n, 0.0));
-        /* The gain as if the mean ratio had been 1: the luck of this trace says nothing about the
-         * next one. */
+        /* Takes the gain as if the mean ratio had been 1, because the luck of this trace says
+         * nothing about the next one. */
         const double gain = fmin(t->gain[j], t->gain[j] - stakes[j] * (t->sum - t->n));
         const double share =
             (log_needed + log(SPEC_TRACE_STAKES) + z * spread - gain) / t->slope[j];

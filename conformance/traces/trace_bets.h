@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* trace_bets: fair bets on the tokens of a trace (test martingales).
- * Each bet starts with a capital of 1. Under the null its expected capital never exceeds 1, so the
- * mean capital of several bets is an e-value [Ville39]. Plain structs; nothing is allocated. */
+ * Each bet starts with a capital of 1. Under the null hypothesis its expected capital never exceeds
+ * 1, so the mean capital of several bets is an e-value [Ville39]. Plain structs; no allocation. */
 #ifndef SPECLAB_TRACE_BETS_H
 #define SPECLAB_TRACE_BETS_H
 
 #include <stdbool.h>
 
-/* The capital exp(gain) * factor, which needs no logarithm per token. */
+/* A capital, exp(gain) * factor; it needs no logarithm per token. */
 typedef struct {
     double gain, factor;
 } spec_trace_bet;
@@ -18,9 +18,9 @@ void spec_trace_bet_multiply(spec_trace_bet *bet, double factor);
 double spec_trace_bet_log_capital(const spec_trace_bet *bet);
 
 /* Bets on another law, through the ratio r of that law's probability of the token to the target's.
- * E[r] <= 1 under the null, so a stake of lambda multiplies the capital by 1 + lambda (r - 1). For
- * each stake: sums of the log factor, of its square, and of (r - 1) times it. The last two give the
- * power against a share of tokens from that law. A zeroed struct has no tokens. */
+ * E[r] <= 1 under the null hypothesis, so a stake of lambda multiplies the capital by 1 + lambda (r
+ * - 1). For each stake, sums of the log factor, of its square, and of (r - 1) times it. The last
+ * two give the power against a share of tokens from that law. A zeroed struct has no tokens. */
 enum { SPEC_TRACE_STAKES = 5 };
 typedef struct {
     double n, sum; /* tokens; sum of the ratios */
@@ -29,12 +29,12 @@ typedef struct {
 
 void spec_trace_tilt_add(spec_trace_tilt *tilt, double ratio);
 
-/* The share of tokens from the other law that the bets would have found with probability `power`,
- * where one bet needs the log capital log_needed; NaN if no bet would have found any share. */
+/* Returns the share of tokens from the other law that the bets would have found with probability
+ * `power`, if one bet needs the log capital log_needed; NaN if they would have found none. */
 double spec_trace_tilt_share(const spec_trace_tilt *tilt, double log_needed, double power);
 
 /* Bets on whether a token is in a set of known probability. Stakes are in standard deviations of
- * one token, small ones for small differences. */
+ * one token; small ones find small differences. */
 enum { SPEC_TRACE_DEVIATIONS = 6 };
 typedef struct {
     double n, hits, expected, variance;
@@ -46,7 +46,7 @@ spec_trace_event spec_trace_event_start(void);
 /* `mass`: the set's probability under the target; sets of probability 0 or 1 are ignored. */
 void spec_trace_event_add(spec_trace_event *event, bool hit, double mass);
 
-/* The log e-value of all bets. */
+/* Returns the log e-value of all bets. */
 double spec_trace_event_log_e(const spec_trace_event *event);
 
 #endif

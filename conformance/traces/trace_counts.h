@@ -7,8 +7,8 @@
 #include "conformance/traces/trace_bets.h"
 #include "conformance/traces/trace_evidence.h"
 
-/* Cells of a token's place in its cumulative law (PIT): alone, in pairs, by its place in a round.
- */
+/* Cells of a token's position in its cumulative law (PIT): alone, in pairs, and by its position in
+ * a round. */
 enum {
     SPEC_TRACE_CELLS = 32,
     SPEC_TRACE_LAG_CELLS = 8,
@@ -55,7 +55,7 @@ enum { SPEC_TRACE_LAG_ONE, SPEC_TRACE_LAG_TWO, SPEC_TRACE_LAG_REQUESTS, SPEC_TRA
 
 struct spec_trace_evidence {
     int vocab;
-    double discount; /* of ratios, because logged log-probabilities are rounded */
+    double discount; /* factor on ratios, because logged log-probabilities are rounded */
     gsl_rng *rng;
     uint64_t tokens, rows, accepted, rounds;
     spec_hard hard;

@@ -7,7 +7,7 @@
 static const double powers[SPEC_TRACE_POWERS] = {0.5, 0.9, 1.1, 2.0};
 static const double power_stake = 0.1;
 
-/* Of any law at most k tokens have a probability above 1/(k+1). One tilt for each k. */
+/* In any law, at most k tokens have a probability above 1/(k+1). There is one tilt for each k. */
 static const double sure_tokens[SPEC_TRACE_SURE] = {1.0, 2.0, 4.0};
 
 int spec_trace_evidence_init(spec_trace_evidence **ret, const spec_trace_head *head, gsl_rng *rng,
@@ -39,8 +39,8 @@ static int largest(const double *row, int n)
     return best;
 }
 
-/* Mass of a row before a cell, in the order of ids (the rest last) or of ranks (among equals, the
- * first cell first). */
+/* Returns the mass of a row before a cell, in order of ids (with the rest last) or of ranks (among
+ * equals, the first cell comes first). */
 static double mass_before(const spec_trace_record *record, const double *row, int cell,
                           bool by_rank)
 {
@@ -119,8 +119,8 @@ static void count_lag(spec_trace_evidence *e, int kind, float before, double now
               [cell_of(now, SPEC_TRACE_LAG_CELLS)]++;
 }
 
-/* The position of a token in its round, as far as it is known before the token: after a correction,
- * after a bonus token, or after some number of accepted tokens. Negative: unknown. */
+/* Returns the position of a token in its round, as far as it is known before the token: after a
+ * correction, after a bonus token, or after some number of accepted tokens. Negative if unknown. */
 static int stratum_of(const spec_trace_text *text)
 {
     if (text->accepted < 0 || text->place < 0) return -1;
@@ -158,7 +158,7 @@ static spec_hard what_is_hard(const spec_trace_record *record)
     return SPEC_HARD_NONE;
 }
 
-/* The first draft token of a round has the draft's law under any rule. Later ones are logged only
+/* Under any rule, the first draft token of a round has the draft's law. Later ones are logged only
  * if they are reached. */
 static void count_drafted(spec_trace_evidence *e, const spec_trace_record *record)
 {

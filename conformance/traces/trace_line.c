@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* LINE_BYTES, LINE_VALUES: limits of a line without rows. TOKEN_BYTES: more bytes for each token of
- * the vocabulary. RESPONSE_*: limits of a response, which may have thousands of tokens. */
+/* LINE_BYTES, LINE_VALUES: limits of a line without rows. TOKEN_BYTES: additional bytes for each
+ * token of the vocabulary. RESPONSE_*: limits of a response, which may have thousands of tokens. */
 enum {
     LINE_BYTES = 1 << 17,
     LINE_VALUES = 64,
@@ -47,8 +47,8 @@ int spec_trace_line_next(spec_trace_line *l, bool *ret_end, spec_error *error)
                                l->text.most, l->vocab);
 }
 
-/* A parsed value takes dozens of bytes of memory, but as few as two in a line: the number of values
- * is limited before parsing. */
+/* A parsed value takes dozens of bytes of memory, but as few as two in a line, so the number of
+ * values is limited before parsing. */
 int spec_trace_line_parse(json_t **ret, const spec_trace_line *l, spec_error *error)
 {
     size_t values = 1;

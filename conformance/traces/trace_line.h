@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* trace_line: reads a hostile file of JSON objects, one per line.
- * A line's length and number of values are limited before it is parsed; errors are "file:line:
- * what". Owns the line's buffer; the file stays the caller's. */
+ * The length and the number of values of a line are limited before it is parsed; errors are
+ * "file:line: what". Owns the line's buffer; the file stays the caller's. */
 #ifndef SPECLAB_TRACE_LINE_H
 #define SPECLAB_TRACE_LINE_H
 
@@ -18,22 +18,21 @@ typedef struct {
 spec_trace_line spec_trace_line_of(FILE *file, const char *name);
 void spec_trace_line_free(spec_trace_line *line);
 
-/* Limits later lines to two rows of a vocabulary of this size, or to that many pairs, plus a
+/* Limits later lines to two rows of a vocabulary of this size, or to this many pairs, plus a
  * little. */
 void spec_trace_line_limit(spec_trace_line *line, int vocab, int pairs);
 
-/* Reads the next line; *ret_end at the end of the file. GSL_EFAILED if the file cannot be read. */
+/* Reads the next line; sets *ret_end at the end of the file. GSL_EFAILED if it cannot be read. */
 int spec_trace_line_next(spec_trace_line *line, bool *ret_end, spec_error *error);
 
 /* Parses the line; the caller frees the object. */
 int spec_trace_line_parse(json_t **ret, const spec_trace_line *line, spec_error *error);
 
-/* Fails for an unknown key, and suggests one of `keys` (NULL-terminated). */
+/* Fails because a key is unknown, and suggests one of `keys` (NULL-terminated). */
 int spec_trace_line_unknown(const spec_trace_line *line, const char *key, const char *const *keys,
                             spec_error *error);
 
-/* Read a value within limits. A log-probability may be slightly above 0 through rounding: it is
- * then 0. */
+/* Read a value within limits. A log-probability that rounding put slightly above 0 becomes 0. */
 int spec_trace_line_real(double *ret, const spec_trace_line *line, const char *key,
                          const json_t *value, double least, double most, spec_error *error);
 int spec_trace_line_whole(int64_t *ret, const spec_trace_line *line, const char *key,

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_TEXTS = 1 << 10 }; /* that are allocated at first */
+enum { FIRST_TEXTS = 1 << 10 }; /* texts allocated at first */
 
-/* Fields that an engine may log for accepted tokens, and not for corrections. */
+/* Fields that an engine may log for accepted tokens but not for corrections. */
 enum { THING_TARGET_LOG, THING_DRAFT, THING_ROW, THINGS };
 
-/* A form of a file, which is known by its first line. */
+/* A form of a file, recognised by its first line. */
 typedef struct {
     bool (*is)(const json_t *first);
     int (*begin)(spec_trace_reader *reader, json_t *first, spec_error *error); /* owns `first` */
@@ -32,14 +32,14 @@ struct spec_trace_reader {
     spec_trace_text *text;      /* (text_places) hash table; key 0: free */
     size_t text_places, n_texts;
     uint64_t judged[2],
-        /* counts of corrections and of accepted tokens; of these, of those with each field */
+        /* numbers of corrections and of accepted tokens; how many of these have each field */
         there[2][THINGS];
 };
 
 /* For functions with a reader r and an error. */
 #define BAD(...) spec_text_lines_bad(&r->in.text, error, __VA_ARGS__)
 
-/* The index of a key in its list, or -1. */
+/* Returns the index of a key in its list, or -1. */
 static int key_of(const char *key, const char *const *keys)
 {
     for (int i = 0; keys[i] != NULL; i++)
@@ -143,7 +143,7 @@ done:
     return status;
 }
 
-/* A server names its model, and not the size of its vocabulary: the largest one is a bound. */
+/* A server names its model but not the size of its vocabulary, so the largest one is a bound. */
 static int begin_responses(spec_trace_reader *r, json_t *first, spec_error *error)
 {
     const char *model = json_string_value(json_object_get(first, "model"));
@@ -255,7 +255,7 @@ static int find_text(spec_trace_text **ret, spec_trace_reader *r, uint64_t key, 
     return GSL_SUCCESS;
 }
 
-/* A request is a number or a string. */
+/* Reads a request, which is a number or a string. */
 static int read_request(uint64_t *ret, const spec_trace_reader *r, const json_t *value,
                         spec_error *error)
 {
@@ -307,7 +307,7 @@ static const char *const record_keys[] = {
     "request",    "position",  "token",   "target_logprob", "draft_logprob", "target", "draft",
     "target_top", "draft_top", "drafted", "accepted",       "coin",          NULL};
 
-/* null means: not given */
+/* Reads the value of a key; null counts as not given. */
 static int read_value(spec_trace_reader *r, spec_trace_record *ret, uint64_t *request,
                       int64_t *position, const char *key, const json_t *value, spec_error *error)
 {
@@ -344,7 +344,7 @@ static int read_value(spec_trace_reader *r, spec_trace_record *ret, uint64_t *re
     }
 }
 
-/* A field that is logged for one kind of tokens only depends on the token: its law is unknown. */
+/* If only one kind of token has a field, its presence depends on the token: its law is unknown. */
 static void note_things(spec_trace_reader *r, const spec_trace_record *record)
 {
     if (record->accepted < 0 || record->drafted < 0) return;

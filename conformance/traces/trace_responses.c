@@ -10,8 +10,8 @@
 enum { TOP_MAX = SPEC_TRACE_RESPONSE_TOP_MAX };
 
 /* Servers write this log-probability, or a smaller one, for a token that is improbable or
- * impossible: its value is not known. sum_off: the probabilities of a list may sum to more than 1
- * by this much. */
+ * impossible, so its value is unknown. sum_off: how much the probabilities of a list may exceed 1
+ * in total. */
 static const double unknown_log = -9999.0, sum_off = 1e-3;
 
 /* For functions with responses `s` and an error. */
@@ -55,7 +55,7 @@ static size_t count_of(const choice_tokens *t)
     return json_array_size(json_is_array(t->content) ? t->content : t->tokens);
 }
 
-/* The text of a choice: of a completion, a chat, or a chunk of either; or NULL. */
+/* Returns the text of a choice: of a completion, a chat, or a chunk of either; or NULL. */
 static const char *text_of(const json_t *choice)
 {
     static const char *const parts[] = {"message", "delta"};
@@ -74,7 +74,7 @@ static const char *token_text(const choice_tokens *t, size_t i)
 
 /* ---- a line ---------------------------------------------------------------------------------- */
 
-/* A text that ended by itself must list the token that ended it: else the tokens that are there are
+/* A text that ended by itself must list the token that ended it. Otherwise the tokens listed are
  * those that did not end it, and have another law. An end token is listed if the text does not end
  * with the text of its last token. A stop string ends with a token that is listed. */
 static int check_end(const spec_trace_responses *s, const json_t *choice, const choice_tokens *t,
@@ -163,7 +163,7 @@ static int check_bytes(const spec_trace_responses *s, const json_t *bytes, spec_
     return GSL_SUCCESS;
 }
 
-/* Tokens of different bytes may have the same text, such as a part of a character. */
+/* Includes the bytes: tokens with different bytes may share a text, as parts of a character. */
 static uint64_t key_of(const char *text, const json_t *bytes)
 {
     uint64_t key = spec_rng_named_seed(0, text);
@@ -186,7 +186,7 @@ static int read_candidate(spec_trace_candidate *ret, const spec_trace_responses 
     return spec_trace_line_log(&ret->log, s->in, "logprob", log, error);
 }
 
-/* Reads the list of the place, of *ret_n tokens; none if it is not given. */
+/* Reads the list of likely tokens at a position; *ret_n is its length, 0 if it is not given. */
 static int read_list(int *ret_n, spec_trace_responses *s, const choice_tokens *t, size_t at,
                      spec_error *error)
 {
@@ -231,11 +231,11 @@ static int compare_keys(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-/* The number of candidates whose probability is known whatever token was emitted, in order of
- * their keys; *ret_least is a bound below all of them. Servers differ in what they do with an
+/* Returns the number of candidates whose probability is known whatever token was emitted, in order
+ * of their keys; *ret_least is a bound below all of them. Servers differ in what they do with an
  * emitted token that is not among the k most probable: they append it, or it replaces the last one.
- * So of a list whose least probable token is the emitted one, that one tells nothing. Among equal
- * tokens the choice is the server's, so only those above the last known value count. */
+ * So if the least probable token of a list is the emitted one, it tells nothing. Among equal tokens
+ * the choice is the server's, so only those above the last known value count. */
 static int known_candidates(double *ret_least, spec_trace_responses *s, int n, double emitted,
                             spec_error *error)
 {
@@ -260,7 +260,7 @@ static int known_candidates(double *ret_least, spec_trace_responses *s, int n, d
     return known;
 }
 
-/* Makes the cells of the candidates, of equal keys one. Returns their number, and their sum. */
+/* Makes the cells of the candidates, one for equal keys. Returns their number, and their sum. */
 static int make_cells(double *ret_sum, spec_trace_responses *s, int known, uint64_t emitted,
                       int *ret_cell)
 {
@@ -268,7 +268,7 @@ static int make_cells(double *ret_sum, spec_trace_responses *s, int known, uint6
     int n = 0;
     *ret_sum = 0.0;
     for (int i = 0; i < known; i++) shift = fmax(shift, s->top[i].log);
-    if (s->temperature == 1.0) shift = 0.0; /* elsewhere only ratios count, and none may overflow */
+    if (s->temperature == 1.0) shift = 0.0; /* otherwise only ratios count, and none may overflow */
     *ret_cell = -1;
     for (int i = 0; i < known; i++) {
         const double chance = exp((s->top[i].log - shift) / s->temperature);
@@ -284,8 +284,8 @@ static int make_cells(double *ret_sum, spec_trace_responses *s, int known, uint6
     return n;
 }
 
-/* At another temperature only the law among the cells is known. Tokens outside of them do not
- * count: that a token is among them depends on it, and its law given that is the one of the
+/* At another temperature, only the law among the cells is known. Tokens outside them do not count:
+ * whether a token is in a cell depends on the token, but given that it is, its law is that of the
  * cells. */
 static int use_cells(spec_trace_responses *s, spec_trace_record *ret, int n, int cell, double sum,
                      double least, spec_error *error)

@@ -8,7 +8,7 @@
 
 enum { TOP_MAX = SPEC_TRACE_TOP_MAX };
 
-/* A row whose sum differs from 1 by more than sum_off is invalid; a smaller difference is
+/* A row is invalid if its sum differs from 1 by more than sum_off; a smaller difference is
  * rounding. */
 static const double sum_off = 1e-3, log_off = 1e-2;
 
@@ -89,7 +89,7 @@ int spec_trace_rows_top(spec_trace_rows *r, spec_trace_row *row, const char *key
     double sum = 0.0, least = 1.0;
     if (row->given) return BAD("\"%s\" and the whole row: one of them", key);
     if (n < 1 || n > TOP_MAX) return BAD("\"%s\" is not a list of 1 to %d pairs", key, TOP_MAX);
-    /* All records have the same k: an extra pair for an emitted token outside the top k would
+    /* All records must have the same k: an extra pair for an emitted token outside the top k would
      * depend on that token. */
     if (row->n_top_first == 0) row->n_top_first = (int)n;
     if ((int)n != row->n_top_first)
@@ -119,7 +119,7 @@ int spec_trace_rows_top(spec_trace_rows *r, spec_trace_row *row, const char *key
     return GSL_SUCCESS;
 }
 
-/* The index of a token among the pairs, or -1. */
+/* Returns the index of a token among the pairs, or -1. */
 static int top_place(const spec_trace_row *row, int32_t token)
 {
     for (int i = 0; i < row->n_top; i++)
@@ -127,7 +127,7 @@ static int top_place(const spec_trace_row *row, int32_t token)
     return -1;
 }
 
-/* The last cell holds what the pairs leave of 1, or `least` if rounding leaves less. */
+/* The last cell gets what the pairs leave of 1, or `least` if rounding leaves less. */
 static void close_cells(double *cell, int n, double least)
 {
     double sum = 0.0;
@@ -137,7 +137,7 @@ static void close_cells(double *cell, int n, double least)
     for (int i = 0; i <= n; i++) cell[i] /= sum;
 }
 
-/* The cells are the tokens in the pairs of both models, whose probabilities are all known. */
+/* Makes cells of the tokens in the pairs of both models, whose probabilities are all known. */
 static void make_cells(spec_trace_rows *r, spec_trace_record *record)
 {
     const double least = fmax(r->head->precision, 1e-9);

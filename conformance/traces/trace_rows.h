@@ -27,7 +27,7 @@ typedef struct {
     double cell_target[SPEC_TRACE_TOP_MAX + 1], cell_draft[SPEC_TRACE_TOP_MAX + 1];
 } spec_trace_rows;
 
-void spec_trace_rows_free(spec_trace_rows *rows); /* a zeroed one is allowed */
+void spec_trace_rows_free(spec_trace_rows *rows); /* accepts zeroed rows */
 
 /* Begins a record, which has no rows yet. */
 void spec_trace_rows_reset(spec_trace_rows *rows);
@@ -39,7 +39,7 @@ int spec_trace_rows_whole(spec_trace_rows *rows, spec_trace_row *row, const char
 int spec_trace_rows_top(spec_trace_rows *rows, spec_trace_row *row, const char *key,
                         const json_t *value, spec_error *error);
 
-/* Fills in the record's cells from the rows given. Its token and log-probabilities are known. */
+/* Fills in the record's cells from the rows given. Its token and log-probabilities must be set. */
 int spec_trace_rows_use(spec_trace_rows *rows, spec_trace_record *record, spec_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tests of a trace: its counts and bets as e-values and p-values, and their power. */
+/* The tests of a trace: they turn its counts and bets into e-values, p-values and power. */
 #include "conformance/traces/trace_counts.h"
 
 #include "analysis/statistics/evalue.h"
@@ -53,8 +53,8 @@ static void find_set(spec_finding *ret, const spec_trace_evidence *e, int set)
     ret->expected = s->expected / s->n;
 }
 
-/* Tests tables of equally probable cells, row by row. Under the null the row of a token is fixed
- * before the token. */
+/* Tests tables of equally probable cells, row by row. Under the null hypothesis, the row of a token
+ * is fixed before the token. */
 static void find_table(spec_finding *ret, const uint64_t *count, int rows, int cells)
 {
     static const uint64_t none[SPEC_TRACE_CELLS] = {0};
@@ -147,7 +147,7 @@ int spec_trace_evidence_findings(spec_finding *ret, const spec_trace_evidence *e
                                 .seen = NAN,
                                 .expected = NAN};
         test->finding(&ret[n], e, test->setting);
-        if (ret[n].n > 0.0) n++; /* a test without data is left out */
+        if (ret[n].n > 0.0) n++; /* leaves out tests without data */
     }
     return n;
 }
@@ -155,7 +155,7 @@ int spec_trace_evidence_findings(spec_finding *ret, const spec_trace_evidence *e
 /* ---- power ----------------------------------------------------------------------------------- */
 
 /* With a prior of W draws the log capital is about G/2 n/(n+W) - df/2 log(1 + n/W). G is the
- * likelihood ratio statistic: each bet is a chi-square test at its own level. */
+ * likelihood ratio statistic, so each bet is a chi-square test at its own level. */
 double spec_trace_evidence_detectable(const spec_trace_evidence *e, double log_needed, double power)
 {
     const double n = (double)e->rows, df = SPEC_TRACE_CELLS - 1;

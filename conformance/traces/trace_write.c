@@ -40,7 +40,7 @@ static double *cdf_of(const double *law, const spec_fixture *f)
     return cdf;
 }
 
-/* Writes log 0 as engines do. */
+/* Writes log 0 the way engines do. */
 static double log_of(double chance)
 {
     return chance > 0.0 ? log(chance) : -9999.0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* counted_engine: a full engine whose counters are read: what simulation runs and analysis knows.
- * Each step serves `batch` decoding requests, and a request that ends makes place for the next. The
- * truth behind the counters is known, so that estimates from them can be checked. Headers only. */
+/* counted_engine: a full engine with readable counters; simulation runs it, analysis predicts it.
+ * Each step serves `batch` decoding requests, and when one ends, the next takes its slot. The truth
+ * behind the counters is known, so estimates from them can be checked. Headers only. */
 #ifndef SPECLAB_COUNTED_ENGINE_H
 #define SPECLAB_COUNTED_ENGINE_H
 
@@ -9,34 +9,34 @@
 
 #include <stdbool.h>
 
-/* Longest draft, and most requests in a step. */
+/* The longest draft, and the most requests in a step. */
 enum { SPEC_COUNTED_K = 64, SPEC_COUNTED_BATCH = 4096 };
 
-/* A request draws its alpha from a law that the caller gives beside this record. Its rounds draw
- * theirs from a Beta law around it. The draft token of depth j, from 1, is accepted with chance
- * alpha decay^(j-1) once those before it were. */
+/* A request draws its alpha from a distribution that the caller passes along with this record. Its
+ * rounds draw their alphas from a Beta distribution around it. The draft token at depth j, counted
+ * from 1, is accepted with probability alpha decay^(j-1) if all before it were. */
 typedef struct {
-    double over_rounds; /* a + b of the Beta law over rounds, > 0; 0: all have the request's */
+    double over_rounds; /* a + b of the Beta over rounds, > 0; 0: all have the request's alpha */
     double decay;       /* in (0,1] */
-    /* in [0,1): a round repeats the uniform number of the request's round before, with which it
-     * compares its chances: as in sim/serving/serving_plan.h */
+    /* in [0,1): probability that a round reuses the uniform number of the request's previous round,
+     * which it compares with its alphas; see sim/serving/serving_plan.h */
     double stay;
-    double stop; /* chance that a draft ends, before each token after its first; in [0,1) */
-    /* chance that a draft ends before the first token that the target would reject, but not before
-     * its first token: a drafter that sees where it fails; in [0,1] */
+    double stop; /* probability that a draft ends before each token after the first; in [0,1) */
+    /* probability that a draft ends before the first token that the target would reject, though
+     * never before its first token: a drafter that sees where it would fail; in [0,1] */
     double sees;
-    /* mean tokens of a request, in [1,1e9]: geometric; the prefill emits one more before them */
+    /* mean tokens of a request, in [1,1e9], geometric; the prefill emits one more before them */
     double output;
-    double long_share;  /* chance that the mean of a request is long_output instead, in [0,1) */
-    double long_output; /* in [1,1e9]; not read for long_share = 0 */
-    /* in [0,1): correlation of the normal scores of the alphas of two requests that begin one after
-     * the other */
+    double long_share;  /* probability that a request's mean is long_output instead, in [0,1) */
+    double long_output; /* in [1,1e9]; not read if long_share is 0 */
+    /* in [0,1): correlation between the normal scores of the alphas of two requests, one of which
+     * starts when the other ends */
     double kept;
-    int K;                 /* draft tokens of a round that does not stop, 0..SPEC_COUNTED_K */
+    int K;                 /* draft tokens of a round that does not stop early, 0..SPEC_COUNTED_K */
     int batch;             /* requests in each step, 1..SPEC_COUNTED_BATCH */
-    spec_affine_step cost; /* of a step; kv is not used */
-    /* verified tokens of a step that take no time, >= 0: times are flat, and then linear. The mean
-     * step is exact where drafts do not stop or where none are free. */
+    spec_affine_step cost; /* time of a step; kv is not used */
+    /* verified tokens per step that cost no time, >= 0: the time is flat, then linear. The mean
+     * step is exact if drafts never stop early or no tokens are free. */
     int free_tokens;
 } spec_counted_engine;
 

@@ -10,7 +10,7 @@ static inline int spec_no_memory(spec_error *opt_error)
     return spec_fail(opt_error, GSL_ENOMEM, "out of memory");
 }
 
-/* "NAME: out of memory", for a file, an option or an axis. */
+/* Fails with "NAME: out of memory", for a file, an option or an axis. */
 static inline int spec_no_memory_for(spec_error *opt_error, const char *name)
 {
     return spec_fail(opt_error, GSL_ENOMEM, "%.300s: out of memory", name);

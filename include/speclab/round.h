@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Longest draft, in tokens along one path (K), and most nodes of a draft tree. */
+/* The longest draft, in tokens along one path (K), and the most nodes of a draft tree. */
 enum { SPEC_K_MAX = 256, SPEC_NODES_MAX = 1024 };
 
 /* The outcome of one round. */

@@ -14,48 +14,48 @@ extern "C" {
 
 /* ---- declarations for bindings begin: plain C, without macros -------------------------------- */
 
-/* The version of this interface. It rises when a field changes its meaning. New fields are appended
- * to a struct, whose `size` says which fields exist, and do not raise it. */
+/* The version of this interface. It increases when a field changes its meaning. New fields are
+ * appended to a struct, whose `size` says which fields exist; they do not change the version. */
 enum { SPEC_SAMPLER_ABI = 1 };
 
 /* Scopes: what the sampler does itself, one bit each. A sampler with several scopes is tested in
  * each of them. */
 enum {
     SPEC_SCOPE_VERIFY = 1, /* V: verifies the draft tokens that it is given */
-    SPEC_SCOPE_DRAFT = 2,  /* DV: draws the draft from the rows it is given, and verifies it; chains
-                              only */
+    SPEC_SCOPE_DRAFT = 2,  /* DV: draws the draft from the rows it is given, and verifies it; only
+                              chains */
     SPEC_SCOPE_STREAM = 4  /* S: generates a whole text from two models, given as functions */
 };
 
 /* How the children of one node were drawn, one bit each. An only child is drawn from its row,
  * unless it is FIXED. */
 enum {
-    SPEC_DRAWN_FIXED = 1,  /* chosen without randomness: a one-hot draft law, `draft` is NULL */
+    SPEC_DRAWN_FIXED = 1,  /* chosen without randomness: the draft is one-hot, `draft` is NULL */
     SPEC_DRAWN_IID = 2,    /* each from the row; siblings may hold the same token */
-    SPEC_DRAWN_WITHOUT = 4 /* without replacement, in the order of nodes: each from the row without
-                              the tokens of earlier siblings */
+    SPEC_DRAWN_WITHOUT = 4 /* without replacement, in node order: each from its row with the tokens
+                              of earlier siblings removed */
 };
 
-/* The contents of rows. */
+/* What rows contain. */
 enum { SPEC_ROWS_PROBABILITIES = 1, SPEC_ROWS_LOGITS = 2 };
 
 /* Sampling parameters of a request. They apply to target and draft rows in the same way, in the
  * order that the sampler declares (spec_sampler_about.filters). */
 typedef struct {
-    float temperature; /* 1: unchanged; 0: the argmax, the lowest id among ties */
+    float temperature; /* 1: unchanged; 0: the argmax, ties go to the lowest id */
     int32_t top_k;     /* 0: off */
     float top_p;       /* 1: off */
     float min_p;       /* 0: off */
 } spec_sampling;
 
-/* The declaration of a sampler. The caller zeroes the struct and sets `size`. */
+/* What a sampler declares about itself. The caller zeroes the struct and sets `size`. */
 typedef struct {
     uint32_t size;
     char name[64];
     uint32_t scopes;   /* SPEC_SCOPE_*, at least one */
-    uint32_t chains;   /* chains that it accepts: SPEC_DRAWN_FIXED, SPEC_DRAWN_IID; 0: both */
-    uint32_t trees;    /* siblings that it accepts in trees: SPEC_DRAWN_*; 0: no trees */
-    uint32_t rows;     /* rows that it wants: one of SPEC_ROWS_*; 0: probabilities */
+    uint32_t chains;   /* chains it accepts: SPEC_DRAWN_FIXED, SPEC_DRAWN_IID; 0: both */
+    uint32_t trees;    /* siblings it accepts in trees: SPEC_DRAWN_*; 0: no trees */
+    uint32_t rows;     /* rows it wants: one of SPEC_ROWS_*; 0: probabilities */
     int32_t sampling;  /* 1: applies the sampling parameters itself; 0: receives processed rows */
     int32_t coins;     /* 1: can take its uniform numbers from spec_step.coin */
     int32_t padding;   /* 1: accepts drafts with padding (tokens -1 at the end) */
@@ -63,42 +63,42 @@ typedef struct {
     int32_t max_batch; /* most drafts per call of step; 0: any number */
     int32_t max_nodes; /* most nodes of a draft; 0: any number */
     int32_t max_vocab; /* largest vocabulary; 0: any size */
-    int32_t lossy;     /* 1: deliberately differs from the target's law: a difference is reported as
-                          LOSSY, with its size, instead of FAIL */
+    int32_t lossy;     /* 1: deliberately departs from the target's distribution: a difference is
+                          reported as LOSSY, with its size, instead of FAIL */
     char filters[64];  /* with `sampling`: the order of the parameters, such as
-                          "temperature,top_k,top_p,min_p". After ',' a parameter sees the
-                          renormalised row that the one before it left; '+' joins filters that see
-                          the same row. A parameter that is not named is not applied, and not
-                          tested. "" means "temperature,top_k+top_p+min_p" */
+                          "temperature,top_k,top_p,min_p". After ',' a filter sees the renormalised
+                          row that the previous one left; filters joined by '+' see the same row. A
+                          parameter that is not named is neither applied nor tested. "" means
+                          "temperature,top_k+top_p+min_p" */
     int32_t uniform;   /* 1: all requests of a call must have the same sampling parameters and the
                           same kind of draft */
 } spec_sampler_about;
 
 /* One draft to verify, or to draw and verify, for one request of a batch. Row 0 is the next-token
  * distribution at the root, the end of the text so far; row i+1 is the one after node i. Node i was
- * drawn from draft row parent[i]+1 and is verified against target row parent[i]+1. The sampler may
- * write nothing but the ret_ arrays. */
+ * drawn from draft row parent[i]+1 and is verified against target row parent[i]+1. The sampler must
+ * write only to the ret_ arrays. */
 typedef struct {
     uint32_t size;
     int32_t vocab;         /* V */
     int32_t n_nodes;       /* draft tokens, including padding; >= 0 */
     const int32_t *token;  /* (n_nodes) -1: padding. NULL in scope DV: draw a chain of n_nodes */
-    const int32_t *parent; /* (n_nodes) -1: the root; parents come first. NULL: a chain */
+    const int32_t *parent; /* (n_nodes) -1: the root; parents precede children. NULL: a chain */
     const float *target;   /* (n_nodes+1, V) row-major */
     const float *draft;    /* (n_nodes+1, V); in scope V a chain does not need the last row. NULL:
                               the draft is FIXED */
     uint32_t drawn;        /* one of SPEC_DRAWN_* */
     spec_sampling sampling;
     uint64_t request;      /* id of the request: rows differ between requests */
-    uint64_t seed, offset; /* of its random numbers; each round of a request has its own offset */
-    const float *coin;     /* (n_coins) uniform numbers in [0,1), to be used in the order that the
-                              sampler needs them; NULL, or all used: it draws its own */
+    uint64_t seed, offset; /* seed its random numbers; each round of a request has its own offset */
+    const float *coin;     /* (n_coins) uniform numbers in [0,1), to be used in the order in which
+                              the sampler needs them; NULL, or all used up: it draws its own */
     int32_t n_coins;
 
-    int32_t *ret_token;      /* (n_nodes+1) tokens that this round emits */
-    int32_t *ret_n_emitted;  /* 1..n_nodes+1: accepted draft tokens, then a correction or bonus */
+    int32_t *ret_token;      /* (n_nodes+1) the tokens that this round emits */
+    int32_t *ret_n_emitted;  /* 1..n_nodes+1: accepted draft tokens, then a correction or a bonus */
     int32_t *ret_n_accepted; /* n_emitted - 1 */
-    int32_t *ret_draft;      /* (n_nodes) scope DV: the tokens that it drafted; NULL in scope V */
+    int32_t *ret_draft;      /* (n_nodes) scope DV: the tokens it drafted; NULL in scope V */
 } spec_step;
 
 /* The two models of scope S. Each function returns the row (V) after the context, as probabilities
@@ -117,10 +117,10 @@ typedef struct {
 
 uint32_t spec_sampler_abi(void); /* returns SPEC_SAMPLER_ABI */
 
-/* Fills in `about`. Describe, open, step, generate and counters return 0, or another number on
- * failure. A failure ends the run without a verdict, and reports the line of spec_sampler_error if
- * there is one. Describe is called before open and again after it; the second answer counts, so
- * that options given to open may change it. */
+/* Fills in `about`. Describe, open, step, generate and counters return 0, or any other number on
+ * failure. A failure ends the run without a verdict; the run reports the line of
+ * spec_sampler_error, if there is one. Describe is called before open and again after it. The
+ * second answer counts, so options passed to open may change it. */
 int spec_sampler_describe(spec_sampler_about *about);
 
 /* Creates an instance; *ret_self is passed to every later call. opt_options: the text of --options,
@@ -139,12 +139,12 @@ int spec_sampler_generate(void *self, const spec_models *models, const int32_t *
                           int64_t n_context, int32_t K, spec_sampling sampling, uint64_t seed,
                           int32_t *ret_token, int64_t n_tokens);
 
-/* The sampler's own counters since open: draft tokens, accepted draft tokens, emitted tokens.
- * speclab compares them with the answers. */
+/* Returns the sampler's own counters since open: draft tokens, accepted draft tokens, emitted
+ * tokens. speclab compares them with the answers. */
 int spec_sampler_counters(void *self, uint64_t *ret_drafted, uint64_t *ret_accepted,
                           uint64_t *ret_emitted);
 
-/* One line about the last failure, or NULL. */
+/* Returns one line about the last failure, or NULL. */
 const char *spec_sampler_error(void *self);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* serving: the plain records of a serving engine that simulation writes and analysis reads.
- * An engine runs in steps (continuous batching): each step serves all running requests, a decoding
- * request with its K + 1 tokens, others with a chunk of their prompt. Times are in seconds. Headers
- * only. */
+/* serving: plain records of a serving engine, which simulation writes and analysis reads.
+ * An engine runs in steps (continuous batching): each step serves all running requests, giving a
+ * decoding request its K + 1 tokens and any other a chunk of its prompt. Times are in seconds.
+ * Headers only. */
 #ifndef SPECLAB_SERVING_H
 #define SPECLAB_SERVING_H
 
@@ -10,18 +10,18 @@
 
 /* The work of one step. */
 typedef struct {
-    int64_t prompt_tokens; /* of prompts, in chunks, and of texts that are recomputed */
-    int64_t decode_tokens; /* of decoding requests: the sum of K_r + 1 */
+    int64_t prompt_tokens; /* prompt tokens, in chunks, and tokens of recomputed texts */
+    int64_t decode_tokens; /* tokens of decoding requests: the sum of K_r + 1 */
     int64_t kv_tokens;     /* in the KV caches that the step reads */
     int64_t drafted;       /* draft tokens: the sum of K_r */
-    int decoding;          /* requests that decode */
+    int decoding;          /* requests that are decoding */
     int passes;            /* sequential passes of the draft: the largest K_r */
     /* tokens that the draft computes to fill its own KV cache, in the first of the passes (which is
      * then at least 1) */
     int64_t fed;
 } spec_step_work;
 
-/* Seconds of a step, affine in its work:
+/* Time of a step in seconds, affine in its work:
  *
  *     step + token (prompt_tokens + decode_tokens) + kv kv_tokens
  *          + [drafted + fed > 0] (draft_round + draft_pass passes + draft_token (drafted + fed))
@@ -51,11 +51,11 @@ static inline double spec_affine_step_draft(const spec_affine_step *cost,
  * completion. Requests are counted where they complete. */
 typedef struct {
     uint64_t requests, output_tokens; /* requests that completed, and their tokens */
-    /* rounds of decoding requests, and what became of their draft tokens */
+    /* rounds of decoding requests; their draft tokens, and how many of these were accepted */
     uint64_t rounds, drafted, accepted;
-    uint64_t emitted; /* tokens, first tokens of prefills included */
-    uint64_t first;   /* tokens that prefills emitted */
-    uint64_t cut;     /* accepted or bonus tokens beyond the length of their request */
+    uint64_t emitted; /* tokens, including the first tokens, from prefills */
+    uint64_t first;   /* tokens emitted by prefills */
+    uint64_t cut;     /* accepted or bonus tokens past the end of their request */
     uint64_t preempted, recomputed_tokens;
     uint64_t blocks_taken, blocks_freed;
     int64_t blocks_kept;    /* taken - freed: growth of the blocks in use */
@@ -66,18 +66,18 @@ typedef struct {
     double seconds;            /* length of the measured part */
     double batch, batch2;      /* sums over steps of the decoding requests, and of their square */
     double step;               /* sum over steps of their time, s */
-    double in_system;          /* integral over time of the requests in the system */
-    /* Sums over completed requests. Latency, also squared, is from arrival to the last token, wait
-     * from arrival to the first scheduling. Times per token after the first are of the `longer`
-     * requests, which have more than one token. */
+    double in_system;          /* integral over time of the number of requests in the system */
+    /* Sums over completed requests. Latency (also squared) runs from arrival to the last token,
+     * wait from arrival to the first scheduling. Times per token after the first are summed over
+     * the `longer` requests, those with more than one token. */
     double latency, latency2, wait, first_token, per_token;
     uint64_t longer;
-    /* what completed requests added to step times in their lives, s: the terms token, kv and
-     * draft_token of an affine step; 0 for other costs, and for drafts ahead or in halves */
+    /* what completed requests added to step times while they ran, s: the terms token, kv and
+     * draft_token of an affine step; 0 for other costs, and when drafting ahead or in halves */
     double extra;
 } spec_serving_sums;
 
-/* Add the sums of another run. */
+/* Adds the sums of another run. */
 static inline void spec_serving_sums_merge(spec_serving_sums *into, const spec_serving_sums *from)
 {
     into->requests += from->requests;

@@ -14,9 +14,9 @@ typedef struct {
     char text[512];
 } spec_error;
 
-/* Writes the line and returns `status`, so that a failure is one statement: return spec_fail(error,
- * GSL_EDOM, "..."). Characters that could control a terminal become '?' (base/escape.h): names in
- * it may be foreign. opt_error may be NULL. */
+/* Writes the line and returns `status`, so that failing takes one statement: return
+ * spec_fail(error, GSL_EDOM, "..."). Characters that could control a terminal become '?'
+ * (base/escape.h), because names in the line may come from outside. opt_error may be NULL. */
 __attribute__((format(printf, 3, 4))) int spec_fail(spec_error *opt_error, int status,
                                                     const char *format, ...);
 
