@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* conservation: identities that the sums of every run of a serving engine obey.
- * The first two hold exactly. The ratios are 1 up to requests in the system at both ends of the
- * measured part. Their effects have equal means in a stationary run. Pure functions.
+ * They hold for any engine, load and length of the run, since requests under way at both ends of
+ * the measured part are counted: whole numbers exactly, times up to rounding. Pure functions.
  * [Little61]; docs/formulas.md#conservation. */
 #ifndef SPECLAB_CONSERVATION_H
 #define SPECLAB_CONSERVATION_H
@@ -10,25 +10,26 @@
 
 #include <stdbool.h>
 
-/* Every token is of a prefill or of a round: emitted + cut = first + rounds + accepted; and rounds
- * are the sum of batches. */
+/* Every token is of a prefill or of a round, and of a request: emitted + cut = first + rounds +
+ * accepted, and emitted = written; and rounds are the sum of batches. */
 bool spec_conservation_tokens(const spec_serving_sums *sums);
 
 /* Every KV block that was taken is freed or kept. */
 bool spec_conservation_blocks(const spec_serving_sums *sums);
 
-/* Lengths of completed requests over emitted tokens. NaN at 0 tokens. */
-double spec_conservation_lengths(const spec_serving_sums *sums);
+/* The time integral of the requests in the system is the time that requests were present. */
+bool spec_conservation_little(const spec_serving_sums *sums);
 
-/* Little's law: the latencies of completed requests over the time integral of the requests in the
- * system. */
-double spec_conservation_little(const spec_serving_sums *sums);
-
-/* The time of steps: the work of completed requests and of the engine over the steps' time,
+/* The time of steps is that of the engine and of requests:
  *
- *     (step steps + draft_round drafting + draft_pass passes + extra) / time
+ *     time = step steps + draft_round drafting + draft_pass passes + extra
  *
  * For an affine step whose drafts are not made ahead or in halves. */
-double spec_conservation_time(const spec_serving_sums *sums, const spec_affine_step *cost);
+bool spec_conservation_time(const spec_serving_sums *sums, const spec_affine_step *cost);
+
+/* NULL if the sums obey all of these, else what they break. Without a cost the time is not
+ * checked. */
+const char *spec_conservation_broken(const spec_serving_sums *sums,
+                                     const spec_affine_step *opt_cost);
 
 #endif

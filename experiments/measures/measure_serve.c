@@ -4,10 +4,10 @@
 #include "experiments/serving/serving_rows.h"
 #include "speclab/no_memory.h"
 
-#include "analysis/serving/conservation.h"
 #include "analysis/statistics/moments.h"
 #include "sim/chance/rng.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,22 +30,6 @@ STATISTIC(latency_ms, 1e3 * sums->latency / (double)sums->requests)
 STATISTIC(wait_ms, 1e3 * sums->wait / (double)sums->requests)
 STATISTIC(ttft_ms, 1e3 * sums->first_token / (double)sums->requests)
 STATISTIC(tpot_ms, 1e3 * sums->per_token / (double)sums->longer)
-
-/* Ratios that are 1. */
-STATISTIC(little, spec_conservation_little(sums))
-STATISTIC(tokens, spec_conservation_lengths(sums))
-static double work(const void *self, const spec_serving_sums *sums)
-{
-    return spec_conservation_time(sums, self);
-}
-
-static bool adds_up(const spec_replications *runs)
-{
-    for (int i = 0; i < runs->n; i++)
-        if (!spec_conservation_tokens(&runs->run[i]) || !spec_conservation_blocks(&runs->run[i]))
-            return false;
-    return true;
-}
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
@@ -87,32 +71,6 @@ static void fill_estimates(spec_table *table, const spec_serving_row *row, bool 
         spec_measures_beside_theory(table, beside[i].column, &estimate, beside[i].theory);
     }
     spec_table_number(table, "tpot_ms", spec_replications_estimate(&row->runs, tpot_ms, NULL).mean);
-}
-
-/* Of equal replications only the sums of a whole trace must agree exactly: in others some requests
- * are under way at the begin and at the end. */
-static double z_of_1(const spec_serving_row *row, spec_replications_statistic *f, const void *self)
-{
-    const spec_estimate estimate = spec_replications_estimate(&row->runs, f, self);
-    if (estimate.se == 0.0 && row->state != SPEC_SERVING_REPLAYED) return NAN;
-    return spec_moments_z(estimate.mean, 1.0, estimate.se, estimate.df);
-}
-
-/* Sums of a part of a replayed trace are not those of a stationary engine. */
-static void fill_checks(spec_table *table, const spec_serving_row *row,
-                        const spec_serving_question *question, bool periodic)
-{
-    const spec_affine_step *cost = spec_step_cost_affine(question->cost);
-    const bool adds =
-        question->plan.place == SPEC_DRAFT_SAME || question->plan.place == SPEC_DRAFT_SEPARATE;
-    const bool part = periodic || (row->state == SPEC_SERVING_REPLAYED && question->warm > 0);
-    spec_table_number(table, "tokens_z",
-                      !adds_up(&row->runs) ? INFINITY
-                      : part               ? NAN
-                                           : z_of_1(row, tokens, NULL));
-    if (part) return;
-    spec_table_number(table, "little_z", z_of_1(row, little, NULL));
-    if (cost != NULL && adds) spec_table_number(table, "work_z", z_of_1(row, work, cost));
 }
 
 static void fill_counts(spec_table *table, const spec_serving_row *row,
@@ -179,22 +137,27 @@ static void fill_row(spec_table *table, const spec_serving_row *row,
                      const spec_serving_question *question, const spec_serving_way *way,
                      double plain_latency)
 {
+    char state[64];
     spec_table_text(table, "lengths", way->lengths);
     spec_table_integer(table, "K", way->K);
     spec_table_number(table, "rate", question->rate);
     spec_table_number(table, "load", row->load);
     spec_table_number(table, "capacity", row->capacity);
-    spec_table_text(table, "state", spec_serving_state_names[row->state]);
+    snprintf(state, sizeof state, "%s", spec_serving_state_names[row->state]);
+    if (row->state == SPEC_SERVING_SHORT)
+        snprintf(state, sizeof state, "%s: needs %" PRIu64 " requests",
+                 spec_serving_state_names[row->state], question->enough);
+    spec_table_text(table, "state", state);
+    const bool periodic = is_periodic(question, way);
     spec_table_number(table, "drift_z", row->drift_z);
     fill_quantiles(table, row);
+    if (!periodic) spec_table_number(table, "little_z", row->little_z);
     if (!spec_serving_row_counts(row)) {
         spec_table_number(table, "latency_ms_theory", 1e3 * row->theory.latency);
         spec_table_number(table, "speedup_theory", plain_latency / row->theory.latency);
         return;
     }
-    const bool periodic = is_periodic(question, way);
     fill_estimates(table, row, periodic);
-    fill_checks(table, row, question, periodic);
     fill_counts(table, row, question);
     spec_estimate speedup = {row->paired.speedup.value, row->paired.speedup.se, row->runs.n - 1.0};
     if (!(speedup.se > 1e-12 * speedup.mean)) speedup.se = NAN;
@@ -346,8 +309,6 @@ static const char *const columns[] = {"rate",
                                       "wait_ms_theory",
                                       "wait_ms_z",
                                       "little_z",
-                                      "tokens_z",
-                                      "work_z",
                                       "drift_z",
                                       "speedup_least",
                                       "speedup_most",
@@ -358,26 +319,18 @@ static const spec_headline headlines[] = {{.column = "speedup"},
                                           {.column = "latency_ms", .unit = "ms"},
                                           {.column = "capacity", .unit = "1/s", .exact = true},
                                           {0}};
-static const char *const checked[] = {"speedup_z",
-                                      "latency_ms_z",
-                                      "batch_z",
-                                      "batch_var_z",
-                                      "step_ms_z",
-                                      "tokens_per_s_z",
-                                      "tokens_per_round_z",
-                                      "wait_ms_z",
-                                      "ttft_ms_z",
-                                      "little_z",
-                                      "tokens_z",
-                                      "work_z",
-                                      NULL};
+static const char *const checked[] = {
+    "speedup_z",          "latency_ms_z", "batch_z",   "batch_var_z", "step_ms_z", "tokens_per_s_z",
+    "tokens_per_round_z", "wait_ms_z",    "ttft_ms_z", "little_z",    NULL};
 static const char *const keys[] = {"rate", "K", "lengths", NULL};
+
+static const char *const parameters[] = {SPEC_SERVING_QUESTION_PARAMETERS, NULL};
 
 const spec_measure spec_measure_serve = {
     .name = "serve",
     .summary = "speculation under load: latency, throughput and speed-up of a serving engine, "
                "beside queueing theory",
-    .parameters = spec_serving_question_parameters,
+    .parameters = parameters,
     .assumes = spec_serving_question_assumes,
     .columns = columns,
     .checked = checked,

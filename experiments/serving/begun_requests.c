@@ -1,49 +1,94 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/serving/begun_requests.h"
 
+#include "analysis/capped_geometric.h"
 #include "sim/chance/rng.h"
 
+#include <gsl/gsl_randist.h>
 #include <math.h>
 #include <stdlib.h>
 
+/* Parts are spread evenly, by multiples of the golden ratio: slots of equal requests then complete
+ * one after another. */
 static const double golden_ratio = 0.6180339887498949;
 
 typedef struct {
     const spec_begun_requests *of;
-    void *inner;
-    int next;
-    double share; /* of the next request */
+    void *inner, *by_length;
+    gsl_rng *rng;
+    double part;       /* of the next begun request */
+    int age;           /* units before time 0 from which requests are drawn */
+    unsigned n, drawn; /* requests of this age; CLOSED: begun requests */
 } cursor;
+
+static void end(void *self)
+{
+    cursor *at = self;
+    if (at->inner != NULL) at->of->inner.end(at->inner);
+    if (at->by_length != NULL) at->of->by_length.end(at->by_length);
+    gsl_rng_free(at->rng);
+    free(at);
+}
+
+static void draw_number(cursor *at)
+{
+    const spec_begun_requests *of = at->of;
+    at->n = of->slots > 0 ? (unsigned)of->slots : gsl_ran_poisson(at->rng, of->mean);
+    at->drawn = 0;
+}
 
 static void *begin(const void *self, uint64_t seed, uint64_t stream)
 {
+    const spec_begun_requests *of = self;
+    const uint64_t own = spec_rng_named_seed(seed, "begun requests");
     cursor *at = calloc(1, sizeof *at);
     if (at == NULL) return NULL;
-    at->of = self;
-    at->inner = at->of->inner.begin(at->of->inner.self, seed, stream);
-    spec_rng_state rng = spec_rng_stream_state(spec_rng_named_seed(seed, "begun requests"), stream);
-    at->share = spec_rng_next_double(&rng);
-    if (at->inner != NULL) return at;
-    free(at);
-    return NULL;
+    at->of = of;
+    at->rng = spec_rng_alloc();
+    at->inner = of->inner.begin(of->inner.self, seed, stream);
+    at->by_length = of->by_length.begin(of->by_length.self, own, stream);
+    if (at->rng == NULL || at->inner == NULL || at->by_length == NULL) {
+        end(at);
+        return NULL;
+    }
+    spec_rng_stream(at->rng, own, stream);
+    at->part = gsl_rng_uniform(at->rng);
+    draw_number(at);
+    return at;
+}
+
+/* False: the engine has completed it. */
+static bool next_begun(cursor *at, spec_request *ret_request)
+{
+    const spec_begun_requests *of = at->of;
+    if (!of->by_length.next(at->by_length, ret_request)) return false;
+    const double tokens =
+        of->tokens > 0.0 ? of->tokens : spec_capped_geometric_mean(ret_request->alpha, of->K);
+    const double part = (at->age + at->part) * tokens / of->step;
+    at->part = fmod(at->part + golden_ratio, 1.0);
+    if (part >= 1.0) return false;
+    const int emitted = (int)(part * ret_request->output);
+    ret_request->arrival = 0.0;
+    ret_request->prompt += emitted;
+    ret_request->output -= emitted;
+    ret_request->begun = true;
+    return true;
 }
 
 static bool next(void *self, spec_request *ret_request)
 {
     cursor *at = self;
-    if (!at->of->inner.next(at->inner, ret_request)) return false;
-    if (at->next == at->of->begun) return true;
-    ret_request->output = 1 + (int)(at->share * (ret_request->output - 1));
-    at->share = fmod(at->share + golden_ratio, 1.0);
-    at->next++;
-    return true;
-}
-
-static void end(void *self)
-{
-    cursor *at = self;
-    at->of->inner.end(at->inner);
-    free(at);
+    const bool closed = at->of->slots > 0;
+    while (at->age < at->of->step) {
+        while (at->drawn < at->n) {
+            const bool given = next_begun(at, ret_request);
+            at->drawn += given || !closed;
+            if (given) return true;
+        }
+        at->age++;
+        if (!closed) draw_number(at);
+    }
+    return at->of->inner.next(at->inner, ret_request);
 }
 
 spec_request_source spec_begun_requests_source(const spec_begun_requests *requests)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/serving/replications.h"
 
+#include "analysis/serving/conservation.h"
 #include "analysis/statistics/moments.h"
 #include "base/parallel.h"
 #include "speclab/no_memory.h"
@@ -31,6 +32,21 @@ static void run_one(void *self, uint64_t i, int worker)
     g->status[i] =
         spec_serving_run(&g->result[i], g->plan, g->how->seed, i, g->how->opt_stop, &g->error[i]);
     if (g->status[i] != GSL_SUCCESS) atomic_store_explicit(&g->failed, true, memory_order_relaxed);
+}
+
+/* A wrong sum is a fault of the engine, at any load. */
+static int check_sums(const group *g, spec_error *error)
+{
+    const bool adds = g->plan->place <= SPEC_DRAFT_SEPARATE;
+    const spec_affine_step *cost = adds ? spec_step_cost_affine(g->plan->cost) : NULL;
+    for (int i = 0; i < g->how->n; i++) {
+        const char *broken = spec_conservation_broken(&g->result[i].sums, cost);
+        if (broken != NULL)
+            return spec_fail(error, GSL_ESANITY,
+                             "replication %d: %s: the engine has a fault; please report it", i,
+                             broken);
+    }
+    return GSL_SUCCESS;
 }
 
 static int copy_times(spec_replications *ret, group *g, spec_error *error)
@@ -69,6 +85,7 @@ int spec_replications_run(spec_replications *ret, const spec_serving_plan *plan,
     for (int i = 0; i < how->n; i++)
         if (g->status[i] != GSL_SUCCESS)
             SPEC_TRY(spec_fail(error, g->status[i], "%s", g->error[i].text));
+    SPEC_TRY(check_sums(g, error));
     for (int i = 0; i < how->n; i++) {
         ret->run[i] = g->result[i].sums;
         ret->early[i] = g->result[i].early;

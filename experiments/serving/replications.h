@@ -33,8 +33,9 @@ typedef struct {
     const volatile int *opt_stop;
 } spec_replications_plan;
 
-/* Run all replications. The status and message of the first failed one by index; GSL_EFAILED,
- * "interrupted", where *opt_stop was set. */
+/* Run all replications. GSL_ESANITY where sums break an identity of
+ * analysis/serving/conservation.h: that is a fault of the engine. Else the status and message of
+ * the first failed one by index; GSL_EFAILED, "interrupted", where *opt_stop was set. */
 int spec_replications_run(spec_replications *ret, const spec_serving_plan *plan,
                           const spec_replications_plan *how, spec_error *error);
 void spec_replications_free(spec_replications *replications);

@@ -11,6 +11,7 @@
 typedef struct {
     double capacity; /* requests/s, by simulation */
     double rounds;   /* mean rounds of a request */
+    double step;     /* mean time of a step, s */
 } spec_saturated_run;
 
 /* With a limit of the batch or of memory, one run with as many requests in the system. Without,

@@ -16,7 +16,7 @@ typedef struct {
     char *group; /* the cells that all rows of a group share, such as "alpha 0.6" */
     double load; /* requests/s, or slots of a closed loop */
     const char *lengths, *state, *as_good;
-    double K, best_K, latency, speedup, low, high, capacity, drift_z;
+    double K, best_K, latency, speedup, low, high, capacity, drift_z, little_z;
     double least, most; /* speed-ups that uncertain costs leave; NaN: none */
     double share; /* of the capacity */
 } advice_row;
@@ -99,6 +99,7 @@ static int read_rows(advice *a)
                             .capacity = cell_number(a, r, "capacity"),
                             .share = cell_number(a, r, "load"),
                             .drift_z = cell_number(a, r, "drift_z"),
+                            .little_z = cell_number(a, r, "little_z"),
                             .least = cell_number(a, r, "speedup_least"),
                             .most = cell_number(a, r, "speedup_most")};
         if (row->group == NULL) return GSL_ENOMEM;
@@ -179,8 +180,11 @@ static void write_refused(const advice *a, advice_row *const *row, size_t n, siz
         fprintf(a->out, " at %g %s, load %.3g: ", unsteady->load, a->unit, unsteady->share);
         if (isnan(unsteady->drift_z))
             fprintf(a->out, "the warm-up is too short");
-        else
+        else if (fabs(unsteady->drift_z) > SPEC_SERVING_DRIFT_Z)
             fprintf(a->out, "mean latency still changes (drift_z %.1f)", unsteady->drift_z);
+        else
+            fprintf(a->out, "mean latency is not that of Little's law (little_z %.1f)",
+                    unsteady->little_z);
         fprintf(a->out, ", so there is no result; give a larger --warm and --requests, or a lower "
                         "rate\n");
     }
@@ -282,6 +286,23 @@ static void write_schedule(const advice *a, const advice_load *at, size_t n)
     }
 }
 
+/* The intervals of a group of too few requests: its state is "short: needs N requests". */
+static void write_short(const advice *a, advice_row *const *row, size_t n)
+{
+    const char *name = spec_serving_state_names[SPEC_SERVING_SHORT];
+    for (size_t i = 0; i < n; i++) {
+        unsigned long long needed;
+        if (strncmp(row[i]->state, name, strlen(name)) != 0 ||
+            sscanf(row[i]->state + strlen(name), ": needs %llu", &needed) != 1)
+            continue;
+        fprintf(a->out,
+                "%s%sa few long requests decide, and intervals are too narrow: give --requests "
+                "%llu\n",
+                row[i]->group, row[i]->group[0] != '\0' ? ": " : "", needed);
+        return;
+    }
+}
+
 /* One sentence of a group with rows by rising load. */
 static int write_sentence(const advice *a, advice_row *const *row, size_t n)
 {
@@ -324,6 +345,7 @@ int spec_serving_advice_write(FILE *out, uint64_t *ret_refused, const spec_table
             if (strcmp(a.row[k].group, a.row[r].group) == 0) of[n++] = &a.row[k];
         qsort(of, n, sizeof *of, by_load);
         for (size_t k = 0; k < n; k++) write_refused(&a, of, n, k);
+        write_short(&a, of, n);
         if (write_sentence(&a, of, n) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
     }
 done:

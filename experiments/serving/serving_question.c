@@ -11,39 +11,13 @@
 /* Slots of an engine without a limit of its batch. */
 enum { SLOTS_NO_LIMIT = 1 << 16, TOKENS_MAX = 1 << 30 };
 
+/* The longest requests, which hold this share of E[L^2], and how many of them intervals need:
+ * docs/formulas.md#heavy-tails. */
+static const double longest_share = 0.05, longest_needed = 10.0;
+
 /* Lengths without a law and without rows of a file. */
 #define PROMPT "512"
 #define OUTPUT "256"
-
-const char *const spec_serving_question_parameters[] = {"alpha=0.8",
-                                                        "process=iid",
-                                                        "K=0,1,3,5",
-                                                        "lengths=fixed",
-                                                        "rate=",
-                                                        "slots=",
-                                                        "trace=",
-                                                        "speed=1",
-                                                        "arrivals=poisson",
-                                                        "prompt=",
-                                                        "output=",
-                                                        "spread=one",
-                                                        "rounds_correlation=0",
-                                                        "accepted=",
-                                                        "cost",
-                                                        "draft_cost=",
-                                                        "place=same",
-                                                        "draft_cache=free",
-                                                        "max_batch=0",
-                                                        "budget=0",
-                                                        "chunk=0",
-                                                        "blocks=0",
-                                                        "memory=",
-                                                        "kv_bytes=",
-                                                        "block=16",
-                                                        "requests=2000",
-                                                        "warm=",
-                                                        "slo=",
-                                                        NULL};
 
 const spec_assumption spec_serving_question_assumes[] = {
     {"draft_cost", "none", "drafting takes no time", NULL, NULL},
@@ -221,6 +195,7 @@ static int load_files(reader *in)
 {
     spec_serving_question *question = in->question;
     spec_requests *requests = &question->requests;
+    double longest;
     int status = GSL_SUCCESS;
     if (is_given(in, "trace")) {
         SPEC_TRY(blame(in, spec_request_trace_load(&question->trace, text(in, "trace"), in->error),
@@ -235,9 +210,11 @@ static int load_files(reader *in)
         question->plan.opt_accepted = &question->accepted;
     }
     SPEC_TRY(spec_requests_check(requests, in->error));
-    question->begun = (spec_begun_requests){spec_requests_source(requests), question->plan.slots};
-    question->plan.requests = question->plan.closed ? spec_begun_requests_source(&question->begun)
-                                                    : question->begun.inner;
+    question->plan.requests = spec_requests_source(requests);
+    question->by_length = spec_requests_by_length(requests);
+    SPEC_TRY(spec_requests_longest(&longest, requests, longest_share, in->error));
+    if (question->load == SPEC_SERVING_OPEN && !isnan(longest))
+        question->enough = (uint64_t)ceil(longest_needed / longest / SPEC_REPLICATIONS);
     if (question->load != SPEC_SERVING_REPLAY) goto done;
 
     const uint64_t n = (uint64_t)question->trace.n;

@@ -6,7 +6,7 @@
 #define SPECLAB_SERVING_QUESTION_H
 
 #include "experiments/measures/measure.h"
-#include "experiments/serving/begun_requests.h"
+#include "experiments/serving/replications.h"
 #include "experiments/serving/serving_choices.h"
 #include "experiments/serving/slo.h"
 #include "sim/acceptance.h"
@@ -23,7 +23,7 @@ typedef struct {
     spec_process process;         /* IID, RATES or CONTEXT */
     float chance[SPEC_RATES_MAX]; /* RATES, for the plan */
     spec_requests requests;
-    spec_begun_requests begun; /* CLOSED: the same requests, of which the first have begun */
+    spec_requests by_length; /* the same, as those under way are: OPEN and CLOSED */
     spec_request_trace trace;
     spec_accepted_lengths accepted;
     spec_step_cost *cost;
@@ -31,6 +31,8 @@ typedef struct {
     /* without the choice of lengths and the two counts of requests */
     spec_serving_plan plan;
     uint64_t measured;  /* requests of a replication */
+    /* OPEN: of these, as many as intervals need, where a few long ones decide; else 0 */
+    uint64_t enough;
     uint64_t warm;      /* requests of a replication before them */
     bool warm_given;    /* else `warm` is the least number, and load may ask for more */
     bool batch_limited; /* by a number of slots */
@@ -45,12 +47,17 @@ int spec_serving_question_init(spec_serving_question *question, const spec_point
                                const spec_measure *measure, spec_error *error);
 void spec_serving_question_free(spec_serving_question *question);
 
-/* The plan of an engine that chooses draft lengths in this way. */
+/* Returns the plan of an engine that chooses draft lengths in this way. */
 spec_serving_plan spec_serving_question_plan(const spec_serving_question *question,
                                              const spec_serving_way *way);
 
-/* The parameters, with defaults, NULL-terminated: for the measure. */
-extern const char *const spec_serving_question_parameters[];
+/* The parameters, with defaults: for the lists of measures. */
+#define SPEC_SERVING_QUESTION_PARAMETERS                                                           \
+    "alpha=0.8", "process=iid", "K=0,1,3,5", "lengths=fixed",                                      \
+        "rate=", "slots=", "trace=", "speed=1", "arrivals=poisson",                                \
+        "prompt=", "output=", "spread=one", "rounds_correlation=0", "accepted=", "cost",           \
+        "draft_cost=", "place=same", "draft_cache=free", "max_batch=0", "budget=0", "chunk=0",     \
+        "blocks=0", "memory=", "kv_bytes=", "block=16", "requests=2000", "warm=", "slo="
 extern const spec_assumption spec_serving_question_assumes[];
 
 #endif

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/serving/serving_rows.h"
 
+#include "analysis/statistics/moments.h"
+#include "experiments/serving/begun_requests.h"
 #include "experiments/serving/saturated_run.h"
 #include "sim/chance/rng.h"
 
 #include <math.h>
 
-const char *const spec_serving_state_names[] = {"steady", "over capacity", "not steady", "replay"};
+const char *const spec_serving_state_names[] = {"steady", "over capacity", "not steady", "replay",
+                                                "short"};
 
 bool spec_serving_row_counts(const spec_serving_row *row)
 {
-    return row->state == SPEC_SERVING_STEADY || row->state == SPEC_SERVING_REPLAYED;
+    return row->state == SPEC_SERVING_STEADY || row->state == SPEC_SERVING_REPLAYED ||
+           row->state == SPEC_SERVING_SHORT;
 }
 
 /* Most requests of all replications of a replayed trace: a longer one has fewer replications. And
@@ -19,13 +23,22 @@ enum { REPLAYED_MAX = 1 << 23, KEPT_MAX = 1 << 17 };
 
 /* ---- before the runs ------------------------------------------------------------------------- */
 
+/* The mean step of a request, E[Z t] / E[Z] for Z requests in a step of t: longer than a step on
+ * average, base / (1 - load), because longer steps have more requests. With Var[Z] = E[Z] / (1 -
+ * load), as in a branching process of small shares. */
+static double seen_step(const spec_serving_row *row, double base, double rate)
+{
+    return base / (1.0 - row->load) * (1.0 + row->load / (rate * row->rounds * base));
+}
+
 /* Capacity, load and relaxation. */
 static int judge_load(spec_serving_row *row, const spec_serving_question *question,
                       const spec_serving_way *way, const spec_point *point, spec_error *error)
 {
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_serving_theory_fill(&row->theory, question, way, error));
-    double base = row->theory.base, rounds = row->theory.rounds;
+    double base = row->theory.base, most = INFINITY;
+    row->rounds = row->theory.rounds;
     row->capacity = row->theory.capacity;
     if (isnan(row->capacity)) {
         spec_saturated_run run;
@@ -35,7 +48,8 @@ static int judge_load(spec_serving_row *row, const spec_serving_question *questi
                                              spec_rng_named_seed(point->seed, "saturated"),
                                              point->stop, error));
         row->capacity = run.capacity;
-        rounds = run.rounds;
+        row->rounds = run.rounds;
+        most = run.step;
         base = spec_step_cost_target(question->cost, &one) +
                spec_step_cost_draft(question->cost, &one);
     }
@@ -45,7 +59,14 @@ static int judge_load(spec_serving_row *row, const spec_serving_question *questi
     } else if (row->load >= 1.0) {
         row->state = SPEC_SERVING_OVER;
     } else if (question->load == SPEC_SERVING_OPEN) {
-        row->relaxation = question->rate * rounds * base / pow(1.0 - row->load, 2);
+        const double running = row->load * question->plan.slots;
+        row->relaxation = !isnan(row->theory.relaxation)
+                              ? row->theory.relaxation
+                              : question->rate * row->rounds * base / pow(1.0 - row->load, 2);
+        row->step_guess = isnan(row->theory.latency) ? seen_step(row, base, question->rate)
+                                                     : row->theory.latency / row->rounds;
+        row->step_guess =
+            fmin(fmin(row->step_guess, most), running / (question->rate * row->rounds));
     }
 done:
     return status;
@@ -88,6 +109,14 @@ static void summarise(spec_serving_row *row, const spec_slo *slo)
     spec_replications_drop_times(runs);
 }
 
+/* Latencies of the measured requests over the time that requests spent in the system while they
+ * arrived: 1 in a stationary engine, by Little's law. */
+static double little(const void *self, const spec_serving_sums *sums)
+{
+    (void)self;
+    return sums->latency / sums->in_system;
+}
+
 static int replications(const spec_serving_question *question)
 {
     if (question->load != SPEC_SERVING_REPLAY) return SPEC_REPLICATIONS;
@@ -95,11 +124,36 @@ static int replications(const spec_serving_question *question)
     return most < 2 ? 2 : most < SPEC_REPLICATIONS ? (int)most : SPEC_REPLICATIONS;
 }
 
+/* The requests of a way, whose engine has run for long. */
+static spec_begun_requests begun_of(const spec_serving_row *row,
+                                    const spec_serving_question *question,
+                                    const spec_serving_way *way)
+{
+    static const spec_step_work one = {.decode_tokens = 1, .decoding = 1};
+    const double output = spec_requests_mean_output(&question->requests),
+                 unit = spec_step_cost_target(question->cost, &one);
+    spec_begun_requests begun = {.inner = question->plan.requests,
+                                 .by_length = spec_requests_source(&question->by_length),
+                                 .step = 1.0,
+                                 .K = way->K};
+    if (!way->fixed || question->process.kind != SPEC_PROCESS_IID)
+        begun.tokens = fmax(1.0, output / row->rounds);
+    if (question->load == SPEC_SERVING_CLOSED) {
+        begun.slots = question->plan.slots;
+    } else {
+        begun.mean = question->rate * output * unit;
+        begun.step = row->step_guess / unit;
+    }
+    return begun;
+}
+
 static int simulate(spec_serving_row *row, const spec_serving_question *question,
                     const spec_serving_way *way, uint64_t warm, const spec_point *point,
                     spec_error *error)
 {
     spec_serving_plan plan = spec_serving_question_plan(question, way);
+    const spec_begun_requests begun = begun_of(row, question, way);
+    if (question->load != SPEC_SERVING_REPLAY) plan.requests = spec_begun_requests_source(&begun);
     plan.warm = warm;
     plan.measured = question->measured;
     plan.keep_every =
@@ -113,8 +167,13 @@ static int simulate(spec_serving_row *row, const spec_serving_question *question
     summarise(row, &question->slo);
     if (row->state == SPEC_SERVING_REPLAYED) return status;
     row->drift_z = spec_replications_drift(&row->runs);
-    if (2 * row->runs.grew > row->runs.n || fabs(row->drift_z) > SPEC_SERVING_DRIFT_Z)
+    const spec_estimate ratio = spec_replications_estimate(&row->runs, little, NULL);
+    row->little_z = spec_moments_z(ratio.mean, 1.0, ratio.se > 0.0 ? ratio.se : NAN, ratio.df);
+    if (2 * row->runs.grew > row->runs.n || fabs(row->drift_z) > SPEC_SERVING_DRIFT_Z ||
+        (question->load == SPEC_SERVING_OPEN && fabs(row->little_z) > SPEC_SERVING_DRIFT_Z))
         row->state = SPEC_SERVING_UNSTEADY;
+    else if (question->measured < question->enough)
+        row->state = SPEC_SERVING_SHORT;
     return status;
 }
 
@@ -140,7 +199,7 @@ int spec_serving_rows_run(spec_serving_rows *rows, const spec_serving_question *
     uint64_t warm;
     int status = GSL_SUCCESS;
     *rows = (spec_serving_rows){.n = question->choices.n, .best = -1};
-    for (int i = 0; i < rows->n; i++) rows->row[i].drift_z = NAN;
+    for (int i = 0; i < rows->n; i++) rows->row[i].drift_z = rows->row[i].little_z = NAN;
     SPEC_TRY(judge_loads(rows, &warm, question, point, error));
     for (int i = 0; i < rows->n; i++) {
         if (spec_serving_row_counts(&rows->row[i]))

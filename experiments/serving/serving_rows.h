@@ -15,10 +15,12 @@ typedef enum {
     SPEC_SERVING_OVER,     /* the rate is at or above the capacity: not simulated */
     SPEC_SERVING_UNSTEADY, /* mean latency would still change: no results */
     SPEC_SERVING_REPLAYED, /* a trace, from its begin to its end */
+    SPEC_SERVING_SHORT,    /* steady, of fewer requests than its intervals need */
 } spec_serving_state;
 extern const char *const spec_serving_state_names[]; /* as the enum */
 
-/* Distance from 0 of a drift (spec_replications_drift) that is taken for one: 6e-5 by chance. */
+/* Distance from 0 of a drift (spec_replications_drift), or of what Little's law leaves, that is
+ * taken for one: 6e-5 by chance. */
 #define SPEC_SERVING_DRIFT_Z 4.0
 
 typedef struct {
@@ -26,7 +28,8 @@ typedef struct {
     spec_serving_theory theory;
     double capacity, load; /* by theory, or simulated */
     double relaxation;     /* requests; 0 without random arrivals */
-    double drift_z;
+    double rounds, step_guess; /* mean rounds of a request; s of a step, as a guess */
+    double drift_z, little_z; /* distances from a stationary engine; see SPEC_SERVING_DRIFT_Z */
     spec_replications runs; /* zeroed where not simulated; without times */
     /* over all measured requests, s, and over all steps, of all replications */
     double first_token[SPEC_SERVING_QUANTILES], per_token[SPEC_SERVING_QUANTILES],
@@ -42,13 +45,16 @@ typedef struct {
     int best; /* the fixed K of the lowest mean latency, plain decoding included; -1: none */
 } spec_serving_rows;
 
-/* Replications begin empty. An affine engine forgets this in a relaxation time, of
+/* Replications begin with requests under way (begun_requests.h), as many as in an engine whose
+ * steps take `step_guess`. An affine engine forgets the error of this guess in a relaxation time,
+ * of
  *
- *     rate E[latency] / (1 - load)
+ *     rate max(turn step / (1 - load), E[latency])
  *
- * requests, if output lengths do not have a heavy tail: the residual life of a long request is not
- * in it. The warm-up of all ways is 5 times the longest, at most SPEC_SERVING_WARM_MAX. A way for
- * which that is below 3 times is not simulated, and not steady. */
+ * requests: a generation of requests lasts for `turn` steps (heavy_traffic.h), and the next one is
+ * smaller by the load. Without theory it is rate rounds base / (1 - load)^2. The warm-up of all
+ * ways is 5 times the longest, at most SPEC_SERVING_WARM_MAX. A way for which that is below 3 times
+ * is not simulated, and not steady. */
 enum { SPEC_SERVING_WARM_MAX = 50000 };
 int spec_serving_rows_run(spec_serving_rows *rows, const spec_serving_question *question,
                           const spec_point *point, spec_error *error);

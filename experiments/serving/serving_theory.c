@@ -169,6 +169,8 @@ static void fill_near_capacity(spec_serving_theory *ret, const spec_serving_ques
     if (spec_heavy_traffic_of_life(&limit, shared, question->rate, ret->base) != GSL_SUCCESS)
         return;
     ret->latency_limit = limit.latency;
+    const double step = limit.latency / (limit.steps + 0.5);
+    ret->relaxation = question->rate * fmax(limit.turn * step / (1.0 - limit.load), ret->latency);
     for (int q = 0; q < SPEC_SERVING_QUANTILES; q++) {
         const double at = spec_serving_quantiles[q];
         ret->batch_at[q] = spec_heavy_traffic_batch_quantile(at, &limit, branching);
@@ -234,9 +236,22 @@ int spec_serving_theory_fill(spec_serving_theory *ret, const spec_serving_questi
 {
     requests_kinds of = {0};
     int status = GSL_SUCCESS;
-    *ret = (spec_serving_theory){
-        NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN},
-        {NAN, NAN, NAN}, {NAN, NAN, NAN}};
+    *ret = (spec_serving_theory){NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 NAN,
+                                 {NAN, NAN, NAN},
+                                 {NAN, NAN, NAN},
+                                 {NAN, NAN, NAN}};
     if (!has_life(question, way)) return GSL_SUCCESS;
     SPEC_TRY(kinds_init(&of, question, way->K, error));
     if (is_batch_ahead(question)) {

@@ -18,6 +18,8 @@ typedef struct {
     double batch, batch_var, step; /* of a step: decoding requests; their variance; s */
     double tokens_per_s, tokens_per_round, latency, wait, first_token;
     double latency_limit; /* near capacity: docs/formulas.md#heavy-traffic */
+    /* requests until a deviation of the load has decayed by e: by that limit, at least a life */
+    double relaxation;
     double batch_at[SPEC_SERVING_QUANTILES], step_at[SPEC_SERVING_QUANTILES],
         latency_at[SPEC_SERVING_QUANTILES];
 } spec_serving_theory;

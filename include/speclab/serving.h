@@ -47,10 +47,11 @@ static inline double spec_affine_step_draft(const spec_affine_step *cost,
     return cost->draft_round + cost->draft_pass * work->passes + cost->draft_token * (double)tokens;
 }
 
-/* Sums over the measured part of a run: from the end of the warm-up to the last measured
- * completion. Requests are counted where they complete. */
+/* Sums over the measured part of a run, and over the measured requests. The part lasts from the
+ * arrival of the first of these to that of the first request after them. Each measured request is
+ * followed to its last token, also beyond that part: a long one counts as often as it comes. */
 typedef struct {
-    uint64_t requests, output_tokens; /* requests that completed, and their tokens */
+    uint64_t requests, output_tokens; /* measured requests, and their tokens */
     /* rounds of decoding requests; their draft tokens, and how many of these were accepted */
     uint64_t rounds, drafted, accepted;
     uint64_t emitted; /* tokens, including the first tokens, from prefills */
@@ -66,15 +67,18 @@ typedef struct {
     double seconds;            /* length of the measured part */
     double batch, batch2;      /* sums over steps of the decoding requests, and of their square */
     double step;               /* sum over steps of their time, s */
-    double in_system;          /* integral over time of the number of requests in the system */
-    /* Sums over completed requests. Latency (also squared) runs from arrival to the last token,
-     * wait from arrival to the first scheduling. Times per token after the first are summed over
-     * the `longer` requests, those with more than one token. */
+    double in_system;          /* integral over time of the requests in the system */
+    /* The same integral, the emitted tokens, and s that requests added to steps (the terms token,
+     * kv and draft_token of an affine step; 0 for other costs, and for drafts ahead or in halves),
+     * summed over requests instead: those that completed in the measured part, and what those
+     * under way have at its end, less what those under way had at its beginning. */
+    double present, extra;
+    int64_t written;
+    /* Sums over measured requests. Latency, also squared, is from arrival to the last token, wait
+     * from arrival to the first scheduling. Times per token after the first are of the `longer`
+     * requests, which have more than one token. */
     double latency, latency2, wait, first_token, per_token;
     uint64_t longer;
-    /* what completed requests added to step times while they ran, s: the terms token, kv and
-     * draft_token of an affine step; 0 for other costs, and when drafting ahead or in halves */
-    double extra;
 } spec_serving_sums;
 
 /* Adds the sums of another run. */
@@ -103,13 +107,15 @@ static inline void spec_serving_sums_merge(spec_serving_sums *into, const spec_s
     into->batch2 += from->batch2;
     into->step += from->step;
     into->in_system += from->in_system;
+    into->present += from->present;
+    into->extra += from->extra;
+    into->written += from->written;
     into->latency += from->latency;
     into->latency2 += from->latency2;
     into->wait += from->wait;
     into->first_token += from->first_token;
     into->per_token += from->per_token;
     into->longer += from->longer;
-    into->extra += from->extra;
 }
 
 #endif

@@ -19,6 +19,7 @@ typedef struct {
     /* the accepted lengths that its rounds replay, in order and from the start again (see
      * accepted_lengths.h); -1: rounds are drawn with alpha */
     int32_t replay;
+    bool begun; /* one of those under way at time 0: it has no number, and is not measured */
 } spec_request;
 
 typedef struct spec_request_source {

@@ -74,25 +74,27 @@ typedef struct {
     int64_t chunk;     /* most tokens of one prompt in a step; 0: no limit */
     int64_t blocks;    /* KV blocks of the device; 0: no limit, and blocks are not counted */
     int block;         /* tokens in a block, >= 1 */
-    uint64_t warm;     /* completions before the measured part */
-    uint64_t measured; /* completions of the measured part, >= 1; UINT64_MAX: all of the source */
-    /* 0, or fill the result's arrays with every so many-th completion, and its histograms */
+    uint64_t warm;     /* requests before the measured ones, without those that have begun */
+    uint64_t measured; /* measured requests, >= 1; UINT64_MAX: to the end of the source */
+    /* 0, or fill the result's arrays with every so many-th request, and its histograms */
     uint64_t keep_every;
+    bool unfollowed; /* the run ends with its measured part: its sums over requests are partial */
 } spec_serving_plan;
 
-/* The measured part consists of whole steps. It begins at time 0, or with the end of the step of
- * completion number `warm`. It ends with the step of its completion number `measured`, which may
- * complete more requests, or with the last request of the source. */
+/* The measured part consists of whole steps. It begins at time 0, or with the end of the step in
+ * which the first measured request joins. It ends with that in which the first one after them does,
+ * or with the last request of the source. The run goes on, under the same load, until all measured
+ * requests are complete. */
 typedef struct {
     spec_serving_sums sums;
-    uint64_t n; /* completions, in their order; in a step, those of prefills are last */
+    uint64_t n;    /* measured requests, as they complete; in a step, those of prefills are last */
     uint64_t kept; /* of them in the arrays, which are NULL without keep_every */
     /* (kept) s; per_token is NaN for requests of one token */
     float *first_token, *per_token, *latency;
     uint32_t *request; /* (kept) each request's number in its source, from 0 */
-    /* of the steps: decoding requests, and times; NULL without keep_every */
+    /* of the steps of the measured part: decoding requests, and times; NULL without keep_every */
     spec_log_histogram *batches, *step_times;
-    /* mean latency of the first and of the second half of the completions, for stationarity */
+    /* mean latency of the first and of the second half of the requests, for stationarity */
     double early, late;
     /* The number of requests in the system grew throughout, beyond what chance explains: the load
      * is above capacity or the warm-up is too short. A run ends early where 2^16 more requests are

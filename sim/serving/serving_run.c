@@ -150,25 +150,23 @@ static bool overflows(const spec_engine *e)
 static int run(spec_engine *e, const volatile int *opt_stop)
 {
     const spec_serving_plan *plan = e->plan;
-    bool warming = plan->warm > 0;
     int status = GSL_SUCCESS;
+    (void)spec_serving_times_look(e); /* without a warm-up, the measured part begins at time 0 */
     SPEC_TRY(!plan->closed && e->more ? idle(e) : spec_population_arrive(e));
     e->first_in_system = e->in_system;
-    while ((warming || e->result->n < plan->measured) && !e->result->grew) {
+    while (!spec_serving_times_look(e) && !overflows(e)) {
         if (opt_stop != NULL && *opt_stop)
             SPEC_TRY(spec_fail(e->error, GSL_EFAILED, "interrupted"));
-        if (e->in_system == 0) {
-            if (!e->more) break;
+        if (e->in_system > 0) {
+            SPEC_TRY(step(e));
+        } else if (e->more) {
             SPEC_TRY(idle(e));
+        } else {
+            break;
         }
-        SPEC_TRY(step(e));
-        if (warming && e->completed >= plan->warm) {
-            spec_serving_times_begin(e);
-            warming = false;
-        }
-        e->result->grew = overflows(e);
     }
-    if (warming && !e->result->grew)
+    e->result->grew = e->result->grew || overflows(e);
+    if (e->part == SPEC_PART_BEFORE && !e->result->grew)
         status = spec_fail(e->error, GSL_EINVAL,
                            "%llu requests end within a warm-up of %llu: shorten it",
                            (unsigned long long)e->completed, (unsigned long long)plan->warm);

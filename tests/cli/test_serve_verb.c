@@ -78,7 +78,7 @@ TEST(the_recommendation_is_the_way_with_the_lowest_latency)
     assert_int_equal(strncmp(c.line, "at 20 requests/s goodput: latency ", 34), 0);
     assert_null(strstr(c.line, "fixed"));
     spec_child_free(&c);
-    serve(&c, CHEAP "--alpha 0 --rate 20 --K 3 --lengths goodput");
+    serve(&c, CHEAP "--alpha 0 --rate 20 --K 3");
     assert_string_equal(c.line, "at 20 requests/s K = 0: no other choice has a lower latency\n");
     spec_child_free(&c);
 }

@@ -24,7 +24,8 @@ static void join(plain_engine *e)
     assert_non_null(m);
     m->request = e->pending;
     m->request.arrival = e->plan->closed ? e->now : e->pending.arrival - e->origin;
-    m->index = e->joined++;
+    m->index = e->joined;
+    e->joined += !m->request.begun;
     m->left = m->request.output;
     m->todo = m->request.prompt;
     m->wait = m->first = -1.0;

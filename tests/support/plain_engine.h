@@ -122,9 +122,12 @@ typedef struct {
     int n_batch;
     int64_t budget_left;
     /* of the measured part */
-    double begin, early;
-    int64_t used_begin;
-    int64_t tokens, kv, drafted; /* of completed requests */
+    bool measuring;
+    double begin, early, present;
+    uint64_t n_early;
+    int64_t used_begin, written;
+    int64_t tokens, kv, drafted; /* of requests */
+    spec_serving_sums of_requests;
     spec_serving_result *result;
     /* (slots) arrays of the batch, all but the first in `rows` */
     member **batch;

@@ -100,9 +100,38 @@ static int draw(plain_engine *e, member *m)
     return n;
 }
 
+/* Adds a request's own part of the sums over requests. */
+static void count(plain_engine *e, const member *m, int sign)
+{
+    e->present += sign * (e->now - m->request.arrival);
+    e->written += sign * (m->request.output - m->left);
+    e->tokens += sign * m->tokens;
+    e->kv += sign * m->kv;
+    e->drafted += sign * m->drafted;
+}
+
+static bool is_measured(const plain_engine *e, const member *m)
+{
+    return !m->request.begun && m->index >= e->plan->warm &&
+           m->index - e->plan->warm < e->plan->measured;
+}
+
+static void keep(spec_serving_result *r, const member *m, double first, double per_token,
+                 double latency)
+{
+    float **const array[] = {&r->first_token, &r->per_token, &r->latency};
+    for (int a = 0; a < 3; a++)
+        assert_non_null(*array[a] = realloc(*array[a], (r->n + 1) * sizeof(float)));
+    assert_non_null(r->request = realloc(r->request, (r->n + 1) * sizeof *r->request));
+    r->request[r->n] = m->index;
+    r->first_token[r->n] = (float)first;
+    r->per_token[r->n] = (float)per_token;
+    r->latency[r->n] = (float)latency;
+}
+
 static void complete(plain_engine *e, member *m)
 {
-    spec_serving_sums *sums = &e->result->sums;
+    spec_serving_sums *sums = &e->of_requests;
     const double latency = e->now - m->request.arrival, first = m->first - m->request.arrival;
     const double per_token =
         m->request.output > 1 ? (e->now - m->first) / (double)(m->request.output - 1) : NAN;
@@ -113,34 +142,24 @@ static void complete(plain_engine *e, member *m)
     plain_engine_leave(e, m);
     e->in_system--;
     e->completed++;
-    sums->requests++;
-    sums->output_tokens += (uint64_t)m->request.output;
-    sums->latency += latency;
-    sums->latency2 += latency * latency;
-    sums->wait += m->wait;
-    sums->first_token += first;
-    if (m->request.output > 1) {
-        sums->longer++;
-        sums->per_token += per_token;
-    }
-    e->tokens += m->tokens;
-    e->kv += m->kv;
-    e->drafted += m->drafted;
-    spec_serving_result *r = e->result;
-    if (e->plan->keep_every > 0) {
-        float **const array[] = {&r->first_token, &r->per_token, &r->latency};
-        for (int a = 0; a < 3; a++)
-            assert_non_null(*array[a] = realloc(*array[a], (r->n + 1) * sizeof(float)));
-        assert_non_null(r->request = realloc(r->request, (r->n + 1) * sizeof *r->request));
-        r->request[r->n] = m->index;
-        r->first_token[r->n] = (float)first;
-        r->per_token[r->n] = (float)per_token;
-        r->latency[r->n] = (float)latency;
-    }
-    r->kept = ++r->n;
-    if (r->n == e->plan->measured / 2) {
-        e->early = sums->latency;
-        e->in_system_middle = e->in_system;
+    count(e, m, 1);
+    if (is_measured(e, m)) {
+        sums->requests++;
+        sums->output_tokens += (uint64_t)m->request.output;
+        sums->latency += latency;
+        sums->latency2 += latency * latency;
+        sums->wait += m->wait;
+        sums->first_token += first;
+        if (m->request.output > 1) {
+            sums->longer++;
+            sums->per_token += per_token;
+        }
+        if (m->index - e->plan->warm < e->plan->measured / 2) {
+            e->n_early++;
+            e->early += latency;
+        }
+        if (e->plan->keep_every > 0) keep(e->result, m, first, per_token, latency);
+        e->result->kept = ++e->result->n;
     }
     free(m);
 }
@@ -203,15 +222,43 @@ static void finish(plain_engine *e)
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
+static void count_all(plain_engine *e, int sign)
+{
+    for (const member *m = e->queue.head; m != NULL; m = m->next) count(e, m, sign);
+    /* prompts first, to add in the same order */
+    for (const member *m = e->running.head; m != NULL; m = m->next)
+        if (m->todo > 0) count(e, m, sign);
+    for (const member *m = e->running.head; m != NULL; m = m->next)
+        if (m->todo == 0) count(e, m, sign);
+}
+
 static void begin_measuring(plain_engine *e)
 {
-    spec_serving_result *r = e->result;
-    r->sums = (spec_serving_sums){0};
-    r->n = 0;
+    e->result->sums = (spec_serving_sums){0};
+    e->measuring = true;
     e->begin = e->now;
     e->used_begin = e->used;
     e->in_system_begin = e->in_system;
-    e->tokens = e->kv = e->drafted = 0;
+    e->present = 0.0;
+    e->written = e->tokens = e->kv = e->drafted = 0;
+    count_all(e, -1);
+}
+
+/* The measured part ends; its sums are kept. */
+static void end_measuring(plain_engine *e)
+{
+    spec_serving_sums *sums = &e->result->sums;
+    const spec_affine_step *affine = spec_step_cost_affine(e->plan->cost);
+    count_all(e, 1);
+    e->measuring = false;
+    sums->seconds = e->now - e->begin;
+    sums->blocks_kept = e->used - e->used_begin;
+    sums->present = e->present;
+    sums->written = e->written;
+    if (affine != NULL && e->plan->place <= SPEC_DRAFT_SEPARATE)
+        sums->extra = affine->token * (double)e->tokens + affine->kv * (double)e->kv +
+                      affine->draft_token * (double)e->drafted;
+    spec_serving_sums_merge(&e->of_requests, sums);
 }
 
 static bool has_work(const plain_engine *e)
@@ -270,9 +317,27 @@ static void step(plain_engine *e)
 
 static void run(plain_engine *e)
 {
-    bool warming = e->plan->warm > 0;
-    plain_engine_arrive(e);
-    while ((warming || e->result->n < e->plan->measured) && (e->in_system > 0 || e->more)) {
+    const spec_serving_plan *plan = e->plan;
+    bool after = false, middle = false;
+    if (plan->closed) plain_engine_arrive(e);
+    for (;;) {
+        const bool begins = !e->measuring && !after && (plan->warm == 0 || e->joined > plan->warm);
+        if (begins) begin_measuring(e);
+        if (e->measuring && !middle && e->joined > plan->warm &&
+            e->joined - plan->warm > plan->measured / 2) {
+            middle = true;
+            e->in_system_middle = e->in_system;
+        }
+        if (e->measuring && middle && e->joined - plan->warm > plan->measured) {
+            const double noise = 3.0 * sqrt((double)plan->measured);
+            e->result->grew = !plan->closed &&
+                              (double)(e->in_system_middle - e->in_system_begin) > noise &&
+                              (double)(e->in_system - e->in_system_middle) > noise;
+            end_measuring(e);
+            after = true;
+        }
+        if (after && e->result->n == plan->measured) break;
+        if (e->in_system == 0 && !e->more) break;
         if (e->in_system == 0) {
             e->begin -= e->pending.arrival - e->origin;
             e->origin = e->pending.arrival;
@@ -280,35 +345,20 @@ static void run(plain_engine *e)
             e->held_slots = 0;
             e->held_blocks = 0;
             plain_engine_arrive(e);
-        }
-        step(e);
-        if (warming && e->completed >= e->plan->warm) {
-            begin_measuring(e);
-            warming = false;
+        } else {
+            step(e);
         }
     }
+    if (!after) end_measuring(e);
 }
 
 static void conclude(plain_engine *e)
 {
     spec_serving_result *r = e->result;
-    spec_serving_sums *sums = &r->sums;
-    const spec_affine_step *affine = spec_step_cost_affine(e->plan->cost);
-    sums->seconds = e->now - e->begin;
-    sums->blocks_kept = e->used - e->used_begin;
-    if (affine != NULL && e->plan->place <= SPEC_DRAFT_SEPARATE)
-        sums->extra = affine->token * (double)e->tokens + affine->kv * (double)e->kv +
-                      affine->draft_token * (double)e->drafted;
-    const uint64_t half = e->plan->measured / 2;
-    if (r->n > half && half > 0) {
-        r->early = e->early / (double)half;
-        r->late = (sums->latency - e->early) / (double)(r->n - half);
-        const double noise = 3.0 * sqrt((double)e->plan->measured);
-        if (!e->plan->closed && r->n >= e->plan->measured &&
-            (double)(e->in_system_middle - e->in_system_begin) > noise &&
-            (double)(e->in_system - e->in_system_middle) > noise)
-            r->grew = true;
-    }
+    r->sums = e->of_requests;
+    if (e->n_early == 0 || r->n == e->n_early) return;
+    r->early = e->early / (double)e->n_early;
+    r->late = (r->sums.latency - e->early) / (double)(r->n - e->n_early);
 }
 
 spec_serving_result plain_serving_run(const spec_serving_plan *plan, uint64_t seed, uint64_t stream)

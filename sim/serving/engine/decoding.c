@@ -105,20 +105,27 @@ int spec_decoding_insert(spec_decoding *d, spec_member *members, int32_t member)
     return GSL_SUCCESS;
 }
 
+spec_member spec_decoding_settled(const spec_decoding *d, const spec_member *members, int i)
+{
+    spec_member m = members[d->member[i]];
+    m.left = d->left[i] - d->plain;
+    m.cached = d->base[i] - m.left;
+    if (d->last != NULL) m.last = d->last[i];
+    if (d->held != NULL) m.held = d->held[i];
+    m.tokens += d->tokens;
+    m.drafted += d->drafted;
+    m.rounds += d->rounds;
+    m.kv += plain_contexts(d, i, d->plain);
+    if (d->past != NULL) m.kv += m.rounds * d->base[i] - (int64_t)d->past[i];
+    return m;
+}
+
 static void settle(spec_decoding *d, spec_member *members, int i)
 {
     spec_member *m = &members[d->member[i]];
-    m->left = d->left[i] - d->plain;
-    m->cached = d->base[i] - m->left;
-    if (d->last != NULL) m->last = d->last[i];
-    if (d->held != NULL) m->held = d->held[i];
+    *m = spec_decoding_settled(d, members, i);
     d->context -= m->cached;
     d->unstarted -= m->first < 0.0;
-    m->tokens += d->tokens;
-    m->drafted += d->drafted;
-    m->rounds += d->rounds;
-    m->kv += plain_contexts(d, i, d->plain);
-    if (d->past != NULL) m->kv += m->rounds * d->base[i] - (int64_t)d->past[i];
 }
 
 int32_t spec_decoding_take_youngest(spec_decoding *d, spec_member *members)

@@ -40,6 +40,9 @@ int32_t spec_decoding_take_youngest(spec_decoding *decoding, spec_member *member
  * of entry. */
 int spec_decoding_take_completed(spec_decoding *decoding, spec_member *members);
 
+/* The member of request i as it would be if it stopped to decode now. */
+spec_member spec_decoding_settled(const spec_decoding *decoding, const spec_member *members, int i);
+
 /* One token for each request, without work per request; true: some may have completed. */
 bool spec_decoding_advance(spec_decoding *decoding, spec_member *members);
 

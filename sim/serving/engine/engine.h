@@ -62,11 +62,15 @@ typedef struct {
     int32_t *K_r, *accepted, *slot, *context; /* (row_capacity), by decoding request */
     int row_capacity;
 
-    /* the measured part, and what its completed requests added to steps */
+    /* the measured part, and the measured requests; see spec_serving_sums */
+    enum { SPEC_PART_BEFORE, SPEC_PART_FIRST, SPEC_PART_SECOND, SPEC_PART_AFTER } part;
     uint64_t completed, times_capacity;
-    double begin, early; /* begin: by the present clock */
+    double begin, early; /* begin: by the present clock; sum of latencies of the first half */
+    uint64_t n_early;
     int64_t used_begin, in_system_begin, in_system_middle, first_in_system;
-    int64_t tokens, kv, drafted;
+    double present;
+    int64_t written, tokens, kv, drafted; /* of requests, for the sums of the same names */
+    spec_serving_sums of_requests;
 } spec_engine;
 
 static inline int64_t spec_engine_min(int64_t a, int64_t b)

@@ -45,6 +45,12 @@ void spec_members_append(spec_members *members, int32_t member);
 void spec_members_prepend(spec_members *members, int32_t member);
 int32_t spec_members_pop(spec_members *members); /* the head */
 
+/* Member i of the queue, from its head on. */
+static inline const spec_member *spec_members_waiting(const spec_members *members, int32_t i)
+{
+    return &members->at[members->queue[(members->head + i) & (members->size - 1)]];
+}
+
 /* The head of the queue, or NULL. */
 static inline spec_member *spec_members_head(const spec_members *members)
 {

@@ -46,13 +46,14 @@ static int join(spec_engine *e)
     *m = (spec_member){.request = e->pending,
                        .wait = -1.0,
                        .first = -1.0,
-                       .index = e->joined++,
+                       .index = e->joined,
                        .left = e->pending.output,
                        .todo = e->pending.prompt,
                        .last = -1.0f,
                        .cold = true};
     m->request.arrival = e->plan->closed ? e->now : spec_population_pending(e);
     spec_members_append(&e->members, member);
+    e->joined += !m->request.begun;
     e->in_system++;
     return spec_population_pull(e);
 }

@@ -6,10 +6,32 @@
 #include <math.h>
 #include <stdlib.h>
 
-void spec_serving_times_begin(spec_engine *e)
+/* ---- the measured part ----------------------------------------------------------------------- */
+
+static void add_member(spec_engine *e, const spec_member *m, int sign)
+{
+    e->present += sign * (e->now - m->request.arrival);
+    e->written += sign * (int64_t)(m->request.output - m->left);
+    e->tokens += sign * m->tokens;
+    e->kv += sign * m->kv;
+    e->drafted += sign * m->drafted;
+}
+
+/* Adds, or takes away, what the requests under way have. */
+static void add_under_way(spec_engine *e, int sign)
+{
+    for (int32_t i = 0; i < e->members.waiting; i++)
+        add_member(e, spec_members_waiting(&e->members, i), sign);
+    for (int i = 0; i < e->n_prefill; i++) add_member(e, &e->members.at[e->prefill[i]], sign);
+    for (int i = 0; i < e->decoding.n; i++) {
+        const spec_member m = spec_decoding_settled(&e->decoding, e->members.at, i);
+        add_member(e, &m, sign);
+    }
+}
+
+static void begin(spec_engine *e)
 {
     e->result->sums = (spec_serving_sums){0};
-    e->result->n = e->result->kept = 0;
     if (e->plan->keep_every > 0) {
         *e->result->batches = (spec_log_histogram){{0}};
         *e->result->step_times = (spec_log_histogram){{0}};
@@ -17,7 +39,52 @@ void spec_serving_times_begin(spec_engine *e)
     e->begin = e->now;
     e->used_begin = e->blocks.used;
     e->in_system_begin = e->in_system;
-    e->tokens = e->kv = e->drafted = 0;
+    e->present = 0.0;
+    e->written = e->tokens = e->kv = e->drafted = 0;
+    add_under_way(e, -1);
+}
+
+/* At a load of exactly the capacity, the number in the system moves by about sqrt(n) during n
+ * requests. Three times that, in both halves, is growth. */
+static bool has_grown(const spec_engine *e)
+{
+    const double noise = 3.0 * sqrt((double)e->plan->measured);
+    return !e->plan->closed && (double)(e->in_system_middle - e->in_system_begin) > noise &&
+           (double)(e->in_system - e->in_system_middle) > noise;
+}
+
+/* Its sums stay in of_requests, where steps no longer add to them. */
+static void conclude(spec_engine *e)
+{
+    spec_serving_sums *sums = &e->result->sums;
+    add_under_way(e, 1);
+    sums->seconds = e->now - e->begin;
+    sums->blocks_kept = e->blocks.used - e->used_begin;
+    sums->present = e->present;
+    sums->written = e->written;
+    if (e->opt_affine != NULL && e->plan->place <= SPEC_DRAFT_SEPARATE)
+        sums->extra = e->opt_affine->token * (double)e->tokens + e->opt_affine->kv * (double)e->kv +
+                      e->opt_affine->draft_token * (double)e->drafted;
+    spec_serving_sums_merge(&e->of_requests, sums);
+}
+
+bool spec_serving_times_look(spec_engine *e)
+{
+    const uint64_t warm = e->plan->warm, joined = e->joined;
+    if (e->part == SPEC_PART_BEFORE && (warm == 0 || joined > warm)) {
+        begin(e);
+        e->part = SPEC_PART_FIRST;
+    }
+    if (e->part == SPEC_PART_FIRST && joined > warm && joined - warm > e->plan->measured / 2) {
+        e->in_system_middle = e->in_system;
+        e->part = SPEC_PART_SECOND;
+    }
+    if (e->part == SPEC_PART_SECOND && joined - warm > e->plan->measured) {
+        e->result->grew = has_grown(e);
+        conclude(e);
+        e->part = SPEC_PART_AFTER;
+    }
+    return e->part == SPEC_PART_AFTER && (e->plan->unfollowed || e->result->n == e->plan->measured);
 }
 
 void spec_serving_times_step(spec_engine *e, const spec_step_work *work, double t)
@@ -32,7 +99,7 @@ void spec_serving_times_step(spec_engine *e, const spec_step_work *work, double 
     sums->step += t;
     sums->blocks_in_use += (uint64_t)e->blocks.used;
     sums->in_system += (double)e->in_system * t;
-    if (e->plan->keep_every == 0) return;
+    if (e->plan->keep_every == 0 || e->part == SPEC_PART_AFTER) return;
     spec_log_histogram_add(e->result->batches, (float)work->decoding);
     spec_log_histogram_add(e->result->step_times, (float)t);
 }
@@ -55,12 +122,30 @@ static int reserve_times(spec_engine *e)
     return GSL_SUCCESS;
 }
 
-int spec_serving_times_add(spec_engine *e, const spec_member *m)
+static int keep(spec_engine *e, const spec_member *m, double first, double per_token,
+                double latency)
 {
     spec_serving_result *r = e->result;
-    spec_serving_sums *sums = &r->sums;
+    const int status = reserve_times(e);
+    if (status != GSL_SUCCESS) return status;
+    r->request[r->kept] = m->index;
+    r->first_token[r->kept] = (float)first;
+    r->per_token[r->kept] = (float)per_token;
+    r->latency[r->kept] = (float)latency;
+    r->kept++;
+    return GSL_SUCCESS;
+}
+
+int spec_serving_times_add(spec_engine *e, const spec_member *m)
+{
+    const spec_serving_plan *plan = e->plan;
+    spec_serving_sums *sums = &e->of_requests;
     const double latency = e->now - m->request.arrival, first = m->first - m->request.arrival;
     double per_token = NAN;
+    e->completed++;
+    add_member(e, m, 1);
+    if (m->request.begun || m->index < plan->warm || m->index - plan->warm >= plan->measured)
+        return GSL_SUCCESS;
     sums->requests++;
     sums->output_tokens += (uint64_t)m->request.output;
     sums->latency += latency;
@@ -72,49 +157,22 @@ int spec_serving_times_add(spec_engine *e, const spec_member *m)
         sums->longer++;
         sums->per_token += per_token;
     }
-    e->tokens += m->tokens;
-    e->kv += m->kv;
-    e->drafted += m->drafted;
-    e->completed++;
-    if (e->plan->keep_every > 0 && r->n % e->plan->keep_every == 0) {
-        const int status = reserve_times(e);
-        if (status != GSL_SUCCESS) return status;
-        r->request[r->kept] = m->index;
-        r->first_token[r->kept] = (float)first;
-        r->per_token[r->kept] = (float)per_token;
-        r->latency[r->kept] = (float)latency;
-        r->kept++;
+    if (m->index - plan->warm < plan->measured / 2) {
+        e->n_early++;
+        e->early += latency;
     }
-    r->n++;
-    if (r->n == e->plan->measured / 2) {
-        e->early = sums->latency;
-        e->in_system_middle = e->in_system;
-    }
-    return GSL_SUCCESS;
-}
-
-/* At a load of exactly the capacity, the number in the system moves by about sqrt(n) during n
- * completions. Three times that, in both halves, is growth. */
-static bool has_grown(const spec_engine *e)
-{
-    const double noise = 3.0 * sqrt((double)e->plan->measured);
-    return !e->plan->closed && e->result->n >= e->plan->measured &&
-           (double)(e->in_system_middle - e->in_system_begin) > noise &&
-           (double)(e->in_system - e->in_system_middle) > noise;
+    e->result->n++;
+    if (plan->keep_every == 0 || (m->index - plan->warm) % plan->keep_every != 0)
+        return GSL_SUCCESS;
+    return keep(e, m, first, per_token, latency);
 }
 
 void spec_serving_times_end(spec_engine *e)
 {
     spec_serving_result *r = e->result;
-    spec_serving_sums *sums = &r->sums;
-    const uint64_t half = e->plan->measured / 2;
-    sums->seconds = e->now - e->begin;
-    sums->blocks_kept = e->blocks.used - e->used_begin;
-    if (e->opt_affine != NULL && e->plan->place <= SPEC_DRAFT_SEPARATE)
-        sums->extra = e->opt_affine->token * (double)e->tokens + e->opt_affine->kv * (double)e->kv +
-                      e->opt_affine->draft_token * (double)e->drafted;
-    if (half == 0 || r->n <= half) return;
-    r->early = e->early / (double)half;
-    r->late = (sums->latency - e->early) / (double)(r->n - half);
-    r->grew = r->grew || has_grown(e);
+    if (e->part < SPEC_PART_AFTER) conclude(e);
+    r->sums = e->of_requests;
+    if (e->n_early == 0 || r->n == e->n_early) return;
+    r->early = e->early / (double)e->n_early;
+    r->late = (r->sums.latency - e->early) / (double)(r->n - e->n_early);
 }

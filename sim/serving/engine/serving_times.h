@@ -5,8 +5,9 @@
 
 #include "sim/serving/engine/engine.h"
 
-/* The measured part begins now. */
-void spec_serving_times_begin(spec_engine *engine);
+/* Begins and ends the measured part, by the requests that have joined. True: the run is complete.
+ */
+bool spec_serving_times_look(spec_engine *engine);
 
 /* A step of that time, before its end. */
 void spec_serving_times_step(spec_engine *engine, const spec_step_work *work, double seconds);
@@ -14,7 +15,7 @@ void spec_serving_times_step(spec_engine *engine, const spec_step_work *work, do
 /* A completed request, which has left. GSL_ENOMEM. */
 int spec_serving_times_add(spec_engine *engine, const spec_member *member);
 
-/* The measured part has ended. */
+/* The run has ended. */
 void spec_serving_times_end(spec_engine *engine);
 
 #endif

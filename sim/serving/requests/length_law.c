@@ -139,6 +139,30 @@ int spec_length_law_draw(const spec_length_law *law, gsl_rng *rng)
     return x >= law->most ? law->most : x < 1.0 ? 1 : (int)x;
 }
 
+/* By length, a lognormal law is the same law with a larger mu, a geometric length the sum of two
+ * less 1; of equally likely lengths most are accepted. Longer ones than `most` count as `most`. */
+int spec_length_law_draw_by_length(const spec_length_law *law, gsl_rng *rng)
+{
+    const double mu = law->mu + law->sigma * law->sigma, most = law->most;
+    double x;
+    do {
+        switch (law->kind) {
+        case SPEC_LENGTH_LOGNORMAL:
+            x = exp(mu + law->sigma * gsl_ran_gaussian_ziggurat(rng, 1.0)) + gsl_rng_uniform(rng);
+            break;
+        case SPEC_LENGTH_GEOMETRIC:
+            x = gsl_ran_geometric(rng, 1.0 / law->mean);
+            x += gsl_ran_geometric(rng, 1.0 / law->mean) - 1.0;
+            break;
+        default:
+            x = spec_length_law_draw(law, rng);
+            if (gsl_rng_uniform(rng) * most < x) return (int)x;
+            x = INFINITY;
+        }
+    } while (gsl_rng_uniform(rng) * x > most);
+    return x >= most ? law->most : x < 1.0 ? 1 : (int)x;
+}
+
 double spec_length_law_above(const spec_length_law *law, int n)
 {
     if (law->kind == SPEC_LENGTH_OF_ROW) return NAN;
@@ -175,4 +199,30 @@ double spec_length_law_mean_square(const spec_length_law *law)
         sum += (2.0 * n + 1.0) * above;
     }
     return sum;
+}
+
+/* E[length^2; length >= x] of the lognormal law, x <= most. */
+static double square_above(const spec_length_law *law, double x)
+{
+    const double shift = 2.0 * law->sigma, scale = exp(2.0 * (law->mu + law->sigma * law->sigma)),
+                 z = (log(x) - law->mu) / law->sigma,
+                 z_most = (log(law->most) - law->mu) / law->sigma;
+    return scale * (gsl_cdf_ugaussian_Q(z - shift) - gsl_cdf_ugaussian_Q(z_most - shift)) +
+           (double)law->most * law->most * gsl_cdf_ugaussian_Q(z_most);
+}
+
+double spec_length_law_longest(const spec_length_law *law, double share)
+{
+    if (law->kind != SPEC_LENGTH_LOGNORMAL) return NAN;
+    if (law->sigma <= 0.0) return 1.0;
+    double low = 1.0, high = law->most;
+    const double all = square_above(law, 1e-300);
+    while (high - low > 0.5) {
+        const double middle = 0.5 * (low + high);
+        if (square_above(law, middle) >= share * all)
+            low = middle;
+        else
+            high = middle;
+    }
+    return gsl_cdf_ugaussian_Q((log(low) - law->mu) / law->sigma);
 }

@@ -37,6 +37,10 @@ extern const char *const spec_length_law_usages[]; /* NULL-terminated lines "usa
 /* A length, tokens. NUMBER draws no random number. */
 int spec_length_law_draw(const spec_length_law *law, gsl_rng *rng);
 
+/* A length with probability proportional to itself and to that of a draw: that of a request which
+ * is under way at a given time, if time per token is equal. */
+int spec_length_law_draw_by_length(const spec_length_law *law, gsl_rng *rng);
+
 /* The exact law of draws: P(length > n) for n >= -1; the mean and the mean square. With rounding,
  * that of lognormal lengths is
  *
@@ -47,5 +51,10 @@ int spec_length_law_draw(const spec_length_law *law, gsl_rng *rng);
 double spec_length_law_above(const spec_length_law *law, int n);
 double spec_length_law_mean(const spec_length_law *law);
 double spec_length_law_mean_square(const spec_length_law *law); /* O(most) */
+
+/* The chance of a length among the longest, which hold this share of E[length^2], within (0, 1):
+ * P(length >= x) where E[length^2; length >= x] is the share, or more at x = most. For lognormal
+ * lengths, without rounding; NaN for others. */
+double spec_length_law_longest(const spec_length_law *law, double share);
 
 #endif

@@ -5,6 +5,7 @@
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -45,6 +46,47 @@ int spec_requests_check(const spec_requests *requests, spec_error *error)
     if (requests->output.kind == SPEC_LENGTH_OF_ROW && row.output == NULL)
         return spec_fail(error, GSL_EINVAL,
                          "there is no length of outputs: give one, as in --output 256");
+    return GSL_SUCCESS;
+}
+
+spec_requests spec_requests_by_length(const spec_requests *requests)
+{
+    const rows row = rows_of(requests);
+    spec_requests by_length = *requests;
+    by_length.arrivals = (spec_arrivals){.kind = SPEC_ARRIVALS_AT_ONCE};
+    by_length.by_length = 1;
+    for (int64_t i = 0; requests->output.kind == SPEC_LENGTH_OF_ROW && i < row.n; i++)
+        if (row.output[i] > by_length.by_length) by_length.by_length = row.output[i];
+    return by_length;
+}
+
+double spec_requests_mean_output(const spec_requests *requests)
+{
+    const rows row = rows_of(requests);
+    double sum = 0.0;
+    if (requests->output.kind != SPEC_LENGTH_OF_ROW) return spec_length_law_mean(&requests->output);
+    for (int64_t i = 0; i < row.n; i++) sum += row.output[i];
+    return sum / (double)row.n;
+}
+
+int spec_requests_longest(double *ret_chance, const spec_requests *requests, double share,
+                          spec_error *error)
+{
+    const rows row = rows_of(requests);
+    double all = 0.0, sum = 0.0;
+    int64_t n = 0;
+    *ret_chance = NAN;
+    if (requests->output.kind != SPEC_LENGTH_OF_ROW) {
+        *ret_chance = spec_length_law_longest(&requests->output, share);
+        return GSL_SUCCESS;
+    }
+    double *square = malloc((size_t)row.n * sizeof *square);
+    if (square == NULL) return spec_no_memory(error);
+    for (int64_t i = 0; i < row.n; i++) all += square[i] = pow(row.output[i], 2.0);
+    gsl_sort(square, 1, (size_t)row.n);
+    while (n < row.n && sum < share * all) sum += square[row.n - ++n];
+    *ret_chance = (double)n / (double)row.n;
+    free(square);
     return GSL_SUCCESS;
 }
 
@@ -94,28 +136,41 @@ static int length(const spec_length_law *law, const int32_t *opt_row, int64_t i,
     return law->kind == SPEC_LENGTH_OF_ROW ? opt_row[i] : spec_length_law_draw(law, rng);
 }
 
+/* Draws the row of the next request, and what it replays. */
+static int64_t draw_row(cursor *c, int32_t *ret_replay)
+{
+    const spec_requests *requests = c->requests;
+    *ret_replay = -1;
+    if (requests->opt_accepted != NULL)
+        *ret_replay =
+            (int32_t)spec_wide_rng_below(c->rng[REPLAYS], (uint64_t)requests->opt_accepted->n);
+    return requests->opt_trace == NULL
+               ? *ret_replay
+               : (int64_t)spec_wide_rng_below(c->rng[ROWS], (uint64_t)c->row.n);
+}
+
 static bool next(void *self, spec_request *ret_request)
 {
     cursor *c = self;
     const spec_requests *requests = c->requests;
-    const spec_accepted_lengths *accepted = requests->opt_accepted;
+    const spec_length_law *output = &requests->output;
     const bool in_order = requests->arrivals.kind == SPEC_ARRIVALS_TRACE;
     if (in_order && c->i == c->row.n) return false;
     int64_t row = c->i++;
     c->time += spec_arrivals_gap(&requests->arrivals, c->rng[ARRIVALS]);
     *ret_request = (spec_request){.arrival = c->time, .replay = -1};
     if (in_order) ret_request->arrival = requests->opt_trace->arrival[row] / requests->speed;
-    if (accepted != NULL)
-        ret_request->replay =
-            (int32_t)spec_wide_rng_below(c->rng[REPLAYS], (uint64_t)accepted->n);
-    if (requests->opt_trace == NULL)
-        row = ret_request->replay;
-    else if (!in_order)
-        row = (int64_t)spec_wide_rng_below(c->rng[ROWS], (uint64_t)c->row.n);
+    int64_t drawn = draw_row(c, &ret_request->replay);
+    while (requests->by_length > 0 && output->kind == SPEC_LENGTH_OF_ROW &&
+           gsl_rng_uniform(c->rng[OUTPUTS]) * requests->by_length >= c->row.output[drawn])
+        drawn = draw_row(c, &ret_request->replay);
+    if (!in_order) row = drawn;
     ret_request->prompt = length(&requests->prompt, c->row.prompt, row, c->rng[PROMPTS]);
-    ret_request->output = length(&requests->output, c->row.output, row, c->rng[OUTPUTS]);
-    ret_request->alpha = accepted != NULL
-                             ? accepted->alpha[ret_request->replay]
+    ret_request->output = requests->by_length > 0 && output->kind != SPEC_LENGTH_OF_ROW
+                              ? spec_length_law_draw_by_length(output, c->rng[OUTPUTS])
+                              : length(output, c->row.output, row, c->rng[OUTPUTS]);
+    ret_request->alpha = requests->opt_accepted != NULL
+                             ? requests->opt_accepted->alpha[ret_request->replay]
                              : (float)spec_alpha_law_draw(&requests->alpha, c->rng[ALPHAS]);
     return true;
 }

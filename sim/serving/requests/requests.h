@@ -23,11 +23,24 @@ typedef struct {
     const spec_request_trace *opt_trace;
     /* Each request replays one of these, drawn uniformly; alpha is the file's. */
     const spec_accepted_lengths *opt_accepted;
+    /* > 0: requests are drawn by the length of their output, which is at most this for OF_ROW */
+    int by_length;
 } spec_requests;
+
+/* The same requests at time 0, drawn by the length of their output: as those that are under way at
+ * a given time. */
+spec_requests spec_requests_by_length(const spec_requests *requests);
+
+double spec_requests_mean_output(const spec_requests *requests);
 
 /* GSL_EINVAL with one line if something that the others ask for is missing: a trace, its times, or
  * lengths. Call it before _source. */
 int spec_requests_check(const spec_requests *requests, spec_error *error);
+
+/* The chance of a request among those with the longest outputs, which hold this share of E[L^2]:
+ * as spec_length_law_longest, or of rows. NaN where lengths have no heavy tail. GSL_ENOMEM. */
+int spec_requests_longest(double *ret_chance, const spec_requests *requests, double share,
+                          spec_error *error);
 
 /* The requests must outlive the source, and stay where they are. */
 spec_request_source spec_requests_source(const spec_requests *requests);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/serving/begun_requests.h"
 #include "experiments/serving/serving_choices.h"
 #include "tests/support/serving_setup.h"
 #include "tests/support/support.h"
@@ -77,33 +76,6 @@ TEST(wrong_lists_name_their_parameter)
             fail_msg("'%s' and '%s': %s", wrong[i][0], wrong[i][1], error.text);
         assert_int_equal(choices.n, 0);
     }
-}
-
-/* The first requests have evenly spread parts of their output, by streams of their own; the others
- * are as they were. */
-TEST(begun_requests_have_a_part_of_their_output_left)
-{
-    enum { BEGUN = 100, ALL = 120, OUTPUT = 1001 };
-    const drawn_requests drawn = {.output = {OUTPUT, OUTPUT}, .alpha = {0.7, 0.7}};
-    const spec_begun_requests begun = {drawn_requests_source(&drawn), BEGUN};
-    const spec_request_source source = spec_begun_requests_source(&begun);
-    int first[2] = {0};
-    for (uint64_t stream = 0; stream < 2; stream++) {
-        int in_decile[10] = {0};
-        void *cursor = source.begin(source.self, 42, stream);
-        for (int i = 0; i < ALL; i++) {
-            spec_request request;
-            assert_true(source.next(cursor, &request));
-            if (i == 0) first[stream] = request.output;
-            if (i < BEGUN)
-                in_decile[(request.output - 1) * 10 / OUTPUT]++;
-            else
-                assert_int_equal(request.output, OUTPUT);
-        }
-        source.end(cursor);
-        for (int d = 0; d < 10; d++) assert_true(in_decile[d] >= 8 && in_decile[d] <= 12);
-    }
-    assert_int_not_equal(first[0], first[1]);
 }
 
 SUITE(.setup = set_up, .teardown = tear_down);

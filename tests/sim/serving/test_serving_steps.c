@@ -206,28 +206,54 @@ TEST(requests_wait_for_a_slot_in_order_of_arrival)
     assert_equal(r.sums.in_system, r.sums.latency);
 }
 
-TEST(the_measured_part_begins_after_the_warm_up_and_has_two_halves)
+/* Requests 1 and 2 are measured. The measured part lasts from t, where request 1 is seen, to 3 t,
+ * where request 3 is; request 2 is followed beyond it. */
+TEST(measured_requests_are_followed_to_their_end)
 {
     const double t = 1 + TOKEN;
-    const spec_request requests[] = {{.output = 1, .replay = -1},
-                                     {.output = 2, .replay = -1},
-                                     {.output = 3, .replay = -1},
-                                     {.output = 4, .replay = -1}};
+    const spec_request requests[] = {{.arrival = 0.0, .output = 1, .replay = -1},
+                                     {.arrival = 0.5, .output = 2, .replay = -1},
+                                     {.arrival = 1.5, .output = 3, .replay = -1},
+                                     {.arrival = 2.5, .output = 4, .replay = -1},
+                                     {.arrival = 3.5, .output = 5, .replay = -1}};
     OWNED(serving_setup) s;
     serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
-    serving_setup_list(&s, requests, 4);
+    serving_setup_list(&s, requests, 5);
     s.plan.warm = 1;
     s.plan.measured = 2;
     OWNED(spec_serving_result) r = run(&s);
     assert_true(r.n == 2 && r.request[0] == 1 && r.request[1] == 2 && !r.grew);
-    assert_equal(r.early, 3 * t);
-    assert_equal(r.late, 6 * t);
-    assert_true(r.sums.requests == 2 && r.sums.output_tokens == 5 && r.sums.steps == 5);
-    assert_equal(r.sums.latency, 9 * t);
-    assert_equal(r.sums.wait, 4 * t);
-    assert_equal(r.sums.seconds, 5 * t);
-    assert_equal(r.sums.in_system, 2 * t * 3 + 3 * t * 2);
-    assert_equal(r.sums.extra, 5 * TOKEN);
+    assert_equal(r.early, 3 * t - 0.5);
+    assert_equal(r.late, 6 * t - 1.5);
+    assert_true(r.sums.requests == 2 && r.sums.output_tokens == 5);
+    assert_equal(r.sums.latency, 9 * t - 2.0);
+    assert_equal(r.sums.wait, 4 * t - 2.0);
+    assert_true(r.sums.steps == 2 && r.sums.emitted == 2 && r.sums.written == 2);
+    assert_equal(r.sums.seconds, 2 * t);
+    /* 1 and then 2 requests for a whole step, and requests 2 and 3 from their arrival on */
+    assert_equal(r.sums.in_system, 3 * t + (2 * t - 1.5) + (3 * t - 2.5));
+    assert_equal(r.sums.present, r.sums.in_system);
+    assert_equal(r.sums.extra, 2 * TOKEN);
+    s.plan.unfollowed = true;
+    spec_serving_result_free(&r);
+    r = run(&s);
+    assert_true(r.n == 1 && r.sums.steps == 2);
+    assert_equal(r.sums.latency, 3 * t - 0.5);
+}
+
+TEST(begun_requests_have_no_number_and_are_not_measured)
+{
+    const double t = 1 + TOKEN;
+    const spec_request requests[] = {{.output = 2, .replay = -1, .begun = true},
+                                     {.output = 3, .replay = -1}};
+    OWNED(serving_setup) s;
+    serving_setup_init(&s, STEP, "round=0", "fixed?K=0", 1, 0.5);
+    serving_setup_list(&s, requests, 2);
+    OWNED(spec_serving_result) r = run(&s);
+    assert_true(r.n == 1 && r.request[0] == 0 && r.sums.requests == 1 && r.sums.emitted == 5);
+    assert_equal(r.sums.latency, 5 * t);
+    assert_equal(r.sums.in_system, 7 * t);
+    assert_equal(r.sums.present, 7 * t);
 }
 
 TEST(an_asynchronous_scheduler_sees_events_one_step_later)

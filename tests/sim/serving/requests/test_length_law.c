@@ -64,6 +64,65 @@ TEST(draws_have_the_exact_law, STATISTICS)
     }
 }
 
+/* By length, the mean is E[L^2]/E[L], and the mean of 1/L is 1/E[L]. Of lengths drawn as usual, the
+ * first is too small by 20 standard errors or more. */
+TEST(draws_by_length_have_its_moments, STATISTICS)
+{
+    static const char *const specs[] = {"lognormal?mean=512&sigma=1",
+                                        "lognormal?mean=77&sigma=0.3",
+                                        "geometric?mean=256",
+                                        "geometric?mean=2.7",
+                                        "uniform?low=3&high=200",
+                                        "uniform?low=9&high=10",
+                                        "12",
+                                        "lognormal?mean=400&sigma=1.5&most=3000",
+                                        "geometric?mean=300&most=400"};
+    const uint64_t draws = spec_test_samples(200000), seed = spec_test_seed();
+    OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        const spec_length_law law = law_of(specs[s]);
+        const double mean = spec_length_law_mean(&law);
+        double sum[2] = {0}, square[2] = {0};
+        const double expected[2] = {spec_length_law_mean_square(&law) / mean, 1.0 / mean};
+        spec_rng_stream(rng, seed, s);
+        for (uint64_t i = 0; i < draws; i++) {
+            const int n = spec_length_law_draw_by_length(&law, rng);
+            const double of[2] = {n, 1.0 / n};
+            assert_true(n >= law.low && n <= law.most);
+            for (int k = 0; k < 2; k++) {
+                sum[k] += of[k] - expected[k];
+                square[k] += pow(of[k] - expected[k], 2.0);
+            }
+        }
+        for (int k = 0; k < 2; k++)
+            assert_true(fabs(sum[k]) <= 1e-9 * (double)draws + 5.0 * sqrt(square[k]));
+    }
+}
+
+/* The chance of the longest by the sum of the law; 10 lengths of 16,384 hold more than 5 %. */
+TEST(the_longest_lengths_hold_their_share_of_the_squares)
+{
+    static const char *const specs[] = {"lognormal?mean=128&sigma=1",
+                                        "lognormal?mean=128&sigma=1.5&most=8192",
+                                        "lognormal?mean=128&sigma=2&most=16384"};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        const spec_length_law law = law_of(specs[s]);
+        const double all = spec_length_law_mean_square(&law);
+        double sum = 0.0;
+        int n = law.most + 1;
+        while (sum < 0.05 * all) {
+            n--;
+            sum += (double)n * n * probability_of(&law, n);
+        }
+        const double chance = spec_length_law_above(&law, n - 1);
+        assert_near(spec_length_law_longest(&law, 0.05), chance, 5e-3);
+    }
+    const spec_length_law even = law_of("lognormal?mean=50&sigma=0"),
+                          geometric = law_of("geometric?mean=50");
+    assert_true(spec_length_law_longest(&even, 0.05) == 1.0);
+    assert_nan(spec_length_law_longest(&geometric, 0.05));
+}
+
 /* A second route for the rounded lognormal law: x rounds to n with chance 1 - |x - n|. */
 static double rounds_to(double x, void *parameters)
 {

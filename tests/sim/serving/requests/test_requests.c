@@ -180,6 +180,40 @@ TEST(a_rate_draws_whole_rows_of_a_trace)
     assert_near(last, 40000 / 4.0, 0.05);
 }
 
+TEST(rows_drawn_by_length_have_shares_by_their_output)
+{
+    int32_t prompt[] = {5, 6, 7}, output[] = {1, 3, 12};
+    const spec_request_trace trace = {.n = 3, .prompt = prompt, .output = output};
+    const spec_requests requests = {.opt_trace = &trace, .arrivals = {SPEC_ARRIVALS_POISSON, 4, 0}};
+    const spec_requests by_length = spec_requests_by_length(&requests);
+    static spec_request of[N];
+    double count[3] = {0};
+    assert_near(spec_requests_mean_output(&requests), 16.0 / 3.0, 1e-15);
+    assert_int_equal(take(of, N, &by_length, 1), N);
+    for (int i = 0; i < N; i++) {
+        const int row = of[i].prompt - 5;
+        assert_true(of[i].output == output[row] && of[i].arrival == 0.0);
+        count[row]++;
+    }
+    for (int row = 0; row < 3; row++) {
+        const double share = output[row] / 16.0;
+        assert_true(fabs(count[row] / N - share) < 5.0 * sqrt(share * (1.0 - share) / N));
+    }
+}
+
+/* Squares 1, 9 and 144: the longest row has more than 5 % of them, two have more than 94 %. */
+TEST(the_longest_rows_hold_their_share_of_the_squares)
+{
+    int32_t prompt[] = {5, 6, 7}, output[] = {3, 12, 1};
+    const spec_request_trace trace = {.n = 3, .prompt = prompt, .output = output};
+    const spec_requests requests = {.opt_trace = &trace};
+    double chance;
+    assert_works(spec_requests_longest(&chance, &requests, 0.05, &error));
+    assert_near(chance, 1.0 / 3.0, 1e-15);
+    assert_works(spec_requests_longest(&chance, &requests, 0.94, &error));
+    assert_near(chance, 2.0 / 3.0, 1e-15);
+}
+
 TEST(the_law_of_rows_is_their_shares)
 {
     const spec_request_trace trace = trace_of_rows();

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/serving/begun_requests.h"
+
+#include "analysis/statistics/moments.h"
+#include "sim/serving/requests/requests.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+
+enum { MOST = 4000, RUNS = 400 };
+
+/* Requests of lognormal lengths, mean 60 and E[L^2] = 60^2 e^(0.8^2). */
+static spec_requests lognormal(void)
+{
+    spec_requests requests = {.speed = 1.0};
+    assert_works(spec_arrivals_init(&requests.arrivals, "poisson", 4.0, &error));
+    assert_works(spec_length_law_init(&requests.prompt, "7", 0, &error));
+    assert_works(spec_length_law_init(&requests.output, "lognormal?mean=60&sigma=0.8", 1, &error));
+    assert_works(spec_alpha_law_init(&requests.alpha, "one", 0.6, &error));
+    return requests;
+}
+
+/* The begun requests of a run: their number. */
+static int take(spec_request ret[MOST], const spec_begun_requests *begun, uint64_t stream)
+{
+    const spec_request_source source = spec_begun_requests_source(begun);
+    void *cursor = source.begin(source.self, 42, stream);
+    int n = 0;
+    assert_non_null(cursor);
+    while (source.next(cursor, &ret[n]) && ret[n].begun && n < MOST - 1) n++;
+    assert_true(!ret[n].begun && ret[n].prompt == 7); /* then the others come */
+    source.end(cursor);
+    return n;
+}
+
+static void assert_mean(const spec_moments *of, double expected)
+{
+    const double se = spec_moments_standard_error(of);
+    if (fabs(of->mean - expected) > 5.0 * se + 0.5)
+        fail_msg("%g, expected %g, se %g", of->mean, expected, se);
+}
+
+/* In equilibrium, both parts of a length, emitted and remaining, have the mean E[L^2]/2E[L] = 57.
+ * Of lengths that are drawn as usual it is 30. */
+TEST(begun_requests_are_those_of_an_engine_in_equilibrium)
+{
+    static spec_request of[MOST];
+    const spec_requests requests = lognormal(), by_length = spec_requests_by_length(&requests);
+    const double left = 60.0 * exp(0.64) / 2.0;
+    for (int closed = 0; closed <= 1; closed++) {
+        spec_moments number = {0}, rest = {0}, past = {0};
+        const spec_begun_requests begun = {.inner = spec_requests_source(&requests),
+                                           .by_length = spec_requests_source(&by_length),
+                                           .slots = closed ? 9 : 0,
+                                           .mean = 33.0,
+                                           .step = closed ? 1.0 : 2.5,
+                                           .K = 2};
+        for (uint64_t i = 0; i < RUNS; i++) {
+            const int n = take(of, &begun, i);
+            spec_moments_add(&number, n);
+            for (int k = 0; k < n; k++) {
+                assert_true(of[k].arrival == 0.0 && of[k].output >= 1);
+                spec_moments_add(&rest, of[k].output);
+                spec_moments_add(&past, of[k].prompt - 7);
+            }
+        }
+        /* A step takes 2.5 times as long, and a round emits 1 + .6 + .36 tokens. */
+        if (closed)
+            assert_true(number.mean == 9.0 && number.m2 == 0.0);
+        else
+            assert_mean(&number, 33.0 * 2.5 / 1.96);
+        assert_mean(&rest, left);
+        assert_mean(&past, left);
+    }
+}
+
+/* Common random numbers: a faster engine has a part of a slower one's requests, and is further. */
+TEST(ways_begin_with_the_same_requests)
+{
+    static spec_request slow[MOST], fast[MOST];
+    const spec_requests requests = lognormal(), by_length = spec_requests_by_length(&requests);
+    spec_begun_requests begun = {.inner = spec_requests_source(&requests),
+                                 .by_length = spec_requests_source(&by_length),
+                                 .mean = 50.0,
+                                 .step = 2.3,
+                                 .tokens = 1.0};
+    const int n = take(slow, &begun, 3);
+    begun.step = 1.4;
+    const int m = take(fast, &begun, 3);
+    assert_true(m > 0 && m < n);
+    for (int i = 0, k = 0; i < m; i++, k++) {
+        while (slow[k].prompt + slow[k].output != fast[i].prompt + fast[i].output) k++;
+        assert_true(k < n && fast[i].output <= slow[k].output);
+    }
+}
