@@ -31,6 +31,7 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_online,
     &spec_measure_serve,
     &spec_measure_serve_claims,
+    &spec_measure_serve_coverage,
     &spec_measure_serve_measured,
     &spec_measure_serve_published,
     &spec_measure_break_even,

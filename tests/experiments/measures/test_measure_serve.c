@@ -264,6 +264,28 @@ TEST(a_row_of_too_few_long_requests_says_how_many_it_needs)
     assert_string_equal(text(&result, 1, "state"), "steady");
 }
 
+/* A budget that is never reached leaves the theorems: the truth is then that of a longer run. */
+TEST(coverage_counts_the_intervals_that_hold_the_truth, SLOW | STATISTICS)
+{
+    OWNED(spec_result) result;
+    run(&result, "serve_coverage", 40,
+        ENGINE "prompt = [\"0\"]; output = [\"lognormal?mean=16&sigma=1.5&most=512\"]; rate = 20; "
+               "alpha = \"0.7\"; K = [\"3\"]; requests = 400; longer = 10; "
+               "budget = \"0,1000000000\"");
+    assert_int_equal(result.fails, 0);
+    assert_int_equal(result.table.n_rows, 2);
+    const double truth = number(&result, 0, "speedup_true"),
+                 se = number(&result, 1, "speedup_true_se");
+    assert_true(se > 0.0 && fabs(number(&result, 1, "speedup_true") - truth) < 5.0 * se);
+    for (size_t r = 0; r < 2; r++) {
+        assert_true(number(&result, r, "held") > 0.8 && number(&result, r, "refused") == 0.0);
+        assert_true(number(&result, r, "held") + number(&result, r, "below") +
+                        number(&result, r, "above") ==
+                    1.0);
+        assert_true(fabs(number(&result, r, "batch_mean_z")) < 5.0);
+    }
+}
+
 TEST(a_warm_up_that_is_too_short_has_no_result)
 {
     OWNED(spec_result) result;
