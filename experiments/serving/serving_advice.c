@@ -177,7 +177,9 @@ static void write_refused(const advice *a, advice_row *const *row, size_t n, siz
     if (unsteady != NULL) {
         fprintf(a->out, "%s%s", way->group, colon);
         write_way(a->out, way);
-        fprintf(a->out, " at %g %s, load %.3g: ", unsteady->load, a->unit, unsteady->share);
+        fprintf(a->out, " at %g %s", unsteady->load, a->unit);
+        if (!isnan(unsteady->share)) fprintf(a->out, ", load %.3g", unsteady->share);
+        fputs(": ", a->out);
         if (isnan(unsteady->drift_z))
             fprintf(a->out, "the warm-up is too short");
         else if (fabs(unsteady->drift_z) > SPEC_SERVING_DRIFT_Z)
@@ -198,7 +200,7 @@ typedef struct {
 } advice_load;
 
 /* Plain decoding that was not asked for: it has no row, and its speed-up is 1. */
-static const advice_row unasked_plain = {.lengths = "fixed", .speedup = 1.0};
+static const advice_row unasked_plain = {.lengths = "fixed", .speedup = 1.0, .share = NAN};
 
 static const advice_row *fixed_at(advice_row *const *row, size_t n)
 {
@@ -214,7 +216,18 @@ static bool is_faster(const advice_row *a, const advice_row *b)
     return isnan(a->speedup) ? a->latency < b->latency : a->speedup > b->speedup;
 }
 
-/* The loads with a result, of rows by rising load; returns their number. */
+/* Does a way without a result, because it was not steady, perhaps serve this load better? It does
+ * not if this load is a larger share of its capacity than of that of the best way. */
+static bool is_open(const advice_row *best, advice_row *const *row, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (strcmp(row[k]->state, spec_serving_state_names[SPEC_SERVING_UNSTEADY]) == 0 &&
+            !(row[k]->share > best->share))
+            return true;
+    return false;
+}
+
+/* Finds the loads with a result, of rows by rising load; returns their number. */
 static size_t find_loads(advice_load *at, advice_row *const *row, size_t n)
 {
     size_t found = 0;
@@ -225,7 +238,8 @@ static size_t find_loads(advice_load *at, advice_row *const *row, size_t n)
             if (!is_fixed(row[k]) && !is_refused(row[k]) &&
                 (best == NULL || is_faster(row[k], best)))
                 best = row[k];
-        if (best != NULL) at[found++] = (advice_load){row[i]->load, best, fixed, row[i]->as_good};
+        if (best != NULL && !is_open(best, row + i, end - i))
+            at[found++] = (advice_load){row[i]->load, best, fixed, row[i]->as_good};
     }
     return found;
 }
@@ -265,12 +279,26 @@ static void write_gain(FILE *out, const advice_load *at)
     write_interval(out, fixed);
 }
 
-/* "; K = 5 up to 12, K = 3 from 14 to 30, K = 0 from 36 requests/s on", if the best way changes. */
+/* Is the way as good at this load as the best one? as_good: "1 3". */
+static bool is_as_good(const advice_load *at, const advice_row *way)
+{
+    if (is_same_way(at->best, way)) return true;
+    if (at->best != at->fixed || !is_fixed(way)) return false;
+    for (char *end = (char *)at->as_good; *end != '\0';) {
+        const char *from = end;
+        if (strtod(from, &end) == way->K && end != from) return true;
+        if (end == from) break;
+    }
+    return false;
+}
+
+/* "; K = 5 up to 12, K = 3 from 14 to 30, K = 0 from 36 requests/s on", if the best way changes. A
+ * way holds as long as no other one is distinguished from it. */
 static void write_schedule(const advice *a, const advice_load *at, size_t n)
 {
     const char *between = "; ";
     for (size_t i = 0, last; i < n; i = last + 1) {
-        for (last = i; last + 1 < n && is_same_way(at[last + 1].best, at[i].best);) last++;
+        for (last = i; last + 1 < n && is_as_good(&at[last + 1], at[i].best);) last++;
         if (i == 0 && last + 1 == n) return;
         fputs(between, a->out);
         write_way(a->out, at[i].best);
@@ -311,7 +339,9 @@ static int write_sentence(const advice *a, advice_row *const *row, size_t n)
     const size_t loads = find_loads(at, row, n);
     fprintf(a->out, "%s%s", row[0]->group, row[0]->group[0] != '\0' ? ": " : "");
     if (loads == 0) {
-        fprintf(a->out, "none of these choices serves any of these loads\n");
+        fprintf(a->out,
+                "no recommendation: none of these choices serves any of these loads, or the "
+                "runs of one that may are too short\n");
     } else {
         const advice_load *chosen = &at[loads / 2];
         fprintf(a->out, "at %.4g %s ", chosen->load, a->unit);
