@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* begun_requests: a source that begins with the requests under way in an engine.
  * The engine has run for long: the longest requests, which take many warm-ups to come, are there
- * from the beginning. The emitted part of a begun request is prompt now, as after preemption. */
+ * from the beginning. The emitted part of a begun request is part of its prompt, which is in the KV
+ * cache unless blocks are limited: it is computed again then, as after preemption. */
 #ifndef SPECLAB_BEGUN_REQUESTS_H
 #define SPECLAB_BEGUN_REQUESTS_H
 

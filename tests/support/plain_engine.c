@@ -27,7 +27,8 @@ static void join(plain_engine *e)
     m->index = e->joined;
     e->joined += !m->request.begun;
     m->left = m->request.output;
-    m->todo = m->request.prompt;
+    if (m->request.begun && e->plan->blocks == 0) m->cached = m->seen = m->request.prompt;
+    m->todo = m->request.prompt - m->cached;
     m->wait = m->first = -1.0;
     m->last = -1.0f;
     m->cold = true;

@@ -41,6 +41,9 @@ int spec_population_pull(spec_engine *e)
 static int join(spec_engine *e)
 {
     int32_t member;
+    /* A request that has begun has its context in the cache, where that takes no blocks. Computing
+     * all contexts would be an overload, which a busy engine takes long to forget. */
+    const int32_t cached = e->pending.begun && e->plan->blocks == 0 ? e->pending.prompt : 0;
     if (spec_members_add(&e->members, &member) != GSL_SUCCESS) return spec_no_memory(e->error);
     spec_member *m = &e->members.at[member];
     *m = (spec_member){.request = e->pending,
@@ -48,7 +51,9 @@ static int join(spec_engine *e)
                        .first = -1.0,
                        .index = e->joined,
                        .left = e->pending.output,
-                       .todo = e->pending.prompt,
+                       .todo = e->pending.prompt - cached,
+                       .cached = cached,
+                       .seen = cached,
                        .last = -1.0f,
                        .cold = true};
     m->request.arrival = e->plan->closed ? e->now : spec_population_pending(e);
