@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_OUTPUT = 512 };
+
 /* The specs at a corner; *ret_uncertain: does anything differ between corners? */
 static int corner_cost(spec_step_cost **ret_cost, bool *ret_uncertain, const char *cost,
                        const char *draft_cost, int corner, spec_error *error)
@@ -43,6 +45,7 @@ int spec_cost_range_fill(spec_cost_range *range, const spec_serving_question *qu
     spec_serving_question at = *question;
     int status = GSL_SUCCESS;
     *range = (spec_cost_range){NAN, NAN, NAN, NAN};
+    if (question->requests.output.most > MOST_OUTPUT) return GSL_SUCCESS;
     for (int corner = 0; corner < SPEC_STEP_COST_CORNERS; corner++) {
         double latency = NAN, plain = NAN;
         spec_step_cost *made;

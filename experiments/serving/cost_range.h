@@ -9,7 +9,8 @@
 
 /* The ends over the corners: s, and plain latency over that. A latency is infinite if a corner is
  * at or above capacity; a speed-up is over corners in which both have a latency. All are NaN
- * without theory, or where nothing is uncertain. */
+ * without theory, if nothing is uncertain, and if an output may have more than 512 tokens, because
+ * theory of long outputs would take minutes at so many corners. */
 typedef struct {
     double latency_low, latency_high;
     double speedup_low, speedup_high;

@@ -18,6 +18,7 @@ typedef struct {
     const char *lengths, *state, *as_good;
     double K, best_K, latency, speedup, low, high, capacity, drift_z, little_z;
     double least, most; /* speed-ups that uncertain costs leave; NaN: none */
+    double worst;       /* the largest latency that they leave; infinite: above the capacity */
     double share; /* of the capacity */
 } advice_row;
 
@@ -101,7 +102,8 @@ static int read_rows(advice *a)
                             .drift_z = cell_number(a, r, "drift_z"),
                             .little_z = cell_number(a, r, "little_z"),
                             .least = cell_number(a, r, "speedup_least"),
-                            .most = cell_number(a, r, "speedup_most")};
+                            .most = cell_number(a, r, "speedup_most"),
+                            .worst = cell_number(a, r, "latency_most_ms")};
         if (row->group == NULL) return GSL_ENOMEM;
     }
     return GSL_SUCCESS;
@@ -269,8 +271,11 @@ static void write_gain(FILE *out, const advice_load *at)
     } else {
         fprintf(out, ": latency %.3g times less than without speculation", best->speedup);
         write_interval(out, best);
-        if (best->least < best->most)
-            fprintf(out, ", and %.3g to %.3g with other plausible costs", best->least, best->most);
+        if (isinf(best->worst))
+            fprintf(out, ", but with other plausible costs this load is above the capacity");
+        else if (best->least < best->most)
+            fprintf(out, ", and %.3g to %.3g with other plausible costs",
+                    fmin(best->least, best->speedup), fmax(best->most, best->speedup));
     }
     if (best == fixed || fixed == NULL || fixed == &unasked_plain) return;
     fprintf(out, "; the best fixed K is %g", fixed->K);
@@ -331,6 +336,23 @@ static void write_short(const advice *a, advice_row *const *row, size_t n)
     }
 }
 
+/* Why no way is recommended at any load. */
+static void write_none(const advice *a, advice_row *const *row, size_t n)
+{
+    const advice_row *largest = row[0];
+    for (size_t k = 0; k < n; k++) {
+        if (strcmp(row[k]->state, spec_serving_state_names[SPEC_SERVING_OVER]) != 0) {
+            fputs("no recommendation: the runs of a choice that may be the best are too short\n",
+                  a->out);
+            return;
+        }
+        if (row[k]->capacity > largest->capacity) largest = row[k];
+    }
+    fputs("none of these choices serves any of these loads; ", a->out);
+    write_way(a->out, largest);
+    fprintf(a->out, " has the largest capacity, %.3g requests/s\n", largest->capacity);
+}
+
 /* One sentence of a group with rows by rising load. */
 static int write_sentence(const advice *a, advice_row *const *row, size_t n)
 {
@@ -339,9 +361,7 @@ static int write_sentence(const advice *a, advice_row *const *row, size_t n)
     const size_t loads = find_loads(at, row, n);
     fprintf(a->out, "%s%s", row[0]->group, row[0]->group[0] != '\0' ? ": " : "");
     if (loads == 0) {
-        fprintf(a->out,
-                "no recommendation: none of these choices serves any of these loads, or the "
-                "runs of one that may are too short\n");
+        write_none(a, row, n);
     } else {
         const advice_load *chosen = &at[loads / 2];
         fprintf(a->out, "at %.4g %s ", chosen->load, a->unit);

@@ -63,6 +63,7 @@ static int judge_load(spec_serving_row *row, const spec_serving_question *questi
         row->relaxation = !isnan(row->theory.relaxation)
                               ? row->theory.relaxation
                               : question->rate * row->rounds * base / pow(1.0 - row->load, 2);
+        row->rounds = fmax(row->rounds, 1.0); /* outputs of one token have none */
         row->step_guess = isnan(row->theory.latency) ? seen_step(row, base, question->rate)
                                                      : row->theory.latency / row->rounds;
         row->step_guess =
