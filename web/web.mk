@@ -15,12 +15,13 @@ GSL_SRC := $(filter-out $(GSL)/cblas/test%,$(wildcard $(GSL)/cblas/*.c)) $(patsu
     block/init complex/inline complex/math eigen/sort eigen/symmv qrng/inline qrng/qrng qrng/sobol \
     err/error err/stream err/strerror multimin/fminimizer multimin/simplex2 permutation/init \
     permutation/permute roots/brent roots/convergence roots/fsolver rng/inline rng/mt rng/rng \
-    sort/sortvec sort/sortvecind sys/fcmp sys/fdiv sys/infnan sys/pow_int \
-    $(addprefix cdf/,beta betainv chisq gamma gauss gaussinv tdist tdistinv) \
-    $(addprefix linalg/,bidiag cholesky condest householder invtri lu svd symmtd trimult) \
+    sort/sortvec sort/sortvecind sys/fcmp sys/fdiv sys/infnan sys/pow_int multifit/multilinear \
+    multifit/work \
+    $(addprefix cdf/,beta betainv chisq gamma gammainv gauss gaussinv tdist tdistinv) \
+    $(addprefix linalg/,balance bidiag cholesky condest householder inline invtri lu svd symmtd trimult) \
     $(addprefix matrix/,copy getset init matrix rowcol submatrix swap view) \
     $(addprefix randist/,beta binomial_tpe chisq exponential gamma gauss gausszig geometric \
-        multinomial shuffle tdist) \
+        multinomial poisson shuffle tdist) \
     $(addprefix specfunc/,beta elementary erfc exp expint gamma gamma_inc log pow_int psi trig \
         zeta) \
     $(addprefix statistics/,lag1 mean median quantiles select) \
