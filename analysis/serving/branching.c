@@ -108,6 +108,14 @@ static double dot(const family *f, const double *x, const double *y)
     return sum;
 }
 
+/* sum_k x[k] y[k + 1]; there is no y[f->steps + 1]. */
+static double dot_with_next(const family *f, const double *x, const double *y)
+{
+    double sum = x[f->steps] * y[f->steps] * f->ratio / (1.0 - f->ratio * f->ratio);
+    for (int k = f->steps; k-- > 0;) sum += x[k] * y[k + 1];
+    return sum;
+}
+
 /* spread[k] = sum_(i,j) E[e_i e_j] y[k + i - j]. */
 static void spread(family *f, double square, const double *y)
 {
@@ -168,7 +176,7 @@ static void family_sums(moments *m, family *f, double Q[SUMS][SUMS], const doubl
             double c = begins * Q[x][y] - begins * (begins - poisson[0]) * total[x] * total[y] -
                        same * dot(f, X, Y);
             if (excess > 0.0)
-                c -= excess * steps->newcomers * (dot(f, X, Y + 1) + dot(f, X + 1, Y));
+                c -= excess * steps->newcomers * (dot_with_next(f, X, Y) + dot_with_next(f, Y, X));
             m->covariance[x][y] = m->covariance[y][x] = c;
         }
 }

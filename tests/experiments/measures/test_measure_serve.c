@@ -44,6 +44,20 @@ TEST(steady_rows_agree_with_theory)
     }
 }
 
+/* An output of one token comes from its prefill, and has no round. */
+TEST(outputs_of_one_token_have_no_rounds)
+{
+    OWNED(spec_result) result;
+    run(&result, "serve", 1,
+        ENGINE "rate = \"20,100\"; K = [\"0,2\"]; requests = 300; prompt = [\"40\"]; output = "
+               "[\"1\"]");
+    assert_all_hold(&result, 4);
+    for (size_t r = 0; r < 4; r++) {
+        assert_string_equal(text(&result, r, "state"), "steady");
+        assert_true(fabs(number(&result, r, "latency_ms_z")) < 5.0);
+    }
+}
+
 /* Percentiles of steps and latency are simulated at every load, and near capacity they have theory,
  * within 5 % and chance. */
 TEST(percentiles_have_theory_near_capacity)
