@@ -27,6 +27,7 @@ const spec_assumption spec_serving_question_assumes[] = {
     {"arrivals", NULL, NULL, "rate", NULL},
     {"spread", NULL, NULL, NULL, "accepted process"},
     {"place", NULL, NULL, "draft_cost", NULL},
+    {"draft_cache", NULL, NULL, "draft_cost", NULL},
     {"max_batch", NULL, NULL, NULL, "slots"},
     {"budget", NULL, NULL, NULL, NULL},
     {"chunk", NULL, NULL, NULL, NULL},
