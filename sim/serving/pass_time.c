@@ -317,12 +317,14 @@ static int fit_affine(spec_pass_time *time, const spec_pass_points *points, int 
         isfinite(fit.step_se)
             ? fit.step_se * gsl_cdf_tdist_Pinv(0.975, (double)(points->n - unknowns))
             : 0.0;
+    char spread[32] = ""; /* too few points have none */
+    if (half > 0.0) snprintf(spread, sizeof spread, " +- %.2g", 1e3 * half);
     snprintf(time->note, sizeof time->note,
-             "%.60s: %d point%s give step=%.4gms +- %.2g, token=%.4gus%s, kv=%.4gns%s; the largest "
-             "error is %.2g %%",
-             path, points->n, points->n == 1 ? "" : "s", 1e3 * fit.step, 1e3 * half,
-             1e6 * fit.token, fit.fits_token ? "" : " (given)", 1e9 * fit.kv,
-             fit.fits_kv ? "" : " (given)", 1e2 * fit.worst_error);
+             "%.60s: %d point%s give step=%.4gms%s, token=%.4gus%s, kv=%.4gns%s; the largest error "
+             "is %.2g %%",
+             path, points->n, points->n == 1 ? "" : "s", 1e3 * fit.step, spread, 1e6 * fit.token,
+             fit.fits_token ? "" : " (given)", 1e9 * fit.kv, fit.fits_kv ? "" : " (given)",
+             1e2 * fit.worst_error);
     time->fixed = fmax(fit.step + end * half, fit.token > 0.0 ? 0.0 : 1e-12);
     time->overhead = fmax(0.0, time->fixed - weights);
     time->token = fit.token;

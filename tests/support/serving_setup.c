@@ -34,13 +34,15 @@ static bool next(void *self, spec_request *ret)
     const drawn_requests *r = c->requests;
     if (r->most > 0 && c->n == r->most) return false;
     c->n++;
-    if (r->rate > 0.0) c->now -= log1p(-spec_rng_next_double(&c->rng)) / r->rate;
+    const bool begun = c->n <= r->begun;
+    if (r->rate > 0.0 && !begun) c->now -= log1p(-spec_rng_next_double(&c->rng)) / r->rate;
     *ret = (spec_request){
         .arrival = c->now,
         .prompt = between(c, r->prompt),
         .output = between(c, r->output),
         .alpha = (float)(r->alpha[0] + spec_rng_next_double(&c->rng) * (r->alpha[1] - r->alpha[0])),
         .replay = -1,
+        .begun = begun,
     };
     if (spec_rng_next_double(&c->rng) < r->without_prompt) ret->prompt = 0;
     if (r->replays > 0) ret->replay = between(c, (const int[2]){-1, r->replays - 1});

@@ -13,6 +13,7 @@ typedef struct {
     double without_prompt;    /* share of requests with prompt 0 */
     int replays;              /* > 0: requests replay one of so many lists, or none */
     uint64_t most;            /* requests; 0: without end */
+    uint64_t begun;           /* the first so many have begun, at time 0 */
 } drawn_requests;
 
 spec_request_source drawn_requests_source(const drawn_requests *requests);

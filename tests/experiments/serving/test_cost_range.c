@@ -72,6 +72,25 @@ TEST(a_corner_above_capacity_has_no_latency)
     assert_true(number(&result, 0, "latency_most_ms") == INFINITY);
 }
 
+/* Long outputs have no range, because theory at every corner would take too long. */
+TEST(long_outputs_have_no_range)
+{
+    static const struct {
+        const char *output;
+        bool has_range;
+    } cases[] = {{"512", true}, {"513", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        OWNED(spec_result) result;
+        char text[256];
+        snprintf(text, sizeof text,
+                 "alpha = \"0.7\"; rate = 1; requests = 20; prompt = [\"100\"]; output = [\"%s\"]; "
+                 "K = [\"0\"]; cost = [\"roofline:card=H200,parameters=8B\"]",
+                 cases[i].output);
+        run(&result, "serve", 1, text);
+        assert_int_equal(!isnan(number(&result, 0, "latency_least_ms")), cases[i].has_range);
+    }
+}
+
 /* Costs without theory have no range: form=max, and limits of the engine. */
 TEST(without_theory_there_is_no_range)
 {

@@ -11,13 +11,15 @@
 typedef struct {
     double load, K, share, latency, speedup, best_K;
     const char *state, *as_good;
+    double least, most, worst; /* what uncertain costs leave; 0: nothing is uncertain */
 } result_row;
 
 /* Returns what is recommended, for the caller to free. */
 static char *advice_of(const result_row *row, size_t n, bool closed)
 {
-    static const char *const columns[] = {"slots",      "rate",    "K",      "lengths", "load",
-                                          "latency_ms", "speedup", "best_K", "as_good", "state"};
+    static const char *const columns[] = {
+        "slots",  "rate",    "K",     "lengths",       "load",         "latency_ms",     "speedup",
+        "best_K", "as_good", "state", "speedup_least", "speedup_most", "latency_most_ms"};
     OWNED(spec_table) table;
     char *text = NULL;
     size_t size;
@@ -33,8 +35,13 @@ static char *advice_of(const result_row *row, size_t n, bool closed)
         spec_table_number(&table, "latency_ms", row[i].latency);
         spec_table_number(&table, "speedup", row[i].speedup);
         spec_table_number(&table, "best_K", row[i].best_K);
-        spec_table_text(&table, "as_good", row[i].as_good);
+        spec_table_text(&table, "as_good", row[i].as_good != NULL ? row[i].as_good : "");
         spec_table_text(&table, "state", row[i].state);
+        if (row[i].worst > 0.0) {
+            spec_table_number(&table, "speedup_least", row[i].least);
+            spec_table_number(&table, "speedup_most", row[i].most);
+            spec_table_number(&table, "latency_most_ms", row[i].worst);
+        }
         assert_int_equal(spec_table_append(&table), GSL_SUCCESS);
     }
     assert_works(spec_serving_advice_write(out, &refused, &table, &error));
@@ -46,12 +53,48 @@ static char *advice_of(const result_row *row, size_t n, bool closed)
  * At a rate where K = 3 has no result because it is nearer to its capacity, it is not. */
 TEST(a_way_without_a_result_may_be_the_best)
 {
-    const result_row closed[] = {{32, 0, NAN, 100, 1.0, 3, "steady", ""},
-                                 {32, 3, NAN, 80, 1.25, 3, "steady", ""},
-                                 {256, 0, NAN, 300, 1.0, 0, "steady", ""},
-                                 {256, 3, NAN, NAN, NAN, 0, "not steady", ""}},
-                     open[] = {{32, 0, 0.9, 100, 1.0, 0, "steady", ""},
-                               {32, 3, 0.99, NAN, NAN, 0, "not steady", ""}};
+    const result_row closed[] = {{.load = 32,
+                                  .K = 0,
+                                  .share = NAN,
+                                  .latency = 100,
+                                  .speedup = 1.0,
+                                  .best_K = 3,
+                                  .state = "steady"},
+                                 {.load = 32,
+                                  .K = 3,
+                                  .share = NAN,
+                                  .latency = 80,
+                                  .speedup = 1.25,
+                                  .best_K = 3,
+                                  .state = "steady"},
+                                 {.load = 256,
+                                  .K = 0,
+                                  .share = NAN,
+                                  .latency = 300,
+                                  .speedup = 1.0,
+                                  .best_K = 0,
+                                  .state = "steady"},
+                                 {.load = 256,
+                                  .K = 3,
+                                  .share = NAN,
+                                  .latency = NAN,
+                                  .speedup = NAN,
+                                  .best_K = 0,
+                                  .state = "not steady"}},
+                     open[] = {{.load = 32,
+                                .K = 0,
+                                .share = 0.9,
+                                .latency = 100,
+                                .speedup = 1.0,
+                                .best_K = 0,
+                                .state = "steady"},
+                               {.load = 32,
+                                .K = 3,
+                                .share = 0.99,
+                                .latency = NAN,
+                                .speedup = NAN,
+                                .best_K = 0,
+                                .state = "not steady"}};
     FREED char *of_closed = advice_of(closed, 4, true), *of_open = advice_of(open, 2, false),
                *alone = advice_of(closed + 2, 2, true);
     assert_non_null(strstr(of_closed, "K = 3 at 256 requests in the system: the warm-up"));
@@ -61,13 +104,74 @@ TEST(a_way_without_a_result_may_be_the_best)
     assert_non_null(strstr(alone, "\nno recommendation: "));
 }
 
+/* The range holds the answer, also where theory is beside it; above the capacity there is none. */
+TEST(a_range_of_costs_holds_its_own_answer)
+{
+    result_row row = {.load = 20,
+                      .K = 3,
+                      .share = 0.5,
+                      .latency = 80,
+                      .speedup = 1.25,
+                      .best_K = 3,
+                      .state = "steady",
+                      .least = 1.3,
+                      .most = 1.6,
+                      .worst = 120};
+    FREED char *beside = advice_of(&row, 1, false);
+    assert_non_null(strstr(beside, "speculation, and 1.25 to 1.6 with other plausible costs\n"));
+    row.worst = INFINITY;
+    FREED char *above = advice_of(&row, 1, false);
+    assert_non_null(strstr(above, "speculation, but with other plausible costs this load is above "
+                                  "the capacity\n"));
+}
+
 /* K = 2 is the best at 128, but is not distinguished from K = 3; at 512 it is. */
 TEST(a_way_holds_until_another_one_is_distinguished_from_it)
 {
-    const result_row row[] = {
-        {32, 2, NAN, 82, 1.2, 3, "steady", ""},    {32, 3, NAN, 80, 1.25, 3, "steady", ""},
-        {128, 2, NAN, 160, 1.1, 2, "steady", "3"}, {128, 3, NAN, 161, 1.1, 2, "steady", "3"},
-        {512, 2, NAN, 500, 1.05, 2, "steady", ""}, {512, 3, NAN, 540, 0.97, 2, "steady", ""}};
+    const result_row row[] = {{.load = 32,
+                               .K = 2,
+                               .share = NAN,
+                               .latency = 82,
+                               .speedup = 1.2,
+                               .best_K = 3,
+                               .state = "steady"},
+                              {.load = 32,
+                               .K = 3,
+                               .share = NAN,
+                               .latency = 80,
+                               .speedup = 1.25,
+                               .best_K = 3,
+                               .state = "steady"},
+                              {.load = 128,
+                               .K = 2,
+                               .share = NAN,
+                               .latency = 160,
+                               .speedup = 1.1,
+                               .best_K = 2,
+                               .state = "steady",
+                               .as_good = "3"},
+                              {.load = 128,
+                               .K = 3,
+                               .share = NAN,
+                               .latency = 161,
+                               .speedup = 1.1,
+                               .best_K = 2,
+                               .state = "steady",
+                               .as_good = "3"},
+                              {.load = 512,
+                               .K = 2,
+                               .share = NAN,
+                               .latency = 500,
+                               .speedup = 1.05,
+                               .best_K = 2,
+                               .state = "steady"},
+                              {.load = 512,
+                               .K = 3,
+                               .share = NAN,
+                               .latency = 540,
+                               .speedup = 0.97,
+                               .best_K = 2,
+                               .state = "steady"}};
     FREED char *text = advice_of(row, 6, true);
     assert_non_null(strstr(text, "; K = 3 up to 128, K = 2 from 512 requests in the system on\n"));
 }

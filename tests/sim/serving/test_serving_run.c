@@ -142,6 +142,7 @@ static void case_init(serving_case *c, uint64_t seed)
         .without_prompt = with_chance(&rng, 0.3) ? 0.3 : 0.0,
         .replays = with_chance(&rng, 0.2) ? LISTS : 0,
         .most = with_chance(&rng, 0.5) ? 400 : 0,
+        .begun = with_chance(&rng, 0.3) ? (uint64_t)below(&rng, 30) : 0,
     };
     if (c->requests.rate == 0.0) c->requests.most = 400;
     const spec_length_kind *kind = &kinds[below(&rng, 4)];
