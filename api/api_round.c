@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One round, decision by decision: the decoder runs with a source of chance that logs them. */
+/* Records one round decision by decision: the decoder runs with a source of chance that logs
+ * them. */
 #include "api/lab_pair.h"
 
 #include "sim/chance/rng.h"

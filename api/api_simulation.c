@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Monte Carlo group by group: sim/montecarlo.h with one of its sources. */
+/* Runs Monte Carlo group by group, with sim/montecarlo.h and one of its sources. */
 #include "api/lab_pair.h"
 
 #include "experiments/group_text.h"
@@ -65,7 +65,8 @@ done:
     return status;
 }
 
-/* Opens a simulation of the rounds of a pair if `decodes`, else of acceptance alone. */
+/* Opens a simulation. If `decodes`, it runs a pair's rounds; otherwise it simulates only
+ * acceptance. */
 static int open_simulation(speclab_simulation **ret, speclab *lab, bool decodes,
                            const void *question, const speclab_simulation_options *given,
                            spec_error *error)

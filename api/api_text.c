@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A text generated round by round, by experiments/generation.h. */
+/* Generates a text round by round, with experiments/generation.h. */
 #include "api/lab_pair.h"
 
 #include "experiments/generation.h"

@@ -52,7 +52,7 @@ done:
     return status;
 }
 
-/* Leaves *value, the default, if `given` is 0; otherwise `given` must lie between the limits. */
+/* Keeps the default in *value if `given` is 0; otherwise `given` must lie between the limits. */
 static int set_share(double *value, double given, double low, double high, const char *name,
                      spec_error *error)
 {

@@ -23,7 +23,7 @@ const char *speclab_version(void)
     return spec_build_info_version;
 }
 
-/* OpenMP's count would depend on the environment. */
+/* We do not ask OpenMP, because its answer would depend on the environment. */
 static int processors(void)
 {
     cpu_set_t set;

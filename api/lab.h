@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lab: what the library's functions share: how they begin and end, and their structs.
+/* lab: the code and structs with which the library's functions begin and end a call.
  * A function that can fail enters a lab, works, and leaves. In between, the thread uses the "C"
  * locale. The functions of include/speclab/speclab.h are in api/api_*.c. */
 #ifndef SPECLAB_LAB_H
@@ -30,7 +30,7 @@ typedef struct {
 int spec_lab_enter(spec_lab_call *call, const speclab *lab);
 
 /* Ends the call, whether entering succeeded or not: writes the error line on failure and returns
- * the public code for `status`. A failure while *opt_stop is set counts as stopped. */
+ * the public code for `status`. If *opt_stop is set, a failure is reported as stopped. */
 int32_t spec_lab_leave(spec_lab_call *call, int status, const volatile int *opt_stop,
                        char *opt_error, uint64_t error_size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* bytes: a number of bytes as text, such as "1.5 GiB" or "640 MiB".
- * Three digits, in the unit that keeps the number below 1000. The caller owns the text. */
+/* bytes: writes a number of bytes as text, such as "1.5 GiB" or "640 MiB".
+ * It has three digits, in a unit that keeps the number below 1000. The caller owns the text. */
 #ifndef SPECLAB_BYTES_H
 #define SPECLAB_BYTES_H
 

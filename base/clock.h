@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* clock: reads seconds from a function, so that tests can supply their own time.
- * A clock without a function is off: its time is 0. */
+ * A clock without a function is off, and its time stays 0. */
 #ifndef SPECLAB_CLOCK_H
 #define SPECLAB_CLOCK_H
 
@@ -12,7 +12,8 @@ typedef struct {
 /* Returns the wall clock, which never goes back. */
 spec_clock spec_clock_wall(void);
 
-/* Returns a clock of this process's processor time, over all its threads, unaffected by others. */
+/* Returns a clock that counts the processor time of all threads of this process, and so does not
+ * depend on other programs. */
 spec_clock spec_clock_processor(void);
 
 /* Returns the seconds of the system's monotonic clock, which spec_clock_wall reads. */

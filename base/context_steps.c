@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One step from the first n characters of `text`. */
+/* Parses one step from the first n characters of `text`. */
 static int read_step(spec_context_steps *steps, const char *key, const char *text, size_t n,
                      const double range[2], spec_error *error)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* context_steps: a number that depends on the length of a context, by steps: 0.8@0/0.7@4000.
- * Each number holds from its length on, up to the next one. Steps rather than lines between points:
- * measurements come by ranges of lengths, and enumeration of a step function is exact. */
+/* context_steps: a number that changes in steps with the length of the context: 0.8@0/0.7@4000.
+ * Each number holds from its length up to the next one. We use steps rather than lines between
+ * points because measurements come as ranges of lengths, and because a step function can be
+ * enumerated exactly. */
 #ifndef SPECLAB_CONTEXT_STEPS_H
 #define SPECLAB_CONTEXT_STEPS_H
 
@@ -17,12 +18,13 @@ typedef struct {
     double value[SPEC_CONTEXT_STEPS_MAX];
 } spec_context_steps;
 
-/* Parses NUMBER@TOKENS/NUMBER@TOKENS/..., numbers within [low, high]; the first is from 0 on, and
- * its @0 may be left out. GSL_EINVAL with one line that begins with `key`, and a zeroed result. */
+/* Parses NUMBER@TOKENS/NUMBER@TOKENS/..., with numbers within [low, high]. The first number holds
+ * from 0 on, and its @0 may be left out. Otherwise zeroes the result and returns GSL_EINVAL, with a
+ * line that begins with `key`. */
 int spec_context_steps_parse(spec_context_steps *ret, const char *key, const char *text, double low,
                              double high, spec_error *error);
 
-/* The number at a context of >= 0 tokens. */
+/* Returns the number for a context of >= 0 tokens. */
 static inline double spec_context_steps_at(const spec_context_steps *steps, int64_t context)
 {
     int i = 0;

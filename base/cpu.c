@@ -41,8 +41,8 @@ int spec_cpu_limit(const char *opt_name, spec_error *error)
 spec_isa spec_cpu_best_isa(void)
 {
 #if defined(__x86_64__)
-    /* The builtins also check that the operating system saves the wide registers. We need F16C too,
-     * which not every compiler can test, but every processor with FMA has it. */
+    /* The builtins also check that the operating system saves the wide registers. We need F16C too.
+     * Not every compiler can test for it, but every processor with FMA has it. */
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
         return __builtin_cpu_supports("avx512vnni") ? SPEC_ISA_VNNI : SPEC_ISA_AVX512;

@@ -7,10 +7,10 @@
 
 #include "speclab/status.h"
 
-/* The sets of this processor's architecture, each of which includes those before it. On x86-64,
- * AVX2 implies FMA and F16C, which all but a few processors with AVX2 have; AVX-512 means F, DQ, VL
- * and BW, and VNNI the one of AVX-512. On arm64, every processor has NEON, and most since 2018 have
- * Armv8.2's dot products of bytes. */
+/* The sets of this processor's architecture. Each includes the ones before it. On x86-64, AVX2 here
+ * also requires FMA and F16C, which nearly all processors with AVX2 have; AVX-512 requires F, DQ,
+ * VL and BW, and VNNI is the AVX-512 version. On arm64, every processor has NEON, and most made
+ * since 2018 have Armv8.2's dot products of bytes. */
 typedef enum {
     SPEC_ISA_PORTABLE,
 #if defined(__x86_64__)
@@ -27,10 +27,10 @@ typedef enum {
 /* Returns the best instruction set of this machine, up to the limit. */
 spec_isa spec_cpu_isa(void);
 
-/* Limits _isa in this process to the set called opt_name; NULL removes the limit. Names: portable;
- * on x86-64 avx2, avx512, vnni; on arm64 neon, dotprod. Forked children inherit the limit. Returns
- * GSL_EINVAL, with a message that lists the machine's names, if no set has this name; the limit is
- * then unchanged. */
+/* Limits _isa in this process to the set called opt_name; NULL removes the limit. The names are
+ * portable; avx2, avx512 and vnni on x86-64; neon and dotprod on arm64. Forked children inherit the
+ * limit. Returns GSL_EINVAL, with a message that lists the machine's names, if no set has this
+ * name; the limit is then unchanged. */
 int spec_cpu_limit(const char *opt_name, spec_error *error);
 
 /* Returns the best instruction set of this machine, whatever the limit. */

@@ -321,7 +321,7 @@ void spec_escape_gnuplot_tic(FILE *out, const char *text)
 
 /* ---- POSIX shell ----------------------------------------------------------------------------- */
 
-/* How the characters of a shell word are written: bare, quoted, or by number, which takes a
+/* How to write the characters of a shell word: bare, quoted, or by number, for which we need a
  * command. A newline is always written as it is, because $() drops trailing ones. */
 typedef enum { BARE, QUOTED, NUMBERED } shell_state;
 

@@ -2,9 +2,9 @@
 /* escape: writes foreign text so that it stays plain text in the language of an output.
  * Foreign means everything that speclab did not write itself: names of files and columns, cells,
  * titles, settings, lines of logs. Every writer uses these functions, and no other file escapes for
- * these languages (tests/escapes.awk); JSON is left to Jansson. Control characters never pass, nor
- * do characters that change the direction of writing, noncharacters and invalid bytes. Only CSV
- * keeps them, because its data must stay the same. */
+ * these languages (tests/escapes.awk); JSON is left to Jansson. Control characters never get
+ * through, nor do noncharacters, invalid bytes, or characters that change the direction of writing.
+ * Only CSV keeps them, because its data must not change. */
 #ifndef SPECLAB_ESCAPE_H
 #define SPECLAB_ESCAPE_H
 
@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 /* Returns whether a character, or SPEC_UTF8_INVALID, may control a terminal, reorder text around
- * it, or is forbidden in XML. This includes newlines and tabs, which functions below treat
- * apart. */
+ * it, or is forbidden in XML. This includes newlines and tabs, which some functions below treat
+ * differently. */
 bool spec_escape_is_control(uint32_t code);
 
 /* ---- terminal: '?' for each such character --------------------------------------------------- */
@@ -53,7 +53,8 @@ void spec_escape_prose(FILE *out, const char *text);
 /* Writes lines as an indented code block of Markdown, followed by an empty line. */
 void spec_escape_block(FILE *out, const char *text);
 
-/* Writes a path as a link target, percent-encoded, without any scheme such as javascript: . */
+/* Writes a path as a link target, percent-encoded so that it cannot be a scheme such as javascript:
+ * . */
 void spec_escape_link(FILE *out, const char *path);
 
 /* ---- LaTeX and gnuplot: '?' for each such character ------------------------------------------ */
@@ -67,7 +68,7 @@ void spec_escape_latex_part(FILE *out, const char *text, size_t n);
  * escapes. */
 void spec_escape_gnuplot(FILE *out, const char *text);
 
-/* The same for a tic label, which gnuplot reads as a format: % is doubled. */
+/* Does the same for a tic label. gnuplot reads it as a format, so % is doubled. */
 void spec_escape_gnuplot_tic(FILE *out, const char *text);
 
 /* ---- POSIX shell ----------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* groups: a long computation in numbered groups of work, whose results are lines of text.
+/* groups: splits a long computation into numbered groups, each of which returns a line of text.
  * Threads, processes and machines may compute the groups in any order. Results are taken in
  * numerical order, so sums do not depend on who computed them. */
 #ifndef SPECLAB_GROUPS_H

@@ -14,8 +14,8 @@ static inline float spec_half_float_of_bits(uint32_t bits)
     return value;
 }
 
-/* Branch-free, for loops over rows. The exponent biases differ by 112; the product normalises
- * denormals. */
+/* Has no branches, so that loops over rows vectorise. The exponent biases of the two formats differ
+ * by 112, and the multiplication normalises denormals. */
 static inline float spec_half_float_from_f16(uint16_t half)
 {
     const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13;

@@ -12,8 +12,8 @@
     "drafts: vLLM pull request 16937, EAGLE with K = 2, 4 and 7 on an H100; their range: vLLM "    \
     "issue 20780"
 
-/* Two sizes of a model on one machine give efficiency and overhead apart. Where there is one size,
- * the efficiency is assumed, and the overhead is the rest. */
+/* If there are measurements of two model sizes on a machine, they tell efficiency and overhead
+ * apart. If there is only one size, we assume the efficiency and take what remains as overhead. */
 static const spec_engine_share
     hbm = {"efficiency assumed; overhead: 8B models on an H100 at batch 1, 6.8 ms (SGLang, vLLM) "
            "to 7.5 ms (vLLM pull request 16937); compute: [LiuX25]; " DRAFTS,

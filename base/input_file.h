@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* What messages call the contents, such as "an experiment file", and the largest size. */
+/* How messages call the contents, such as "an experiment file", and the largest size. */
 typedef struct {
     const char *what;
     size_t bytes;
@@ -26,7 +26,7 @@ int spec_input_file_stream(FILE **ret_file, const char *path, spec_error *error)
 int spec_input_file_read(char **ret_bytes, size_t *ret_n, const char *path,
                          const spec_input_limit *limit, spec_error *error);
 
-/* The same for an open descriptor, which stays open; `name` appears in messages. */
+/* Does the same for an open descriptor, which stays open; `name` appears in messages. */
 int spec_input_file_read_fd(char **ret_bytes, size_t *ret_n, int fd, const char *name,
                             const spec_input_limit *limit, spec_error *error);
 

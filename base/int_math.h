@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* int_math: minimum, maximum, rounded-up quotient and swap of ints, inline for hot loops.
+/* int_math: min, max, ceiling division and swap for ints, inline for hot loops.
  * Nothing overflows if the arguments are checked sizes. */
 #ifndef SPECLAB_INT_MATH_H
 #define SPECLAB_INT_MATH_H

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that jansson reads at a time, and what it may allocate for the values in them. */
+/* How many bytes jansson reads at a time, and how much it may allocate for the values in them. */
 enum { CHUNK = 64, VALUES = 512 * CHUNK };
 
 static _Thread_local bool lost;
@@ -19,7 +19,7 @@ static _Thread_local bool lost;
 static _Thread_local struct {
     unsigned char *bytes; /* NULL: no text is being read */
     size_t n, used;
-    size_t left; /* what the values of the text may still take */
+    size_t left; /* how many bytes the values of the text may still take */
     bool over;   /* they would take more */
 } reserve;
 
@@ -83,8 +83,8 @@ json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t f
                               json_error_t *error)
 {
     spec_json_begin();
-    /* Copies of a word in a buffer that doubles take 4 bytes per byte of text; growing tables take
-     * 8. */
+    /* A word is copied into a buffer that doubles, which takes 4 bytes per byte of text; growing
+     * tables take 8. */
     reserve.n = 12 * (n + CHUNK) + VALUES;
     reserve.used = 0;
     reserve.left = most;

@@ -13,12 +13,12 @@ void spec_json_begin(void);
 /* Returns whether an allocation by jansson failed in this thread since _begin or _load. */
 bool spec_json_lost(void);
 
-/* Like json_loadb, but safe when memory runs out: jansson's reader then drops characters and
- * crashes, whereas this one ends the text there. Then it returns NULL, and _lost is true. */
+/* Like json_loadb, but safe when memory runs out. jansson's reader would then drop characters and
+ * crash; this one treats the text as ended, returns NULL, and makes _lost return true. */
 json_t *spec_json_load(const char *bytes, size_t n, size_t flags, json_error_t *error);
 
-/* The same for untrusted text: its values may take `most` bytes of memory. If they need more, the
- * text is in error, json_error_out_of_memory. */
+/* Does the same for untrusted text, whose values may take at most `most` bytes of memory. If they
+ * need more, it reports json_error_out_of_memory. */
 json_t *spec_json_load_within(size_t most, const char *bytes, size_t n, size_t flags,
                               json_error_t *error);
 

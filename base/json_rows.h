@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* json_rows: reads JSON as a table, whose rows are the longest list of objects in it.
+/* json_rows: reads JSON as a table: the longest list of objects in it gives the rows.
  * Members of nested objects are columns such as detectable.first.tv; a list in a row becomes its
  * length. The other members of the root become "key: value" lines of the table's provenance. */
 #ifndef SPECLAB_JSON_ROWS_H

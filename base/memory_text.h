@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* memory_text: a text printed into memory through a stream.
+/* memory_text: a stream that prints into memory.
  * Unlike open_memstream, which silently loses text when memory runs out, _take reports it. The
  * object owns the text until _take. */
 #ifndef SPECLAB_MEMORY_TEXT_H

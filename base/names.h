@@ -16,14 +16,14 @@ typedef const char *spec_name_of(int i);
 int spec_names_find(spec_name_of *name_of, const char *name, const char *what, spec_error *error);
 
 /* Returns the candidate nearest to `name` by edit distance, ignoring case, or NULL if none is near
- * enough. A transposition counts as one edit. Near enough is at most a third of the longer length,
- * rounded, at least 1, and less than the whole name; or `name` has at least four letters and the
- * candidate begins with it. On ties the first candidate wins; names over 64 bytes match nothing.
- * Candidates are NULL-terminated. */
+ * enough. A transposition counts as one edit. A candidate is near enough if the distance is at most
+ * a third of the longer length (rounded, but at least 1) and less than the length of the name; or
+ * if `name` has at least four letters and the candidate begins with it. On ties the first candidate
+ * wins. Names over 64 bytes match nothing. Candidates are NULL-terminated. */
 const char *spec_names_nearest(const char *name, const char *const *candidates);
 
-/* Writes the end of a message about an unknown name into buffer: "; did you mean 'token'?" if a
- * candidate is near, else `otherwise` (may be ""). */
+/* Writes into buffer how a message about an unknown name ends: with "; did you mean 'token'?" if a
+ * candidate is near, else with `otherwise`, which may be "". */
 enum { SPEC_NAMES_MEANT_SIZE = 128 };
 const char *spec_names_meant(char buffer[SPEC_NAMES_MEANT_SIZE], const char *name,
                              const char *const *candidates, const char *otherwise);

@@ -21,7 +21,7 @@ bool spec_needle_set_add(spec_needle_set *set, const char *needle)
     return true;
 }
 
-/* shift[h] is how far a window whose last block has the hash h may move on. */
+/* If the last block of a window has the hash h, the window may move on by shift[h]. */
 void spec_needle_set_ready(spec_needle_set *set)
 {
     set->window = WINDOW_MAX;
@@ -41,7 +41,7 @@ void spec_needle_set_ready(spec_needle_set *set)
     }
 }
 
-/* Returns whether a needle whose window ends with this hash begins here. */
+/* Returns whether a needle begins here; only needles whose window ends with this hash are tried. */
 static bool begins(const spec_needle_set *set, unsigned h, const char *bytes, size_t n)
 {
     for (int i = set->first[h]; i > 0; i = set->next[i - 1]) {

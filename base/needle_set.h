@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* needle_set: finds any of several byte strings in one pass over a text.
- * Most bytes are never looked at: a window as long as the shortest string jumps ahead, depending on
- * the last three bytes under it [WuManber94]. The strings stay the caller's. */
+ * It never looks at most bytes: a window as long as the shortest string moves over the text, and
+ * the last three bytes in it tell how far it can jump ahead [WuManber94]. The strings stay the
+ * caller's. */
 #ifndef SPECLAB_NEEDLE_SET_H
 #define SPECLAB_NEEDLE_SET_H
 
@@ -17,7 +18,8 @@ typedef struct {
     int n;
     size_t window; /* bytes of the shortest needle, at most 255 */
     uint8_t shift[SPEC_NEEDLE_SET_SHIFTS];
-    /* by hash: 1 + the first needle whose window ends with it; by needle: the next one; 0: none */
+    /* first[hash] is 1 + the first needle whose window ends with three bytes of that hash,
+     * next[needle] is 1 + the next such needle; 0: none */
     uint8_t first[SPEC_NEEDLE_SET_SHIFTS], next[SPEC_NEEDLE_SET_MOST];
 } spec_needle_set;
 
@@ -25,7 +27,7 @@ typedef struct {
  * is full. */
 bool spec_needle_set_add(spec_needle_set *set, const char *needle);
 
-/* Prepares for finding, after the last string was added. */
+/* Prepares the set for _find; call it after adding the last string. */
 void spec_needle_set_ready(spec_needle_set *set);
 
 /* Returns the first position of any of the strings in the n bytes, or NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* new_file: an output file, written under a temporary name and renamed when it is complete.
+/* new_file: writes an output file under a temporary name, and renames it when it is complete.
  * Follows symbolic links. Keeps the mode and owner of an older file of that name. Keeps the older
  * file itself as NAME.bak, unless the new file begins with all its bytes. It owns the stream and
  * the names. */
@@ -14,8 +14,8 @@ typedef struct {
     FILE *out;     /* NULL: not open */
     char *path;    /* as given; messages begin with it */
     char *target;  /* the final name: the path with its links followed */
-    char *partial; /* the current name: TARGET.XXXXXX.partial, locked (flock) while open; NULL once
-                      published */
+    char *partial; /* the current name: TARGET.XXXXXX.partial, locked (flock) while open; NULL after
+                      it was published */
     dev_t device;  /* the older file at _open; inode 0: none */
     ino_t inode;
     int kept; /* the number of the kept older file (see _former); 0: none was kept */

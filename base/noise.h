@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* noise: reproducible random numbers for synthetic models, a pure function of a key.
- * A synthetic row depends only on (seed, context), not on the order of requests. So it comes from a
- * hash rather than a simulator's stream: SplitMix64 [Steele14], also as a GSL generator. */
+/* noise: reproducible random numbers for synthetic models, each a pure function of a key.
+ * A synthetic row must depend only on (seed, context), not on the order of requests. So it comes
+ * from a hash, SplitMix64 [Steele14], rather than a simulator's stream. It is also available as a
+ * GSL generator. */
 #ifndef SPECLAB_NOISE_H
 #define SPECLAB_NOISE_H
 
@@ -12,12 +13,12 @@
 /* Applies the SplitMix64 finaliser, a bijection of 64-bit words with good avalanche. */
 uint64_t spec_noise_mix(uint64_t word);
 
-/* Returns a key for the seed, the last `order` of the context's n tokens, and how many these are;
- * order < 0: all tokens. */
+/* Hashes the seed and the last `order` of the context's n tokens (order < 0: all of them), and how
+ * many these are, into a key. */
 uint64_t spec_noise_key(uint64_t seed, const int *context, size_t n, int order);
 
-/* Returns word i >= 0 of a key's SplitMix64 sequence, in constant time: what the generator returns
- * at step i, counted from 0. */
+/* Returns word i >= 0 of a key's SplitMix64 sequence in constant time. The generator returns the
+ * same word at step i, counted from 0. */
 uint64_t spec_noise_word(uint64_t key, uint64_t i);
 
 /* SplitMix64 as a GSL generator. Its state is one uint64_t that starts as the key, so it can live

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* number_line: numbers on one line of text, without rounding: real numbers are in hexadecimal. */
+/* number_line: writes and reads numbers on a line of text without rounding; reals in hex. */
 #ifndef SPECLAB_NUMBER_LINE_H
 #define SPECLAB_NUMBER_LINE_H
 
@@ -17,7 +17,7 @@ char *spec_number_line_take(spec_memory_text *text);
 /* Reads a line from another process, number by number. After a failure all numbers are 0. */
 typedef struct {
     const char *at;
-    bool failed; /* a number was missing, of the other kind or too large */
+    bool failed; /* a number was missing, too large, or not of the kind that was asked for */
 } spec_number_line;
 
 uint64_t spec_number_line_count(spec_number_line *line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* parallel: a loop over independent items, run by several threads (base/thread_pool.h).
+/* parallel: runs a loop over independent items on several threads (base/thread_pool.h).
  * Items start in numerical order. A worker runs one item at a time, on any thread; an item's result
  * must not depend on its worker. If fewer threads are available, fewer workers run all items. */
 #ifndef SPECLAB_PARALLEL_H

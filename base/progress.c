@@ -101,7 +101,7 @@ void spec_progress_text(char line[SPEC_PROGRESS_SIZE], const spec_progress_state
 static struct {
     pthread_mutex_t lock; /* guards the rest */
     spec_progress_state state;
-    double began, since;  /* wall clock: start of the work, and of the reports in this unit */
+    double began, since;  /* wall clock when the work began, and when reports in this unit began */
     bool on;              /* standard error is a terminal, and the thread runs */
     bool drawn, hidden;   /* a line is on the screen; none may appear until the next report */
     int columns;          /* the width, 0: ask the terminal */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* progress: the progress line on a terminal: work done, its rate and the time left.
+/* progress: shows on a terminal how much work is done, how fast it goes, and the time left.
  * Standard error has only one such line, so this module keeps one state per process; a thread
  * redraws the line. If standard error is not a terminal, every call returns at once. Any thread may
  * call. */

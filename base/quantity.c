@@ -54,7 +54,7 @@ bool spec_quantity_parse(double *ret_value, const char *text, spec_quantity_kind
     while (found->name != NULL && strcmp(found->name, text + n) != 0) found++;
     if (found->name == NULL) return false;
 
-    /* The exponent is appended, so that 7.1ms is 0.0071 to the last bit. */
+    /* We append the exponent to the digits, so that 7.1ms is 0.0071 to the last bit. */
     const bool appends = found->exponent != 0 && strpbrk(number, "eE") == NULL && n > 0;
     if (appends) snprintf(number + n, sizeof number - n, "e%d", found->exponent);
     double value;

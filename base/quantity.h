@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* quantity: a number with a unit, such as 7.1ms, 80GB or 3.35TB/s, in base units.
+/* quantity: parses a number with a unit, such as 7.1ms, 80GB or 3.35TB/s, into base units.
  * A number without a unit is in base units: s, bytes, bytes/s, FLOP/s. The prefixes k, M, G, T are
  * powers of 1000, and Ki, Mi, Gi, Ti of 1024. Units are case-sensitive. */
 #ifndef SPECLAB_QUANTITY_H
@@ -19,8 +19,8 @@ typedef enum {
     SPEC_QUANTITY_RATE,      /* 1/s; /s, /min, /h */
 } spec_quantity_kind;
 
-/* Parses a whole text. Returns false, and 0, unless it is a finite number followed by at most one
- * unit of this kind. No blanks. */
+/* Parses a whole text. Returns false, and sets 0, unless it is a finite number, followed by nothing
+ * or by a unit of this kind, without blanks. */
 bool spec_quantity_parse(double *ret_value, const char *text, spec_quantity_kind kind);
 
 /* Like spec_settings_double, with a unit. The range is in base units. */

@@ -50,7 +50,7 @@ int spec_settings_choice(int *ret_index, const spec_settings *settings, const ch
 int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const char *text, int low,
                            int high, spec_error *error);
 
-/* The same for a list of numbers that may have decimals, such as "0.8/0.5/0.29". */
+/* Does the same for a list of numbers that may have decimals, such as "0.8/0.5/0.29". */
 int spec_settings_list_double(double *ret_value, size_t *at, const char *key, const char *text,
                               double low, double high, spec_error *error);
 

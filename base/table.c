@@ -206,7 +206,8 @@ static void write_json_string(const char *text, FILE *out)
         json_decref(value);
         return;
     }
-    /* Not UTF-8: each invalid byte becomes the character with its number, to stay readable. */
+    /* If a text is not UTF-8, each invalid byte becomes the character with that number, so that it
+     * stays readable. */
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
         if (*c < ' ' || *c >= 127 || *c == '"' || *c == '\\') fprintf(out, "\\u%04x", *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* table: rows of results, written as CSV, JSON, Markdown, LaTeX or aligned text.
+/* table: collects rows of results and writes them as CSV, JSON, Markdown, LaTeX or aligned text.
  * A row is written whole or not at all; the columns are fixed at _init. In CSV and JSON, numbers
  * print as %.10g (NaN: empty in CSV, null in JSON), with the same bytes on every run; in other
  * formats as %.6g. docs/formats.md describes the CSV. The table owns its cells. */
@@ -36,7 +36,7 @@ typedef struct spec_table {
     spec_cell *row;   /* (n_columns) the row being filled */
     bool lost;        /* memory ran out: a row is missing, and writing fails */
     char *provenance; /* lines without "# ", '\n'-separated; may be "" */
-    char *unfinished; /* how the run of this result was interrupted, in words; NULL if it was not */
+    char *unfinished; /* says how the run was interrupted; NULL if it was not */
 } spec_table;
 
 int spec_table_init(spec_table *table, const char *const *columns, int n_columns);
@@ -58,8 +58,8 @@ const spec_cell *spec_table_cell(const spec_table *table, size_t row, int column
  * number. A cell read from a file has only ten digits. */
 double spec_cell_exact(const spec_cell *cell);
 
-/* Return a cell as a number (NaN if it is not one), and copy a cell deeply over another, whose text
- * is freed. */
+/* Return a cell as a number, NaN if it is not one; and copy a cell and its text over another, whose
+ * text is freed. */
 double spec_cell_number(const spec_cell *cell);
 int spec_cell_copy(spec_cell *into, const spec_cell *from);
 
@@ -88,11 +88,11 @@ typedef struct {
     int lines;                    /* lines per screen, each with a heading; 0: only one heading */
     const char *const *opt_first; /* the important columns, the most important first; ends with
                                      NULL */
-    int n_keys;                   /* how many of them, from the first, identify a row */
+    int n_keys;                   /* how many columns at the front of opt_first identify a row */
 } spec_table_screen;
 
 /* Writes SPEC_FORMAT_TABLE, fitted to a terminal (table_fit.c). A table that fits is written as
- * usual. Otherwise, in this order and as far as needed:
+ * usual. Otherwise these steps are taken in order, until it fits:
  *   1. columns with the same value in every row move into a line above the table; in a table
  *      of one row, so do the columns that identify it;
  *   2. column names break after underscores, and long texts are cut, or wrap in a single row;
@@ -108,7 +108,7 @@ int spec_table_write_fitting(const spec_table *table, const spec_table_screen *s
  * limit). Returns GSL_ENOMEM if out of memory. */
 int spec_table_write_vertical(const spec_table *table, int columns, FILE *out);
 
-/* Writes a LaTeX tabular with the rules of booktabs, after the provenance as comments
+/* Writes the provenance as comments, and then a LaTeX tabular with the rules of booktabs
  * (table_latex.c). Escapes texts, and aligns decimal points. Returns GSL_ENOMEM. */
 int spec_table_write_latex(const spec_table *table, FILE *out);
 
@@ -123,12 +123,13 @@ const char *spec_table_provenance(const spec_table *table, const char *key, char
 int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes,
                         spec_error *error);
 
-/* Reads a CSV of any program, with a header line. The separator is whichever of comma, semicolon
- * and tab is most frequent in that line; with semicolons, 0,5 is a number. Empty lines, and lines
- * that begin with #, may appear anywhere. Blanks around unquoted fields are dropped, quoted numbers
- * are numbers, and the last line may lack its newline. Comments before the header become the
- * provenance. A file that begins like a result of speclab is read as one, so that an unfinished
- * last row is skipped. _parse takes n bytes of text with a zero byte after them, and frees them. */
+/* Reads a CSV that any program may have written, with a header line. The separator is whichever of
+ * comma, semicolon and tab is most frequent in that line; with semicolons, 0,5 is a number. Empty
+ * lines, and lines that begin with #, may appear anywhere. Blanks around unquoted fields are
+ * dropped, quoted numbers are numbers, and the last line may lack its newline. Comments before the
+ * header become the provenance. A file that begins like a result of speclab is read as one, so that
+ * an unfinished last row is skipped. _parse takes n bytes of text with a zero byte after them, and
+ * frees them. */
 int spec_table_parse_foreign_csv(spec_table *table, char *text, size_t n, const char *path,
                                  spec_error *error);
 int spec_table_read_foreign_csv(spec_table *table, const char *path, spec_error *error);

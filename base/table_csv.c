@@ -19,7 +19,7 @@ static const spec_input_limit limit = {"a result", 1 << 30}, foreign_limit = {"a
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Reads the number in an unquoted field: an integer, a double, or none. */
+/* Reads an unquoted field: it may be an integer, a double, or no number. */
 static spec_cell field_number(const char *text)
 {
     spec_cell none = {.kind = SPEC_CELL_EMPTY};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* table_file: a table from a file of any program: CSV, JSON or lines of JSON.
+/* table_file: reads a table from a file of any program, as CSV, JSON or lines of JSON.
  * A file that begins with a brace or a bracket is JSON (json_rows.h), any other is CSV
  * (spec_table_read_foreign_csv). */
 #ifndef SPECLAB_TABLE_FILE_H

@@ -35,7 +35,8 @@ typedef struct {
         bool whole; /* its texts are neither wrapped nor cut */
         bool cuts;  /* its long texts are cut, and end with ".." */
         int rank;                  /* the most important is the lowest */
-        int natural, least, width; /* name on one line; name broken everywhere; as written */
+        int natural, least, width; /* width if the name is on one line, if it breaks everywhere, and
+                                      as it is written */
     } *column;
 } fit;
 
@@ -60,7 +61,7 @@ static int name_least(const char *name)
     return least;
 }
 
-/* If there is a single row, its keys tell nothing new, like a value that all rows share. */
+/* If there is a single row, its keys need no column, just like a value that all rows share. */
 static void measure(fit *f, int n_keys)
 {
     char buffer[NUMBER_SIZE], other[NUMBER_SIZE];
@@ -116,7 +117,7 @@ static bool qualifies(const spec_table *table, int c)
 }
 
 /* Ranks the columns: `verdict`, then the listed ones, then the others from left to right, and last
- * those that qualify others. Without a list, the first column counts as listed. */
+ * those that qualify others. If there is no list, the first column is treated as listed. */
 static void rank(fit *f, const char *const *opt_first)
 {
     const spec_table *table = f->table;
@@ -147,7 +148,7 @@ static int next_in_rank(const fit *f, int rank)
     return next;
 }
 
-/* Lets long texts of a column be cut, or wrapped if there is a single row. */
+/* Allows long texts of a column to be cut, or wrapped if there is a single row. */
 static void shorten(fit *f, int c)
 {
     struct fit_column *column = &f->column[c];

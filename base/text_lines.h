@@ -27,7 +27,7 @@ void spec_text_lines_free(spec_text_lines *lines);
  * if the file cannot be read; GSL_ENOMEM. */
 int spec_text_lines_next(spec_text_lines *lines, bool *ret_end, spec_error *error);
 
-/* The same, but skips blank lines and lines that begin with '#'. */
+/* Does the same, but skips blank lines and lines that begin with '#'. */
 int spec_text_lines_next_data(spec_text_lines *lines, bool *ret_end, spec_error *error);
 
 /* Writes the error "file:line: ..." and returns GSL_EINVAL. */

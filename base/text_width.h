@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* text_width: the width of UTF-8 text on a terminal, and its line breaks.
- * Widths are those of wcwidth in the locale C.UTF-8: wide characters take two columns, combining
- * characters none. A character that base/escape.h shows as '?' takes one. */
+/* text_width: measures how wide UTF-8 text is on a terminal, and breaks it into lines.
+ * Widths are as wcwidth gives them in the locale C.UTF-8: wide characters take two columns,
+ * combining characters none. A character that base/escape.h shows as '?' takes one. */
 #ifndef SPECLAB_TEXT_WIDTH_H
 #define SPECLAB_TEXT_WIDTH_H
 

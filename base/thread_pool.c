@@ -25,17 +25,18 @@
 enum {
     PARTS_MAX = 256,    /* most parts of a job */
     LINE = 64,          /* bytes of a cache line */
-    SPINS = 200,        /* pauses before a waiting thread yields: a few microseconds */
-    TURN = 1000 * 1000, /* nanoseconds that a thread works between two yields */
-    LINGER = 200 * 1000 /* nanoseconds that a thread waits for the next pass before it sleeps */
+    SPINS = 200,        /* a waiting thread yields after so many pauses, a few microseconds */
+    TURN = 1000 * 1000, /* a thread works so many nanoseconds between two yields */
+    LINGER = 200 * 1000 /* a thread waits so many nanoseconds for the next pass before it sleeps */
 };
 
 /* The chunks of a job are split into as many parts as there are threads. A thread takes a part,
  * runs its chunks in order, and then helps with the unfinished chunks of other parts. Storing
- * `left` publishes a job: a thread that takes a part may read the job, which lasts until that part
- * is done. A preempted thread delays the job only if it holds a chunk. */
+ * `left` publishes a job: a thread that takes a part may then read the job, which stays valid until
+ * that part is done. A thread that is preempted delays the job only if it is running a chunk. */
 struct spec_thread_pool {
-    _Alignas(LINE) atomic_int left; /* parts of the job not yet taken; none if less than 1 */
+    _Alignas(LINE) atomic_int left; /* how many parts of the job are not taken yet; none if below
+                                       1 */
     spec_thread_pool_work *work;
     void *job;
     int n, parts;

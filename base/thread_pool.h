@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* thread_pool: threads that compute one job together, in chunks.
- * The owner creates a pool, passes it on and frees it. If a pass finds the pool locked, or runs
- * inside an OpenMP region or in a forked child, it computes on the calling thread. Free threads
- * take the next chunk, so results must not depend on which thread runs a chunk. A thread prefers
- * consecutive chunks, which it reads from memory as one stream. */
+ * The owner creates a pool, passes it on and frees it. Only one pass uses the pool at a time: a
+ * pass that finds it locked computes on the calling thread, and so does one in an OpenMP region or
+ * a forked child. Free threads take the next chunk, so results must not depend on which thread runs
+ * a chunk. A thread prefers consecutive chunks, which it reads from memory as one stream. */
 #ifndef SPECLAB_THREAD_POOL_H
 #define SPECLAB_THREAD_POOL_H
 
@@ -15,8 +15,8 @@ typedef struct spec_thread_pool spec_thread_pool;
 typedef void spec_thread_pool_work(void *job, int chunk);
 
 /* Creates a pool in which `size` threads share a job, including the caller's; 0: OpenMP's number.
- * Its threads start with the first job, in the locale of its caller, and end in _free, to be called
- * after the last job; _free accepts NULL. */
+ * Its threads start with the first job, in the locale of its caller, and end in _free. Call it
+ * after the last job; it accepts NULL. */
 int spec_thread_pool_init(spec_thread_pool **ret_pool, int size, spec_error *error);
 void spec_thread_pool_free(spec_thread_pool *pool);
 
@@ -35,8 +35,9 @@ void spec_thread_pool_run(spec_thread_pool *opt_locked, spec_thread_pool_work *w
 int spec_thread_pool_size(const spec_thread_pool *opt_pool);
 void spec_thread_pool_set_size(spec_thread_pool *pool, int size);
 
-/* Returns the largest number of threads that the system refused to create in full, and how many
- * there were instead; 0 if it never refused. */
+/* If the system ever refused to create all the threads that were asked for, returns the largest
+ * number asked for and sets *ret_granted to how many there were instead; returns 0 if it never
+ * refused. */
 int spec_thread_pool_missing(const spec_thread_pool *pool, int *ret_granted);
 
 #endif

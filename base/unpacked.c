@@ -17,7 +17,7 @@
 
 enum { BLOCK = 1 << 16, MAGIC = 4 };
 
-/* A compression method. `step` advances `from` and `to`; it stops at the end of a part. */
+/* A compression method. `step` advances `from` and `to`, and stops at the end of a part. */
 struct spec_unpacking {
     const char *name, *magic, *remedy; /* remedy: what to run if the library is missing */
     bool (*begin)(void **ret_stream);  /* NULL: the library is missing */

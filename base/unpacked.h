@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* unpacked: the bytes of an open file, decompressed if it is gzip or zstd.
- * Its first bytes tell. A compressed file may have several parts. zstd requires libzstd when
- * speclab is built; WebAssembly has neither. Memory does not grow with the file. */
+/* unpacked: reads the bytes of an open file, and decompresses it if it is gzip or zstd.
+ * The first bytes of the file show which it is. A compressed file may have several parts. zstd
+ * requires libzstd when speclab is built; WebAssembly has neither. Memory does not grow with the
+ * file. */
 #ifndef SPECLAB_UNPACKED_H
 #define SPECLAB_UNPACKED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* utf8: strict decoding of one UTF-8 character.
+/* utf8: decodes one UTF-8 character, and accepts only valid ones.
  * Invalid bytes are reported one by one, so that a caller can pass every byte on. */
 #ifndef SPECLAB_UTF8_H
 #define SPECLAB_UTF8_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain: draft tokens sampled and verified by the token rule on the device that holds the logits.
+/* chain: samples draft tokens, and verifies them by the token rule, on the device with the logits.
  * Only tokens cross the bus. Both models must be on one device that can sample, and may be wrapped
  * only in temperature and filters. A chain owns its tokens' laws, in device memory, and borrows the
  * sessions. [Leviathan23] */
@@ -17,8 +17,8 @@ typedef struct {
     void **law; /* (K) the laws from which the tokens were drawn, in the device's own format */
 } spec_chain;
 
-/* The functions of a kind of model for chains, to which its table line points. A request here is
- * always for a chain without rows: opt_parent, ret_row and scratch are NULL. */
+/* The functions that a kind of model offers for chains. Its table line points to them. A request
+ * here is always for a chain without rows: opt_parent, ret_row and scratch are NULL. */
 struct spec_chain_kind {
     /* Returns GSL_EUNSUP, with the reason, if these sessions of this kind cannot form a chain. */
     int (*check)(const spec_session *target, const spec_session *draft, int K, spec_error *why);
@@ -35,14 +35,15 @@ struct spec_chain_kind {
 };
 
 /* Sets up chains of at most K tokens. Returns GSL_EUNSUP, with the reason, if the models are of
- * another kind, on two devices, on a device that cannot sample (the CPU), or in other wrappers. */
+ * different kinds or on two devices, if the device cannot sample (the CPU), or if a model is in
+ * another wrapper. */
 int spec_chain_init(spec_chain *chain, spec_session *target, spec_session *draft, int K,
                     spec_error *error);
 void spec_chain_free(spec_chain *chain); /* may be zeroed */
 
-/* Draws token i of the chain after the context of n tokens and token[0..i-1]. It is what
- * spec_chance_pick would pick from the draft's row with this uniform in [0,1). Keeps its law for
- * _verify. */
+/* Draws token i of the chain after the context of n tokens and token[0..i-1]. spec_chance_pick
+ * would pick the same token from the draft's row with this uniform in [0,1). Keeps the token's law
+ * for _verify. */
 int spec_chain_draw(spec_chain *chain, int *ret_token, const int *context, size_t n,
                     const int *token, int i, double uniform, spec_error *error);
 
@@ -56,8 +57,8 @@ int spec_chain_score_begin(spec_chain *chain, const int *context, size_t n, cons
                            int n_nodes, spec_error *error);
 int spec_chain_score_end(spec_chain *chain, spec_error *error);
 
-/* Applies, after _score_end, the token rule to these n_nodes >= 1 tokens with uniform (n_nodes+2)
- * in [0,1). The caller owns outcome->chance (n_nodes). */
+/* Applies the token rule to these n_nodes >= 1 tokens, with uniform (n_nodes+2) in [0,1). Call it
+ * after _score_end. The caller owns outcome->chance (n_nodes). */
 int spec_chain_verify(spec_chain *chain, spec_chain_outcome *outcome, const int *token, int n_nodes,
                       const double *uniform, spec_error *error);
 

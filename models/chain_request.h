@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chain_request: a chain of draft tokens to verify by the token rule, and the outcome.
+/* chain_request: a request to verify a chain of draft tokens by the token rule, and its outcome.
  * The rule runs on a device (models/chain.h, models/transformer/engine/backend.h), so that only
  * tokens cross the bus. All arrays belong to the caller. [Leviathan23] */
 #ifndef SPECLAB_CHAIN_REQUEST_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* context: what the models and computations of one program share: threads, devices, settings.
+/* context: the threads, devices and settings that a program's models and computations share.
  * The program creates a context, passes it on, and frees it after closing everything opened in it.
  * Several threads may use one context, and a process may have several. */
 #ifndef SPECLAB_CONTEXT_H

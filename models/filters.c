@@ -49,14 +49,16 @@ static int partition(double *ret_sum, const double *row, int *order, int low, in
     return split;
 }
 
-/* Moves a pivot, chosen by a hash, to the end of order[low..high-1]: no row is a worst case. */
+/* Moves a pivot to the end of order[low..high-1]. A hash chooses it, so that no row is always the
+ * worst case. */
 static void choose_pivot(int *order, int low, int high)
 {
     const uint64_t word = spec_noise_mix((uint64_t)(uint32_t)low << 32 | (uint32_t)high);
     spec_int_swap(&order[high - 1], &order[low + (int)(word % (uint64_t)(high - low))]);
 }
 
-/* Moves the k most probable of the n tokens in `order` to its front, unsorted: quickselect. */
+/* Moves the k most probable of the n tokens in `order` to its front by quickselect, without sorting
+ * them. */
 static void select_foremost(const double *row, int *order, int n, int k)
 {
     int low = 0, high = n; /* low <= the k-th index < high */
@@ -82,7 +84,8 @@ static void sift_down(const double *row, int *order, int n, int root)
     }
 }
 
-/* Sorts by heapsort, the most probable first: no allocation, no recursion, no bad worst case. */
+/* Sorts by heapsort, the most probable first, because it needs no allocation or recursion and has
+ * no bad worst case. */
 static void sort(const double *row, int *order, int n)
 {
     for (int root = n / 2 - 1; root >= 0; root--) sift_down(row, order, n, root);
@@ -125,9 +128,9 @@ static double least_foremost(const double *row, int *order, int n, int k)
     return least;
 }
 
-/* Collects candidates for the k most probable tokens: at least k, unless there are fewer tokens.
- * Since k of the groups' largest values reach the k-th largest of these, the k-th largest of all
- * values is at least as large. */
+/* Collects candidates for the k most probable tokens: at least k, unless there are fewer tokens. We
+ * take the k-th largest among the groups' largest values as a bound. At least k values reach it, so
+ * the k-th largest of all values does too. */
 static int top_k_candidates(const double *row, int vocab, int k, int *order)
 {
     double best[GROUPS_MAX];
@@ -171,10 +174,10 @@ static place top_p_cut_by_sorting(const double *row, int vocab, double top_p, in
     return (place){0.0, INT_MAX};
 }
 
-/* Finds the same cut from sums. Each step, from the largest value down, takes the tokens within a
- * factor, until a step contains the cut; quickselect finds it there. Tokens too small to matter in
- * total are never visited. Returns false if rounding could change the result: a plain sum of at
- * most V terms that add up to 1 has an error below `margin`. */
+/* Finds the same cut from sums. It goes down from the largest value in steps, each of which takes
+ * the tokens within a factor. When a step contains the cut, quickselect finds it there. Tokens that
+ * are together too small to matter are never visited. Returns false if rounding could change the
+ * result: a plain sum of at most V terms that add up to 1 has an error below `margin`. */
 static bool find_top_p_cut(place *ret_cut, const double *row, int vocab, double top_p, int *order)
 {
     const double margin = vocab * DBL_EPSILON, reached = top_p + margin, missed = top_p - margin;
@@ -257,7 +260,8 @@ static void apply_cuts(double *row, int vocab, const place *cut, int n_cuts, int
     for (int c = 0; c < n_cuts; c++) least = fmax(least, cut[c].value);
     if (least == 0.0) return; /* every positive token is kept */
     const int n = spec_row_above(order, row, vocab, least);
-    int kept = 0, faint = 0; /* faint: the first positive token below all cuts */
+    int kept = 0, faint = 0; /* faint: the first token with positive probability that is below all
+                                cuts */
     for (int i = 0; i < n; i++) {
         if (keeps_all(cut, n_cuts, row[order[i]], order[i])) order[kept++] = order[i];
         else row[order[i]] = 0.0;

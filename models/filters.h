@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* filters: top_k, top_p and min_p applied to a row.
- * A filter keeps the tokens up to a cut, in order of probability (ties: lowest id). Passes over the
- * row select a few candidates for the cut; the result equals that of a full sort, bit for bit. */
+/* filters: applies top_k, top_p and min_p to a row.
+ * A filter keeps the tokens up to a cut, in order of probability (ties: lowest id). Instead of
+ * sorting the row, we pass over it a few times to find the few tokens near the cut. The result
+ * equals that of a full sort, bit for bit. */
 #ifndef SPECLAB_FILTERS_H
 #define SPECLAB_FILTERS_H
 

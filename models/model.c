@@ -95,7 +95,8 @@ size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n,
     return used;
 }
 
-/* The contexts of a chain are prefixes of one array: the context's tail, then the tokens. */
+/* All contexts of a chain are prefixes of one array, which holds the tail of the context and then
+ * the tokens. */
 static int score_chain(spec_session *session, const spec_score_request *request, spec_error *error)
 {
     const spec_model *model = session->model;

@@ -23,8 +23,8 @@ typedef struct spec_model_kind spec_model_kind;
 typedef struct spec_session spec_session;
 typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
 
-/* The common head of every model; each kind's own struct begins with it. A kind's open sets vocab,
- * order, ends, window, one_hot, and if not 0, reach, one_pass, by_depth and declines.
+/* The part that all models have in common; the struct of each kind begins with it. A kind's open
+ * sets vocab, order, ends, window, one_hot, and if not 0, reach, one_pass, by_depth and declines.
  * spec_model_open sets kind and spec, and spec_model_close frees spec. */
 struct spec_model {
     const spec_model_kind *kind;
@@ -65,8 +65,9 @@ struct spec_model_kind {
     const char *reference; /* key of docs/references.md, or "" */
     bool needs_target;     /* built from another model (perturb?of=target) */
     bool reads_target; /* a draft head: it reads the target's hidden states of the context */
-    /* A row after a node differs from the row after a context that ends with that node: rows depend
-     * on where the round begins. Rows of heads do too, since heads have no states of nodes. */
+    /* Rows depend on where the round begins, so the row after a node is not the row after a context
+     * with the same tokens. This also holds for heads, which have no states of the target at
+     * nodes. */
     bool rows_by_round;
     bool applies_temperature; /* open reads and applies `temperature`, since the kind has logits */
 
@@ -77,8 +78,9 @@ struct spec_model_kind {
                 spec_context *opt_context, spec_error *error);
     void (*close)(spec_model *model);
 
-    /* Loads the weights, if open did not. Returns GSL_ENOMEM, with the line, if they do not fit
-     * into memory with one text and one text of opt_target; checked first. NULL: open does it. */
+    /* Loads the weights, if open did not; NULL if open does it. First checks that they fit into
+     * memory together with one text of this model and one of opt_target, and returns GSL_ENOMEM,
+     * with a line, if they do not. */
     int (*load)(spec_model *model, const spec_model *opt_target, spec_error *error);
 
     /* Returns the distribution after `context` (n tokens, oldest first; a stateless model reads the
@@ -87,8 +89,8 @@ struct spec_model_kind {
     const double *(*row)(const spec_model *model, void *session, const int *context, size_t n,
                          double *scratch, spec_error *error);
 
-    /* All members below may be NULL: no session data; not a wrapper; nothing to share; rows
-     * computed one at a time; no text. */
+    /* Each member below may be NULL, if sessions have no data, if it is not a wrapper, if there is
+     * nothing to share, if rows are computed one at a time, or if tokens have no text. */
     int (*session_init)(const spec_model *model, void **ret_session, spec_error *error);
     void (*session_free)(const spec_model *model, void *session);
 
@@ -107,12 +109,12 @@ struct spec_model_kind {
     int (*score)(const spec_model *model, void *session, const spec_score_request *request,
                  spec_error *error);
 
-    /* The same in two halves, see spec_session_score_begin; both or neither. */
+    /* Do the same in two halves, see spec_session_score_begin; a kind has both or neither. */
     int (*score_begin)(const spec_model *model, void *session, const spec_score_request *request,
                        spec_error *error);
     int (*score_end)(const spec_model *model, void *session, spec_error *error);
 
-    /* See spec_session_declines; for kinds whose models may decline. */
+    /* See spec_session_declines; only for kinds that may decline. */
     bool (*declines)(const spec_model *model, const void *session);
 
     /* Drafting and verification on the device, see spec_chain_init. */
@@ -152,9 +154,9 @@ struct spec_session {
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error);
 void spec_session_free(spec_session *session); /* accepts a zeroed one */
 
-/* Returns a view of the session for a second user, who alternates between this text and another.
- * Rows do not change; tokens that the texts do not share are computed again. The session must
- * outlive the view. */
+/* Returns a view of the session for a second user with another text. The two take turns: rows stay
+ * the same, and tokens that their texts do not share are computed again. The session must outlive
+ * the view. */
 spec_session spec_session_lend(const spec_session *session);
 
 /* Returns the row after `context`; see spec_model_kind.row. `scratch` (V) must live as long as the
@@ -176,17 +178,17 @@ int spec_session_score_begin(spec_session *session, const spec_score_request *re
                              spec_error *error);
 int spec_session_score_end(spec_session *session, spec_error *error);
 
-/* Returns whether the model asks that no token be drawn from the last row that was scored, since a
- * confidence head predicts too small a probability of acceptance. The answer depends only on the
- * context and the path before that token, so ending the draft there anticipates nothing. Works
- * through wrappers; returns false for models that never decline. */
+/* Returns whether the model asks not to draw a token from the last row that was scored, because its
+ * confidence head predicts that the token would probably be rejected. The answer depends only on
+ * the context and the path before that token, so ending the draft there does not bias the result.
+ * Works through wrappers; returns false for models that never decline. */
 bool spec_session_declines(const spec_session *session);
 
 /* Lets a draft's session share the state of the target's session, if its kind can; see
  * spec_model_kind.session_share. Works through wrappers on either side. */
 bool spec_session_share(spec_session *draft, spec_session *target);
 
-/* Returns whether a token ends a text of the model; nothing else decides this. */
+/* Returns whether a token ends a text of the model. All code must ask this function. */
 static inline bool spec_model_ends_text(const spec_model *model, int token)
 {
     return spec_text_ends_has(&model->ends, token);
@@ -198,9 +200,9 @@ static inline bool spec_model_has_ends(const spec_model *model)
     return model->ends.n > 0;
 }
 
-/* Fills ret_tail (order), oldest first, with the last `order` tokens of the text that ends at
- * `node` of a tree (-1: the root), which is the context followed by the path. Returns their number,
- * which is smaller if the text is shorter. */
+/* Takes the text that ends at `node` of a tree (-1: the root), which is the context followed by the
+ * path, and writes its last `order` tokens into ret_tail (order), oldest first. Returns how many
+ * there are, fewer than `order` if the text is shorter. */
 size_t spec_session_tail(int *ret_tail, int order, const int *context, size_t n, const int *token,
                          const int *opt_parent, int node);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model_open: a model from its spec, such as "zipf?V=1000&s=1.1&top_k=40".
- * Grammar: base/settings.h; each kind's usage gives units and domains of its keys. A path without a
- * kind works for files that end in .gguf, .bin (llama2c) or .rows. The content of a .gguf decides
- * whether it is a model or a draft of one. The caller closes the model. */
+/* model_open: opens a model from its spec, such as "zipf?V=1000&s=1.1&top_k=40".
+ * base/settings.h has the grammar, and the usage of each kind gives the units and domains of its
+ * keys. A path without a kind works for files that end in .gguf, .bin (llama2c) or .rows. The
+ * content of a .gguf decides whether it is a model or a draft of one. The caller closes the
+ * model. */
 #ifndef SPECLAB_MODEL_OPEN_H
 #define SPECLAB_MODEL_OPEN_H
 
@@ -16,9 +17,9 @@
 int spec_model_open(spec_model **ret_model, const char *spec, const spec_model *opt_target,
                     spec_context *opt_context, spec_error *error);
 
-/* Does the same without loading weights, so that one memory budget covers several models before any
- * is loaded. The model can be the target of another model opened this way. It has no sessions
- * before spec_model_load, and its target must be loaded first. */
+/* Does the same without loading weights, so that the memory of several models can be checked before
+ * any is loaded. The model can be the target of another model opened this way. It can have sessions
+ * only after spec_model_load, and its target must be loaded before it. */
 int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spec_model *opt_target,
                              spec_context *opt_context, spec_error *error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* restricted_model: a model whose rows are another model's, restricted to some tokens.
- * Other tokens have probability 0, and the rest is renormalised: a reduced vocabulary [ZhaoW25]. A
- * row without mass on these tokens becomes uniform over them. It is a wrapper (models/wrapper.h)
- * and owns the model. */
+ * Other tokens get probability 0, and the rest is renormalised. This is a reduced vocabulary
+ * [ZhaoW25]. If a row has no mass on these tokens, it becomes uniform over them. It is a wrapper
+ * (models/wrapper.h) and owns the model. */
 #ifndef SPECLAB_RESTRICTED_MODEL_H
 #define SPECLAB_RESTRICTED_MODEL_H
 

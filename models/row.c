@@ -4,7 +4,8 @@
 #include "base/cpu.h"
 #include "models/row_kernels.h"
 
-/* Plain sums within a block of lanes, which vectorise; a compensated sum over blocks [Neumaier74].
+/* We use plain sums within a block of lanes, because they vectorise, and a compensated sum over the
+ * blocks [Neumaier74].
  */
 enum { LANES = 8, BLOCK = 128 };
 
@@ -120,7 +121,7 @@ int spec_row_largest(int *ret_index, int k, const double *value, int n)
 
 /* ---- values above a bound -------------------------------------------------------------------- */
 
-/* Writes every index; the next one overwrites those below the bound. */
+/* We write every index, and if its value is below the bound, the next index overwrites it. */
 int spec_row_above_ref(int *ret_index, const double *value, int n, double least)
 {
     int found = 0;

@@ -5,7 +5,8 @@
 
 #include <immintrin.h>
 
-/* Shuffle bytes that move the lanes of a mask's set bits to the front, lowest first. */
+/* Bytes for a shuffle that moves the lanes with set bits in a mask to the front, the lowest
+ * first. */
 #define TAKE(i) 4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3
 #define NONE -1, -1, -1, -1
 static const signed char places[16][16] = {
@@ -27,8 +28,8 @@ static const signed char places[16][16] = {
     {TAKE(0), TAKE(1), TAKE(2), TAKE(3)},
 };
 
-/* Four values at a time, without branches. Each store writes four indices; the surplus lies before
- * n and is overwritten or ignored. */
+/* Takes four values at a time, without branches. Each store writes four indices; the surplus lies
+ * before n and is overwritten or ignored. */
 int spec_row_above_avx2(int *ret_index, const double *value, int n, double least)
 {
     const __m256d bound = _mm256_set1_pd(least);

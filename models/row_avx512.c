@@ -5,8 +5,8 @@
 
 #include <immintrin.h>
 
-/* Eight values at a time, without branches. Indices are compressed in a register and stored whole,
- * since compressing to memory is slow on some processors. The surplus lies before n and is
+/* Takes eight values at a time, without branches. Indices are compressed in a register and stored
+ * whole, since compressing to memory is slow on some processors. The surplus lies before n and is
  * overwritten or ignored. */
 int spec_row_above_avx512(int *ret_index, const double *value, int n, double least)
 {

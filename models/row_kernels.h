@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* row_kernels: the loops of models/row.h for one instruction set each.
+/* row_kernels: the loops of models/row.h, in a version for each instruction set.
  * All of them return the same bits. For row.c and its test. */
 #ifndef SPECLAB_ROW_KERNELS_H
 #define SPECLAB_ROW_KERNELS_H

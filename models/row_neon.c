@@ -6,7 +6,7 @@
 #include <arm_neon.h>
 #include <stdint.h>
 
-/* Bytes that move the lanes of a mask's set bits to the front, lowest first; 255 gives 0. */
+/* Bytes that move the lanes with set bits in a mask to the front, the lowest first; 255 gives 0. */
 #define TAKE(i) 4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3
 #define NONE 255, 255, 255, 255
 static const uint8_t places[16][16] = {
@@ -30,8 +30,8 @@ static const uint8_t places[16][16] = {
 static const uint8_t set_bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
 static const uint32_t bit[4] = {1, 2, 4, 8};
 
-/* Four values at a time, without branches. Each store writes four indices; the surplus lies before
- * n and is overwritten or ignored. */
+/* Takes four values at a time, without branches. Each store writes four indices; the surplus lies
+ * before n and is overwritten or ignored. */
 int spec_row_above_neon(int *ret_index, const double *value, int n, double least)
 {
     static const int32_t first[4] = {0, 1, 2, 3};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* row_wrapper: a wrapper (models/wrapper.h) that changes each row of its base separately.
- * It delegates scoring in both halves, and its sessions hold the base's session. */
+ * It passes scoring on to the base, also in two halves, and its sessions hold the base's
+ * session. */
 #ifndef SPECLAB_ROW_WRAPPER_H
 #define SPECLAB_ROW_WRAPPER_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* token_partners: pairs of target and draft tokens with the same text, and spellings of the others.
- * If several tokens have the same text, the lowest counts; an empty text has no partner. Tokens
- * that end a text pair only with each other: first by their texts, then the first one left on each
- * side. The draft's tokens for a text come from its tokenizer if they spell it, else from taking
- * the longest tokens from the left. The partners own their arrays. */
+/* token_partners: pairs target and draft tokens with the same text, and spells the other tokens.
+ * If several tokens have the same text, we take the lowest; an empty text has no partner. Tokens
+ * that end a text are paired only with each other: first those with the same text, then the first
+ * one left on each side. To spell a text in the draft's tokens, we use its tokenizer, or if the
+ * result spells something else, take the longest token that fits, from the left. The partners own
+ * their arrays. */
 #ifndef SPECLAB_TOKEN_PARTNERS_H
 #define SPECLAB_TOKEN_PARTNERS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* transform: temperature, top_k, top_p and min_p, applied to a row.
+/* transform: applies temperature, top_k, top_p and min_p to a row.
  * "joint": all filters see the probabilities after the temperature, and what is left is
  * renormalised once. "chained": top_k, top_p and min_p apply in turn, each followed by a
  * renormalisation. docs/formats.md says which engine uses which. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* transformed_model: a model whose rows are those of another model after a transform.
+/* transformed_model: a model that applies a transform to the rows of another model.
  * It is a wrapper (models/wrapper.h) and owns the model that it transforms. */
 #ifndef SPECLAB_TRANSFORMED_MODEL_H
 #define SPECLAB_TRANSFORMED_MODEL_H

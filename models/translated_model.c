@@ -126,7 +126,7 @@ static const double *row_after_path(translated_session *session, const translate
     return row_after(session, model, length, scratch, error);
 }
 
-/* Takes one pass if every node is one token of the draft; otherwise goes row by row. */
+/* Takes one pass if every node is a single token of the draft; otherwise computes row by row. */
 static int translated_score(const spec_model *model, void *data, const spec_score_request *request,
                             spec_error *error)
 {
@@ -182,7 +182,7 @@ static void release(spec_model *model)
     spec_token_partners_free(&((translated *)model)->partners);
 }
 
-/* Replaces the draft's ends, which head has on entry, by their partners. */
+/* On entry head has the draft's end tokens; replaces them by their partners. */
 static void translate_ends(spec_model *head, const spec_token_partners *partners)
 {
     const spec_text_ends own = head->ends;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* translated_model: a draft with another vocabulary, with contexts and rows in the target's tokens.
+/* translated_model: makes a draft with another vocabulary read and predict the target's tokens.
  * Tokens with the same text are partners, and so are both ends of text. A target token without a
- * partner becomes the draft's tokens for its text; its own probability is 0 [TimorV25]. It is a
- * wrapper (models/wrapper.h), owns the draft and borrows the target. */
+ * partner is replaced in contexts by the draft's tokens for its text, and has probability 0 in rows
+ * [TimorV25]. It is a wrapper (models/wrapper.h), owns the draft and borrows the target. */
 #ifndef SPECLAB_TRANSLATED_MODEL_H
 #define SPECLAB_TRANSLATED_MODEL_H
 
 #include "models/model.h"
 
-/* Rows are renormalised over partners; a row without mass there, or after a text that exceeds the
- * draft's window, is uniform over them. If several tokens have the same text, the lowest is the
- * partner. Returns GSL_EINVAL for a model without texts, a draft that is built from the target, and
- * vocabularies without a common token. On failure the caller keeps the draft. */
+/* Rows are renormalised over the tokens with partners. If a row has no mass there, or the text
+ * exceeds the draft's window, the row is uniform over these tokens. If several tokens have the same
+ * text, the lowest is the partner. Returns GSL_EINVAL for a model without texts, a draft that is
+ * built from the target, and vocabularies without a common token. On failure the caller keeps the
+ * draft. */
 int spec_translated_model_open(spec_model **ret_model, spec_model *draft, const spec_model *target,
                                spec_error *error);
 

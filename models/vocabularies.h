@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* vocabularies: whether target and draft share one vocabulary.
+/* vocabularies: checks whether target and draft share one vocabulary.
  * They do if both have the same number of tokens and, if both have texts, the same text for
  * each. */
 #ifndef SPECLAB_VOCABULARIES_H
@@ -10,9 +10,9 @@
 /* Returns whether the model has a text for its tokens and can tokenize. */
 bool spec_vocabularies_speaks(const spec_model *model);
 
-/* Returns GSL_EINVAL if they do not share one, with a line that names both sizes, or the first
- * token whose texts differ within their first SPEC_VOCABULARIES_BYTES bytes. Makes two calls of
- * token_text per token: milliseconds for 128,000 tokens. */
+/* Returns GSL_EINVAL if they do not share one. The line names both sizes, or the first token with
+ * different texts in the two. Only the first SPEC_VOCABULARIES_BYTES bytes of a text are compared.
+ * Makes two calls of token_text per token: milliseconds for 128,000 tokens. */
 enum { SPEC_VOCABULARIES_BYTES = 255 };
 int spec_vocabularies_check(const spec_model *target, const spec_model *draft, spec_error *error);
 

@@ -145,7 +145,7 @@ static double accepted_by(biased *law, const spec_rule *rule, bool chosen, const
 
 typedef double several(const spec_ratio_order *order, int n);
 
-/* For rules that read only the first sibling, which was drawn from the row or chosen. */
+/* For rules that look only at the first sibling, whether it was drawn from the row or chosen. */
 static double first_drawn(const spec_ratio_order *order, int n)
 {
     (void)n;
@@ -229,7 +229,8 @@ static several *const optimum[SPEC_SIBLINGS_KINDS] = {IID = spec_optimal_iid,
                                                       HUB = spec_multi_draft_greedy,
                                                       GREEDY = spec_multi_draft_greedy};
 
-/* A rule with its own noise is like `match`, whether drafts were drawn at random or chosen. */
+/* A rule that draws its own noise accepts like `match`, no matter whether drafts were drawn at
+ * random or chosen. */
 static int line_of(const spec_rule *rule)
 {
     const char *name = rule->noise.kind != SPEC_NOISE_NONE ? spec_verify_match.name : rule->name;

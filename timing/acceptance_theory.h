@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* acceptance_theory: closed forms of a rule's acceptance and of the optimum, for one position.
- * A table maps the rules and the siblings of sim/ to the formulas of analysis/. Accepted means that
- * the emitted token is among those drafted. docs/formulas.md#multi-draft, #optimal. */
+/* acceptance_theory: closed forms for a rule's acceptance at one position, and for the optimum.
+ * A table maps each rule and kind of siblings in sim/ to a formula in analysis/. Accepted means
+ * that the emitted token is one of the drafted tokens. docs/formulas.md#multi-draft, #optimal. */
 #ifndef SPECLAB_ACCEPTANCE_THEORY_H
 #define SPECLAB_ACCEPTANCE_THEORY_H
 
@@ -9,9 +9,10 @@
 #include "sim/verify/verify.h"
 
 /* Return the acceptance of one draft token, drawn from the draft's row or (`chosen`) its argmax,
- * and its optimum; target and draft (vocab). The rule must be initialised, with its settings. NaN
- * if no closed form is known, and if memory runs out, in which case errno is ENOMEM. The optimum is
- * for what the rule claims: the target's law, or its argmax. O(V). */
+ * and the best acceptance that any rule could reach with the same claim: to keep the target's law,
+ * or its argmax. target and draft are rows (vocab). The rule must be initialised, with its
+ * settings. Return NaN if no closed form is known, and if memory runs out, in which case errno is
+ * ENOMEM. O(V). */
 double spec_acceptance_theory_single(const spec_rule *rule, bool chosen, const double *target,
                                      const double *draft, int vocab);
 double spec_acceptance_theory_single_optimum(const spec_rule *rule, bool chosen,
@@ -25,7 +26,8 @@ double spec_acceptance_theory_siblings(const spec_rule *rule, spec_siblings sibl
 double spec_acceptance_theory_siblings_optimum(spec_siblings siblings, int n,
                                                const spec_ratio_order *order);
 
-/* Returns whether two rules with the same claim have the same closed form for such siblings. */
+/* Returns whether two rules that make the same claim have the same closed form for these
+ * siblings. */
 bool spec_acceptance_theory_same_form(const spec_rule *rule, const spec_rule *other,
                                       spec_siblings siblings);
 

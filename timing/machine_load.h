@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* machine_load: load by other programs and processor speed, during a measurement.
- * Readings come from functions, so a test can inject its own. A source without functions is off,
+/* machine_load: how busy other programs keep the machine during a measurement, and its speed.
+ * Functions supply the readings, so a test can supply its own. A source without functions is off,
  * and its readings are NaN. getrusage(2), proc_stat(5). */
 #ifndef SPECLAB_MACHINE_LOAD_H
 #define SPECLAB_MACHINE_LOAD_H

@@ -65,7 +65,7 @@ static void say_tied(const spec_timing_result *result, FILE *out)
     if (n > 0) fputs(" may be as fast, or faster.", out);
 }
 
-/* Names every K that leaves the question open; not called if the best K does. */
+/* Names every K for which the question is open. It is not called if the best K is among them. */
 static void say_what_is_open(const spec_timing_result *result, FILE *out)
 {
     for (int i = 0; i < result->n_rows; i++) {

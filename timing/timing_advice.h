@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_advice: what bench concludes, in words: the gain, its limits, and what to try next.
+/* timing_advice: writes what bench concludes: the gain, what limits it, and what to try next.
  * Every sentence is computed from the numbers of the table, so it cannot contradict them.
  * docs/formulas.md#limits. */
 #ifndef SPECLAB_TIMING_ADVICE_H
@@ -7,7 +7,7 @@
 
 #include "timing/timing_result.h"
 
-/* The conclusion from the intervals, which hold for all K together. */
+/* What the intervals show. They hold for all K at once. */
 typedef enum {
     SPEC_TIMING_GAINS, /* the interval of the best K is above 1 */
     SPEC_TIMING_LOSES, /* the interval of every K above 0 is below 1 */
@@ -28,8 +28,8 @@ typedef enum {
     SPEC_LIMITS
 } spec_limit;
 
-/* Returns the factor by which the speed-up would be higher without a limit, all else as measured;
- * at least 1.
+/* Returns by what factor, at least 1, the speed-up would grow if one limit went away and everything
+ * else stayed as measured.
  *
  *     draft        round / (round - draft)                 drafting takes no time
  *     verify       round / (round - (verify - plain))      verifying takes as long as a plain token

@@ -67,7 +67,8 @@ static int check_window(const run *r, const spec_model *opt_model, const char *w
         r->plan->tokens, longest, deepest, which, opt_model->window);
 }
 
-/* Returns the K of a way: the plan's in order, then those above 0 again, for drafting ahead. */
+/* Returns the K of a way: first the plan's K in order, then those above 0 again, for drafting
+ * ahead. */
 static int K_of(const spec_timing_plan *plan, int way)
 {
     if (way <= plan->n_K) return plan->K[way > 0 ? way - 1 : 0];
@@ -108,7 +109,8 @@ static int open_way(run *r, int i)
 }
 
 /* The sessions that single passes share with the decoders, if each model has only one. A draft that
- * reads the target's state lends none, since its passes are timed alone. NULL: their own. */
+ * reads the target's states lends none, because its passes are timed by themselves. NULL: the
+ * passes open their own. */
 static const spec_session *lent_target(const run *r)
 {
     return r->plan->one_session ? &r->way[0].decoder.target : NULL;
@@ -166,7 +168,7 @@ done:
 
 /* ---- a turn of a way ------------------------------------------------------------------------- */
 
-/* Adds what the process used since a reading to three sums: wall, processor, switched. */
+/* Adds up what the process used since a reading, in three sums: wall, processor and switched. */
 static void add_load(double sum[3], const run *r, const spec_load_reading *begun)
 {
     const spec_load_reading now = spec_machine_load_read(&r->plan->load);
@@ -352,7 +354,7 @@ done:
     return status;
 }
 
-/* Decodes one text before the measurement, so that memory has been touched. */
+/* Decodes one text before the measurement, so that all memory has been touched once. */
 static int warm_up(run *r, double *block)
 {
     spec_timing *timed = r->timed;

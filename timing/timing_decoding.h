@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_decoding: measures speculation in turns with plain decoding and with single passes.
- * One process decodes the same prompts in every way, a few tokens per turn, in a new random order
- * each time, so that changes of the machine affect all ways equally. The decoded text depends only
- * on the seed, the times on the machine. docs/formulas.md#bootstrap explains the sums. */
+/* timing_decoding: measures speculation, plain decoding and single passes in turns.
+ * One process decodes the same prompts in every way, a few tokens per turn. The order of the ways
+ * is drawn anew each time, so that a change in the machine affects all of them equally. The decoded
+ * text depends only on the seed, and the times on the machine. docs/formulas.md#bootstrap explains
+ * the sums. */
 #ifndef SPECLAB_TIMING_DECODING_H
 #define SPECLAB_TIMING_DECODING_H
 
@@ -22,14 +23,14 @@ typedef struct {
     /* its K and clock are the plan's; ahead: each K > 0 is measured both with and without it */
     spec_decoder_config decoder;
     int n_K, K[SPEC_TIMING_K_MAX];
-    /* widths of timed passes, ascending; _init adds 1, 2 and the widths of verified drafts, as far
-     * as there is room */
+    /* widths of timed passes, ascending; _init adds 1, 2 and the widths of verified drafts if there
+     * is room */
     int n_widths, width[SPEC_TIMING_WIDTHS_MAX];
     const spec_timing_prompts *prompts;
     int texts;  /* number of texts, 2..SPEC_TIMING_TEXTS_MAX */
     int tokens; /* minimum tokens of a text */
     int turn;   /* minimum tokens of a turn */
-    /* 0: no limit; otherwise, after two texts, run only as many as fit into this time for each way,
+    /* 0: no limit; otherwise, after two texts, run only as many more as fit into this time per way,
      * counted from the call of _init */
     double seconds;
     uint64_t seed;
@@ -45,15 +46,15 @@ typedef struct {
 } spec_timing_plan;
 
 /* The sums of each way over a text. The first token or round of a turn is not timed, because the
- * caches hold another way's data, so the sums omit it, except for those in _ALL. */
+ * caches still hold another way's data. The sums leave it out, except for those in _ALL. */
 typedef enum {
     SPEC_TIMING_SECONDS,
     SPEC_TIMING_TOKENS,
     SPEC_TIMING_ROUNDS,
     SPEC_TIMING_CALLS,     /* draft calls before verifications */
     /* rounds after a draft that was accepted in full: the draft's first pass then has two tokens,
-     * unless it reads the target's KV cache. For draft heads: accepted in part; two tokens or
-     * more */
+     * unless it reads the target's KV cache. For draft heads it is the rounds after one that was
+     * accepted at least in part; their first pass has two tokens or more */
     SPEC_TIMING_CAUGHT_UP,
     SPEC_TIMING_CALLS_AHEAD, /* draft calls during verifications, when drafting ahead */
     SPEC_TIMING_DRAFT,       /* seconds of the phases */
@@ -61,7 +62,7 @@ typedef enum {
     SPEC_TIMING_AHEAD,
     SPEC_TIMING_HANDED,
     SPEC_TIMING_RULE,
-    SPEC_TIMING_WALL,        /* wall seconds of the timed intervals, as read with the load */
+    SPEC_TIMING_WALL,        /* wall seconds of the timed intervals, read together with the load */
     SPEC_TIMING_PROCESSOR,   /* processor seconds of all threads */
     SPEC_TIMING_SWITCHED,    /* involuntary context switches */
     SPEC_TIMING_ALL_TOKENS,
@@ -81,7 +82,8 @@ typedef struct {
     int K;                              /* most tokens that its policy drafts */
     /* rounds that were not timed, and the draft tokens accepted in them */
     uint64_t checked, accepted;
-    double chances, variance; /* expected accepted tokens, by the rows, and variance; or NaN */
+    double chances, variance; /* mean and variance of the accepted tokens that the rows predict; or
+                                 NaN */
 } spec_timing_way;
 
 typedef struct {
@@ -108,7 +110,7 @@ typedef struct {
 int spec_timing_init(spec_timing *timed, const spec_timing_plan *plan, spec_error *error);
 void spec_timing_free(spec_timing *timed);
 
-/* Returns the index of a way's sum in a row of blocks, or in sums of blocks. */
+/* Returns the index of one of a way's sums, in a row of `block` or in a sum of such rows. */
 int spec_timing_column(int way, spec_timing_field field);
 
 #endif

@@ -22,8 +22,8 @@ int spec_timing_limit_init(spec_timing_limit *ret, const spec_model *opt_model,
                                      : GSL_SUCCESS;
 }
 
-/* Returns operations per second with weights of a type; 0: unknown. F16 takes two products, one for
- * each half. */
+/* Returns the operations per second with weights of a type; 0: unknown. F16 is half as fast,
+ * because each weight is split into two halves that are multiplied separately. */
 static double rate_of(const spec_roofline *roofline, spec_tensor_type type)
 {
     switch (type) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_limit: the least time of a pass on a device, from its measured roofline.
+/* timing_limit: the least time that a pass can take on a device, from its measured roofline.
  * The roofline is measured in the same run as the passes. docs/formulas.md#measured-roofline.
  * Borrows the backend. */
 #ifndef SPECLAB_TIMING_LIMIT_H
@@ -31,8 +31,8 @@ int spec_timing_limit_init(spec_timing_limit *ret, const spec_model *opt_model,
 double spec_timing_limit_seconds(const spec_timing_limit *limit, int n, double experts,
                                  double text);
 
-/* Returns bytes of weights over these seconds and over the measured bandwidth: the share of it that
- * a pass uses. NaN as above. */
+/* Returns the share of the measured bandwidth that a pass uses: the bytes of weights, divided by
+ * these seconds and by the bandwidth. NaN as above. */
 double spec_timing_limit_share(const spec_timing_limit *limit, double experts, double seconds);
 
 /* Returns the expected number of distinct experts of each mixture that a pass of n tokens reads, if

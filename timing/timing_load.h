@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_load: load of the machine during a measurement, per way and for the whole run.
+/* timing_load: how busy the machine was during a measurement, for each way and for the whole run.
  * NaN if the plan's load was off. */
 #ifndef SPECLAB_TIMING_LOAD_H
 #define SPECLAB_TIMING_LOAD_H
@@ -11,7 +11,7 @@
 typedef struct {
     double processor_share; /* processor seconds of all threads over wall seconds */
     double switches_per_s;  /* involuntary context switches over wall seconds */
-    double spread; /* spec_timing_spread of a round's time, or for way 0 a token's, over texts */
+    double spread; /* spec_timing_spread over texts of the time per round (way 0: per token) */
 } spec_timing_load;
 
 /* Return the load during one way's intervals, and the trust in the whole run. work (n_blocks+1). */

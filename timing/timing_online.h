@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_online: compares a draft that learns while it serves with the same draft, unchanged.
- * Both decode the same prompts in the order of their list, text by text in turns, so that changes
- * of the machine affect both. The decoded text depends only on the seed, the times on the machine.
- * Owns its blocks. */
+ * Both decode the same prompts in the order of the list and take turns after each text, so that a
+ * change in the machine affects both. The decoded text depends only on the seed, and the times on
+ * the machine. Owns its blocks. */
 #ifndef SPECLAB_TIMING_ONLINE_H
 #define SPECLAB_TIMING_ONLINE_H
 
@@ -31,7 +31,7 @@ typedef enum {
     SPEC_TIMING_ONLINE_WAYS
 } spec_timing_online_way;
 
-/* The sums of a way over a text; times include the pass over the prompt. */
+/* What we sum for each way over a text; times include the pass over the prompt. */
 typedef enum {
     SPEC_TIMING_ONLINE_SECONDS, /* seconds of all rounds, including learning */
     SPEC_TIMING_ONLINE_LEARN,   /* seconds of these spent learning */
@@ -48,7 +48,7 @@ typedef struct {
     long updates;  /* updates of the draft that learns */
 } spec_timing_online;
 
-/* Decodes all texts, after decoding the first one once, untimed, and forgetting it. Returns
+/* Decodes all texts. Before that it decodes the first one once, untimed, and forgets it. Returns
  * GSL_EINVAL if the decoder's config is refused, if the draft cannot learn, or if the strategy uses
  * no draft model; GSL_EFAILED, "interrupted", if *opt_stop is set. */
 int spec_timing_online_init(spec_timing_online *timed, const spec_timing_online_plan *plan,

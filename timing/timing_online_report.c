@@ -30,7 +30,7 @@ static const char *const columns[] = {"part",
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* Sums of the texts of a part of the run, and of resamples of them. */
+/* Sums over the texts in one part of the run, and over resamples of these texts. */
 typedef struct {
     int texts;
     double *sum;   /* (RESAMPLES + 1, WAYS * FIELDS) */
@@ -38,7 +38,7 @@ typedef struct {
     gsl_rng *rng;
 } sample;
 
-/* One sum over another, of the same way or of different ways. */
+/* A sum divided by another, of the same way or of a different one. */
 typedef struct {
     int over, under;
 } quotient;

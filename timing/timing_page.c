@@ -59,7 +59,7 @@ static void write_scalars(const spec_timing_result *result, FILE *out)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Keeps only the digits that a time on a shared machine supports. */
+/* Rounds a time to the digits that are meaningful on a shared machine. */
 static double rounded(double x)
 {
     char text[32];
@@ -159,8 +159,8 @@ enum {
     COLUMNS_MOST = 1 + 2 * OF_MODEL
 };
 
-/* Adds the columns of one model: its own if it was timed, its device's if there is a limit, and
- * those of its experts if it has any. */
+/* Adds the columns of one model: its times if it was timed, the limit of its device if that is
+ * known, and its experts if it has any. */
 static int add_columns(shown_column *shown, int n, const shown_column *own, const spec_table *all,
                        size_t row)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_page: a result of bench as a readable page.
+/* timing_page: writes a result of bench as a page for people to read.
  * It shows the circumstances, the speed-ups, the advice (timing_advice.h), the parts of a round and
  * the times of passes. All of it comes from the table, so a CSV gives the same page again. */
 #ifndef SPECLAB_TIMING_PAGE_H

@@ -29,7 +29,7 @@ int spec_timing_passes_init(spec_timing_passes *passes, const spec_model *model,
         SPEC_TRY(spec_session_init(&passes->target, opt_target, error));
         if (!spec_session_share(&passes->session, &passes->target)) SPEC_TRY(spec_no_memory(error));
     }
-    if (on_device) { /* drafts for itself, as far as a chain goes */
+    if (on_device) { /* the model drafts for itself, because the chain needs a draft */
         const int K = spec_int_min((int)widest, SPEC_COLUMNS_MAX) - 1;
         SPEC_TRY(spec_chain_init(&passes->chain, &passes->session, &passes->session, K, error));
     }

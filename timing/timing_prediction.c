@@ -29,7 +29,7 @@ static spec_block_interval per(const workings *w, int over, int under)
     return spec_timing_sample_ratio(&w->sample, &over, &under, 1);
 }
 
-/* Returns seconds per round of one way over those of another. */
+/* Returns how many times as long a round of one way takes as a round of another. */
 static spec_block_interval round_ratio(const workings *w, int way, int other)
 {
     const int a = spec_timing_column(way, 0), b = spec_timing_column(other, 0);
@@ -38,7 +38,7 @@ static spec_block_interval round_ratio(const workings *w, int way, int other)
     return spec_timing_sample_reported(&w->sample, over, under, 2, 0.0);
 }
 
-/* Returns the mean time of the passes at column `first` over that of those at `other`. */
+/* Returns the mean time of the passes at column `first` over the mean time of those at `other`. */
 static spec_block_interval pass_ratio(const workings *w, int first, int other, double least)
 {
     if (first == other) return (spec_block_interval){1.0, 0.0, 1.0, 1.0};
@@ -65,7 +65,7 @@ static bool is_chain(const spec_timing_way *way)
     return way->widest == way->K + 1;
 }
 
-/* Returns accepted over tested tokens of ways from..to. */
+/* Returns the share of tested tokens that were accepted, in ways from..to. */
 static double passed_over_tested(const spec_timing *timed, int from, int to)
 {
     uint64_t passed = 0, tested = 0;
@@ -77,7 +77,7 @@ static double passed_over_tested(const spec_timing *timed, int from, int to)
     return tested > 0 ? (double)passed / (double)tested : NAN;
 }
 
-/* Returns right over tested guesses, over all ways that draft ahead. */
+/* Returns the share of tested guesses that were right, in all ways that draft ahead. */
 static double right_over_tested(const spec_timing *timed)
 {
     uint64_t right = 0, tested = 0;
@@ -110,8 +110,8 @@ static double mean_by_depth(const spec_timing *timed, int way)
 
 /* ---- a K ------------------------------------------------------------------------------------- */
 
-/* Returns the time of a verification of `verify` and drafting ahead of `during`, given the measured
- * overlap of a way. */
+/* Returns how long verifying and drafting ahead take together, if alone they take `verify` and
+ * `during`, and overlap as was measured for this K. */
 static double both(const spec_timing_speed *speed, double verify, double during)
 {
     return spec_ahead_round(1.0, 0.0, during, verify, speed->handed * verify);
@@ -149,7 +149,7 @@ static void predict_ahead(spec_timing_speed *ret, const workings *w, int i,
     ret->hit = per(w, spec_timing_column(i, SPEC_TIMING_ALL_HITS),
                    spec_timing_column(i, SPEC_TIMING_ALL_ROUNDS));
     if (!(ret->hit.se > 0.0))
-        /* none, or all, in every text: there is no spread to estimate from */
+        /* it is none, or all, in every text, so there is no spread to estimate from */
         ret->hit.low = ret->hit.high = NAN;
     ret->gain = round_ratio(w, beforehand(w->sample.timed, i), i); /* both emit the same law */
     const double first = (double)w->sample.timed->n_blocks /

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_prediction: predicted and measured speed-up, and the gap between them.
+/* timing_prediction: compares the predicted speed-up with the measured one.
  * Predictions use the times of passes and the measured acceptance. Theorem 3.8 of [Leviathan23]
  * takes alpha and c; the full model takes the acceptance at each depth and the costs of passes and
  * of the rest of a round. Times are in seconds. */

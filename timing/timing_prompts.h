@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_prompts: the prompts of a measurement.
- * These are the texts of a file, the model's own prompts, texts that a model with words writes, or
- * random tokens. Prompts own their tokens. */
+ * They are the texts of a file, the model's own prompts, texts that the model writes if it has
+ * words, or random tokens. Prompts own their tokens. */
 #ifndef SPECLAB_TIMING_PROMPTS_H
 #define SPECLAB_TIMING_PROMPTS_H
 
@@ -29,9 +29,9 @@ typedef struct {
 int spec_timing_prompts_read(spec_timing_prompts *prompts, const char *path,
                              const spec_model *model, int most, spec_error *error);
 
-/* Makes n >= 1 prompts of at most `most` tokens: the model's own; or, if it has words, a few that
- * it writes from an empty context, using streams of the seed; else prompts of random tokens. Fails
- * if the model does. */
+/* Makes n >= 1 prompts of at most `most` tokens. Takes the model's own prompts if it has any.
+ * Otherwise, if the model has words, lets it write a few from an empty context, using streams of
+ * the seed; if not, makes prompts of random tokens. Fails if the model fails. */
 int spec_timing_prompts_make(spec_timing_prompts *prompts, const spec_model *model, int n, int most,
                              uint64_t seed, spec_error *error);
 

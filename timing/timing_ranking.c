@@ -25,7 +25,8 @@ static void joint(const ranking *r, const double *value, int m)
                                s->work);
 }
 
-/* Computes tokens per round times a plain token over a round. The second factor cannot exceed 1. */
+/* Computes the speed-up: tokens per round, times the time of a plain token over that of a round.
+ * The second factor cannot exceed 1. */
 static void measure(const ranking *r)
 {
     const int plain = spec_timing_column(0, 0);
@@ -57,7 +58,8 @@ static bool is_candidate(const spec_timing_speed *speed)
     return speed->way->K > 0 && speed->verdict == SPEC_RATIO_REPORTED;
 }
 
-/* Returns whether K may be the fastest: no other is faster by joint intervals of these ratios. */
+/* Returns whether K may be the fastest: the joint intervals of these ratios show no other K to be
+ * faster. */
 static bool may_be_fastest(const ranking *r, int k)
 {
     const int n = r->prediction->n_speeds;
@@ -74,7 +76,8 @@ static bool may_be_fastest(const ranking *r, int k)
     return true;
 }
 
-/* The best has the largest lower end, so if any interval is above 1, its own is. */
+/* The best K has the interval with the largest lower end, so if any interval is above 1, this one
+ * is. */
 static void choose(const ranking *r)
 {
     spec_timing_prediction *p = r->prediction;

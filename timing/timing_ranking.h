@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_ranking: joint intervals of the speed-ups of all K, and the K that may be the fastest.
- * Picking the best of many results picks luck. Joint intervals, and the set that contains the
- * fastest K, stay valid after the selection. docs/formulas.md#ranking. */
+/* timing_ranking: finds joint intervals for all speed-ups, and which K may be the fastest.
+ * The best of many results is often just lucky. Joint intervals, and a set that contains the
+ * fastest K, stay valid after you pick the best. docs/formulas.md#ranking. */
 #ifndef SPECLAB_TIMING_RANKING_H
 #define SPECLAB_TIMING_RANKING_H
 

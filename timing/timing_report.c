@@ -134,8 +134,8 @@ static void fill_standing(spec_table *table, const spec_timing_prediction *p, in
     else if (p->speed[i].tied) spec_table_text(table, "best", "alike");
 }
 
-/* The probability that a normal number exceeds SPEC_CHECK_Z. If tokens are few and almost certain
- * to be accepted, z is not normal. */
+/* The probability that a normal number exceeds SPEC_CHECK_Z. z is not normal if there are few
+ * tokens and they are almost certain to be accepted. */
 #define SPEC_BY_CHANCE 5.7e-7
 
 bool spec_timing_report_contradicts(const spec_timing_prediction *p, int *ret_K, double *ret_z)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_report: a measurement of bench as one table.
+/* timing_report: turns a measurement of bench into one table.
  * It has a row per K, with the pass of K + 1 tokens; then rows for the passes without a K.
  * docs/notation.md explains the columns. */
 #ifndef SPECLAB_TIMING_REPORT_H
@@ -15,8 +15,8 @@ int spec_timing_report_table(spec_table *ret, const spec_timing *timed,
                              const spec_timing_prediction *prediction, const char *asked,
                              spec_error *error);
 
-/* Returns whether the accepted tokens contradict the engine's own rows: at the K in *ret_K, by
- * *ret_z standard errors. */
+/* Returns whether the number of accepted tokens contradicts the engine's own rows. Sets *ret_K to
+ * the K where it does, and *ret_z to the deviation in standard errors. */
 bool spec_timing_report_contradicts(const spec_timing_prediction *prediction, int *ret_K,
                                     double *ret_z);
 

@@ -8,7 +8,7 @@
 
 enum { LIST_SIZE = 512 };
 
-/* Allows for the rounding of a CSV to ten digits. */
+/* The tolerance of checks, because a CSV has numbers of only ten digits. */
 static const double rounding = 1e-6;
 
 /* Keeps a row's first error; later reads return NaN. */
@@ -77,7 +77,7 @@ static bool says(const reader *in, const char *column, const char *word)
     return cell->kind == SPEC_CELL_TEXT && strcmp(cell->text, word) == 0;
 }
 
-/* Checks that texts occur only in the columns of words, with the values that bench writes. */
+/* Checks that only the columns meant for words have texts, and only texts that bench writes. */
 static void check_texts(reader *in)
 {
     static const char *const words[][3] = {

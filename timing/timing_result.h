@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_result: the table of bench as numbers, from memory or from its CSV.
- * A table that was edited, cut or written by another program is rejected before anything is derived
- * from it. Borrows the table. */
+/* timing_result: reads the table of bench as numbers, from memory or from its CSV.
+ * A table that was edited, truncated or written by another program is rejected before anything is
+ * computed from it. Borrows the table. */
 #ifndef SPECLAB_TIMING_RESULT_H
 #define SPECLAB_TIMING_RESULT_H
 
@@ -9,12 +9,13 @@
 #include "timing/timing_decoding.h"
 #include "timing/timing_trust.h"
 
-/* The row of a K; times in ms. NaN for an empty cell. */
+/* The row of one K. Times are in ms; an empty cell is NaN. */
 typedef struct {
     size_t row; /* its number in the table */
     int K;
     bool ahead;
-    bool tied, best;          /* may be the fastest; has the interval with the largest lower end */
+    bool tied, best;          /* tied: may be the fastest; best: its interval has the largest lower
+                                 end */
     double tokens;             /* per round */
     double speedup, low, high; /* only speedup NaN: withheld; all three: impossible */
     double predicted, costed;
@@ -41,7 +42,8 @@ typedef struct {
 int spec_timing_result_init(spec_timing_result *result, const spec_table *table, const char *name,
                             spec_error *error);
 
-/* Writes the line about an untrusted result, as spec_timing_trust_line; false: it is trusted. */
+/* Writes a line if the result cannot be trusted, as spec_timing_trust_line does; false if it
+ * can. */
 bool spec_timing_result_warning(char *line, size_t size, const spec_timing_result *result);
 
 #endif

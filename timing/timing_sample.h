@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_sample: sums over the texts of a measurement and over resamples, and their ratios.
+/* timing_sample: sums a measurement over its texts and over resamples, and forms ratios.
  * Ratios have bootstrap intervals, docs/formulas.md#bootstrap. Borrows the measurement and owns the
  * sums. */
 #ifndef SPECLAB_TIMING_SAMPLE_H
@@ -31,8 +31,8 @@ void spec_timing_sample_quotient(double *value, const spec_timing_sample *sample
 spec_block_interval spec_timing_sample_ratio(const spec_timing_sample *sample, const int *over,
                                              const int *under, int n);
 
-/* Returns the interval of a positive value, from its logarithm, as reported by spec_bounded_ratio;
- * `least` is its lower bound, 0 if there is none. */
+/* Returns the interval of a positive value, computed on its logarithm and then cut by
+ * spec_bounded_ratio; `least` is the lower bound of the value, 0 if there is none. */
 spec_block_interval spec_timing_sample_reported(const spec_timing_sample *sample, const int *over,
                                                 const int *under, int n, double least);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_trust: decides whether measured times can be trusted, and gives the reasons in one line.
- * The load of the machine (machine_load.h) is compared with limits that were measured:
- * docs/formulas.md#busy. NaN means not measured, and raises no doubt. */
+ * We compare the load of the machine (machine_load.h) with limits that were found by measuring:
+ * docs/formulas.md#busy. A NaN means that a number was not measured; it does not make a run
+ * suspect. */
 #ifndef SPECLAB_TIMING_TRUST_H
 #define SPECLAB_TIMING_TRUST_H
 
@@ -15,7 +16,7 @@
 #define SPEC_TRUST_SPREAD 0.50 /* spread of a plain token's time over texts */
 #define SPEC_TRUST_SPEED 0.05  /* spread of the processor's speed */
 
-/* The system counts the time of all processes in hundredths of a second; this is the error of the
+/* The system counts the time of all processes in hundredths of a second. This is the error of that
  * count, in seconds. For runs shorter than _SHORTEST, the load of other programs is unknown. */
 #define SPEC_TRUST_COUNTS 0.03
 #define SPEC_TRUST_SHORTEST 0.1
@@ -36,8 +37,8 @@ void spec_timing_trust_of_models(spec_timing_trust *trust, const spec_model *tar
                                  const spec_model *opt_draft);
 
 /* Sets others and lost from sums over the run: wall seconds, processor seconds of this process, and
- * those of all processes. share is processor over wall seconds of the timed intervals, used if one
- * thread computes and no GPU.
+ * processor seconds of all processes. `share` is processor seconds over wall seconds in the timed
+ * intervals; it is used if a single thread computes and there is no GPU.
  *
  *     others = max(0, busy - processor - SPEC_TRUST_COUNTS) / wall
  *     lost   = 1 - share                                        one thread
@@ -50,15 +51,16 @@ void spec_timing_trust_load(spec_timing_trust *trust, double wall, double proces
 /* Returns the interquartile range over the median of n values, which it sorts; NaN if n < 4. */
 double spec_timing_spread(double *value, int n);
 
-/* Returns how many processors other programs leave, rounded; all if their load is unknown. */
+/* Returns how many processors other programs leave free, rounded; all of them if that is
+ * unknown. */
 int spec_timing_idle(const spec_timing_trust *trust);
 
-/* Returns whether no limit that matters for the clock of the run is exceeded. */
+/* Returns whether a run exceeds none of the limits that matter for its clock. */
 bool spec_timing_trusted(const spec_timing_trust *trust);
 
-/* Writes a line if a run is not trusted or withholds results: the observation and the remedy.
- * Returns false otherwise. opt_withheld names the withheld results, or is NULL; `remedy` gives more
- * repetitions, "more --texts"; `clock` says whether the verb has --clock. */
+/* If a run is not trusted or results were withheld, writes a line that says why and what to do.
+ * Otherwise returns false. opt_withheld names the withheld results, or is NULL. `remedy` says how
+ * to get more repetitions, such as "more --texts", and `clock` whether the verb has --clock. */
 bool spec_timing_trust_line(char *line, size_t size, const spec_timing_trust *trust,
                             const char *opt_withheld, const char *remedy, bool clock);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* counted_engine: a full engine with readable counters; simulation runs it, analysis predicts it.
- * Each step serves `batch` decoding requests, and when one ends, the next takes its slot. The truth
- * behind the counters is known, so estimates from them can be checked. Headers only. */
+/* counted_engine: an engine that is always full; a simulation runs it, and formulas predict it.
+ * Each step serves `batch` decoding requests, and when one ends, the next takes its slot. We know
+ * the true parameters behind its counters, so estimates from the counters can be checked. Headers
+ * only. */
 #ifndef SPECLAB_COUNTED_ENGINE_H
 #define SPECLAB_COUNTED_ENGINE_H
 
@@ -22,21 +23,21 @@ typedef struct {
      * which it compares with its alphas; see sim/serving/serving_plan.h */
     double stay;
     double stop; /* probability that a draft ends before each token after the first; in [0,1) */
-    /* probability that a draft ends before the first token that the target would reject, though
-     * never before its first token: a drafter that sees where it would fail; in [0,1] */
+    /* in [0,1]: probability that the drafter foresees the first token that the target would reject
+     * and ends the draft before it; the draft keeps at least one token */
     double sees;
     /* mean tokens of a request, in [1,1e9], geometric; the prefill emits one more before them */
     double output;
     double long_share;  /* probability that a request's mean is long_output instead, in [0,1) */
     double long_output; /* in [1,1e9]; not read if long_share is 0 */
-    /* in [0,1): correlation between the normal scores of the alphas of two requests, one of which
-     * starts when the other ends */
+    /* in [0,1): when a request ends, the next one starts in its slot; this is the correlation
+     * between the normal scores of their alphas */
     double kept;
     int K;                 /* draft tokens of a round that does not stop early, 0..SPEC_COUNTED_K */
     int batch;             /* requests in each step, 1..SPEC_COUNTED_BATCH */
     spec_affine_step cost; /* time of a step; kv is not used */
-    /* verified tokens per step that cost no time, >= 0: the time is flat, then linear. The mean
-     * step is exact if drafts never stop early or no tokens are free. */
+    /* how many verified tokens of a step cost no time, >= 0: the time is flat up to there, then
+     * linear. The mean step is exact if drafts never stop early or no tokens are free. */
     int free_tokens;
 } spec_counted_engine;
 

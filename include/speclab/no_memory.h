@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* no_memory: the error line of a failed allocation, with or without a name. Headers only. */
+/* no_memory: writes the error line of a failed allocation, with or without a name. Headers only. */
 #ifndef SPECLAB_NO_MEMORY_H
 #define SPECLAB_NO_MEMORY_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler: the interface of a sampler plug-in that `speclab validate` tests.
- * A plug-in is a shared library that exports the five required functions below. This is the only
- * header it needs: C99 or C++, no libraries to link. The caller owns every array that it passes;
+ * A plug-in is a shared library that exports the five required functions below. It needs only this
+ * header, in C99 or C++, and links no libraries. The caller owns every array that it passes;
  * docs/conformance.md has a complete example. */
 #ifndef SPECLAB_SAMPLER_H
 #define SPECLAB_SAMPLER_H
@@ -18,8 +18,8 @@ extern "C" {
  * appended to a struct, whose `size` says which fields exist; they do not change the version. */
 enum { SPEC_SAMPLER_ABI = 1 };
 
-/* Scopes: what the sampler does itself, one bit each. A sampler with several scopes is tested in
- * each of them. */
+/* Scopes say what the sampler does itself; each is one bit. A sampler with several scopes is tested
+ * in each of them. */
 enum {
     SPEC_SCOPE_VERIFY = 1, /* V: verifies the draft tokens that it is given */
     SPEC_SCOPE_DRAFT = 2,  /* DV: draws the draft from the rows it is given, and verifies it; only
@@ -39,8 +39,8 @@ enum {
 /* What rows contain. */
 enum { SPEC_ROWS_PROBABILITIES = 1, SPEC_ROWS_LOGITS = 2 };
 
-/* Sampling parameters of a request. They apply to target and draft rows in the same way, in the
- * order that the sampler declares (spec_sampler_about.filters). */
+/* The sampling parameters of a request. They apply to target and draft rows alike, in the order
+ * that the sampler declares (spec_sampler_about.filters). */
 typedef struct {
     float temperature; /* 1: unchanged; 0: the argmax, ties go to the lowest id */
     int32_t top_k;     /* 0: off */
@@ -91,8 +91,9 @@ typedef struct {
     spec_sampling sampling;
     uint64_t request;      /* id of the request: rows differ between requests */
     uint64_t seed, offset; /* seed its random numbers; each round of a request has its own offset */
-    const float *coin;     /* (n_coins) uniform numbers in [0,1), to be used in the order in which
-                              the sampler needs them; NULL, or all used up: it draws its own */
+    const float *coin;     /* (n_coins) uniform numbers in [0,1), which the sampler uses in the
+                              order in which it needs them. If this is NULL or all are used up, it
+                              draws its own */
     int32_t n_coins;
 
     int32_t *ret_token;      /* (n_nodes+1) the tokens that this round emits */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* serving: plain records of a serving engine, which simulation writes and analysis reads.
- * An engine runs in steps (continuous batching): each step serves all running requests, giving a
- * decoding request its K + 1 tokens and any other a chunk of its prompt. Times are in seconds.
+ * An engine runs in steps (continuous batching): each step serves all running requests. A decoding
+ * request gets its K + 1 tokens, and any other request a chunk of its prompt. Times are in seconds.
  * Headers only. */
 #ifndef SPECLAB_SERVING_H
 #define SPECLAB_SERVING_H
@@ -16,8 +16,8 @@ typedef struct {
     int64_t drafted;       /* draft tokens: the sum of K_r */
     int decoding;          /* requests that are decoding */
     int passes;            /* sequential passes of the draft: the largest K_r */
-    /* tokens that the draft computes to fill its own KV cache, in the first of the passes (which is
-     * then at least 1) */
+    /* tokens that the draft computes to fill its own KV cache. It does so in its first pass, so
+     * `passes` is then at least 1 */
     int64_t fed;
 } spec_step_work;
 
@@ -47,9 +47,10 @@ static inline double spec_affine_step_draft(const spec_affine_step *cost,
     return cost->draft_round + cost->draft_pass * work->passes + cost->draft_token * (double)tokens;
 }
 
-/* Sums over the measured part of a run, and over the measured requests. The part lasts from the
- * arrival of the first of these to that of the first request after them. Each measured request is
- * followed to its last token, also beyond that part: a long one counts as often as it comes. */
+/* Sums over the measured part of a run, and over the measured requests. The measured part lasts
+ * from when the first of these requests arrives until the first request after them arrives. Each
+ * measured request is followed to its last token, even if that comes later, so that long requests
+ * are not under-represented. */
 typedef struct {
     uint64_t requests, output_tokens; /* measured requests, and their tokens */
     /* rounds of decoding requests; their draft tokens, and how many of these were accepted */
@@ -68,15 +69,17 @@ typedef struct {
     double batch, batch2;      /* sums over steps of the decoding requests, and of their square */
     double step;               /* sum over steps of their time, s */
     double in_system;          /* integral over time of the requests in the system */
-    /* The same integral, the emitted tokens, and s that requests added to steps (the terms token,
+    /* in_system, the emitted tokens, and the seconds that requests added to steps (the terms token,
      * kv and draft_token of an affine step; 0 for other costs, and for drafts ahead or in halves),
-     * summed over requests instead: those that completed in the measured part, and what those
-     * under way have at its end, less what those under way had at its beginning. */
+     * but summed over requests: we add the requests that completed in the measured part and what
+     * the requests under way have at its end, and subtract what those under way had at its
+     * beginning. */
     double present, extra;
     int64_t written;
-    /* Sums over measured requests. Latency, also squared, is from arrival to the last token, wait
-     * from arrival to the first scheduling. Times per token after the first are of the `longer`
-     * requests, which have more than one token. */
+    /* Sums over measured requests. Latency runs from arrival to the last token (latency2 sums its
+     * square), and wait from arrival to when the request is first scheduled. per_token is the time
+     * per token after the first, summed over the `longer` requests, which have more than one
+     * token. */
     double latency, latency2, wait, first_token, per_token;
     uint64_t longer;
 } spec_serving_sums;

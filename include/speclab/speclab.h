@@ -104,7 +104,8 @@ void speclab_table_free(speclab_table *opt_table);
 int64_t speclab_table_rows(const speclab_table *table);
 int32_t speclab_table_columns(const speclab_table *table);
 
-/* Return the name of a column, NULL outside the table, and the column with a name, or -1. */
+/* Return the name of a column (NULL if there is no such column), and the column that has a name (-1
+ * if none has). */
 const char *speclab_table_name(const speclab_table *table, int32_t column);
 int32_t speclab_table_find(const speclab_table *table, const char *name);
 
@@ -117,7 +118,8 @@ enum {
 };
 int32_t speclab_table_kind(const speclab_table *table, int64_t row, int32_t column);
 
-/* Returns a cell as a number, as computed: CSV shows ten of its digits. NaN if it holds none. */
+/* Returns a cell's number with all its digits, of which CSV shows ten; NaN if it is not a
+ * number. */
 double speclab_table_number(const speclab_table *table, int64_t row, int32_t column);
 
 /* Returns an integer cell; 0 if it is not one. */
@@ -132,13 +134,15 @@ void speclab_table_numbers(double *ret_number, const speclab_table *table, int32
 /* Returns the provenance lines, without "# ": version, experiment, seed, compiler, text. */
 const char *speclab_table_provenance(const speclab_table *table);
 
-/* Counts the rows whose checks hold and fail; a z beyond 5 standard errors fails, for example. */
+/* Counts the checks that hold in the rows, and those that fail. For example, a check fails if z is
+ * more than 5 standard errors. */
 void speclab_table_checks(uint64_t *ret_holds, uint64_t *ret_fails, const speclab_table *table);
 
 /* Lists the names that other functions take, with their keys and defaults, in a table with the
  * columns kind, name, summary, reference (a key of docs/references.md) and claim. kind: "model",
- * "draft" (a strategy), "rule", "policy", "process", "lengths" or "measure"; NULL: all. claim, of a
- * rule: "lossless", "lossless at temperature 0", "lossy" or "wrong". The caller frees the table. */
+ * "draft" (a strategy), "rule", "policy", "process", "lengths" or "measure"; NULL: all. The claim
+ * of a rule is "lossless", "lossless at temperature 0", "lossy" or "wrong". The caller frees the
+ * table. */
 int32_t speclab_list(speclab_table **ret_table, speclab *lab, const char *opt_kind,
                      char *opt_error, uint64_t error_size);
 
@@ -149,7 +153,8 @@ int32_t speclab_list(speclab_table **ret_table, speclab *lab, const char *opt_ki
  *   alpha      acceptance rate, in [0,1]
  *   K          draft length, tokens, >= 0
  *   c          time of a draft call over that of a target call, >= 0
- * At a limit they return the limit, such as K + 1 tokens at alpha = 1. NaN outside the domain. */
+ * At the edge of the domain they return the limit, such as K + 1 tokens at alpha = 1; outside it
+ * they return NaN. */
 
 /* Tokens per round, (1 - alpha^(K+1)) / (1 - alpha) [Leviathan23] Eq. (1), and their variance. */
 double speclab_emitted_mean(double alpha, double K);
@@ -163,15 +168,18 @@ double speclab_accepted_probability(double alpha, int32_t K, int32_t k);
 double speclab_speedup(double alpha, double K, double c);
 double speclab_speedup_from_emitted(double emitted, double K, double c);
 
-/* Return the smallest K with the highest speed-up, inf if more always helps, and that speed-up. */
+/* Return the smallest K that has the highest speed-up (inf if a longer draft always helps), and
+ * that speed-up. */
 double speclab_best_K(double alpha, double c);
 double speclab_best_speedup(double alpha, double c);
 
-/* Returns the alpha above which this K and c pay, 0 at c = 0; NaN if none does, or if K < 1. */
+/* Returns the alpha above which drafting K tokens at cost c pays, which is 0 at c = 0; NaN if no
+ * alpha is high enough, or if K < 1. */
 double speclab_break_even_alpha(int32_t K, double c);
 
-/* The factor on arithmetic operations per token [Leviathan23] Theorem 3.11, with ops_ratio the
- * draft's operations per token over the target's; the factor on reads of the target's weights. */
+/* Return by what factor speculation multiplies the arithmetic operations per token [Leviathan23]
+ * Theorem 3.11, where ops_ratio is the draft's operations per token over the target's; and by what
+ * factor it multiplies the reads of the target's weights. */
 double speclab_ops_factor(double alpha, int32_t K, double ops_ratio);
 double speclab_memory_factor(double alpha, int32_t K);
 
@@ -188,13 +196,14 @@ typedef struct {
     const char *rule;     /* verification rule; NULL: token */
 } speclab_pair;
 
-/* One round after a context, with every random decision. Free it before its library is closed. */
+/* One round after a context, and every random decision made in it. Free it before its library is
+ * closed. */
 typedef struct speclab_round speclab_round;
 
 typedef struct {
     uint32_t size;
     int32_t n_coins;
-    const double *coin; /* (n_coins) the first uniform numbers, in [0,1); after them, numbers come
+    const double *coin; /* (n_coins) the uniform numbers, in [0,1), to use first; further ones come
                            from `seed` */
     uint64_t seed;
     const int32_t *context; /* (n_context) tokens before the round */
@@ -226,9 +235,9 @@ typedef struct {
 /* Fills in the struct, whose size must be set. SPECLAB_INPUT for another size, or no round. */
 int32_t speclab_round_outcome(speclab_outcome *ret_outcome, const speclab_round *round);
 
-/* Return the probabilities (vocab) against which a token is judged: the target's at the root (node
- * -1) or after a node, and the draft's, from which a node was drawn. NULL for a node that does not
- * exist, and if the draft has no model. */
+/* Return the two rows (vocab) that decide whether a token is accepted: the target's at the root
+ * (node -1) or after a node, and the draft's row from which a node was drawn. Return NULL for a
+ * node that does not exist, and if there is no draft model. */
 const double *speclab_round_target_row(const speclab_round *round, int32_t node);
 const double *speclab_round_draft_row(const speclab_round *round, int32_t node);
 
@@ -270,10 +279,11 @@ int32_t speclab_round_decision(speclab_decision *ret_decision, const speclab_rou
 
 /* ---- exact laws ------------------------------------------------------------------------------ */
 
-/* The distribution (law) of the first tokens that a pair emits, by enumerating every random
- * decision, next to the one that its rule promises: the target's, or its argmax. A law is an array
- * of vocab^tokens probabilities, indexed by the text as a number whose digits are the tokens, the
- * first one most significant. A text that ends early is padded with the token that ended it. */
+/* The exact distribution (law) of the first tokens that a pair emits, found by enumerating every
+ * random decision, and the law that the rule promises: the target's, or its argmax. A law is an
+ * array of vocab^tokens probabilities, whose index is the text read as a number: the tokens are its
+ * digits, the first one most significant. A text that ends early is padded with the token that
+ * ended it. */
 typedef struct speclab_law speclab_law;
 
 typedef struct {
@@ -305,9 +315,10 @@ int32_t speclab_law_read(speclab_law_numbers *ret_numbers, const speclab_law *la
 int32_t speclab_law_sample(uint64_t *counts, speclab_law *law, uint64_t seed, uint64_t batch,
                            uint64_t texts, char *opt_error, uint64_t error_size);
 
-/* Returns the logarithm of an e-value against the promise, from counts (n_texts). If the promise
- * holds, the e-value's expectation is at most 1, even if you stop sampling when it is large
- * [Grunwald24]. Counts of an impossible text give inf. NaN if out of memory. */
+/* Returns the logarithm of an e-value that measures the evidence in counts (n_texts) against the
+ * promise. If the promise holds, the e-value's expectation is at most 1, even if you stop sampling
+ * when it is large [Grunwald24]. Returns inf if an impossible text was counted; NaN if out of
+ * memory. */
 double speclab_law_log_e(const speclab_law *law, const uint64_t *counts);
 
 void speclab_law_close(speclab_law *opt_law);
@@ -332,7 +343,7 @@ int32_t speclab_simulation_open(speclab_simulation **ret_simulation, speclab *la
                                 const speclab_pair *pair, const speclab_simulation_options *options,
                                 char *opt_error, uint64_t error_size);
 
-/* Rounds that simulate acceptance alone, without tokens; over 100 times as fast. */
+/* Simulates only whether drafts are accepted, without tokens, which is over 100 times as fast. */
 typedef struct {
     uint32_t size;
     int32_t K;           /* 0..256 */
@@ -349,10 +360,10 @@ int32_t speclab_simulation_open_acceptance(speclab_simulation **ret_simulation, 
 int32_t speclab_simulation_next(int32_t *ret_done, speclab_simulation *simulation, char *opt_error,
                                 uint64_t error_size);
 
-/* The two halves of _next, so that several processes can share a simulation that each has opened.
- * _group computes one of groups 0.._groups - 1, in any order, as a line of text of at most
- * SPECLAB_GROUP_SIZE bytes. _add counts the next group's text: if they are added in order, all
- * estimates equal those of _next to the last bit. SPECLAB_INPUT for a wrong number or text. */
+/* The two halves of _next, so that several processes can open the same simulation and share its
+ * work. _group computes one of groups 0.._groups - 1, in any order, and returns it as a line of at
+ * most SPECLAB_GROUP_SIZE bytes. _add adds the next group's line. If the groups are added in order,
+ * all estimates equal those of _next to the last bit. SPECLAB_INPUT for a wrong number or text. */
 enum { SPECLAB_GROUP_SIZE = 20000 };
 uint64_t speclab_simulation_groups(const speclab_simulation *simulation);
 int32_t speclab_simulation_group(char *ret_text, uint64_t text_size, speclab_simulation *simulation,
@@ -382,7 +393,8 @@ void speclab_simulation_close(speclab_simulation *opt_simulation);
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* A text that speculation writes, round by round: that of `speclab generate` with the same seed. */
+/* A text that speculation writes round by round. `speclab generate` writes the same text for the
+ * same seed. */
 typedef struct speclab_text speclab_text;
 
 typedef struct {
@@ -437,8 +449,8 @@ void speclab_text_close(speclab_text *opt_text);
 
 /* ---- files of rows --------------------------------------------------------------------------- */
 
-/* A file of rows recorded along texts, position by position, which "rows:FILE" then names as a
- * model: docs/formats.md#rows. It appears when it is finished. */
+/* A file that records the rows at the positions of texts, and can then be opened as the model
+ * "rows:FILE": docs/formats.md#rows. The file appears when it is finished. */
 typedef struct speclab_rows speclab_rows;
 
 typedef struct {
@@ -481,7 +493,8 @@ typedef struct {
     int32_t n, n_nodes, vocab;
     uint32_t scope;          /* SPEC_SCOPE_VERIFY or SPEC_SCOPE_DRAFT */
     uint32_t drawn;          /* one of SPEC_DRAWN_* */
-    const int32_t *length;   /* (n) counts padding inside the draft, if the sampler accepts any */
+    const int32_t *length;   /* (n) includes padding inside the draft, if the sampler accepts
+                                padding */
     const int32_t *token;    /* (n, n_nodes); NULL in scope DV */
     const int32_t *parent;   /* (n_nodes) the same for all drafts, -1: the root; NULL: chains */
     const float *target;     /* (n, n_nodes+1, vocab) */
@@ -493,7 +506,7 @@ typedef struct {
     int32_t n_coins;
     spec_sampling sampling;
 
-    int32_t *ret_token;     /* (n, n_nodes+1) emitted tokens; what follows may be anything */
+    int32_t *ret_token;     /* (n, n_nodes+1) emitted tokens; the rest may be anything */
     int32_t *ret_n_emitted; /* (n) 1..length+1 */
     int32_t *ret_draft;     /* (n, n_nodes) scope DV: the drafted tokens; NULL in scope V */
 } speclab_batch;
@@ -563,7 +576,7 @@ const char *speclab_validation_json(const speclab_validation *validation);
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* The draft length that an engine should use, from its logs: the answer of `speclab advise`,
+/* Finds from an engine's logs the draft length that it should use, as `speclab advise` does:
  * docs/advise.md. */
 typedef struct speclab_advice speclab_advice;
 
@@ -580,7 +593,7 @@ typedef struct {
     const volatile int *opt_stop; /* read between records */
 } speclab_advise_options;
 
-/* Reads the files, NULL-terminated, as one set of evidence, in order; "-" is standard input.
+/* Reads the files (NULL-terminated) in order and pools their evidence; "-" is standard input.
  * Returns SPECLAB_INPUT if a file has no known format or cannot answer the question, SPECLAB_FAILED
  * if one cannot be read. */
 int32_t speclab_advise(speclab_advice **ret_advice, speclab *lab, const char *const *file,

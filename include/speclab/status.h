@@ -9,7 +9,8 @@
 #include <gsl/gsl_errno.h>
 #include <stdio.h>
 
-/* One line for the user, without a final newline: what is wrong, where, and what would be right. */
+/* One line for the user, without a final newline. It says what is wrong, where it is, and what
+ * would be right. */
 typedef struct {
     char text[512];
 } spec_error;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* block, markov-block: drafts that give the rows of all offsets in one pass. PARD, DFlash and UNO
- * draft every token of a block independently; in DSpark and DFlash2 a row knows the last token. */
+/* block, markov-block: drafts that compute the rows of all offsets in one pass. PARD, DFlash and
+ * UNO draft every token of a block independently; in DSpark and DFlash2 a row also depends on the
+ * previous token. */
 #include "models/block/block_rows.h"
 #include "models/model_kinds.h"
 #include "speclab/no_memory.h"
@@ -61,8 +62,8 @@ static int open_with(spec_model **ret_model, spec_settings *settings, const spec
     if (model == NULL) SPEC_TRY(spec_no_memory(error));
     model->settings = set;
     model->head.vocab = opt_target->vocab;
-    model->head.order = -1; /* rows depend on the round's start, which the last tokens do not
-                               show */
+    model->head.order = -1; /* rows depend on where the round began, which cannot be seen from the
+                               last tokens */
     model->head.ends = opt_target->ends;
     model->head.window = opt_target->window;
     model->head.reach = set.reach;

@@ -248,7 +248,8 @@ static int make_offset(spec_block_rows *rows, spec_error *error)
         SPEC_TRY(spec_predecessors_next(&rows->at, set->row == SPEC_BLOCK_MEAN ? NULL : rows->draft,
                                         error));
     }
-    /* An offset that no accepted draft reaches is never judged, so any row will do. */
+    /* If no accepted draft reaches an offset, its row is never used to accept a token, so any row
+     * will do. */
     if (rows->at.n == 0)
         memcpy(base, base - V, V * sizeof *base);
     else

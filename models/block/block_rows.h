@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* block_rows: the rows of a block draft after one context, by offset and previous token.
- * They are computed offset by offset, as far as a round asks for them, and kept for that round. A
- * row depends only on the context at the start of the round and on what the settings add. Owns its
- * arrays. */
+/* block_rows: the rows of a block draft after one context, for each offset and previous token.
+ * They are computed offset by offset when a round asks for them, and kept until the round ends. A
+ * row depends only on the context at the start of the round and, if the settings say so, on the
+ * previous token. Owns its arrays. */
 #ifndef SPECLAB_BLOCK_ROWS_H
 #define SPECLAB_BLOCK_ROWS_H
 
@@ -11,10 +11,11 @@
 
 enum { SPEC_BLOCK_TOP_MAX = 1024 };
 
-/* How one row replaces the target's rows after all possible predecessors. */
+/* How to choose one row that stands for the target's rows after all possible predecessors. */
 typedef enum {
     SPEC_BLOCK_BEST,   /* the row that is accepted most often: models/block/water_fill.h */
-    SPEC_BLOCK_MEAN,   /* their mean over the target's own texts, which cross-entropy learns */
+    SPEC_BLOCK_MEAN,   /* their mean over the target's own texts, which is what training with
+                          cross-entropy learns */
     SPEC_BLOCK_GREEDY, /* one-hot: the most probable token after those already drafted */
 } spec_block_row;
 
@@ -24,14 +25,16 @@ typedef struct {
     const spec_model *target;
     int reach, paths; /* as in predecessors.h */
     spec_block_row row;
-    bool by_token;       /* also rows by previous token */
+    bool by_token;       /* also has a row for each previous token */
     int rank;            /* rank of the bias that yields these rows; -1: the rows themselves */
-    int top;             /* most tokens in a row, chosen from the offset's row; 0: all */
+    int top;             /* a row keeps at most so many tokens, the most likely in the offset's row;
+                            0: all */
     double alpha, noise; /* every row is perturbed to this overlap: models/synthetic/perturb.h */
     uint64_t seed;
 } spec_block_settings;
 
-/* The rows of one offset by previous token; tokens that are no predecessor use the offset's row. */
+/* The rows of one offset for each previous token. Tokens that cannot come before use the offset's
+ * own row. */
 typedef struct {
     int n;
     int *token;  /* (paths) ascending */

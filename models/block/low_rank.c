@@ -9,10 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SPREAD 0.01 /* most probability that a row's tokens get from the floor together */
+#define SPREAD 0.01 /* the floor adds at most so much probability to a row in total */
 
-/* Returns the square root of a token's mean probability; errors of its logit matter in proportion
- * to that. */
+/* Returns the square root of a token's mean probability, the weight of errors in its logit. */
 static double scale_of(const double *row, const double *base, int n, int vocab, int token)
 {
     double sum = base[token];

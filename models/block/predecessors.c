@@ -164,8 +164,9 @@ static void sort_by_tail(const spec_predecessors *at, int length, int *index, in
                        : other[b++];
 }
 
-/* Numbers the groups of predecessors whose children with the same token merge; returns how many.
- * The first `groups` entries of `sorted` become a member of each. */
+/* Groups the predecessors: children with the same token merge if their predecessors are in the same
+ * group. Returns the number of groups. The first `groups` entries of `sorted` become a member of
+ * each. */
 static int make_groups(spec_predecessors *at)
 {
     const int order = at->target->order, memory = order > 0 ? order : 1;
@@ -251,7 +252,8 @@ static void add_child(spec_predecessors *at, int parent, int token, double weigh
     at->token[at->n_nodes] = token;
     at->parent[at->n_nodes] = parent;
     at->weight[at->n] = weight;
-    at->group[at->n++] = at->n_nodes++; /* node numbers wait here, since parents are still needed */
+    at->group[at->n++] = at->n_nodes++; /* node numbers are kept here for now, because the parents
+                                           are still needed */
 }
 
 /* Takes all children at or above the threshold, and the others with probability mass / threshold,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* predecessors: the draft tokens that may precede an offset of a block, with their probabilities.
+/* predecessors: the draft tokens that may come before an offset of a block, with probabilities.
  * For a target of some order, predecessors with the same last `order` tokens are merged. If more
  * than `paths` remain, the likely ones are kept and the others sampled, without bias [Fearnhead03].
- * The sample is a function of the context. Owns its arrays and a session of the target. */
+ * The same context always gives the same sample. Owns its arrays and a session of the target. */
 #ifndef SPECLAB_PREDECESSORS_H
 #define SPECLAB_PREDECESSORS_H
 
@@ -13,7 +13,8 @@ typedef struct {
     int paths, reach; /* most predecessors per offset; most offsets */
     uint64_t seed;
     spec_session session;
-    int *context; /* (capacity) what the rows depend on: the whole text or its last tokens */
+    int *context; /* (capacity) the part of the text that the rows depend on: all of it or its last
+                     tokens */
     size_t n_context, capacity;
     uint64_t key; /* hash of the context and the seed */
     bool begun;   /* the arrays below belong to this context */
@@ -23,7 +24,8 @@ typedef struct {
     int length;   /* tokens in each current predecessor */
     bool thinned; /* some offset had more than `paths` predecessors */
 
-    /* The predecessors of the current offset, of total weight 1; none if it cannot be reached. */
+    /* The predecessors of the current offset, with weights that sum to 1. There are none if the
+     * offset cannot be reached. */
     int n;
     int *node;          /* (paths) in the tree */
     double *weight;     /* (paths) */
@@ -51,12 +53,13 @@ void spec_predecessors_free(spec_predecessors *at); /* accepts a zeroed object *
 int spec_predecessors_begin(spec_predecessors *at, bool *ret_same, const int *context, size_t n,
                             spec_error *error);
 
-/* Goes on to the next offset. Predecessor s followed by token x has the weight
+/* Moves on to the next offset. The predecessor made of s and then token x gets the weight
  *
  *     weight_s min(target(x | s), draft_s(x)), the probability that x is drafted and accepted, or
  *     weight_s target(x | s) without draft rows, the probability of it in the target's text.
  *
- * An end of text has no continuation. opt_draft: (n) rows (V) of the current predecessors. */
+ * Nothing follows an end of text. opt_draft (n) has the draft's rows (V) after the current
+ * predecessors. */
 int spec_predecessors_next(spec_predecessors *at, const double *const *opt_draft,
                            spec_error *error);
 

@@ -14,15 +14,16 @@ static int by_token(const void *left, const void *right)
     return a->token < b->token ? -1 : a->token > b->token;
 }
 
-/* While a token's segments are made, `length` is a target's probability and `slope` its weight. */
+/* While we make a token's segments, `length` holds a target's probability and `slope` its
+ * weight. */
 static int by_probability(const void *left, const void *right)
 {
     const spec_water_segment *a = left, *b = right;
     return a->length > b->length ? -1 : a->length < b->length;
 }
 
-/* Writes the segments of one token; returns their number. Goes through decreasing probabilities, so
- * that the slopes are sums of weights, without differences. */
+/* Writes the segments of one token; returns their number. It goes through the probabilities in
+ * decreasing order, so that slopes are sums of weights and never differences. */
 static int cut(spec_water_segment *segment, const double *const *target, const double *weight,
                int n, int token)
 {
@@ -72,7 +73,8 @@ static double length_of(const spec_water_segment *segment, size_t n)
     return sum;
 }
 
-/* Takes segments in their order as long as mass is missing; returns what is still missing. */
+/* Takes segments in order until no mass is missing; returns how much is still missing at the
+ * end. */
 static double pour(double *row, const spec_water_segment *segment, size_t n, double missing)
 {
     for (size_t i = 0; i < n && missing > 0.0; i++) {
@@ -96,7 +98,7 @@ void spec_water_fill(double *ret_row, const double *const *target, const double 
         used += (size_t)cut(segment + used, target, weight, n, x);
         ret_row[x] = 0.0;
     }
-    /* Quickselect: the slope at which the row is full, without sorting all segments. */
+    /* Finds by quickselect the slope at which the row is full, without sorting all segments. */
     while (used > 0 && missing > 0.0) {
         divide(&above, &equal, segment, used);
         if (length_of(segment, above) >= missing) {

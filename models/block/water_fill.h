@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* water_fill: the row that shares the most with several target rows at once.
+/* water_fill: finds the row that overlaps the most with several target rows at once.
  * An independent block draft has one row for all predecessors; this row is accepted most often. The
  * caller owns rows and workspace. */
 #ifndef SPECLAB_WATER_FILL_H

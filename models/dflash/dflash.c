@@ -23,7 +23,7 @@ typedef enum {
     COEFFICIENTS
 } width;
 
-/* Which files have a part: every one, or those of a kind. */
+/* Which files have a part: all files, or only those of one kind. */
 typedef enum { ALL, MARKOV, LATTICE } family;
 
 static const struct {

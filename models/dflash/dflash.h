@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dflash: shape and tensors of one of llama.cpp's block drafts: DFlash, DSpark or DFlash2.
- * One pass over a block of masks gives the rows of all draft tokens, from the target's hidden
- * states [DFlash26]. A loader fills the struct, which owns what `owned` points to; its tensors lie
- * there. */
+ * The draft reads the target's hidden states; one pass over a block of masks then gives the rows of
+ * all draft tokens [DFlash26]. A loader fills the struct. It owns the memory at `owned`, which
+ * holds its tensors. */
 #ifndef SPECLAB_DFLASH_H
 #define SPECLAB_DFLASH_H
 
@@ -30,8 +30,8 @@
  *             z_i = sum_t (base_t + group(P normed)_{i,t}) * x_{i-t}, t = 0..kernel-1, whose
  *             coefficients come from the branch's normed input, one for each group of channels.
  *
- * A row depends on the text, its offset and at most the previous token: a draft of first order,
- * drawn from the rows as they are. */
+ * A row depends on the text, its offset and at most the previous token, so this is a draft of first
+ * order, and its tokens are drawn directly from the rows. */
 
 enum {
     SPEC_DFLASH_BLOCK_MAX = 64, /* columns of a pass */
@@ -63,7 +63,7 @@ typedef struct {
 /* Returns how many draft tokens the draft has rows for. */
 int spec_dflash_reach(const spec_dflash_shape *shape);
 
-/* Tensors. Each one from ATTENTION_NORM on exists once per layer. */
+/* Tensors. Those from ATTENTION_NORM on exist once per layer. */
 typedef enum {
     SPEC_DFLASH_FC,              /* (dim, n_taps dim) */
     SPEC_DFLASH_CONTEXT_NORM,    /* (dim) of g */

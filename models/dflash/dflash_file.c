@@ -123,7 +123,7 @@ done:
     return status;
 }
 
-/* llama.cpp needs the size of a block for all but DFlash, whose default is 16. */
+/* llama.cpp needs the size of a block except for DFlash, where the default is 16. */
 static int read_block(loader *load)
 {
     int status = GSL_SUCCESS;
@@ -178,7 +178,7 @@ static int read_activation(loader *load)
                   SPEC_GGUF_SHOWN(name));
 }
 
-/* As in llama.cpp, 0 means a missing scale. */
+/* As in llama.cpp, 0 means that there is no scale. */
 static int scale(float *ret_value, loader *load, const char *rest, float fallback)
 {
     double value;
@@ -219,8 +219,8 @@ done:
     return status;
 }
 
-/* Windows, rope and scales have the same keys as in models. llama.cpp requires a pattern if there
- * is a window, and uses one rope for all layers. */
+/* Windows, rope and scales have the same keys as in files of models. If there is a window,
+ * llama.cpp requires a pattern; it uses the same rope for all layers. */
 static int read_attention(loader *load)
 {
     static const spec_architecture like = {
@@ -242,7 +242,7 @@ static int read_attention(loader *load)
     shape->shape.logit_cap = read.shape.logit_cap;
     shape->window = read.shape.window;
     for (int i = 0; i < shape->shape.n_layers; i++) shape->windowed[i] = layer[i].has_window;
-    /* Attention numbers the rows of a window from its first block of slots. */
+    /* Attention counts the rows of a window from the first block of slots in it. */
     if (shape->window > 0 && shape->shape.n_layers * shape->shape.n_kv_heads > 1024)
         return REFUSE(load, "a window over %d layers of %d key heads cannot be read",
                       shape->shape.n_layers, shape->shape.n_kv_heads);
@@ -268,7 +268,7 @@ done:
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* Reads the target's tokens of a reduced vocabulary. */
+/* Reads which of the target's tokens are in a reduced vocabulary. */
 static int read_map(loader *load)
 {
     int status = GSL_SUCCESS;
@@ -317,8 +317,7 @@ static int take(loader *load, spec_dflash_part part, int layer, bool *taken)
     return REFUSE(load, "row %d of %s has a weight that is not finite", row, name);
 }
 
-/* Every tensor of the file must be used: an unused one would mean that a part of the computation is
- * missing here. */
+/* Every tensor of the file must be used: if one is not, we lack a part of the computation. */
 static int take_all(loader *load)
 {
     int status = GSL_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dflash_file: a draft file of llama.cpp's architecture `dflash`, checked against its target.
+/* dflash_file: loads a draft of llama.cpp's architecture `dflash`, if it fits its target.
  * The keys are the ones llama.cpp and its converters use: docs/formats.md#dflash. The loaded draft
  * points into the mapped file. */
 #ifndef SPECLAB_DFLASH_FILE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dflash_layers: the layers of dflash over the columns of a pass, on the CPU.
+/* dflash_layers: runs the layers of dflash over the columns of a pass, on the CPU.
  * Called between a backend's begin and end; the backend's operations must be done when they return.
- * Steps that the backend does not offer are loops over columns, with the same bits on every
- * instruction set. */
+ * Steps for which the backend has no operation are loops over columns, which give the same bits on
+ * every instruction set. */
 #ifndef SPECLAB_DFLASH_LAYERS_H
 #define SPECLAB_DFLASH_LAYERS_H
 

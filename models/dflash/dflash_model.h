@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dflash_model: a dflash draft as a model: its file, its weights, and the target that it reads.
+/* dflash_model: makes a model of a dflash draft, from its file, its weights and its target.
  * The model owns all but the target, which must outlive it. */
 #ifndef SPECLAB_DFLASH_MODEL_H
 #define SPECLAB_DFLASH_MODEL_H
@@ -15,7 +15,8 @@ typedef struct {
     spec_matrix matrix[SPEC_DFLASH_PARTS][SPEC_DFLASH_LAYERS_MAX]; /* all other matrices */
     float *vector[SPEC_DFLASH_PARTS][SPEC_DFLASH_LAYERS_MAX]; /* vectors, and tables of floats */
     const spec_matrix *embedding, *output;                    /* the draft's own, or the target's */
-    int widest; /* most rows or columns of any matrix but embedding and output */
+    int widest; /* the largest number of rows or columns of any matrix except embedding and
+                   output */
     const spec_transformer *target;
     char *path;
     double temperature;

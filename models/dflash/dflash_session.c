@@ -39,7 +39,7 @@ bool spec_dflash_session_share(const spec_model *model, void *data, const spec_m
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Returns the token that precedes the one drafted by the row after a node. */
+/* The row after a node drafts a token; returns the token before that one. */
 static int previous(const spec_dflash_state *state, const spec_score_request *request, int node)
 {
     return node >= 0 ? request->token[node] : state->text[state->n_text - 1];
@@ -60,7 +60,7 @@ static void find_largest(int *ret_index, int k, const float *value, int n)
     }
 }
 
-/* Computes the block of the settled text, and keeps what the rows need of it. */
+/* Computes the block of the settled text, and keeps the part of it that the rows need. */
 static int hold(spec_dflash_state *state, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -119,7 +119,8 @@ static double confidence(const spec_dflash_state *state, int offset, const float
     return sum;
 }
 
-/* Computes the logits of rows from..until-1, in one pass: the offsets' plus the Markov head's. */
+/* Computes the logits of rows from..until-1, in one pass: those of the offset plus those of the
+ * Markov head. */
 static int markov_pass(spec_dflash_state *state, const spec_score_request *request, int from,
                        int until, spec_error *error)
 {
@@ -162,7 +163,7 @@ static int markov_rows(spec_dflash_state *state, const spec_score_request *reque
     return status;
 }
 
-/* Computes the row over the candidates of an offset, after a token. */
+/* Computes the row at an offset after a token; only the offset's candidates have probability. */
 static int lattice_row(spec_dflash_state *state, double *row, int offset, int token,
                        spec_error *error)
 {

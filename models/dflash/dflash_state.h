@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dflash_state: a block draft's state on one text: keys and values of its context, and its block.
+/* dflash_state: what a block draft keeps for one text: the context's keys and values, and a block.
  * Keys and values are kept while the text only grows; the block is computed once per text. The
  * state owns everything except a shared target session. */
 #ifndef SPECLAB_DFLASH_STATE_H
@@ -18,7 +18,7 @@ typedef struct {
     float *feature;       /* (SPEC_COLUMNS_MAX, dim) */
     float *wide, *other, *coefficient; /* (SPEC_COLUMNS_MAX, widest) each */
     spec_batch batch;
-    int *path; /* of the batch: the positions that columns with a window see */
+    int *path; /* the batch's path: the positions that columns with a window see */
     spec_kv kv;
 
     int *text, *next; /* (context) the text that keys and values belong to; the text of a request */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* attend: attention of a tile of queries over one KV head, split along the sequence.
+/* attend: computes attention for a tile of queries over one KV head, split along the sequence.
  * This is the body of the kernels attend_* (kernels_attention.h), which differ only in constants.
  *
  * The block's 4 warps process a chunk together; each key and value is read once, by one lane.
- * Scores: warp w multiplies the 16 keys of its tile of positions with all queries.
- * Weights: exp(score - the chunk's largest).
- * Mixing: warp w computes its quarter of the dimensions over all positions.
- * Matrix units multiply bf16; the rows of a matrix are keys or dimensions, its columns queries. A
- * float is split into three bf16 that add up to it, which keeps the precision of floats. The
- * position of a query's numbers in these products does not depend on the other queries of the
- * block. */
+ * Scores: warp w multiplies the 16 keys of its tile of positions with all queries. Weights: each is
+ * exp(score - largest score of the chunk). Mixing: warp w computes its quarter of the dimensions
+ * over all positions. Matrix units multiply bf16; the rows of a matrix are keys or dimensions, its
+ * columns queries. A float is split into three bf16 that add up to it, which keeps the precision of
+ * floats. Where a query's numbers stand in these products does not depend on the other queries of
+ * the block. */
 #ifndef SPECLAB_ATTEND_H
 #define SPECLAB_ATTEND_H
 
@@ -22,13 +21,14 @@ typedef struct {
     float *largest;   /* (2, tiles, queries), for even and odd chunks: one is read while the other
                        * is written */
     float *sum;       /* (tiles, queries) */
-    float *held; /* (2, queries, 2): largest and sum of the part so far, for odd and even chunks */
+    float *held; /* (2, queries, 2): largest and sum of the part up to now, for odd and even
+                    chunks */
     int *end;         /* (queries) number of visible positions */
 } attend_shared;
 
 /* ---- a block --------------------------------------------------------------------------------- */
 
-/* Each warp computes the columns and what they see. */
+/* Every warp computes which columns the block has and which positions they see. */
 DEVICE attend_block block_of(const struct attend_args *a, const bool floats)
 {
     const int group = a->n_heads / a->n_kv_heads, pieces = (group + a->heads - 1) / a->heads,
@@ -60,7 +60,7 @@ DEVICE attend_block block_of(const struct attend_args *a, const bool floats)
     return b;
 }
 
-/* Returns whether an eight has no queries. */
+/* Returns whether a group of eight queries is empty. */
 DEVICE bool is_idle(const attend_block *b, int eight)
 {
     return eight * ATTEND_EIGHT >= b->columns * b->heads;
@@ -169,7 +169,7 @@ DEVICE void mix_columns(float mixed[ATTEND_PRODUCTS_MOST][4], const struct atten
 }
 
 /* Returns whether a warp has mixed a NaN or infinity. Such a value spoils all queries of its
- * product, since 0 times it is NaN; columns are then mixed one by one. */
+ * product, because even 0 times it is NaN. The columns are then mixed one by one. */
 DEVICE bool is_spoilt(float mixed[ATTEND_PRODUCTS_MOST][4], const int products)
 {
     float all = 0.0f;
@@ -202,7 +202,8 @@ DEVICE size_t part_of(const struct attend_args *a, const attend_block *b, int qu
            (size_t)head;
 }
 
-/* Merges a chunk's largest and sum into those of the part so far, and stores the merged values. */
+/* Merges the largest score and the sum of a chunk into those of the part so far, and stores the
+ * result. */
 DEVICE attend_factors hold_range(const struct attend_args *a, const attend_block *b,
                                  const attend_shared *shared, int query, int chunk,
                                  const int queries)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* attend_lanes: per-lane steps of attention: loads of keys and values, and their products.
+/* attend_lanes: what one lane does in attention: it loads keys and values and multiplies them.
  * For attend.h. `a` are the kernel's arguments, `b` the block's columns and heads. In fragments, g
  * = lane/4 and q = lane%4. */
 #ifndef SPECLAB_ATTEND_LANES_H
@@ -30,8 +30,8 @@ typedef struct {
     int chunks; /* per part */
 } attend_constants;
 
-/* Columns and heads of a block. Each lane holds one of the columns u.. and what it sees. Query i
- * belongs to column u + i / heads and head `head` + i % heads. */
+/* The columns and heads of a block. Each lane holds one of the columns from u on and the positions
+ * that it sees. Query i belongs to column u + i / heads and head `head` + i % heads. */
 typedef struct {
     int u, columns, head, heads, n_heads; /* n_heads: how many of `heads` exist */
     int past, path, seen;                 /* of the lane's column; 0 if it has none */
@@ -95,7 +95,7 @@ DEVICE void load_floats(uint32_t *to, const float *row, int d, int head_dim, con
     }
 }
 
-/* Returns the upper half of a float as a bf16 piece; the remainder in x is exact. */
+/* Returns the upper half of a float as a bf16 piece, and leaves the exact remainder in x. */
 DEVICE uint32_t take_piece(float *x)
 {
     const uint32_t upper = bits_of_float(*x) & 0xffff0000u;
@@ -114,7 +114,8 @@ DEVICE void split_two(uint32_t *piece, float low, float high, const int stride)
 
 /* -- slots of positions -- */
 
-/* Returns bits of a chunk's tiles that have, for some column, a position outside its own slot. */
+/* Returns a bit for each tile of a chunk in which some column has a position that is not in the
+ * slot of the same number. */
 DEVICE int displaced_tiles(const struct attend_args *a, const attend_block *b, int begin)
 {
     int tiles = 0;
@@ -126,7 +127,8 @@ DEVICE int displaced_tiles(const struct attend_args *a, const attend_block *b, i
     return tiles;
 }
 
-/* Positions to read for a tile: those of one column, or of all columns if slots equal positions. */
+/* Which positions to read for a tile: the positions of one column, or of all columns if slots equal
+ * positions. */
 typedef struct {
     int past, path, end;
 } attend_view;
@@ -242,8 +244,8 @@ DEVICE void load_values(uint32_t value[4][2 * ATTEND_WORDS_MOST], const struct a
     }
 }
 
-/* Builds the fragments of dimension 2 * word (product rows g) and the next (rows g + 8) at the four
- * positions; for floats, one piece. */
+/* Builds the fragments of dimension 2 * word (product rows g) and of the next one (rows g + 8) at
+ * the four positions; for floats, of one piece. */
 DEVICE void take_values(uint32_t part[ATTEND_PIECES][4], uint32_t value[4][2 * ATTEND_WORDS_MOST],
                         const int word, const bool floats)
 {

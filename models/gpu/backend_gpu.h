@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* backend_gpu: the transformer backend for NVIDIA GPUs (models/transformer/engine/backend.h).
- * The first pass of each kind is recorded as a graph, and later passes replay it. Inputs that
- * change are in a pass_batch in GPU memory. docs/gpu.md explains the arithmetic. */
+ * The first pass of each kind is recorded as a graph, and later passes replay it. The inputs that
+ * change from pass to pass are in a pass_batch in GPU memory. docs/gpu.md explains the
+ * arithmetic. */
 #ifndef SPECLAB_BACKEND_GPU_H
 #define SPECLAB_BACKEND_GPU_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* card: one NVIDIA GPU: its memory, and streams that run kernels in order.
- * A GPU is opened once per context and counts its users. All functions are thread-safe; a stream
- * belongs to one thread. The next _wait reports a failure in a stream; work queued before that is
- * skipped. */
+ * Each GPU is opened only once per context and counts its users. All functions are thread-safe; a
+ * stream belongs to one thread. If a stream fails, the next _wait reports it, and work that is
+ * queued until then is skipped. */
 #ifndef SPECLAB_CARD_H
 #define SPECLAB_CARD_H
 
@@ -42,9 +42,9 @@ size_t spec_card_cache(const spec_card *card);          /* bytes of the L2 cache
 /* Memory is zeroed and aligned to 256 bytes. The message of GSL_ENOMEM is "GPU 0 (NAME) has 1.5 GiB
  * free of 139 GiB, and ... GiB are needed". */
 
-/* Returns an upper bound on the memory that an allocation takes. The driver hands out 2 MiB blocks:
- * an allocation of 1 MiB or more gets its own; smaller ones share them in units of 512 bytes.
- * Callers sum these bounds for _check. */
+/* Returns an upper bound on the memory that an allocation takes. The driver hands out blocks of 2
+ * MiB. An allocation of 1 MiB or more gets blocks of its own, and smaller ones share a block in
+ * units of 512 bytes. Callers sum these bounds for _check. */
 size_t spec_card_piece(size_t bytes);
 int spec_card_check(spec_card *card, size_t bytes, spec_error *error);
 int spec_card_alloc(spec_card *card, void **ret_memory, size_t bytes, spec_error *error);

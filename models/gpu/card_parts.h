@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* card_parts: the private structs of a GPU and its streams, for card.c and card_stream.c.
- * A GPU's failure is its first CUresult other than success. It is permanent: after a fault the
- * GPU's memory is undefined, and other errors mean a bug in this program or a lost GPU. */
+ * We keep the first CUresult that is not success as the GPU's failure. A failure is permanent:
+ * after a fault the GPU's memory is undefined, and any other error means a bug in this program or a
+ * lost GPU. */
 #ifndef SPECLAB_CARD_PARTS_H
 #define SPECLAB_CARD_PARTS_H
 
@@ -15,7 +16,7 @@
 struct spec_cards {
     const spec_gpu_settings *settings;
     pthread_mutex_t lock; /* guards the rest */
-    spec_driver driver;   /* constant once its version is set */
+    spec_driver driver;   /* does not change after its version is set */
     spec_card *open;
 };
 

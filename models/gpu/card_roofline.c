@@ -7,7 +7,7 @@
 
 enum {
     CACHES =
-        40, /* memory to read, in L2 cache sizes: large enough that the launch hardly counts */
+        40, /* memory to read, in L2 cache sizes, so much that the launch time hardly matters */
     CACHES_LEAST = 4,
     LEAST_BYTES = 1 << 24,
     REPEATS = 5,
@@ -16,7 +16,8 @@ enum {
     WORDS = 6              /* words of a lane's operands */
 };
 static const double long_enough = 1e-3; /* shortest time of a repetition, in seconds */
-static const double too_long = 0.02;    /* longest time of all repetitions, in host seconds */
+static const double too_long = 0.02;    /* all repetitions together may take so long, in seconds on
+                                           the host */
 
 typedef struct {
     spec_card *card;
@@ -75,7 +76,7 @@ static void read_memory(const bench *b, const setup *s)
              .sum = b->sum);
 }
 
-/* Blocks per multiprocessor: as many as are resident, or several waves. */
+/* How many blocks per multiprocessor: as many as are resident, or several waves. */
 static const int blocks_each[] = {8, 32};
 enum { MOST_BLOCKS_EACH = 32 };
 

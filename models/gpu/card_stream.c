@@ -164,7 +164,8 @@ spec_recording *spec_stream_recorded(spec_stream *stream, spec_error *error)
         return NULL;
     }
     driver->cuCtxSetCurrent(stream->card->context);
-    /* Stops even after a failure, so that the stream is usable again; the first error counts. */
+    /* Ends the recording even after a failure, so that the stream is usable again, and reports the
+     * first error. */
     const CUresult stopped = stop_recording(&graph, stream);
     CUresult result = stream->lost != CUDA_SUCCESS ? stream->lost : stopped;
     spec_recording *recording = calloc(1, sizeof *recording);

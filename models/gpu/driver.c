@@ -10,7 +10,7 @@
 static const char *const names[] = {SPEC_DRIVER_FUNCTIONS(NAME) NULL};
 #undef NAME
 
-/* dlopen's message without the library's name, which our message names already. */
+/* Returns dlopen's message without the library's name, because our message names it already. */
 static const char *reason(const char *library)
 {
     const char *text = dlerror();

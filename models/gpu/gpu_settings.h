@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gpu_settings: a program's settings for NVIDIA GPUs; all zeros are the defaults.
- * The program reads its environment (cli/main.c) and sets this in its context before it opens a
+ * The program fills this in from its environment (cli/main.c), in its context, before it opens a
  * GPU. It owns the strings. */
 #ifndef SPECLAB_GPU_SETTINGS_H
 #define SPECLAB_GPU_SETTINGS_H

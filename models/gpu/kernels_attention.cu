@@ -39,7 +39,7 @@ KERNEL(place, 256)
     const bool value = kv >= a.n_kv_heads, split = a.halves && !value;
     const int first = split ? pair : 2 * pair, apart = split ? half : 1;
     float x = at[first],
-          y = at[first + apart]; /* loaded before the check whether the column exists */
+          y = at[first + apart]; /* we load it before we check whether the column exists */
     const float *angle = a.angles + 2 * ((size_t)u * (size_t)half + (size_t)pair);
     const float cosine = angle[0], sine = angle[1];
     if (u >= a.batch->n) return;
@@ -167,8 +167,9 @@ KERNEL(combine, 128)
 
 enum { KEEP_AHEAD = 4 };
 
-/* A thread moves its unit in all slots, several slots at a time. A source may be the target of a
- * later move, never of an earlier one, so a batch of moves can read all sources first. */
+/* A thread moves its unit in all slots, several slots at a time. A slot that a move reads may be
+ * written by a later move but not by an earlier one, so a batch of moves can read all its sources
+ * first. */
 KERNEL(keep, 256)
 {
     after_previous();

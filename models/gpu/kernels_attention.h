@@ -2,8 +2,9 @@
 /* kernels_attention: rotary embedding, KV cache updates, and attention split along the sequence.
  * Keys and values of a layer are [kv head][keys, values][slot][head_dim], floats or bf16. A
  * column's sequence is cut into chunks of ATTEND_CHUNK positions; ATTEND_STRETCH chunks are merged
- * into a stretch, and the stretches into the result, both in order. A part of the sequence yields
- * its largest score, the sum of exp(score - largest), and the values mixed with these weights.
+ * into a stretch, and the stretches into the result, both in order. For each part of the sequence
+ * we compute its largest score, the sum of exp(score - largest), and the values mixed with these
+ * weights.
  *
  * Costs for head_dim 128 and 32 heads: A chunk of keys and values in bf16 is 32 KB. 128 threads
  * read it once, each with 8 to 16 loads of 16 and 8 bytes in flight. Products are 16 x 8 x 16: 6

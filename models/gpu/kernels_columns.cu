@@ -206,8 +206,8 @@ KERNEL(row_exps, 128)
         const double x = ((double)value[s] - (double)largest.value) * a.factor;
         const double e = there ? sampling_exp(x, eighth) : 0.0;
         if (there) row[at] = e;
-        /* The host adds elements 1, 17, 33, ... in one lane, and so on; here both half warps
-         * compute that sum. */
+        /* The host adds elements 1, 17, 33, ... in one lane, and so on. Here both halves of a warp
+         * compute the same sum. */
         const double other = shuffle_xor_double(e, 16);
         sum += LANE < 16 ? e : other;
         sum += LANE < 16 ? other : e;

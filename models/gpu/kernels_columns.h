@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kernels_columns: element-wise kernels (norm, gate) and reductions of logits.
- * A column's result depends only on the column and its width: it is computed by one block, or each
- * value by one lane, and the width fixes the order of sums. Logits are read in pieces of
+ * A column's result depends only on the column and its width: one block computes the column, or one
+ * lane each value, and the width fixes the order of sums. Logits are read in pieces of
  * LOGITS_PIECE, one warp each. */
 #ifndef SPECLAB_KERNELS_COLUMNS_H
 #define SPECLAB_KERNELS_COLUMNS_H
@@ -16,8 +16,8 @@ enum {
     LOGITS_PIECE = SAMPLING_PIECE
 };
 
-/* Block u: column u. `wanted`: the columns of x from batch->first on. norm_narrow does the same
- * with one warp, for dim <= NORM_NARROW. */
+/* Block u computes column u. `wanted`: only the columns of x from batch->first on. norm_narrow does
+ * the same with one warp, for dim <= NORM_NARROW. */
 struct norm_args {
     void *y;
     const float *x, *gain; /* (n, dim), (dim) */
@@ -48,7 +48,7 @@ struct largest_args {
     int vocab;
 };
 
-/* Block u: the argmax of row u. */
+/* Block u finds the argmax of row u. */
 struct argmax_args {
     int32_t *token; /* (n) */
     const sampling_largest *largest;

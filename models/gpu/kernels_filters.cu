@@ -20,7 +20,7 @@ DEVICE uint64_t sum_before(uint64_t own)
 }
 
 /* The cut is in the first bin at which the cumulative count or mass is large enough. The mass is
- * rounded; `cut` detects if that misleads. */
+ * rounded, and the kernel `cut` notices if the bin is wrong because of that. */
 DEVICE void find_border(const sampling_space *space, int row, int filters, double wanted)
 {
     const uint32_t *count = space->count + row * SAMPLING_BINS + LANE * BINS_OF_LANE;
@@ -162,7 +162,8 @@ DEVICE sampling_place nearer(sampling_place one, sampling_place other)
     return one.last < other.last ? one : other;
 }
 
-/* Replaces part[t] by the sum of part[0..t], for t below n; the rest are zeros. By the block. */
+/* Replaces part[t] by the sum of part[0..t], for t below n; the rest become zeros. The whole block
+ * takes part. */
 DEVICE void cumulate(uint64_t *part, int n)
 {
     for (int apart = 1; apart < n && apart < CUT_THREADS; apart *= 2) {
@@ -205,8 +206,8 @@ DEVICE sampling_mass mass_of_key(const sampling_law *law, uint64_t key, const do
         sampling_value(law, sampling_key_logit(key), sampling_key_id(key), eighth));
 }
 
-/* Finds the first of n sorted candidates at which the mass reaches top_p. By the block; the thread
- * that finds it writes it. */
+/* Finds the first of n sorted candidates at which the mass reaches top_p. The whole block searches,
+ * and the thread that finds it writes it. */
 DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, sampling_before before,
                       double top_p, const sampling_law *law, const double *eighth)
 {
@@ -234,8 +235,8 @@ DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, samplin
     }
 }
 
-/* Finds the cut among the candidates; none if it is not among them, or if there were too many. By
- * the block. */
+/* Finds the cut among the candidates; finds none if it is not among them or there were too many.
+ * The whole block takes part. */
 DEVICE sampling_place cut_of_candidates(const sampling_space *space, int row, int stage,
                                         int filters, const sampling_law *law, const double *eighth)
 {
@@ -266,7 +267,8 @@ DEVICE sampling_place cut_of_candidates(const sampling_space *space, int row, in
     return nearer(place, by_mass);
 }
 
-/* Returns the id of the `wanted`-th token whose logit has this order. By the block. */
+/* Returns the id of the `wanted`-th token whose logit has this order. The whole block takes
+ * part. */
 DEVICE int id_of_tie(const float *logits, int vocab, uint32_t order, uint32_t wanted)
 {
     SHARED uint64_t part[CUT_THREADS];
@@ -287,8 +289,8 @@ DEVICE int id_of_tie(const float *logits, int vocab, uint32_t order, uint32_t wa
     return id;
 }
 
-/* Finds the cut from the row itself, 8 bits of the logits' order per pass, for many ties. By the
- * block. */
+/* Finds the cut from the row itself, by 8 bits of the logits' order per pass, for rows with many
+ * ties. The whole block takes part. */
 DEVICE sampling_place cut_of_row(const sampling_space *space, int row, int filters,
                                  const sampling_law *law, const double *eighth)
 {

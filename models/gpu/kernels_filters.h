@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kernels_filters: top_k, top_p and min_p for the rows of kernels_sampling.h, stage by stage.
- * Only a few candidates are sorted. `exps` counts tokens and masses in bins of logits. `border`
- * finds the bin of the cut. `candidates` lists its tokens and sums the masses before them. `cut`
- * sorts the list. If it exceeds SAMPLING_CANDIDATES, mostly because of ties, `cut` scans the row
- * four times: some 40 us. */
+/* kernels_filters: applies top_k, top_p and min_p in stages to the rows of kernels_sampling.h.
+ * Only a few candidates are sorted. `exps` counts tokens and masses in bins of
+ * logits. `border` finds the bin of the cut. `candidates` lists its tokens and sums the masses
+ * before them. `cut` sorts the list. If the list is longer than SAMPLING_CANDIDATES, mostly because
+ * of ties, `cut` scans the row four times instead, which takes some 40 us. */
 #ifndef SPECLAB_KERNELS_FILTERS_H
 #define SPECLAB_KERNELS_FILTERS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kernels_roofline: benchmark kernels: memory reads, matrix units, and launch time.
- * They sum and write what they read and multiply, so that the compiler cannot remove it.
- * docs/gpu.md#roofline. */
+/* kernels_roofline: benchmark kernels for memory reads, matrix units and launch time.
+ * They sum all that they read and multiply, and write the sum, so that the compiler cannot remove
+ * the work. docs/gpu.md#roofline. */
 #ifndef SPECLAB_KERNELS_ROOFLINE_H
 #define SPECLAB_KERNELS_ROOFLINE_H
 
@@ -36,7 +36,8 @@ struct roofline_int8_args {
     int32_t *sum;
 };
 
-/* Does nothing; with `opt_seen` (blocks) each block's first thread marks its block as run. */
+/* Does nothing, except that with `opt_seen` (blocks) the first thread of each block marks that the
+ * block has run. */
 struct roofline_nothing_args {
     uint32_t *opt_seen;
 };

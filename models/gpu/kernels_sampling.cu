@@ -174,7 +174,8 @@ DEVICE double excess_of(const sampling_law *target, const sampling_law *draft, f
     return left > 0.0 ? left : 0.0;
 }
 
-/* Writes the excesses of a piece into shared memory; by the block. A barrier must follow. */
+/* Writes the excesses of a piece into shared memory, with the whole block. A barrier must
+ * follow. */
 DEVICE void fill_excess(double *left, const sampling_space *space, int piece, const double *eighth)
 {
     const int row = space->result->n_accepted, begin = piece * SAMPLING_PIECE,
@@ -206,8 +207,8 @@ KERNEL(sampling_excess, 128)
 
 /* ---- the last draw --------------------------------------------------------------------------- */
 
-/* Writes the probabilities of tokens begin..begin+n-1 into shared memory; by the block. A barrier
- * must follow. */
+/* Writes the probabilities of tokens begin..begin+n-1 into shared memory, with the whole block. A
+ * barrier must follow. */
 DEVICE void fill_values(double *value, const sampling_space *space, int row,
                         const sampling_law *law, int begin, int n, const double *eighth)
 {
@@ -216,7 +217,8 @@ DEVICE void fill_values(double *value, const sampling_space *space, int row,
         value[i] = sampling_value(law, logits[i], begin + i, eighth);
 }
 
-/* Finds the tokens of a piece of a row's sums: sums of exponentials, or of what filters keep. */
+/* A row is summed piece by piece, either its exponentials or the probabilities that the filters
+ * kept. Finds the tokens of one piece. */
 DEVICE void tokens_of_piece(int *begin, int *n, const sampling_space *space, bool filtered,
                             int piece)
 {
@@ -227,7 +229,7 @@ DEVICE void tokens_of_piece(int *begin, int *n, const sampling_space *space, boo
     *n = single ? 1 : space->vocab - *begin < size ? space->vocab - *begin : size;
 }
 
-/* Draws a token from a row. By the block; the first warp has the result. */
+/* Draws a token from a row. The whole block takes part, and the first warp gets the result. */
 DEVICE int pick_of_row(const sampling_space *space, int row, const sampling_law *law, int stages,
                        double uniform, double *value, double *block, const double *eighth)
 {
@@ -264,7 +266,8 @@ DEVICE int pick_of_row(const sampling_space *space, int row, const sampling_law 
     return token;
 }
 
-/* Draws from the residual: a piece, then one of its tokens; -1 if rounding left nothing. */
+/* Draws from the residual: first a piece, then one of its tokens. Returns -1 if rounding left
+ * nothing. */
 DEVICE int pick_of_excess(const sampling_space *space, const double *uniform, double *value,
                           double *block, const double *eighth)
 {
@@ -320,5 +323,6 @@ KERNEL(sampling_pick, 128)
     if (THREAD != 0) return;
     result->token = token;
     result->used = used + more;
-    if (!a.chain) result->bad = 0; /* a chain's is 0 here, and other threads may still read it */
+    if (!a.chain) result->bad = 0; /* for a chain it is already 0, and other threads may still be
+                                      reading it */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kernels_sampling: draws tokens and verifies chains of drafts from logits in GPU memory.
- * Results equal those of the CPU bit for bit, with the same exponential and order of sums
- * (models/transformer/engine/logits.c, models/row.c); filters (models/filters.c); decisions
- * (sim/chance/chance.c, sim/verify/residual.c, sim/verify/verify_token.c).
+ * Results equal the CPU's bit for bit, because the kernels use the same exponential and order of
+ * sums (models/transformer/engine/logits.c, models/row.c), the same filters (models/filters.c), and
+ * the same decisions (sim/chance/chance.c, sim/verify/residual.c, sim/verify/verify_token.c).
  *
  * Three differences are possible. (1) The GPU computes compensated sums exactly, in pairs of
  * doubles, and rounds once. The CPU may round the other way if the exact sum is within 2^-85 of
@@ -59,7 +59,7 @@ enum {
     SAMPLING_SPREAD_TOKENS = 4096, /* most tokens per block, so that 32 bits hold its counts */
     SAMPLING_SPREAD = (1 << 20) / SAMPLING_SPREAD_TOKENS, /* most blocks per row */
     SAMPLING_PIECE = 512,  /* tokens in a sum of exponentials, and of an excess */
-    SAMPLING_KEPT = 128,   /* tokens in a sum of what filters keep */
+    SAMPLING_KEPT = 128,   /* tokens whose probabilities are summed together after the filters */
     SAMPLING_WHOLE = 1024, /* rows up to this size are sampled as on the host */
     SAMPLING_BINS = 512,
     SAMPLING_CANDIDATES = 2048,
@@ -69,15 +69,15 @@ enum {
     SAMPLING_LAW_BYTES = 128
 };
 
-/* Which filters a stage applies. */
+/* The filters that a stage applies. */
 enum { SAMPLING_TOP_K = 1, SAMPLING_TOP_P = 2, SAMPLING_MIN_P = 4 };
 
 /* How logits become a row. The probability of token i with logit x, 0 if a test fails:
  *     x > cut, or x = cut and i <= last
  *     p = exp((x - largest) factor) scale / rest[0] / rest[1], p >= least
  *     p / rest[2]
- * rest: mass that the filters kept, 1 if they removed nothing. hot >= 0: that token has probability
- * 1. In GPU memory, a law's logits follow after SAMPLING_LAW_BYTES. */
+ * `rest` is the mass that the filters kept, or 1 if they removed nothing. If hot >= 0, that token
+ * has probability 1. In GPU memory, a law's logits follow after SAMPLING_LAW_BYTES. */
 typedef struct {
     double factor, scale, rest[SAMPLING_STAGES], least;
     float largest, cut;
@@ -113,7 +113,7 @@ typedef struct {
     uint64_t whole, part;
 } sampling_mass;
 
-/* The cut of a stage, and the counts of one call; `largest` zeroes it. */
+/* Where a stage cuts, and the counts of one call; the kernel `largest` zeroes this. */
 typedef struct {
     int32_t bin;                         /* the bin that contains the cut */
     uint32_t above, inside;              /* tokens of the bins before it, and inside it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* launch: the pass that a launch belongs to, by value: its stream, columns and batch.
+/* launch: describes the pass that a launch belongs to: its stream, columns and batch.
  * The batch in GPU memory says how many columns there are and which are wanted. A column's result
  * depends neither on the bucket nor on the other columns. */
 #ifndef SPECLAB_LAUNCH_H
@@ -12,7 +12,7 @@ typedef struct {
     const pass_batch *batch;
     int bucket;  /* the number of columns that the launch must cover: 8, 16, 32 or 64 */
     bool wanted; /* norm and product: only the batch's n - first wanted columns */
-    int longest; /* attend: bound on a column's visible positions, a power of two so that few
+    int longest; /* for attend: no column sees more positions than this; a power of two, so that few
                   * distinct launches are recorded */
 } spec_launch;
 

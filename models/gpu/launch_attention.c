@@ -13,9 +13,9 @@ enum {
     NARROW = 4
 };
 
-/* Parts are stretches if that gives at least this many blocks, for few and for many columns. Few
- * columns are bound by reads and need all multiprocessors; many are bound by products, and their
- * parts need more memory. WORKSPACE limits that memory; beyond it several launches cover fewer
+/* A part is a stretch if this gives at least so many blocks, for few and for many columns. With few
+ * columns, reads are the limit and we need all multiprocessors; with many, products are, and the
+ * parts need more memory. If they need more than WORKSPACE, we make several launches with fewer
  * columns each. */
 enum { BLOCKS_FEW = 512, BLOCKS_MANY = 256 };
 #define WORKSPACE ((size_t)1 << 28)
@@ -60,7 +60,7 @@ void spec_launch_place(spec_launch launch, spec_kv *kv, int layer, float *qkv, i
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* How a launch splits its work. No choice here changes a column's result. */
+/* How a launch splits its work. None of these choices changes a column's result. */
 typedef struct {
     spec_kernel kernel;
     int pieces;               /* groups of a KV head's heads */

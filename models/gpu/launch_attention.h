@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* launch_attention: launches of rotary embedding, KV cache updates and attention.
+/* launch_attention: launches the kernels of rotary embedding, KV cache updates and attention.
  * The cache is [layer][kv head][keys, values][slot][head_dim],
  * floats or bf16. Chunks of a column's sequence are merged in order, so a column's result depends
  * only on that column. */

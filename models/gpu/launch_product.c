@@ -10,8 +10,8 @@ enum {
     EMBED_THREADS = 256,
     BUCKETS = 4,
     ENOUGH_WARPS = 2048,
-    /* Blocks share rows only below this number of rows; larger matrices have enough warps with the
-     * parts in one block. */
+    /* Blocks share rows only in matrices with fewer rows than this. Larger ones give enough warps
+     * even if all parts are in one block. */
     SHARED_ROWS = ENOUGH_WARPS / 2 * SPEC_LAYOUT_ROWS,
     COUNT_BYTES = SHARED_ROWS / SPEC_LAYOUT_ROWS * (int)sizeof(uint32_t)
 };
@@ -59,7 +59,8 @@ operand_format spec_launch_format(spec_tensor_type reader)
     return spec_tensor_is_quantised(reader) ? OPERAND_INT8 : OPERAND_BF16;
 }
 
-/* Returns the parts of a matrix's sums: enough to fill a GPU with warps, from the shape only. */
+/* Returns into how many parts to split a matrix's sums, so that there are enough warps to fill a
+ * GPU. It depends only on the shape. */
 static int parts_of(int rows)
 {
     const int tiles = spec_int_ceil_div(rows, SPEC_LAYOUT_ROWS);

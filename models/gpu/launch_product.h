@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* launch_product: launches of matrix products and embedding lookups. */
+/* launch_product: launches the kernels of matrix products and embedding lookups. */
 #ifndef SPECLAB_LAUNCH_PRODUCT_H
 #define SPECLAB_LAUNCH_PRODUCT_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* layout: packs weights in the order in which GPU kernels read them.
- * Each load of a warp is one contiguous stretch. All host threads pack; the upload happens once.
- * The first five types of models/transformer/files/tensor.h keep their values: F32 as floats, F16
- * and BF16 as 16 bits, and Q8_0 and Q4_0 as integers with F16 scales. Rows come in tiles of 16, the
- * last one padded with zeros, columns in groups. */
+ * Each load of a warp is one contiguous stretch. All host threads pack. Each weight is uploaded
+ * only once. The first five types of models/transformer/files/tensor.h keep their values: F32 as
+ * floats, F16 and BF16 as 16 bits, and Q8_0 and Q4_0 as integers with F16 scales. Rows come in
+ * tiles of 16, the last one padded with zeros, columns in groups. */
 #ifndef SPECLAB_LAYOUT_H
 #define SPECLAB_LAYOUT_H
 
@@ -22,7 +22,7 @@ size_t spec_layout_tile_bytes(spec_tensor_type type, int cols);
 int spec_layout_pack(void *ret_data, spec_tensor_type type, const spec_tensor *part, int n_parts,
                      int first, int end, spec_error *error);
 
-/* Unpacks row `row` of such a matrix to floats: the second route, for tests. */
+/* Unpacks row `row` of such a matrix to floats, so that tests can compare. */
 void spec_layout_row(float *ret_value, const void *data, spec_tensor_type type, int cols, int row);
 
 #endif

@@ -31,7 +31,8 @@ DEVICE uint32_t operand_bf16_pair(float low, float high)
     return (uint32_t)bf16_of_float(low) | (uint32_t)bf16_of_float(high) << 16;
 }
 
-/* Quantises blocks of 32 columns, 8 lanes each: the scale, and four bytes per lane. */
+/* Quantises blocks of 32 columns. Eight lanes share a block: they write its scale, and four bytes
+ * each. */
 DEVICE void operand_write_int8(void *operand, int row, int cols, int at, const float *value)
 {
     uint32_t largest = 0, bytes = 0;

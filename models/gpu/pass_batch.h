@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pass_batch: the inputs of a pass that change, as uploaded to GPU memory.
- * One upload per pass keeps a recorded pass valid. Fields as in spec_batch
- * (models/transformer/engine/backend.h). For host, nvcc and simulator. */
+/* pass_batch: the inputs that change from pass to pass, as they are uploaded to GPU memory.
+ * A recorded pass stays valid because these inputs are uploaded before each run. Fields as in
+ * spec_batch (models/transformer/engine/backend.h). For host, nvcc and simulator. */
 #ifndef SPECLAB_PASS_BATCH_H
 #define SPECLAB_PASS_BATCH_H
 

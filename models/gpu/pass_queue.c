@@ -14,7 +14,8 @@
 
 enum {
     BUCKET_LEAST = 8,
-    LONGEST_LEAST = 256, /* positions: shorter sequences launch as many blocks */
+    LONGEST_LEAST = 256, /* in positions: shorter sequences launch as many blocks as one of this
+                            length */
     SLOTS = 4,           /* pending uploads */
     ROWS_BYTES = 1 << 23 /* most bytes of rows per copy to the host, unless one row is larger */
 };
@@ -44,7 +45,7 @@ static int bucket_of(int n)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* All buffers that are allocated at once, in GPU memory or pinned. */
+/* All buffers that are allocated at the start, in GPU memory or pinned. */
 enum { BUFFERS = 10 };
 typedef struct {
     void **memory;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pass_queue: one session's passes on a GPU: stream, uploads, recordings and buffers.
+/* pass_queue: runs one session's passes on a GPU, with its stream, uploads, recordings and buffers.
  * All passes share the buffers, since recordings contain their addresses. A queue belongs to one
- * thread. The first failure is kept, and every later call reports it. Owns all it points to. */
+ * thread. A queue keeps its first failure, and every later call reports it. Owns all it points
+ * to. */
 #ifndef SPECLAB_PASS_QUEUE_H
 #define SPECLAB_PASS_QUEUE_H
 
@@ -33,7 +34,8 @@ typedef struct {
     spec_error error;
 } spec_pass_queue;
 
-/* Returns the bytes of GPU memory, in its allocation units, including what is allocated later. */
+/* Returns how much GPU memory a queue takes, in whole allocation units and including what it
+ * allocates later. */
 size_t spec_pass_queue_bytes(const spec_shape *shape);
 
 int spec_pass_queue_init(spec_pass_queue **ret_queue, spec_card *card, bool records,
@@ -55,7 +57,8 @@ spec_launch spec_pass_queue_launch(const spec_pass_queue *queue, bool wanted);
 /* Uploads n slots into `from`. */
 void spec_pass_queue_put_slots(spec_pass_queue *queue, const int *from, int n);
 
-/* Allocated at the first request. rows_at_once is the number of rows per copy to the host. */
+/* The memory for rows is allocated when they are first requested. _rows_at_once returns how many
+ * rows are copied to the host at a time. */
 int spec_pass_queue_rows_at_once(const spec_pass_queue *queue);
 int spec_pass_queue_make_rows(spec_pass_queue *queue, spec_error *error);
 int spec_pass_queue_make_sampling(spec_pass_queue *queue, spec_error *error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* product_floats: the F32 matrix product, without matrix units.
- * Groups of 8 columns of the matrix; one fused multiply-add per weight and column of activations.
- * Lane l has row l % 16 of a tile and four columns of each group; the other four are in lane l ^
- * 16, added at the end. For kernels. */
+ * A group has 8 columns of the matrix. There is one fused multiply-add per weight and column of
+ * activations. Lane l has row l % 16 of a tile and four columns of each group; the other four are
+ * in lane l ^ 16, added at the end. For kernels. */
 #ifndef SPECLAB_PRODUCT_FLOATS_H
 #define SPECLAB_PRODUCT_FLOATS_H
 

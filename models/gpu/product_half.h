@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* product_half: the F16 and BF16 matrix products, on matrix units.
- * Groups of 32 columns of the matrix, two mma each; a lane's 16 bytes of activations are columns
- * 8q..8q+7 of the group (tile.h). For kernels. */
+ * A group has 32 columns of the matrix and takes two mma. A lane's 16 bytes of activations are
+ * columns 8q..8q+7 of the group (tile.h). For kernels. */
 #ifndef SPECLAB_PRODUCT_HALF_H
 #define SPECLAB_PRODUCT_HALF_H
 
@@ -45,8 +45,8 @@ DEVICE void multiply_half(float *d, const half_fragment *w, uint32_t x0, uint32_
     mma_bf16(d, w->high, b);
 }
 
-/* Up to 8 columns. Each lane copies its own operands into a private ring in shared memory: per
- * group, 16 bytes twice for weights and once for activations. Lanes need not wait for each other,
+/* Up to 8 columns. Each lane copies its own operands into a private ring in shared memory. A group
+ * takes 16 bytes twice for weights and once for activations. Lanes need not wait for each other,
  * and many loads are in flight without occupying registers. Lanes without a column copy no
  * activations and multiply stale data, which no other column sees. */
 enum { HALF_DEPTH = 4, HALF_WARP_QUADS = 3 * WARP_LANES };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* product_parts: how warps and blocks share the rows and partial sums of a matrix product.
+/* product_parts: divides the rows and partial sums of a matrix product among warps and blocks.
  * A block has PRODUCT_WARPS warps: block_parts of them share the rows of T tiles, each with a part
  * of the columns of the matrix. Sums with more parts span several blocks. For kernels. */
 #ifndef SPECLAB_PRODUCT_PARTS_H
@@ -97,7 +97,7 @@ DEVICE quad tree_sum_quads(const quad *part, int most, int n)
     return sum;
 }
 
-/* Stores rows row..row+3 of a column, as far as they exist. */
+/* Stores rows row..row+3 of a column, or as many of them as exist. */
 DEVICE void put_results(const struct product_args *a, int row, int column, quad sum)
 {
     float *const y = a->y + (size_t)column * (size_t)a->rows + (size_t)row;
@@ -133,7 +133,7 @@ DEVICE float *partial_at(const struct product_args *a, int slice, int row, int c
            (size_t)row;
 }
 
-/* In the last to finish of the blocks that share rows, adds the partial sums. */
+/* Among the blocks that share rows, the one that finishes last adds the partial sums. */
 DEVICE void join_blocks(const struct product_args *a, int n, int block_rows, int *last)
 {
     enum { AT_ONCE = 2 }; /* loads in flight together */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* product_quantised: the Q8_0 and Q4_0 matrix products, on integer matrix units.
- * Groups are four blocks of 32 columns of the matrix. A block is one exact integer mma and a fused
- * multiply-add with the product of the scales, as in models/transformer/kernels/product.h. For
- * kernels. */
+ * A group has four blocks of 32 columns of the matrix. For each block we do one exact integer mma,
+ * and a fused multiply-add with the product of the scales, as in
+ * models/transformer/kernels/product.h. For kernels. */
 #ifndef SPECLAB_PRODUCT_QUANTISED_H
 #define SPECLAB_PRODUCT_QUANTISED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* recordings: a queue's recorded passes, looked up by kind, with least-recently-used eviction.
+/* recordings: keeps a queue's recorded passes by kind, and evicts the least recently used.
  * A recording contains pointers and grids, so it serves only passes of one kind. Owns them. */
 #ifndef SPECLAB_RECORDINGS_H
 #define SPECLAB_RECORDINGS_H
@@ -9,7 +9,7 @@
 
 enum { SPEC_RECORDINGS_MAX = 32 };
 
-/* Everything that decides a pass's launches; all other inputs are in the batch. */
+/* Everything that determines the launches of a pass; all other inputs are in the batch. */
 typedef struct {
     int bucket, wanted; /* bucket: columns that the launches cover; wanted 0: no logits */
     int longest;        /* positions, a power of two */
@@ -30,10 +30,10 @@ void spec_recordings_free(spec_recordings *recordings, spec_card *card);
 /* Returns the recording of that kind, or NULL. */
 spec_recording *spec_recordings_find(spec_recordings *recordings, const spec_pass_kind *kind);
 
-/* Returns whether adding one evicts another, which must not be running then. */
+/* Returns whether adding a recording evicts another, which must not be running then. */
 bool spec_recordings_is_full(const spec_recordings *recordings);
 
-/* Adds a recording of a new kind. Returns GSL_ENOMEM if that fails, and the recording is freed. */
+/* Adds a recording of a new kind. Returns GSL_ENOMEM, and frees the recording, if that fails. */
 int spec_recordings_add(spec_recordings *recordings, const spec_pass_kind *kind,
                         spec_recording *recording, spec_card *card, spec_error *error);
 

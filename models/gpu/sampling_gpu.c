@@ -42,7 +42,7 @@ size_t spec_sampling_gpu_law_bytes(int vocab)
     return SAMPLING_LAW_BYTES + (size_t)vocab * sizeof(float);
 }
 
-/* Takes the next piece of the workspace; if at_all is NULL, only sums the sizes. */
+/* Takes the next piece of the workspace; if at_all is NULL, it only adds up the sizes. */
 static void *take(size_t *used, char *at_all, size_t bytes)
 {
     void *at = at_all != NULL ? at_all + *used : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sampling_gpu: draws and verifies tokens on the GPU (backend.h: law_bytes, draw, verify).
  * Rows, filters and decisions equal the host's bit for bit, except as kernels_sampling.h says.
- * Inputs that change are in GPU memory; launches are recorded once per number of rows and kind of
- * filters. Belongs to one stream and thus to one thread. */
+ * Inputs that change are in GPU memory. Launches are recorded once for each number of rows and kind
+ * of filters. It belongs to one stream, and so to one thread. */
 #ifndef SPECLAB_SAMPLING_GPU_H
 #define SPECLAB_SAMPLING_GPU_H
 
@@ -11,7 +11,7 @@
 
 typedef struct spec_sampling_gpu spec_sampling_gpu;
 
-/* Returns the bytes of one law: the logits, and how they become the row. */
+/* Returns the bytes of one law: the logits and the numbers that turn them into the row. */
 size_t spec_sampling_gpu_law_bytes(int vocab);
 
 /* Returns the bytes of GPU memory that _init allocates. */
@@ -23,9 +23,9 @@ int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream
                            bool records, spec_error *error);
 void spec_sampling_gpu_free(spec_sampling_gpu *sampling); /* accepts NULL */
 
-/* As in the backend; both wait for the GPU. law: _law_bytes of GPU memory, written by _draw.
- * logits: GPU memory, (vocab) for _draw and (n+1, vocab) for _verify, n < SPEC_COLUMNS_MAX. uniform
- * (n+2) in [0,1). Returns GSL_EDOM if a logit is not finite. */
+/* Work as the backend's functions of the same names; both wait for the GPU. law: _law_bytes of GPU
+ * memory, written by _draw. logits: GPU memory, (vocab) for _draw and (n+1, vocab) for _verify, n <
+ * SPEC_COLUMNS_MAX. uniform (n+2) in [0,1). Returns GSL_EDOM if a logit is not finite. */
 int spec_sampling_gpu_draw(spec_sampling_gpu *sampling, int *ret_token, void *law,
                            const float *logits, const spec_transform *transform, double uniform,
                            spec_error *error);

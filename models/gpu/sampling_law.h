@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sampling_law: a token's probability from its logit, and order by probability; for kernels. */
+/* sampling_law: computes a token's probability from its logit, and orders tokens by probability.
+ * For kernels. */
 #ifndef SPECLAB_SAMPLING_LAW_H
 #define SPECLAB_SAMPLING_LAW_H
 
@@ -81,8 +82,8 @@ DEVICE float sampling_key_logit(uint64_t key) { return sampling_logit((uint32_t)
 DEVICE int sampling_key_id(uint64_t key) { return (int)~(uint32_t)key; }
 
 /* Returns the bin of a logit by its distance d from the largest, in nats: 64 bins for each doubling
- * of 1 + d. A bin spans a factor of 65/64 at least near the top, where tokens are few, and more
- * further down. Every step is monotone, including its rounding. */
+ * of 1 + d. A bin spans a factor of at least 65/64: near the top, where there are few tokens, it is
+ * narrow, and further down it is wider. Every step is monotone, including its rounding. */
 DEVICE int sampling_bin(const sampling_law *law, float logit)
 {
     const float factor = law->factor < 1e30 ? (float)law->factor : 1e30f;
@@ -109,8 +110,9 @@ DEVICE sampling_mass sampling_mass_sum(sampling_mass one, sampling_mass other)
     return one;
 }
 
-/* Returns whether the mass, rounded once to a double like the host's compensated sum, is at least
- * top_p. A remainder below 2^-62 decides cases close to the middle between two doubles. */
+/* Returns whether the mass is at least top_p, after rounding it once to a double, as the host's
+ * compensated sum is. If the mass is close to the middle between two doubles, the remainder below
+ * 2^-62 decides. */
 DEVICE bool sampling_reaches(sampling_mass mass, double top_p)
 {
     const uint64_t whole = mass.whole + (mass.part >> 40),

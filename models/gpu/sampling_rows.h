@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sampling_rows: addresses of a row's logits and sums, and its law; for kernels.
+/* sampling_rows: finds the logits and sums of a row in memory, and its law; for kernels.
  * kernels_sampling.cu and kernels_filters.cu include it, and kernels_columns.cu for the largest
  * logit. */
 #ifndef SPECLAB_SAMPLING_ROWS_H
@@ -8,7 +8,7 @@
 #include "models/gpu/sampling_law.h"
 #include "models/gpu/sampling_sums.h"
 
-/* Unit of the bins' masses: 2^-38 of the largest token's probability. */
+/* The masses of bins are counted in units of 2^-38 of the largest token's probability. */
 #define SAMPLING_BIN_ONE 0x1p38
 #define SAMPLING_NO_CUT (-3.4028235e38f) /* no logit is smaller */
 enum { SAMPLING_ALL_IDS = 0x7fffffff };
@@ -85,7 +85,7 @@ DEVICE sampling_largest sampling_no_largest(void)
     return none;
 }
 
-/* Computes, with a warp, the largest logit of a row from those of its blocks. */
+/* A warp computes the largest logit of a row from the largest of each block. */
 DEVICE sampling_largest sampling_largest_of_row(const sampling_space *space, int row)
 {
     const sampling_largest *of_block = space->largest + row * SAMPLING_SPREAD;
@@ -97,7 +97,7 @@ DEVICE sampling_largest sampling_largest_of_row(const sampling_space *space, int
 
 /* ---- laws ------------------------------------------------------------------------------------ */
 
-/* Returns a row's law as far as its largest logit determines it. By a warp. */
+/* Returns the part of a row's law that follows from its largest logit. A warp computes it. */
 DEVICE sampling_law sampling_begin_law(const sampling_space *space, int row)
 {
     const sampling_largest largest = sampling_largest_of_row(space, row);
@@ -113,7 +113,7 @@ DEVICE sampling_law sampling_begin_law(const sampling_space *space, int row)
     return law;
 }
 
-/* Returns the law once the exponentials are summed. */
+/* Returns the law. The exponentials must have been summed. */
 DEVICE sampling_law sampling_whole_law(const sampling_space *space, int row)
 {
     sampling_law law = sampling_begin_law(space, row);

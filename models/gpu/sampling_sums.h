@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sampling_sums: the host's sums and its pick, computed by a warp; for kernels.
+/* sampling_sums: a warp computes the same sums and the same pick as the host; for kernels.
  * All lanes take part and get the result. */
 #ifndef SPECLAB_SAMPLING_SUMS_H
 #define SPECLAB_SAMPLING_SUMS_H

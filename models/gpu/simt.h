@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* simt: the language of kernels: C that nvcc compiles for GPUs and gcc for the simulator.
  * A kernel has its arguments in the struct `a`, its position in the grid under the names below,
- * shared memory, barriers and shuffles. A .cu file may use only what is both C and C++, and this
- * header. The simulator is in tests/simulator.
+ * shared memory, barriers and shuffles. A .cu file may use only this header, and only code that is
+ * valid in both C and C++. The simulator is in tests/simulator.
  *
  *     KERNEL(scale, 256)            256: most threads per block; struct scale_args in kernels_*.h
  *     {
@@ -92,8 +92,8 @@ DEVICE double shuffle_from_double(double value, int lane)
 DEVICE bool vote_any(bool value) { return __any_sync(0xffffffffu, value); }
 
 /* Loads 16, 8 or 4 aligned bytes of any type. _once: bypasses the L1 cache, for data that no other
- * thread reads. It is issued before a following barrier or after_previous(), behind which a
- * compiler may move ld.global.nc. */
+ * thread reads. It is issued before a following barrier or after_previous(); a compiler may move a
+ * plain ld.global.nc past these. */
 DEVICE quad load_once(const void *from)
 {
     quad q;
@@ -154,8 +154,9 @@ DEVICE void copy_once(void *shared, const void *from)
 DEVICE void copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 #define copy_wait(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 
-/* Communication between blocks of a launch. A writer calls fence(), then take_uint32 on a counter.
- * A reader that finds the counter complete calls fence() too, and reads with load_fresh. */
+/* This is how blocks of a launch pass data to each other. The writer calls fence(), then
+ * take_uint32 on a counter. A reader that sees that the counter is complete also calls fence(), and
+ * then reads with load_fresh. */
 DEVICE void fence(void) { __threadfence(); }
 DEVICE quad load_fresh(const void *from)
 {
@@ -225,7 +226,7 @@ typedef struct {
 extern simt_place simt;
 
 /* Called by threads; each switches to other threads and returns once all participants have called
- * it. `value` of 8 bytes is exchanged. `line` is for messages. */
+ * it. The threads exchange `value`, 8 bytes. `line` is for messages. */
 void simt_after_previous(const char *file, int line);
 void simt_sync_block(const char *file, int line);
 void simt_sync_warp(const char *file, int line);
@@ -252,8 +253,9 @@ void simt_shared_begins(char *begin, const char *end);
 #define SHARED SIMT_SHARED(SIMT_SECTION, __COUNTER__)
 #define UNROLL
 #define ONE_BY_ONE
-/* Each shared array has its own section, whose ends are known; the block's first thread to arrive
- * begins it. The build passes SIMT_SECTION, a different one for each .cu file. */
+/* Each shared array is in its own section, so we know where it begins and ends. The first thread of
+ * the block that arrives begins it. The build passes SIMT_SECTION, a different one for each .cu
+ * file. */
 #define SIMT_SHARED(section, number) SIMT_SHARED_IN(section, number)
 #define SIMT_SHARED_IN(in, number)                                                                 \
     extern char __start_##in##number[] __attribute__((visibility("hidden")));                      \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tile: positions of weights in a tile of 16 rows, in the order in which a warp reads them.
+/* tile: where weights are in a tile of 16 rows, which has them in the order that a warp reads.
  * For host, nvcc and simulator. Columns come in groups. With g = lane / 4 and q = lane % 4, a lane
  * reads rows g and g + 8, and in every 32 columns those from 8q on. It reads the same columns of
  * the activations: 16 contiguous bytes of bf16 or 8 of int8. The lane's bytes are contiguous, in

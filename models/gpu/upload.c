@@ -72,8 +72,8 @@ static void pack_chunk(void *job, int chunk)
         atomic_store(&j->failed, true);
 }
 
-/* Packs a piece while the previous one is copied; then waits, so that its memory is free for the
- * next. */
+/* Packs a piece while the previous one is copied. Then waits for that copy, so that its memory is
+ * free for the next piece. */
 static int pack_and_put(spec_upload *upload, char *data, pack_job *job, int tiles,
                         spec_thread_pool *opt_locked, spec_error *error)
 {

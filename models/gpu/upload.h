@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* upload: packs matrices and uploads them to GPU memory, piece by piece.
  * All threads pack a piece while the previous one is copied. Besides the file, the host needs
- * memory for two pieces, however large the model is. An upload belongs to one backend; calls are
- * thread-safe. */
+ * memory for only two pieces, no matter how large the model is. An upload belongs to one backend;
+ * calls are thread-safe. */
 #ifndef SPECLAB_UPLOAD_H
 #define SPECLAB_UPLOAD_H
 

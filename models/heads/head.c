@@ -7,7 +7,7 @@
 const char *const spec_head_kind_names[] = {"medusa", "hydra", "redrafter", "eagle",
                                             "eagle3", "mtp",   "parallel",  NULL};
 
-/* Sets of kinds, for the parts that they have. */
+/* Which kinds have a part, as sets. */
 enum {
     MEDUSA = 1 << SPEC_HEAD_MEDUSA,
     HYDRA = 1 << SPEC_HEAD_HYDRA,
@@ -21,8 +21,9 @@ enum {
 
 typedef enum { ONCE, PER_DEPTH, PER_LAYER } copies;
 
-/* FIRST: (d + 1) dim for Hydra's depth d, dim for Medusa. INPUT: the width that a layer's queries
- * read. STATES: the width that output reads. TAPS: all that fc reads, in parts of target_dim. */
+/* FIRST: (d + 1) dim for Hydra's depth d, dim for Medusa. INPUT: the width of the input of a
+ * layer's queries. STATES: the width of the input of output. TAPS: the width of the input of fc,
+ * which has parts of target_dim. */
 typedef enum {
     ONE,
     DIM,

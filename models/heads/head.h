@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* head: a draft head of a target: its kind, its shape and its tensors.
- * A head reads hidden states of its target, and its rows predict what follows the target's next
- * token. Files and trainers fill a head; its sessions compute rows from it. The head owns what
- * `owned` points to; its tensors point there. */
+ * A head reads hidden states of its target. Its rows predict the tokens after the target's next
+ * token. Files and trainers fill a head; its sessions compute rows from it. The head owns the
+ * memory at `owned`, into which its tensors point. */
 #ifndef SPECLAB_HEAD_H
 #define SPECLAB_HEAD_H
 
@@ -18,8 +18,8 @@ typedef enum {
     /* Row of y_d: output_d (h + silu(w_d h + b_d)), h = norm(f(L, n-1)); independent of y.
      * [Cai24] */
     SPEC_HEAD_MEDUSA,
-    /* As Medusa, but from the path: a = h + silu(w_d [h; e(x_n); e(y_1); ..; e(y_{d-1})] + b_d),
-     * then a + silu(v_d a + c_d). [Ankner24] */
+    /* As Medusa, but also reads the path: a = h + silu(w_d [h; e(x_n); e(y_1); ..; e(y_{d-1})] +
+     * b_d), then a + silu(v_d a + c_d). [Ankner24] */
     SPEC_HEAD_HYDRA,
     /* A recurrent state s_d = silu(u s_{d-1} + w E(y_{d-1}) + b), s_0 = 0, y_0 = x_n, with its own
      * embedding E; z = [s_d; h], two residual blocks z + silu(m z + b), output z. [Cheng24] */
@@ -42,8 +42,9 @@ typedef enum {
      * The position of y_i reads norm(h_i) of the previous position. A single module serves all
      * depths. [DeepSeek24] */
     SPEC_HEAD_MTP,
-    /* EAGLE-3's layer over the context, then over reach - 1 positions with a learnt embedding and a
-     * learnt state in place of y's: all rows in one pass, independent of y. [An25] */
+    /* Runs EAGLE-3's layer over the context, then over reach - 1 positions that have a learnt
+     * embedding and a learnt state instead of those of y. So all rows come from one pass and do not
+     * depend on y. [An25] */
     SPEC_HEAD_PARALLEL,
     SPEC_HEAD_KINDS
 } spec_head_kind;
@@ -58,15 +59,15 @@ typedef struct {
      * unless a file says otherwise; n_heads, n_kv_heads, head_dim and ffn_dim describe its layers
      * (0 for kinds without layers); n_layers is 0, 1, or reach for MTP. */
     spec_shape shape;
-    int target_dim; /* the width of f if it is not dim, in an eagle3 with its own embedding and
-                       output; else 0 */
+    int target_dim; /* the width of f if it differs from dim, as it may in an eagle3 with its own
+                       embedding and output; else 0 */
     int reach;  /* K: rows of y_1..y_K exist; 0: at any depth (redrafter, eagle, eagle3, and mtp
                    with nextn and one layer) */
     int n_taps; /* how many hidden states of the target it reads: 3 in eagle3 and parallel, else
                    1 */
     int tap[SPEC_HEAD_TAPS_MAX]; /* each after that many layers of the target; all different */
-    int draft_vocab; /* rows of its output: the target's vocabulary, or fewer with opt_token; never
-                        fewer if the output is the target's */
+    int draft_vocab; /* rows of its output: as many as the target's vocabulary, or fewer with
+                        opt_token (never if it uses the target's output) */
     bool norm_before_residual; /* eagle3, parallel: the residual is norm(g) instead of g */
     bool norm_before_fc;       /* eagle3: fc reads a norm of all states */
     bool own_embedding;        /* eagle3, nextn: e is the head's own table, not the target's */
@@ -85,7 +86,7 @@ typedef enum {
     SPEC_HEAD_LINEAR2,          /* per depth: v_d (dim, dim), hydra */
     SPEC_HEAD_LINEAR2_BIAS,     /* per depth (dim) */
     SPEC_HEAD_DEPTH_OUTPUT,     /* per depth (draft_vocab, dim): medusa, hydra */
-    SPEC_HEAD_STATE,            /* u (dim, dim): redrafter, as are all up to MIX2_BIAS */
+    SPEC_HEAD_STATE,            /* u (dim, dim): redrafter, like all up to MIX2_BIAS */
     SPEC_HEAD_STATE_BIAS,       /* b (dim) */
     SPEC_HEAD_INPUT,            /* w (dim, dim) */
     SPEC_HEAD_EMBEDDING,        /* E (vocab, dim); e with own_embedding; nextn: per layer */
@@ -122,14 +123,15 @@ int spec_head_copies(spec_head_part part, const spec_head_shape *shape);
 void spec_head_part_shape(int *ret_rows, int *ret_cols, spec_head_part part, int copy,
                           const spec_head_shape *shape);
 
-/* Returns how many equally wide vectors a row, or a column, joins: 2 in [norm(e(x)); norm(g)]. */
+/* Returns how many vectors of equal width are joined in a row, or in a column: 2 for [norm(e(x));
+ * norm(g)]. */
 void spec_head_part_joined(int *ret_in_column, int *ret_in_row, spec_head_part part, int copy,
                            const spec_head_shape *shape);
 
 bool spec_head_part_is_vector(spec_head_part part);
 
-/* Returns whether the head's rows come from the target's output matrix: with eagle, mtp and
- * borrows_output, but not with own_output. */
+/* Returns whether the head's rows come from the target's output matrix. They do for eagle, for mtp
+ * and with borrows_output, unless own_output is set. */
 bool spec_head_has_target_output(const spec_head_shape *shape);
 
 /* Returns the width of the target's hidden states. */

@@ -93,7 +93,8 @@ done:
     return status;
 }
 
-/* Returns the token `up` steps above a node on its path; above the path, the text's last one. */
+/* Returns the token `up` steps above a node on its path; if that is above the path, the last token
+ * of the text. */
 static int token_above(const spec_head_state *state, int node, int up)
 {
     for (; up > 0 && node >= 0; up--) node = state->parent[node];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_feedforward: rows of draft heads without attention: Medusa, Hydra and ReDrafter.
- * They read one feature of the context, h, which is kept with the text; state->held says that it is
- * known. [Cai24] [Ankner24] [Cheng24] */
+/* head_feedforward: computes rows of draft heads without attention: Medusa, Hydra and ReDrafter.
+ * They read only one feature of the context, h. The state keeps it with the text, and state->held
+ * says whether it is known. [Cai24] [Ankner24] [Cheng24] */
 #ifndef SPECLAB_HEAD_FEEDFORWARD_H
 #define SPECLAB_HEAD_FEEDFORWARD_H
 

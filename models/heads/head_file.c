@@ -166,8 +166,8 @@ done:
     return status;
 }
 
-/* The vocabulary is the target's. A file of llama.cpp may lack its size but has the tokens, which
- * llama.cpp counts. */
+/* The vocabulary must be the target's. A file of llama.cpp may not give its size; llama.cpp then
+ * counts the tokens in the file. */
 static int read_vocabulary(loader *load)
 {
     int status = GSL_SUCCESS, value;
@@ -285,7 +285,7 @@ done:
     return status;
 }
 
-/* Reads the target's tokens of a reduced vocabulary. */
+/* Reads which of the target's tokens are in a reduced vocabulary. */
 static int read_map(loader *load)
 {
     spec_head *head = load->to;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_keys: the names in draft heads' files that their reader and writer share.
+/* head_keys: the key names in the files of draft heads, shared by reader and writer.
  * EAGLE-3 has llama.cpp's architecture; all other kinds share one of speclab's. */
 #ifndef SPECLAB_HEAD_KEYS_H
 #define SPECLAB_HEAD_KEYS_H

@@ -3,8 +3,8 @@
 
 #include <assert.h>
 
-/* One layer over the text's positions from text_from on, then some nodes. The rows of the last
- * n_wanted columns go to `to`, row 0 after the text and row i + 1 after node i. */
+/* What one layer computes: the text's positions from text_from on, and then some nodes. The rows of
+ * the last n_wanted columns go to `to`, row 0 after the text and row i + 1 after node i. */
 typedef struct {
     int layer;
     int text_from;
@@ -13,8 +13,8 @@ typedef struct {
     double *to;
 } run;
 
-/* The sources of the features of a pass: rows of the target's planes, of a plane of the head, and
- * of the mask's tables; -1: the feature comes from another source. */
+/* Where the features of a pass come from: rows of the target's planes, of a plane of the head, or
+ * of the mask's tables. -1: this feature comes from one of the others. */
 typedef struct {
     int target[SPEC_COLUMNS_MAX], own[SPEC_COLUMNS_MAX], mask[SPEC_COLUMNS_MAX];
     int plane[SPEC_COLUMNS_MAX]; /* of own */
@@ -42,8 +42,9 @@ static bool has_modules(const spec_head_state *state)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Returns the first position of a text with a column in a layer: it needs a feature of the previous
- * layer, or of the target. Its slot is 0. With nextn the first position has zeros instead. */
+/* Returns the first position of a text that has a column in a layer. A column needs a feature from
+ * the previous layer, or from the target. Its slot is 0. With nextn the first position has zeros
+ * instead. */
 static int first_place(const spec_head_state *state, int layer)
 {
     if (is_nextn(state)) return 0;
@@ -57,7 +58,8 @@ static int text_slots(const spec_head_state *state, int layer)
     return n > 0 ? n : 0;
 }
 
-/* Returns whether a node has a column in a layer: in MTP's layer l, the nodes up to depth l. */
+/* Returns whether a node has a column in a layer. In layer l of MTP, the nodes up to depth l have
+ * one. */
 static bool has_column(const spec_head_state *state, int layer, int node)
 {
     if (!has_modules(state)) return true;
@@ -113,7 +115,7 @@ static const spec_matrix *embedding_of(const spec_head_state *state, int layer)
     return is_nextn(state) ? MATRIX(EMBEDDING, layer) : &state->forward.weights->embedding;
 }
 
-/* Requests outputs of the head's own columns, from the planes that hold them. */
+/* Requests the outputs of the head's own columns, which the planes hold. */
 static void ask_for_own(spec_head_state *state, const sources *from)
 {
     spec_forward *f = &state->forward;
@@ -238,7 +240,7 @@ done:
     return status;
 }
 
-/* The first pass takes the remainder, so that the rows usually come from the last pass only. */
+/* The first pass is the short one, so that usually all rows come from the last pass. */
 static int run_layer(spec_head_state *state, const run *of, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -307,7 +309,8 @@ done:
     return status;
 }
 
-/* Layer l gives the rows after nodes of depth l, and reads the layer and positions before. */
+/* Layer l computes the rows after nodes of depth l. It reads the previous layer at the previous
+ * positions. */
 static int mtp(spec_head_state *state, const spec_score_request *request, spec_error *error)
 {
     int status = GSL_SUCCESS, node[SPEC_NODES_MAX], deepest = 0;
@@ -330,7 +333,8 @@ done:
     return status;
 }
 
-/* The masks are a chain of nodes, run in one pass with the text's last column, for any tree. */
+/* The masks form a chain of nodes. They run in one pass with the last column of the text, whatever
+ * the tree is. */
 static int parallel(spec_head_state *state, spec_error *error)
 {
     int status = GSL_SUCCESS, node[SPEC_HEAD_REACH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_layers: rows of draft heads with attention: EAGLE, EAGLE-3, MTP and parallel masks.
+/* head_layers: computes rows of draft heads with attention: EAGLE, EAGLE-3, MTP, parallel masks.
  * A column is a position of the text or a node of the tree, in one layer. Each pass runs one layer
  * over at most SPEC_COLUMNS_MAX columns. [LiY24] [LiY25] [DeepSeek24] [An25] */
 #ifndef SPECLAB_HEAD_LAYERS_H
@@ -7,9 +7,9 @@
 
 #include "models/heads/head_state.h"
 
-/* Fills the requested rows of the settled state; parallel masks fill state->fixed instead. A text
- * of one token has a column for that token, whose feature is zero; longer texts have no column for
- * their first token. */
+/* Fills the requested rows of the settled state; for parallel masks, fills state->fixed instead. A
+ * text of one token has a column for that token, whose feature is zero; longer texts have no column
+ * for their first token. */
 int spec_head_layers_rows(spec_head_state *state, const spec_score_request *request,
                           spec_error *error);
 

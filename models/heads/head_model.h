@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_model: a draft head as a model: its file, its weights and the target whose states it reads.
+/* head_model: makes a model of a draft head, from its file, its weights and its target.
  * The model owns all but the target, which must outlive it. */
 #ifndef SPECLAB_HEAD_MODEL_H
 #define SPECLAB_HEAD_MODEL_H

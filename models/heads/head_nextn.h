@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_nextn: the draft blocks of a model's file as a head of kind mtp.
+/* head_nextn: loads the draft blocks of a model's file as a head of kind mtp.
  * They are in the target's own file, or in another file of its architecture, with or without the
  * model's layers. The head owns such a file; blocks in the target's file point into the target. */
 #ifndef SPECLAB_HEAD_NEXTN_H
@@ -7,8 +7,8 @@
 
 #include "models/heads/head.h"
 
-/* Finds whether a file holds a model rather than a head, by its architecture. A file that cannot be
- * read counts as no model; the only error is GSL_ENOMEM. */
+/* Looks at the architecture in a file to tell whether it holds a model rather than a head. *ret is
+ * false if the file cannot be read; the only error is GSL_ENOMEM. */
 int spec_head_nextn_is_model(bool *ret, const char *path, spec_error *error);
 
 /* Loads the blocks of the file, or of the target's own if opt_path is NULL. Tables and norms that

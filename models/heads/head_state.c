@@ -17,8 +17,8 @@ static int columns_of(float **ret_columns, const spec_backend *on, int width, sp
     return status;
 }
 
-/* Without layers there are no keys and values: plane 0 has states by row, and plane 1 the context's
- * feature, in slot 0. */
+/* A head without layers has no keys and values. It uses plane 0 for the states of its rows, and
+ * slot 0 of plane 1 for the context's feature. */
 static int cache_init(spec_head_state *state, spec_error *error)
 {
     int status = GSL_SUCCESS, plane[SPEC_TAPS_MAX];
@@ -105,7 +105,7 @@ void spec_head_state_forget(spec_head_state *state)
     memset(state->seen, 0, sizeof state->seen);
 }
 
-/* Copies the tree; returns the number of its first nodes that are the same as before. */
+/* Copies the tree; returns how many nodes at its beginning are the same as before. */
 static int take_tree(spec_head_state *state, const spec_score_request *request)
 {
     int same = 0;

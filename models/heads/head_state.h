@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_state: a draft head's state on one text: the target's hidden states, and its own columns.
- * Columns of the text are kept while the text only grows; columns of a tree are dropped when the
- * text changes, because their features were the head's own. The state owns everything except a
- * shared target session. */
+/* head_state: what a draft head keeps for one text: the target's hidden states and its own columns.
+ * Columns of the text are kept while the text only grows. Columns of a tree are dropped when the
+ * text changes, because they were computed from the head's own features, not the target's. The
+ * state owns everything except a shared target session. */
 #ifndef SPECLAB_HEAD_STATE_H
 #define SPECLAB_HEAD_STATE_H
 
@@ -31,7 +31,8 @@ typedef struct {
      * seen[l]. Plane l of the KV cache has the layer's output for each column. */
     spec_kv kv;
     int length[SPEC_HEAD_REACH_MAX], seen[SPEC_HEAD_REACH_MAX];
-    bool held;     /* what depends only on the text is known: see the families */
+    bool held;     /* the values that depend only on the text are known: see head_feedforward.h and
+                      head_layers.h */
     double *fixed; /* (reach, V) rows by depth of a model with one_pass */
 } spec_head_state;
 
@@ -44,8 +45,8 @@ void spec_head_state_settle(spec_head_state *state, const int *text, int n_text,
                             const spec_score_request *request);
 void spec_head_state_forget(spec_head_state *state);
 
-/* Returns the plane of the target's hidden states that the head's tap i names, and its row for the
- * column of a position: the row of the previous position, or zeros for the first one of a text. */
+/* Return the plane with the target's hidden states at the head's tap i; and its row for the column
+ * of a position. That is the row of the previous position, or zeros at the start of a text. */
 const float *spec_head_state_plane(const spec_head_state *state, int i);
 int spec_head_state_plane_row(const spec_head_state *state, int place);
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* A queue needs heads even if there is no attention. */
+/* A queue needs a number of heads even if there is no attention. */
 static spec_shape pass_shape(const spec_head_shape *head)
 {
     spec_shape shape = head->shape;

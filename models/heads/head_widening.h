@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_widening: a draft head for a target that was widened, with the same rows.
+/* head_widening: widens a draft head together with its target, so that its rows stay the same.
  * The new weights are zeros and norms are scaled, as in models/transformer/files/widening.h. The
  * rows equal those of the original head on its own target, bit for bit. */
 #ifndef SPECLAB_HEAD_WIDENING_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* chat_template: the template by which programs turn a chat into text, from a Hugging Face folder.
- * It is a separate file, or a value in tokenizer_config.json or chat_template.json; from a list of
- * several, the one named "default". speclab copies it for programs that read the GGUF file. */
+/* chat_template: reads from a Hugging Face folder the template that turns a chat into text.
+ * It may be a separate file, or a value in tokenizer_config.json or chat_template.json; if there is
+ * a list of several, we take the one named "default". speclab does not use it, but copies it for
+ * programs that read the GGUF file. */
 #ifndef SPECLAB_CHAT_TEMPLATE_H
 #define SPECLAB_CHAT_TEMPLATE_H
 

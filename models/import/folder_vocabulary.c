@@ -133,8 +133,9 @@ static int read_merges(reader *in, const json_t *merges)
     return GSL_SUCCESS;
 }
 
-/* SentencePiece has scores; here, the pieces that merges make get them, in the order of the merges.
- * All merges into a piece must be neighbours, as in files made from such a model. */
+/* SentencePiece has scores, but the file has merges, so we give each piece a score by the order of
+ * the merges that make it. All merges that make the same piece must be next to each other, as they
+ * are in files made from such a model. */
 static int read_scores(reader *in, const json_t *merges)
 {
     const size_t n = json_array_size(merges);
@@ -216,7 +217,7 @@ static int read_ends(reader *in, const char *folder)
     SPEC_TRY(spec_json_values_load(&in->to->config, path, true, in->error));
     in->to->begin_of_text = special(in, "bos_token");
     in->to->end_of_text = special(in, "eos_token");
-    /* As in transformers 5, a post_processor outweighs tokenizer_config.json. */
+    /* As in transformers 5, a post_processor takes precedence over tokenizer_config.json. */
     if (!spec_pre_tokenizer_begins(&in->to->adds_begin, &begin, in->root))
         in->to->adds_begin = spec_json_values_is_on(in->to->config, "add_bos_token", false);
     if (in->to->begin_of_text < 0) in->to->begin_of_text = token_of(in, begin);

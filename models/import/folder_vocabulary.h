@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* folder_vocabulary: the vocabulary of a Hugging Face folder, from its tokenizer.json.
- * It reads byte-level BPE with a pre-tokenizer known to tokenizer.h, and BPE made from a
- * SentencePiece model (byte fallback). Pieces point into the parsed file, owned by the
- * vocabulary. */
+/* folder_vocabulary: reads the vocabulary of a Hugging Face folder from its tokenizer.json.
+ * It reads byte-level BPE with a pre-tokenizer that tokenizer.h knows, and BPE made from a
+ * SentencePiece model (byte fallback). The vocabulary owns the parsed file, and pieces point into
+ * it. */
 #ifndef SPECLAB_FOLDER_VOCABULARY_H
 #define SPECLAB_FOLDER_VOCABULARY_H
 
@@ -18,7 +18,8 @@ typedef struct {
     spec_piece *piece, *merge;
     float *score;
     int *type;
-    char *text; /* texts of merges that are pairs in the file, and of tokens without a name */
+    char *text; /* the spellings made here: of merges that the file has as pairs, and of tokens
+                   without a name */
 } spec_folder_vocabulary;
 
 /* Reads the vocabulary for an embedding of `vocab` rows; a token without a name is called "[PAD7]".

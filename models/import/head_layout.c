@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/import/head_layout.h"
 
-/* Beginnings of the names of a layer's tensors, of fc's, and of Medusa's. */
+/* How the names of tensors begin: in a layer, for fc, and in Medusa. */
 static const char *const layers[] = {"midlayer.", "layers.0.", "transformer.", NULL};
 static const char *const fusions[] = {"fc.", "fusion_fc.", NULL};
 static const char *const depths[] = {"medusa_head.", "", NULL};

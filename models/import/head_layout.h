@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_layout: the kind of a published draft head, and the names of its tensors.
- * It knows EAGLE-1 and EAGLE-3 with the names of their authors, of SpecForge and of speculators,
- * and Medusa. A part has one name in each of these; the folder decides which. Owns nothing. */
+/* head_layout: finds out the kind of a published draft head and how its tensors are named.
+ * It knows Medusa, and EAGLE-1 and EAGLE-3 with the tensor names that their authors, SpecForge or
+ * speculators use. The tensors in the folder show which names apply. Owns nothing. */
 #ifndef SPECLAB_HEAD_LAYOUT_H
 #define SPECLAB_HEAD_LAYOUT_H
 
@@ -11,8 +11,9 @@
 /* Returns a folder's spec_head_kind (medusa, eagle, eagle3), or -1 if it is no known draft head. */
 int spec_head_layout_kind(const spec_tensor_folder *folder);
 
-/* Return the number of heads of a Medusa folder, numbered without a gap from 0; and how often its
- * first head applies a residual block, at most SPEC_HEAD_LAYOUT_BLOCKS, even if stored once. */
+/* Return how many heads a Medusa folder has, counted from 0 up to the first gap; and how many times
+ * its first head applies a residual block, even if it is stored only once, at most
+ * SPEC_HEAD_LAYOUT_BLOCKS. */
 enum { SPEC_HEAD_LAYOUT_BLOCKS = 16 };
 int spec_head_layout_depths(const spec_tensor_folder *folder);
 int spec_head_layout_blocks(const spec_tensor_folder *folder);

@@ -36,7 +36,7 @@ static int64_t offset_at(const spec_safetensors_tensor *d2t, int i)
     return narrow;
 }
 
-/* Sets each row's token, and `seen` of each of these to true. */
+/* Sets the token of each row, and marks these tokens in `seen`. */
 static int read_tokens(int *ret_token, bool *seen, const spec_safetensors_tensor *d2t,
                        const spec_head_shape *shape, const spec_tensor_folder *folder,
                        spec_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_tokens: the reduced vocabulary of an EAGLE-3 head, from d2t and t2d of its safetensors.
+/* head_tokens: reads the reduced vocabulary of an EAGLE-3 head from d2t and t2d in its safetensors.
  * d2t holds offsets: row i of the output is token i + d2t[i] of the target. t2d, true or false for
  * each token of the target, must agree. */
 #ifndef SPECLAB_HEAD_TOKENS_H

@@ -19,7 +19,7 @@ static const char *const blocks[] = {"gate_up_proj_blocks", "down_proj_blocks",
 static const char *const separate[] = {"gate_proj.weight", "up_proj.weight", "down_proj.weight"};
 enum { SEPARATE = 3 };
 
-/* A folder whose experts are searched. */
+/* The folder in which we look for experts. */
 typedef struct {
     spec_import_experts *to;
     spec_tensor_folder *folder;

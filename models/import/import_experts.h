@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* import_experts: the experts of a Hugging Face folder, one at a time, in GGUF's layout.
- * There is one tensor per expert (qwen3moe) or one for all. In gpt-oss they are transposed or in
- * MXFP4, with rows of gate and up alternating. A model may be larger than memory, so each expert is
- * converted only when it is written. */
+/* import_experts: converts the experts of a Hugging Face folder to GGUF's layout, one at a time.
+ * A folder has one tensor per expert (qwen3moe) or one for all of them. In gpt-oss they are
+ * transposed or in MXFP4, and the rows of gate and up alternate. A model may be larger than memory,
+ * so each expert is converted only when it is written. */
 #ifndef SPECLAB_IMPORT_EXPERTS_H
 #define SPECLAB_IMPORT_EXPERTS_H
 

@@ -232,7 +232,7 @@ static int difference(double *ret_share, loader *load, const spec_tensor *a, con
     return GSL_SUCCESS;
 }
 
-/* Checks that the head's matrix, if there is one, is a copy of the target's; it is not kept. A
+/* If the head has this matrix, checks that it is a copy of the target's; the copy is not kept. A
  * quantised target differs by the rounding of its type: below 0.01 for 4 bits. */
 static int compare_copy(bool *ret_same, double *ret_share, loader *load, const char *name,
                         const spec_tensor *own)
@@ -266,7 +266,7 @@ done:
     return status;
 }
 
-/* An eagle3 that trained its embedding, or whose width is not the target's, keeps it. */
+/* An eagle3 keeps its embedding if it was trained, or if its width is not the target's. */
 static int read_embedding(loader *load)
 {
     int status = GSL_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* import_head: a draft head of a Hugging Face folder, as a spec_head for its target.
+/* import_head: reads a draft head from a Hugging Face folder into a spec_head for its target.
  * Kinds and names are in head_layout.h. Matrices stay in the mapped files and keep their type;
  * vectors become F32. d2t holds offsets in safetensors, tokens in a spec_head. */
 #ifndef SPECLAB_IMPORT_HEAD_H

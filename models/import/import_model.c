@@ -38,7 +38,8 @@ static const char *const names[SPEC_PARTS] = {
     [SPEC_PART_ROUTER_BIAS] = "mlp.router.bias",
 };
 
-/* Beginnings of the text model's names and of its output's, and of the folder's other tensors. */
+/* How the names of tensors begin: in the text model, its output, and the other parts of the
+ * folder. */
 static const struct {
     const char *text, *output, *others[3];
 } places[] = {
@@ -106,7 +107,7 @@ done:
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* Returns the entry of `places` whose embedding the folder has, or the first entry. */
+/* Returns the entry of `places` for which the folder has an embedding, or else the first entry. */
 static int find_place(const spec_import_model *model)
 {
     char name[NAME_SIZE];
@@ -117,8 +118,8 @@ static int find_place(const spec_import_model *model)
     return 0;
 }
 
-/* Skips a tied model's copy of its embedding, older files' angles of the rotary embedding, and the
- * image part of models of text and images. */
+/* Skips the copy of the embedding in a tied model, the rotary angles in older files, and the image
+ * part of models that also read images. */
 static void pass_over(spec_import_model *model, int place)
 {
     char name[NAME_SIZE];
@@ -167,8 +168,8 @@ done:
     return status;
 }
 
-/* Adds 1 to the gains that are stored minus 1, in separate memory. The folder has them all, so they
- * are no larger than its files. */
+/* Copies the gains that are stored minus 1, and adds 1. All of them are in the folder, so the
+ * copies are no larger than its files. */
 static int raise_gains(spec_import_model *model, spec_error *error)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* import_model: a model of a Hugging Face folder, as a checkpoint and as a GGUF file.
+/* import_model: reads a model from a Hugging Face folder and writes it as a GGUF file.
  * config.json gives the shape, safetensors the weights, which stay in the mapped files and keep
  * their type (F32, F16, BF16, MXFP4), tokenizer.json the vocabulary. The import owns all of it. */
 #ifndef SPECLAB_IMPORT_MODEL_H
@@ -16,10 +16,10 @@ typedef struct {
     spec_tensor_folder folder;
     spec_model_config config;
     spec_folder_vocabulary vocabulary;
-    spec_import_experts experts; /* where the checkpoint's experts are written from */
+    spec_import_experts experts; /* from these the checkpoint's experts are written */
     float *gain;                 /* norms that the folder stores minus 1, or NULL */
     char *chat_template;         /* or NULL */
-    size_t n_passed_over;        /* tensors of parts of the folder that are not its text model */
+    size_t n_passed_over;        /* tensors that do not belong to the folder's text model */
 } spec_import_model;
 
 /* Reads a folder. Returns GSL_EINVAL, with one line, if model_config.h or folder_vocabulary.h

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* json_values: the values of a JSON object in a file, as C types.
+/* json_values: reads the values of a JSON object as C types.
  * A missing value, or null, becomes the caller's fallback; a value of another type is refused with
  * a line that names file and key. The caller frees what was loaded. */
 #ifndef SPECLAB_JSON_VALUES_H
@@ -23,7 +23,7 @@ typedef struct {
 int spec_json_values_parse(json_t **ret_root, const char *bytes, size_t n, const char *path,
                            spec_error *error);
 
-/* The same for a whole file. If it does not exist and is `optional`: GSL_SUCCESS and NULL. */
+/* Does the same for a whole file. If it does not exist and is `optional`: GSL_SUCCESS and NULL. */
 int spec_json_values_load(json_t **ret_root, const char *path, bool optional, spec_error *error);
 
 /* Read a whole number in [low, high]; a number; true or false; a text. `fallback` may be out of
@@ -43,11 +43,12 @@ int spec_json_values_need(int *ret_value, const spec_json_values *of, const char
 /* Reads the object under a key; ret->object is NULL if it is missing. */
 int spec_json_values_object(spec_json_values *ret, const spec_json_values *of, const char *key);
 
-/* For optional values: return "" for anything but text; `fallback` if it is missing. */
+/* Read optional values: the first returns "" if the value is not text, the second `fallback` if it
+ * is missing. */
 const char *spec_json_values_word(const json_t *object, const char *key);
 bool spec_json_values_is_on(const json_t *object, const char *key, bool fallback);
 
-/* Refuses the value of a key, which is not `what`. Returns GSL_EINVAL. */
+/* Returns GSL_EINVAL with a line that says that the value of this key is not `what`. */
 int spec_json_values_refuse(const spec_json_values *of, const char *key, const char *what);
 
 #endif

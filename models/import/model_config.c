@@ -11,8 +11,8 @@
 #define REFUSE(config, format, ...)                                                                \
     spec_fail((config)->error, GSL_EINVAL, "%.300s: " format, (config)->path, __VA_ARGS__)
 
-/* A family of config.json: what transformers assumes if the file is silent; 0 and false if it
- * assumes nothing, or the family does not have the feature. */
+/* A family of config.json, with the values that transformers assumes if the file does not give
+ * them; 0 and false if it assumes nothing or the family does not have the feature. */
 typedef struct {
     const char *type;         /* model_type */
     const char *architecture; /* in the table of architecture.h */
@@ -278,8 +278,8 @@ static int read_layer_types(spec_model_config *ret, bool *ret_any, int period,
     return GSL_SUCCESS;
 }
 
-/* Some families name a window that is not in effect. If all layers would have it, a shorter context
- * has the same effect. */
+/* Some families give a window that is not used. If all layers have it, we can shorten the context
+ * instead, with the same effect. */
 static int read_window(spec_model_config *ret, const family *of, const spec_json_values *config)
 {
     int status = GSL_SUCCESS, window, period;

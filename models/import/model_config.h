@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model_config: the shape of a transformer from the JSON of Hugging Face's config.json.
+/* model_config: reads the shape of a transformer from Hugging Face's config.json.
  * A table in model_config.c lists the supported families; queries and keys rotate halves of a head.
  * Features that the engine lacks are refused by name. The config owns its rope factors. */
 #ifndef SPECLAB_MODEL_CONFIG_H
@@ -18,7 +18,8 @@ typedef struct {
     bool is_tied;                     /* the output matrix is the embedding */
     bool begins;                      /* texts begin with begin_of_text, if no tokenizer decides */
     bool gains_minus_one;             /* norms are stored minus 1 */
-    int cut_window;                   /* the attention window to which the context was cut, or 0 */
+    int cut_window;                   /* the context was cut to this attention window; 0: it was not
+                                         cut */
     int begin_of_text;                /* or -1 */
     spec_text_ends ends;              /* eos_token_id: one, a list, or none */
 } spec_model_config;

@@ -14,7 +14,8 @@
 
 /* ---- the factors of a scaling ---------------------------------------------------------------- */
 
-/* Pair i turns as without scaling for `share` of the way, else `factor` times slower. */
+/* Pair i turns at a mixture of two speeds: with weight `share` as without scaling, else `factor`
+ * times slower. */
 static float stretched(double share, double factor)
 {
     return (float)(1.0 / ((1.0 - share) / factor + share));
@@ -25,7 +26,8 @@ static double within_0_and_1(double value)
     return fmin(fmax(value, 0.0), 1.0);
 }
 
-/* Llama 3 stretches the pairs that turn less than once or a few times in the original context. */
+/* Llama 3 slows the pairs that turn less than once, or only a few times, within the original
+ * context. */
 static int fill_llama3(float *ret_factor, const spec_shape *shape, double factor,
                        const spec_json_values *scaling)
 {

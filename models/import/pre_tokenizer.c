@@ -45,8 +45,9 @@ static const json_t *item(const json_t *object, const char *items, size_t i)
     "[^\\r\\n\\p{L}\\p{N}]?" CAPITALS "*" SMALLS "+" ending "|[^\\r\\n\\p{L}\\p{N}]?" CAPITALS     \
     "+" SMALLS "*" ending "|" numbers "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*" LINES
 
-/* Regular expressions in files, and the names of their meanings in tokenizer.h. If llama.cpp merges
- * but the file keeps whole tokens, merges yield every token of the published vocabulary. */
+/* Regular expressions as they are in files, and the names that tokenizer.h gives them. In some
+ * cases the file keeps whole tokens where llama.cpp merges; this is the same, because in the
+ * published vocabulary the merges yield every token. */
 static const struct {
     const char *expression, *pre;
     bool merges, keeps_whole; /* allowed values of ignore_merges: false; true */

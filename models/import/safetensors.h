@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* safetensors: the container format of Hugging Face's weights: named tensors in a mapped file.
- * The file is a 64-bit length, a JSON header, and the tensors' data, little endian. Everything
- * points into the file, at any alignment, and has been checked. The container owns the mapping. */
+ * The file is a 64-bit length, a JSON header, and the tensors' data, little endian. All pointers
+ * are into the file, at any alignment, and everything has been checked. The container owns the
+ * mapping. */
 #ifndef SPECLAB_SAFETENSORS_H
 #define SPECLAB_SAFETENSORS_H
 
@@ -30,9 +31,9 @@ typedef struct {
 } spec_safetensors;
 
 /* Maps and checks a file. Returns GSL_EINVAL, with one line, if the file is truncated or of another
- * format; if the header is longer than the file or 100 MB, or not valid JSON; if tensors have an
- * unknown type, a size that contradicts their shape, lie beyond the file, or overlap; and for bytes
- * that belong to no tensor or names that occur twice. `path` must outlive the container. */
+ * format; if the header is longer than the file or 100 MB, or not valid JSON; if a tensor has an
+ * unknown type or a size that contradicts its shape, lies beyond the file, or overlaps another; if
+ * some bytes belong to no tensor, or a name occurs twice. `path` must outlive the container. */
 int spec_safetensors_init(spec_safetensors *file, const char *path, spec_error *error);
 void spec_safetensors_free(spec_safetensors *file); /* may be zeroed */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tensor_folder: the tensors of a Hugging Face folder, from one safetensors file or from shards.
- * The shards are those named by model.safetensors.index.json. Tensors point into the mapped files,
- * which the folder owns. Each tensor that is found counts as taken. */
+/* tensor_folder: finds the tensors of a Hugging Face folder, in one safetensors file or in shards.
+ * model.safetensors.index.json names the shards. Tensors point into the mapped files, which the
+ * folder owns. A tensor is marked as taken when it is found, so that the ones left over can be
+ * reported. */
 #ifndef SPECLAB_TENSOR_FOLDER_H
 #define SPECLAB_TENSOR_FOLDER_H
 
@@ -38,7 +39,7 @@ const spec_safetensors_tensor *spec_tensor_folder_look(const spec_tensor_folder 
 int spec_tensor_folder_weights(spec_tensor *ret, spec_tensor_folder *folder, const char *name,
                                int rows, int cols, spec_error *error);
 
-/* Takes all tensors whose names begin with this; returns their number. */
+/* Marks all tensors whose names begin with this as taken; returns how many there are. */
 size_t spec_tensor_folder_pass(spec_tensor_folder *folder, const char *beginning);
 
 /* Returns the name of the first tensor that was not taken, or NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* corpus: the training texts of a model, read in blocks.
+/* corpus: reads the training texts of a model in blocks.
  * A path is one file or a glob(3) pattern, whose files are read in sorted order, each as one text.
  * Pipes are read like files. Memory holds one block, which the corpus owns. */
 #ifndef SPECLAB_CORPUS_H
@@ -24,7 +24,8 @@ typedef struct {
     bool globbed;   /* `files` must be freed */
     size_t next;    /* the next file to open */
     int descriptor; /* of the open file, or -1 */
-    bool bounded;   /* the caller gave no limit: more than SPEC_CORPUS_BYTES_MAX bytes fail */
+    bool bounded;   /* the caller gave no limit, so reading more than SPEC_CORPUS_BYTES_MAX bytes
+                       fails */
     uint64_t left;  /* bytes still to read */
     uint64_t total; /* bytes read so far */
     unsigned char *block;
@@ -34,9 +35,10 @@ typedef struct {
 /* The limit in bytes if the caller gives none. */
 #define SPEC_CORPUS_BYTES_MAX (UINT64_C(1) << 30)
 
-/* Finds the files in the current folder or else, for a relative path, in the folder `opt_share` of
- * shared texts. At most `limit` bytes will be read (0: all, up to SPEC_CORPUS_BYTES_MAX). A path
- * that names an existing file is that file, even if it contains pattern characters. */
+/* Looks for the files in the current folder and then, if the path is relative, in `opt_share`, the
+ * folder of shared texts. At most `limit` bytes will be read (0: all, up to SPEC_CORPUS_BYTES_MAX).
+ * If a file with exactly this name exists, the path means that file, even if it contains pattern
+ * characters. */
 int spec_corpus_init(spec_corpus *corpus, const char *path, const char *opt_share, uint64_t limit,
                      spec_error *error);
 void spec_corpus_free(spec_corpus *corpus); /* accepts a zeroed one */

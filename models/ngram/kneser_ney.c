@@ -56,8 +56,8 @@ static double discount_of(const kgrams *grams)
     return once == 0 || twice == 0 ? 0.5 : (double)once / ((double)once + 2.0 * (double)twice);
 }
 
-/* Derives the k-grams that end the (k+1)-grams, each counted by how many of those it ends, and adds
- * each text's opening once. */
+/* Derives the k-grams that (k+1)-grams end with. The count of each is the number of different
+ * (k+1)-grams that end with it. The opening of each text is added once. */
 static int derive_lower(kgrams *grams, int k, const spec_ngram_keys *opening, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -187,8 +187,8 @@ static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t pa
     }
 }
 
-/* Links each context of m tokens to the context without its oldest token. A batch takes each step
- * together, so that its table slots are fetched from memory together. */
+/* Links each context of m tokens to the context without its oldest token. The links of a batch take
+ * each step together, so that their table slots are fetched from memory at the same time. */
 static void link_contexts(spec_kneser_ney *law, const spec_ngram_keys *keys, int m, size_t first,
                           int words, int bits)
 {
@@ -276,9 +276,9 @@ const double *spec_kneser_ney_row(const spec_kneser_ney *law, const int *context
     }
     if (depth == 0) return law->unigram;
 
-    /* The unrolled recursion. The unigram row is scaled by the back-off mass of every order. Each
-     * order then adds its part, scaled by the back-off mass of higher orders. mass[m] becomes the
-     * weight of one count of order m + 1. */
+    /* This is the recursion, unrolled. First the unigram row is scaled by the back-off mass of
+     * every order. Then each order adds its part, scaled by the back-off mass of the higher orders.
+     * mass[m] becomes the weight of one count of order m + 1. */
     double mass[SPEC_NGRAM_ORDER_MAX];
     mass[depth] = 1.0;
     for (int m = depth; m >= 1; m--) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kneser_ney: the interpolated Kneser-Ney law of the next token, from n-gram counts.
- * [KneserNey95; ChenGoodman99]. One absolute discount per order, continuation counts below the
- * highest order, the uniform law at the bottom: every token has positive probability after every
- * context. Immutable once built; owns its arrays. */
+ * [KneserNey95; ChenGoodman99]. It uses one absolute discount per order, continuation counts below
+ * the highest order, and the uniform law at the bottom, so every token has positive probability
+ * after every context. Immutable once built; owns its arrays. */
 #ifndef SPECLAB_KNESER_NEY_H
 #define SPECLAB_KNESER_NEY_H
 
@@ -53,11 +53,12 @@ typedef struct {
  *
  * c_order is the count of the n-gram. For k < order, c_k is the number of different tokens seen
  * before the k-gram [KneserNey95]. The beginning of a text is one more such token, the same for all
- * texts, so first tokens count too. After fewer than order - 1 tokens the law is the lower order's,
- * with its continuation counts: no token represents the beginning, so no row is conditioned on it.
+ * texts, so first tokens count too. After fewer than order - 1 tokens we use the law of the lower
+ * order, with its continuation counts: there is no token for the beginning of a text, so rows
+ * cannot be conditioned on it.
  *
- * Checked by: the definition, computed from the text position by position
- * (tests/models/ngram/test_kneser_ney.c). */
+ * tests/models/ngram/test_kneser_ney.c compares it with the definition, computed from the text
+ * position by position. */
 int spec_kneser_ney_init(spec_kneser_ney *law, spec_ngram_counts *counts, int vocab,
                          spec_error *error);
 void spec_kneser_ney_free(spec_kneser_ney *law);

@@ -2,8 +2,8 @@
 /* ngram: an n-gram model of real text, learnt from files when it is opened.
  *     ngram:PATH?order=4&tokens=bytes|chars|words|target&V=0&limit=0
  * An order-n model conditions on n-1 tokens by interpolated Kneser-Ney (models/ngram/kneser_ney.h).
- * PATH is a file, a pipe or a glob(3) pattern; each file is one text, and n-grams do not span two.
- * The model owns its vocabulary and counts. */
+ * PATH is a file, a pipe or a glob(3) pattern. Each file is one text, and n-grams do not cross from
+ * one text into the next. The model owns its vocabulary and counts. */
 #ifndef SPECLAB_NGRAM_H
 #define SPECLAB_NGRAM_H
 

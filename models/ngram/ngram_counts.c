@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 64 }; /* keys whose slots are fetched from memory together */
+enum { BATCH = 64 }; /* how many keys' slots are fetched from memory together */
 
 int spec_ngram_counts_no_memory(spec_error *error)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ngram_counts: the counts of n-grams of the highest order in a stream of tokens.
- * N-grams do not span two texts. A key packs an n-gram's tokens with `bits` bits each, the last
- * token lowest, in one or two 64-bit words; word 0 is the low word. The counts own their arrays. */
+/* ngram_counts: counts the n-grams of the highest order in a stream of tokens.
+ * N-grams do not cross from one text into the next. A key packs the tokens of an n-gram, `bits`
+ * bits each, into one or two 64-bit words. The last token has the lowest bits, and word 0 is the
+ * low word. The counts own their arrays. */
 #ifndef SPECLAB_NGRAM_COUNTS_H
 #define SPECLAB_NGRAM_COUNTS_H
 

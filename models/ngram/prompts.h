@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* prompts: passages of the training text, spread evenly over it, to start generation from.
- * They are chosen in constant memory while the tokens stream by: one passage begins at a hashed
- * position in every stretch of tokens. When the array is full, every second passage is dropped and
- * the stretches double. A flat struct that owns nothing. */
+/* prompts: passages from all over the training text, with which generation can start.
+ * They are chosen in constant memory while the tokens stream by: the text is divided into stretches
+ * of equal length, and in each one a passage begins at a hashed position. When the array is full,
+ * every second passage is dropped and the stretches double. A flat struct that owns nothing. */
 #ifndef SPECLAB_PROMPTS_H
 #define SPECLAB_PROMPTS_H
 

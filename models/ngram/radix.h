@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* radix: sorts records of 64-bit words by their leading words, in linear time.
- * Least significant byte first, with a stable counting pass for each byte in which the records
- * differ. The workspace is as large as the records. */
+ * It starts with the least significant byte and makes a stable counting pass for each byte in which
+ * the records differ. The workspace is as large as the records. */
 #ifndef SPECLAB_RADIX_H
 #define SPECLAB_RADIX_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* text_unit: the end of the next token of a text, read as bytes, characters or words.
+/* text_unit: finds where the next token of a text ends, if tokens are bytes, characters or words.
  * Units cover the text: concatenated, they are its bytes. A unit is at most SPEC_TEXT_UNIT_MAX
  * bytes; finding its end needs at most SPEC_TEXT_UNIT_AHEAD bytes of text. */
 #ifndef SPECLAB_TEXT_UNIT_H
@@ -27,9 +27,9 @@ enum { SPEC_TEXT_UNIT_MAX = 64, SPEC_TEXT_UNIT_AHEAD = SPEC_TEXT_UNIT_MAX + 8 };
  *   words  a word, or any other single character, each with one space before it if there is one
  *
  * A word is a run of letters and digits, with apostrophes between them ("don't" is one word,
- * 'quoted' is three), cut at SPEC_TEXT_UNIT_MAX bytes. Letters are ASCII letters and all characters
- * from U+00C0 on, except the blocks of punctuation, symbols and emoji. Each white space character
- * is a token. Case is kept. An invalid byte is a token. */
+ * 'quoted' is three), cut at SPEC_TEXT_UNIT_MAX bytes. Letters are the ASCII letters and all
+ * characters from U+00C0 on that are not in a block of punctuation, symbols or emoji. Each white
+ * space character is a token. Case is kept. An invalid byte is a token. */
 size_t spec_text_unit_length(spec_tokens tokens, const unsigned char *text, size_t length);
 
 #endif

@@ -73,7 +73,7 @@ static void take_tokens(int *ret_token, const spec_rows_file *file, uint64_t fir
 
 /* Chooses places spread evenly over the file as ends of prompts. It skips places with too few
  * tokens before them, places whose prompt also ends at an earlier one, and the prompt at the file's
- * beginning: the place of a context that starts with it is its number of tokens. */
+ * beginning: a context that starts with it is at the place given by its number of tokens. */
 static int find_beginnings(rows *model, spec_error *error)
 {
     const spec_rows_file *file = &model->file;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rows: the rows of a file as a model: recorded distributions of a target and its drafts.
+/* rows: a model that reads its rows from a file, where a target's and its drafts' were recorded.
  *     rows:FILE?side=target&at=-1&begin=-1
- * A row depends only on the place. The place advances by one per token, whatever the token, and
- * wraps around after the last one. The model owns its mapping of the file. docs/formats.md#rows
- * says which results are exact. */
+ * A row depends only on the place. Each token, whatever it is, moves the place on by one, and after
+ * the last place it starts again at the first. The model owns its mapping of the file.
+ * docs/formats.md#rows says which results are exact. */
 #ifndef SPECLAB_ROWS_H
 #define SPECLAB_ROWS_H
 
@@ -13,10 +13,10 @@
 /* How many tokens locate a context in the file, and the most places where prompts end. */
 enum { SPEC_ROWS_PROMPT = 16, SPEC_ROWS_PROMPTS_MAX = 1024 };
 
-/* side   target, draft (the first one), draft2, ... draft7
- * at     the row of this place after any context: a model of order 0; -1: off
- * begin  the place of the empty context, from which every context counts; no prompts. -1: a context
- * of n tokens that begins with a prompt is at the prompt's place + n - 16, any other is at place n
+/* side target, draft (the first one), draft2, ... draft7 at take the row of this place after any
+ * context, which makes a model of order 0; -1: off begin the place of the empty context, from which
+ * every context counts; no prompts. -1: a context of n tokens that begins with a prompt is at the
+ * prompt's place + n - 16, any other is at place n
  *
  * Prompts are the 16 tokens of the text before places that are spread evenly over the file. Prompt
  * numbers visit them in an order that is even from the start. The file's own text, read from its
@@ -27,8 +27,8 @@ extern const spec_model_kind spec_model_rows;
  * NULL. *opt_begin: the place where a context that does not begin with a prompt starts. */
 const spec_rows_file *spec_rows_of(const spec_model *model, uint64_t *opt_begin);
 
-/* Writes to ret_law (places) the law, over the prompts, of the place where a text of such a model
- * begins. */
+/* Writes to ret_law (places) how likely it is, over the prompts, that a text of such a model begins
+ * at each place. */
 void spec_rows_starts(double *ret_law, const spec_model *model);
 
 /* Returns the file's first tokens, one per place, in a new array that the caller frees; NULL if out

@@ -72,8 +72,8 @@ static int refuse(const spec_rows_file *file, const char *what, spec_error *erro
     return spec_fail(error, GSL_EINVAL, "%.160s: %s", file->path, what);
 }
 
-/* Reads the numbers at the front; *ret_tables is the offset of the tables, *ret_names the number of
- * bytes of the names. Each count is checked against the file's size, so no sum overflows. */
+/* Reads the numbers at the front. *ret_tables is the offset of the tables, and *ret_names how many
+ * bytes the names take. Each count is checked against the file's size, so no sum overflows. */
 static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file, spec_error *error)
 {
     const unsigned char *head = file->map.bytes;
@@ -235,7 +235,8 @@ static const unsigned char *find_row(const spec_rows_file *file, uint64_t place,
     }
 }
 
-/* Works in place, from the last to the first, because an index is never below its rank. */
+/* This works in place if we go from the last to the first, because an index is never below its
+ * rank. */
 static bool scatter(double *row, const unsigned char *index, size_t count, int vocab)
 {
     size_t end = (size_t)vocab;

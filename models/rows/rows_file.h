@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rows_file: a mapped file with the rows of a target and its drafts at the places of a text.
+/* rows_file: a mapped file with the rows of a target and its drafts at each place of a text.
  * The tables are checked on opening, and each row is checked when it is read, so that a file of any
  * size opens at once. File format: docs/formats.md#rows. Immutable once open, shared by threads. */
 #ifndef SPECLAB_ROWS_FILE_H
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most models of a file (a target and its drafts); bytes of the file's head, and of a row's
- * head. */
+/* The most models of a file (a target and its drafts), and the bytes at the head of the file and of
+ * a row. */
 enum { SPEC_ROWS_SIDES_MAX = 8, SPEC_ROWS_HEAD = 96, SPEC_ROWS_ROW_HEAD = 8 };
 
 #define SPEC_ROWS_MAGIC "SPECROWS"
@@ -21,15 +21,16 @@ typedef struct {
     const char *spec; /* the model's spec, not NUL-terminated */
     size_t spec_length;
     double tv_mean,
-        tv_max; /* total variation between the model's rows and the file's, over the places: mean
-                   and largest */
+        tv_max; /* mean and largest total variation, over the places, between the model's rows and
+                   the file's */
 } spec_rows_side;
 
 typedef struct {
     char *path;
     spec_mapping map;
     int vocab, sides;         /* side 0 is the target */
-    int value_bytes; /* 8: probabilities as they are; 4: weights, to be divided by their sum */
+    int value_bytes; /* 8: probabilities as they are; 4: weights, which readers divide by their
+                        sum */
     double cutoff;            /* smaller probabilities were left out */
     uint64_t places, tokens, texts;
     spec_rows_side side[SPEC_ROWS_SIDES_MAX];
@@ -70,7 +71,8 @@ uint64_t spec_rows_check(const unsigned char *bytes, size_t n, uint64_t start);
 /* Returns the next multiple of 8, where the next part of the file begins. */
 size_t spec_rows_padded(size_t n);
 
-/* Returns the bytes of a row with `count` of V probabilities, and the offset of its values. */
+/* Returns how many bytes a row takes if it has `count` of V probabilities, and the offset of its
+ * values. */
 size_t spec_rows_row_size(size_t *ret_values, size_t count, int vocab, int value_bytes);
 
 #endif

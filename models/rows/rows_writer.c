@@ -160,7 +160,7 @@ done:
     return status;
 }
 
-/* Returns whether a probability is kept; least < 0: every one is. */
+/* Returns whether a probability is kept; if least < 0, all are. */
 static bool is_kept(double probability, double least)
 {
     return least < 0.0 || (probability > 0.0 && probability >= least);

@@ -30,9 +30,10 @@ typedef struct {
 } spec_rows_writer;
 
 /* Begins a file for these models, the target first, which share one vocabulary; the target's token
- * texts go into it. With cutoff 0, rows are stored bit for bit. Else a row keeps the probabilities
- * of at least the cutoff, and always its largest, as floats. Returns GSL_EFAILED if the file cannot
- * be created, GSL_EINVAL if the name is not that of a regular file. */
+ * texts go into it. With cutoff 0, rows are stored bit for bit. Otherwise a row keeps, as floats,
+ * the probabilities that are at least the cutoff, and in any case its largest. Returns GSL_EFAILED
+ * if the file cannot be created, GSL_EINVAL if the name belongs to something other than a regular
+ * file. */
 int spec_rows_writer_init(spec_rows_writer *writer, const char *path,
                           const spec_model *const *model, int sides, double cutoff,
                           spec_error *error);

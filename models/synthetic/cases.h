@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cases: random pairs of rows that are hard for verification rules: zeros, ties, equal rows.
- * Both rows of a pair come from one stream, so two models of the same seed are related. The caller
- * owns the rows. */
+ * Both rows of a pair come from one random stream, so two models with the same seed are related.
+ * The caller owns the rows. */
 #ifndef SPECLAB_CASES_H
 #define SPECLAB_CASES_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dirichlet: random rows that are a pure function of a key.
- * The symmetric Dirichlet law, drawn as independent gammas in logs, so that small concentrations do
- * not underflow; or integer levels, which have ties. Shared by the kinds dirichlet and markov. */
+ * A row comes from the symmetric Dirichlet law, drawn as independent gammas in logs so that small
+ * concentrations do not underflow; or from integer levels, which have ties. The kinds dirichlet and
+ * markov share this code. */
 #ifndef SPECLAB_DIRICHLET_H
 #define SPECLAB_DIRICHLET_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perturb: a draft row with a prescribed overlap with a target row.
- * The draft is the point of overlap `alpha` on a path: from the target's row to a random reference
- * row, then on to the target's least probable token. The overlap is sum_i min(target_i, draft_i).
- * The caller owns the rows. */
+/* perturb: makes a draft row that has a given overlap with a target row.
+ * We walk from the target's row towards a random reference row, and then on towards the target's
+ * least probable token, and stop where the overlap is `alpha`. The overlap is sum_i min(target_i,
+ * draft_i). The caller owns the rows. */
 #ifndef SPECLAB_PERTURB_H
 #define SPECLAB_PERTURB_H
 
@@ -23,7 +23,7 @@
  *   reference   (V) workspace
  *
  * Returns GSL_EDOM, with a line that gives the least possible overlap, if alpha < min_i target_i:
- * no row overlaps less than the one-hot row on the least probable token, because min(target_i,
+ * the one-hot row on the least probable token overlaps least of all rows, because min(target_i,
  * draft_i) >= draft_i min_j target_j. A token of target probability 0 has draft probability 0,
  * except the least probable one. */
 int spec_perturb_row(double *draft, const double *target, int vocab, double alpha, double noise,

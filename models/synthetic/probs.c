@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The size limit of a file (V numbers of about 25 bytes), and of one number. */
+/* The largest size of a file (V numbers of about 25 bytes), and of one number. */
 enum { NUMBER_MAX = 64 };
 
 static const char blanks[] = " \t\r\n", separators[] = " \t\r\n,";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* draft_learner: trains a draft model step by step, on batches that the caller fills.
- * It serves drafts that learn while they draft [Liu24]. The rate is constant, since the number of
- * steps is unknown; the rest is as in ordinary training (experiments/train/training.h). The learner
- * owns its batch and a copy of the weights. */
+ * It serves drafts that learn while they draft [Liu24]. The learning rate is constant, because we
+ * do not know how many steps will follow; the rest is as in ordinary training
+ * (experiments/train/training.h). The learner owns its batch and a copy of the weights. */
 #ifndef SPECLAB_DRAFT_LEARNER_H
 #define SPECLAB_DRAFT_LEARNER_H
 
@@ -16,9 +16,9 @@ typedef struct {
 
 enum { SPEC_DRAFT_LEARNER_ROWS = 1 << 20 };
 
-/* A batch is `texts` windows of `places` tokens; position t of window w is row w places + t. A step
- * reads the target's row after each position that is learnt. The rows are kept whole, as float
- * logits: 4 V bytes per position, as many as the draft's own logits take in the graph. */
+/* A batch is `texts` windows of `places` tokens; position t of window w is row w places + t. For
+ * each position that it learns, a step needs the target's whole row, kept as float logits. This
+ * takes 4 V bytes per position, as much as the draft's own logits in the graph. */
 typedef struct {
     spec_draft_learner_plan plan;
     spec_training_model model; /* its checkpoint has the current weights */
@@ -43,9 +43,9 @@ void spec_draft_learner_free(spec_draft_learner *learner); /* may be zeroed */
 /* Empties the batch, so that no position is learnt. */
 void spec_draft_learner_clear(spec_draft_learner *learner);
 
-/* Sets the target's row at a position. The draft serves its rows at a temperature, so it learns the
- * logits that give the target's row at that temperature; at 0, where rows are one-hot, it learns
- * those at temperature 1. */
+/* Sets the target's row at a position. The draft returns its rows at a temperature, so it learns
+ * the logits that give the target's row at that temperature; if it is 0, where rows are one-hot, it
+ * learns as if it were 1. */
 void spec_draft_learner_set_row(spec_draft_learner *learner, int place, const double *row,
                                 double temperature);
 

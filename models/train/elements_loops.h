@@ -19,8 +19,8 @@ static inline spec_real exp_of(spec_real x)
 #define root sqrt
 #define larger(a, b) ((a) > (b) ? (a) : (b))
 #else
-/* exp(x) = 2^k exp(r), r = x - k log(2) in two parts, by its series to r^7 / 7!: relative error
- * below 2e-7. x is clamped to -87..88. */
+/* Computes exp(x) = 2^k exp(r), where r = x - k log(2) is subtracted in two parts, and exp(r) is
+ * its series up to r^7 / 7!. The relative error is below 2e-7. x is clamped to -87..88. */
 static inline spec_real exp_of(spec_real x)
 {
     x = x < -87.0f ? -87.0f : x;
@@ -44,7 +44,7 @@ static inline spec_real exp_of(spec_real x)
 #define larger(a, b) ((a) > (b) ? (a) : (b))
 #endif
 
-/* The sum of terms f(i), i < n, in 16 lanes; `term` is an expression in i. */
+/* Sums f(i) for i < n in 16 lanes; `term` is an expression in i. */
 #define SUM_OF(type, ret_sum, n, term)                                                             \
     do {                                                                                           \
         type lane[LANES] = {0};                                                                    \

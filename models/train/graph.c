@@ -48,7 +48,7 @@ void spec_graph_free(spec_graph *graph)
     *graph = (spec_graph){0};
 }
 
-/* Rows of an item: a multiple of the rows of every tile, 4, 6 and 14. */
+/* The rows of an item. It is a multiple of the rows of every tile, which are 4, 6 and 14. */
 enum { ITEM_ROWS = 84, ITEMS_PER_WORKER = 4 };
 
 /* Divides `rows` into equal items of whole tiles; a single thread takes them all at once. */

@@ -22,7 +22,7 @@ typedef struct {
     spec_real *value;
     spec_real *gradient; /* NULL if no trainable parameter is upstream */
     bool needs_gradient;
-    bool has_gradient; /* during backward: a later operation has written it */
+    bool has_gradient; /* during backward: an operation after this one has written it already */
 } spec_graph_node;
 
 /* A parameter of a trainable or a frozen set. */
@@ -80,7 +80,7 @@ struct spec_graph_operation {
     const bool *choice;            /* of choose: (texts) */
     int texts;
     bool is_off;                       /* neither pass runs it */
-    bool step_adds[SPEC_GRAPH_INPUTS]; /* like `adds`, for each input of attention and choose */
+    bool step_adds[SPEC_GRAPH_INPUTS]; /* as `adds`, but for each input of attention and choose */
     bool adds;                         /* backward: the gradient already has content */
     spec_graph_attention_shape attention;
     spec_graph_target target;
@@ -105,7 +105,7 @@ struct spec_graph {
     spec_graph_node *node;
     spec_graph_operation *operation;
     int n;              /* operations, each with its node */
-    int n_trained;      /* those before _begin_evaluation; 0: all */
+    int n_trained;      /* operations before _begin_evaluation; 0: all */
     uint64_t noise_key; /* of the noise on inputs; 0: none */
     size_t room;        /* numbers in a worker's room */
     int row;            /* numbers in a third of a worker's row */
@@ -173,15 +173,15 @@ spec_graph_operation *spec_graph_smooth_l1(spec_graph *graph, spec_graph_node *x
 /* Marks the operations from here on as used only in evaluation. */
 void spec_graph_begin_evaluation(spec_graph *graph);
 
-/* Allocates all buffers, without gradients if only for evaluation. */
+/* Allocates all buffers; those of gradients only if `for_training`. */
 int spec_graph_allocate(spec_graph *graph, bool for_training, spec_error *error);
 
 /* Turns operations first..end-1, counted in the order in which they were added, off or on again.
  * Neither pass runs those that are off. */
 void spec_graph_switch(spec_graph *graph, int first, int end, bool is_on);
 
-/* Compute all nodes; all but the losses; or only those that training needs. _backward then adds the
- * gradients of the sum of all losses to those of the parameters. */
+/* Compute all nodes; all except the losses; or only the nodes that training needs. _backward then
+ * adds the gradients of the sum of all losses to the gradients of the parameters. */
 void spec_graph_forward(spec_graph *graph);
 void spec_graph_evaluate(spec_graph *graph);
 void spec_graph_forward_trained(spec_graph *graph);
@@ -199,8 +199,8 @@ typedef void spec_graph_work(spec_graph *graph, spec_graph_operation *operation,
 void spec_graph_share(spec_graph *graph, spec_graph_operation *operation, spec_graph_work *work,
                       int items);
 
-/* Return the number of items for `rows` rows, in whole tiles; and the number of an item's rows,
- * with the first one in *ret_first. */
+/* Return how many items `rows` rows are divided into, in whole tiles; and how many rows an item
+ * has, with the first one in *ret_first. */
 int spec_graph_items(const spec_graph *graph, int rows);
 int spec_graph_item_rows(int *ret_first, const spec_graph *graph, int rows, int item);
 
@@ -215,8 +215,8 @@ int spec_graph_window_row(const spec_graph_window *window, int row);
 /* Returns whether the gradient of an input has been written, so that this operation adds to it. */
 bool spec_graph_adds(spec_graph_node *node);
 
-/* Computes rows of the gradient of in[0], which is added to the result: the gradient of the result
- * itself, added if operation->adds. */
+/* For operations that add in[0] to their result: computes rows of the gradient of in[0]. It is the
+ * gradient of the result itself, and is added if operation->adds. */
 spec_graph_work spec_graph_base_back;
 
 /* Appends an operation with its node; at most SPEC_GRAPH_MAX. */

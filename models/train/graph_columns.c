@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operations of models/train/graph.h that draft heads need: input, join and silu. Dropped layers
- * need choose. */
+/* Implements the operations of models/train/graph.h that draft heads need (input, join and silu),
+ * and choose, which dropped layers need. */
 #include "models/train/graph.h"
 
 #include "base/noise.h"
@@ -67,7 +67,7 @@ static void join_forward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, join_rows, spec_graph_items(graph, o->out->rows));
 }
 
-/* An input may occur twice, so they are processed one after the other. */
+/* The same input may occur twice, so we process inputs one after the other. */
 static void join_backward(spec_graph *graph, spec_graph_operation *o)
 {
     int at = 0;
@@ -179,7 +179,7 @@ static void choose_forward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, choose_rows, spec_graph_items(graph, o->out->rows));
 }
 
-/* A row that was not taken has no gradient from here. */
+/* If a row was not taken, it gets no gradient from here. */
 static void choose_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
                              spec_graph_worker *worker)
 {

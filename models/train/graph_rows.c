@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operations of models/train/graph.h on the rows of a batch: embedding, product, norm, gate. */
+/* Implements the operations of models/train/graph.h on the rows of a batch: embedding, product,
+ * norm and gate. */
 #include "models/train/graph.h"
 
 #include <assert.h>
@@ -29,7 +30,8 @@ static void embed_forward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, embed_rows, spec_graph_items(graph, o->out->rows));
 }
 
-/* Each item has its own tokens, so that a line of the table is summed in the order of rows. */
+/* Each item handles certain tokens, so that the gradient of a table line is summed in the order of
+ * rows. */
 static void embed_lines(spec_graph *graph, spec_graph_operation *o, int item,
                         spec_graph_worker *worker)
 {
@@ -217,7 +219,7 @@ static void norm_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
                                    spec_graph_row(x->value, r, cols), gain, o->kept[r], cols, adds);
 }
 
-/* Computes columns of the gain's gradient, summed in the order of rows. */
+/* Computes some columns of the gain's gradient, and sums in the order of rows. */
 static void gain_back_cols(spec_graph *graph, spec_graph_operation *o, int item,
                            spec_graph_worker *worker)
 {

@@ -38,7 +38,7 @@ static double reverse(double *gradient, const double *q, const double *p, int n)
     return loss;
 }
 
-/* The mean row m is in `gradient` until the gradient replaces it. */
+/* `gradient` holds the mean row m until we overwrite it with the gradient. */
 static double jensen_shannon(double *gradient, const double *q, const double *p, int n)
 {
     double *const m = gradient;

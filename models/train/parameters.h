@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* parameters: the weights of a model in training, by name, with gradients and AdamW's moments.
+/* parameters: the named weights of a model in training, with gradients and AdamW's moments.
  * All of them lie in one array, in the order in which they were added; each begins at a multiple of
  * 16 numbers. A frozen set has only values. The set owns its arrays. */
 #ifndef SPECLAB_PARAMETERS_H
@@ -35,7 +35,7 @@ typedef struct {
     long step;   /* 1 for the first step */
 } spec_parameters_step;
 
-/* AdamW's settings for all training in this project; rate, clip and step remain to be set. */
+/* AdamW's settings for all training in this project. The caller sets rate, clip and step. */
 #define SPEC_PARAMETERS_ADAMW                                                                      \
     ((spec_parameters_step){.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8})
 

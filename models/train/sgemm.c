@@ -9,7 +9,8 @@
 #include <string.h>
 
 /* A block of a (ROWS, DEPTH) stays in the second-level cache, a strip of b (DEPTH, tile) in the
- * first. Buffers have space for an incomplete last panel, and for what is copied beyond a panel. */
+ * first. Buffers have room for an incomplete last panel, and for the numbers that are copied beyond
+ * a panel. */
 enum { DEPTH = 512, ROWS = 280, COLS = 1024, TURN = SPEC_SGEMM_TURN };
 
 static const spec_sgemm_kernel *kernel_of(spec_isa isa)

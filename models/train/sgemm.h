@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sgemm: products of float matrices for training, with the same bits on every machine.
- * Each element is summed in one order, c = fma(a_k, b_k, c) for k = 0, 1, ..., by every instruction
- * set, block size and matrix size. So trained weights do not depend on the machine. One thread
- * computes a product; the work owns its buffers. */
+/* sgemm: multiplies float matrices for training, with the same bits on every machine.
+ * For every instruction set, block size and matrix size, each element is summed in the same order:
+ * c = fma(a_k, b_k, c) for k = 0, 1, .... So trained weights do not depend on the machine. One
+ * thread computes a product; the work owns its buffers. */
 #ifndef SPECLAB_SGEMM_H
 #define SPECLAB_SGEMM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sgemm_kernels: the inner loops of models/train/sgemm.c for one instruction set each.
+/* sgemm_kernels: the inner loops of models/train/sgemm.c, in a version for each instruction set.
  * Internal to models/train/sgemm*. A tile of the result stays in registers while k runs. */
 #ifndef SPECLAB_SGEMM_KERNELS_H
 #define SPECLAB_SGEMM_KERNELS_H

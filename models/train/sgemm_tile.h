@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sgemm_tile: the tile of a product in vector registers, over the includer's vector type.
+/* sgemm_tile: computes the tile of a product in vector registers, of a type that the includer sets.
  * Included by models/train/sgemm_*.c after `floats`, FLOATS, ROWS, VECTORS, load, store, all and
  * fused. The compiler must unroll its inner loops, or else the sums are kept in memory. */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* training_exits: losses at the early exits of a model in training, and layers dropped at random.
- * A model trained this way can draft for itself with its first layers [Elhoushi24]: exit l is final
- * norm and output after l layers, as in the draft `layers?exit=l`. Seed and step alone decide which
- * layers and exits a step has. docs/formulas.md#layerskip */
+/* training_exits: trains a model with losses at early exits, and drops layers at random.
+ * A model trained this way can draft for itself with its first layers [Elhoushi24]: exit l applies
+ * the final norm and the output matrix after l layers, as the draft `layers?exit=l` does. Only the
+ * seed and the step number decide which layers and exits a step uses. docs/formulas.md#layerskip */
 #ifndef SPECLAB_TRAINING_EXITS_H
 #define SPECLAB_TRAINING_EXITS_H
 

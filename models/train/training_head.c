@@ -109,7 +109,7 @@ void spec_training_head_free(spec_training_head *head)
     *head = (spec_training_head){0};
 }
 
-/* Draws uniform numbers with a standard deviation. */
+/* Draws uniform numbers that have this standard deviation. */
 static void draw(float *value, size_t n, double deviation, uint64_t key)
 {
     for (size_t i = 0; i < n; i++)
@@ -151,7 +151,7 @@ static void begin_part(spec_training_head *head, spec_head_part part, int copy,
         for (size_t i = 0; i < n; i++) value[i] = 1.0f;
     } else if (part == SPEC_HEAD_FINAL_NORM || part == SPEC_HEAD_EMBEDDING ||
                part == SPEC_HEAD_DEPTH_OUTPUT || part == SPEC_HEAD_OUTPUT) {
-        /* ReDrafter's output reads its state, which begins without effect, and the target's */
+        /* ReDrafter's output reads its own state, which has no effect at first, and the target's */
         const size_t cols = (size_t)to->cols;
         for (size_t row = 0; row < (size_t)to->rows; row++)
             memcpy(value + row * cols + (cols - dim), from + row * dim, dim * sizeof *value);

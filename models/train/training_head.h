@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_head: a draft head in training, with its weights as parameters.
- * Queries, keys and values of a layer form one parameter, as do gate and up. Its `head` is a view
- * of the parameters, tensor by tensor, for files and sessions. The head owns its parameters. */
+ * The queries, keys and values of a layer form one parameter, and so do gate and up. `head` shows
+ * the parameters as separate tensors, for files and sessions. The head owns its parameters. */
 #ifndef SPECLAB_TRAINING_HEAD_H
 #define SPECLAB_TRAINING_HEAD_H
 
@@ -14,14 +14,13 @@ typedef struct {
     spec_head head; /* tensors are F32; the caller sets the fingerprint */
 } spec_training_head;
 
-/* Returns the shape of the head that is trained by default: a layer like those of the target, and
- * the lowest, middle
- * and last hidden states for kinds with three.
+/* Returns the shape of the head that is trained by default. Its layer is like the target's layers,
+ * and kinds that read three hidden states read the lowest, middle and last one.
  *   reach  K for kinds whose rows end at a depth */
 spec_head_shape spec_training_head_shape(spec_head_kind kind, const spec_shape *target, int reach);
 
-/* Sets initial weights: the head's own output, final norm and embedding, if it has them, are copied
- * from the target; a Medusa block is zero; others are drawn, the same on every machine. */
+/* Sets initial weights. If the head has its own output, final norm or embedding, they are copied
+ * from the target; a Medusa block is zero; all others are drawn, the same on every machine. */
 int spec_training_head_draw(spec_training_head *head, const spec_head_shape *shape,
                             const spec_training_model *target, uint64_t seed, spec_error *error);
 

@@ -4,7 +4,8 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* Ratio of a depth's weight to the previous one's; EAGLE's weight of rows, and its noise. */
+/* How much less each depth weighs than the one before; the weight of rows in EAGLE's loss; and the
+ * noise on EAGLE's inputs. */
 static const double fading = 0.8, share_of_rows = 0.1, noise = 0.1;
 
 /* A graph being built. */
@@ -180,7 +181,7 @@ static spec_graph_node *layer(const building *b, spec_graph_node *residual, spec
     return product(b, x, y, SPEC_HEAD_DOWN, copy);
 }
 
-/* The layer reads its own output in place of the target's state. */
+/* The layer reads its own output instead of the target's state. */
 static void build_eagle(building *b)
 {
     spec_graph_node *qkv[SPEC_HEAD_REACH_MAX], *g = eagle_state(b, 0, noise);
@@ -191,7 +192,7 @@ static void build_eagle(building *b)
     }
 }
 
-/* Builds EAGLE-3 or, with learnt rows in place of embedding and state after depth 1, parallel. */
+/* Builds EAGLE-3, or parallel, where learnt rows replace embedding and state after depth 1. */
 static void build_eagle3(building *b)
 {
     const bool has_masks = b->shape->kind == SPEC_HEAD_PARALLEL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* training_head_graph: the operations of a draft head in training, with its losses.
+/* training_head_graph: builds the operations and losses with which a draft head is trained.
  * Row (text, t) of every node belongs to the anchor t: the target has read x_0..x_t, x_{t+1} is
  * known, and depth d drafts y_d = x_{t+d+1}. The states of the target are constants. References:
  * models/heads/head.h; losses in docs/formulas.md#losses. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_model: a transformer of the Llama family in training.
- * Its weights are parameters, and its forward pass consists of a graph's operations. Queries, keys
- * and values of a layer form one parameter, as do gate and up. Its `checkpoint` is a view of the
- * parameters, tensor by tensor, for files and engines. The model owns everything. */
+ * Its weights are parameters, and its forward pass consists of a graph's operations. The queries,
+ * keys and values of a layer form one parameter, and so do gate and up. `checkpoint` shows the
+ * parameters as separate tensors, for files and engines. The model owns everything. */
 #ifndef SPECLAB_TRAINING_MODEL_H
 #define SPECLAB_TRAINING_MODEL_H
 
@@ -55,7 +55,8 @@ void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_traini
                                spec_graph *graph, const int *token, const bool *opt_keep, int texts,
                                int places);
 
-/* Returns the logits of an exit: final norm and output after some layers, hidden[l]. */
+/* Returns the logits of an exit: applies the final norm and the output to hidden[l], the states
+ * after some layers. */
 spec_graph_node *spec_training_model_exit(const spec_training_model *model, spec_graph *graph,
                                           spec_graph_node *hidden);
 

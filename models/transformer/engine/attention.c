@@ -16,9 +16,11 @@ enum {
     BLOCK = SPEC_VECTOR_BLOCK,
     LANES = SPEC_VECTOR_LANES,
     QUERIES = 8,      /* queries multiplied with a block of keys while the block is in the caches */
-    UNITS_SPLIT = 32, /* with at most this many units, their blocks become separate jobs */
-    PART_UNITS = 3,   /* units of a chunk in that case; their keys are adjacent in memory */
-    CHUNK_WORK = 1 << 15 /* the least size of a chunk: floats of keys, times queries */
+    UNITS_SPLIT = 32, /* if there are at most this many units, each block of a unit becomes a
+                         separate job */
+    PART_UNITS = 3,   /* how many units a chunk then has; their keys are adjacent in memory */
+    CHUNK_WORK = 1 << 15 /* a chunk is at least this large: the floats of its keys, times its
+                            queries */
 };
 
 /* ---- keys and values ------------------------------------------------------------------------- */
@@ -231,8 +233,8 @@ static void take_queries(float *query, const work *w, const unit *of)
     }
 }
 
-/* Returns the positions of block b that share one slot in all columns of a unit: the text within
- * all windows. */
+/* Returns the positions of block b that are in the same slot for all columns of a unit. This is the
+ * text that lies within all windows. */
 static span common_to(const work *w, const unit *of, int b)
 {
     span common = seen_by(w, of->first);
@@ -243,7 +245,8 @@ static span common_to(const work *w, const unit *of, int b)
     return within(common, b);
 }
 
-/* The rows of one column's positions in a block, before and after the common ones. */
+/* The rows of the positions in a block that only one column sees: those before the common ones, and
+ * those after. */
 typedef struct {
     int row[BLOCK];
     span before, behind;
@@ -260,8 +263,8 @@ static void list_own_rows(own_rows *to, const work *w, int u, int b, span common
               to->behind.end);
 }
 
-/* Weighs a query's scores, each at its position in the block. The lanes are those of the whole
- * block, so that the sum does not depend on the other columns. */
+/* Turns a query's scores into weights, each at its position in the block. The sum uses the lanes of
+ * the whole block, so that it does not depend on the other columns. */
 static void weigh(const spec_vector_kernels *k, float *ret_largest, float *ret_sum, float *score,
                   span seen, int begin)
 {

@@ -2,8 +2,8 @@
 /* attention: the KV cache in the CPU's memory, and tree attention over it.
  * The cache consists of blocks of SPEC_VECTOR_BLOCK slots, [block][layer][kv head][keys,
  * values][slot][width] floats; width is head_dim rounded up to 16 with zeros. Its memory grows with
- * the text, in large pages. Blocks of positions merge in order, so a column's sums do not depend on
- * the number of threads or columns, or on the tree's slots. */
+ * the text, in large pages. Blocks of positions are merged in order, so a column's sums do not
+ * depend on how many threads or columns there are, or on the slots of the tree. */
 #ifndef SPECLAB_ATTENTION_H
 #define SPECLAB_ATTENTION_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* backend: the operations of a forward pass on one device, as a table of functions.
- * forward.c writes the pass once, above this struct. Operations take arrays in the backend's
- * memory; a column is one token of a pass, and activations are (n, width), row-major, float. A
- * column's results depend only on that column, bit for bit: not on n, the other columns or the
- * number of threads. */
+/* backend: a table of functions for the operations of a forward pass on one device.
+ * forward.c is written once for all devices and calls these functions. Operations take arrays in
+ * the backend's memory; a column is one token of a pass, and activations are (n, width), row-major,
+ * float. A column's results depend only on that column, bit for bit: not on n, the other columns or
+ * the number of threads. */
 #ifndef SPECLAB_BACKEND_H
 #define SPECLAB_BACKEND_H
 
@@ -36,7 +36,7 @@ typedef struct spec_matrix {
 /* The experts of a layer. Expert e's part of a stack is `one` with its data moved on by e *
  * one.bytes. Tables of biases are floats in the backend's memory. */
 typedef struct {
-    spec_matrix one; /* the first expert's matrix; its data is that of the whole stack */
+    spec_matrix one; /* the first expert's matrix; its data begins the whole stack */
     int n;
 } spec_matrix_stack;
 
@@ -50,7 +50,7 @@ typedef struct {
 } spec_experts;
 
 /* The KV cache of one text, in slots. Tokens of the text have slots 0, 1, ...; the nodes of a tree
- * to verify follow in order, until `keep` packs the accepted path. */
+ * that is being verified follow in order, until `keep` moves the accepted path down to the text. */
 typedef struct {
     int layers, slots, n_kv_heads, head_dim;
     spec_tensor_type type; /* SPEC_TENSOR_F32, or SPEC_TENSOR_BF16 if the backend supports it */
@@ -77,12 +77,13 @@ typedef struct {
     const int *path;
 } spec_batch;
 
-/* How a layer attends, besides the shape; for an operation, NULL means: as in llama. */
+/* What a layer's attention does beyond the shape. If an operation gets NULL, it attends as llama
+ * does. */
 typedef struct {
     const float *opt_query_norm, *opt_key_norm; /* (head_dim) gains in the backend's memory: heads
                                                    are normed before rotation */
     const float *opt_sinks; /* (n_heads) in the backend's memory: for each head, a score that adds
-                               to the sum of the weights but has no value */
+                               to the sum of the weights but mixes in no value */
     bool has_window;        /* it attends to shape.window tokens and rotates by window_rope */
 } spec_attending;
 
@@ -92,7 +93,8 @@ typedef enum { SPEC_COLUMNS_ALL, SPEC_COLUMNS_WANTED } spec_columns;
 /* The measured peak rates of a device; 0 if unknown. */
 typedef struct {
     double read;   /* bytes per second from memory that no cache holds */
-    double bf16;   /* operations per second of its matrix units; multiply and add count as two */
+    double bf16;   /* operations per second of its matrix units, where multiply and add are two
+                      operations */
     double int8;   /* the same for 8-bit integers */
     double launch; /* seconds from one launch to the next in a recorded pass */
 } spec_roofline;
@@ -110,9 +112,9 @@ struct spec_backend {
      * work requested earlier. Freeing NULL or a zeroed object is legal, here and below.
      *
      * _check returns GSL_ENOMEM, with a line that says how much is free, if these bytes do not fit;
-     * it is called once per model, before loading. _piece returns the bytes that one allocation of
-     * this size takes; _check is given sums of these. After a device failure _alloc, _wait and all
-     * functions with a status fail, with the reason. */
+     * it is called once per model, before loading. _piece returns how many bytes one allocation of
+     * this size really takes, and callers pass sums of these to _check. After a device failure
+     * _alloc, _wait and all functions with a status fail, with the reason. */
     int (*check)(const spec_backend *backend, size_t bytes, spec_error *error);
     size_t (*piece)(size_t bytes);
     size_t (*columns_bytes)(
@@ -122,15 +124,15 @@ struct spec_backend {
     void (*put)(const spec_backend *backend, void *to, const void *host, size_t bytes);
     void (*get)(const spec_backend *backend, void *host, const void *from, size_t bytes);
 
-    /* The type in which products with weights of this type are computed: its own, or one that they
-     * are converted to. A backend that `mixes_types` multiplies with a matrix whose rows continue
-     * in a matrix of another type (opt_rest). */
+    /* The type in which the backend multiplies with weights of this type: the same one, or another
+     * to which it converts them. If the backend `mixes_types`, the rows of a matrix may continue in
+     * a matrix of another type (opt_rest). */
     spec_tensor_type (*computed_type)(spec_tensor_type type);
     bool mixes_types;
 
-    /* Stacks the rows of all parts into one matrix of type `type`, which must be computed as it is;
-     * parts of other types are converted. _free also frees opt_rest. _bytes: its size in the
-     * backend's memory. */
+    /* Stacks the rows of all parts into one matrix of type `type`, with which the backend must be
+     * able to multiply; parts of other types are converted. _free also frees opt_rest. _bytes: its
+     * size in the backend's memory. */
     int (*matrix_init)(const spec_backend *backend, spec_matrix *ret_matrix, spec_tensor_type type,
                        const spec_tensor *part, int n_parts, spec_error *error);
     void (*matrix_free)(const spec_backend *backend, spec_matrix *matrix);
@@ -157,8 +159,8 @@ struct spec_backend {
     bool (*begin)(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
                   const int *sublayer, int n_sublayers);
 
-    /* Ends the requests of the pass, which may still run. Until _wait its results must not be read,
-     * and no other queue may use its KV cache. */
+    /* Says that the pass has no more operations; it may still run. Until _wait, do not read its
+     * results and do not use its KV cache in another queue. */
     void (*end)(spec_queue *queue);
     int (*wait)(spec_queue *queue, spec_error *error);
 
@@ -166,8 +168,8 @@ struct spec_backend {
      * is not 0. x (n, dim). */
     void (*embed)(spec_queue *queue, float *x, const spec_matrix *table);
 
-    /* `norm`, `attend` and `gate` write the input of a product with `reader`, in the backend's own
-     * format; the CPU uses floats.
+    /* `norm`, `attend` and `gate` write what a product with the matrix `reader` will read, in the
+     * backend's own format; on the CPU this is floats.
      *
      * y[u] = x[u] / sqrt(mean(x[u]^2) + eps) * gain. x (n, dim); y (columns, dim), may be x if both
      * are floats. */
@@ -199,8 +201,8 @@ struct spec_backend {
      *
      * _stack_init: lay out a tensor (n * rows, cols) as n matrices of type `type`. _experts: adds
      * to x[u] the sum of weight e times expert e of y[u], over the experts e that column u chooses
-     * (models/transformer/engine/expert_choice.h); x, y (n, dim), as floats. Returns the number of
-     * experts that some column chose, whose weights it read. */
+     * (models/transformer/engine/expert_choice.h); x, y (n, dim), as floats. Returns how many
+     * different experts the columns chose; it read the weights of these. */
     int (*stack_init)(const spec_backend *backend, spec_matrix_stack *ret_stack,
                       spec_tensor_type type, const spec_tensor *tensor, int n, spec_error *error);
     void (*stack_free)(const spec_backend *backend, spec_matrix_stack *stack);
@@ -246,18 +248,20 @@ struct spec_backend {
      * backend's memory. It is the row that `rows` and spec_transform_apply compute from the logits,
      * up to the rounding stated in docs/gpu.md.
      *
-     * _draw: the token that spec_chance_pick takes from that row with this uniform in [0,1): the
-     * first whose cumulative probability exceeds it. _verify: the token rule [Leviathan23] on a
-     * chain, with logits (n+1, vocab) of the target. A certain decision uses no uniform, a draw
-     * uses one, and a correction uses two if vocab > 512. On failure the outcome is zeroed. */
+     * _draw picks the token that spec_chance_pick would pick from that row with this uniform in
+     * [0,1): the first whose cumulative probability exceeds it. _verify applies the token rule
+     * [Leviathan23] to a chain, with the target's logits (n+1, vocab). A certain decision uses no
+     * uniform, a draw uses one, and a correction uses two if vocab > 512. On failure the outcome is
+     * zeroed. */
     size_t (*law_bytes)(int vocab);
     int (*draw)(spec_queue *queue, int *ret_token, void *law, const float *logits,
                 const spec_transform *transform, double uniform, spec_error *error);
     int (*verify)(spec_queue *queue, spec_chain_outcome *outcome, const float *logits,
                   const spec_chain_request *request, spec_error *error);
 
-    /* Dependent launches in a layer's attention, in its feed-forward network, and in the rest of a
-     * pass, for the launch time of _roofline. 0 on the CPU, where an operation is a call. */
+    /* How many launches wait for the one before them: in a layer's attention, in its feed-forward
+     * network, and in the rest of a pass. Multiplied by the launch time of _roofline. 0 on the CPU,
+     * where an operation is a call. */
     int launches_of_attention, launches_of_ffn, launches_of_pass;
 
     /* Measures the device's peak rates in some tenths of a second. NULL: not available. */

@@ -67,7 +67,8 @@ static void close_backend(const spec_backend *backend)
 
 static int check_memory(const spec_backend *backend, size_t bytes, spec_error *error)
 {
-    (void)backend, (void)bytes, (void)error; /* free memory is not known before pages are touched */
+    (void)backend, (void)bytes, (void)error; /* we cannot know how much memory is free before pages
+                                                are touched */
     return GSL_SUCCESS;
 }
 

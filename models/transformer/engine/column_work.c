@@ -92,8 +92,8 @@ void spec_column_work_rope(const spec_column_work *work, float *qkv, const spec_
 
 /* ---- gates ----------------------------------------------------------------------------------- */
 
-/* Computes a / (1 + exp(-1.702 a)) * (b + 1) as the kernel's gate of 1.702 a and (b + 1) /
- * 1.702. */
+/* Computes a / (1 + exp(-1.702 a)) * (b + 1) by calling the kernel's gate with 1.702 a and (b + 1)
+ * / 1.702. */
 static void clamped_gate(float *y, const float *a, const float *b, int n,
                          const spec_vector_kernels *kernels)
 {

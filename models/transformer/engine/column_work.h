@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* column_work: the CPU backend's operations that treat each column of a pass separately.
+/* column_work: those operations of the CPU backend that treat each column of a pass separately.
  * They implement the operations of the same names in backend.h. One thread computes a column. */
 #ifndef SPECLAB_COLUMN_WORK_H
 #define SPECLAB_COLUMN_WORK_H
@@ -8,9 +8,10 @@
 #include "models/transformer/engine/rotation.h"
 #include "models/transformer/kernels/vector.h"
 
-enum { SPEC_SHARED_FLOATS = 1 << 13 }; /* floats below which one thread does the work */
+enum { SPEC_SHARED_FLOATS = 1 << 13 }; /* with fewer floats than this, one thread does the work */
 
-/* The columns of a pass that an operation works on, with threads that the caller has locked. */
+/* The columns of a pass that an operation works on, and the threads, which the caller has
+ * locked. */
 typedef struct {
     const spec_shape *shape;
     const spec_vector_kernels *kernels;

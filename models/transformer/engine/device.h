@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* device: the processor that a model computes on: cpu, gpu, gpu:N, auto.
- * The caller opens a device by name and closes it; opening one twice in a context gives one
- * backend. GPUs are searched for only on request, so a machine without any loses no time. */
+ * The caller opens a device by name and closes it; if it is opened twice in a context, both times
+ * return the same backend. GPUs are searched for only on request, so a machine without any loses no
+ * time. */
 #ifndef SPECLAB_DEVICE_H
 #define SPECLAB_DEVICE_H
 
 #include "models/transformer/engine/backend.h"
 
-/* The table of this machine's GPUs, ordinals 0..count-1, for an engine without GPU code. */
+/* The functions for this machine's GPUs, ordinals 0..count-1, so that the engine needs no GPU
+ * code. */
 typedef struct {
     /* Returns 0, with the reason, if there are none. */
     int (*count)(spec_context *context, spec_error *error);

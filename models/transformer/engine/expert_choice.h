@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* expert_choice: which experts a token takes, their weights, and which tokens an expert gets.
+/* expert_choice: chooses the experts of each token, weights them, and groups tokens by expert.
  * A token takes the n_active experts with the largest router logits; ties go to the lower index.
- * Their weights are the softmax of these logits, which equals the softmax of all, renormalised.
- * [Shazeer17], [Qwen25], [OpenAI25] */
+ * Their weights are the softmax of these logits; this equals the softmax of all logits,
+ * renormalised. [Shazeer17], [Qwen25], [OpenAI25] */
 #ifndef SPECLAB_EXPERT_CHOICE_H
 #define SPECLAB_EXPERT_CHOICE_H
 

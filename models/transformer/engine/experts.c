@@ -148,7 +148,7 @@ static void run(spec_thread_pool *opt_locked, spec_thread_pool_work *work, void 
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Products of all groups with one stack, or with two of one type and shape. */
+/* Multiplies all groups with one stack, or with two of the same type and shape. */
 typedef struct {
     const spec_expert_workspace *w;
     int n_stacks, chunks; /* of a group and a stack */
@@ -217,7 +217,8 @@ typedef struct {
     float *x;
 } sum_job;
 
-/* Sums a part of a column: x += w_0 out_0 + w_1 out_1 + ..., added left to right, then to x. */
+/* Computes x += w_0 out_0 + w_1 out_1 + ... for a part of a column. The terms are added from left
+ * to right, and then to x. */
 static void sum_chunk(void *job, int chunk)
 {
     enum { WIDTH = SUM_FLOATS };

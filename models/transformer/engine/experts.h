@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* experts: a mixture of experts on the CPU, in place of a layer's feed-forward network.
+/* experts: computes a mixture of experts on the CPU, instead of a layer's feed-forward network.
  * Columns are grouped by expert, and each chosen expert multiplies all its columns at once, so that
- * its weights are read once. A column adds its experts in the order of its choice, so its bits
- * depend only on that column. The workspace belongs to one queue. */
+ * its weights are read once. A column's experts are added in the order in which it chose them, so
+ * its bits depend only on that column. The workspace belongs to one queue. */
 #ifndef SPECLAB_EXPERTS_H
 #define SPECLAB_EXPERTS_H
 
@@ -20,7 +20,7 @@ void spec_experts_free(spec_expert_workspace *workspace); /* accepts NULL */
 /* Returns where the caller puts a pass's router logits: (SPEC_COLUMNS_MAX, n_experts). */
 float *spec_experts_logits(spec_expert_workspace *workspace);
 
-/* Adds to x[u] the mixture of y[u], for n columns whose router logits are in the workspace; x, y
+/* Adds the mixture of y[u] to x[u] for n columns, whose router logits are in the workspace; x, y
  * (n, dim). Returns the number of experts that some column chose. */
 int spec_experts_add(spec_expert_workspace *workspace, float *x, const spec_experts *experts,
                      const float *y, int n, spec_thread_pool *opt_locked);

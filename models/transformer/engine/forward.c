@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The buffers of a pass, and the width of their columns. */
+/* The buffers of a pass and how wide their columns are. */
 enum { BUFFERS = 7 };
 typedef struct {
     float **buffer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* forward: the forward pass of a transformer, above the backend's operations.
+/* forward: runs the forward pass of a transformer with a backend's operations.
  * x = embedding;  for each layer: x += attention(norm(x)), x += ffn(norm(x));  logits = output
  * norm(x)  [Touvron23]
  * Sublayer 2l is the attention of layer l, sublayer 2l + 1 its feed-forward network; a pass may
@@ -15,7 +15,8 @@ typedef struct {
     float *x, *normed, *qkv, *mixed, *hidden,
         *gated; /* (SPEC_COLUMNS_MAX, ...) in the backend's memory */
     float *logits;                                    /* (SPEC_COLUMNS_MAX, vocab) */
-    uint64_t experts; /* experts whose weights passes have read, once per pass and layer */
+    uint64_t experts; /* how many experts' weights the passes have read, each counted once per pass
+                         and layer */
 } spec_forward;
 
 int spec_forward_init(spec_forward *forward, const spec_weights *weights, spec_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* logits: the argmax of logits, or their distribution at a temperature, on the CPU.
+/* logits: turns logits into their argmax, or a distribution at a temperature, on the CPU.
  * Rows are double and normalised. Sums run in blocks of SPEC_VECTOR_EXPS, so they do not depend on
  * the number of threads. */
 #ifndef SPECLAB_LOGITS_H

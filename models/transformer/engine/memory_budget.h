@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* memory_budget: the memory that models need on their backends, checked before any is loaded.
- * It counts weights, the KV cache of each text, and the buffers of each pass. Every matrix and
- * buffer counts as the piece that the backend allocates for it. */
+/* memory_budget: checks that models fit into the memory of their backends, before any is loaded.
+ * It counts weights, the KV cache of each text, and the buffers of each pass. For every matrix and
+ * buffer we count what the backend really allocates for it. */
 #ifndef SPECLAB_MEMORY_BUDGET_H
 #define SPECLAB_MEMORY_BUDGET_H
 

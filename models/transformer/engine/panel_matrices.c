@@ -54,8 +54,8 @@ void spec_panel_matrices_stack_free(const spec_backend *backend, spec_matrix_sta
     *stack = (spec_matrix_stack){0};
 }
 
-/* Allocates uninitialised memory, in large pages if it fills a good part of one: weights are then
- * read faster. */
+/* Allocates uninitialised memory. If it fills a good part of a large page we use large pages,
+ * because weights are then read faster. */
 static void *alloc_weights(size_t bytes)
 {
     const bool large = bytes >= LARGE_PAGE / 4;
@@ -66,7 +66,7 @@ static void *alloc_weights(size_t bytes)
     return memory;
 }
 
-/* Packs each of a stack's matrices from its share of the rows of one tensor, or one matrix from
+/* Packs a stack, each of its matrices from a part of the rows of one tensor; or one matrix from
  * several tensors. */
 typedef struct {
     const spec_matrix_stack *stack;

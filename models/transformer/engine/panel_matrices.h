@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* panel_matrices: the weights of the CPU backend: their memory, and packing by all threads.
+/* panel_matrices: allocates the weights of the CPU backend, and packs them with all threads.
  * The functions implement those of the same names in backend.h. */
 #ifndef SPECLAB_PANEL_MATRICES_H
 #define SPECLAB_PANEL_MATRICES_H
@@ -16,7 +16,7 @@ int spec_panel_matrices_stack_init(const spec_backend *backend, spec_matrix_stac
                                    spec_error *error);
 void spec_panel_matrices_stack_free(const spec_backend *backend, spec_matrix_stack *stack);
 
-/* Returns expert e of a stack, which owns its data. */
+/* Returns expert e of a stack; the stack owns the data. */
 spec_matrix spec_panel_matrices_of(const spec_matrix_stack *stack, int expert);
 
 /* Threads pack and multiply in chunks. Return the panels of a chunk, and the chunks of a matrix. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pass_work: the bytes and operations of one pass, and its chain of dependent launches.
- * For comparing a measured time with a device's limits (docs/formulas.md#roofline). Norms, biases
- * and activations are omitted: they are a thousandth of the rest. */
+/* pass_work: counts the bytes and operations of one pass, and its chain of dependent launches.
+ * It serves to compare a measured time with a device's limits (docs/formulas.md#roofline). It
+ * leaves out norms, biases and activations, which are a thousandth of the rest. */
 #ifndef SPECLAB_PASS_WORK_H
 #define SPECLAB_PASS_WORK_H
 
@@ -10,13 +10,14 @@
 typedef struct {
     double weight_bytes; /* bytes of the matrices that a pass of one token reads, in the backend's
                             format; of the embedding it reads only single rows */
-    double weights[SPEC_TENSOR_TYPES]; /* weights of each type by which a token is multiplied */
-    double kv_bytes; /* bytes of the KV cache per position, in attentions to all positions */
-    double window_kv_bytes; /* the same in attentions to the last `window` positions */
+    double weights[SPEC_TENSOR_TYPES]; /* how many weights of each type a token is multiplied by */
+    double kv_bytes; /* bytes of the KV cache per position, in the layers that attend to all
+                        positions */
+    double window_kv_bytes; /* the same in the layers that attend to the last `window` positions */
     int window;
     int launches; /* dependent launches of the backend */
     int mixtures; /* sublayers that are mixtures of experts; 0: the fields below have no meaning */
-    int n_experts, n_active; /* experts in each mixture, and those that a token takes */
+    int n_experts, n_active; /* experts in each mixture, and how many of them a token takes */
     double expert_bytes;     /* bytes of one expert, summed over the mixtures */
 } spec_pass_work;
 

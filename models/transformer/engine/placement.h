@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* placement: the devices of a pair of models, as a line for users.
+/* placement: writes a line for users that says on which devices a pair of models runs.
  * If `auto` found no GPU, the line says why. */
 #ifndef SPECLAB_PLACEMENT_H
 #define SPECLAB_PLACEMENT_H
@@ -13,7 +13,8 @@ enum { SPEC_PLACEMENT_SIZE = 1024 };
  * line, if neither is one. */
 bool spec_placement_text(char *text, const spec_model *target, const spec_model *opt_draft);
 
-/* Returns whether the line is worth printing: a spec names a GPU or `auto`, or inherits that. */
+/* Returns whether the line is worth printing, because a spec names a GPU or `auto`, or inherits
+ * one. */
 bool spec_placement_is_told(const spec_model *target, const spec_model *opt_draft);
 
 #endif

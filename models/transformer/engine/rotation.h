@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rotation: a rotary embedding's cosines and sines at the positions of a pass.
- * Angles and their functions are computed in double, so that positions up to 2^20 are exact to a
- * float's rounding. Owns its arrays. */
+/* rotation: computes a rotary embedding's cosines and sines for the positions of a pass.
+ * We compute angles, sines and cosines in double, so that they are exact to a float's rounding at
+ * positions up to 2^20. Owns its arrays. */
 #ifndef SPECLAB_ROTATION_H
 #define SPECLAB_ROTATION_H
 

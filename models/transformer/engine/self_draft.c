@@ -27,7 +27,7 @@ done:
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-/* Removes what a list such as "3.5a" names from the sublayers of the first `exit` layers. */
+/* Drops the sublayers that a list such as "3.5a" names from those of the first `exit` layers. */
 static int skip_sublayers(spec_transformer *model, const char *text, int exit, spec_error *error)
 {
     int n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* self_draft: drafts made of the target: some of its layers, or its weights in another type.
- * They need no training; vocabulary and tokenizer are the target's.
+/* self_draft: makes a draft from some of the target's layers, or its weights in another type.
+ * Such drafts need no training; vocabulary and tokenizer are the target's.
  *     layers?of=target&exit=L&skip=3.5a  the first L layers except layer 3 and the attention of
  *                                        layer 5, then its head
  *     quantised?of=target&type=q8_0      its checkpoint again, with a separate KV cache
@@ -15,10 +15,10 @@
 
 #include "models/model.h"
 
-/* exit   number of layers before the head, 1..those of the target; 0: all
- * skip   what to leave out of them, as in 3.5a.6f, or none: a layer, counted from 0, or only its
- * attention (a) or its feed-forward network (f); at least one sublayer must run
- * Returns GSL_EINVAL if the target is not a transformer. */
+/* exit number of layers before the head, 1..those of the target; 0: all skip what to leave out of
+ * them, such as 3.5a.6f, or none: a layer, counted from 0, or only its attention (a) or its
+ * feed-forward network (f); at least one sublayer must run Returns GSL_EINVAL if the target is not
+ * a transformer. */
 int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
                                 const spec_model *opt_target, spec_context *opt_context,
                                 spec_error *error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sequence: the tokens in the slots of a KV cache; bookkeeping without floats.
+/* sequence: keeps track of which tokens are in the slots of a KV cache.
  * Slots 0..length-1 hold the text; slots length..length+n_nodes-1 hold the nodes of a tree on it,
- * in the order of scoring. When the text grows, its path through the tree is kept and the rest is
- * dropped, which is how the cache rolls back. Owns its arrays. */
+ * in the order of scoring. When the text grows along a path in the tree, this path is kept and the
+ * rest is dropped. This is how the cache rolls back. Owns its arrays. */
 #ifndef SPECLAB_SEQUENCE_H
 #define SPECLAB_SEQUENCE_H
 
@@ -20,16 +20,18 @@ typedef struct {
     int *node, *parent; /* (SPEC_NODES_MAX) tokens of the tree, and their parents; -1: the end of
                            the text */
     int n_nodes;
-    uint64_t changes;      /* number of calls that changed it, for sessions that share it */
+    uint64_t changes;      /* counts the calls that changed it, so that sessions that share it
+                              notice */
 } spec_sequence;
 
 int spec_sequence_init(spec_sequence *sequence, int capacity, spec_error *error);
 void spec_sequence_free(spec_sequence *sequence);
 
-/* Cuts the cached text to the longest common prefix with this one. If the text then follows a path
- * in the tree, that path is kept. Its keys and values must move from the slots ret_from
- * (SPEC_NODES_MAX), ascending, to slots *ret_to and on; returns their number. Afterwards there is
- * no tree, and length <= n - 1, so that at least one token remains to be computed. */
+/* Cuts the cached text to the longest prefix that it shares with this text. If this text then
+ * follows a path in the tree, keeps that path: the caller must move its keys and values from the
+ * slots ret_from (SPEC_NODES_MAX), ascending, to the slots from *ret_to on. Returns how many there
+ * are. Afterwards there is no tree, and length <= n - 1, so that at least one token remains to be
+ * computed. */
 int spec_sequence_settle(int *ret_from, int *ret_to, spec_sequence *sequence, const int *text,
                          size_t n);
 
@@ -46,8 +48,8 @@ void spec_sequence_forget(spec_sequence *sequence);
 /* Copies the text of another sequence, without a tree. */
 void spec_sequence_follow(spec_sequence *sequence, const spec_sequence *other);
 
-/* Returns how many of these nodes are already cached as the first ones, if the cached text equals
- * this one; else -1. */
+/* If the cached text equals this one, returns how many of these nodes, from the first on, are
+ * already cached; else -1. */
 int spec_sequence_matches(const spec_sequence *sequence, const int *text, size_t n,
                           const int *token, const int *opt_parent, int n_nodes);
 

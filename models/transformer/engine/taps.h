@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* taps: hidden states kept with keys and values in the CPU's memory, slot by slot.
+/* taps: keeps hidden states in the CPU's memory, in the same slots as keys and values.
  * Draft heads read their target's states and keep their own. The KV cache owns the planes. */
 #ifndef SPECLAB_TAPS_H
 #define SPECLAB_TAPS_H

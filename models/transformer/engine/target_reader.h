@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* target_reader: what drafts that read the hidden states of a transformer have in common.
+/* target_reader: the code shared by drafts that read the hidden states of a transformer.
  * They share the session of their target or open their own, which a reader owns. Their vocabulary
  * may be smaller than the target's. */
 #ifndef SPECLAB_TARGET_READER_H
@@ -17,7 +17,7 @@ typedef struct {
 } spec_target_reader;
 
 /* Finds the transformer behind a model, through its wrappers. Returns GSL_EINVAL, with one line
- * that names the kind of draft, for any other model, or one whose device keeps no states. */
+ * that names the kind of draft, if there is no transformer or its device keeps no states. */
 int spec_target_reader_find(const spec_transformer **ret_target, const spec_settings *settings,
                             const spec_model *target, spec_error *error);
 
@@ -26,8 +26,8 @@ int spec_target_reader_find(const spec_transformer **ret_target, const spec_sett
 bool spec_target_reader_share(spec_target_reader *reader, const spec_model *target,
                               void *target_session);
 
-/* Makes the target compute all but the last token of a text, begin of text included: positions
- * 0..n_text-2 then have their hidden states. */
+/* Makes the target compute a text, begin of text included, except for its last token. Then the
+ * hidden states at positions 0..n_text-2 are available. */
 int spec_target_reader_follow(spec_target_reader *reader, const int *text, int n_text,
                               spec_error *error);
 void spec_target_reader_free(spec_target_reader *reader); /* may be zeroed */
@@ -41,8 +41,9 @@ int spec_target_reader_check(const spec_target_reader *reader, const spec_model 
                              const char *path, int n_text, const spec_score_request *request,
                              spec_error *error);
 
-/* As spec_forward_rows, but into rows of `vocab` tokens: row k of the output is token opt_token[k],
- * or k if that is NULL. `few` (SPEC_COLUMNS_MAX, the output's rows) is scratch. */
+/* Does the same as spec_forward_rows, but makes rows of `vocab` tokens: row k of the output is
+ * token opt_token[k], or k if that is NULL. `few` (SPEC_COLUMNS_MAX, the output's rows) is
+ * scratch. */
 int spec_target_reader_rows(spec_forward *forward, double *const *row, double *few,
                             const int *opt_token, int vocab, double temperature, int n,
                             spec_error *error);

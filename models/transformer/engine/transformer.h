@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* transformer: a transformer as a model: its checkpoint, its weights and its settings.
+/* transformer: makes a model of a transformer, from its checkpoint, weights and settings.
  * The kinds llama2c, gguf and random load a checkpoint; layers and quantised are drafts made of
  * such a target. A model owns its checkpoint and weights or borrows the target's. */
 #ifndef SPECLAB_TRANSFORMER_H
@@ -27,13 +27,13 @@ typedef struct {
 /* Returns the transformer inside a model, through its wrappers; NULL if it is not a transformer. */
 const spec_transformer *spec_transformer_of(const spec_model *model);
 
-/* Sets up a model over a checkpoint with all its layers, for a kind's open, which sets its own
+/* Sets up a model that runs all layers of a checkpoint. A kind's open calls it, and sets its own
  * fields before or after. */
 int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint,
                           const spec_weights *weights, spec_settings *settings, spec_error *error);
 
-/* For a kind's open: plans weights of `type` (as in spec_weights_init) on this backend, and a KV
- * cache of the type that the key `kv` names. */
+/* Plans weights of `type` (as in spec_weights_init) on this backend, and a KV cache of the type
+ * that the key `kv` names. A kind's open calls it. */
 int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint *checkpoint,
                                   spec_tensor_type type, const spec_backend *backend,
                                   const spec_settings *settings, spec_error *error);
@@ -46,9 +46,9 @@ size_t spec_transformer_tokenize(const spec_model *model, const char *text, size
 void spec_transformer_close(spec_model *model);
 int spec_transformer_load(spec_model *model, const spec_model *opt_target, spec_error *error);
 
-/* Replaces a loaded model's own weights by those of a checkpoint of the same shape. No other thread
- * may use the model meanwhile, and none of its passes may run. Its sessions compute their texts
- * again. On failure the weights are unchanged. */
+/* Replaces a loaded model's own weights by those of a checkpoint of the same shape. During the call
+ * no other thread may use the model, and none of its passes may run. Its sessions compute their
+ * texts again. On failure the weights are unchanged. */
 int spec_transformer_replace(spec_transformer *model, const spec_checkpoint *from,
                              spec_error *error);
 

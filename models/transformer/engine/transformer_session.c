@@ -196,8 +196,8 @@ static int deepest(const work *of)
     return deep;
 }
 
-/* If texts do not begin with the begin-of-text token, only the row after the empty context follows
- * it: the nodes are a separate text, as they are in the next context. */
+/* If texts do not begin with the begin-of-text token, only the row after the empty context is
+ * computed from it. The nodes then form a text of their own, as they will in the next context. */
 static bool nodes_are_text(const session_data *session, const work *of)
 {
     return of->request.n_context == 0 && !session->model->checkpoint->adds_begin;
@@ -266,8 +266,8 @@ static int end_pass(session_data *session, const spec_transformer *model, const 
                                            : status;
 }
 
-/* Runs all passes, SPEC_COLUMNS_MAX tokens each; the last may still run. The first pass takes the
- * remainder, so that the rows of a draft usually come from the last pass only. */
+/* Runs all passes, SPEC_COLUMNS_MAX tokens each; the last may still run. The first pass is the
+ * short one, so that usually all rows of a draft come from the last pass. */
 static int begin_passes(session_data *session, const spec_transformer *model, const work *of,
                         spec_error *error)
 {
@@ -281,7 +281,7 @@ static int begin_passes(session_data *session, const spec_transformer *model, co
     return GSL_SUCCESS;
 }
 
-/* Makes the target compute all but the last token of the text, once, unless it already has. Rows
+/* Makes the target compute the text except for its last token, unless it has done so already. Rows
  * then do not depend on the order of calls. */
 int spec_transformer_session_follow(void *data, const int *text, size_t n, spec_error *error)
 {
@@ -306,7 +306,7 @@ int spec_transformer_session_follow(void *data, const int *text, size_t n, spec_
     return status;
 }
 
-/* Lets the draft, which shares the target's cache, go on from there; it uses slots that the target
+/* The draft shares the target's cache and goes on from there; it writes to slots that the target
  * will overwrite. */
 static int follow(session_data *session, spec_error *error)
 {

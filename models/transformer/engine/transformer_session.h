@@ -7,8 +7,8 @@
 
 #include "models/transformer/engine/transformer.h"
 
-/* The functions of the kinds' table lines. A score without scratch makes no rows: after _end, the
- * forward holds the logits of all requested rows, at most SPEC_COLUMNS_MAX. */
+/* The functions of the kinds' table lines. If a request has no scratch, _score makes no rows. After
+ * _end the forward then holds the logits of all requested rows, at most SPEC_COLUMNS_MAX. */
 const double *spec_transformer_session_row(const spec_model *model, void *session,
                                            const int *context, size_t n, double *scratch,
                                            spec_error *error);
@@ -28,16 +28,16 @@ extern const spec_chain_kind
 spec_forward *spec_transformer_session_forward(void *session);
 
 /* Returns how many experts' weights the passes of a session have read, each counted once per pass
- * and layer; 0 for a model without experts. Works for any model, through its wrappers. */
+ * and layer; 0 for a model without experts. Also works through wrappers. */
 uint64_t spec_transformer_session_experts(const spec_session *session);
 
 /* For draft heads; the session must own its KV cache.
  *
- * _tap: also keep the hidden states after these layers of the target (0: its embedding), besides
- * those of earlier calls; if that adds any, the session forgets its cache. Returns GSL_EINVAL if
- * its backend keeps none, or not so many.
- * _follow: compute all but the last token of a text, as far as they are not cached. Slots 0..n-2 of
- * the KV cache then have their hidden states. */
+ * _tap: also keep the hidden states after these layers of the target (0: its embedding), in
+ * addition to those from earlier calls; if that adds any, the session forgets its cache. Returns
+ * GSL_EINVAL if its backend keeps none, or not so many. _follow: compute all tokens of a text
+ * except the last one, unless they are cached. Slots 0..n-2 of the KV cache then have their hidden
+ * states. */
 int spec_transformer_session_tap(void *session, const int *tap, int n, spec_error *error);
 int spec_transformer_session_follow(void *session, const int *text, size_t n, spec_error *error);
 const spec_kv *spec_transformer_session_kv(const void *session);

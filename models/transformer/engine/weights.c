@@ -265,7 +265,7 @@ static void count_vector(sum *s, int length)
     s->bytes += s->backend->piece((size_t)length * sizeof(float));
 }
 
-/* Counts n matrices that are allocated in one piece. */
+/* Counts the bytes of n matrices that are allocated in one piece. */
 static void count_stack(sum *s, const spec_tensor *tensor, int n)
 {
     const spec_tensor_type type = spec_weights_type(s->backend, s->opt_type, tensor);

@@ -18,7 +18,7 @@ typedef struct {
     spec_matrix attention_output; /* (dim, n_heads * head_dim) */
     spec_matrix gate_up;          /* (2 ffn_dim, dim) */
     spec_matrix down;             /* (dim, ffn_dim) */
-    spec_experts experts;         /* in place of gate_up and down, if the shape has experts */
+    spec_experts experts;         /* instead of gate_up and down, if the shape has experts */
 } spec_layer;
 
 typedef struct {
@@ -30,9 +30,9 @@ typedef struct {
     size_t bytes;      /* bytes that a pass over all layers reads */
 } spec_weights;
 
-/* Returns the type in which a matrix is computed: the requested one if it divides the rows into
- * blocks, else its own, each as the backend computes it (`computed_type`). SPEC_TENSOR_TYPES
- * requests none. */
+/* Returns the type with which the backend multiplies a matrix. We start from the requested type if
+ * its blocks divide the rows, else from the matrix's own, and then take what the backend makes of
+ * it (`computed_type`). SPEC_TENSOR_TYPES requests none. */
 spec_tensor_type spec_weights_type(const spec_backend *backend, spec_tensor_type opt_type,
                                    const spec_tensor *tensor);
 
@@ -42,8 +42,9 @@ int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
                       spec_tensor_type opt_type, const spec_backend *backend, spec_error *error);
 void spec_weights_free(spec_weights *weights);
 
-/* Lay out one part of weights whose backend is set, in the types of the tensors, for draft heads. A
- * layer may lack its first norm; a vector may be a table, row after row as floats. */
+/* Lay out one part of the weights, in the types of the tensors. Draft heads use this; the backend
+ * must be set. A layer may lack its first norm; a vector may be a table, row after row as
+ * floats. */
 int spec_weights_lay_layer(spec_weights *weights, spec_layer *ret_layer,
                            const spec_checkpoint_layer *from, spec_error *error);
 int spec_weights_lay_matrix(spec_weights *weights, spec_matrix *ret_matrix,

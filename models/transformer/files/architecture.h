@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* architecture: what distinguishes one family of transformers from another, as data.
+/* architecture: a table of the differences between families of transformers.
  * Readers, writers and the forward pass ask this table and the checkpoint's tensors; none of them
  * has code for a single family, except llama.cpp's recipes of types (type_recipe.c). The struct is
  * in checkpoint.h. */
@@ -27,8 +27,8 @@ bool spec_architecture_may(const spec_architecture *architecture, spec_part part
  * lines: "norms of heads"; NULL if there is none. */
 const char *spec_architecture_extra(const spec_checkpoint *checkpoint);
 
-/* Returns GSL_EINVAL, with a line that `what` ("gpu:0", "training") cannot compute this
- * architecture because of its extra part, if it has one. */
+/* Returns GSL_EINVAL if the architecture has an extra part; the line says that because of it `what`
+ * ("gpu:0", "training") cannot compute this architecture. */
 int spec_architecture_need_plain(const spec_checkpoint *checkpoint, const char *what,
                                  const char *instead, spec_error *error);
 

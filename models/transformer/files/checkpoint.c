@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* For checks of bounds; error lines begin with the file. */
+/* What a check of bounds needs to write its error line, which begins with the file. */
 typedef struct {
     const char *path;
     spec_error *error;

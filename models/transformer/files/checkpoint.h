@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* checkpoint: a transformer as loaded from any file format: shape, tensors, tokenizer.
+/* checkpoint: the shape, tensors and tokenizer of a transformer, loaded from any file format.
  * A loader (llama2c, gguf, random) fills one after checking that every tensor is inside the file
  * and has the size that the shape requires. The checkpoint owns the mapping and all other data of
  * its tensors. */
@@ -17,13 +17,14 @@ typedef enum {
     SPEC_ROPE_HALVES    /* i with i + head_dim/2: qwen2, qwen3, gemma3, gpt-oss */
 } spec_rope_pairs;
 
-/* YaRN [Peng24]: what a rotary embedding's factors and magnitude were computed from
- * (models/transformer/files/rope_scaling.h). */
+/* The settings of YaRN [Peng24], from which a rotary embedding's factors and magnitude were
+ * computed (models/transformer/files/rope_scaling.h). */
 typedef struct {
     double factor;        /* >= 1, by which the context was stretched; 0: no YaRN */
     int context;          /* the original context, in positions */
-    double fast, slow;    /* turns within it: pairs with more than `fast` are not slowed, those with
-                             fewer than `slow` by all of `factor`; fast > slow > 0 */
+    double fast, slow;    /* how often a pair turns within it: pairs that turn more than `fast`
+                             times are not slowed, those that turn less than `slow` times are slowed
+                             by the whole factor; fast > slow > 0 */
     double opt_magnitude; /* 0: 1 + 0.1 log(factor) */
     bool keeps_fractions; /* the bounds of its ramp are not rounded to pairs */
 } spec_yarn;
@@ -70,7 +71,8 @@ typedef struct {
     spec_rope window_rope; /* for layers with a window, if window > 0 */
     float logit_cap;       /* logits are capped: cap * tanh(logit / cap); 0: they are not */
     spec_gate gate;
-    int n_experts, n_active; /* experts in each layer, and those that a token takes: 1..n_experts */
+    int n_experts, n_active; /* experts in each layer, and how many of them a token takes:
+                                1..n_experts */
     int expert_dim;          /* the feed-forward width of an expert; ffn_dim is then 0 */
 } spec_shape;
 
@@ -117,13 +119,13 @@ typedef struct spec_architecture {
     spec_rope_pairs rope_pairs;
     spec_gate gate;
     bool scales_embedding;   /* embeddings are multiplied by sqrt(dim) */
-    int window_period;       /* one in this many layers has no window, if the file does not say
-                                which; 0: it has no windows */
+    int window_period;       /* one of every so many layers has no window, if the file does not say
+                                which; 0: there are no windows */
     bool needs_window;       /* a file must give the window */
-    double window_rope_base; /* for layers with a window, if the file does not say, and unscaled; 0:
-                                as without a window, scaled */
-    int layers_of_dim_scale; /* a file with this many layers scales scores by 1/sqrt(dim/n_heads),
-                                if it does not say; 0: no file does */
+    double window_rope_base; /* base of layers with a window if the file gives none; they are then
+                                not scaled. 0: they rotate like the other layers, with scaling */
+    int layers_of_dim_scale; /* if a file has this many layers and gives no scale, scores are scaled
+                                by 1/sqrt(dim/n_heads); 0: no file does this */
     bool yarn_keeps_fractions;     /* spec_yarn.keeps_fractions of its files */
     bool has_experts;              /* every layer's feed-forward network is experts */
     const char *opt_ffn_norm_name; /* GGUF's name after "blk.7.", if not ffn_norm.weight */
@@ -151,7 +153,7 @@ struct spec_checkpoint {
     spec_thread_pool *opt_pool;                    /* draws and checks the weights */
 };
 
-/* Draws the weights, if the loader left that for later; does so once. */
+/* Draws the weights, if the loader left that for later and it was not done yet. */
 void spec_checkpoint_draw(spec_checkpoint *checkpoint);
 
 /* The loaders. `settings` has the path and the keys of the model's spec: see the usage lines in

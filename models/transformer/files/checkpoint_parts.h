@@ -40,17 +40,19 @@ typedef enum {
     SPEC_PARTS
 } spec_part;
 
-/* Returns the number of tensors of a part: n_layers for a layer's, 0 for a kind of feed-forward
- * network that the shape lacks, else 1. A tensor may still be absent. */
+/* Returns how many tensors a part has: n_layers if it belongs to a layer, 0 if it belongs to a kind
+ * of feed-forward network that the shape does not have, else 1. A tensor may still be absent. */
 int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape);
 
 /* Returns whether the part is F32 in a checkpoint: a vector, or the biases of all experts. */
 bool spec_checkpoint_parts_is_vector(spec_part part);
 
-/* Returns whether its rows are those of one expert after another, which is a dimension in files. */
+/* Returns whether its rows are those of one expert after the other. Files have a dimension for the
+ * experts. */
 bool spec_checkpoint_parts_stacked(spec_part part);
 
-/* Returns whether it is never quantised, because a choice depends on it. This is the router. */
+/* Returns whether it is never quantised. This is true of the router, because the choice of experts
+ * depends on it. */
 bool spec_checkpoint_parts_stays_float(spec_part part);
 
 void spec_checkpoint_parts_shape(int *ret_rows, int *ret_cols, spec_part part,
@@ -67,8 +69,8 @@ enum { SPEC_PART_NAME_SIZE = 48 };
 const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer,
                                        const spec_architecture *opt_architecture);
 
-/* Checks that a layer has either all biases of query, key and value or none, as products with the
- * three stacked require; `block` is its number for the line. Returns GSL_EINVAL if not. */
+/* Checks that a layer has all biases of query, key and value or none of them, because the three are
+ * stacked in one product; `block` is the layer's number for the line. Returns GSL_EINVAL if not. */
 int spec_checkpoint_parts_check_layer(const spec_checkpoint_layer *layer, int block,
                                       const char *path, spec_error *error);
 

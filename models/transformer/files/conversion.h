@@ -11,7 +11,7 @@
 #include "models/transformer/files/type_recipe.h"
 #include "speclab/listener.h"
 
-/* Errors of all tensors converted from one type to another. */
+/* The errors of all tensors that were converted from one type to another. */
 typedef struct {
     int tensors;
     uint64_t weights, bytes_before, bytes_after;
@@ -21,7 +21,7 @@ typedef struct {
 
 typedef struct {
     spec_conversion_count count[SPEC_TENSOR_ALL_TYPES][SPEC_TENSOR_ALL_TYPES]; /* [before][after] */
-    int kept; /* number under which the former file at `path` was kept (base/new_file.h), or 0 */
+    int kept; /* the number with which the former file at `path` was kept (base/new_file.h), or 0 */
 } spec_conversion;
 
 /* How a conversion runs; each field may be NULL. */
@@ -30,8 +30,8 @@ typedef struct {
     const volatile int *opt_stop;
     const spec_listener *opt_listener;
     int (*opt_announce)(void *self, uint64_t bytes,
-                        spec_error *error); /* is told the size of the file before its weights are
-                                               written; a failure ends the conversion */
+                        spec_error *error); /* gets the size of the file before its weights are
+                                               written; if it fails, the conversion ends */
     void *self;
 } spec_conversion_watch;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gguf: the container format of llama.cpp's models: named values and named tensors.
- * Tensors have the types of tensor.h. It reads versions 2 and 3, little endian. Everything points
- * into the mapped file, at any alignment, and has been checked: it is inside the file, without
- * overlapping tensors or duplicate names. The container owns the mapping. */
+ * Tensors have the types of tensor.h. It reads versions 2 and 3, little endian. All pointers are
+ * into the mapped file, at any alignment. They have been checked to lie inside the file, and no
+ * tensors overlap or have the same name. The container owns the mapping. */
 #ifndef SPECLAB_GGUF_H
 #define SPECLAB_GGUF_H
 

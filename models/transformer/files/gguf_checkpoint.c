@@ -140,7 +140,8 @@ static int block_of(spec_piece name)
     return block;
 }
 
-/* Takes the draft blocks, also of a file with nothing else. Layers left out count as taken. */
+/* Takes the draft blocks, also from a file that has nothing else. Marks layers that are left out as
+ * taken. */
 static int take_nextn(loader *load, bool *taken)
 {
     int status = GSL_SUCCESS;
@@ -161,8 +162,8 @@ done:
     return status;
 }
 
-/* Every tensor of the file must be used: an unused one would mean that a part of the computation is
- * missing here, and a refusal is better than a wrong answer. */
+/* Every tensor of the file must be used: if one is not, we lack a part of the computation, and it
+ * is better to refuse the file than to give a wrong answer. */
 static int take_all(loader *load)
 {
     int status = GSL_SUCCESS;

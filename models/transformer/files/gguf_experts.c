@@ -3,13 +3,13 @@
 
 #include <limits.h>
 
-/* The gating functions of the format whose weights are the softmax of the chosen logits: 1, a
- * softmax that is renormalised, and 3, a softmax of the chosen. */
+/* In the format, two gating functions make the weights the softmax of the chosen logits: 1, a
+ * softmax that is then renormalised, and 3, a softmax of only the chosen ones. */
 enum { GATING_UNSET, GATING_SOFTMAX = 1, GATING_SOFTMAX_OF_CHOSEN = 3 };
 
 #define REFUSE SPEC_GGUF_KEYS_REFUSE
 
-/* Refuses parts that a mixture of experts may have elsewhere but not here. */
+/* Refuses parts that some mixtures of experts have but that we do not support. */
 static int refuse_others(spec_gguf_keys *keys)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gguf_experts: what a GGUF file says about a mixture of experts.
+/* gguf_experts: reads what a GGUF file says about a mixture of experts.
  * A file that asks for another form of mixture is refused, with the name of the value or tensor. */
 #ifndef SPECLAB_GGUF_EXPERTS_H
 #define SPECLAB_GGUF_EXPERTS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gguf_kind: the kind of model that a GGUF file holds: a transformer, or a draft of one.
+/* gguf_kind: finds out whether a GGUF file holds a transformer or a draft, and of which kind.
  * Files of llama.cpp and of speclab: models/heads/head_file.h, models/dflash/dflash_file.h. */
 #ifndef SPECLAB_GGUF_KIND_H
 #define SPECLAB_GGUF_KIND_H

@@ -45,8 +45,9 @@ void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
 #undef KEY
 }
 
-/* Spells a piece like SentencePiece, with U+2581 for a blank; or the other way for a user-defined
- * piece, which llama.cpp looks for before it replaces blanks. Returns the end of the output. */
+/* Spells a piece like SentencePiece, with U+2581 for a blank. In a user-defined piece it turns
+ * U+2581 into a blank, because llama.cpp looks for such pieces before it replaces blanks. Returns
+ * the end of the output. */
 static char *respell(spec_piece *ret_piece, char *text, const spec_piece *piece, bool is_user)
 {
     static const char blank[] = "\xe2\x96\x81";
@@ -244,7 +245,7 @@ done:
     return status;
 }
 
-/* Names every tensor, a tied output once; or, if `data`, writes their data. */
+/* Names every tensor, but a tied output only once; or writes their data, if `data` is set. */
 static int visit(file *to, bool data, spec_error *error)
 {
     int status = GSL_SUCCESS;

@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The tensors that a draft block has besides those of a layer. */
+/* The tensors that a draft block has in addition to those of a layer. */
 static const struct {
     const char *name; /* after "blk.7.nextn." */
     size_t member;
-    spec_part like;            /* the model's part whose shape and type it takes */
+    spec_part like;            /* it gets the shape and type of this part of the model */
     bool reads_pair, may_lack; /* (dim, 2 dim) instead */
 } parts[] = {
 #define MEMBER(name) offsetof(spec_checkpoint_nextn, name)
@@ -57,7 +57,7 @@ done:
     return status;
 }
 
-/* Takes the block's own layer, whose tensors have the names of layer n_layers + k. */
+/* Takes the block's own layer; its tensors are named like those of layer n_layers + k. */
 static int take_layer(const taker *from, spec_checkpoint_layer *ret_layer, int block)
 {
     int status = GSL_SUCCESS;

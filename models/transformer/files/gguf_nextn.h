@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gguf_nextn: the draft blocks after a model's layers in a GGUF file, "MTP" or "NextN".
+/* gguf_nextn: reads the draft blocks ("MTP" or "NextN") after a model's layers in a GGUF file.
  * The key `nextn_predict_layers` counts them, as part of `block_count`; their tensors are those of
  * the architecture's blocks, and blk.N.nextn.*. They point into the container. */
 #ifndef SPECLAB_GGUF_NEXTN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gguf_source: an open GGUF file, with the memory that a model or a draft made of it needs.
+/* gguf_source: an open GGUF file, and other memory needed by the model or draft made from it.
  * Tensors point into the file, so it is closed only when the model is freed. */
 #ifndef SPECLAB_GGUF_SOURCE_H
 #define SPECLAB_GGUF_SOURCE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gguf_token_map: the tokens of a draft whose output has fewer rows than its target has tokens.
+/* gguf_token_map: reads which tokens a draft's output has, if it has fewer than its target.
  * GGUF files hold them as tokens; safetensors hold offsets (models/import/head_tokens.h). */
 #ifndef SPECLAB_GGUF_TOKEN_MAP_H
 #define SPECLAB_GGUF_TOKEN_MAP_H

@@ -43,7 +43,8 @@ typedef struct {
     int n_dimensions;
     int dimension[SPEC_GGUF_DIMENSIONS_MAX]; /* the row's length first; 1 from n_dimensions on */
     spec_tensor tensor;                      /* rows: the product of all dimensions but the first */
-    bool integers;   /* of type I64, so not weights: tensor.type is SPEC_TENSOR_TYPES */
+    bool integers;   /* the type is I64, so these are not weights, and tensor.type is
+                        SPEC_TENSOR_TYPES */
     uint64_t offset; /* from the start of the file's data */
 } spec_gguf_tensor;
 

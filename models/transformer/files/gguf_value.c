@@ -23,7 +23,8 @@ static int refuse(const spec_gguf *gguf, const char *key, const char *what, spec
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-/* Reads any integer type as an int64; returns false for other types and values out of its range. */
+/* Reads any integer type as an int64; returns false if it is another type or the value does not
+ * fit. */
 static bool read_integer(int64_t *ret_value, const spec_gguf_value *value)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gguf_value: the values of a GGUF container as C types.
+/* gguf_value: reads the values of a GGUF container as C types.
  * A missing value becomes the caller's fallback; a value of another type is refused in a line that
  * names file and key. */
 #ifndef SPECLAB_GGUF_VALUE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gguf_vocabulary: the vocabulary of a GGUF file, with its begin and end of text.
+/* gguf_vocabulary: reads the vocabulary of a GGUF file, with its begin and end of text.
  * Pieces and `pre` point into the container, which must outlive the vocabulary; it owns the arrays.
  */
 #ifndef SPECLAB_GGUF_VOCABULARY_H
@@ -17,7 +17,8 @@ typedef struct {
     char *pre;
     int begin_of_text; /* 0..vocab-1, since the first token of a text needs a token before it */
     bool adds_begin;
-    spec_text_ends ends; /* ends of text, of turn and of message, and those found by spelling */
+    spec_text_ends ends; /* ends of text, of turn and of message, and tokens found by their
+                            spelling */
 } spec_gguf_vocabulary;
 
 /* Reads the vocabulary for an embedding of `vocab` rows. Defaults are llama.cpp's: a text of SPM,

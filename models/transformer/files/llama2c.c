@@ -130,7 +130,7 @@ static uint64_t table_weights(const header *head)
     return head->is_v1 ? 0 : (uint64_t)head->shape.context * (uint64_t)head->shape.head_dim;
 }
 
-/* Every width and count has been checked, so the sum is far below 2^64. */
+/* The sum is far below 2^64, because every width and count has been checked. */
 static int check_length(const header *head, const spec_mapping *file, const char *path,
                         spec_error *error)
 {

@@ -9,8 +9,8 @@
 
 enum { BEGIN_OF_TEXT = 1, END_OF_TEXT = 2, WORD_BYTES = 4, PIECE_HEAD_BYTES = 2 * WORD_BYTES };
 
-/* Strips the line breaks that the export adds around the begin and end of text, unlike all other
- * formats. */
+/* Removes the line breaks that llama2.c's export, unlike all other formats, adds around the begin
+ * and end of text. */
 static spec_piece without_breaks(spec_piece piece)
 {
     const bool has =

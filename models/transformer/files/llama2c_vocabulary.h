@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* llama2c_vocabulary: the vocabulary of a llama2.c model, from its tokenizer.bin.
+/* llama2c_vocabulary: reads the vocabulary of a llama2.c model from its tokenizer.bin.
  * The file: int32 length of the longest piece; then for each token float score, int32 length,
  * bytes. Blanks are spelled as blanks, bytes as, for example, <0x0A>. Pieces point into the mapped
  * file; the vocabulary owns the mapping and its arrays. */

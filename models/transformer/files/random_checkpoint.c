@@ -24,8 +24,8 @@ static const double step_rms = 55.6911123971;  /* uniform on 48..63: the root of
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
-/* Draws a nearly normal number, the same on every machine: the sum of four uniform numbers, scaled
- * to deviation `sd`. */
+/* Draws a nearly normal number that is the same on every machine: the sum of four uniform numbers,
+ * scaled to the standard deviation `sd`. */
 static float draw_weight(uint64_t key, int i, double sd)
 {
     const uint64_t word = spec_noise_word(key, (uint64_t)i);
@@ -200,8 +200,8 @@ static void draw_all(spec_checkpoint *checkpoint)
     }
 }
 
-/* Unless the spec says otherwise, a mixture takes one expert in eight, and these are together as
- * wide as a network without experts. */
+/* Unless the spec says otherwise, a mixture takes one in eight of its experts, which together are
+ * as wide as a network without experts. */
 static int read_experts(spec_shape *shape, const spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;

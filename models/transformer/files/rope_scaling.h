@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rope_scaling: the factors by which YaRN slows the pairs of a rotary embedding.
+/* rope_scaling: computes the factors by which YaRN slows the pairs of a rotary embedding.
  * Pairs that turn often within the original context are kept. Those that hardly turn are slowed by
- * the whole factor, and a ramp lies in between. [Peng24] section 3.2. */
+ * the whole factor, and in between the factor rises in a ramp. [Peng24] section 3.2. */
 #ifndef SPECLAB_ROPE_SCALING_H
 #define SPECLAB_ROPE_SCALING_H
 

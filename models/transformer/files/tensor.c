@@ -110,8 +110,8 @@ void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row
     }
 }
 
-/* Returns whether one of n halves, `stride` bytes apart, has all bits of `exponent` set: for the
- * exponent of infinity, that means infinite or NaN. */
+/* Returns whether one of n half floats, `stride` bytes apart, has all bits of `exponent` set. With
+ * the exponent of infinity, such a number is infinite or NaN. */
 static bool has_bad_half(const unsigned char *data, size_t n, size_t stride, uint16_t exponent)
 {
     int bad = 0;
@@ -152,7 +152,7 @@ static bool is_bad(spec_tensor_type type, const unsigned char *row, int cols)
     return bad;
 }
 
-/* Rows are checked in stretches, each by one thread. */
+/* Rows are checked in stretches; a thread takes one stretch at a time. */
 enum { STRETCHES = 64 };
 
 typedef struct {

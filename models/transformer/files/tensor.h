@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tensor: a matrix of weights in one of a file's types, and decoding of its rows of weights.
+/* tensor: a matrix of weights in one of the types of files, and functions that decode its rows.
  * Quantised types are ggml's: blocks of weights along a row with scales (tensor_block.h). A
  * tensor borrows its data, which may be in a mapped, untrusted file, at any alignment: its size has
  * been checked, its values have not. */
@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The CPU multiplies with the types before SPEC_TENSOR_TYPES. A matrix in one of the others is
- * computed in another type (`computed_type` of spec_backend). spec_tensor_can_write says which
- * types can be written. */
+/* The CPU can multiply with the types before SPEC_TENSOR_TYPES. A matrix in one of the others is
+ * converted first (`computed_type` of spec_backend). spec_tensor_can_write says which types can be
+ * written. */
 typedef enum {
     SPEC_TENSOR_F32,
     SPEC_TENSOR_F16,
@@ -56,21 +56,23 @@ bool spec_tensor_is_quantised(spec_tensor_type type);
 /* Returns whether spec_tensor_row_write can write it. */
 bool spec_tensor_can_write(spec_tensor_type type);
 
-/* Returns the number of weights of which a row must be a multiple; 1 for types without blocks. */
+/* Returns the size of a block: a row's length must be a multiple of it. 1 for types without
+ * blocks. */
 int spec_tensor_block_weights(spec_tensor_type type);
 
-/* Returns the bytes of a row of `cols` weights; 0 if that is no multiple of the type's block. */
+/* Returns the bytes of a row of `cols` weights; 0 if cols is not a multiple of the type's block. */
 size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
 
 /* Converts row `row` to floats (cols). Exact for every type. */
 void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row);
 
 /* Returns the first row with a non-finite weight (quantised: scale), or -1. In a type that a device
- * may compute as Q8_0, a scale of spec_tensor_scale_end or more counts too: Q8_0 could not hold its
- * weights. */
+ * may compute as Q8_0, a scale of spec_tensor_scale_end or more is bad too, because Q8_0 could not
+ * hold the weights. */
 int spec_tensor_first_bad_row(const spec_tensor *tensor, spec_thread_pool *opt_pool);
 
-/* Returns 2^9, or 2^19 for MXFP4; 0 for floats, Q8_0 and Q4_0, which are computed as they are. */
+/* Returns the scale from which on Q8_0 cannot hold the weights: 2^9, or 2^19 for MXFP4. Returns 0
+ * for floats, Q8_0 and Q4_0, which need no conversion. */
 int spec_tensor_scale_end(spec_tensor_type type);
 
 /* Writes a row of `cols` floats in a type that can be written. Rounding is to nearest (ties to
@@ -80,8 +82,9 @@ int spec_tensor_scale_end(spec_tensor_type type);
 void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols);
 
 /* Writes row `row` of a tensor in a type that can be written, or in its own; `value` (cols) is
- * workspace. The same type keeps its bytes. Q4_0, Q5_0, IQ4_NL and MXFP4 become Q8_0 without
- * rounding, as long as the scale of MXFP4 is 2^-23 or more. Other rows are decoded and written. */
+ * workspace. If the type stays the same, so do the bytes. Q4_0, Q5_0, IQ4_NL and MXFP4 become Q8_0
+ * without rounding, as long as the scale of MXFP4 is 2^-23 or more. Other rows are decoded and
+ * written. */
 void spec_tensor_convert_row(void *ret_data, spec_tensor_type type, const spec_tensor *tensor,
                              int row, float *value);
 

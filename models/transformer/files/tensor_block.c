@@ -116,8 +116,9 @@ static void q8_0_from_iq4_nl(unsigned char *ret_block, const unsigned char *bloc
     }
 }
 
-/* F16 has the powers 2^-24 to 2^15. The excess of a larger power, up to 2^18, moves into the
- * weights. With a smaller one they are in units of 2^-24, rounded to nearest (ties to even). */
+/* F16 can hold the powers 2^-24 to 2^15. If the power is larger, up to 2^18, we multiply the
+ * weights by the excess. If it is smaller, we round the weights to units of 2^-24 (to nearest, ties
+ * to even). */
 enum { POWER_MIN = -24, POWER_MAX = 15 };
 
 static int scaled_by_power(int level, int power)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tensor_block: ggml's blocks of quantised weights: their sizes, their scales, their decoding.
+/* tensor_block: ggml's blocks of quantised weights: their sizes and scales, and how to decode them.
  * The floats equal those of ggml's dequantize_row functions: the same operations in the same order.
  * A block may be at any alignment. */
 #ifndef SPECLAB_TENSOR_BLOCK_H

@@ -10,8 +10,8 @@
 
 enum { HALF_BYTES = 2, SUPER = 256, LANES = 4, SCALES_BYTES = 12, NEIGHBOURS = 4 };
 
-/* Four groups side by side, one in each lane: no sum crosses lanes, so every processor adds in the
- * same order. */
+/* Four groups are computed side by side, one in each lane. No sum crosses lanes, so every processor
+ * adds in the same order. */
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t flags __attribute__((vector_size(LANES * sizeof(int32_t))));
 
@@ -151,8 +151,9 @@ static inline void keep_better(fit *best, const fit *other)
     best->gain = choose(better, other->gain, best->gain);
 }
 
-/* The steps tried are range / (largest q + d) with d from -2.8 to 2.4 by 0.4: weights at the end
- * are clipped, or the last values of q unused. The best one is rounded and fitted twice more. */
+/* We try the steps range / (largest q + d), with d from -2.8 to 2.4 by 0.4: some clip the weights
+ * at the end, and some leave the last values of q unused. The best one is rounded and fitted twice
+ * more. */
 enum { STEPS_TRIED = 14, FITS_AGAIN = 2 };
 
 /* Finds the step and minimum of each group, as real numbers. */
@@ -290,7 +291,7 @@ static void write_with_minimum(unsigned char *ret_block, unsigned char *q, const
     pack_units(ret_block + 2 * HALF_BYTES, range);
 }
 
-/* Groups 2i and 2i + 1 are the low and high halves of 32 bytes. */
+/* Groups 2i and 2i + 1 are in the low and high halves of 32 bytes. */
 static void pack_groups(unsigned char *ret_pairs, const unsigned char *q)
 {
     for (int i = 0; i < SUPER / 2; i++) {

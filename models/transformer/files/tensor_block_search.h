@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tensor_block_search: writes blocks of 256 weights with the scales of least squared error found.
+/* tensor_block_search: writes blocks of 256 weights, and searches for scales with a small error.
  * Each group tries several steps, and fits a scale and a minimum to its rounded weights. Then it
  * tries the nearest values of both that the block can store. */
 #ifndef SPECLAB_TENSOR_BLOCK_SEARCH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tensor_block_write: blocks of 32 weights written as ggml's reference writes them, byte for byte.
- * Each rounds to the nearest step of a scale given by the extreme weights. A block with a
- * non-finite weight gets the scale NaN; a scale beyond F16 is infinite. */
+/* tensor_block_write: writes blocks of 32 weights as ggml's reference does, byte for byte.
+ * The extreme weights of a block give its scale, and each weight is rounded to the nearest step. A
+ * block with a non-finite weight gets the scale NaN; a scale beyond F16 is infinite. */
 #ifndef SPECLAB_TENSOR_BLOCK_WRITE_H
 #define SPECLAB_TENSOR_BLOCK_WRITE_H
 
@@ -12,7 +12,8 @@ void spec_tensor_block_write_q8_0(unsigned char *ret_block, const float *value);
 void spec_tensor_block_write_q4_0(unsigned char *ret_block, const float *value);
 void spec_tensor_block_write_q5_0(unsigned char *ret_block, const float *value);
 
-/* Q4_1, Q5_1: the second scale is the least weight, the first the range / 15 or 31; ties up. */
+/* Q4_1, Q5_1: the second scale is the smallest weight, and the first is the range / 15 or 31; ties
+ * up. */
 void spec_tensor_block_write_q4_1(unsigned char *ret_block, const float *value);
 void spec_tensor_block_write_q5_1(unsigned char *ret_block, const float *value);
 

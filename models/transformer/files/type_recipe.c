@@ -33,14 +33,15 @@ const spec_type_recipe *spec_type_recipe_find(const char *name)
     return NULL;
 }
 
-/* Returns whether a layer is in the first or last eighth, or every third in between. */
+/* Returns whether a layer is in the first or last eighth, or is every third one in between. */
 static bool uses_more_bits(int layer, int n_layers)
 {
     const int eighth = n_layers / 8;
     return layer < eighth || layer >= 7 * n_layers / 8 || (layer - eighth) % 3 == 2;
 }
 
-/* Returns whether a model has 70 billion weights, whose few key-value heads serve many queries. */
+/* Returns whether this is a model of 70 billion weights, where few key-value heads serve many
+ * queries. */
 static bool has_80_layers(const spec_checkpoint *model)
 {
     const spec_shape *shape = &model->shape;
@@ -70,7 +71,7 @@ static spec_tensor_type type_of_down(const spec_type_recipe *recipe, int n_layer
     return recipe->type;
 }
 
-/* Returns the type, not yet considering rows that its blocks do not divide. */
+/* Returns the type, without checking yet whether its blocks divide the rows. */
 static spec_tensor_type wanted_type(const spec_type_recipe *recipe, const spec_checkpoint *model,
                                     spec_part part, int layer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* type_recipe: the type that each matrix of a model gets when it is written in fewer bits.
+/* type_recipe: decides the type of each matrix when a model is written in fewer bits.
  * A recipe is one type for all, or one of llama.cpp's mixtures, which give more bits to tensors
  * that matter more. The rules are those of llama-quantize without an importance matrix. */
 #ifndef SPECLAB_TYPE_RECIPE_H
@@ -7,7 +7,7 @@
 
 #include "models/transformer/files/checkpoint_parts.h"
 
-/* The rules of a mixture, in addition to those of its type. */
+/* The mixtures, whose rules come on top of those of the type. */
 typedef enum {
     SPEC_MIXTURE_NONE,  /* one type for all */
     SPEC_MIXTURE_SMALL, /* q4_k_s, q5_k_s */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* widening: a wider transformer that computes the same function, with zeros as its new weights.
- * It serves to measure speed at a larger size with trained weights; random ones accept no draft.
- * Every width (embedding, heads, key-value heads, feed-forward) is `by` times as large. */
+/* widening: makes a transformer wider with weights of zero, so that it computes the same function.
+ * With it we can measure speed at a larger size with trained weights; a model with random weights
+ * would accept no draft. Every width (embedding, heads, key-value heads, feed-forward) is `by`
+ * times as large. */
 #ifndef SPECLAB_WIDENING_H
 #define SPECLAB_WIDENING_H
 

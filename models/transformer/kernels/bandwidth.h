@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* bandwidth: the memory bandwidth of all threads together, the limit of memory-bound passes.
+/* bandwidth: measures the memory bandwidth of all threads together, which limits many passes.
  * The memory uses large pages if the system has them. As when it reads weights, each thread reads
  * one part front to back and then the rest of other parts, with independent loads. */
 #ifndef SPECLAB_BANDWIDTH_H
@@ -19,7 +19,8 @@ typedef struct {
 void spec_bandwidth_init(spec_bandwidth *bandwidth, size_t bytes);
 void spec_bandwidth_free(spec_bandwidth *bandwidth);
 
-/* Reads all of it once; returns a value computed from it, so that the compiler keeps the reads. */
+/* Reads all of the memory once. Returns a value computed from it, so that the compiler cannot drop
+ * the reads. */
 uint64_t spec_bandwidth_read(const spec_bandwidth *bandwidth, spec_thread_pool *opt_pool);
 
 /* Returns bytes per second, the best of a few reads of 256 MiB, several times the caches of a core;

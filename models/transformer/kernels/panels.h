@@ -6,7 +6,7 @@
  * 8 of columns 4j..4j+3 in the low half and of 16 + 4j.. in the high half. Q4_K, Q5_K, Q6_K: blocks
  * of 256 columns in which word i of the file's block follows word i of the row above; blocks of
  * Q6_K start with the 16 scales (F16), which are at the end in the file. A panel takes no more
- * bytes than its rows in the file. The caller owns the memory. */
+ * bytes than its rows take in the file. The caller owns the memory. */
 #ifndef SPECLAB_PANELS_H
 #define SPECLAB_PANELS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* product: a packed matrix times up to SPEC_COLUMNS_MAX columns.
+/* product: multiplies a packed matrix with up to SPEC_COLUMNS_MAX columns.
  * Each weight is read once per 16 columns. Results have the same bits on all instruction sets and
  * for any number of columns, because the order of operations is the same: one fused operation per
  * step, k = 0, 1, ..., from acc = 0,
@@ -17,7 +17,7 @@
 #include "base/cpu.h"
 #include "models/transformer/kernels/panels.h"
 
-/* The kernels of an instruction set; look them up once. */
+/* The kernels of an instruction set. Look them up once and keep the pointer. */
 typedef struct spec_product_kernels spec_product_kernels;
 const spec_product_kernels *spec_product_kernels_of(spec_isa isa);
 

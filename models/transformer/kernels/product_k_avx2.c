@@ -68,7 +68,7 @@ INLINE __m256i weights_of_run(const unsigned char *low, const unsigned char *opt
     return _mm256_or_si256(w, _mm256_and_si256(bit, _mm256_set1_epi8(16)));
 }
 
-/* n columns. Sums of 16 bits hold half of a run, 8 * 31 * 127. */
+/* n columns. Half of a run, at most 8 * 31 * 127, fits into sums of 16 bits. */
 INLINE void add_run(__m256 sum[COLUMNS][2], const unsigned char *low,
                     const unsigned char *opt_fifth, int run, const bool odd,
                     const run_scales *scales, place at, const int n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* product_k_parts: what the products of K-quants with 4 or 8 rows per vector have in common.
+/* product_k_parts: the code shared by the products of K-quants with 4 or 8 rows per vector.
  * For product_k_avx2.c and product_k_neon.h only. */
 #ifndef SPECLAB_PRODUCT_K_PARTS_H
 #define SPECLAB_PRODUCT_K_PARTS_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* product_kernels: products of some panels with at most 16 columns.
+/* product_kernels: the functions that multiply some panels with at most 16 columns.
  * Internal to models/transformer/kernels/product*. Columns are laid out for the kernels. Floats:
- * (cols, n). Quantised: for each block of 32 the columns' 32 bytes (n, 32), their scales (n), and
- * what unsigned weights need from the sum of their bytes. Q8_0, Q4_0: -128 or -8 times the sum (n,
- * int32), where dot products start. Q6_K: -32 times the sum of the first and of the last 16 bytes,
- * (n) and (n). Q4_K, Q5_K: the scale times the sum (n, float). */
+ * (cols, n). Quantised: for each block of 32 the columns' 32 bytes (n, 32), their scales (n), and a
+ * number made from the sum of their bytes, which unsigned weights need. Q8_0, Q4_0: -128 or -8
+ * times the sum (n, int32), where dot products start. Q6_K: -32 times the sum of the first and of
+ * the last 16 bytes, (n) and (n). Q4_K, Q5_K: the scale times the sum (n, float). */
 #ifndef SPECLAB_PRODUCT_KERNELS_H
 #define SPECLAB_PRODUCT_KERNELS_H
 
@@ -54,8 +54,8 @@ typedef struct {
     const float *opt_bias;
     bool add;
 
-    /* Weights that several tasks read one after the other: task `phase` of `phases` prefetches its
-     * share of the lines that lie `ahead` bytes beyond. */
+    /* If several tasks read the same weights one after the other, task `phase` of `phases`
+     * prefetches its share of the lines `ahead` bytes further on. */
     int phase, phases;
     size_t ahead;
 } spec_product_task;
@@ -123,7 +123,8 @@ static inline int spec_product_x_bytes(spec_tensor_type type)
     return type == SPEC_TENSOR_Q6_K ? SPEC_PRODUCT_X_HALVES : SPEC_PRODUCT_X;
 }
 
-/* Writes a column's scale and what depends on the sums of its first and last 16 bytes. */
+/* Writes a column's scale, and the numbers that depend on the sums of its first and last 16
+ * bytes. */
 static inline void spec_product_put_step(unsigned char *block, int u, int N, spec_tensor_type type,
                                          float scale, int32_t low, int32_t high)
 {
@@ -156,7 +157,7 @@ static inline void spec_product_put_step(unsigned char *block, int u, int N, spe
 #endif
 
 /* Returns a task's share of the lines. Without this, the first of several tasks would wait for
- * memory, and memory for the others. */
+ * memory, and then memory would be idle during the others. */
 static inline void spec_product_fetch_share(const spec_product_task *task, const unsigned char *at,
                                             const int bytes)
 {
@@ -185,9 +186,9 @@ static inline __attribute__((always_inline)) void spec_product_fetch(const spec_
         __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
 }
 
-/* Prefetches somewhat beyond a block of `bytes`, in one of `steps` equal steps: every line, in
- * order of address. For blocks whose words are read in another order, which the hardware prefetcher
- * follows badly. */
+/* Prefetches the lines a little beyond a block of `bytes` in order of address, in `steps` equal
+ * steps, of which this is one. Use it for blocks whose words are read in another order, because the
+ * hardware prefetcher cannot follow that. */
 static inline __attribute__((always_inline)) void spec_product_fetch_step(
     const spec_product_task *task, const unsigned char *block, int bytes, int step, int steps)
 {

@@ -2,17 +2,19 @@
 #include "models/transformer/kernels/product_kernels.h"
 
 #if defined(__aarch64__)
-#define BLOCKS 2 /* columns whose dot products, in 8 registers each, fit with a group of weights */
+#define BLOCKS 2 /* so many columns' dot products, in 8 registers each, fit into registers with a
+                    group of weights */
 #define AT_ONCE 4
 #include "models/transformer/kernels/product_neon.h"
 
 enum {
     STRETCH = 512, /* bytes between two prefetches */
     LATENCY = 4,   /* cycles of latency of a sum */
-    FLOATS = 6     /* columns whose sums, 4 registers each, fit beside the weights */
+    FLOATS = 6     /* so many columns' sums, 4 registers each, fit into registers with the
+                      weights */
 };
 
-/* If unrolled, gcc loads the weights of many steps first and runs out of registers. */
+/* If the loop is unrolled, gcc loads the weights of many steps first and runs out of registers. */
 #if defined(__clang__)
 #define KEEP_LOOP _Pragma("clang loop unroll(disable)")
 #else

@@ -57,8 +57,8 @@ INLINE void load_halves(float32x4_t value[QUADS], const unsigned char *at)
 
 #ifdef AT_ONCE
 /* Compute exact dot products of 4 AT_ONCE rows of a block with columns x[0..n-1]: w is the first
- * row's bytes in the block's first group; x (n, 32); start (n) is what sums of unsigned weights
- * start from. */
+ * row's bytes in the block's first group; x (n, 32); with unsigned weights the sums start from
+ * start (n). */
 INLINE void dots_q8_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
                       const int n);
 INLINE void dots_q4_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,

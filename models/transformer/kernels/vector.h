@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vector: the operations of a pass other than matrix products, on plain arrays.
- * There is one definition, and kernels for vector instructions that equal it bit for bit. Sums run
- * in 16 lanes, lane l taking elements l, 16 + l, ... in turn; then lanes 8, 4, 2 and 1 apart are
- * added. Exponentials use our own polynomials, the same everywhere. */
+ * One reference version defines the results, and the kernels for vector instructions equal it bit
+ * for bit. Sums run in 16 lanes, lane l taking elements l, 16 + l, ... in turn; then lanes 8, 4, 2
+ * and 1 apart are added. Exponentials use our own polynomials, so that they are the same
+ * everywhere. */
 #ifndef SPECLAB_VECTOR_H
 #define SPECLAB_VECTOR_H
 
@@ -13,7 +14,7 @@
 
 enum {
     SPEC_VECTOR_LANES = 16,
-    SPEC_VECTOR_BLOCK = 256, /* positions whose scores form one row */
+    SPEC_VECTOR_BLOCK = 256, /* positions per row of scores */
     SPEC_VECTOR_EXPS = 512   /* the most exponentials in one sum */
 };
 
@@ -34,7 +35,7 @@ typedef struct {
      * The largest ignores scores that are NaN. score, weight (heads, SPEC_VECTOR_BLOCK), n <=
      * SPEC_VECTOR_BLOCK; mixed, query (heads, width); key, value (slots, width); slot (n); width a
      * multiple of 16. The rows of the next block, SPEC_VECTOR_BLOCK rows further on, are prefetched
-     * if that memory exists. */
+     * if there are any. */
     void (*score)(float *score, const float *query, int heads, int width, const float *key,
                   const int *slot, int n);
     void (*weigh)(float *ret_largest, float *ret_sum, float *score, int n);

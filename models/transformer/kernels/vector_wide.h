@@ -96,14 +96,14 @@ static void rotate(float *head, const float *cosine, const float *sine, spec_rop
     spec_vector_rotate_from(i, head, cosine, sine, pairs, head_dim);
 }
 
-/* Returns the prefetch distance in rows, as measured from memory; it reaches from one block to the
- * next if there are few rows. */
+/* Returns how many rows ahead to prefetch, a number found by measuring. If there are few rows, it
+ * reaches into the next block. */
 INLINE int fetched_ahead(int heads, int n)
 {
     return n <= AHEAD ? n : heads == 1 ? AHEAD_OF_ONE : AHEAD;
 }
 
-/* Returns the distance from row t of n to the row to prefetch: past the last row come those of the
+/* Returns how far the row to prefetch is from row t of n. After the last row come the rows of the
  * next block. */
 INLINE size_t rows_behind(int t, int n, int ahead)
 {

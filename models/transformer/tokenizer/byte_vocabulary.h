@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* byte_vocabulary: a token for each byte, as SentencePiece spells them.
+/* byte_vocabulary: a vocabulary with one token per byte, spelled as in SentencePiece.
  * It serves models that have no vocabulary.
  * Tokens: <unk>, <s> (begin of text), </s> (end of text), <0x00> to <0xFF>. The data points into
  * the vocabulary, which must not move. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* end_spellings: the tokens of a vocabulary that end a text, by their spelling.
+/* end_spellings: finds by their spelling the tokens of a vocabulary that end a text.
  * Files name one or two tokens, but a chat model also emits others. llama.cpp finds them by
  * spelling, and so does this module, so that texts end where they do in llama.cpp. */
 #ifndef SPECLAB_END_SPELLINGS_H
@@ -8,9 +8,9 @@
 #include "models/text_ends.h"
 #include "models/transformer/tokenizer/tokenizer.h"
 
-/* Adds a vocabulary's control tokens whose spelling says that a text, a turn or a file ends. If
- * gpt-oss's <|return|> and <|call|> exist, <|end|> only ends a part of a text. Tokens of other
- * types stay out, whatever their spelling: Gemma has </s> as an HTML tag. */
+/* Adds the control tokens of a vocabulary that are spelled like the end of a text, a turn or a
+ * file. If gpt-oss's <|return|> and <|call|> exist, <|end|> only ends a part of a text. Tokens of
+ * other types are never added, whatever their spelling: in Gemma, </s> is an HTML tag. */
 void spec_end_spellings_find(spec_text_ends *ends, const spec_tokenizer_data *data);
 
 #endif

@@ -113,8 +113,9 @@ static size_t apply_few(const spec_merge_table *table, int *symbol, size_t n)
     }
 }
 
-/* A row as a linked list, with a heap of its pairs. A key has the rank in its upper half and the
- * place in its lower half; it is stale if that is not the current rank at its place. */
+/* A row of symbols as a linked list, with a heap of its pairs. A key of the heap has a rank in its
+ * upper half and a place in its lower half; it is stale if the pair at this place now has another
+ * rank. */
 typedef struct {
     const spec_merge_table *table;
     int *symbol;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* merge_table: which neighbouring symbols merge into one, and in which order.
- * The pair of the lowest rank merges first, the leftmost among equals, until no pair is in the
- * table: byte pair encoding [Sennrich16]. The table is immutable once filled; a merger belongs to
- * one thread. */
+/* merge_table: knows which neighbouring symbols merge into one, and in which order.
+ * The pair with the lowest rank merges first (the leftmost if there are several), and so on until
+ * no pair is in the table. This is byte pair encoding [Sennrich16]. The table is immutable once
+ * filled; a merger belongs to one thread. */
 #ifndef SPECLAB_MERGE_TABLE_H
 #define SPECLAB_MERGE_TABLE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* piece: a string of bytes in a file or a vocabulary, which ends at its length.
- * It borrows the bytes, which no NUL byte ends. */
+/* piece: a string of bytes in a file or a vocabulary, given by its start and length.
+ * It borrows the bytes, and there is no NUL at the end. */
 #ifndef SPECLAB_PIECE_H
 #define SPECLAB_PIECE_H
 

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* White space is Unicode's property of that name; \s in PCRE covers only a part of it. */
+/* White space is the Unicode property of that name; \s in PCRE covers only a part of it. */
 #define SPACE "\\t-\\r\\x{85}\\p{Z}"
 #define BLANKS "[" SPACE "]+(?![^" SPACE "])|[" SPACE "]+"
 #define OTHERS " ?[^" SPACE "\\p{L}\\p{N}]++"

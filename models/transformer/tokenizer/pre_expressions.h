@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pre_expressions: the regular expressions that split a text before BPE, by their names in GGUF.
+/* pre_expressions: finds by its name in GGUF the regular expression that splits a text before BPE.
  * They are written for PCRE2 with Unicode properties, match at every character of a text, and take
  * linear time. Several names share an expression. */
 #ifndef SPECLAB_PRE_EXPRESSIONS_H
@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *name, *expression;
-    bool whole_first; /* a piece of the expression that is a token stays whole */
+    bool whole_first; /* if the expression splits off a piece that is a token, it stays whole */
     bool begins;      /* texts begin with a token, unless the file says otherwise */
 } spec_pre_expression;
 

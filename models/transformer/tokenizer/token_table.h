@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* token_table: a hash table from byte strings to tokens.
  * The caller keeps the strings. The hash is a sum over the bytes, so that one pass over a string
- * gives the hashes of all its prefixes and suffixes. */
+ * yields the hashes of all its prefixes and suffixes. */
 #ifndef SPECLAB_TOKEN_TABLE_H
 #define SPECLAB_TOKEN_TABLE_H
 

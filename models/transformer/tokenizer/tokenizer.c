@@ -97,8 +97,8 @@ static bool merges(spec_piece_type type)
     return type == SPEC_PIECE_NORMAL || type == SPEC_PIECE_UNUSED;
 }
 
-/* Adds the pieces that text can consist of: those that merge, then user-defined ones that differ
- * from them. */
+/* Adds the pieces that a text may be split into: those that merge, then user-defined ones that
+ * differ from them. */
 static int fill_table(spec_tokenizer *t, spec_error *error)
 {
     int status = GSL_SUCCESS;

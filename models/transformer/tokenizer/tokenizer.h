@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tokenizer: text to tokens and back, by the vocabulary of a checkpoint.
+/* tokenizer: turns text into tokens and back, with the vocabulary of a checkpoint.
  * SPM merges the best-scored pair first (SentencePiece's BPE [Kudo18], llama). BPE merges by rank
  * within the pieces of a regular expression (GPT-2, Llama 3, Qwen). Any bytes can be encoded.
  * Immutable, shared by threads; owns its strings. */
@@ -24,7 +24,7 @@ typedef enum {
     SPEC_PIECE_BYTE = 6
 } spec_piece_type;
 
-/* The vocabulary as a file states it; borrowed. Only its arrays' lengths are trusted. */
+/* The vocabulary as it is in the file, borrowed. We trust only the lengths of its arrays. */
 typedef struct {
     spec_tokenizer_kind kind;
     int vocab;
@@ -44,8 +44,9 @@ typedef struct {
 
 typedef struct spec_tokenizer spec_tokenizer;
 
-/* Returns GSL_EINVAL, with one line, for an invalid vocabulary: duplicate or empty pieces that
- * matter, merges of unknown pieces, a `pre` that pre_expressions.h lacks, non-finite scores. */
+/* Returns GSL_EINVAL, with one line, for an invalid vocabulary: if pieces that matter are empty or
+ * occur twice, if merges have unknown pieces, if pre_expressions.h lacks `pre`, or if scores are
+ * not finite. */
 int spec_tokenizer_init(spec_tokenizer **ret_tokenizer, const spec_tokenizer_data *data,
                         spec_error *error);
 void spec_tokenizer_free(spec_tokenizer *tokenizer); /* accepts NULL */

@@ -15,21 +15,22 @@ struct spec_tokenizer {
     char *store;               /* the bytes of all pieces */
     spec_piece *piece;         /* (vocab) the bytes of each token */
     spec_piece_type *type;     /* (vocab) */
-    spec_token_table table;    /* pieces that text can consist of */
+    spec_token_table table;    /* the pieces that a text may be split into */
     spec_merge_table merges;
     int byte_token[256]; /* SPM: for characters without a piece; BPE: the initial symbols of a
                             text. -1: none */
-    int *user, n_user;   /* tokens for which a text is searched first, ascending by their bytes */
+    int *user, n_user;   /* tokens that we look for in a text first, ascending by their bytes */
     bool begins_user[256];     /* whether one of them begins with this byte */
 
     bool adds_space, escapes;  /* escapes, SPM: U+2581 in a text counts as a blank */
-    bool blank_begins; /* SPM: no piece has a blank after another character, or spans words */
+    bool blank_begins; /* SPM: no piece has a blank after another character, and none spans words */
     int ascii[128];            /* SPM: symbols of these characters, or -1 */
     spec_piece *lone;          /* SPM: (n_lone) characters that are not pieces */
     int n_lone, lone_capacity;
 
     void *expression, *limits; /* BPE: pcre2_code, pcre2_match_context */
-    bool whole_first; /* BPE: a piece of the expression that is a token stays whole */
+    bool whole_first; /* BPE: if the expression splits off a piece that is a token, it stays
+                         whole */
 };
 
 /* The state of encoding one text. */
@@ -45,7 +46,8 @@ typedef struct {
 
 void spec_tokenizer_emit(spec_encoder *encoder, int token);
 
-/* Emits bytes that no piece covers: their byte tokens if all exist, else the unknown token once. */
+/* Emits bytes that no piece covers: their byte tokens if all of these exist, else a single unknown
+ * token. */
 void spec_tokenizer_emit_bytes(spec_encoder *encoder, spec_piece bytes);
 
 /* Add a symbol to the part; merge the part and emit it. */

@@ -35,7 +35,7 @@ size_t spec_tokenizer_spm_decode(char *bytes, spec_piece spelling)
     return n;
 }
 
-/* Ranks are positions in the order of scores; equal scores have equal ranks, so that the leftmost
+/* A rank is a position in the order of scores. Equal scores have equal ranks, so that the leftmost
  * pair goes first. */
 static int by_score(const void *left, const void *right, void *scores)
 {
