@@ -88,7 +88,7 @@ double spec_ahead_best_speedup(double alpha, double c, double guessed, double ha
 
 double spec_ahead_pearl_speedup(double alpha, int K, double c)
 {
-    /* NaN; the mean is NaN if the other arguments are outside their domains */
+    /* returns NaN, as the mean does if the other arguments are outside their domains */
     if (!is_amount(c)) return NAN;
     return spec_capped_geometric_mean(alpha, K - 1) / (1.0 - pow(alpha, K) + alpha) /
            fmax(1.0, K * c);

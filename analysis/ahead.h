@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ahead: the gain of drafting the next chain while the target verifies this one's.
+/* ahead: what we gain by drafting the next chain while the target verifies the current one.
  * The chain is drafted after a guess of how the round ends. It is used if the round is accepted in
  * full (A1) and its bonus token was guessed, which happens with a separate chance. Pure functions,
  * NaN outside the domain. [Liu25] [Kumar26]; docs/formulas.md#ahead. */
@@ -17,7 +17,7 @@
  * Checked by: the Markov chain of rounds, summed over their outcomes; rounds of the decoder. */
 double spec_ahead_hit(double alpha, double K, double guessed);
 
-/* Expected time of a round of a long text, in any unit.
+/* Returns the expected time of a round in a long text, in any unit.
  *
  *     handed + max(verify - handed, during) + (1 - hit) before         docs/formulas.md#ahead
  *
@@ -25,12 +25,12 @@ double spec_ahead_hit(double alpha, double K, double guessed);
  *   before  time to draft a chain beforehand, >= 0
  *   during  time to draft ahead: the guess and a chain, >= 0
  *   verify  time of the verification, >= 0
- *   handed  its part without overlap, in 0..verify: 0 if the draft model has its own device,
+ *   handed  the part of it that cannot overlap, in 0..verify: 0 if the draft has its own device,
  *           verify if both models share one
  *   returns a time; all arguments must be finite */
 double spec_ahead_round(double hit, double before, double during, double verify, double handed);
 
-/* Speed-up over plain decoding for a long text, costs as in A3.
+/* Returns the speed-up over plain decoding for a long text, with costs as in A3.
  *
  *     E[n_emitted] / (handed + max(1 - handed, (K+1) c) + (1 - alpha^K guessed) K c)
  *
@@ -43,7 +43,8 @@ double spec_ahead_round(double hit, double before, double during, double verify,
  * by: the virtual clock of the decoder. */
 double spec_ahead_speedup(double alpha, double K, double c, double guessed, double handed);
 
-/* Expected time of the first n rounds of a text, the first of which has no chain drafted ahead.
+/* Returns the expected time of the first n rounds of a text. The first of them has no chain drafted
+ * ahead.
  *
  *     n (handed + max(verify - handed, during)) + (n - (n-1) hit) before
  *
@@ -52,8 +53,8 @@ double spec_ahead_speedup(double alpha, double K, double c, double guessed, doub
 double spec_ahead_rounds(int n, double hit, double before, double during, double verify,
                          double handed);
 
-/* Returns the hit above which drafting ahead gains over drafting each chain beforehand; at it, the
- * two rounds take the same time. Verification takes one target call, and handed is 0.
+/* Returns the hit above which drafting ahead is faster than drafting each chain beforehand; at this
+ * hit both take the same time. Verification takes one target call, and handed is 0.
  *
  *     max(0, (K+1) c - 1) / (K c)                                      docs/formulas.md#ahead
  *
@@ -61,9 +62,9 @@ double spec_ahead_rounds(int n, double hit, double before, double during, double
  *           where drafting costs nothing */
 double spec_ahead_break_even(int K, double c);
 
-/* Returns the cost of a draft call from which drafting ahead no longer gains over drafting each
- * chain beforehand, with handed = 0. Below it drafting ahead gains if c > 0 and hit > 0; both take
- * the same time if either is 0.
+/* Returns the cost of a draft call from which on drafting ahead is no longer faster than drafting
+ * each chain beforehand, with handed = 0. Below it drafting ahead gains if c > 0 and hit > 0; both
+ * take the same time if either is 0.
  *
  *     1 / (1 + (1 - hit) K)                                            docs/formulas.md#ahead
  *
@@ -75,7 +76,7 @@ double spec_ahead_break_even_cost(double alpha, int K, double guessed);
 /* Returns the smallest K that maximises spec_ahead_speedup; docs/formulas.md#ahead. It is the
  * better of two maxima. The first is over the K whose guess and chain fit into the rest of the
  * verification, (K+1) c <= 1 - handed, the second over longer chains. O(log K) steps.
- *   returns a whole number; 0 if no K gains. inf if every further token gains: at c = 0 < alpha,
+ *   returns an integer; 0 if no K gains. inf if every further token gains: at c = 0 < alpha,
  *           and at alpha = 1 if 1/((2 - guessed) c) exceeds the value at every K. NaN outside the
  *           domain
  * Checked by: the largest of all; the values at large K. */
@@ -84,8 +85,8 @@ double spec_ahead_best_K(double alpha, double c, double guessed, double handed);
 /* Returns the speed-up at that K, or the supremum over K if it is inf. */
 double spec_ahead_best_speedup(double alpha, double c, double guessed, double handed);
 
-/* Returns the speed-up of PEARL's overlap, for comparison: it drafts all the time and never waits
- * for a chain.
+/* Returns the speed-up of PEARL, for comparison. PEARL overlaps differently: it drafts all the time
+ * and never waits for a chain.
  *
  *     (1 - alpha^K) / ((1 - alpha) (1 - alpha^K + alpha)) / max(1, K c)
  *                                                               docs/formulas.md#ahead-others

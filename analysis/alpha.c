@@ -155,8 +155,8 @@ static double beta_fraction(double a, double b, double x)
     return f;
 }
 
-/* Computes the lower and upper tail of Beta(a, b) at x, each without cancellation on its own side
- * of the mean. */
+/* Computes the lower and upper tail of Beta(a, b) at x. Each is free of cancellation on its side of
+ * the mean. */
 static void beta_tails(double *ret_lower, double *ret_upper, double a, double b, double x)
 {
     double front = exp(a * log(x) + b * log1p(-x) - gsl_sf_lnbeta(a, b));

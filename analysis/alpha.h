@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In all functions counts[k], k = 0..K, is the number of rounds with n_accepted = k; 0 <= K <=
- * SPEC_K_MAX. */
+/* In all these functions counts[k], k = 0..K, is the number of rounds with n_accepted = k, and 0 <=
+ * K <= SPEC_K_MAX. */
 
 /* Computes the numbers of tested and of accepted tokens from the counts.
  *
@@ -36,7 +36,7 @@ double spec_alpha_mle(const uint64_t *counts, int K);
 double spec_alpha_tested(const uint64_t *passed, const uint64_t *tested, int n);
 
 /* Return (iii) and (iv): sum k counts[k] / (K rounds), and (sum k counts[k] + rounds) / ((K+1)
- * rounds). Not estimates of alpha. NaN without rounds; (iii) NaN at K = 0. */
+ * rounds). They do not estimate alpha. NaN without rounds; (iii) is NaN at K = 0. */
 double spec_alpha_accepted_over_drafted(const uint64_t *counts, int K);
 double spec_alpha_emitted_over_K1(const uint64_t *counts, int K);
 
@@ -52,7 +52,7 @@ double spec_alpha_from_accepted_over_drafted(double ratio, int K);
 
 /* Returns the alpha at which a round emits `emitted` tokens on average: the inverse of
  * spec_capped_geometric_mean. emitted in [1, K+1], K >= 1. NaN outside the domain, K = 0 included,
- * where every alpha emits 1. For (iv), pass (K+1) times it. */
+ * where every alpha emits 1. To convert (iv), pass (K+1) times its value. */
 double spec_alpha_from_emitted(double emitted, int K);
 
 /* Compute intervals for a probability from `passed` of `tested` at confidence 1 - error, 0 < error

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* brent: GSL's bracketing root solver by Brent's method, in the caller's memory.
- * So formulas allocate nothing, and their NaN means that the value is undefined, never that memory
+ * So formulas need no allocation, and NaN always means that a value is undefined, never that memory
  * ran out. Header only. */
 #ifndef SPECLAB_BRENT_H
 #define SPECLAB_BRENT_H

@@ -9,8 +9,8 @@ static bool in_domain(double alpha, double K)
     return alpha >= 0.0 && alpha <= 1.0 && K >= 0;
 }
 
-/* Returns sinh(x) - m sinh(x/m) for m >= 3 and small x, where the difference would cancel, from its
- * series, whose terms are all positive. */
+/* Returns sinh(x) - m sinh(x/m) for m >= 3 and small x. The difference would cancel, so we sum its
+ * series, which has only positive terms. */
 static double sinh_excess(double x, double m)
 {
     double outer = x, inner = x, sum = 0.0, previous;
@@ -52,8 +52,8 @@ double spec_capped_geometric_variance(double alpha, int K)
 {
     if (!in_domain(alpha, K)) return NAN;
     if (K == 0 || alpha == 1.0) return 0.0;
-    /* With alpha = exp(-2h) and x = m h the bracket is 2 exp(-x) (sinh(x) - m sinh(h)), of third
-     * order in x. */
+    /* With alpha = exp(-2h) and x = m h the bracket is 2 exp(-x) (sinh(x) - m sinh(h)), which is of
+     * third order in x. */
     double m = 2.0 * K + 1.0, x = -0.5 * m * log(alpha), rejected = 1.0 - alpha;
     double bracket = x > 3.0 ? -expm1(-2.0 * x) - m * pow(alpha, K) * rejected
                              : 2.0 * exp(-x) * sinh_excess(x, m);

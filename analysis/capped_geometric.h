@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* capped_geometric: the law of n_accepted under iid acceptance.
+/* capped_geometric: the distribution of n_accepted under iid acceptance.
  * P(n_accepted = k) = alpha^k (1-alpha) for k < K, alpha^K for k = K. n_emitted = n_accepted + 1:
  * the correction or bonus counts. Pure functions, NaN outside 0 <= alpha <= 1, K >= 0.
  * [Leviathan23] section 3.1; docs/formulas.md#capped-geometric. */
 #ifndef SPECLAB_CAPPED_GEOMETRIC_H
 #define SPECLAB_CAPPED_GEOMETRIC_H
 
-/* Chance that exactly k of K draft tokens are accepted.
+/* Returns the chance that exactly k of K draft tokens are accepted.
  *
  *     P(n_accepted = k) = alpha^k (1-alpha)   for 0 <= k < K,   alpha^K   for k = K
  *
@@ -18,7 +18,7 @@
  * Checked by: difference of tails; the sum over k is 1. */
 double spec_capped_geometric_probability(double alpha, int K, int k);
 
-/* Chance that at least k of K draft tokens are accepted.
+/* Returns the chance that at least k of K draft tokens are accepted.
  *
  *     P(n_accepted >= k) = alpha^k   for 1 <= k <= K
  *
@@ -26,7 +26,7 @@ double spec_capped_geometric_probability(double alpha, int K, int k);
  * Assumes A1. Checked by: partial sums of the law. */
 double spec_capped_geometric_tail(double alpha, int K, int k);
 
-/* Expected tokens per round.
+/* Returns the expected tokens per round.
  *
  *     E[n_emitted] = (1 - alpha^(K+1)) / (1 - alpha)                     [Leviathan23] Eq. (1)
  *
@@ -36,7 +36,7 @@ double spec_capped_geometric_tail(double alpha, int K, int k);
  * Assumes A1. Checked by: sum over the law in extended precision; Monte Carlo (speclab sweep). */
 double spec_capped_geometric_mean(double alpha, double K);
 
-/* Variance of the tokens per round: Var[n_emitted] = Var[n_accepted].
+/* Returns the variance of the tokens per round: Var[n_emitted] = Var[n_accepted].
  *
  *     Var = alpha (1 - alpha^m - m alpha^K (1-alpha)) / (1-alpha)^2,   m = 2K+1
  *                                                               docs/formulas.md#capped-geometric
@@ -47,7 +47,7 @@ double spec_capped_geometric_mean(double alpha, double K);
  * precision. */
 double spec_capped_geometric_variance(double alpha, int K);
 
-/* Probability generating function of n_accepted.
+/* Evaluates the probability generating function of n_accepted.
  *
  *     E[z^n_accepted] = (1-alpha) sum_{k<K} (alpha z)^k + (alpha z)^K
  *
@@ -57,7 +57,7 @@ double spec_capped_geometric_variance(double alpha, int K);
  * 1 is E[n_accepted]. */
 double spec_capped_geometric_pgf(double alpha, int K, double z);
 
-/* Expected tokens per round when the chance depends only on the position.
+/* Returns the expected tokens per round if the chance of acceptance depends only on the position.
  *
  *     E[n_emitted] = 1 + sum_{k=1..K} a[0] ... a[k-1]
  *
@@ -68,7 +68,8 @@ double spec_capped_geometric_pgf(double alpha, int K, double z);
  * for equal chances; sum over the law. */
 double spec_capped_geometric_positional_mean(const double *a, int K);
 
-/* Variance of the tokens per round in the same model, from the last position to the first:
+/* Returns the variance of the tokens per round in the same model, computed from the last position
+ * to the first:
  *
  *     N_i = B_i (1 + N_{i+1}):   Var[N_i] = a_i Var[N_{i+1}] + a_i (1-a_i) (1 + E[N_{i+1}])^2
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cost_curve: the cost of a pass of n tokens, from timed passes, and the time of a round.
- * A7 (docs/formulas.md) bounds the cost of a pass from below; a curve measures it. It replaces A3,
- * which says that verification costs one target call for every K. The caller owns the arrays.
- * docs/formulas.md#cost-curve. */
+ * A7 (docs/formulas.md) only bounds the cost of a pass from below, but a curve measures it. With a
+ * curve we no longer need A3, which says that verification costs one target call for every K. The
+ * caller owns the arrays. docs/formulas.md#cost-curve. */
 #ifndef SPECLAB_COST_CURVE_H
 #define SPECLAB_COST_CURVE_H
 
@@ -25,15 +25,15 @@ double spec_cost_curve_time(const spec_cost_curve *curve, double width);
  * passes. */
 double spec_cost_curve_mean(const spec_cost_curve *curve, const uint64_t *counts, int n);
 
-/* Speed-up when draft, verification and the rest of a round have their own times.
+/* Returns the speed-up, given the times of drafting, of verification and of the rest of a round.
  *
  *     speedup = emitted plain / (draft + verify + rest)            docs/formulas.md#cost-curve
  *
  *   emitted   tokens per round, >= 0
  *   plain     time of a token of plain decoding; all times in one unit, >= 0, and finite
  *   returns the factor; NaN outside the domain, and if a round takes no time
- * Theorem 3.8 of [Leviathan23] for draft = K c, verify = plain = 1 and rest = 0. Checked by:
- * spec_speedup. */
+ * With draft = K c, verify = plain = 1 and rest = 0 this is Theorem 3.8 of [Leviathan23]. Checked
+ * by: spec_speedup. */
 double spec_cost_curve_speedup(double emitted, double plain, double draft, double verify,
                                double rest);
 

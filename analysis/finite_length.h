@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* finite_length: the rounds needed for a text of L tokens, which are more than L / E[n_emitted].
- * The last round overshoots; renewal theory gives its mean. Rounds are iid (A4): law (n) is
- * P(n_emitted = 1..n), with law[0] for one token. Pure functions, NaN outside the domain; the
+/* finite_length: the rounds that a text of L tokens needs, which are more than L / E[n_emitted].
+ * The last round overshoots; renewal theory gives its mean. Rounds are iid (A4), and law (n) holds
+ * P(n_emitted = 1..n), so law[0] is for one token. Pure functions, NaN outside the domain; the
  * caller owns the arrays. docs/formulas.md#finite-length. */
 #ifndef SPECLAB_FINITE_LENGTH_H
 #define SPECLAB_FINITE_LENGTH_H
@@ -20,7 +20,7 @@
  * than L tokens so far). */
 double spec_finite_length_rounds(const double *law, int n, int L, double *work);
 
-/* Returns the same for long texts, from mean and variance only.
+/* Returns the same for long texts, from only the mean and the variance.
  *
  *     (L-1) / mean + (variance + mean^2 + mean) / (2 mean^2)       docs/formulas.md#finite-length
  *

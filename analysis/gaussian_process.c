@@ -31,7 +31,7 @@ void spec_gaussian_process_free(spec_gaussian_process *process)
     *process = (spec_gaussian_process){0};
 }
 
-/* Sets everything but x, for one scale and noise. */
+/* Computes everything except x, for one scale and noise. */
 static void fit_one(spec_gaussian_process *p, const double *y, double scale, double noise)
 {
     const int n = p->n, d = p->dimensions;

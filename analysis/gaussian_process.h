@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gaussian_process: regression of a function of binary vectors, with its uncertainty.
- * For Bayesian optimisation: the posterior after n values, and the expected improvement of another
- * vector [Rasmussen06] [Jones98]. A process owns copies of its data; a zeroed one is legal and may
- * be freed. */
+ * Bayesian optimisation uses it to get the posterior after n values and the expected improvement of
+ * another vector [Rasmussen06] [Jones98]. A process owns copies of its data; a zeroed one is legal
+ * and may be freed. */
 #ifndef SPECLAB_GAUSSIAN_PROCESS_H
 #define SPECLAB_GAUSSIAN_PROCESS_H
 
@@ -13,7 +13,7 @@
  *
  *     cov(f(a), f(b)) = variance (exp(-hamming(a, b) / scale) + noise [a = b])
  *
- * which is the kernel of squared distances, since a bit differs by 0 or 1. */
+ * This is the kernel of squared distances, because bits differ by 0 or 1. */
 typedef struct {
     int n, dimensions;
     unsigned char *x; /* (n, dimensions) */
@@ -39,8 +39,8 @@ int spec_gaussian_process_fit(spec_gaussian_process *process, const unsigned cha
                               const double *y, int n, int dimensions);
 void spec_gaussian_process_free(spec_gaussian_process *process);
 
-/* Computes the law of mean + f at a vector given the values, without noise: it is normal with this
- * mean and this standard deviation. The process's mean counts as known.
+/* Computes the distribution of mean + f at a vector, given the values and without noise. It is
+ * normal, with the mean and standard deviation returned here; the process's mean is taken as known.
  *
  *     ret_mean = mean + r' C^-1 (y - mean),   ret_sd^2 = variance (1 - r' C^-1 r)
  *

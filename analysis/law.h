@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* law: checks that an array is a probability law.
+/* law: checks that an array is a probability distribution.
  * All of analysis uses one tolerance: a sum may differ from 1 by 1e-9, to allow for rounding of a
  * long law or of printed digits. Pure functions. */
 #ifndef SPECLAB_LAW_H

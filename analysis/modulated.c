@@ -52,7 +52,7 @@ static void accepted_moments(double *ret_mean, double *ret_variance, const doubl
     }
 }
 
-/* Computes the moments of n_emitted for a starting state with the law `start`, from those of
+/* Computes the moments of n_emitted if the starting state has the law `start`, from the moments of
  * n_accepted in each state. */
 static void mix(double *ret_mean, double *ret_variance, const double *start, const double *mean,
                 const double *variance, int S)
@@ -136,8 +136,8 @@ int spec_modulated_pair_chain(double *ret_mean, double *ret_variance, double *op
         if (!spec_law_is_whole(spec_law_sum(bonus + row, S))) SPEC_TRY(GSL_EDOM);
     }
 
-    /* Horner's rule from the bonus backwards: the kernel of the last k tokens is reject + accept
-     * times that of the last k - 1. */
+    /* Horner's rule, from the bonus backwards: the kernel of the last k tokens is reject + accept
+     * times the kernel of the last k - 1. */
     memcpy(kernel, bonus, (size_t)S * (size_t)S * sizeof(double));
     for (int k = 0; k < K; k++) {
         multiply_add(next, accept, kernel, reject, S);

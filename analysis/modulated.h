@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* modulated: n_emitted when the acceptance chance depends on a state that changes per token.
- * For hidden states (Markov-modulated acceptance, A5) and visible ones (the context of a Markov
- * pair, A6). Arrays are row-major and owned by the caller; GSL status, outputs zeroed on failure.
+ * States may be hidden (Markov-modulated acceptance, A5) or visible (the context of a Markov pair,
+ * A6). Arrays are row-major and owned by the caller; GSL status, outputs zeroed on failure.
  * docs/formulas.md#modulated. */
 #ifndef SPECLAB_MODULATED_H
 #define SPECLAB_MODULATED_H
@@ -27,7 +27,7 @@
 int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const double *start,
                                  const double *stay, const double *accept, int S, int K);
 
-/* Computes the same for two states, each with probability 1/2 at the start, that persist with
+/* Computes the same for two states that have probability 1/2 each at the start and persist with
  * probability (1+rho)/2.
  *
  *   alpha   mean chance

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Advances the rounds in progress, stored by the place of their next token, by one draft token:
- * those that accept move on by a place in `under_way`, and the others enter `ended` at the next
- * place. Returns the mass that goes on. */
+ * rounds that accept it move on by a place in `under_way`, and the others enter `ended` at the next
+ * place. Returns the probability that rounds go on. */
 static double test_token(double *under_way, double *next, double *ended, const double *beta, int n)
 {
     double accepted = 0.0;

@@ -21,9 +21,9 @@
  *   rounds   >= 1
  *   returns  GSL_SUCCESS; GSL_EDOM outside the domain; GSL_ENOMEM. O((burn_in + rounds) (K + 1) n)
  * With equal chances this is Eq. (1) of [Leviathan23]. As rounds grow, it approaches the long-run
- * mean, which depends on `start` only if some places are never reached from elsewhere, as with all
- * chances 0 or 1. Checked by: the whole kernel (spec_modulated_pair_chain); enumeration of rounds;
- * Monte Carlo (tests/analysis/test_places.c). */
+ * mean, which depends on `start` only if some places cannot be reached from others, for instance if
+ * all chances are 0 or 1. Checked by: the whole kernel (spec_modulated_pair_chain); enumeration of
+ * rounds; Monte Carlo (tests/analysis/test_places.c). */
 int spec_places_mean(double *ret_mean, const double *beta, const double *start, int n, int K,
                      size_t burn_in, size_t rounds);
 

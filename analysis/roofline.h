@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* roofline: the time of one pass of n tokens that the hardware allows, and its intensity.
+/* roofline: the shortest time in which hardware can do one pass of n tokens, and its intensity.
  * FLOP and bytes are counted per pass; the time is the larger of compute and memory time (A7). Pure
  * functions, NaN outside the domain: hardware, parameters, bytes per weight and n_tokens > 0, all
  * others >= 0, all finite. docs/formulas.md#roofline. */
@@ -10,14 +10,14 @@
 
 /* A dense transformer. */
 typedef struct {
-    double parameters;       /* of the model */
+    double parameters;       /* number of parameters of the model */
     double bytes_per_weight; /* 2 for FP16 and BF16 */
-    double layers, width;    /* for attention; 0 omits attention */
-    double kv_bytes;         /* of the KV cache, per token of context */
+    double layers, width;    /* layers and width, for attention; 0 leaves attention out */
+    double kv_bytes;         /* bytes of the KV cache per token of context */
 } spec_transformer_shape;
 
-/* FLOP of one pass over n_tokens new tokens after `context` cached ones: two per parameter and
- * token, and attention.
+/* Returns the FLOP of one pass over n_tokens new tokens after `context` cached ones: two per
+ * parameter and token, plus attention.
  *
  *     2 parameters n + 4 layers width (n context + n (n+1)/2)      docs/formulas.md#roofline
  *
@@ -26,38 +26,39 @@ typedef struct {
 double spec_roofline_pass_flops(const spec_transformer_shape *shape, double n_tokens,
                                 double context);
 
-/* Bytes of the same pass: every weight is read once, the KV cache is read once, and n entries are
- * written.
+/* Returns the bytes that the same pass moves: it reads every weight and the KV cache once, and
+ * writes n entries.
  *
  *     parameters bytes_per_weight + kv_bytes (context + n)
  *
- * Activations do not count, because they stay on the chip. */
+ * Activations are not counted, because they stay on the chip. */
 double spec_roofline_pass_bytes(const spec_transformer_shape *shape, double n_tokens,
                                 double context);
 
-/* Expected number of distinct experts of a mixture that a pass of n_tokens reads. Each token takes
- * `active` of them, any set with the same chance, independently of the other tokens.
+/* Returns the expected number of distinct experts that a pass of n_tokens reads. Each token uses
+ * `active` experts, independently of the other tokens, and all sets of experts are equally likely.
  *
  *     experts (1 - (1 - active / experts)^n)                       docs/formulas.md#experts
  *
  * 1 <= active <= experts, n_tokens >= 0. NaN outside. */
 double spec_roofline_experts(double experts, double active, double n_tokens);
 
-/* FLOP per byte: the ratio of the two. About n_tokens for 16-bit weights and a short context. */
+/* Returns FLOP per byte, the ratio of the two above. It is about n_tokens for 16-bit weights and a
+ * short context. */
 double spec_roofline_intensity(const spec_transformer_shape *shape, double n_tokens,
                                double context);
 
-/* Seconds for the pass: max(flops / peak, bytes / bandwidth). A lower bound; kernels take
- * longer. */
+/* Returns the seconds for the pass: max(flops / peak, bytes / bandwidth). This is a lower bound;
+ * real kernels take longer. */
 double spec_roofline_pass_time(const spec_hardware *hardware, const spec_transformer_shape *shape,
                                double n_tokens, double context);
 
-/* Share of the peak that an intensity (FLOP/byte, >= 0) can use: min(1, intensity * bandwidth /
- * flops). */
+/* Returns the share of the peak that an intensity (FLOP/byte, >= 0) can use: min(1, intensity *
+ * bandwidth / flops). */
 double spec_roofline_utilization(const spec_hardware *hardware, double intensity);
 
-/* Tokens in a pass at which compute time exceeds memory time, without attention: (flops /
- * bandwidth) (bytes_per_weight / 2). Below it, verifying more draft tokens costs no time. */
+/* Returns how many tokens make a pass compute-bound, ignoring attention: (flops / bandwidth)
+ * (bytes_per_weight / 2). Below it, verifying more draft tokens costs no time. */
 double spec_roofline_ridge_tokens(const spec_hardware *hardware, double bytes_per_weight);
 
 #endif

@@ -19,7 +19,7 @@ double spec_rounded_normal_mean(double length, int K)
     return mean;
 }
 
-/* Sums about the mean, so that nothing cancels. */
+/* We sum squared distances from the mean, so that nothing cancels. */
 double spec_rounded_normal_variance(double length, int K)
 {
     const double mean = spec_rounded_normal_mean(length, K) - 1.0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rounded_normal: rounds whose number of tokens is a normal variate, clamped and rounded.
- * n_emitted = round(clamp(N(length, 1), 1, K+1)), as SGLang simulates acceptance by default. Pure
- * functions, NaN for a length that is not finite or K < 0. docs/formulas.md#length. */
+/* rounded_normal: the tokens of a round as a normal variate, clamped and rounded.
+ * n_emitted = round(clamp(N(length, 1), 1, K+1)), as SGLang simulates acceptance by default.
+ * Pure functions, NaN for a length that is not finite or K < 0. docs/formulas.md#length. */
 #ifndef SPECLAB_ROUNDED_NORMAL_H
 #define SPECLAB_ROUNDED_NORMAL_H
 
-/* Chance that at least k of K draft tokens are accepted, with Q the upper tail of N(0, 1).
+/* Returns the chance that at least k of K draft tokens are accepted; Q is N(0, 1)'s upper tail.
  *
  *     P(n_accepted >= k) = Q(k + 1/2 - length)   for 1 <= k <= K
  *
@@ -13,12 +13,12 @@
  * Checked by: the mass of each number between its rounding limits; Monte Carlo. */
 double spec_rounded_normal_tail(double length, int K, int k);
 
-/* Expected tokens per round, 1 + the sum of the tails: the clamp at K+1 takes it below `length`,
- * the clamp at 1 above it. */
+/* Returns the expected tokens per round, 1 + the sum of the tails. The clamp at K+1 moves this mean
+ * below `length`, the clamp at 1 moves it above. */
 double spec_rounded_normal_mean(double length, int K);
 
-/* Variance of the tokens per round, a sum over the law without a negative term. Checked by: the sum
- * of (2k - 1) tails, minus the square of the mean. */
+/* Returns the variance of the tokens per round, as a sum without a negative term. Checked by: the
+ * sum of (2k - 1) tails, minus the square of the mean. */
 double spec_rounded_normal_variance(double length, int K);
 
 #endif

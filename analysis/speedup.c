@@ -60,8 +60,7 @@ double spec_speedup_oracle(double alpha, double c)
 /* Returns whether a round of K + 1 draft tokens is better than one of K. */
 static bool one_more_gains(double alpha, double c, spec_round_time time, double K)
 {
-    /* At these two edges rounding would otherwise decide: alpha^K underflows, or c K absorbs
-     * `fixed`. */
+    /* In these two edge cases rounding would decide: alpha^K underflows, or c K absorbs `fixed`. */
     if (c == 0.0) return alpha > 0.0;
     if (alpha == 1.0) return time.fixed > c * (time.calls - time.guessed);
     const double all = pow(alpha, K), emitted = spec_capped_geometric_mean(alpha, K),
@@ -73,13 +72,13 @@ static bool one_more_gains(double alpha, double c, spec_round_time time, double 
 double spec_speedup_best_K_between(double alpha, double c, spec_round_time time, double low,
                                    double high)
 {
-    /* Once a token more than top does not gain, the maximum is in low..top. */
+    /* Once one token more than `top` does not gain, the maximum is in low..top. */
     double top = low;
     for (double step = 1.0; top < high && one_more_gains(alpha, c, time, top); step *= 2.0)
         top = fmin(top + step, high);
     while (low < top) {
         const double middle = floor(low + 0.5 * (top - low));
-        if (middle == top) break; /* beyond 2^53, and up to inf, no double is between */
+        if (middle == top) break; /* beyond 2^53 there may be no double between the two */
         if (one_more_gains(alpha, c, time, middle))
             low = fmax(middle + 1.0, nextafter(middle, INFINITY));
         else
@@ -153,7 +152,7 @@ typedef struct {
     double c;
 } break_even;
 
-/* alpha + ... + alpha^K - c K: Returns E[n_emitted] minus the cost, both without their 1. */
+/* Returns alpha + ... + alpha^K - c K, which is E[n_emitted] minus the cost of a round. */
 static double gain(double alpha, void *params)
 {
     const break_even *at = params;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* speedup: gain and cost of speculation, from alpha, K and c, under iid acceptance.
+/* speedup: what speculation gains and costs, given alpha, K and c, under iid acceptance.
  * Times are in target calls: a round costs K draft calls of c each and one verification, for every
- * K (assumptions A1 and A3 of docs/formulas.md). Pure functions, NaN outside alpha in [0,1],
- * K >= 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, Corollary 3.9, section 3.4;
+ * K (assumptions A1 and A3 of docs/formulas.md). Pure functions, NaN outside alpha in [0,1], K >=
+ * 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, Corollary 3.9, section 3.4;
  * docs/formulas.md#speedup. */
 #ifndef SPECLAB_SPEEDUP_H
 #define SPECLAB_SPEEDUP_H
 
-/* Speed-up over plain decoding, for a long text.
+/* Returns the speed-up over plain decoding, for a long text.
  *
  *     speedup = (1 - alpha^(K+1)) / ((1 - alpha) (K c + 1))          [Leviathan23] Theorem 3.8
  *
@@ -28,7 +28,8 @@ double spec_speedup(double alpha, double K, double c);
  *   c       >= 0 */
 double spec_speedup_from_emitted(double emitted, double K, double c);
 
-/* Returns the better speed-up of K = 0 and K = 1: a lower bound on that of the best K.
+/* Returns the better of the speed-ups at K = 0 and K = 1, a lower bound on the speed-up at the best
+ * K.
  *
  *     max(1, (1 + alpha) / (1 + c))                                  [Leviathan23] Corollary 3.9
  *
@@ -43,23 +44,24 @@ double spec_speedup_bound(double alpha, double c);
  *   returns the factor, 1 at K = 0; 1 + K ops_ratio / (K+1) at alpha = 1, the limit */
 double spec_speedup_ops_factor(double alpha, int K, double ops_ratio);
 
-/* Returns the reads of the target's weights and KV cache per token, relative to plain decoding: one
- * pass serves a round.
+/* Returns how often the target's weights and KV cache are read per token, relative to plain
+ * decoding. A round needs one pass.
  *
  *     1 / E[n_emitted]                                               [Leviathan23] section 3.4
  *
  *   returns a factor in [1/(K+1), 1]. The draft's own reads are not counted */
 double spec_speedup_memory_factor(double alpha, int K);
 
-/* Expected tokens per round of an oracle that drafts until just before the first rejection:
- * 1/(1-alpha), and +inf at alpha = 1. [Leviathan23] section 3.5. */
+/* Returns the expected tokens per round of an oracle that drafts until just before the first
+ * rejection: 1/(1-alpha), and +inf at alpha = 1. [Leviathan23] section 3.5. */
 double spec_speedup_oracle_emitted(double alpha);
 
-/* Speed-up of that oracle, which pays c for accepted draft tokens only.
+/* Returns the speed-up of this oracle, which pays c only for accepted draft tokens.
  *
  *     1 / ((1-alpha) + c alpha)                                      docs/formulas.md#speedup
  *
- *   returns the factor, an upper bound on that of every K if c <= 1; +inf at alpha = 1, c = 0 */
+ *   returns the factor, an upper bound on the speed-up at any K if c <= 1; +inf at alpha = 1, c = 0
+ */
 double spec_speedup_oracle(double alpha, double c);
 
 /* Returns the smallest K that maximises the speed-up. One more token gains while
@@ -78,10 +80,10 @@ double spec_speedup_best_K(double alpha, double c);
  * 1/c at alpha = 1. */
 double spec_speedup_best(double alpha, double c);
 
-/* The time of a round of K draft tokens: `fixed` + c K (calls - guessed alpha^K) target calls. It
- * makes `calls` draft calls per token; in the share guessed alpha^K of rounds its chain is ready.
- * spec_speedup_best_K_between returns the smallest K in low..high that maximises E[n_emitted] over
- * this time.
+/* Suppose a round of K draft tokens takes `fixed` + c K (calls - guessed alpha^K) target calls: it
+ * makes `calls` draft calls per token, but in a share guessed alpha^K of rounds the chain is ready.
+ * Then spec_speedup_best_K_between returns the smallest K in low..high that maximises E[n_emitted]
+ * divided by this time.
  *
  *   time    fixed > 0, the part without K; calls of the draft per token, >= 1; guessed alpha^K, the
  *           share of rounds that save K calls, with guessed in [0,1]
@@ -95,17 +97,17 @@ typedef struct {
 double spec_speedup_best_K_between(double alpha, double c, spec_round_time time, double low,
                                    double high);
 
-/* Speed-up when one call gives all rows of a draft: drafting takes pass + token K target calls in a
- * round with K >= 1, and none without drafts.
+/* Return the speed-up, the best K and the best speed-up if one call gives all rows of a draft.
+ * Drafting takes pass + token K target calls in a round with K >= 1, and none at K = 0.
  *
  *     speedup = (1 - alpha^(K+1)) / ((1 - alpha) (1 + pass + token K))
  *
  *   pass    time of the call, whatever K; c
  *   token   additional time per draft token, e.g. for a Markov head; c_token
- * Domain and limits are those of spec_speedup. best_K is the smallest best K, 0 if no K gains; it
- * is inf where every further token gains and the limit is above 1: at token = 0, and at alpha = 1.
- * best is the speed-up there, or the limit. docs/formulas.md#one-pass. Checked by: the largest of
- * all speed-ups; the Lambert function for a real K. */
+ * Domain and limits are as for spec_speedup. best_K is the smallest best K, and 0 if no K gains. It
+ * is inf if every further token gains and the limit is above 1, as can happen at token = 0 and at
+ * alpha = 1. best is the speed-up at best_K, or the limit. docs/formulas.md#one-pass. Checked by:
+ * the largest of all speed-ups; the Lambert function for a real K. */
 double spec_speedup_one_pass(double alpha, double K, double pass, double token);
 double spec_speedup_one_pass_best_K(double alpha, double pass, double token);
 double spec_speedup_one_pass_best(double alpha, double pass, double token);
@@ -130,7 +132,7 @@ double spec_speedup_best_K_lambert(double alpha, double c);
  * Checked by: the speed-up there is 1; the roots for K = 1 and 2. */
 double spec_speedup_break_even_alpha(int K, double c);
 
-/* Formulas in circulation that differ from Theorem 3.8, for comparison with it. Each names its
+/* Formulas in circulation that differ from Theorem 3.8, for comparison. Each comes with its
  * mistake. */
 typedef struct {
     const char *name, *formula, *mistake;

@@ -33,14 +33,14 @@ static void mark_reachable(int *mark, int pass, const double *matrix, int S, int
     }
 }
 
-/* Finds the class of states that is never left: those reachable from a state that all states reach.
- * Returns its size; 0 if no such state exists, that is, if two classes are never left. member (S);
- * mark (S), zeroed, and stack (S) are workspace. */
+/* Finds the only class of states that is never left: all states reachable from a state that can be
+ * reached from every state. Returns its size; 0 if no such state exists, that is, if two classes
+ * are never left. member (S); mark (S), zeroed, and stack (S) are workspace. */
 static int closed_class(int *ret_member, const double *matrix, int S, int *mark, int *stack)
 {
     enum { UNMARKED, FOREST, BACKWARD, FORWARD };
-    /* Of the backward walks from unmarked states, only the last can have begun at a state that all
-     * states reach. */
+    /* We walk backwards from unmarked states. Only the last walk can have begun at a state that
+     * every state reaches. */
     int candidate = 0, n = 0;
     for (int s = 0; s < S; s++) {
         if (mark[s] != UNMARKED) continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* stationary: the stationary law of a finite Markov chain.
- * Only the zero entries decide uniqueness, not rounding. The elimination never subtracts, so small
- * probabilities keep all their digits [GTH85]. Arrays are row-major and owned by the caller.
- * docs/formulas.md#stationary. */
+ * Whether it is unique depends only on which entries are zero, not on rounding. The elimination
+ * never subtracts, so small probabilities keep all their digits [GTH85]. Arrays are row-major and
+ * owned by the caller. docs/formulas.md#stationary. */
 #ifndef SPECLAB_STATIONARY_H
 #define SPECLAB_STATIONARY_H
 

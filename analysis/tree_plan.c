@@ -14,7 +14,8 @@ double spec_tree_emitted(const int *parent, const double *accept, int n, double 
 {
     if (n < 0) return NAN;
     double *product = work,
-           *children = work + n; /* children[v+1]: sum of the chances of v's, the root's first */
+           *children = work + n; /* children[v+1]: sum of the chances of v's children; [0] is for
+                                  * the root */
     for (int v = 0; v <= n; v++) children[v] = 0;
     spec_compensated sum = {1, 0};
     for (int v = 0; v < n; v++) {

@@ -2,14 +2,14 @@
 /* tree_plan: expected tokens per round of a draft tree, and the trees that maximise them.
  * A tree is an array of nodes: node v has the parent parent[v] < v, or the root, -1, which is not a
  * draft token. A plan assumes that the chance of accepting a node, given that its parent is
- * accepted, is known and independent of the tokens (A8). Acceptances of siblings exclude each
- * other, so their chances sum to at most 1. docs/formulas.md#trees. */
+ * accepted, is known and independent of the tokens (A8). At most one of several siblings is
+ * accepted, so their chances sum to at most 1. docs/formulas.md#trees. */
 #ifndef SPECLAB_TREE_PLAN_H
 #define SPECLAB_TREE_PLAN_H
 
 #include <gsl/gsl_errno.h>
 
-/* Expected tokens per round of a tree.
+/* Returns the expected tokens per round of a tree.
  *
  *     E[n_emitted] = 1 + sum over nodes v of the product of accept along the path
  *                        from the root to v                            [Cai24] section 2.3.3
@@ -24,9 +24,9 @@
  * Checked by: a chain is spec_capped_geometric_mean; a walk over every outcome. */
 double spec_tree_emitted(const int *parent, const double *accept, int n, double *work);
 
-/* Expected tokens per round of b independent chains of K draft tokens each, when the longest
- * accepted prefix counts, as for Lookahead's n-grams: 1 + the mean of the largest of b capped
- * geometrics.
+/* Returns the expected tokens per round with b independent chains of K draft tokens each, if the
+ * longest accepted prefix is taken, as for Lookahead's n-grams: 1 + the mean of the largest of b
+ * capped geometrics.
  *
  *     E[n_emitted] = (K + 1) - sum_{i=1..K} (1 - alpha^i)^b              [Fu24]
  *
@@ -37,8 +37,8 @@ double spec_tree_emitted(const int *parent, const double *accept, int n, double 
  * Checked by: spec_capped_geometric_mean at b = 1; the law of the largest. */
 double spec_tree_plan_parallel_chains(double alpha, int K, int b);
 
-/* Builds Medusa's static tree: the n nodes of largest path product. The token of rank r (from 0) of
- * head k is right with chance accuracy[k*ranks+r], independently of the other heads.
+/* Builds Medusa's static tree: the n nodes with the largest path products. The token of rank r
+ * (from 0) of head k is right with chance accuracy[k*ranks+r], independently of the other heads.
  *
  * A node's product is at most its parent's, so these nodes form a tree. No other tree of n nodes
  * has a larger E[n_emitted].
@@ -78,7 +78,7 @@ void spec_tree_plan_free(spec_tree_plan *plan);
  *     F(m, l, r) = max(0, max_{1<=y<=m} accept[r] T(y-1, l-1) + F(m-y, l, r+1)) */
 double spec_tree_plan_emitted(const spec_tree_plan *plan, int nodes, int depth);
 
-/* Builds that tree. ret_parent, ret_rank (nodes): parents come first, and the children of a node
+/* Builds this tree. ret_parent, ret_rank (nodes): parents come first, and the children of a node
  * are in order of rank, the index into accept. Returns its number of nodes, less than `nodes` if
  * more would not help; -1 outside the domain. */
 int spec_tree_plan_build(int *ret_parent, int *ret_rank, const spec_tree_plan *plan, int nodes,

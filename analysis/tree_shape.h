@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tree_shape: draft trees of simple form, and their notation.
+/* tree_shape: draft trees of simple shapes, and their notation.
  * In a tree by widths, all nodes of a level have the same number of children. accept[l][r] is the
  * chance of accepting the child of rank r (from 0) of an accepted node on level l (A8).
  * docs/formulas.md#trees. */
@@ -10,7 +10,7 @@
  * more than `most` nodes. */
 int spec_tree_shape_nodes(const int *width, int depth, int most);
 
-/* Expected tokens per round of a tree by widths.
+/* Returns the expected tokens per round of a tree by widths.
  *
  *     E[n_emitted] = 1 + sum over levels l of the product over k <= l of
  *                        sum_{r < width[k]} accept[k][r]
@@ -21,7 +21,7 @@ int spec_tree_shape_nodes(const int *width, int depth, int most);
  * Checked by: spec_tree_emitted on the same tree, node by node. */
 double spec_tree_shape_emitted(const int *width, int depth, const double *accept, int ranks);
 
-/* Forms that need no plan. Each form includes the chain, and delayed includes the branches. */
+/* Shapes that need no plan. Each form includes the chain, and delayed includes the branches. */
 typedef enum {
     SPEC_FORM_CHAIN,    /* 1.1.1 */
     SPEC_FORM_K_ARY,    /* 3.3.3: k children per node [Miao24] */

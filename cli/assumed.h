@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* assumed: the line that says which values a verb assumes, and which option sets each of them.
- * "speclab serve: assumed: --prompt 512, --draft-cost none (drafting takes no time)". It leaves out
- * what the user gave. */
+ * "speclab serve: assumed: --prompt 512, --draft-cost none (drafting takes no time)". Values that
+ * the user gave are left out. */
 #ifndef SPECLAB_ASSUMED_H
 #define SPECLAB_ASSUMED_H
 
@@ -18,13 +18,13 @@ typedef struct {
 void spec_assumed_add(spec_assumed *assumed, const char *typed, const char *value,
                       const char *opt_meaning);
 
-/* Adds it only if `opt_value` is the same pointer as the default, which means that the user gave no
+/* Adds it only if `opt_value` is the same pointer as the default; the user has then given no
  * value. */
 void spec_assumed_add_default(spec_assumed *assumed, const char *typed, const char *opt_value,
                               const char *by_default);
 
-/* Adds the named options (NULL-terminated) that the user did not give. Their defaults are the
- * values in parentheses at the end of their help. */
+/* Adds the options in the list (NULL-terminated) that the user did not give. Their defaults are in
+ * parentheses at the end of their help. */
 void spec_assumed_add_options(spec_assumed *assumed, const struct argp_option *options,
                               const char *const *names);
 

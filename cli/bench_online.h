@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bench_online: speclab bench --online: compares a draft that learns with the same draft unchanged.
- * An argp child with its options, and the run, which opens the models and prints the result. */
+ * An argp child with its options, and the function that opens the models, runs and prints the
+ * result. */
 #ifndef SPECLAB_BENCH_ONLINE_H
 #define SPECLAB_BENCH_ONLINE_H
 
@@ -22,15 +23,15 @@ typedef struct {
     const spec_options *common;
     spec_pair_options *pair;
     const char *opt_prompts; /* a file */
-    const char *asked;       /* the command as typed */
+    const char *asked;       /* the command as the user typed it */
     int context;             /* maximum tokens of a prompt */
-    int texts;               /* 0: as many as the file has prompts */
+    int texts;               /* 0: one for each prompt of the file */
     int tokens, K;
     bool K_given;
     spec_clock clock;
 } spec_bench_online_request;
 
-/* Returns the exit code. */
+/* Runs the comparison. Returns the exit code. */
 int spec_bench_online_run(const spec_bench_online_options *options,
                           const spec_bench_online_request *request, const char *verb);
 

@@ -13,8 +13,8 @@
     "columns "                                                                                     \
     "nodes and time, in target calls"
 
-/* Reads the file, or exits 2, also if bench withheld c and the user gives none. Prints the file's
- * warning, if any. Without a path costs->n is 0. */
+/* Reads the file. Exits 2 if that fails, or if bench withheld c and the user gives none. Prints the
+ * file's warning, if it has one. Without a path costs->n is 0. */
 void spec_costs_option_read(spec_pass_costs *costs, const char *opt_path, bool c_is_given,
                             const char *verb);
 

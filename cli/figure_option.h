@@ -10,8 +10,8 @@
 /* Checks before any work that the figure can be drawn, or exits 2. NULL: no figure. */
 void spec_figure_option_check(const char *opt_figure, const spec_options *common, const char *verb);
 
-/* Draws the written result with the script `name`, unless `code` says that there is none. Returns
- * `code`, or exits 2. */
+/* Draws the written result with the script `name`, unless `code` says that there is no result.
+ * Returns `code`, or exits 2. */
 int spec_figure_option_draw(const char *opt_figure, const char *name, const spec_options *common,
                             const char *verb, int code);
 

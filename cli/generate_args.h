@@ -17,7 +17,7 @@ typedef struct {
     int K;
     uint64_t tokens, texts;
     bool plain, baseline, json, K_given;
-    bool shown, coloured; /* on a terminal; in colours */
+    bool shown, coloured; /* the output is a terminal; colours are used */
     const char *opt_prompt, *opt_prompt_file, *colour;
     char *prompt;           /* n_prompt bytes */
     size_t n_prompt;
@@ -27,8 +27,8 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
                               char **argv);
 void spec_generate_args_free(spec_generate_args *args);
 
-/* Returns the prompt's tokens for this model, which the caller frees; token numbers between blanks
- * if the model has no tokenizer. */
+/* Returns the tokens that the prompt has for this model, which the caller frees. If the model has
+ * no tokenizer, the prompt has token numbers between blanks. */
 int *spec_generate_args_tokens(size_t *ret_n, const spec_generate_args *args,
                                const spec_model *model, const char *verb);
 

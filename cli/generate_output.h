@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* generate_output: the output of `speclab generate`: text, or one JSON object, and the last line.
+/* generate_output: the output of `speclab generate`: text or a JSON object, and the last line.
  * Text is written as it is generated. Borrows arguments, models and file. */
 #ifndef SPECLAB_GENERATE_OUTPUT_H
 #define SPECLAB_GENERATE_OUTPUT_H
@@ -33,8 +33,8 @@ int spec_generate_output_init(spec_generate_output *output, const spec_generate_
                               const spec_model *target, FILE *out, spec_error *error);
 void spec_generate_output_free(spec_generate_output *output);
 
-/* Writes tokens, as a spec_generation_plan.hear with the output as self. Fails if the file cannot
- * be written. */
+/* Writes tokens. This is a spec_generation_plan.hear, and the output is its self. Fails if the file
+ * cannot be written. */
 int spec_generate_output_hear(void *self, const int *token, const spec_origin *origin, int n,
                               spec_error *error);
 
@@ -44,7 +44,7 @@ int spec_generate_output_end(spec_generate_output *output, spec_ending ending, s
 int spec_generate_output_close(spec_generate_output *output, const spec_generation *generation,
                                spec_error *error);
 
-/* Print on standard error the legend of the colours, and the last line, with a warning if the times
+/* Print on standard error: the legend of the colours; the last line, with a warning if the times
  * are not reliable. */
 void spec_generate_output_legend(const spec_generate_args *args);
 void spec_generate_output_summary(const spec_generate_output *output,

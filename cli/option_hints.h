@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* option_hints: names of options in other engines and papers, and their names here.
- * The hint for an unknown option names the option, the verbs that have it, or the key of a model's
- * spec. */
+/* option_hints: what other engines and papers call an option, and what it is called here.
+ * The hint about an unknown option names the option, the verbs that have it, or the key of a
+ * model's spec. */
 #ifndef SPECLAB_OPTION_HINTS_H
 #define SPECLAB_OPTION_HINTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A verb's name, and a function that says whether it has an option and with which letter (0:
+/* A verb's name, and a function that says whether the verb has an option, and with which letter (0:
  * none). */
 typedef struct {
     const char *verb;
@@ -18,8 +18,9 @@ typedef struct {
 
 enum { SPEC_OPTION_HINT_SIZE = 256 };
 
-/* Returns "there is no --gamma; the draft length is -K/--K" for a name without its dashes, in upper
- * or lower case, with - or _; NULL for an unknown name. `dashes` is "-" or "--". */
+/* Returns a hint such as "there is no --gamma; the draft length is -K/--K" for a name without its
+ * dashes; upper or lower case, - or _ do not matter. NULL for an unknown name. `dashes` is "-" or
+ * "--". */
 const char *spec_option_hint(char hint[SPEC_OPTION_HINT_SIZE], const char *dashes, const char *name,
                              const spec_option_set *options);
 

@@ -22,14 +22,16 @@ typedef struct {
     uint64_t seed;
     bool seed_given;
     spec_context *context;
-    const char *opt_formats; /* help of --format, for a verb that prints more than a table */
-    const char *opt_output;  /* help of --output, for a verb that writes more than a table */
-    const char *opt_figure;  /* the table's figure, named in the CSV */
+    /* what --format says in the help of a verb that prints more than a table */
+    const char *opt_formats;
+    /* what --output says in the help of a verb that writes more than a table */
+    const char *opt_output;
+    const char *opt_figure;  /* the figure that draws the table, which the CSV names */
     const char *output; /* NULL: standard output */
     bool force;         /* do not keep an older output file */
     bool resume;        /* keep the finished rows of the output file */
     spec_shard shard;   /* the grid points to run; zeroed: all */
-    spec_shard batches; /* the groups of batches to run; zeroed: all, and then the rows */
+    spec_shard batches; /* the groups of batches to run; zeroed: all, and write rows */
     const char *sums;   /* file of the sums of all groups; NULL: simulate */
 } spec_options;
 
@@ -55,23 +57,24 @@ void spec_options_texts(spec_grid *grid, const char *verb, const char *axis, con
                         const char *separators);
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list);
 
-/* For a verb that writes a text: returns whether the output is JSON, by --format or else by the
- * name FILE.json. Exits 2 for a format of tables. */
+/* Returns whether a verb that writes a text should write JSON: if --format says so, or, without it,
+ * if the name is FILE.json. Exits 2 for a format of tables. */
 bool spec_options_json(const spec_options *options, const char *verb);
 
 /* How a verb runs its experiment. */
 typedef struct {
     bool no_point;  /* errors begin with the parameter at fault instead of the grid point */
     uint64_t limit; /* largest number of branches in an enumeration, 0: the default */
-    const char *what; /* phase before the first point, such as "loading the models", or NULL */
+    /* what happens before the first point, such as "loading the models", or NULL */
+    const char *what;
     const spec_assumed *opt_assumed; /* printed before the first row */
-    /* Called after the table of a run that ended: says what it shows, and returns the exit code of
-     * a run whose checks hold. May be NULL. */
+    /* Called after the table of a run that ended. It says what the table shows, and returns the
+     * exit code for a run whose checks hold. May be NULL. */
     int (*after)(const spec_table *table, const char *verb);
 } spec_options_plan;
 
-/* Runs an experiment, writes its table as the options say, and returns the exit code. *ret_error
- * receives the error line, if any; the verb prints it. */
+/* Runs an experiment, writes its table as the options say, and returns the exit code. If there is
+ * an error line, *ret_error receives it, and the verb prints it. */
 int spec_options_run(const spec_experiment *experiment, const spec_options *options,
                      const spec_options_plan *plan, const char *verb, spec_error *ret_error);
 
@@ -79,15 +82,15 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
  * failed, or which rows were too large to compute. */
 int spec_options_checked(const spec_result *result, spec_error *ret_error);
 
-/* Returns whether a verb that answers in sentences writes its rows instead: for -f csv and other
- * formats, and for FILE.csv and FILE.json. */
+/* Returns whether a verb that normally answers in sentences should write its rows: for -f csv and
+ * other formats, and for FILE.csv and FILE.json. */
 bool spec_options_wants_table(const spec_options *options);
 
 /* Writes a table as the options say; returns 0, or 2 after printing the error. */
 int spec_options_show(const spec_table *table, const spec_options *options, const char *verb);
 
-/* Returns the columns that an aligned table must fit: the terminal's width if it goes to one; 0: no
- * limit. */
+/* Returns the width that an aligned table must fit, in columns: the terminal's if it goes to one;
+ * 0: no limit. */
 int spec_options_columns(const spec_options *options);
 
 #endif

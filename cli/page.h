@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* page: multi-line text, such as a report, wrapped to the width of a terminal.
- * A wide line continues under the text after its last gap of two or more blanks (" tested 4 of 4").
- * The gap must be in the first part of the line; otherwise it continues under its own beginning. A
- * command to type, indented by four blanks, continues after a backslash, as shells expect. */
+ * If a line is too wide, it continues under the text that follows its last gap of two or more
+ * blanks (" tested 4 of 4"). The gap must be in the first part of the line; otherwise the line
+ * continues under its own beginning. A command to type, indented by four blanks, is broken with a
+ * backslash, as shells expect. */
 #ifndef SPECLAB_PAGE_H
 #define SPECLAB_PAGE_H
 
@@ -11,12 +12,12 @@
 /* Returns the environment's COLUMNS; 0 if it is not a positive integer. */
 int spec_page_given_columns(void);
 
-/* Returns the columns of the terminal behind a descriptor: COLUMNS, else the terminal's own; 0: no
- * terminal. */
+/* Returns the width of the terminal behind a descriptor: COLUMNS, else the terminal's own; 0 if it
+ * is not a terminal. */
 int spec_page_columns(int descriptor);
 
-/* Writes the text; `columns` <= 0: unwrapped. Allocates nothing: it cuts the text into lines while
- * it writes, and restores it. */
+/* Writes the text; `columns` <= 0: unwrapped. It allocates nothing: it cuts the text into lines
+ * while it writes, and then restores it. */
 void spec_page_write(char *text, int columns, FILE *out);
 
 #endif

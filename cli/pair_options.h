@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* pair_options: the options of verbs that decode: models, drafting, verification, sampling.
- * An argp child whose input is a spec_pair_options; models are in group 1 of the help, sampling in
- * group 3. Bad usage prints one line that names the option, and exits 2. */
+ * An argp child whose input is a spec_pair_options. In the help, models are in group 1 and sampling
+ * in group 3. Bad usage prints one line that names the option, and exits 2. */
 #ifndef SPECLAB_PAIR_OPTIONS_H
 #define SPECLAB_PAIR_OPTIONS_H
 
@@ -16,7 +16,7 @@ enum { SPEC_PAIR_SAMPLING = 4 };
 typedef struct {
     spec_context *context; /* context of the models */
     char *target, *draft;  /* specs, owned; draft NULL: none */
-    const char *rule, *drafting, *policy; /* NULL until _complete: not given */
+    const char *rule, *drafting, *policy; /* NULL if not given, until _complete sets them */
     spec_assumed assumed;                 /* set by _complete: the options that were not given */
     const char *device; /* as given, or NULL */
     bool ahead;
@@ -24,12 +24,13 @@ typedef struct {
     const char
         *sampling[SPEC_PAIR_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
 
-    bool plain; /* set by the verb if it does not speculate: rule and drafts are then not assumed */
+    /* set by the verb if it does not speculate, so that rule and drafts are not assumed */
+    bool plain;
 
     /* Set by the verb, for the memory budget. */
     int laws;         /* maximum number of draft rows kept at a time */
-    bool draft_alone; /* the draft is also timed alone, without the KV cache that it shares with the
-                         target */
+    /* the draft is also timed alone; it then has its own KV cache, not the target's */
+    bool draft_alone;
 } spec_pair_options;
 
 #define SPEC_PAIR_OPTIONS_DEFAULT(of)                                                              \
@@ -37,8 +38,8 @@ typedef struct {
 
 extern const struct argp spec_pair_options_argp;
 
-/* Completes the options after parsing: exits 2 without a target, chooses what was not given, and
- * writes the device and the sampling parameters into the specs. */
+/* Completes the options after parsing: exits 2 without a target, chooses defaults for what was not
+ * given, and writes the device and the sampling parameters into the specs. */
 void spec_pair_options_complete(spec_pair_options *options, const char *verb);
 void spec_pair_options_free(spec_pair_options *options);
 
@@ -47,22 +48,22 @@ spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options,
                                               const spec_model *target,
                                               const spec_model *opt_draft);
 
-/* Checks that a K that was given is within the draft's reach, or else cuts the default to it.
- * Returns GSL_EINVAL with a line that begins with "--K: ". */
+/* If the user gave K, checks that the draft reaches that far; returns GSL_EINVAL with a line that
+ * begins with "--K: " if it does not. Otherwise reduces the default to the draft's reach. */
 int spec_pair_options_K(int *K, bool given, const spec_model *opt_draft, spec_error *error);
 
-/* Opens the models; *opt_draft is NULL without a draft. The error begins with "--target: " or
- * "--draft: ". Before it loads either model it checks that memory suffices for both, for one
- * decoder, and for the verb's own needs. */
+/* Opens the models; *opt_draft is NULL without a draft. Errors begin with "--target: " or "--draft:
+ * ". Before it loads a model, it checks that there is enough memory for both, for one decoder, and
+ * for what the verb itself needs. */
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft,
                            const spec_pair_options *options, spec_error *error);
 
-/* Says in one line how many tokens the target has in common with a draft of another vocabulary. */
+/* Says in one line how many tokens the target shares with a draft that has another vocabulary. */
 void spec_pair_options_say_translated(const spec_model *target, const spec_model *opt_draft,
                                       const char *verb);
 
 /* Says in one line if the weights of a model were converted when it was loaded. `which` is "target"
- * or "draft"; prints nothing without a model, or for drafts made from the target. */
+ * or "draft". Prints nothing if there is no model, or for a draft made from the target. */
 void spec_pair_options_say_converted(const spec_model *opt_model, const char *which,
                                      const char *verb);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* process_option: --process SPEC of predict, sweep and serve: how draft tokens are accepted.
- * A process of rates by depth, such as a profile, has no alpha, and bounds K. */
+ * If a process has rates by depth, such as a profile, it has no alpha, and limits K. */
 #ifndef SPECLAB_PROCESS_OPTION_H
 #define SPECLAB_PROCESS_OPTION_H
 
@@ -9,12 +9,13 @@
 typedef struct {
     bool lacks_alpha;
     int n_rates; /* the longest draft that the process covers; 0: no limit */
-    /* the default of --K, which leaves out what the process does not cover */
+    /* the default of --K; it leaves out lengths that the process does not cover */
     char K[16];
 } spec_process_option;
 
-/* Reads the option. Exits 2 if --alpha is given with a process that has none. A wrong spec counts
- * as iid here; the measure says what is wrong with it. `from` is the first of the lengths. */
+/* Reads the option. Exits 2 if --alpha is given with a process that has no alpha. A wrong spec
+ * counts as iid here; the measure will say what is wrong with it. `from` is the first of the
+ * lengths. */
 spec_process_option spec_process_option_of(const char *opt_spec, const char *opt_alpha, int from,
                                            const char *verb);
 

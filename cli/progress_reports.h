@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* progress_reports: callbacks that show the work of library code in the progress line.
- * Each has the type of the field that it is for (base/progress.h describes the line); `context` is
+ * Each has the type of the field it is meant for (base/progress.h describes the line). `context` is
  * unused unless stated. */
 #ifndef SPECLAB_PROGRESS_REPORTS_H
 #define SPECLAB_PROGRESS_REPORTS_H

@@ -7,8 +7,8 @@
 
 #include "models/model.h"
 
-/* Returns the tokens of the n bytes of `text`, which the caller frees. Exits 2, naming the option,
- * for a word that is not a token. */
+/* Returns the tokens of `text` (n bytes), which the caller frees. Exits 2, naming the option, if a
+ * word is not a token. */
 int *spec_prompt_tokens(size_t *ret_n, const char *option, const char *text, size_t n,
                         const spec_model *model, const char *verb);
 

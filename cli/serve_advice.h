@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* serve_advice: the last lines of `speclab serve`, also when merge has joined its rows. */
+/* serve_advice: the last lines of `speclab serve`, also used when merge has joined its rows. */
 #ifndef SPECLAB_SERVE_ADVICE_H
 #define SPECLAB_SERVE_ADVICE_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* share: the folder of speclab's own experiments, figure scripts and documents.
  * It is searched for in $SPECLAB_SHARE, in the source tree of the build, and in ../share/speclab
- * beside the program's folder. */
+ * relative to the program's folder. */
 #ifndef SPECLAB_SHARE_H
 #define SPECLAB_SHARE_H
 
 #include <stddef.h>
 
-/* Returns that folder, written to `path` (size), or NULL. Models look there for a text that is not
- * in the current folder. $SPECLAB_SHARE is used as it is. */
+/* Returns that folder, written to `path` (size), or NULL. If a text is not in the current folder,
+ * models look for it there. $SPECLAB_SHARE is used as it is. */
 const char *spec_share_of_texts(char *path, size_t size);
 
 /* Finds the file name, without its ending, that is nearest to `name` in a subfolder; writes it to

@@ -12,10 +12,10 @@
 
 typedef struct {
     FILE *out;
-    bool shown;            /* on a terminal */
+    bool shown;            /* the stream is a terminal */
     bool coloured;         /* implies shown */
     const char *colour;    /* the current colour, "" for none */
-    unsigned char held[4]; /* the first bytes of an incomplete character */
+    unsigned char held[4]; /* the first bytes of a character that is not complete yet */
     size_t n_held;
     const char *held_colour; /* the colour of the held bytes */
     bool at_line_start;      /* nothing, or a newline, was written last */
@@ -23,8 +23,8 @@ typedef struct {
 
 void spec_text_stream_init(spec_text_stream *stream, FILE *out, bool shown, bool coloured);
 
-/* Writes n bytes; `colour` is the parameter of an SGR sequence, such as "32" (green), or "" for
- * none. The string must outlive the stream. */
+/* Writes n bytes. `colour` is the parameter of an SGR sequence, such as "32" (green), or "" for no
+ * colour; the string must outlive the stream. */
 void spec_text_stream_write(spec_text_stream *stream, const char *bytes, size_t n,
                             const char *colour);
 

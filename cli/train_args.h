@@ -15,7 +15,7 @@ typedef struct {
 
 void spec_train_args_parse(spec_train_args *args, spec_context *context, int argc, char **argv);
 
-/* Lists what the plan assumes: relevant options that were not given, with their values. */
+/* Lists what the plan assumes: the values of relevant options that were not given. */
 void spec_train_args_say_assumed(const spec_train_args *args, const spec_training_plan *plan,
                                  const char *verb);
 

@@ -14,8 +14,8 @@ typedef struct {
     spec_table table;
     spec_training_score score; /* score of the last row */
     spec_exit_score exits;     /* the same with exits: n_exits > 0 */
-    spec_training_speed speed; /* K 0: not measured */
-    double loss;               /* sum since the last row */
+    spec_training_speed speed; /* K is 0 if it was not measured */
+    double loss;               /* sum of losses since the last row */
     long losses;
 } spec_train_curve;
 
@@ -28,8 +28,8 @@ void spec_train_curve_free(spec_train_curve *curve); /* may be zeroed */
 int spec_train_curve_score(spec_train_curve *curve, spec_training *training, spec_error *error);
 int spec_train_curve_judge(spec_train_curve *curve, spec_training *training, spec_error *error);
 
-/* Convert the rows and the losses since the last one to numbers, which the caller frees, and back.
- * Return GSL_ENOMEM, or GSL_EINVAL for numbers of another curve. */
+/* Convert the rows and the losses since the last row to numbers, which the caller frees, and back.
+ * They return GSL_ENOMEM, or GSL_EINVAL for numbers of another curve. */
 int spec_train_curve_save(spec_training_numbers *ret, const spec_train_curve *curve);
 int spec_train_curve_restore(spec_train_curve *curve, const spec_training_numbers *numbers);
 

@@ -12,12 +12,12 @@
 typedef struct {
     spec_options common;
     spec_validate_plan plan;
-    char *sampler;       /* the spec, or the trace's file; NULL if no sampler is tested */
+    char *sampler;       /* the spec, or the trace's file; NULL if the verb tests no sampler */
     char **only, **env;  /* NULL-terminated lists of names, or NULL */
     bool list, self_test, watch, budget_given;
     bool trace; /* test a trace */
     const char *write_trace,
-        *holds; /* write a trace to this file; its contents, one of spec_trace_contents_names */
+        *holds; /* file to write a trace to; what it contains, one of spec_trace_contents_names */
     int calibrate, check_power; /* number of runs; 0: none */
     const char *report, *junit, *figure;
     char *figure_data; /* the CSV file of the figure's data, FIGURE.csv */
@@ -31,13 +31,14 @@ void spec_validate_args_free(spec_validate_args *args);
  * (SPEC_FORMAT_TABLE). */
 spec_format spec_validate_args_format(const spec_validate_args *args);
 
-/* Reports, opened before the test: main is standard output without -o; the others may be closed. */
+/* Reports, opened before the test. Without -o, main is standard output; the others may be
+ * closed. */
 typedef struct {
     spec_output main, report, junit;
 } spec_validate_files;
 
-/* _retire is for a run without a verdict: it discards the new reports, and renames older ones so
- * that none can be mistaken for this run's. */
+/* _retire is for a run without a verdict. It discards the new reports and renames older ones, so
+ * that nobody takes them for reports of this run. */
 void spec_validate_args_open(spec_validate_files *files, const spec_validate_args *args,
                              const char *verb);
 void spec_validate_args_retire(spec_validate_files *files, bool force, const char *verb);

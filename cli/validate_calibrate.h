@@ -9,11 +9,12 @@
 /* Tokens of one run if --budget is missing. */
 #define SPEC_VALIDATE_CALIBRATE_DRAWS 200000ull
 
-/* Returns the exit code: 0; 1 if the number of false alarms is unlikely at the false-alarm rate (p
- * < 0.01); 2, 130. */
+/* Returns the exit code: 0; 1 if so many false alarms are unlikely at the false-alarm rate (p <
+ * 0.01); 2, 130. */
 int spec_validate_calibrate(const spec_validate_args *args, const char *verb);
 
-/* Does the same for merged parts of --shard (calibrate_part.h), with the output of `options`. */
+/* Does the same for merged parts of --shard (calibrate_part.h); `options` says where the output
+ * goes. */
 int spec_validate_calibrate_merge(const spec_table *merged, const spec_options *options,
                                   const char *verb);
 

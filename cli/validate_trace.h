@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* validate_trace: `speclab validate SAMPLER --write-trace FILE`: writes an example trace.
- * The sampler is known to be right or wrong, so the trace can test other tools. */
+ * We know whether the sampler is right, so the trace can test other tools. */
 #ifndef SPECLAB_VALIDATE_TRACE_H
 #define SPECLAB_VALIDATE_TRACE_H
 

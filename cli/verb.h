@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* verb: the table of the command line's verbs, one file each.
- * A verb parses its own arguments (argv[0] is "speclab VERB") and returns the exit code: 0 all
- * checks hold, 1 a check failed, 2 bad usage or input, or interrupted (cli/stop.h), 3 not enough
- * evidence either way. */
+/* verb: the table of the command line's verbs; each verb has its own file.
+ * A verb parses its own arguments (argv[0] is "speclab VERB") and returns the exit code: 0 if all
+ * checks hold; 1 if a check failed; 2 for bad usage or input, or if interrupted (cli/stop.h); 3 if
+ * there is not enough evidence either way. */
 #ifndef SPECLAB_VERB_H
 #define SPECLAB_VERB_H
 
@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct {
-    const char *group; /* verbs of a group share a line in the list that plain 'speclab' prints */
+    const char *group; /* verbs of a group share a line in what plain 'speclab' prints */
     const char *name, *summary;
     int (*run)(spec_context *context, int argc, char **argv);
 } spec_verb;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* calibrate: measures false alarms: validates an exact sampler many times, with fresh seeds.
- * It reports how often the exact sampler FAILs, whether p-values are uniform, and whether e-values
- * are as rare as promised. Runs are independent and parallel: the result is the same for any number
- * of threads. The calibration owns its arrays. */
+ * It reports how often the exact sampler FAILs, whether p-values are uniform, and whether large
+ * e-values are as rare as promised. Runs are independent and parallel, and the result is the same
+ * for any number of threads. The calibration owns its arrays. */
 #ifndef SPECLAB_CALIBRATE_H
 #define SPECLAB_CALIBRATE_H
 
 #include "base/groups.h"
 #include "conformance/validate.h"
 
-/* One test, over all runs, fixtures and scopes in which it counted something. */
+/* One test, over all runs, fixtures and scopes in which it had data. */
 typedef struct {
     const char *name;
     double *p;          /* (n) sorted */
@@ -20,8 +20,8 @@ typedef struct {
 
 typedef struct {
     int n, failed, inconclusive;
-    /* (n) sorted: smallest p-value of each run after Holm's correction; it is at most x in a share
-     * of at most x of the runs */
+    /* (n) sorted: smallest p-value of each run after Holm's correction. For any x, at most a share
+     * x of the runs should have one of at most x */
     double *p;
     double *log_e;      /* (n) sorted: log e-value of each run */
     spec_calibration_test test[SPEC_TESTS_MAX];
@@ -35,15 +35,15 @@ typedef struct {
 
 /* Runs spec_validate n times under the plan, each time with its own seed and one thread.
  * plan->progress receives the runs done out of n. If limits.opt_stop is set, the calibration keeps
- * the first runs that ended, and n is their number. Errors are those of spec_validate, from the
- * first run that fails. */
+ * the first runs that ended, and n is their number. Errors come from spec_validate, in the first
+ * run that fails. */
 int spec_calibrate(spec_calibration *ret, const char *subject, int n,
                    const spec_validate_plan *plan, spec_error *error);
 void spec_calibration_free(spec_calibration *calibration);
 
 /* The same in three steps, for several machines: runs are groups of work (base/groups.h). The
- * calibration borrows subject and plan, which are NULL where no run is computed. Call _finish after
- * all runs are added. */
+ * calibration borrows subject and plan, which are NULL if this machine computes no run. Call
+ * _finish after all runs are added. */
 int spec_calibration_init(spec_calibration *calibration, const char *opt_subject, int n,
                           const spec_validate_plan *opt_plan, spec_error *error);
 spec_groups spec_calibration_runs(spec_calibration *calibration);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* reproducer: the smallest case that shows that a sampler is not lossless, for debugging it.
- * It describes one state of one fixture: the expected and the observed next tokens. Rounds are
- * asked for again with the seeds of the run, to tell draft tokens, corrections and bonus tokens
+ * It describes one state of one fixture: the next tokens that we expect there and those that came.
+ * We run the rounds again with the same seeds, to tell draft tokens, corrections and bonus tokens
  * apart, and to keep one whole round. Owns its rows. */
 #ifndef SPECLAB_REPRODUCER_H
 #define SPECLAB_REPRODUCER_H
@@ -14,7 +14,7 @@ enum { SPEC_REPRODUCER_TOKENS = 16, SPEC_REPRODUCER_ROWS = 1 << 14 };
 /* Where a token came from. */
 typedef enum {
     SPEC_CAME_DRAFT,      /* an accepted draft token */
-    SPEC_CAME_CORRECTION, /* drawn after draft tokens, all rejected */
+    SPEC_CAME_CORRECTION, /* drawn after all draft tokens were rejected */
     SPEC_CAME_BONUS,      /* drawn where there were no draft tokens */
     SPEC_CAME_KINDS
 } spec_came;
@@ -25,21 +25,21 @@ typedef struct {
     const spec_fixture_kind *kind;
     uint32_t scope;
     int state, vocab;
-    double tv;   /* TV at that state beyond chance; 0 if chance explains all of it */
+    double tv;   /* TV at this state beyond what chance explains; 0 if chance explains all of it */
     int n_shown; /* the tokens that differ most; for a small vocabulary all tokens, by id */
     int32_t token[SPEC_REPRODUCER_TOKENS];
     double target[SPEC_REPRODUCER_TOKENS], draft[SPEC_REPRODUCER_TOKENS];
     double expected[SPEC_REPRODUCER_TOKENS],
         seen[SPEC_REPRODUCER_TOKENS]; /* frequencies in the data of the verdict */
-    /* tokens after the state in the data of the verdict, including a forbidden token */
+    /* number of tokens after the state in the data of the verdict, including forbidden ones */
     uint64_t n;
     const char *test;             /* the test that found it, or "hard" */
     spec_finding finding;         /* its result; only the name if it is "hard" */
 
-    /* From the rounds asked for again: `again` rounds, n_drafted visits of the state with draft
-     * tokens, n_bonus without; how often each token was drafted, and how often it came from each
-     * source. token_rule: the counts that the token rule would give; another lossless rule may
-     * split them differently. NaN for trees. Scope S has no such counts. */
+    /* From the rounds that were run again: `again` rounds, with n_drafted visits of the state with
+     * draft tokens and n_bonus visits without; how often each token was drafted, and how often it
+     * came from each source. token_rule has the counts that the token rule would give (NaN for
+     * trees); another lossless rule may split them differently. Scope S has no such counts. */
     uint64_t again, n_drafted, n_bonus;
     uint64_t drafted[SPEC_REPRODUCER_TOKENS], came[SPEC_CAME_KINDS][SPEC_REPRODUCER_TOKENS];
     double draft_expected[SPEC_REPRODUCER_TOKENS],
@@ -63,17 +63,18 @@ typedef struct {
     const spec_finding *finding; /* (n_findings) */
     int n_findings;
     uint32_t scope;
-    uint64_t seed, batches; /* the trial's; a batch has `rounds` rounds or `texts` texts */
+    uint64_t seed, batches; /* of the trial; a batch has `rounds` rounds or `texts` texts */
     int rounds, texts;
 } spec_reproducer_case;
 
-/* Returns the state whose tokens differ most from its row in total variation, beyond what a
- * lossless sampler differs on average; 0 if no state differs by three times as much. */
+/* Returns the state whose tokens differ most from its row. We measure the difference in total
+ * variation and subtract what a lossless sampler shows on average. Returns 0 if no state differs by
+ * three times this average. */
 int spec_reproducer_state(const spec_fixture *fixture, const spec_evidence *evidence,
                           double *ret_tv);
 
 /* The token after a state whose count is furthest from its expectation, in standard deviations. In
- * a large vocabulary, noise in the other tokens hides it from the total variation. */
+ * a large vocabulary the total variation may miss it, because of the noise in the other tokens. */
 typedef struct {
     int state, token;
     double deviation;

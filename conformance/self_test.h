@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* self_test: validates every known mistake (mutants.h): does `validate` find it?
  * Each mutant is validated like any sampler, with several seeds. A mistake must FAIL, unless the
- * table calls it too small; an exact algorithm must not FAIL; a lossy one must be LOSSY. The hints
- * of the first run are counted if it is a FAIL. */
+ * table calls it too small; an exact algorithm must not FAIL; a lossy one must be LOSSY. If the
+ * first run is a FAIL, its hints are counted. */
 #ifndef SPECLAB_SELF_TEST_H
 #define SPECLAB_SELF_TEST_H
 
@@ -15,11 +15,12 @@ typedef struct {
     int runs, n_found;   /* runs, and how many of them were FAIL (for a lossy one: LOSSY) */
     const char *fixture; /* fixture and test of the first run that found it; NULL: not found */
     const char *test;
-    const spec_fixture_kind *kind; /* kind of that fixture; NULL: none by itself */
+    const spec_fixture_kind *kind; /* kind of that fixture; NULL: no single fixture found it */
     bool failed;               /* the first run was a FAIL */
     const char *hint;          /* first hint of the first run; NULL: none */
     const char *other_hint;    /* the first of its hints that is another mistake; NULL: none */
-    char needed[96];           /* the values that the first failure needs, separated by "; " */
+    char needed[96];           /* the values of the design that the first failure needs, separated
+                                * by "; " */
     double draws; /* draws until it was found, median over runs; NaN: most runs did not find it */
     spec_mutants_distance worst;
     bool ok;
@@ -45,9 +46,10 @@ typedef struct {
 typedef struct {
     spec_self_test_line *line; /* (n) */
     int n, n_wrong;            /* n_wrong: lines with the wrong outcome */
-    int all; /* above n if *opt_stop was set, in which case the other lines are left out */
+    int all; /* more than n if *opt_stop was set, because the other lines are then left out */
     int n_failed;              /* lines whose first run was a FAIL */
-    int n_hinted, n_misled;    /* how many of these have a right, and a wrong first hint */
+    int n_hinted, n_misled;    /* how many of these have a right first hint, and how many a wrong
+                                * one */
     int n_other; /* how many of these have a hint at another mistake, first or not */
 } spec_self_test_result;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* validate: the conformance test: is this sampler lossless?
- * It runs every fixture that suits the sampler, in each of its scopes, until the evidence or the
- * budget suffices, and gives a verdict. Batches run in parallel and merge in order: for a budget in
- * draws, the result is the same for any number of threads. docs/conformance.md#statistics. */
+ * It runs every fixture that suits the sampler, in each of its scopes, until the evidence is
+ * sufficient or the budget is used up, and gives a verdict. Batches run in parallel and are merged
+ * in order, so for a budget in draws the result is the same for any number of threads.
+ * docs/conformance.md#statistics. */
 #ifndef SPECLAB_VALIDATE_H
 #define SPECLAB_VALIDATE_H
 
@@ -16,7 +17,8 @@ typedef enum {
     SPEC_VERDICT_FAIL,
     SPEC_VERDICT_LOSSY,        /* differs from the target, as it declares: passes, with its TV */
     SPEC_VERDICT_INCONCLUSIVE, /* not enough evidence either way */
-    SPEC_VERDICT_DEPENDENT,    /* each request is right, but those of a call depend on each other */
+    SPEC_VERDICT_DEPENDENT,    /* each request is right, but requests of a call depend on each
+                                * other */
     SPEC_VERDICTS
 } spec_validate_verdict;
 
@@ -37,7 +39,7 @@ typedef struct {
     const char *const *opt_only; /* names of fixtures and tests, NULL-terminated; NULL: all */
     const spec_fixture_kind *const
         *opt_more;        /* fixtures besides those of the table, NULL-terminated; NULL: none */
-    const char *opt_rows; /* the file of rows from which these fixtures come, for the report */
+    const char *opt_rows; /* the file of rows that these fixtures come from, for the report */
     double temperature;   /* temperature of a trace of responses (trace_read.h); 0: 1 */
     uint32_t scopes;     /* the sampler's scopes to test; 0: all */
     bool hints;          /* look for known mistakes that explain a FAIL */
@@ -46,8 +48,9 @@ typedef struct {
      * and only one of them, chosen at random, is counted. */
     bool dependent;
     spec_subject_limits limits;
-    /* continue in growing stages until a FAIL, limits.opt_stop or the end of the time. A stop gives
-     * the verdict so far; without `endless` it is GSL_EFAILED, "interrupted" */
+    /* continue in growing stages until a FAIL, limits.opt_stop or the end of the time. If stopped,
+     * the run gives its verdict so far; without `endless` it fails with GSL_EFAILED,
+     * "interrupted" */
     bool endless;
     void (*progress)(void *self, const char *fixture, uint64_t draws, uint64_t budget,
                      double log_e); /* may be NULL */
@@ -59,10 +62,10 @@ typedef struct {
 
 #define SPEC_VALIDATE_DRAWS 20000000ull
 
-/* A total variation counts as detectable up to SPEC_VALIDATE_TELLING, or up to plan.eps if given. A
- * PASS requires this at the first token of a round, and in scope S in a text, on the fixtures that
- * are judged: those of the table with at most SPEC_VALIDATE_VOCAB tokens, or all if none of these
- * was run. */
+/* We call a place covered if its detectable total variation is at most SPEC_VALIDATE_TELLING, or
+ * plan.eps if given. A PASS requires this for the first token of a round, and in scope S for a
+ * text, on the fixtures that are judged. These are the fixtures of the table with at most
+ * SPEC_VALIDATE_VOCAB tokens, or all if none of these was run. */
 #define SPEC_VALIDATE_TELLING 0.1
 enum { SPEC_VALIDATE_VOCAB = 64, SPEC_VALIDATE_CALL = 4, SPEC_VALIDATE_REASON = 800 };
 #define SPEC_VALIDATE_PLAN_DEFAULT                                                                 \
@@ -79,16 +82,16 @@ typedef struct {
     uint32_t scope;
     int vocab;
     const char *skipped;          /* reason for not running it, or NULL */
-    /* a call exceeded limits.timeout: the fixture was left out from then on, but earlier data
-     * count */
+    /* a call exceeded limits.timeout. The fixture was left out from then on, but its earlier data
+     * are used */
     bool late;
     uint64_t rounds, draws;       /* draws: tokens of the sampler */
     uint64_t asked; /* tokens of full rounds asked for, as budgets count them */
     /* over all its tests: log of the mean e-value; smallest p-value, after Holm over all results */
     double log_e, p;
-    /* from the first look. For a trace, that of SPEC_PLACE_TEXT is the TV of PITs from uniform */
+    /* from the first look. For a trace, SPEC_PLACE_TEXT has the TV between the PITs and uniform */
     spec_detectable detectable[SPEC_PLACES];
-    double tv; /* estimated largest TV of a state, corrected for bias; 0: none shows */
+    double tv; /* estimated largest TV of a state, corrected for bias; 0: no difference shows */
     double accepted;              /* mean n_accepted per round */
     spec_finding finding[SPEC_TESTS_MAX];
     int n_findings;
@@ -100,10 +103,11 @@ typedef struct {
 
 /* One place over all fixtures that were run. */
 typedef struct {
-    /* results in which the sampler reaches the place; how many of these have a detectable TV within
-     * the limit */
+    /* in how many results the sampler reaches the place, and in how many of these the detectable TV
+     * is within the limit */
     int reached, covered;
-    /* detectable TV: median over those reached, largest over those covered; NaN: there are none */
+    /* detectable TV: median over the results reached, largest over the results covered; NaN: there
+     * are none */
     double median, worst;
     int worst_result;     /* -1: none */
 } spec_validate_power;
@@ -126,31 +130,32 @@ typedef struct spec_validation {
     spec_validate_power power[SPEC_PLACES];
     bool trace;                    /* the run validated a trace (trace.h) */
     bool stopped;                  /* limits.opt_stop ended an endless run */
-    bool alone; /* instances gave the same answers to different seeds, so only one was used */
+    bool alone; /* several instances gave the same answers to different seeds, so only one was
+                 * used */
     /* the test over all fixtures together, if it shows more than any single fixture; or NULL */
     const char *together;
     const char *together_reason; /* what that test looks for */
     uint32_t together_scope;
     bool fresh; /* fresh data decided a borderline result: log_e and p are from these data */
-    double first_log_e, first_p;   /* the same from all earlier data */
+    double first_log_e, first_p;   /* the same, from all earlier data */
     /* the case of a FAIL or LOSSY on a single fixture; otherwise its kind is NULL */
     spec_reproducer reproducer;
     bool of_state; /* the tokens after the reproducer's state show it by themselves */
     spec_hint hint[3];
     int n_hints;
-    /* for a FAIL on an ordinary fixture, the values of the design that it needs: if one of them is
-     * replaced, it does not show */
+    /* for a FAIL on an ordinary fixture, the values of the design that it needs: if any of them is
+     * replaced, the mistake does not show */
     const char *needed[SPEC_DESIGN_DIMENSIONS]; /* their names */
     int n_needed;
-    char needed_why[120]; /* if there are none: why, a clause; empty without hints */
-    /* for a FAIL, an order of filters, other than the declared one, under which the sampler passes
-     * the fixture; or NULL */
+    char needed_why[120]; /* if there are none, a clause that says why; empty without hints */
+    /* for a FAIL, another order of filters than the declared one, with which the sampler passes the
+     * fixture; or NULL */
     const char *order;
     char reason[SPEC_VALIDATE_REASON]; /* one line */
     /* After a FAIL by a test of whether requests depend on each other, the result of a second run
      * that judges each request by itself (plan.dependent). */
     struct {
-        bool suspected, asked; /* the run is due; the run has ended */
+        bool suspected, asked; /* this run is due; this run has ended */
         spec_validate_verdict verdict;
         uint64_t draws;
         double log_e, p;
@@ -165,13 +170,14 @@ int spec_validate(spec_validation *ret, const char *subject, const spec_validate
                   spec_error *error);
 void spec_validation_free(spec_validation *validation);
 
-/* Returns fixture i of the plan: first those of the table, then opt_more; NULL after the last. */
+/* Returns fixture i of the plan, in the order of the table, followed by opt_more; NULL after the
+ * last. */
 const spec_fixture_kind *spec_validate_fixture(const spec_validate_plan *plan, int i);
 
 /* Returns the largest vocabulary that was run, in tokens. */
 int spec_validate_largest_vocab(const spec_validation *validation);
 
-/* Returns the largest TV that counts as detectable. */
+/* Returns the largest detectable TV with which a place is covered. */
 double spec_validate_limit(const spec_validate_plan *plan);
 
 /* Checks the names of plan->opt_only. Returns GSL_EINVAL for the first unknown one, with the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* validate_report: the verdict as text, JSON, a table and JUnit XML.
  * Foreign names are cleaned before they are written. With a budget in draws, every run writes the
- * same bytes: seconds appear only if the budget was in seconds. docs/formats.md describes JSON and
- * XML. */
+ * same bytes, because seconds appear only if the budget was in seconds. docs/formats.md describes
+ * JSON and XML. */
 #ifndef SPECLAB_VALIDATE_REPORT_H
 #define SPECLAB_VALIDATE_REPORT_H
 
@@ -44,7 +44,7 @@ const char *spec_validate_report_scope(uint32_t scope);
  * false if out of memory. */
 bool spec_validate_report_reproducer(const spec_validation *validation, FILE *out);
 
-/* Writes the detectable TV of each place as text, and the places without a guarantee. */
+/* Writes as text the detectable TV of each place, and which places have no guarantee. */
 void spec_validate_report_power(const spec_validation *validation, FILE *out);
 
 /* Write which combinations of two values were tested, as text; and count them for a scope:
@@ -63,8 +63,8 @@ int spec_validate_report_emitted(const spec_reproducer *reproducer);
 /* Returns whether a test over all fixtures together failed, but no fixture by itself. */
 bool spec_validate_report_is_together(const spec_validation *validation);
 
-/* Returns the shell command that runs this fixture and scope again, or without one the test over
- * all fixtures. The caller frees the text; NULL if out of memory. */
+/* Returns the shell command that runs this fixture and scope again or, if opt_result is NULL, the
+ * test over all fixtures. The caller frees the text; NULL if out of memory. */
 char *spec_validate_report_command(const spec_validation *validation,
                                    const spec_validate_result *opt_result);
 

@@ -8,17 +8,18 @@
 #include "conformance/validate.h"
 
 
-/* STAGES: looks at the evidence. FRESH_TIMES: size of fresh data in multiples of the first data. */
+/* STAGES: how often we look at the evidence. FRESH_TIMES: size of the fresh data, in multiples of
+ * the first data. */
 enum { SPEC_STAGES = 4, SPEC_FRESH_TIMES = 4 };
 
-/* p-values, and inverse e-values, below this call for fresh data. */
+/* If a p-value or an inverse e-value is below this, we draw fresh data. */
 #define SPEC_SUSPICIOUS 1e-3
 
 /* One fixture in one scope. */
 typedef struct {
     spec_fixture fixture;
     spec_evidence *evidence;
-    bool applies[SPEC_TESTS_MAX]; /* lines of spec_tests that apply and are wanted */
+    bool applies[SPEC_TESTS_MAX]; /* which lines of spec_tests apply and are wanted */
     int n_applies;
     double share;                 /* relative share of the budget */
     uint64_t draws;               /* its budget, tokens of full rounds */
@@ -40,7 +41,7 @@ typedef struct {
     spec_evidence *evidence;      /* evidence of one batch: a fork of the trial's */
     gsl_rng *rng;
     int32_t *text;
-    uint64_t accepted, emitted;   /* the trial's totals, to compare with the sampler's counters */
+    uint64_t accepted, emitted;   /* totals of the trial, to compare with the sampler's counters */
     spec_error error;
     int status;
 } spec_worker;
@@ -121,7 +122,8 @@ void spec_validate_read(spec_validate_run *run, int i);
  * result->p, returns the smallest. */
 double spec_validate_holm(const spec_validate_run *run, const bool *opt_mask);
 
-/* Returns the log capital of a FAIL: bets use half of false_alarm_rate, fresh data the rest. */
+/* Returns the log capital at which bets FAIL. Bets may use half of false_alarm_rate, and fresh data
+ * the rest. */
 double spec_validate_log_fail(const spec_validate_plan *plan);
 
 int spec_validate_first_hard(const spec_validation *validation); /* -1: none */

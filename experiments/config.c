@@ -25,7 +25,7 @@ int spec_config_fail(const spec_config *config, const spec_config_node *opt_sett
     va_end(args);
     for (char *c = what; *c != '\0'; c++)
         if ((unsigned char)*c < ' ')
-            *c = ' '; /* quoted text may have line breaks; a failure is one line */
+            *c = ' '; /* quoted text may have line breaks, but a failure is one line */
     if (opt_setting == NULL)
         return spec_fail(config->error, status, "%.100s: %s", config->path, what);
     return spec_fail(config->error, status, "%.100s:%d: %s", config->path, opt_setting->line,
@@ -136,8 +136,8 @@ bool spec_config_is_scalar(const spec_config_node *setting)
     return setting->kind < SPEC_NODE_ARRAY;
 }
 
-/* Returns the text of a scalar, without replacing ${NAME}. A number prints so that it reads back
- * the same. */
+/* Returns the text of a scalar, without replacing ${NAME}. A number is printed so that it reads
+ * back the same. */
 static int raw_text(char **ret_text, spec_config *config, const spec_config_node *setting)
 {
     char buffer[SPEC_NUMBER_SIZE];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* config: the values of an experiment file, with overrides and ${NAME} applied.
- * config_tree parses. This module first refuses a text that is too large or nested too deeply.
- * Failures read "file:line: what". Borrows path, overrides and error; owns the parsed settings. */
+ * This module first refuses text that is too large or nested too deeply; then config_tree parses
+ * it. Failures read "file:line: what". Borrows path, overrides and error; owns the parsed
+ * settings. */
 #ifndef SPECLAB_CONFIG_H
 #define SPECLAB_CONFIG_H
 
@@ -18,9 +19,9 @@ typedef struct {
     bool used[SPEC_CONFIG_SET_MAX];
     spec_config_node *root;
     spec_config_node
-        *defaults; /* the group that defines ${NAME}, or NULL; the caller sets it */
+        *defaults; /* the group that defines ${NAME}, or NULL; set by the caller */
     spec_config_node *needs;    /* names that the user must give; NULL: none */
-    const char *missing; /* the first name of `needs` that is used without an override, or NULL */
+    const char *missing; /* the first name in `needs` that is used but has no override, or NULL */
     spec_error *error;
 } spec_config;
 
@@ -31,25 +32,25 @@ int spec_config_init(spec_config *config, const char *path, const char *bytes, s
                      const char *const *opt_set, spec_error *error);
 void spec_config_free(spec_config *config);
 
-/* Reports "path: out of memory". Returns GSL_ENOMEM. */
+/* Fails with "path: out of memory"; returns GSL_ENOMEM. */
 int spec_config_no_memory(const spec_config *config);
 
-/* Reports "path:line: what", or "path: what" without a setting. Returns status. */
+/* Fails with "path:line: what", or with "path: what" if there is no setting. Returns status. */
 __attribute__((format(printf, 4, 5))) int spec_config_fail(const spec_config *config,
                                                            const spec_config_node *opt_setting,
                                                            int status, const char *format, ...);
 
-/* Returns the last override of `key`, or NULL. Marks all overrides of the key as used. */
+/* Returns the last override of `key`, or NULL. All overrides of the key then count as used. */
 const char *spec_config_override(spec_config *config, const char *key);
 
 bool spec_config_is_scalar(const spec_config_node *setting);
 
-/* Returns the text of a scalar with every ${NAME} replaced once; replaced values are not searched
- * again. A number prints so that it reads back the same. The caller frees it. */
+/* Returns the text of a scalar, in which every ${NAME} is replaced once; the replacements are not
+ * searched again. A number is printed so that it reads back the same. The caller frees it. */
 int spec_config_text(char **ret_text, spec_config *config, const spec_config_node *setting);
 
-/* Reads a top-level value, from an override or the file; without either the output keeps its value.
- * A string replaces (and frees) *text. A number must be within [0, high]. */
+/* Reads a top-level value from an override or the file. If neither gives it, the output keeps its
+ * value. A string replaces (and frees) *text. A number must be within [0, high]. */
 int spec_config_string(char **text, spec_config *config, const char *key);
 int spec_config_number(double *ret, spec_config *config, const char *key, double high, bool whole);
 int spec_config_u64(uint64_t *ret, spec_config *config, const char *key);

@@ -42,7 +42,7 @@ spec_config_node *spec_config_tree_member(const spec_config_node *node, const ch
     return NULL;
 }
 
-/* Appends a child without a value to a node. */
+/* Appends a child, which has no value yet. */
 static int add_child(spec_config_node **ret, parser *in, spec_config_node *parent)
 {
     if ((parent->n & (parent->n - 1)) == 0) { /* full: grow to a power of two */
@@ -78,7 +78,7 @@ static void skip(parser *in)
     }
 }
 
-/* Skips and returns one of the characters; 0 if there is none. */
+/* Skips the next character and returns it, if it is one of these; otherwise returns 0. */
 static char take(parser *in, const char *characters)
 {
     skip(in);
@@ -205,7 +205,7 @@ static int read_elements(spec_config_node *list, parser *in, const char *end)
     return GSL_SUCCESS;
 }
 
-/* Parses NAME = VALUE, with ; or , or nothing after it, up to text that is not a name. */
+/* Parses settings NAME = VALUE, which may each end with ; or , until the text is no name. */
 static int read_settings(spec_config_node *group, parser *in)
 {
     for (size_t n; skip(in), (n = name_length(in->at)) > 0;) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* config_tree: the parser of experiment files: a tree of settings with their lines.
- * The syntax is libconfig's (docs/formats.md), whose own parser ends the process if memory runs
- * out. The parser recurses, so the caller must refuse deep nesting. A node owns its name, text
- * and children. */
+ * The syntax is libconfig's (docs/formats.md); we do not use libconfig, because it ends the process
+ * if memory runs out. The parser recurses, so the caller must refuse deep nesting. A node owns its
+ * name, text and children. */
 #ifndef SPECLAB_CONFIG_TREE_H
 #define SPECLAB_CONFIG_TREE_H
 
@@ -36,8 +36,7 @@ int spec_config_tree_parse(spec_config_node **ret_root, const char *text, const 
                            spec_error *error);
 void spec_config_tree_free(spec_config_node *node); /* NULL is allowed */
 
-/* Returns the setting of a group by its name; NULL if it is missing, or if the node is not a
- * group. */
+/* Returns the setting of that name in a group; NULL if it is missing or the node is no group. */
 spec_config_node *spec_config_tree_member(const spec_config_node *node, const char *name);
 
 #endif

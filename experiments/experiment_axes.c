@@ -25,8 +25,8 @@ static int add_axis(spec_experiment_loader *in, spec_grid *grid, const spec_conf
     return status == GSL_SUCCESS ? status : FAIL(in, setting, "over %d axes", SPEC_AXES_MAX);
 }
 
-/* Adds an axis from a text: if it consists only of numbers, it is a list of numbers, otherwise one
- * value. */
+/* Adds an axis from a text. If the text has only numbers, it is a list of numbers; otherwise it is
+ * one value. */
 static int add_axis_text(spec_experiment_loader *in, spec_grid *grid,
                          const spec_config_node *opt_setting, const char *name, char *text)
 {
@@ -82,8 +82,8 @@ static const char *as_string(const spec_config_node *setting)
                : "";
 }
 
-/* Returns the given model in place of a model of the file, whose references are noted. The caller
- * frees. */
+/* Returns the given model, which replaces a model of the file. Notes what the replaced model refers
+ * to. The caller frees it. */
 static int place_model(char **ret_model, spec_experiment_loader *in, const char *given,
                        const char *original)
 {
@@ -95,7 +95,7 @@ static int place_model(char **ret_model, spec_experiment_loader *in, const char 
                                  : spec_config_fail(&in->config, NULL, status, "%s", inner.text);
 }
 
-/* Adds an axis of models with the given model in place of each model of the file; equal ones are
+/* Adds an axis of models in which the given model replaces each model of the file. Equal models are
  * merged. */
 static int add_models(spec_experiment_loader *in, spec_grid *grid, const spec_config_node *setting,
                       const char *given)
@@ -121,7 +121,7 @@ done:
     return status;
 }
 
-/* Returns whether a parameter of this name is a model that the user may give. */
+/* Returns whether this parameter is a model that the user may give. */
 static bool takes_model(const spec_experiment_loader *in, const char *name)
 {
     bool parameter;
@@ -129,7 +129,7 @@ static bool takes_model(const spec_experiment_loader *in, const char *name)
     return parameter && spec_given_models_takes(name);
 }
 
-/* Drops axes that only built replaced models, and notes their names. */
+/* Drops axes that were only needed for replaced models, and notes their names. */
 static int drop_axes(spec_experiment_loader *in)
 {
     spec_experiment *e = in->experiment;
@@ -177,7 +177,7 @@ static int read_grid(spec_experiment_loader *in, spec_grid *ret_grid, const spec
     return GSL_SUCCESS;
 }
 
-/* Reads one key of the points: the values of its rows, or the override for all rows. */
+/* Reads one key of the points: a value for each row, or the override for all rows. */
 static int read_column(spec_experiment_loader *in, spec_grid *grid, spec_config_node *points,
                        const char *name)
 {
@@ -229,8 +229,7 @@ static int read_points(spec_experiment_loader *in, spec_grid *grid, spec_config_
     return GSL_SUCCESS;
 }
 
-/* Adds axes for overrides of parameters that the measure reads and the grid leaves to their
- * defaults. */
+/* Adds axes for overrides of parameters that the measure reads, but the grid does not have. */
 static int add_new_axes(spec_experiment_loader *in)
 {
     spec_grid *grid = &in->experiment->grid;
@@ -260,7 +259,7 @@ static int add_new_axes(spec_experiment_loader *in)
     return GSL_SUCCESS;
 }
 
-/* Reads the points, the product of the grid, or their cross product. */
+/* Reads the points, the product of the grid, or both crossed. */
 int spec_experiment_read_axes(spec_experiment_loader *in)
 {
     spec_config_node *grid = spec_config_tree_member(in->config.root, "grid");

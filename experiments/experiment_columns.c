@@ -41,7 +41,7 @@ int spec_experiment_columns_label(spec_experiment_loader *in)
     return GSL_SUCCESS;
 }
 
-/* Returns the setting that names an axis, for its line number; NULL for an axis of the command
+/* Returns the setting that names an axis, whose line we report; NULL for an axis of the command
  * line. */
 static const spec_config_node *axis_setting(const spec_config *config, const char *name)
 {
@@ -107,7 +107,7 @@ static int read_show(spec_experiment_loader *in)
     return GSL_SUCCESS;
 }
 
-/* Drops the figure if a dropped axis is one of the columns that are shown. */
+/* Drops the figure if it needs a column that a dropped axis would have had. */
 static int drop_figure(spec_experiment_loader *in)
 {
     const spec_config_node *show = spec_config_tree_member(in->config.root, "show");

@@ -71,7 +71,7 @@ done:
 
 /* ---- overrides ------------------------------------------------------------------------------- */
 
-/* Reports why an unused override sets nothing. */
+/* Explains why an unused override sets nothing. */
 static int refuse_override(spec_experiment_loader *in, const char *set)
 {
     const char *known[SPEC_AXES_MAX + 33];
@@ -110,7 +110,7 @@ static int check_overrides(spec_experiment_loader *in)
     return GSL_SUCCESS;
 }
 
-/* Writes " --set 'TEXT=a b.txt'" for each. */
+/* Writes " --set 'TEXT=a b.txt'" for each override. */
 static int write_overrides(spec_experiment_loader *in)
 {
     spec_memory_text made;
@@ -128,7 +128,8 @@ static int write_overrides(spec_experiment_loader *in)
 
 /* ---- prose ----------------------------------------------------------------------------------- */
 
-/* Replaces {axis} by values of the grid. A text about a dropped axis becomes empty. */
+/* Replaces {axis} by the values in the grid. If the text is about a dropped axis, it becomes
+ * empty. */
 static int expand(spec_experiment_loader *in, char **text, const char *key)
 {
     char *expanded = NULL;
@@ -167,7 +168,8 @@ static int note_missing(spec_experiment_loader *in)
 
 /* ---- the whole file -------------------------------------------------------------------------- */
 
-/* Returns the file with its overrides, so that runs with different rows have different texts. */
+/* Returns the file with its overrides, so that runs with different rows have different
+ * provenance. */
 static char *provenance_text(const char *bytes, size_t n, const char *const *set)
 {
     spec_memory_text text;

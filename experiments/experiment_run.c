@@ -16,8 +16,8 @@
 
 enum { MODELS_MAX = 32 /* models kept open between points */, CHECKED_POINTS = 100000 };
 
-/* Per member of a team: with fewer points than this, their groups are dealt; minimum of such
- * groups. */
+/* A team deals out groups instead of points if it has fewer points per member than FEW_POINTS, and
+ * at least MANY_GROUPS groups per member. */
 enum { FEW_POINTS = 8, MANY_GROUPS = 2 };
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -27,8 +27,8 @@ typedef struct {
     const spec_run_options *options;
     spec_result *result;
     spec_table work;     /* all columns, for the rows of one point */
-    int *shown, n_shown; /* (n_shown) result columns: their columns in `work` */
-    uint64_t size, next; /* number of points of this shard, and the next one of them */
+    int *shown, n_shown; /* (n_shown) for each column of the result, its column in `work` */
+    uint64_t size, next; /* number of points in this shard; the next of them */
     spec_model_cache models;
     spec_result_file file;
     spec_listener listener; /* listener of the current point */
@@ -73,7 +73,7 @@ static int check_runnable(const spec_experiment *e, const spec_shard *shard, spe
     return GSL_SUCCESS;
 }
 
-/* Returns a cell with the text of a parameter: a number if it prints back the same. */
+/* Returns a cell with the text of a parameter; it is a number if that prints back the same. */
 static spec_cell cell_of(const char *text)
 {
     spec_cell cell = {.kind = SPEC_CELL_NUMBER};
@@ -105,7 +105,7 @@ static uint64_t index_of(const runner *run)
     return spec_shard_index(&run->options->shard, run->next);
 }
 
-/* Writes the place of row i of the current point, for the last column of a part. */
+/* Writes the position of row i of the current point, for the last column of a part. */
 static const char *place_of(char text[SPEC_SHARD_ROW_SIZE], const runner *run, uint64_t i,
                             uint64_t rows)
 {
@@ -128,7 +128,7 @@ static spec_point point_at(runner *run, uint64_t index)
                         .opt_groups = run->groups.self != NULL ? &run->groups : NULL};
 }
 
-/* Reports the failure of a point, after the name of the point. */
+/* Reports that a point failed, beginning with the name of the point. */
 static int point_failed(runner *run, uint64_t index, int status, const spec_error *inner)
 {
     const char *what = inner->text[0] != '\0' ? inner->text : gsl_strerror(status);
@@ -155,8 +155,8 @@ static int rows_of(uint64_t *ret_rows, runner *run, uint64_t index)
 
 /* ---- the rows of an earlier run -------------------------------------------------------------- */
 
-/* Copies the finished rows of an earlier run into the result. Their checks (n_rows of old) come
- * from the file, because `show` may hide the columns that check rows. */
+/* Copies the finished rows of an earlier run into the result. We take their checks (n_rows of old)
+ * from the file, because `show` may hide the columns that decide them. */
 static int keep_rows(runner *run, spec_check *ret_check, const spec_table *old)
 {
     const char *path = run->file.path;
@@ -274,8 +274,8 @@ done:
     return status;
 }
 
-/* Returns whether a point that is too large gets a row that says so. It cannot if the groups of one
- * point are dealt to several processes. */
+/* Returns whether a point that is too large can get a row that says so. It cannot if several
+ * processes share the groups of a point. */
 static bool may_be_left_out(const runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
@@ -283,7 +283,8 @@ static bool may_be_left_out(const runner *run)
            spec_measure_tells(measure, "verdict");
 }
 
-/* Computes the rows of the point into `work`. Returns GSL_CONTINUE if it has no row here. */
+/* Computes the rows of the point into `work`. Returns GSL_CONTINUE if the point gets no row
+ * here. */
 static int compute_point(runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
@@ -318,7 +319,7 @@ done:
     return status;
 }
 
-/* Returns the other processes of this run; NULL: none. */
+/* Returns the other processes of this run; NULL if there are none. */
 static const spec_team *team_of(const runner *run)
 {
     return run->options->opt_context != NULL ? run->options->opt_context->opt_team : NULL;
@@ -362,9 +363,9 @@ static int serve_team(runner *run, const spec_team *team)
     return GSL_SUCCESS;
 }
 
-/* Chooses whether to deal the groups of each point, or whole points. Groups keep all members busy
- * if there are few points with many groups each, but the leader must then open the models of every
- * point. */
+/* Chooses whether to deal out groups of each point, or whole points. If there are few points with
+ * many groups each, groups keep all members busy, but the leader then has to open the models of
+ * every point. */
 static int choose_tasks(runner *run, const spec_team *team)
 {
     const uint64_t members = (uint64_t)team->members;
@@ -415,12 +416,12 @@ static int check_point(runner *run, uint64_t index, spec_point_stage until)
     point.until = until;
     const int status = measure->run(&run->work, &point, measure, &inner);
     spec_table_clear(&run->work);
-    assert(status != GSL_SUCCESS); /* only a failure returns before it computes */
+    assert(status != GSL_SUCCESS); /* if it returns before it computes, it has failed */
     return status == GSL_CONTINUE ? GSL_SUCCESS : point_failed(run, index, status, &inner);
 }
 
-/* Refuses wrong parameters, even of other shards, before any point runs. In very large grids only
- * the first points are checked. */
+/* Refuses wrong parameters before any point runs, even those of other shards. In a very large grid
+ * we check only the first points. */
 static int check_parameters(runner *run)
 {
     const uint64_t size = spec_grid_size(&run->experiment->grid);
@@ -435,8 +436,9 @@ done:
     return status;
 }
 
-/* Opens the models of the coming points, to refuse missing and unsuitable ones before any point
- * runs. Stops once as many are open as the cache keeps. In a team each member opens its own. */
+/* Opens the models of the coming points, so that missing or unsuitable ones are refused before any
+ * point runs. Stops when as many are open as the cache keeps. In a team each member opens its
+ * own. */
 static int check_models(runner *run)
 {
     const uint64_t begin = run->next;
@@ -453,7 +455,7 @@ done:
     return status;
 }
 
-/* Makes points write the results of their groups, or take them from a file. */
+/* Makes points write the results of their groups, or read them from a file. */
 static int open_groups(runner *run)
 {
     const spec_run_options *options = run->options;

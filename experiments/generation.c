@@ -12,7 +12,7 @@ static double now(const spec_generation *g)
     return spec_clock_read(&g->plan.clock);
 }
 
-/* Returns the config for the target without a draft. */
+/* Returns the config with only the target. */
 static spec_decoder_config alone(const spec_decoder_config *config)
 {
     spec_decoder_config plain = *config;
@@ -110,8 +110,8 @@ static int decode_plain(spec_generation *g, heard *ret, spec_chance *chance, spe
     return GSL_SUCCESS;
 }
 
-/* Decodes the new part of the text plainly: samples every token, but continues with the token of
- * the text. */
+/* Decodes the new part of the text plainly: samples at every token, but then continues with the
+ * token that the text has. */
 static int follow(spec_generation *g, const int *text, size_t n, spec_chance *chance,
                   spec_error *error)
 {
@@ -155,7 +155,7 @@ done:
     return status;
 }
 
-/* Returns whether no round may follow, and why. */
+/* Returns whether the text has ended, and why. */
 static bool has_ended(const spec_generation *g, spec_ending *ret_ending)
 {
     const volatile int *stop = g->plan.opt_stop;

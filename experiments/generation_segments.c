@@ -42,7 +42,7 @@ void spec_generation_segments_end(spec_generation_segments *segments,
     segments->spent.switched += now.switched - begun->switched;
 }
 
-/* Merges pairs of segments, so that there is room for new ones. */
+/* Merges pairs of segments to make room for new ones. */
 static void merge(spec_generation_segments *segments)
 {
     for (int i = 0; i + 1 < segments->n; i += 2) {

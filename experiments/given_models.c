@@ -15,7 +15,7 @@ bool spec_given_models_takes(const char *parameter)
     return strcmp(parameter, "target") == 0 || strcmp(parameter, "draft") == 0;
 }
 
-/* Returns whether a strategy is given, with a model after it or alone, as "lookup". */
+/* Returns whether a strategy is given, either before a model or alone, such as "lookup". */
 static bool has_strategy(const char *given)
 {
     const size_t n = strcspn(given, ":?");

@@ -16,7 +16,7 @@ static bool refers(const spec_axis *axis)
     return false;
 }
 
-/* Finds the axis named in the braces that begin at `brace`. */
+/* Finds the axis that the braces at `brace` name. */
 static int referred(spec_axis **ret_axis, const spec_grid *grid, const char *brace,
                     size_t *ret_length, spec_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* grid_references: values of a grid's axes that name other axes in braces, as in "K={K}".
- * Expanding puts the value of each point in place of the braces. */
+ * Expanding replaces the braces by the value that the point has on that axis. */
 #ifndef SPECLAB_GRID_REFERENCES_H
 #define SPECLAB_GRID_REFERENCES_H
 
@@ -8,7 +8,7 @@
 
 /* Replaces {axis} in each point's values by the point's value of that axis. A product becomes
  * zipped, and an axis that others refer to becomes a label. In a label, {axis} becomes the short
- * name of the value (experiments/report/naming.h), and the axis that it refers to keeps its kind. A
+ * name of the value (experiments/report/naming.h), and the axis that it refers to stays as it is. A
  * grid without braces is left unchanged. Returns GSL_EINVAL for unknown axes (naming the nearest),
  * for references to axes that have references themselves, and for grids of more than
  * SPEC_GRID_ZIPPED_MAX points. */

@@ -111,7 +111,7 @@ void spec_group_reader_free(spec_group_reader *reader)
     spec_table_free(&reader->table);
 }
 
-/* Returns the result in the next row; NULL if that row is not the one of this place. */
+/* Returns the result in the next row; NULL if that row belongs elsewhere. */
 static const char *next_result(spec_group_reader *reader, const spec_shard_row *at)
 {
     char place[SPEC_SHARD_ROW_SIZE];
@@ -120,7 +120,8 @@ static const char *next_result(spec_group_reader *reader, const spec_shard_row *
         const spec_cell *cell = spec_table_cell(&reader->table, reader->row++, 0);
         spec_shard_row there;
         if (cell->kind != SPEC_CELL_TEXT || !spec_shard_row_parse(&there, cell->text)) return NULL;
-        if (there.point < at->point) continue; /* a point that is kept from an earlier run */
+        /* the row is of a point that was kept from an earlier run */
+        if (there.point < at->point) continue;
         const bool found = strcmp(cell->text, place) == 0 && cell[1].kind == SPEC_CELL_TEXT;
         return found ? cell[1].text : NULL;
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* group_file: the results of groups of work (base/groups.h), in a file, for several machines.
- * A run with batches I/N computes groups I, I + N, ... of every point, and writes a part: a result
- * with the line "# batches: I/N" and the columns shard_row ("point/points group/groups") and
- * group_sum, the result. Merged parts form a file 1/1, from which a run takes its results. */
+ * A run with batches I/N computes groups I, I + N, ... of every point, and writes a part. A part is
+ * a result with the line "# batches: I/N" and the columns shard_row ("point/points group/groups")
+ * and group_sum, which has the result. Merged parts form a file 1/1, from which a run can take its
+ * results. */
 #ifndef SPECLAB_GROUP_FILE_H
 #define SPECLAB_GROUP_FILE_H
 
@@ -12,21 +13,22 @@
 
 #define SPEC_GROUP_COLUMN "group_sum"
 
-/* The writer. Rows go to the table and the file, after the rows of an earlier run in the table. */
+/* The writer. Rows go to the table and the file; the table begins with the rows of an earlier
+ * run. */
 typedef struct {
     spec_shard part;
-    bool are_points; /* each group is a separate point, in a part of a calibration */
+    bool are_points; /* each group is a point of its own, in a part of a calibration */
     spec_table *table;
     spec_result_file *file;
     size_t row; /* row of the next group */
     uint64_t point, points, groups; /* position of the current point */
 } spec_group_writer;
 
-/* Keeps the rows of an earlier run in the table and the file, which is not open yet. */
+/* Keeps the rows of an earlier run in the table and in the file, which must not be open yet. */
 int spec_group_writer_resume(spec_group_writer *writer, spec_error *error);
 
 /* Computes the groups of the part that have no row yet, and writes a row for each. Returns
- * GSL_EINVAL for a row of an earlier run that is misplaced. */
+ * GSL_EINVAL if an earlier run's row is in the wrong place. */
 int spec_group_writer_run(spec_group_writer *writer, const spec_groups *groups, uint64_t point,
                           uint64_t points, spec_error *error);
 
@@ -40,7 +42,7 @@ typedef struct {
  * edited. */
 int spec_group_reader_open(spec_group_reader *reader, const char *path, const char *head,
                            spec_error *error);
-/* Adds the results of all groups of a point. Points come in order; some may be left out. */
+/* Adds up the results of all groups of a point. Points come in order; some may be left out. */
 int spec_group_reader_run(spec_group_reader *reader, const spec_groups *groups, uint64_t point,
                           uint64_t points, spec_error *error);
 void spec_group_reader_free(spec_group_reader *reader);

@@ -6,14 +6,14 @@
 
 /* ---- the leader of a team -------------------------------------------------------------------- */
 
-/* Groups whose results come from the team. */
+/* Groups that the team computes. */
 typedef struct {
     const spec_group_run *run;
     const spec_groups *groups;
     const spec_point *point;
 } remote;
 
-/* Returns the number of the point among those of the run's shard. */
+/* Returns the number of the point within the run's shard. */
 static uint64_t place_of(const spec_shard *shard, uint64_t index)
 {
     return shard->of > 0 ? index / shard->of : index;
@@ -43,7 +43,7 @@ uint64_t spec_group_run_task_point(const spec_task *task)
     return task->list == 0 ? task->item : task->list - 1;
 }
 
-/* Computes groups of this point until the leader deals those of another one. */
+/* Computes groups of this point until the leader deals out groups of another one. */
 static int compute_for_leader(spec_group_run *run, const spec_groups *groups, spec_error *error)
 {
     const spec_team *team = run->opt_team;
@@ -85,7 +85,7 @@ int spec_group_run_point(void *self, const spec_groups *groups, const spec_point
     if (run->opt_team != NULL && !run->opt_team->leads)
         return compute_for_leader(run, groups, error);
     if (run->opt_team != NULL) {
-        all.opt_pool = NULL; /* the leader asks for one result after the other */
+        all.opt_pool = NULL; /* the leader asks for one result at a time */
         all.self = &r;
         all.compute = take_remote;
         all.add = add_remote;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* group_run: who computes the groups of a run's points, and where their results go.
- * Results come from threads, a team or a file. They are added up for the row of the point, or
+ * Results come from threads, a team or a file. They are added up to give the row of the point, or
  * written as a part. */
 #ifndef SPECLAB_GROUP_RUN_H
 #define SPECLAB_GROUP_RUN_H
@@ -10,7 +10,7 @@
 #include "experiments/team.h"
 
 typedef struct {
-    bool counts;              /* compute nothing, but store the number of groups in `counted` */
+    bool counts;              /* compute nothing; only store the number of groups in `counted` */
     uint64_t counted;
     const spec_team *opt_team;
     spec_task task;           /* in a member: the group to compute next */

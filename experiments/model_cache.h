@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* model_cache: the open models of a run, shared by the points that name them.
- * A model is opened once, because training an n-gram takes seconds. The key is the spec, plus the
- * target's spec for drafts that are built from it. Owns the models; not thread-safe. */
+ * We open a model only once, because training an n-gram takes seconds. The key is the spec; if a
+ * draft is built from the target, it also has the target's spec. Owns the models; not
+ * thread-safe. */
 #ifndef SPECLAB_MODEL_CACHE_H
 #define SPECLAB_MODEL_CACHE_H
 
@@ -16,8 +17,8 @@ typedef struct spec_model_cache {
     } *entry;
 } spec_model_cache;
 
-/* Returns the model of `spec`, opening it on first use; see spec_model_open. opt_target must be in
- * this cache, or outlive it. */
+/* Returns the model of `spec`, which is opened on first use (spec_model_open). opt_target must be
+ * in this cache, or outlive it. */
 int spec_model_cache_open(const spec_model **ret_model, spec_model_cache *cache, const char *spec,
                           const spec_model *opt_target, spec_error *error);
 

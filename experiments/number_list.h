@@ -16,10 +16,10 @@ typedef struct {
 } spec_number_list;
 
 /* Parses items separated by commas: a number, or a range "lo:hi:step" with step != 0. A range
- * includes hi, up to rounding. Between whole numbers the step may be left out; it is then 1. Values
- * of a range are rounded to 12 digits, so that 0.5:0.7:0.05 gives 0.65 exactly. Returns GSL_EINVAL,
- * naming the list, for an empty range, over a million values, or other text. The list is zeroed on
- * failure; failures begin with `name`. */
+ * includes hi, up to rounding. Between whole numbers the step may be left out, and is then 1.
+ * Values of a range are rounded to 12 digits, so that 0.5:0.7:0.05 gives 0.65 exactly. Returns
+ * GSL_EINVAL, naming the list, for an empty range, over a million values, or other text. Failures
+ * begin with `name`, and zero the list. */
 int spec_number_list_parse(spec_number_list *numbers, const char *name, const char *list,
                            spec_error *error);
 void spec_number_list_free(spec_number_list *numbers);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pass_costs: the time of a pass of the target by its number of tokens, read from a file.
- * The file is a result of `bench`, or a table with columns nodes and time
- * (docs/formats.md#costs). Times are in target calls: a pass of one token takes 1. Owns its
- * points. */
+/* pass_costs: how long a pass of the target takes, by its number of tokens, read from a file.
+ * The file is a result of `bench`, or a table with columns nodes and time (docs/formats.md#costs).
+ * Times are in target calls: a pass of one token takes 1. Owns its points. */
 #ifndef SPECLAB_PASS_COSTS_H
 #define SPECLAB_PASS_COSTS_H
 
@@ -14,23 +13,25 @@ typedef struct {
     double *time; /* (n) */
     bool of_bench;
     double c, alpha;   /* as measured by bench; NaN: unknown */
-    char warning[512]; /* doubts about a measurement; "" */
+    char warning[512]; /* what is doubtful about a measurement; "" */
 } spec_pass_costs;
 
-/* Read columns `nodes`, ascending, and `time`, in plain target calls: a pass of nodes + 1 tokens
- * takes `time`, and at 0 nodes it takes 1. From a result of bench, read the passes whose ratio
- * is reported. GSL_EINVAL for times <= 0, nodes that do not ascend, a row for 0 that is not 1, a
- * last line without its end, and as spec_timing_result_init. Zeroed on failure. */
+/* Reads the columns `nodes`, ascending, and `time`, in plain target calls: a pass of nodes + 1
+ * tokens takes `time`, and at 0 nodes it takes 1. From a result of bench it reads the passes whose
+ * ratio is reported. Returns GSL_EINVAL for times <= 0, nodes that do not ascend, a row for 0 that
+ * is not 1, a last line without a newline, and otherwise as spec_timing_result_init. Zeroed on
+ * failure. */
 int spec_pass_costs_read(spec_pass_costs *costs, const char *path, spec_error *error);
 void spec_pass_costs_free(spec_pass_costs *costs);
 
-/* The time of a pass of `width` tokens, linear between the points; NaN beyond the widest. */
+/* Returns the time of a pass of `width` tokens, linear between the points; NaN beyond the
+ * widest. */
 double spec_pass_costs_time(const spec_pass_costs *costs, int width);
 
-/* The pass costs of a point's parameter `costs`, and its c; without `costs`, costs->n is 0.
- * c is the point's own if its grid has one, else as measured by bench, else the measure's
- * default. Failures begin with the parameter at fault. GSL_EINVAL if bench withheld c, and none
- * is given. */
+/* Reads the pass costs in a point's parameter `costs`, and its c. Without `costs`, costs->n is 0.
+ * If the point's grid has c, we take that; else what bench measured; else the measure's default.
+ * Failures begin with the parameter at fault. Returns GSL_EINVAL if bench withheld c and none is
+ * given. */
 int spec_pass_costs_of_point(spec_pass_costs *costs, double *ret_c, const spec_point *point,
                              const spec_measure *measure, spec_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* point_message: the rows of one finished point, or its failure, as bytes for another process.
- * Sender and receiver are the same program: the numbers are in its byte order. */
+ * Sender and receiver run the same program, so numbers are in its byte order. */
 #ifndef SPECLAB_POINT_MESSAGE_H
 #define SPECLAB_POINT_MESSAGE_H
 

@@ -32,7 +32,7 @@ static const char column[] = "row_check", letters[] = {[SPEC_CHECK_NONE] = 'n',
                                                        [SPEC_CHECK_LEFT_OUT] = 'l',
                                                        [SPEC_CHECK_FAILS] = 'f'};
 
-/* Returns the text of lines, without the last line end. */
+/* Returns the text of the lines, without the last newline. */
 static char *take_lines(spec_memory_text *lines)
 {
     size_t n;
@@ -57,7 +57,7 @@ static char *row_of(const spec_table *table, size_t row)
     return take_lines(&lines);
 }
 
-/* Hashes a head without the lines about the program, so that later versions can resume. Cuts the
+/* Hashes a head but for the lines about the program, so that a later version can resume. Cuts the
  * lines apart. */
 static uint64_t hash_head(char *head)
 {
@@ -78,7 +78,7 @@ static bool write_head(FILE *out, uint64_t *ret_check, const spec_table *table)
     return true;
 }
 
-/* Hashes a row into *check, the hash up to the previous row, and prints its check. */
+/* Hashes a row into *check, the hash of everything up to the previous row, and prints its check. */
 static void hash_row(char ret[CHECK_SIZE], uint64_t *check, const char *row, char letter)
 {
     *check = spec_rng_named_seed(spec_rng_named_seed(*check, row), (const char[]){letter, '\0'});
@@ -95,8 +95,8 @@ static bool write_row(FILE *out, uint64_t *check, const spec_table *table, size_
     return true;
 }
 
-/* Returns the bytes of rows from `from` on, after the head if `head` is set; NULL if memory runs
- * out. */
+/* Returns the bytes of the rows from `from` on, with the head before them if `head` is set; NULL if
+ * memory runs out. */
 static char *bytes_of(size_t *ret_size, uint64_t *check, const spec_table *table, size_t from,
                       size_t rows, const spec_check *found, bool head)
 {
@@ -112,8 +112,8 @@ static char *bytes_of(size_t *ret_size, uint64_t *check, const spec_table *table
 
 /* ---- what an earlier run left ---------------------------------------------------------------- */
 
-/* Returns the first line of the file that differs from this run's head; NULL if it is equal, or
- * only shorter. */
+/* Returns the first line in which the file's head differs from this run's; NULL if it is equal or
+ * just shorter. */
 static const char *head_difference(const char *file, const char *head, int *ret_line)
 {
     *ret_line = 1;
@@ -176,8 +176,8 @@ bool spec_result_file_check(spec_check *ret_check, const spec_table *old, size_t
     return letter != NULL;
 }
 
-/* Checks that the row, as read, ends with the right check. *check is the hash up to the previous
- * row. */
+/* Checks that the row, as read, ends with the right check. *check is the hash of everything up to
+ * the previous row. */
 static int verify_row(spec_check *ret_check, uint64_t *check, const char *path,
                       const spec_table *whole, size_t row, spec_error *error)
 {
@@ -214,7 +214,7 @@ int spec_result_file_verify(spec_check *ret_check, size_t *opt_row, const char *
     return status;
 }
 
-/* Returns whether these are the next bytes of the stream. */
+/* Returns whether the stream continues with these bytes. */
 static bool goes_on_with(FILE *in, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -46,7 +46,7 @@ char *spec_result_head_provenance(const spec_experiment *e, uint64_t limit, cons
     return text;
 }
 
-/* Makes the columns that the result shows, and the last ones of a part. */
+/* Makes the columns that the result shows, and the extra last columns of a part. */
 static int make_table(spec_table *table, int *shown, const spec_table *work,
                       const spec_experiment *e, const spec_run_options *options, spec_error *error)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum rows of a pass, and maximum probabilities in them; rows of a forecast. */
+/* Maximum rows of a pass, and maximum probabilities in them; rows that a forecast uses. */
 enum { BLOCK_ROWS = 64, BLOCK_CELLS = 1 << 21, FORECAST_ROWS = 64 };
 
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
     uint64_t all;    /* maximum positions of the file */
     spec_clock clock;
     double begun;
-    bool forecast;   /* the forecast has been made, or is not requested */
+    bool forecast;   /* the forecast has been made, or nobody wants it */
     gsl_rng *rng;
     int *text;
     size_t text_capacity;
@@ -82,8 +82,9 @@ static int check_stop(const maker *m, spec_error *error)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Computes the rows of one side at n successive positions, the first after `at` tokens of a text:
- * in one pass, or one by one if rows after nodes differ from rows after a context. */
+/* Computes the rows of one side at n successive positions, the first of which comes after `at`
+ * tokens of a text. It takes one pass, or computes them one by one if rows after nodes differ from
+ * rows after a context. */
 static int score_side(maker *m, int s, const int *text, size_t at, size_t n, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -112,8 +113,8 @@ done:
     return status;
 }
 
-/* Makes the forecast from the rows of the first positions of a text of n tokens. Scoring changes no
- * row. */
+/* Makes the forecast from the rows at the first positions of a text of n tokens. Scoring does not
+ * change any row. */
 static int forecast(maker *m, const int *text, size_t n, size_t prompt, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -137,7 +138,7 @@ done:
     return status;
 }
 
-/* Writes a text with positions after its first `prompt` tokens, each before the next token. */
+/* Writes a text. Its positions come after the first `prompt` tokens, each before the next token. */
 static int write_text(maker *m, const int *text, size_t n, size_t prompt, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -160,7 +161,7 @@ done:
     return status;
 }
 
-/* Returns the tokens of a text up to the token after the last remaining position. */
+/* Returns how many tokens of a text we need: up to the token after the last remaining position. */
 static uint64_t tokens_wanted(const maker *m)
 {
     const uint64_t places = m->plan->places;
@@ -246,7 +247,7 @@ done:
     return status;
 }
 
-/* Counts the positions of the given texts: every `every`-th token of each part. */
+/* Counts the positions in the given texts: every `every`-th token of each part. */
 static uint64_t count_places(const maker *m)
 {
     const spec_rows_plan *plan = m->plan;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rows_make: writes the rows of a target and its drafts along texts into a file.
- * The texts are given, or written by the target. One pass of each model gives the rows of many
- * positions (spec_session_score), at the full speed of the model. The file depends only on the
- * plan. */
+ * The texts are given, or written by the target. Each model computes the rows of many positions in
+ * one pass (spec_session_score), so it runs at full speed. The file depends only on the plan. */
 #ifndef SPECLAB_ROWS_MAKE_H
 #define SPECLAB_ROWS_MAKE_H
 
 #include "models/rows/rows_writer.h"
 
-/* The forecast for a file, from its first positions. */
+/* What to expect of a file, judged from its first positions. */
 typedef struct {
     uint64_t places; /* positions, at most */
     double bytes, seconds;
@@ -21,13 +20,12 @@ typedef struct {
     /* (n_texts) end of each given text, ascending; the last is the number of tokens */
     const size_t *text_end;
     size_t n_texts;
-    /* (n_prompt) the beginning of the target's texts; NULL: its own prompts, or nothing */
+    /* (n_prompt) how the target's texts begin; NULL: with its own prompts, or with nothing */
     const int *opt_prompt;
     size_t n_prompt;
     uint64_t places;      /* maximum positions; 0: the whole text */
     uint64_t every;       /* take every `every`-th token of a text, >= 1 */
-    /* maximum tokens of a text; a longer given text is split; 0: as many as the models' windows
-     * hold */
+    /* maximum tokens of a text; a longer given text is split; 0: as many as the windows hold */
     uint64_t length;
     double cutoff;        /* see spec_rows_writer_init */
     uint64_t seed;
@@ -40,8 +38,8 @@ typedef struct {
 } spec_rows_plan;
 
 /* Writes the file. A text of the target also ends at its end of text; its prompt has no positions.
- * Returns GSL_EINVAL if there is nothing to write or a text does not fit the window, and passes on
- * failures of models and writer. A failure leaves no file. */
+ * Returns GSL_EINVAL if there is nothing to write or a text does not fit the window; also the
+ * failures of models and writer. After a failure there is no file. */
 int spec_rows_make(const char *path, const spec_rows_plan *plan, spec_error *error);
 
 #endif

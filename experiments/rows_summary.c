@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Ranges of positions that are summed separately, so that sums do not depend on the threads. */
+/* Number of ranges of positions. Each is summed separately, so sums do not depend on the
+ * threads. */
 enum { STRETCHES = 64 };
 
 /* Sums over positions: for one side, and for a draft with the target. */
@@ -73,7 +74,8 @@ static void read_one(void *self, uint64_t stretch, int worker)
     o->status = read_stretch(j->all, (int)stretch, row, row + vocab, &o->error);
 }
 
-/* Reports the failure at the first position, for any number of threads. */
+/* Reads all ranges. If several fail, reports the failure at the first position, for any number of
+ * threads. */
 static int read_all(summary *all, spec_thread_pool *opt_pool, spec_error *error)
 {
     const int workers = spec_thread_pool_size(opt_pool);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Parses "I/N" with 1 <= I <= N, the first `length` bytes of the text. */
+/* Parses the first `length` bytes of the text as "I/N" with 1 <= I <= N. */
 static bool parse_pair(uint64_t *ret_first, uint64_t *ret_second, const char *text, size_t length)
 {
     char copy[48];

@@ -20,12 +20,13 @@ typedef struct {
  * <= SPEC_GRID_POINTS_MAX. */
 int spec_shard_parse(spec_shard *ret, const char *text, spec_error *error);
 
-/* Return the number of points of a shard, from a grid of `points`, and the index of its k-th, both
- * counted from 0. */
+/* Return the number of points in a shard of a grid of `points`, and the grid index of its k-th
+ * point, both counted from 0. */
 uint64_t spec_shard_size(const spec_shard *shard, uint64_t points);
 uint64_t spec_shard_index(const spec_shard *shard, uint64_t k);
 
-/* The place of a row, all four counted from 1: "17/40 1/2" is the first of two rows of point 17. */
+/* Where a row belongs, all four counted from 1: "17/40 1/2" is the first of two rows of point
+ * 17. */
 typedef struct {
     uint64_t point, points, row, rows;
 } spec_shard_row;
@@ -33,7 +34,7 @@ typedef struct {
 #define SPEC_SHARD_COLUMN "shard_row"
 enum { SPEC_SHARD_ROW_SIZE = 96 };
 const char *spec_shard_row_text(char text[SPEC_SHARD_ROW_SIZE], const spec_shard_row *row);
-/* Returns false unless the text is one that _text writes, with numbers in their ranges. */
+/* Returns false unless the text is one that _text could write, with numbers in their ranges. */
 bool spec_shard_row_parse(spec_shard_row *ret, const char *text);
 
 #endif

@@ -10,8 +10,8 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Finds the line of the shard and replaces it in *head: parts of points get no line, parts of
- * groups that of the whole. */
+/* Finds the line of the shard in *head. If the part has points, removes the line; if it has groups,
+ * replaces it by the line of the whole. */
 static int take_shard(spec_part *part, char **head, spec_error *error)
 {
     static const char *const keys[] = {"shard: ", "batches: "}, *const lines[] = {"",
@@ -42,7 +42,7 @@ static int take_shard(spec_part *part, char **head, spec_error *error)
                      part->path);
 }
 
-/* Returns the first line in which two texts differ, cut to fit into a message. */
+/* Returns the first line in which two texts differ, cut to fit a message. */
 static const char *differing_line(char line[80], const char *a, const char *b)
 {
     size_t start = 0;
@@ -53,7 +53,7 @@ static const char *differing_line(char line[80], const char *a, const char *b)
     return line;
 }
 
-/* Checks that the parts are of the same run. */
+/* Checks that the parts belong to the same run. */
 static int compare(const spec_part *part, const char *head, const spec_part *first,
                    const spec_parts *parts, spec_error *error)
 {
@@ -75,13 +75,14 @@ static int compare(const spec_part *part, const char *head, const spec_part *fir
                      (unsigned long long)first->shard.of);
 }
 
-/* Returns the column shard_row: before row_check, or the first one beside the sums of groups. */
+/* Returns the column shard_row: it comes before row_check, or is the first of two if the part has
+ * sums of groups. */
 static int place_column(const spec_part *part)
 {
     return part->by_groups ? 0 : part->table.n_columns - 2;
 }
 
-/* Walks the rows in the order in which a run writes them, and counts the whole points. */
+/* Goes through the rows in the order in which a run writes them, and counts the complete points. */
 static int count_points(spec_part *part, spec_parts *parts, spec_error *error)
 {
     const uint64_t first = part->by_groups ? part->shard.number : 1,
@@ -185,8 +186,8 @@ void spec_parts_free(spec_parts *parts)
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Appends the rows of a point: all of one part, or from each part in turn. next[i] is the next row
- * of part i. Returns GSL_EINVAL if parts of groups differ in their number. */
+/* Appends the rows of a point: all rows from one part, or one row from each part in turn. next[i]
+ * is the next row of part i. Returns GSL_EINVAL if parts differ in their number of groups. */
 static int append_point(spec_result *result, spec_check *check, const spec_parts *parts,
                         size_t *next, uint64_t point, spec_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* shard_merge: joins the parts of a run (shard.h) into the bytes of the run without shards.
- * Parts of groups (group_file.h) become the file of the part 1/1. A part shows by itself what is
- * missing, so neither the experiment nor its models are needed. The parts own their tables and
+ * Parts of groups (group_file.h) become the file of the part 1/1. What is missing shows from the
+ * parts alone, so we need neither the experiment nor its models. The parts own their tables and
  * checks; the caller owns the paths. */
 #ifndef SPECLAB_SHARD_MERGE_H
 #define SPECLAB_SHARD_MERGE_H
@@ -11,8 +11,8 @@
 typedef struct {
     const char *path;
     spec_shard shard;
-    bool by_groups;      /* a part of the groups of each point (group_file.h), not of the points */
-    uint64_t done, size; /* whole points in the file, and all points of the part */
+    bool by_groups;      /* the part has groups of each point (group_file.h), not whole points */
+    uint64_t done, size; /* complete points in the file; all points of the part */
     spec_table table;    /* as read, with the columns shard_row and row_check */
     spec_check *check;   /* (table.n_rows) */
 } spec_part;
@@ -24,17 +24,17 @@ typedef struct {
     char *head;              /* provenance of the run without shards */
 } spec_parts;
 
-/* Reads the files and checks their rows. Returns GSL_EINVAL, with one line that names the file: it
- * is not a part, was edited, is from a different run than the first, or is a shard given already.
- * Missing and unfinished shards are not an error here. */
+/* Reads the files and checks their rows. Returns GSL_EINVAL, with one line that names the file, if
+ * it is not a part, was edited, belongs to another run than the first, or repeats a shard. Missing
+ * and unfinished shards are not an error here. */
 int spec_parts_read(spec_parts *parts, const char *const *path, size_t n, spec_error *error);
 void spec_parts_free(spec_parts *parts);
 
-/* Returns whether every point of the run is in a part. */
+/* Returns whether the parts have every point of the run. */
 bool spec_parts_are_whole(const spec_parts *parts);
 
-/* Writes the rows of whole parts in grid order, and fills in the result. The caller frees the
- * result in any case. */
+/* Writes the rows of complete parts in grid order, and fills in the result. The caller always frees
+ * the result. */
 int spec_parts_merge(spec_result *result, const spec_parts *parts, const char *csv_path,
                      FILE *opt_csv, spec_error *error);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* team: the processes that share one run: members compute, and the leader writes.
- * Every process runs the same command. mpi/team_mpi.c is the only kind; all calls come from the
- * main thread. A member gives a point (experiments/point_message.h) or the result of a group
- * (base/groups.h) as bytes. */
+ * Every process runs the same command. mpi/team_mpi.c is the only implementation; all calls come
+ * from the main thread. A member hands over a point (experiments/point_message.h) or the result of
+ * a group (base/groups.h) as bytes. */
 #ifndef SPECLAB_TEAM_H
 #define SPECLAB_TEAM_H
 
@@ -14,8 +14,8 @@
 
 /* A unit of work for a member. */
 typedef struct {
-    uint64_t list; /* 0: points; else the number, from 1, of the point whose groups are computed */
-    uint64_t item; /* number of the point or the group, from 0, within its part of the run */
+    uint64_t list; /* 0: points; else groups, and this is the number of their point, from 1 */
+    uint64_t item; /* number of the point or the group within its part of the run, from 0 */
 } spec_task;
 
 typedef struct spec_team {
@@ -23,18 +23,19 @@ typedef struct spec_team {
     bool leads;
     int members;
 
-    /* In the leader: waits for a task of a list with `end` items, and returns the bytes that a
-     * member gave, with a zero byte after them; the caller frees them. Items are taken in ascending
-     * order, and dealt from the first one taken on; all are taken before the next list begins.
-     * Returns GSL_EFAILED if *opt_stop was set or no member is left. */
+    /* Called by the leader: waits for a task of a list with `end` items, and returns the bytes that
+     * a member handed over, with a zero byte after them; the caller frees them. Items are taken in
+     * ascending order, and dealt out from the first one taken on; all are taken before the next
+     * list begins. Returns GSL_EFAILED if *opt_stop was set or no member is left. */
     int (*take)(void *self, char **ret_bytes, size_t *ret_size, const spec_task *task, uint64_t end,
                 const volatile int *opt_stop, spec_error *error);
 
-    /* In a member: gets the next task, or returns false after the last one; then gives its
-     * bytes. */
+    /* Called by a member: `next` gets a task, or returns false after the last one; `give` then
+     * hands over its bytes. */
     bool (*next)(void *self, spec_task *ret);
     void (*give)(void *self, const char *bytes, size_t size);
-    /* In a member that cannot compute: gives the reason, which ends the leader's run. */
+    /* Called by a member that cannot compute: hands over the reason, which ends the leader's
+     * run. */
     void (*leave)(void *self, const char *why);
 } spec_team;
 

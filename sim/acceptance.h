@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* acceptance: Monte Carlo rounds of accept/reject only, without tokens or models.
  * Each draft token draws a 32-bit uniform (sim/chance/lanes.h) and compares it with its acceptance
- * probability, rounded to a multiple of 2^-32. No closed form is sampled. The process is iid,
- * decays with the position, is Markov-modulated, or has a given length or given rates. */
+ * probability, rounded to a multiple of 2^-32. It never samples from a closed form. The process is
+ * iid, decays with the position, is Markov-modulated, has a given length or given rates, or depends
+ * on the context. */
 #ifndef SPECLAB_ACCEPTANCE_H
 #define SPECLAB_ACCEPTANCE_H
 
@@ -20,25 +21,24 @@ enum { SPEC_RATES_MAX = 64 };
  *   decay      alpha * decay^i at position i = 0, 1, ...
  *   markov     alpha + spread in the high state, alpha - spread in the low one. The hidden state is
  *              high or low with probability 1/2 at the start of a round, and stays with probability
- *              (1+rho)/2 from one token to the next: rho is the correlation of neighbouring
- * states. Processes of a given length emit `length` tokens per round on average, the bonus
- * included:
+ *              (1+rho)/2 from one token to the next: rho is the correlation of neighbours
+ * Processes of a given length emit `length` tokens per round on average, the bonus included:
  *   minimum-variance  floor(length) or one more: 1 at the first positions, then the rest, then 0
  *   geometric         iid, with the alpha of that mean
  *   rounded-normal    round(clamp(N(length, 1), 1, K+1)) tokens; the clamp moves the mean
- * The other two are rates, the chances of at least 1, 2, ... accepted tokens, and context, an alpha
- * that depends on the length of the context. */
+ * Two more processes are `rates`, the chances of at least 1, 2, ... accepted tokens, and `context`,
+ * an alpha that depends on the length of the context. */
 typedef struct {
     enum {
         SPEC_PROCESS_IID,
         SPEC_PROCESS_DECAY,
         SPEC_PROCESS_MARKOV,
-        SPEC_PROCESS_MINIMUM_VARIANCE, /* this one and the next two have a length instead of
+        SPEC_PROCESS_MINIMUM_VARIANCE, /* this one and the next two take a length instead of
                                         * alpha */
         SPEC_PROCESS_GEOMETRIC,
         SPEC_PROCESS_ROUNDED_NORMAL,
-        SPEC_PROCESS_RATES,  /* no alpha and no length */
-        SPEC_PROCESS_CONTEXT /* the same; of rounds of a request, whose context grows: see _check */
+        SPEC_PROCESS_RATES,  /* needs neither alpha nor length */
+        SPEC_PROCESS_CONTEXT /* the same; only for requests, whose context grows: see _check */
     } kind;
     double alpha;  /* in [0,1] */
     double decay;  /* in [0,1] */

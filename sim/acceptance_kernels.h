@@ -8,7 +8,7 @@
 #include "sim/chance/lanes_step.h"
 
 /* Letters: N rounds, K positions, u the uniform of a lane at a position.
- *   tail       (K) tail[i] grows by the rounds whose draft tokens 0..i were all accepted
+ *   tail       (K) tail[i] grows by the number of rounds that accepted all of the draft tokens 0..i
  *   limit      (K) token i is accepted if u <= limit[i]; a chance of 0 is expressed by a smaller K
  * A block stops drawing once all its rounds have ended. The last block starts with only its N mod
  * 32 lowest lanes alive. */
@@ -35,7 +35,8 @@ spec_acceptance_positional spec_acceptance_positional_ref, spec_acceptance_posit
 spec_acceptance_markov spec_acceptance_markov_ref, spec_acceptance_markov_avx2,
     spec_acceptance_markov_avx512, spec_acceptance_markov_neon;
 
-/* Lanes alive at the start of a block when `left` rounds remain: bit l is lane l. */
+/* Returns which lanes are alive at the start of a block when `left` rounds remain: bit l is lane
+ * l. */
 static inline uint32_t spec_acceptance_alive(uint64_t left)
 {
     return left >= SPEC_LANES ? UINT32_MAX : ((uint32_t)1 << left) - 1;

@@ -23,7 +23,8 @@ typedef struct {
     int K;         /* draft tokens per round, 1..SPEC_PROFILE_K */
     double rounds; /* rounds with a draft */
     double passes; /* target passes per request, including those without a draft */
-    bool one_rate; /* the engine shows only a mean: one conditional rate is assumed at all depths */
+    bool one_rate; /* the engine shows only a mean, so we assume the same conditional rate at all
+                    * depths */
     /* (K) by depth; conditional ones are NaN after an unconditional rate of 0 */
     spec_profile_number unconditional[SPEC_PROFILE_K], conditional[SPEC_PROFILE_K];
     spec_profile_number length; /* mean tokens of a round, the bonus or correction token included */

@@ -8,11 +8,12 @@
 #include "sim/verify/verify.h"
 
 typedef enum {
-    SPEC_ROLE_OTHER,      /* a step of the rule that has no name here */
+    SPEC_ROLE_OTHER,      /* a decision that has no name here */
     SPEC_ROLE_DRAFT,      /* pick: a draft token, `node`; -1 if the policy removed it again */
     SPEC_ROLE_SELECT,     /* a step of choosing the sibling that is tested next */
     SPEC_ROLE_TEST,       /* accept: draft token `node`; -1: the selected one of equal siblings */
-    SPEC_ROLE_KEEP,       /* accept: all draft tokens up to `node` together; -1: none of them */
+    SPEC_ROLE_KEEP,       /* accept: whether to keep all draft tokens up to `node`; -1: none of
+                           * them */
     SPEC_ROLE_BLOCK,      /* pick: the block of a large residual in which the next pick is made */
     SPEC_ROLE_CORRECTION, /* pick: the token after a rejection */
     SPEC_ROLE_BONUS,      /* pick: the target's token after the last draft token of the path */

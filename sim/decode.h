@@ -25,13 +25,13 @@
  *     verification = verify + verify_token * (charged draft tokens)
  * All draft calls, rows that the strategy reads and verified draft tokens are charged, unless the
  * policy says otherwise (the oracle does). A strategy without a model makes no calls. A model with
- * one_pass makes one call for all rows. Drafting ahead:
+ * one_pass makes one call for all rows. When drafting ahead:
  *     time = drafting before the pass + max(verification, drafting during it) + fixed
- * If the chain was drafted ahead, no call precedes the pass. During the pass there are the call
- * that makes the guess and the calls of a chain: only the first if the guess is the end of text,
- * none if the draft ends the text or is empty. */
+ * If the chain was drafted ahead, no call precedes the pass. During the pass we charge the call
+ * that makes the guess and the calls of a chain. Only the first is made if the guess is the end of
+ * text, and none if the draft ends the text or is empty. */
 typedef struct {
-    double draft;  /* c: time of a draft call divided by that of a target call */
+    double draft;  /* c: time of a draft call divided by the time of a target call */
     double token;  /* c_token: additional time per row of the draft model, e.g. for a Markov head */
     double verify; /* a verification pass; 1 if a pass of K+1 tokens costs as much as one token */
     double verify_token; /* additional time per verified draft token */
@@ -49,13 +49,13 @@ typedef struct {
     double rule;   /* verification */
     double learn;  /* learning of a draft from the round */
     double rest;   /* everything else */
-    double handed; /* part of score: until the pass is submitted; known only when drafting ahead */
+    double handed; /* part of score, until the pass is submitted; known only when drafting ahead */
 } spec_phases;
 
-/* The work of a round that the clock charges. */
+/* What the clock charges for in a round. */
 typedef struct {
-    int calls, rows, tokens;     /* of the round's draft */
-    int calls_ahead, rows_ahead; /* of the guess and the draft ahead, during the pass */
+    int calls, rows, tokens;     /* for the round's draft */
+    int calls_ahead, rows_ahead; /* for the guess and the draft ahead, during the pass */
 } spec_charges;
 
 static inline double spec_costs_round(const spec_costs *costs, const spec_charges *charges)
@@ -87,8 +87,8 @@ typedef struct {
     const spec_listener *opt_listener;
     /* nonzero: the next round fails with GSL_EFAILED, "interrupted" */
     const volatile int *opt_stop;
-    const spec_decoder *opt_beside; /* the decoder whose sessions it shares, see below; NULL: its
-                                     * own */
+    const spec_decoder *opt_beside; /* the decoder whose sessions this one shares, see below; NULL:
+                                     * it opens its own */
     spec_online_draft *opt_online;  /* makes opt_draft learn from the rounds: sim/online_draft.h */
 } spec_decoder_config;
 
@@ -111,14 +111,14 @@ struct spec_decoder {
     /* the draft reads what the target has computed and need not catch up; never when drafting
      * ahead */
     bool shared;
-    spec_draft draft; /* without rows if device.used: then target_row is not filled either */
+    spec_draft draft; /* if device.used, it has no rows, and target_row is not filled either */
     int nodes;        /* maximum nodes of a draft */
     const double **target_row; /* (nodes+1) */
     double *target_store;      /* (nodes+1, V) */
     double *weight;            /* (V) */
     /* sums over all rounds since _init, if there is a clock; the caller may reset them */
     spec_phases phases;
-    spec_round round;           /* the last one; K is the most that the policy may draft */
+    spec_round round;           /* the last round; K is the most that the policy may draft */
     /* number of the text, set by the caller; selects the shared noise of a seed */
     uint64_t text;
     int *context;               /* prompt and emitted tokens */
@@ -165,10 +165,10 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
  * text. */
 bool spec_decoder_ended(const spec_decoder *decoder);
 
-/* Decodes until the context has grown by exactly n_tokens, or to the target's end of text, which
- * belongs to the text. The context is cut there too, so that the next call continues the text; the
- * tally counts whole rounds. ret_token (n_tokens) receives the text and ret_n its length, 0 on
- * failure. */
+/* Decodes until the context has grown by exactly n_tokens or the target ends the text. The
+ * end-of-text token belongs to the text. The context is cut there too, so that the next call
+ * continues the text; the tally counts whole rounds. ret_token (n_tokens) receives the text and
+ * ret_n its length, 0 on failure. */
 int spec_decode(spec_decoder *decoder, size_t n_tokens, int *ret_token, size_t *ret_n,
                 spec_chance *chance, spec_tally *opt_tally, spec_error *error);
 

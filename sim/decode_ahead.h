@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* decode_ahead: drafts the chain of the next round while the target verifies this one's.
+/* decode_ahead: drafts the chain of the next round while the target verifies the chain of this one.
  * It guesses that the whole chain is accepted and that the bonus token is the draft model's most
  * probable one, g, and continues after g. If the round does end this way, the chain is used;
- * otherwise it is discarded before any rule sees it. The guess uses no chance:
+ * otherwise it is discarded before any rule sees it. The guess makes no random decision:
  * docs/formulas.md#ahead. [Liu25] [McDanel24] [Kumar26] */
 #ifndef SPECLAB_DECODE_AHEAD_H
 #define SPECLAB_DECODE_AHEAD_H
@@ -29,7 +29,7 @@ int spec_decode_ahead_init(spec_ahead *ahead, const spec_drafter *drafter,
                            const spec_policy *policy, int vocab, spec_error *error);
 void spec_decode_ahead_free(spec_ahead *ahead); /* a zeroed one is allowed */
 
-/* The current round, ahead of whose end the next chain is drafted. */
+/* The current round; the next chain is drafted before it ends. */
 typedef struct {
     const spec_draft *chain; /* the chain being verified */
     int *context;            /* (n), with room for the chain and one more token, which are written

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* decode_device: rounds whose chains are drawn and verified on the GPU, next to the models' rows.
- * For the token rule on chains whose length is set beforehand, with sampled chance
+ * This works for the token rule on chains whose length is set beforehand, with sampled chance
  * (models/chain.h). It uses the generator's uniforms in the same order as the host would, so the
  * text is the same, token for token. The drafts have no rows. */
 #ifndef SPECLAB_DECODE_DEVICE_H
@@ -42,7 +42,7 @@ void spec_decode_device_free(spec_device_chain *device); /* a zeroed one is allo
 bool spec_decode_device_can(const spec_device_chain *device, const spec_policy *policy,
                             const spec_chance *chance);
 
-/* Does what spec_drafter_draft does for chains, with the laws in `chain`. */
+/* Does what spec_drafter_draft does for chains, but leaves the distributions in `chain`. */
 int spec_decode_device_draft(spec_draft *ret_draft, spec_chain *chain, spec_drafter *drafter,
                              const int *context, size_t n, const spec_policy *policy,
                              spec_chance *chance, spec_error *error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fixed_pair: the token rule for two fixed distributions, through alias tables, in constant time.
- * A step drafts a token, tests it and corrects it if it is rejected: exact, in time independent of
- * V. The fast path for order-0 models (sim/sources.h); sim/decode.h gives the same law for all
- * models. Owns its tables. */
+ * A step drafts a token, tests it, and corrects it if it is rejected. This is exact, and its time
+ * does not depend on V. It is the fast path for order-0 models (sim/sources.h); sim/decode.h gives
+ * the same output law for all models. Owns its tables. */
 #ifndef SPECLAB_FIXED_PAIR_H
 #define SPECLAB_FIXED_PAIR_H
 
@@ -19,21 +19,21 @@ typedef struct {
         uint64_t keep;
         uint32_t token[2];  /* below keep, and above it */
         uint64_t accept[2]; /* 2^63 min(1, target/draft), rounded */
-    } *column;              /* (V) aligned to 32 bytes, its size */
+    } *column;              /* (V) aligned to its size, 32 bytes */
     spec_alias residual;    /* norm((target - draft)+); empty (n = 0) if nothing is ever rejected */
     spec_alias target;      /* the law of the bonus token */
 } spec_fixed_pair;
 
-/* target, draft (V): weights; they need not be normalised. Returns GSL_EDOM unless they are finite
- * and not negative, with a positive sum. The law of an emitted token differs from the normalised
- * target by less than 2^-50 + V 2^-63 per token. */
+/* Builds the tables from weights target and draft (V), which need not be normalised. Returns
+ * GSL_EDOM unless they are finite and not negative, with a positive sum. The law of an emitted
+ * token differs from the normalised target by less than 2^-50 + V 2^-63 per token. */
 int spec_fixed_pair_init(spec_fixed_pair *pair, const double *target, const double *draft,
                          int vocab, spec_error *error);
 void spec_fixed_pair_free(spec_fixed_pair *pair);
 
 /* Runs n steps. opt_token (n) receives the emitted tokens, drafts or corrections. Returns how many
- * draft tokens were accepted. Each step takes exactly three words, so one call with n steps equals
- * several calls with n steps in total. */
+ * draft tokens were accepted. Each step takes exactly three words, so several calls with n steps in
+ * total give the same as one call with n steps. */
 size_t spec_fixed_pair_steps(const spec_fixed_pair *pair, spec_rng_state *rng, size_t n,
                              uint32_t *opt_token);
 

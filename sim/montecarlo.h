@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* montecarlo: parallel batches of rounds, with results that do not depend on the thread count.
  * Batch i draws from stream i on any thread. Batches are merged in index order within a group, and
- * groups in index order: they may come from several machines. Memory does not grow with the number
- * of rounds. The caller owns the sources (sim/sources.h). */
+ * then groups in index order, so groups may come from several machines. Memory does not grow with
+ * the number of rounds. The caller owns the sources (sim/sources.h). */
 #ifndef SPECLAB_MONTECARLO_H
 #define SPECLAB_MONTECARLO_H
 
@@ -17,7 +17,8 @@
  * enough batch means for a first standard error. */
 enum { SPEC_MONTECARLO_GROUP = 64 };
 
-/* Maximum number of groups of a run that only rounds limit: from 2^28 rounds on, batches grow. */
+/* Maximum number of groups if the run is limited only by rounds. From 2^28 rounds on, batches grow
+ * instead. */
 enum { SPEC_MONTECARLO_GROUPS_MAX = 4096 };
 
 /* A source of rounds. The tally of a _batch may depend only on its arguments and `self`, never on
@@ -48,8 +49,9 @@ typedef struct {
     spec_thread_pool *opt_pool; /* threads above SPEC_MONTECARLO_GROUP stay idle */
 } spec_montecarlo_plan;
 
-/* A mean with its standard error and the latter's degrees of freedom: rounds or batches minus one.
- * NaN if undefined: no rounds, or a standard error from one round or one batch. */
+/* A mean, its standard error, and the degrees of freedom of that error: rounds or batches minus
+ * one. NaN if undefined, which is without rounds, or for the standard error with one round or one
+ * batch. */
 typedef struct {
     double mean, se, df;
 } spec_estimate;
@@ -60,7 +62,7 @@ typedef struct {
     uint64_t n; /* batches of positive weight */
 } spec_batch_means;
 
-/* Sums over the rounds of a run, or of one group. */
+/* Sums over the rounds of a run or of a group. */
 typedef struct {
     spec_tally tally;
     uint64_t batches;
@@ -82,8 +84,8 @@ typedef struct {
     struct spec_montecarlo_slot *slot; /* (SPEC_MONTECARLO_GROUP) results of the current group */
 } spec_montecarlo;
 
-/* Returns the rounds in each batch of a run but the last; the number of groups of a run that only
- * rounds limit; the rounds in one of these groups. */
+/* Return the number of rounds in each batch of a run except the last; the number of groups if the
+ * run is limited only by rounds; and the number of rounds in one of these groups. */
 uint64_t spec_montecarlo_batch(const spec_round_source *source, const spec_montecarlo_plan *plan);
 uint64_t spec_montecarlo_groups(const spec_montecarlo *mc);
 uint64_t spec_montecarlo_group_rounds(const spec_montecarlo *mc, uint64_t group);

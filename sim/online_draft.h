@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* online_draft: a draft model that learns from the rounds that the target verifies [Liu24].
- * Windows of verified text are collected with the target's rows. A full batch of them makes one
- * step, after a round is verified and before the next is drafted. So all rows of a draft come from
- * one set of weights and depend only on the past: the text keeps the target's law. Borrows the
- * draft model. */
+ * Windows of verified text are collected with the target's rows. When a batch of windows is full,
+ * the model makes one training step, after a round is verified and before the next is drafted. So
+ * all rows of a draft come from the same weights and depend only on the past, and the text keeps
+ * the target's distribution. Borrows the draft model. */
 #ifndef SPECLAB_ONLINE_DRAFT_H
 #define SPECLAB_ONLINE_DRAFT_H
 
@@ -14,8 +14,7 @@
 /* The positions that a draft learns from. */
 typedef enum {
     SPEC_ONLINE_ALL,     /* every token that a round emits */
-    SPEC_ONLINE_REJECTED /* corrections: the draft tokens at these positions were rejected
-                          * [Liu24] */
+    SPEC_ONLINE_REJECTED /* only corrections, where a draft token was rejected [Liu24] */
 } spec_online_positions;
 
 extern const char *const spec_online_positions_names[]; /* "all", "rejected", NULL */
@@ -31,15 +30,16 @@ struct spec_online_draft {
     spec_draft_learner learner;
     spec_transformer *model; /* its weights are replaced */
     int window;              /* the window being filled, 0..texts; at `texts` the batch is full */
-    long from, until; /* it holds tokens from..until-1 of the text; from = -1: not begun */
+    long from, until; /* the window holds tokens from..until-1 of the text; from = -1: it has not
+                       * begun */
 };
 
 /* A learning rate that works for the drafts of docs/training.md. */
 #define SPEC_ONLINE_RATE 1e-3
 
-/* Starts learning on `draft`, which must belong only to the caller and its decoder. Returns
- * GSL_EINVAL with one line, which names the draft, if it cannot learn: it is no transformer, or its
- * weights are the target's, on a GPU, or in fewer bits than floats. */
+/* Makes `draft` learn; no one but the caller and its decoder may use it. Returns GSL_EINVAL, with a
+ * message of one line that names the draft, if it cannot learn: it is not a transformer, it shares
+ * the target's weights, or its weights are on a GPU or are not floats. */
 int spec_online_draft_init(spec_online_draft *online, const spec_online_plan *plan,
                            spec_model *draft, spec_thread_pool *opt_pool, spec_error *error);
 void spec_online_draft_free(spec_online_draft *online); /* may be zeroed */
@@ -57,7 +57,7 @@ typedef struct {
 int spec_online_draft_observe(spec_online_draft *online, const spec_online_round *of,
                               spec_error *error);
 
-/* Ends the text, and with it its window. */
+/* Ends the text and its current window. */
 void spec_online_draft_end_text(spec_online_draft *online);
 
 /* Forgets everything learnt: restores the weights of the checkpoint. */

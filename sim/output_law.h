@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* output_law: the exact law of a decoder's first m tokens, by enumeration of every decision.
  * It runs the decoding loop itself, up to a fixed number of tokens (never of rounds). Sums are
- * compensated, so the error is about 1e-15 for any number of branches; these are counted and
- * limited. The law owns its arrays. */
+ * compensated, so the error is about 1e-15 for any number of branches. The branches are counted,
+ * and their number is limited. The law owns its arrays. */
 #ifndef SPECLAB_OUTPUT_LAW_H
 #define SPECLAB_OUTPUT_LAW_H
 
@@ -22,9 +22,9 @@ typedef struct {
     uint64_t branches;
     double total;     /* sum of the branch probabilities, 1 up to rounding */
     double accepted;  /* expected n_accepted of the first round */
-    double rows;      /* expected number of draft-model rows that its draft reads */
-    double tv;        /* total variation distance of the two laws */
-    double max_error; /* largest difference of the two laws */
+    double rows;      /* expected number of draft-model rows that the first draft reads */
+    double tv;        /* total variation distance between the two laws */
+    double max_error; /* largest difference between the two laws */
 } spec_output_law;
 
 /* Enumerates the law of n_tokens = m tokens after `prompt`. Returns GSL_EMAXITER if it is too
@@ -36,7 +36,7 @@ typedef struct {
 int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config, const int *prompt,
                          size_t n_prompt, int n_tokens, uint64_t limit, spec_error *error);
 
-/* Returns whether the rule has a law of its output: returns GSL_EINVAL for one with a seed. */
+/* Checks that the rule's output has a law. Returns GSL_EINVAL for a rule with a seed. */
 int spec_output_law_check(const spec_rule *rule, const char *spec, spec_error *error);
 
 void spec_output_law_free(spec_output_law *law);

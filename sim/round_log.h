@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* round_log: rounds of a decoder, one by one, with every random decision of the last one.
- * Its uniform numbers come from given coins first, then from a generator. It borrows the decoder
+/* round_log: runs a decoder round by round and keeps every random decision of the last round.
+ * Uniform numbers come from given coins first, and then from a generator. It borrows the decoder
  * and the generator, and owns the decisions. */
 #ifndef SPECLAB_ROUND_LOG_H
 #define SPECLAB_ROUND_LOG_H
@@ -21,7 +21,7 @@ void spec_round_log_init(spec_round_log *log, spec_decoder *decoder, const doubl
                          gsl_rng *rng);
 void spec_round_log_free(spec_round_log *log);
 
-/* Forgets the last round, and runs the next one: returns as spec_decoder_round does, or
+/* Forgets the last round and runs the next one. Returns what spec_decoder_round returns, or
  * GSL_ENOMEM. */
 int spec_round_log_next(spec_round_log *log, spec_error *error);
 

@@ -9,8 +9,9 @@
 #include "sim/decode.h"
 #include "sim/montecarlo.h"
 
-/* Independent rounds of accept/reject only, each of K calls, rows and verified tokens. GSL_EINVAL
- * for K outside 0..SPEC_K_MAX; GSL_EDOM if the process's length does not fit. */
+/* Independent rounds of accept/reject only. Each has K calls, K rows and K verified tokens. The run
+ * fails with GSL_EINVAL if K is outside 0..SPEC_K_MAX, and with GSL_EDOM if the process cannot have
+ * its length. */
 typedef struct {
     spec_process process;
     int K;

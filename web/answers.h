@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* answers: the answers of a web_lab by topic, each with a function of the library behind it.
+/* answers: the answers of a web_lab by topic, each of which calls a function of the library.
  * An answer reads its arguments, calls the library, and writes the members of one JSON object. It
  * returns SPECLAB_* with a line in web->error. */
 #ifndef SPECLAB_ANSWERS_H
@@ -17,7 +17,7 @@ struct web_lab {
     web_json json;
     char error[WEB_ERROR_SIZE];
 
-    /* NULL: not open. */
+    /* NULL if there is no simulation. */
     speclab_simulation *simulation;
     int32_t simulation_K;
     speclab_law *law;
@@ -27,14 +27,14 @@ struct web_lab {
 /* Reads the arguments target, draft, drafting, policy, rule and K. */
 speclab_pair web_answers_pair(web_question *question);
 
-/* Returns SPECLAB_INPUT with the question's line if an argument is wrong or unknown, else
+/* Returns SPECLAB_INPUT, with the question's line, if an argument is wrong or unknown, else
  * SPECLAB_OK. */
 int32_t web_answers_check(web_lab *web, web_question *question);
 
-/* Returns SPECLAB_INPUT with a line. */
+/* Returns SPECLAB_INPUT with this line. */
 int32_t web_answers_refuse(web_lab *web, const char *line);
 
-/* Puts the members columns, rows, holds, fails and provenance. */
+/* Writes the members columns, rows, holds, fails and provenance. */
 void web_answers_table(web_json *json, const speclab_table *table);
 
 typedef int32_t web_answer(web_lab *web, web_question *question);

@@ -15,18 +15,18 @@ typedef struct {
 } web_json;
 
 void web_json_free(web_json *json);
-void web_json_clear(web_json *json); /* begins another value in the same memory */
+void web_json_clear(web_json *json); /* begins another value, and reuses the memory */
 
 /* Writes '{', '}', '[' or ']'. */
 void web_json_bracket(web_json *json, char bracket);
 void web_json_key(web_json *json, const char *key);
 
-/* Write a string; NULL is null. Bytes of `string` from 0x80 on are taken as UTF-8; those of _bytes
- * (n) become one character each, "\u00e9" for 0xe9. */
+/* Write a string; NULL becomes null. Bytes of `string` from 0x80 on are read as UTF-8. In _bytes
+ * (n) each of them becomes one character: "\u00e9" for 0xe9. */
 void web_json_string(web_json *json, const char *opt_string);
 void web_json_bytes(web_json *json, const char *bytes, size_t n);
 
-/* Write numbers with 17 digits; NaN is null, infinity 1e999. */
+/* Write numbers with 17 digits; NaN becomes null, infinity 1e999. */
 void web_json_number(web_json *json, double number);
 void web_json_numbers(web_json *json, const double *opt_number, int64_t n); /* NULL is null */
 void web_json_integer(web_json *json, int64_t integer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* question: the name and the arguments of a question (web/web.h).
- * Getters take a default for an absent argument. `wrong` keeps the line of the first wrong one.
- * After all getters, web_question_check refuses unknown arguments. */
+ * Getters return a default if the argument is absent. `wrong` keeps the line about the first wrong
+ * argument. After all getters, web_question_check refuses unknown arguments. */
 #ifndef SPECLAB_QUESTION_H
 #define SPECLAB_QUESTION_H
 
@@ -27,8 +27,8 @@ bool web_question_init(web_question *question, const char *text);
 void web_question_free(web_question *question);
 
 const char *web_question_text(web_question *question, const char *key, const char *opt_default);
-/* Lists the values of an argument that may come several times, in order and NULL-terminated; ret
- * has WEB_ARGUMENTS_MAX + 1 entries. Empty ones are left out. */
+/* Lists the values of an argument that may come several times, in order and NULL-terminated. ret
+ * has WEB_ARGUMENTS_MAX + 1 entries. Empty values are left out. */
 void web_question_texts(const char **ret, web_question *question, const char *key);
 
 double web_question_number(web_question *question, const char *key, double number);
@@ -37,10 +37,11 @@ double web_question_number(web_question *question, const char *key, double numbe
 uint64_t web_question_count(web_question *question, const char *key, uint64_t count);
 int32_t web_question_integer(web_question *question, const char *key, int32_t integer);
 
-/* Reads a list "0.5,0.7"; NULL and *ret_n = 0 for a missing or empty one. The caller frees it. */
+/* Reads a list such as "0.5,0.7". If it is missing or empty, returns NULL and *ret_n = 0. The
+ * caller frees it. */
 double *web_question_numbers(int32_t *ret_n, web_question *question, const char *key);
 
-/* Returns whether all arguments are known and right; if not, `wrong` has a line. */
+/* Returns whether all arguments are known and right; if they are not, `wrong` has a line. */
 bool web_question_check(web_question *question);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 enum { MOST = 512, VARIANCES = 3, CORRELATIONS = 7, MODELS = VARIANCES * CORRELATIONS };
-enum { KEPT = 3 }; /* windows that a capital must last for to count */
+enum { KEPT = 3 }; /* a capital is used only if it lasts for this many windows */
 
 static const double correlation[CORRELATIONS] = {0.0, 0.2, 0.4, 0.6, 0.75, 0.87, 0.95};
 
@@ -19,11 +19,12 @@ static const double step_variance = 4.0;
 /* Windows, possibly joined. */
 typedef struct {
     size_t n, learn;
-    size_t first[MOST]; /* the first window of each */
-    double angle[MOST]; /* minus that of the learning windows */
+    size_t first[MOST]; /* the first window in each of them */
+    double angle[MOST]; /* minus the mean angle of the learning windows */
     double size[MOST];  /* tested, relative to the mean of the learning windows */
-    double least;       /* sum of squares of angles that the binomial noise of one window adds */
-    double shares; /* sum of 1/i up to MOST: the prior of a step at the i-th window is 1/i of it */
+    double least;       /* what the binomial noise of one window adds to the sum of squares of
+                         * angles */
+    double shares; /* sum of 1/i up to MOST; a step at the i-th window has prior (1/i) / shares */
 } series;
 
 /* Regression of the whitened angles on a whitened constant, and on a step at each window. */
@@ -37,7 +38,8 @@ typedef struct {
 
 /* Over all models, after each window. */
 typedef struct {
-    double null[MOST], bet[MOST]; /* logs of the largest null likelihood, and of the bet */
+    double null[MOST], bet[MOST]; /* logs of the largest likelihood under the null, and of the
+                                   * bet */
     double likeliest[MOST];       /* log likelihood of the most likely step */
     size_t from[MOST];
 } evidence;

@@ -16,7 +16,7 @@ typedef struct {
     double rejections;                               /* sum of rejected */
 } depth_counts;
 
-/* The spreads that are searched: log10 of the ends, and steps per unit of it. */
+/* The range of spreads that we search: log10 of its ends, and steps per unit of log10. */
 enum { SPREAD_LOW = -9, SPREAD_HIGH = 6, SPREAD_STEPS = 2 };
 
 /* Returns the likeliest mu at spread s: the root of a decreasing function, by Newton's method in a
@@ -81,7 +81,8 @@ static double spread_at(int g)
     return pow(10.0, SPREAD_LOW + (double)g / SPREAD_STEPS);
 }
 
-/* Returns the likeliest spread, between the neighbours of the best one of a grid. */
+/* Returns the likeliest spread: takes the best one on a grid, and searches between its
+ * neighbours. */
 static double likeliest_spread(const depth_counts *depths)
 {
     const int last = (SPREAD_HIGH - SPREAD_LOW) * SPREAD_STEPS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* beta_mixture: fits rounds whose alpha varies by a Beta law to their counts of n_accepted.
- * Under a mixture the conditional acceptance rises with depth; under decay by depth it falls. A
- * round draws alpha from Beta(a, b), and accepts its draft tokens independently with it. Pure
- * functions. docs/formulas.md#acceptance-mixture. */
+/* beta_mixture: fits a Beta distribution of alpha over rounds to the counts of n_accepted.
+ * Each round draws alpha from Beta(a, b) and accepts its draft tokens independently with this
+ * alpha. Under such a mixture the conditional acceptance rises with depth; if acceptance decays
+ * with depth, it falls. Pure functions. docs/formulas.md#acceptance-mixture. */
 #ifndef SPECLAB_BETA_MIXTURE_H
 #define SPECLAB_BETA_MIXTURE_H
 
@@ -11,11 +11,12 @@
 typedef struct {
     double a, b;             /* parameters of the Beta law; inf for one alpha */
     double alpha;            /* maximum likelihood under one alpha */
-    double likelihood_ratio; /* 2 (log likelihood of the mixture - that of one alpha), >= 0 */
+    double likelihood_ratio; /* 2 (log likelihood of the mixture - log likelihood of one alpha), >=
+                              * 0 */
 } spec_beta_mixture;
 
-/* Returns the maximum likelihood fit to counts[k], k = 0..K, of rounds with n_accepted = k. Every
- * round proposed K draft tokens. a + b lies between 1e-6 and 1e9.
+/* Finds the maximum likelihood fit to counts[k], the number of rounds with n_accepted = k, k =
+ * 0..K. Every round proposed K draft tokens. a + b lies between 1e-6 and 1e9.
  *   returns GSL_EDOM, and NaN, without rounds, for a negative or infinite count, and for K outside
  *           1..SPEC_K_MAX. likelihood_ratio is 0 where one alpha fits best; a and b are then inf
  * Checked by: a grid search; the counts 39, 1, 0, 3 give a = .022, b = .218 and 18.2. */

@@ -13,7 +13,7 @@ static double logistic(double x)
     return 1.0 / (1.0 + exp(-x));
 }
 
-/* Returns passed - value tested; 0 where this is within rounding, so that clusters of the same
+/* Returns passed - value tested, or 0 if this is within rounding, so that clusters with the same
  * ratio show no spread. */
 static double excess(double passed, double tested, double value)
 {
@@ -21,7 +21,7 @@ static double excess(double passed, double tested, double value)
     return fabs(difference) > 4.0 * DBL_EPSILON * passed ? difference : 0.0;
 }
 
-/* Computes the interval of a proportion. If there is no spread, half a trial is added to both
+/* Computes the interval of a proportion. If there is no spread, adds half a trial to both
  * outcomes. */
 static void interval_of_proportion(spec_cluster_ratio *ratio, double tested, double t)
 {

@@ -24,9 +24,10 @@ typedef struct {
  *     se^2 = (G - 1)/G sum u_g^2 / (sum tested)^2      the jackknife over G clusters [Miller74]
  *     df = least of 1/sum h_g^2 - 1 and 2 (sum u_g^2)^2 / (sum u_g^4 - (sum u_g^2)^2 / G)
  *
- * with Student's quantile of df, which is at least 1. The first df counts clusters by their size,
- * the second by their share of the variance. A proportion's interval is formed on the scale of its
- * log-odds and lies in [0,1]; another ratio's, on the scale of its logarithm.
+ * with Student's quantile of df, which is at least 1. The first df depends on how evenly the
+ * clusters share the trials, the second on how evenly they share the variance. The interval of a
+ * proportion is computed for its log-odds, so it lies in [0,1]; for other ratios it is computed for
+ * the logarithm.
  *   passed, tested  (n) >= 0; clusters with tested = 0 do not count
  *   proportion      whether passed <= tested in every cluster by definition
  *   error           1 - confidence, in (0,1)

@@ -23,8 +23,8 @@ static double reaches(const spec_counted_engine *engine, int j)
     return j <= 1 ? 1.0 : pow(1.0 - engine->stop, j - 1);
 }
 
-/* Adds share times the mean number of a request's rounds with k, k = 0..K. Such a round emits
- * min(k, draft) + 1 tokens, and each ends the request with chance 1/output. */
+/* Adds `share` times the mean number of rounds of a request that would accept k tokens, k = 0..K.
+ * Such a round emits min(k, draft) + 1 tokens, and each ends the request with chance 1/output. */
 static void add_rounds(double *N, const spec_counted_engine *engine, double output, double share,
                        double alpha)
 {
@@ -61,7 +61,8 @@ static void fill_depths(spec_counter_limits *ret, const spec_counted_engine *eng
     ret->alpha = tested > 0.0 ? ret->accepted / tested : NAN;
 }
 
-/* Slots are independent, so the law of their longest draft follows from the law of one. */
+/* Computes the mean step. Slots are independent, so the longest draft follows from the law of one
+ * slot's draft. */
 static double mean_step(const spec_counter_limits *limits, const spec_counted_engine *engine)
 {
     const spec_affine_step *cost = &engine->cost;

@@ -6,7 +6,7 @@
 
 enum { ROWS = SPEC_LENGTH_TERMS + 1, GRID = 200, FINE = 8, PIVOTS = 400 };
 
-/* The linear program: a law on the grid, with a deviation from each moment at a price:
+/* The linear program chooses a law on the grid. It may miss each moment, at a price:
  *
  *     maximise sum_i w_i f_i - most sum_j |s_j|   over w_i >= 0 and s_j
  *     with     sum_i w_i = 1,   sum_i w_i a_i^j + s_j = m_j
@@ -59,8 +59,8 @@ static double column(double *ret, const program *p, int k)
     return -p->most;
 }
 
-/* Updates the inverse by one pivot: row `leaves` of the basis becomes the column whose image under
- * the inverse is `move`. */
+/* Updates the inverse after one pivot, in which row `leaves` of the basis is replaced by a new
+ * column. `move` is the inverse times this column. */
 static void pivot(double inverse[ROWS][ROWS], const double *move, int rows, int leaves)
 {
     for (int c = 0; c < rows; c++) inverse[leaves][c] /= move[leaves];
@@ -104,7 +104,7 @@ static void solve(double *price, const program *p)
                 (leaves < 0 || weight[r] * move[leaves] < weight[leaves] * move[r]))
                 leaves = r;
         }
-        if (leaves < 0) return; /* rounding: the last prices are checked like any others */
+        if (leaves < 0) return; /* only by rounding; the last prices are checked like any others */
         const double step = weight[leaves] / move[leaves];
         for (int r = 0; r < rows; r++) weight[r] = fmax(0.0, weight[r] - step * move[r]);
         weight[leaves] = step;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* length_bounds: tokens per round at another draft length, where requests differ in acceptance.
- * Each request has its own alpha. Requests with a low one have more rounds, and more so the longer
- * the draft. So the rounds at one length, cut, are not the rounds at a shorter one.
- * Pure functions. docs/formulas.md#length-bounds. */
+/* length_bounds: tokens per round at another draft length, if requests differ in acceptance.
+ * Each request has its own alpha. Requests with a low alpha have more rounds, and this effect grows
+ * with the draft length. So cutting the rounds of one length does not give the rounds of a shorter
+ * one. Pure functions. docs/formulas.md#length-bounds. */
 #ifndef SPECLAB_LENGTH_BOUNDS_H
 #define SPECLAB_LENGTH_BOUNDS_H
 
@@ -16,10 +16,10 @@ enum { SPEC_LENGTH_TERMS = 8 };
  *
  *     tokens(K_other) = tokens(K) / E_w[f],   f(a) = E_K(a) / E_K_other(a)
  *
- * The counters give the moments m_j = E_w[a^j], j = 1..K. Let a polynomial p(a) = c_0 + sum c_j a^j
- * be nowhere below f on [0,1]. Then E_w[f] <= c_0 + sum c_j m_j for every w, which is a bound
- * linear in the counters. The lowest such bound is dual to the largest E_w[f] over all laws with
- * these moments. */
+ * The counters give the moments m_j = E_w[a^j], j = 1..K. Take a polynomial p(a) = c_0 + sum c_j
+ * a^j that is nowhere below f on [0,1]. Then E_w[f] <= c_0 + sum c_j m_j for every w, which is a
+ * bound linear in the counters. The lowest such bound is dual to the largest E_w[f] over all
+ * distributions with these moments. */
 typedef struct {
     int n;                        /* terms */
     int depth[SPEC_LENGTH_TERMS]; /* (n) ascending, in 1..K: all of 1..K if K <= 8 */
@@ -30,7 +30,7 @@ typedef struct {
  * programming on a grid over [0,1]. It is checked between the grid points, too.
  *   m     (K) shares of rounds that accept at least j tokens. They need not be moments of any law
  *   K     1..64; K_other 0..64
- *   most  the largest |c_j|, > 0: a smaller one is less close, and magnifies errors of m less. 1
+ *   most  the largest |c_j|, > 0: a small one magnifies errors of m less, but is less close. 1
  *         costs up to .4 % for K_other = 2K, and nothing where f is a polynomial
  *   returns  the constant bound, at worst: 1 and (K + 1)/(K_other + 1) are the ends of f
  * Checked by: [Leviathan23] (1) for one alpha; Beta laws by another solver; laws with atoms. */

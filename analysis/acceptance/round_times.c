@@ -18,8 +18,8 @@ static bool is_valid(const spec_round_times *times)
  * does not fall. */
 static double on_line(const spec_round_times *times, int first, int K)
 {
-    /* A point without an error among ones with errors fixes the line; if no point has one, all
-     * count the same. */
+    /* If only some points have errors, points without one fix the line; if none has, all have the
+     * same weight. */
     double largest = 0.0;
     for (int i = first; i < times->n; i++) largest = fmax(largest, times->se[i]);
     const double least = largest > 0.0 ? 1e-4 * largest : 1.0;
@@ -40,7 +40,8 @@ static double on_line(const spec_round_times *times, int first, int K)
     return mean + fmax(0.0, product / square) * (K - K_mean);
 }
 
-/* Returns the chord of points i and i + 1 at K; -INFINITY if one of them does not exist. */
+/* Returns the height at K of the chord through points i and i + 1; -INFINITY if one of them does
+ * not exist. */
 static double chord(const spec_round_times *times, int first, int i, int K)
 {
     if (i < first || i + 1 >= times->n) return -INFINITY;
@@ -60,9 +61,10 @@ spec_bounds spec_round_times_at(double *ret_line, const spec_round_times *times,
     const int first = times->K[0] == 0, last = times->n - 1;
     const double plain = first ? times->time[0] : 0.0;
     if (first > last) return (spec_bounds){NAN, NAN};
-    if (K == 0) return (spec_bounds){0.0, times->time[first]}; /* at most as long as a round */
+    if (K == 0) return (spec_bounds){0.0, times->time[first]}; /* a plain token takes at most as
+                                                                * long as a round */
 
-    int i = first; /* the first length beyond K; n: there is none */
+    int i = first; /* the first length greater than K; n: there is none */
     while (i <= last && times->K[i] < K) i++;
     spec_bounds bounds;
     double line;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* round_times: the time of a round by draft length, from the lengths that were run.
- * Times are relative to a plain token at the same load. A time is convex in K from 1 on and rises
- * with K, by no larger factor than K does: this holds for fixed costs, costs per token, and a
- * roofline between them. Pure functions. docs/formulas.md#round-times. */
+/* round_times: estimates the time of a round at any draft length from the lengths that were run.
+ * Times are relative to a plain token at the same load. We assume that the time is convex in K from
+ * K = 1 on, and rises with K but never by a larger factor than K itself. This holds for fixed
+ * costs, costs per token, and a roofline between them. Pure functions.
+ * docs/formulas.md#round-times. */
 #ifndef SPECLAB_ROUND_TIMES_H
 #define SPECLAB_ROUND_TIMES_H
 
 #include "analysis/acceptance/moment_bounds.h"
 
-/* Times of rounds at several K; plain decoding is K = 0 with time 1 if it was measured. */
+/* Times of rounds at several K; plain decoding, if it was measured, is K = 0 with time 1. */
 typedef struct {
     int n;              /* lengths, >= 1 */
     const int *K;       /* (n) ascending, >= 0 */
@@ -16,26 +17,26 @@ typedef struct {
     const double *se;   /* (n) standard errors >= 0, the weights for the line; 0: exact */
 } spec_round_times;
 
-/* Bounds the time of a round at K; if K was run, it is the measured time. Between two lengths it
- * lies below their chord, and above the neighbouring chords, extended. Before the smallest K_1 and
- * beyond the largest K_n it lies above the extended chord, and
+/* Bounds the time of a round at K; if K was run, it is the measured time. Between two lengths the
+ * time lies below their chord and above the extensions of the neighbouring chords. Before the
+ * smallest K_1 and beyond the largest K_n it lies above the extended chord, and
  *
  *     max(t_0, t_1 K/K_1) <= t(K) <= t_1,     t_n <= t(K) <= t_n K/K_n
  *
  * with t_0 the time of plain decoding, or 0. Plain decoding does not draft, so it is on no chord.
- * Times with errors can contradict convexity; then the bounds are their hull.
+ * Measured times may contradict convexity; then we return the hull of the bounds.
  *   *ret_line  the central estimate, between the bounds: the chord between two lengths; elsewhere
  *              the line by weighted least squares through all of them; with one K_1, the line from
  *              plain decoding through it, and without plain decoding the middle of the bounds
  *   returns    NaN for K < 0, for K > 0 if only plain decoding was run, and outside the domain.
  *              K = 0 that was not run: from 0 to t_1
- * Checked by: convex curves lie within; points of a line are met; the published example of one
- * length. */
+ * Checked by: convex curves lie within the bounds; points on a line are met; the published example
+ * of one length. */
 spec_bounds spec_round_times_at(double *ret_line, const spec_round_times *times, int K);
 
-/* Returns accepted/drafted above which a round at K pays: (round/plain - 1)/K, as in TensorRT-LLM's
- * acceptance_rate_threshold. 0 if a round takes no longer than a plain token; above 1 it never
- * pays. NaN for K < 1 and round_over_plain <= 0. */
+/* Returns the accepted/drafted above which a round at K pays off: (round/plain - 1)/K, as in
+ * TensorRT-LLM's acceptance_rate_threshold. It is 0 if a round takes no longer than a plain token;
+ * if it is above 1, rounds never pay off. NaN for K < 1 and round_over_plain <= 0. */
 double spec_round_times_break_even(double round_over_plain, int K);
 
 #endif

@@ -16,10 +16,10 @@ typedef struct {
     int n;
     double low[SPEC_ROUNDED_DEPTHS], high[SPEC_ROUNDED_DEPTHS]; /* falling, in [0,1] */
     double low_sum, high_sum;
-    double deeper; /* number of depths beyond n, at most */
+    double deeper; /* an upper bound on the number of depths beyond n */
 } depth_shares;
 
-/* Rounds, as doubles that hold whole numbers; empty if low > high. */
+/* A range of rounds, as doubles that hold integers; empty if low > high. */
 typedef struct {
     double low, high;
 } range;
@@ -64,7 +64,8 @@ static bool read_shares(depth_shares *ret, const spec_rounded_counts *printed)
     return true;
 }
 
-/* Return the fewest and the most accepted tokens of `rounds` rounds. Both rise with the rounds. */
+/* Return the smallest and the largest number of tokens that `rounds` rounds can accept. Both rise
+ * with the rounds. */
 static double fewest(const depth_shares *shares, double rounds)
 {
     double sum = 0.0;
@@ -85,7 +86,7 @@ static bool can(const depth_shares *shares, double rounds, double accepted, bool
     return at_least ? most(shares, rounds) >= accepted : fewest(shares, rounds) <= accepted;
 }
 
-/* Returns the last number of rounds for which this is possible, on the way from `good` to `bad`. */
+/* Returns the last number of rounds for which this is possible, going from `good` to `bad`. */
 static double last_that_can(const depth_shares *shares, double good, double bad, double accepted,
                             bool at_least)
 {
@@ -99,8 +100,8 @@ static double last_that_can(const depth_shares *shares, double good, double bad,
     return good;
 }
 
-/* Narrows the range to rounds that can accept `accepted` tokens. Whole and real counts differ by
- * less than one per depth, so the searches have short brackets. */
+/* Narrows the range to rounds that can accept `accepted` tokens. Integer and real counts differ by
+ * less than one per depth, so we only have to search short brackets. */
 static void narrow_by_sum(range *rounds, const depth_shares *shares, double accepted)
 {
     const double slope = shares->high_sum + shares->deeper * shares->high[shares->n - 1],
@@ -118,11 +119,11 @@ static void narrow_by_sum(range *rounds, const depth_shares *shares, double acce
 }
 
 /* Returns the next number of rounds from `rounds` on, upwards or downwards, for which every depth
- * has a whole count; a number beyond the range means none. A depth without one shows where its next
- * count begins. */
+ * has an integer count; a number outside the range means that there is none. If a depth has none,
+ * we jump to where its next count begins. */
 static double next_whole(const depth_shares *shares, double rounds, const range *within, bool up)
 {
-    int i = 0, good = 0; /* depths in a row, cyclically, that have a count */
+    int i = 0, good = 0; /* how many successive depths, cyclically, have a count */
     while (good < shares->n && rounds >= within->low && rounds <= within->high) {
         const double low = whole_above(rounds * shares->low[i]),
                      high = whole_below(rounds * shares->high[i]);
@@ -175,8 +176,8 @@ static double most_likely(const depth_shares *shares, const range *rounds,
     return accepted > 0.0 && sum > 0.0 ? nearest(shares, accepted / sum, rounds) : rounds->low;
 }
 
-/* Moves counts that start at the rates towards the sum `accepted`, by the same amount each, within
- * their bounds. Of equal rates, the earlier depth gets the larger count. */
+/* Starts from the rates and moves all counts by the same amount, within their bounds, until they
+ * sum to `accepted`. Among equal rates, the earlier depth gets the larger count. */
 static void fill(double *count, const double *low, const double *high, int n, double accepted)
 {
     double missing = accepted;
@@ -201,7 +202,7 @@ static void fill(double *count, const double *low, const double *high, int n, do
 static bool one_set(const double *low, const double *high, const double *rate, int n,
                     double accepted)
 {
-    double above = accepted, below = -accepted; /* distances of the sum from its least and its
+    double above = accepted, below = -accepted; /* how far the sum is above its least and below its
                                                  * most */
     int groups = 0, size = 0;
     double slack = 0.0;

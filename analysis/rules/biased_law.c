@@ -28,8 +28,9 @@ spec_biased_law spec_biased_law_ensemble(double *ret_law, const double *target, 
                              .tv = (1.0 - w) * spec_overlap_total_variation(target, draft, size)};
 }
 
-/* Turns ret_law, the mass <= (D - T)+ of each x that a rule accepts beyond the token rule, into the
- * rule's law, if it corrects as the token rule does: T + ret_law - (T - D)+ tv / sum (T - D)+. */
+/* On entry ret_law holds how much of each x a rule accepts beyond the token rule, at most (D - T)+.
+ * Turns it into the rule's law, assuming that it corrects as the token rule does: T + ret_law - (T
+ * - D)+ tv / sum (T - D)+. */
 static spec_biased_law accept_more(double *ret_law, const double *target, const double *draft,
                                    int n)
 {
@@ -50,7 +51,7 @@ spec_biased_law spec_biased_law_single_threshold(double *ret_law, const double *
     return accept_more(ret_law, target, draft, n);
 }
 
-/* Returns -sum p log p over the three largest, which are found by insertion. */
+/* Returns -sum p log p over the three largest probabilities, which we find by insertion. */
 static double entropy_of_three(const double *row, int n)
 {
     double most[4] = {0.0, 0.0, 0.0, 0.0}, entropy = 0.0;

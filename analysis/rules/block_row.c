@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Less probability than this is rounding: rows that sum to 1 may be filled exactly. */
+/* Less probability than this is only rounding, because rows that sum to 1 may be filled exactly. */
 static const double rounding = 1e-14;
 
 /* Returns weight(s) gain(s, x). */
@@ -73,9 +73,9 @@ static int steeper_first(const void *a, const void *b)
     return lower_top_first(a, b);
 }
 
-/* Fills the steps of one token: `slope` is first the weight of each entry, then that of all entries
- * whose value reaches the step. Returns their number, which is below S if entries are equal or
- * 0. */
+/* Fills the steps of one token. `slope` first holds the weight of each entry, and then the total
+ * weight of all entries whose value reaches the step. Returns the number of steps, which is below S
+ * if entries are equal or 0. */
 static size_t steps_of(spec_block_step *step, const spec_block_row_set *rows, size_t x)
 {
     size_t n = 0, kept = 0;
@@ -86,7 +86,8 @@ static size_t steps_of(spec_block_step *step, const spec_block_row_set *rows, si
     }
     qsort(step, n, sizeof *step, lower_top_first);
     for (size_t i = n; i-- > 1;) step[i - 1].slope += step[i].slope;
-    for (size_t i = 0; i < n; i++) /* the first of equal entries has the weight of all of them */
+    for (size_t i = 0; i < n; i++) /* the first of several equal entries gets the weight of all of
+                                    * them */
         if (kept == 0 || step[i].top > step[kept - 1].top) step[kept++] = step[i];
     return kept;
 }

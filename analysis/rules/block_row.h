@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* block_row: the one draft row that the token rule accepts most often after several contexts.
+/* block_row: the single draft row that the token rule accepts most often after several contexts.
  * A parallel drafter must choose the row of an offset before it knows the earlier tokens of the
  * draft, so one row serves all of them. Arrays belong to the caller.
  * docs/formulas.md#block-rows. */
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* S contexts with their weights and the target's rows after them. */
+/* S contexts, with their weights and the target's row after each. */
 typedef struct {
     const double *target;   /* (S, V) rows that sum to 1 */
     const double *weight;   /* (S) >= 0 */
@@ -24,19 +24,19 @@ typedef struct {
 double spec_block_row_worth(const spec_block_row_set *rows, const double *draft);
 
 /* Computes the weighted mean of the rows, which minimises the mean cross-entropy of the target to
- * the draft. Its worth is at least the square of the best one, if weights sum to 1 and gains are 1.
- * Zeros if all weights are 0. */
+ * the draft. Its worth is at least the square of the best worth, if weights sum to 1 and gains are
+ * 1. All zeros if all weights are 0. */
 void spec_block_row_mean(double *ret_row, const spec_block_row_set *rows);
 
-/* A step of a token's worth: probability from the previous step up to `top` adds `slope` times as
- * much worth. */
+/* The worth of a token rises piecewise linearly with its probability. On this piece, from the
+ * previous step up to `top`, it rises with slope `slope`. */
 typedef struct {
     double slope, top;
     size_t token;
 } spec_block_step;
 
-/* Finds the row of the largest worth among all distributions. It is the one with a level such that
- * for all x, with sums over s,
+/* Finds the distribution with the largest worth. A row is the best one if there is a level such
+ * that for all x, with sums over s,
  *
  *     sum of weight gain over target(s, x) > draft(x)   <= level
  *     sum of weight gain over target(s, x) >= draft(x)  >= level      where draft(x) > 0
@@ -51,12 +51,12 @@ typedef struct {
 double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_row_set *rows,
                            spec_block_step *work);
 
-/* Returns how far a row and a level are from the condition above: the largest excess; 0 for the
- * best. */
+/* Returns how far a row and a level are from the condition above: returns the largest excess, which
+ * is 0 for the best row. */
 double spec_block_row_excess(const spec_block_row_set *rows, const double *draft, double level);
 
-/* Returns the most probable token of the mean, the best one-hot row without gains. Its worth is its
- * mean probability. */
+/* Returns the most probable token of the mean row. Without gains, it gives the best one-hot row,
+ * and its worth is its mean probability. */
 size_t spec_block_row_one_hot(const spec_block_row_set *rows);
 
 #endif

@@ -19,7 +19,7 @@ size_t spec_block_tree_rows(int V, int K)
     return rows;
 }
 
-/* Return V^level, the number of nodes of a level, and the index of the first of them. */
+/* Return V^level, the number of nodes on a level, and the index of the first of them. */
 static size_t level_size(const spec_block_tree *tree, int level)
 {
     size_t size = 1;
@@ -113,8 +113,8 @@ double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, cons
     return spec_compensated_value(&sum);
 }
 
-/* Returns the worth of the best row after those nodes of a level that end with the same `memory`
- * tokens: every `groups`-th one. */
+/* Returns the worth of the best row after all nodes of a level that end with the same `memory`
+ * tokens. These are every `groups`-th node. */
 static double best_of_group(const spec_block_tree *tree, int level, size_t group, size_t groups,
                             spec_block_tree_work *work)
 {
@@ -170,7 +170,7 @@ void spec_block_tree_greedy(double *ret_draft, const spec_block_tree *tree,
     }
 }
 
-/* Fills the worth of an accepted token after each node of a level: the token itself, and what
+/* Fills in what an accepted token is worth after each node of a level: the token itself, and what
  * follows it. */
 static void fill_gain(const spec_block_tree *tree, int level, spec_block_tree_work *work)
 {
@@ -181,7 +181,7 @@ static void fill_gain(const spec_block_tree *tree, int level, spec_block_tree_wo
                 1.0 + (level + 1 < tree->K ? work->ahead[(first + s) * V + 1 + x] : 0.0);
 }
 
-/* Fills the tokens accepted after each node of a level, from the gains there. */
+/* Fills in how many tokens are accepted after each node of a level, from the gains there. */
 static void fill_ahead(const spec_block_tree *tree, int level, const double *row,
                        spec_block_tree_work *work)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* block_tree: rounds of a parallel drafter, whose rows ignore the tokens drafted in the round.
- * The target is a table of all paths. Node 0 is the root, the path of node v and then token x is
- * node V v + 1 + x. A draft is K rows (K, V), one per offset. The rule is `token`.
+ * The target is a table of all paths. Node 0 is the root, and node V v + 1 + x extends the path of
+ * node v by token x. A draft has K rows (K, V), one per offset. The rule is `token`.
  * docs/formulas.md#block-rounds. */
 #ifndef SPECLAB_BLOCK_TREE_H
 #define SPECLAB_BLOCK_TREE_H
@@ -18,8 +18,8 @@ typedef struct {
     int V, K;             /* >= 1 */
 } spec_block_tree;
 
-/* Returns the rows of a tree, 1 + V + .. + V^(K-1); 0 if V or K is below 1 or there are too many
- * rows. */
+/* Returns the number of rows of a tree, 1 + V + .. + V^(K-1); 0 if V or K is below 1 or there are
+ * too many rows. */
 size_t spec_block_tree_rows(int V, int K);
 
 typedef struct {
@@ -46,8 +46,8 @@ void spec_block_tree_work_free(spec_block_tree_work *work);
 double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, const double *draft,
                              spec_block_tree_work *work);
 
-/* Fills ret_bound (K) with the largest acceptance at each offset, after tokens of the target. The
- * row may depend on the last `memory` of these tokens.
+/* Fills ret_bound (K) with the largest acceptance possible at each offset if the earlier tokens
+ * come from the target and the row may depend on the last `memory` of them.
  *
  *     bound_i = E[max over rows d of E[sum_x min(target_i(x), d(x)) | the last `memory` tokens]]
  *
@@ -60,10 +60,10 @@ void spec_block_tree_bounds(double *ret_bound, const spec_block_tree *tree, int 
 void spec_block_tree_marginals(double *ret_draft, double *ret_overlap, const spec_block_tree *tree,
                                spec_block_tree_work *work);
 
-/* Chooses the rows offset by offset, each the best one after the tokens accepted with the earlier
- * rows; of tied rows, the one that fills tokens of smaller number first. This is the best draft for
- * K <= 2. For K >= 3 it can miss the best one; a tie is enough for that. Checked by: all targets of
- * two tokens with rows in multiples of 1/2 and 1/4. */
+/* Chooses the rows offset by offset. Each is the best one after the tokens accepted with the
+ * earlier rows; among tied rows, the one that fills lower token ids first. This is the best draft
+ * for K <= 2. For K >= 3 it can miss the best draft, for example because of a tie. Checked by: all
+ * targets of two tokens with rows in multiples of 1/2 and 1/4. */
 void spec_block_tree_greedy(double *ret_draft, const spec_block_tree *tree,
                             spec_block_tree_work *work);
 

@@ -7,9 +7,10 @@
 
 /* ---- without replacement --------------------------------------------------------------------- */
 
-/* Returns one node of the integral at time s: the chance that fewer than n clocks other than that
- * of the target's sample have rung, times the density of that one. exactly[k]: k clocks have rung;
- * marked[k]: in addition, the clock of a token drawn from the target rings now. */
+/* Returns one node of the integral at time s: the chance that fewer than n clocks other than the
+ * one of the target's sample have rung, times the density with which that one rings. exactly[k]: k
+ * clocks have rung; marked[k]: in addition, the clock of a token drawn from the target rings
+ * now. */
 static double race_at(const spec_ratio_order *order, int n, double s)
 {
     double exactly[SPEC_DRAFTS_MAX] = {1}, marked[SPEC_DRAFTS_MAX] = {0}, sum = 0;
@@ -44,8 +45,8 @@ double spec_coincidence_match_race(const spec_ratio_order *order, int n)
     return fmin(1, spec_compensated_value(&sum));
 }
 
-/* Computes n = 2: token x is drawn first, or after another token y: draft(x) (1 + sum over y != x
- * of draft(y) / (1
+/* Computes the case n = 2: token x is drawn first, or after another token y: draft(x) (1 + sum over
+ * y != x of draft(y) / (1
  * - draft(y))). */
 static double match_two(const spec_ratio_order *order)
 {

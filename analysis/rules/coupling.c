@@ -9,8 +9,8 @@ double spec_coupling_gumbel(const spec_ratio_order *order)
 {
     if (!order->sorted) return NAN;
     spec_compensated sum = {0};
-    /* For tokens above i the target's ratio to token i is the larger one; for those below, the
-     * draft's. */
+    /* For tokens above i the target's ratio to token i is larger than the draft's; for tokens below
+     * i it is the other way round. */
     for (int i = 0; i < order->n_drafted; i++) {
         if (order->target[i] <= 0) continue;
         double largest =

@@ -6,15 +6,16 @@
 
 #include "analysis/rules/ratio_order.h"
 
-/* Chance that target and one draft agree when sampled with common random numbers [Daliri24]. No
- * rule compares probabilities, and the output does not depend on the draft.
+/* Return the chance that the target and one draft agree when both are sampled with common random
+ * numbers [Daliri24]. No rule has to compare probabilities, and the output does not depend on the
+ * draft.
  *
  *     Gumbel     sum_x 1 / sum_y max(target(y)/target(x), draft(y)/draft(x))
  *                                                               docs/formulas.md#coupling
  *     MinHash    sum_x min(target, draft) (1 + |target - draft|) / sum_x max(target, draft)
  *     bound      sum_x min(target, draft) / sum_x max(target, draft) = (1 - TV)/(1 + TV)
  *
- * The bound counts only the case in which one dart decides for both; no scheme without
+ * The bound covers only the case in which one dart decides for both; no scheme without
  * communication achieves more in the worst case. bound <= MinHash <= Gumbel <= 1 - TV, for every
  * pair of rows. NaN before the order is sorted. O(V), the bound O(log V). Checked by: simulation of
  * races and darts; enumeration of the rules (tests/sim/verify/test_verify_coupling.c). */

@@ -25,8 +25,8 @@ double spec_multi_draft_match(const spec_ratio_order *order, int n)
 
 /* ---- the most probable tokens ---------------------------------------------------------------- */
 
-/* Returns whether entry i of the order is a more probable draft than entry j; of equals, whether it
- * is the lower token. */
+/* Returns whether entry i of the order is a more probable draft than entry j or, if they are equal,
+ * whether it is the lower token. */
 static bool before(const spec_ratio_order *order, int i, int j)
 {
     if (order->draft[i] != order->draft[j]) return order->draft[i] > order->draft[j];
@@ -137,7 +137,7 @@ double spec_multi_draft_kseq_at(const spec_ratio_order *order, int n, double rho
     if (common <= 0) return 0;
     double kept = fmax(
         0, 1 - accepted /
-                   /* share of the target in the residual of tokens whose draft can be rejected */
+                   /* the target's share in the residual of tokens that can be rejected as drafts */
                    common);
     spec_compensated sum = {0};
     spec_compensated_add(&sum, accepted);

@@ -30,8 +30,9 @@ double spec_optimal_quoted(const spec_ratio_order *order, int n)
 
 /* ---- without replacement --------------------------------------------------------------------- */
 
-/* Fills the chances of every prefix (V+1) but the empty one for two drafts. Token x first and then
- * another token of H have the chance draft(x) (draft(H) - draft(x)) / (1 - draft(x)) = draft(x) (1
+/* Fills the chances of every prefix (V+1) except the empty one, for two drafts. To draw token x
+ * first and then another token of H has the chance draft(x) (draft(H) - draft(x)) / (1 - draft(x))
+ * = draft(x) (1
  * - draft(outside H) / (1 - draft(x))). */
 static void prefix_chances_of_two(double *ret_inside, const spec_ratio_order *order)
 {
@@ -43,18 +44,18 @@ static void prefix_chances_of_two(double *ret_inside, const spec_ratio_order *or
     }
 }
 
-/* The nodes of the integral form octaves of LANES nodes. OCTAVES of them pass over the tokens
- * together, a block at a time. */
+/* The nodes of the integral form octaves of LANES nodes. OCTAVES octaves pass over the tokens
+ * together, one block at a time. */
 enum { LANES = 4, OCTAVES = 24, BLOCK = 64, TERMS = 8 };
 static const double negligible = 1e-17;
 
-/* Vector types of gcc and clang: elementwise sums and products, with the same bytes on every
+/* Vector types of gcc and clang add and multiply element by element, with the same bytes on every
  * machine. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
-/* The nodes of an octave as they pass the tokens. The entry exactly[k] is the chance that k clocks
- * have rung, divided by the chance that no light one has. All light tokens share one exponential
- * factor, in the weight; only a heavy token changes it. */
+/* The nodes of an octave while they pass over the tokens. exactly[k] is the chance that k clocks
+ * have rung, divided by the chance that no light clock has. All light tokens share one exponential
+ * factor, which is part of the weight; only a heavy token changes it. */
 typedef struct {
     lanes s, weight; /* step s exp(-(1 - heavy tokens passed) s) */
     lanes exactly[SPEC_DRAFTS_MAX];
@@ -75,8 +76,9 @@ static inline void odds_at(lanes *ret_odds, double draft, const lanes *s)
     *ret_odds = sum;
 }
 
-/* Passes the light tokens from `begin` to `end`, and adds the nodes to the totals of the prefixes
- * that end there. Their odds at these nodes become those of the next octave. */
+/* Passes over the light tokens from `begin` to `end`, and adds the nodes to the totals of the
+ * prefixes that end there. Turns the tokens' odds at these nodes into the odds for the next
+ * octave. */
 static inline __attribute__((always_inline)) void pass_light(double *restrict total,
                                                              octave *restrict nodes,
                                                              lanes *restrict odds,
@@ -101,7 +103,7 @@ static inline __attribute__((always_inline)) void pass_light(double *restrict to
     nodes->light = light;
 }
 
-/* Passes a token whose clock has probably rung, with chances in place of odds, which would
+/* Passes over a token whose clock has probably rung. It uses chances, because odds would
  * overflow. */
 static void pass_heavy(double *total, octave *nodes, double step, const spec_ratio_order *order,
                        int i, int n)
@@ -129,8 +131,8 @@ typedef struct {
     lanes odds[BLOCK]; /* at the nodes of the next octave */
 } block;
 
-/* Passes the tokens of a block. Returns false once the chance of fewer than n rings is
- * negligible. */
+/* Passes over the tokens of a block. Returns false once it is practically certain that n clocks
+ * have rung. */
 static bool pass_block(double *total, octave *nodes, block *tokens, double step,
                        const spec_ratio_order *order, int n)
 {
@@ -157,8 +159,8 @@ static bool pass_block(double *total, octave *nodes, block *tokens, double step,
     return fewer * exp(-nodes->s[0] * nodes->light) >= negligible;
 }
 
-/* Adds the integral's part from s on: OCTAVES octaves, each with its nodes `phases` steps apart.
- * Returns the number of prefixes for which later nodes can still count. */
+/* Adds the part of the integral from s on: OCTAVES octaves, each with nodes `phases` steps apart.
+ * Returns the number of prefixes for which later nodes still matter. */
 static int add_octaves(double *total, const spec_ratio_order *order, int n, double s, double step,
                        int phases, int n_prefixes)
 {
@@ -185,7 +187,7 @@ static int add_octaves(double *total, const spec_ratio_order *order, int n, doub
         for (int o = 0; o < counting; o++) {
             if (pass_block(total, &nodes[o], &tokens, step, order, n)) continue;
             if (counting == OCTAVES) later = tokens.end;
-            counting = o; /* later octaves do not count either */
+            counting = o; /* later octaves do not matter either */
         }
     }
     return later;
@@ -197,8 +199,8 @@ void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *ord
     for (int i = 0; i <= order->V; i++)
         ret_inside[i] = !possible ? NAN : i < order->n_drafted ? 0 : 1;
     if (!possible) return;
-    /* Below the first node fewer than n clocks have rung, except with chance s^n/n!, so the sum
-     * over nodes is a series there. */
+    /* Below the first node fewer than n clocks have rung, except with chance s^n/n!, so there we
+     * can sum a series instead of nodes. */
     const int phases = n <= 10 ? 1 : 2;
     const double step = M_LN2 / (LANES * phases);
     const double first = fmin(0x1p-5, exp((lgamma(n + 2) + log(negligible)) / (n + 1)));
@@ -222,7 +224,8 @@ void spec_optimal_prefix_chances(double *ret_inside, const spec_ratio_order *ord
     }
 }
 
-/* Returns the optimum if all tokens of the draft are drawn and the others follow uniformly. */
+/* Returns the optimum if all tokens with draft > 0 are drawn, and the others are then drawn
+ * uniformly. */
 static double optimal_after_all(const spec_ratio_order *order, int n)
 {
     int first = order->n_drafted, n_even = order->V - first, n_left = n - first;

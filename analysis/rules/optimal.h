@@ -9,7 +9,7 @@
 
 #include "analysis/rules/multi_draft.h"
 
-/* The optimum for n iid drafts.
+/* Returns the optimum for n iid drafts.
  *
  *     1 + min over sets H of tokens [target(H) - draft(H)^n]           [Hu25]
  *
@@ -17,8 +17,8 @@
  * the largest flow from tuples to their tokens; all subsets; n = 1 is the overlap. */
 double spec_optimal_iid(const spec_ratio_order *order, int n);
 
-/* Returns the acceptance at one position with n iid drafts that is attributed to [LinY26] and
- * called optimal.
+/* Returns a quoted formula for the acceptance at one position with n iid drafts, which is
+ * attributed to [LinY26] and called optimal.
  *
  *     sum_x target(x) (1 - (1 - min(1, draft(x)/target(x)))^n)
  *
@@ -27,18 +27,18 @@ double spec_optimal_iid(const spec_ratio_order *order, int n);
  * (docs/formulas.md#quoted-optimum). O(V). Checked by: the sum over the rows; the bound. */
 double spec_optimal_quoted(const spec_ratio_order *order, int n);
 
-/* The optimum for n drafts drawn without replacement. If the draft has fewer than n tokens, the
- * tokens that it cannot draw follow uniformly.
+/* Returns the optimum for n drafts drawn without replacement. If fewer than n tokens have draft >
+ * 0, the remaining drafts are drawn uniformly from the other tokens.
  *
  *     1 + min over sets H of tokens [target(H) - Q(H)],   Q(H) = Pr(all drafts are in H)
  *
  * The best H is again a prefix, as docs/formulas.md#optimal proves. Q is a sum for n = 2. For
- * larger n it is an integral over a race of exponential clocks, one per token; the drafts are the
- * first n to ring.
+ * larger n it is an integral over a race of exponential clocks, one per token; the first n clocks
+ * to ring are the drafts.
  *   returns the chance, to about 1e-14; 1 for n >= V
- * O(V) for n = 2 and for a draft of at most n tokens, else O(n V) at each of about 80 nodes, 3 ms
- * for V = 32,000 and n = 4. Writes order->work. Checked by: enumeration of tuples, all subsets, the
- * largest flow; hypergeometric chances for a uniform draft; n = 2 both ways. */
+ * Takes O(V) for n = 2 and for a draft of at most n tokens, else O(n V) at each of about 80 nodes:
+ * 3 ms for V = 32,000 and n = 4. Writes order->work. Checked by: enumeration of tuples, all
+ * subsets, the largest flow; hypergeometric chances for a uniform draft; n = 2 both ways. */
 double spec_optimal_without_replacement(const spec_ratio_order *order, int n);
 
 /* Computes Q of every prefix from the integral, for any 1 <= n < number of tokens with draft > 0:

@@ -65,9 +65,9 @@ double spec_overlap_max_difference(const double *a, const double *b, size_t n)
     return largest;
 }
 
-/* Returns a log(a/b) - a + b for positive a and b. With a = b (1 + r) it is b ((1 + r) log(1 + r) -
- * r), which cancels for small r unless log(1 + r) - r comes from its own series. If the ratio over-
- * or underflows, a difference of logarithms replaces it. */
+/* Returns a log(a/b) - a + b for positive a and b. With a = b (1 + r) this is b ((1 + r) log(1 + r)
+ * - r), which cancels for small r unless we take log(1 + r) - r from its own series. If the ratio
+ * over- or underflows, we use a difference of logarithms. */
 static double divergence_term(double a, double b)
 {
     double ratio = a / b;

@@ -28,15 +28,15 @@ double spec_overlap_total_variation(const double *a, const double *b, size_t n);
 /* Returns max_x |a(x) - b(x)|; 0 for n = 0. */
 double spec_overlap_max_difference(const double *a, const double *b, size_t n);
 
-/* Kullback-Leibler divergence, nats.
+/* Returns the Kullback-Leibler divergence, nats.
  *
  *     KL(a || b) = sum_x a log(a/b) = sum_x (a log(a/b) - a + b)
  *
- * The second form is the one summed. It is equal if both rows sum to 1, none of its terms is
- * negative, and it does not cancel near b = a. 0 log 0 is 0; +inf if b(x) = 0 < a(x) for some x. */
+ * We sum the second form. It equals the first if both rows sum to 1, it has no negative term, and
+ * it does not cancel near b = a. 0 log 0 is 0; +inf if b(x) = 0 < a(x) for some x. */
 double spec_overlap_kl_divergence(const double *a, const double *b, size_t n);
 
-/* Entropy, nats: -sum_x a log a, with 0 log 0 = 0. */
+/* Returns the entropy, nats: -sum_x a log a, with 0 log 0 = 0. */
 double spec_overlap_entropy(const double *a, size_t n);
 
 #endif

@@ -70,7 +70,7 @@ static spec_ratio_item *radix_sort(spec_ratio_item *items, spec_ratio_item *othe
         int start[257] = {0};
         for (int i = 0; i < n; i++) start[(items[i].key >> shift & 255) + 1]++;
         if (start[(items[0].key >> shift & 255) + 1] == n)
-            continue; /* all have the same byte here */
+            continue; /* all keys have the same byte here */
         for (int byte = 0; byte < 256; byte++) start[byte + 1] += start[byte];
         for (int i = 0; i < n; i++) other[start[items[i].key >> shift & 255]++] = items[i];
         spec_ratio_item *swap = items;

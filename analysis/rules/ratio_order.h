@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ratio_order: two distributions sorted by target/draft, with sums over every prefix.
- * The acceptance of several drafts and its optimum are sums over such prefixes: sort a pair of rows
- * once, then call the functions of multi_draft and optimal. Only one thread at a time may use an
- * order. */
+ * The acceptance with several drafts, and the best acceptance, are sums over such prefixes. So sort
+ * a pair of rows once, and then call the functions of multi_draft and optimal. Only one thread at a
+ * time may use an order. */
 #ifndef SPECLAB_RATIO_ORDER_H
 #define SPECLAB_RATIO_ORDER_H
 
@@ -29,7 +29,7 @@ typedef struct {
     double *target, *draft; /* (V) the two rows in this order, each divided by its sum */
     double *ratio;          /* (V) target/draft; +inf where draft = 0 */
     double *target_below, *draft_below; /* (V+1) sums over the first i tokens */
-    double *target_above, *draft_above; /* (V+1) sums over the others */
+    double *target_above, *draft_above; /* (V+1) sums over the other tokens */
     double *work;                       /* (V+1) workspace of the functions that say so */
     spec_ratio_item *items;             /* (2V) workspace of the sort */
 } spec_ratio_order;
@@ -45,7 +45,7 @@ void spec_ratio_order_free(spec_ratio_order *order);
  * O(V): a radix sort of at most eight passes. Sums are compensated. */
 int spec_ratio_order_sort(spec_ratio_order *order, const double *target, const double *draft);
 
-/* Return the common part of target and `scale` drafts, and the sum of the residual.
+/* Return how much target and `scale` times draft have in common, and the sum of the residual.
  *
  *     common = sum_x min(target(x), scale draft(x))
  *     residual = sum_x (target(x) - scale draft(x))+ = 1 - common
@@ -63,7 +63,7 @@ static inline double spec_ratio_order_others(const spec_ratio_order *order, int 
     return order->draft_below[i] + order->draft_above[i + 1];
 }
 
-/* Returns whether the functions of n drafts are defined: the order is sorted and n is in
+/* Returns whether the functions of n drafts are defined: the order must be sorted and n in
  * 1..SPEC_DRAFTS_MAX. */
 static inline bool spec_ratio_order_defined(const spec_ratio_order *order, int n)
 {

@@ -7,8 +7,8 @@
 
 static const double most_paths = 2e9; /* limit of the recursion: half a minute */
 
-/* Returns the draft probability of the tokens not drawn when token i is drawn too. If i has most of
- * it, a plain difference would cancel. */
+/* Returns the draft probability of the tokens that are left after token i is drawn too. If i has
+ * most of the probability, a plain difference would cancel. */
 static double left_without(const spec_ratio_order *order, const int *drawn, int n_drawn,
                            double left, int i)
 {
@@ -22,9 +22,9 @@ static double left_without(const spec_ratio_order *order, const int *drawn, int 
     return spec_compensated_value(&sum);
 }
 
-/* Returns the chance that all of n drafts are rejected, given that n_drawn are. The residual then
- * is (target - scale draft)+ / mass, `left` is the draft probability of the tokens not drawn, and
- * drawn has room for n. */
+/* Returns the chance that all n drafts are rejected, given that n_drawn already are. The residual
+ * is then (target - scale draft)+ / mass, `left` is the draft probability of the tokens not drawn,
+ * and drawn has room for n. */
 static double all_rejected(const spec_ratio_order *order, int *drawn, int n_drawn, int n,
                            double scale, double mass, double left)
 {
@@ -50,9 +50,9 @@ static double all_rejected(const spec_ratio_order *order, int *drawn, int n_draw
     return spec_compensated_value(&sum);
 }
 
-/* Returns the same chance for a draft of at most n tokens. All of them are drawn, so the target's
- * mass on the other tokens remains, and further drafts are uniform over these. It no longer matters
- * which tokens were rejected. */
+/* Returns the same chance for a draft of at most n tokens. All of these are drawn, so only the
+ * target's mass on the other tokens remains, and further drafts are uniform over those. Which
+ * tokens were rejected no longer matters. */
 static double all_rejected_after_all(const spec_ratio_order *order, int n)
 {
     int first = order->n_drafted, n_even = order->V - first;

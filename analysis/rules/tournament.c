@@ -8,8 +8,8 @@
 
 static const double tie = 1e-9, flat = 1e-12;
 
-/* A challenge: the pair's entries by ascending target/law, and for each the first entry that ties
- * with it. */
+/* A challenge: the entries in order of ascending target/law, and for each of them the first entry
+ * that ties with it. */
 typedef struct {
     int *entry, *first; /* (D) */
     double share;
@@ -153,7 +153,8 @@ static void play_without(tournament *t, int out)
     }
 }
 
-/* Returns the chance of a rejection with entry `z`, which is never rejected, among the drafts. */
+/* Returns the chance that the winner is rejected while entry `z`, which is never rejected itself,
+ * is among the drafts. */
 static double rejected_with(tournament *t, int z)
 {
     spec_compensated sum = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tournament: the acceptance of the rule khisti at one position.
- * n iid drafts compete in turn, and the winner is judged. Takes a sorted pair of rows (ratio_order)
- * and 1 <= n <= SPEC_DRAFTS_MAX; NaN outside. docs/formulas.md#khisti. */
+ * n iid drafts compete in turn, and the winner is tested.
+ * Functions take a sorted pair of rows (ratio_order) and 1 <= n <= SPEC_DRAFTS_MAX; NaN outside.
+ * docs/formulas.md#khisti. */
 #ifndef SPECLAB_TOURNAMENT_H
 #define SPECLAB_TOURNAMENT_H
 
@@ -15,10 +16,11 @@ enum { SPEC_TOURNAMENT_VOCAB_MAX = 1024 };
  *     law_{i+1} = (1 - s) law_i + s (law_i draft(through) + draft law_i(below))
  *     sum_x min(target, law) + sum_z res(z) Pr(rejected, z drafted),  res = norm((target - law)+)
  *
- * below and through are the tokens with lower, and with no higher, target/law_i; ratios within 1e-9
- * are equal. s is the smallest share that maximises sum_x min(target, law_{i+1}). The second sum is
- * the chance that the correction is a drafted token. Pr is the winner's law minus that among drafts
- * without z, over the same orders and shares.
+ * `below` holds the tokens with target/law_i below this token's, and `through` also the tokens with
+ * an equal ratio; ratios within 1e-9 are taken as equal. s is the smallest share that maximises
+ * sum_x min(target, law_{i+1}). The second sum is the chance that the correction is a drafted
+ * token. To get Pr, we subtract from the winner's law its law among drafts without z, with the same
+ * orders and shares.
  *   returns the chance; the overlap for n = 1. NaN for V > SPEC_TOURNAMENT_VOCAB_MAX, and if memory
  *           runs out: then errno is ENOMEM
  * O(n V^2). Checked by: playing the tournament on every tuple. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* batch_ahead: drafting ahead for a batch of requests, whose drafts miss independently.
- * The draft has a device of its own. Times are in target calls of any unit; a draft call takes c of
- * them for the whole batch. Pure functions, NaN outside the domain. For one request see
+/* batch_ahead: drafting ahead for a batch of requests, where each draft misses independently.
+ * The draft model runs on its own device. Times are in target calls of any unit; a draft call takes
+ * c of them for the whole batch. Pure functions, NaN outside the domain. For one request see
  * analysis/ahead.h. docs/formulas.md#batch-ahead. */
 #ifndef SPECLAB_BATCH_AHEAD_H
 #define SPECLAB_BATCH_AHEAD_H
 
-/* Expected time of a step in which all wait until every request has a draft.
+/* Returns the expected time of a step when the whole batch waits until every request has a draft.
  *
  *     max(verify, (K+1) draft) + (1 - hit^B) K draft                 docs/formulas.md#batch-ahead
  *
@@ -18,11 +18,13 @@
  * At B = 1 it is spec_ahead_round. Checked by: enumeration of which requests hit. */
 double spec_batch_ahead_step(double hit, double B, int K, double draft, double verify);
 
-/* Its gain over drafting beforehand: (verify + K draft) / step. */
+/* Returns how much faster this step is than drafting first and verifying afterwards: (verify + K
+ * draft) / step. */
 double spec_batch_ahead_gain(double hit, double B, int K, double draft, double verify);
 
-/* Share of steps in which a request has a draft, if those without one ride: they verify no draft
- * for a step, while their next one is drafted after a guess of the token.
+/* Returns the share of steps in which a request has a draft, if the others do not wait for one. A
+ * request whose draft missed rides along: for one step it verifies nothing, while its next draft is
+ * made from a guess of its next token.
  *
  *     guessed / (1 - hit + guessed)                                  docs/formulas.md#batch-ahead
  *
@@ -33,11 +35,11 @@ double spec_batch_ahead_gain(double hit, double B, int K, double draft, double v
  * Checked by: the Markov chain of one request, iterated. */
 double spec_batch_ahead_drafted(double hit, double guessed);
 
-/* Tokens per step and request then: share emitted + (1 - share), with emitted = E[n_emitted] >= 1.
- * The step takes max(verify, (K+1) draft). */
+/* Returns the tokens per step and request in that case: share emitted + (1 - share), with emitted =
+ * E[n_emitted] >= 1. The step takes max(verify, (K+1) draft). */
 double spec_batch_ahead_ride(double hit, double guessed, double emitted);
 
-/* Time in which two half batches are served in turn: one drafts while the other is verified.
+/* Returns the time to serve two half batches in turn: one drafts while the other is verified.
  *
  *     max(draft + verify, 2 max(draft, verify))                      docs/formulas.md#batch-ahead
  *

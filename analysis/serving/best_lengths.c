@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Time of a step with sequential draft passes up to `passes`. */
+/* Returns the time of a step that makes `passes` sequential draft passes. */
 static double step_time(const int *K, int n, int passes, const spec_affine_step *cost,
                         const spec_step_work *fixed)
 {
@@ -37,7 +37,7 @@ double spec_best_lengths_rate(const int *K, const double *alpha, int n,
     return tokens(K, alpha, n) / step_time(K, n, passes, cost, fixed);
 }
 
-/* Lengths of at most `cap` >= 1 whose tokens are worth their time at a rate. */
+/* Finds the lengths, at most `cap` >= 1 each, up to which every draft token is worth its time. */
 static void lengths_at(int *K, const double *alpha, int n, int cap, double least)
 {
     for (int r = 0; r < n; r++) {
@@ -50,7 +50,7 @@ double spec_best_lengths(int *ret_K, const double *alpha, int n, int K_max,
                          const spec_affine_step *cost, const spec_step_work *fixed)
 {
     if (n >= 1) memset(ret_K, 0, (size_t)n * sizeof *ret_K);
-    /* NaN for an alpha outside [0,1], as its mean. */
+    /* NaN if an alpha is outside [0,1], because its mean is NaN. */
     double best = spec_best_lengths_rate(ret_K, alpha, n, cost, fixed), best_least = INFINITY;
     if (isnan(best) || K_max < 0) return NAN;
     int best_cap = 0;

@@ -7,19 +7,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sums over the requests of a step, and so over a family in each of its steps. */
-enum { NEW, ALL, TIME, SUMS }; /* those in their first step; all; the time they add */
+/* Three sums over the requests of a step, which we also form over a family in each of its steps. */
+enum { NEW, ALL, TIME, SUMS }; /* requests in their first step; all requests; the time they add */
 
 typedef struct {
     int n;              /* steps of the longest life */
-    int steps;          /* of the family, for the sums below; each array has n more */
-    double ratio;       /* of the means of two later steps */
+    int steps;          /* steps of the family that the sums below cover; each array has n more */
+    double ratio;       /* ratio of the means of two successive late steps */
     double *mean[SUMS]; /* (steps + n) of a family, by step */
     double *spread;     /* (steps + n) workspace */
-    double *both[SUMS]; /* (n) over k: of e_(k-d) and the sum's own value at k, at lag d >= 1 */
+    double *both[SUMS]; /* (n) sums over k of e_(k-d) times the sum's value at k, for lag d >= 1 */
 } family;
 
-/* Steps of a life that matter. */
+/* Returns how many steps of a life matter. */
 static int length_of(const spec_request_life *life)
 {
     int n = life->n;
@@ -45,7 +45,8 @@ static void pairs(family *f, const spec_request_life *life)
     }
 }
 
-/* Means of a family's sums in steps from..to-1: children of step k begin in step k + 1. */
+/* Computes the means of a family's sums in steps from..to-1. Children of step k begin in step k +
+ * 1. */
 static void means(family *f, const spec_request_life *life, double rate, int from, int to)
 {
     for (int k = from; k < to; k++) {
@@ -75,8 +76,8 @@ static int family_grow(family *f, int steps)
     return GSL_SUCCESS;
 }
 
-/* Steps until the rest of the means is negligible or falls by one ratio. Their total is known, so
- * the rest is, too. */
+/* Extends the means until the remaining ones are negligible or fall by a constant ratio. We know
+ * their total, so we know the remainder too. */
 static int family_run(family *f, const spec_request_life *life, double rate, double load)
 {
     const double total = 1.0 / (1.0 - load);
@@ -100,7 +101,7 @@ done:
     return status;
 }
 
-/* sum_k x[k] y[k], whose later terms fall by ratio^2. */
+/* Returns sum_k x[k] y[k]; beyond the arrays, terms fall by ratio^2. */
 static double dot(const family *f, const double *x, const double *y)
 {
     double sum = x[f->steps] * y[f->steps] / (1.0 - f->ratio * f->ratio);
@@ -108,7 +109,7 @@ static double dot(const family *f, const double *x, const double *y)
     return sum;
 }
 
-/* sum_k x[k] y[k + 1]; there is no y[f->steps + 1]. */
+/* Returns sum_k x[k] y[k + 1]; there is no y[f->steps + 1]. */
 static double dot_with_next(const family *f, const double *x, const double *y)
 {
     double sum = x[f->steps] * y[f->steps] * f->ratio / (1.0 - f->ratio * f->ratio);
@@ -128,10 +129,10 @@ static void spread(family *f, double square, const double *y)
     }
 }
 
-/* Q[x][y] = sum_k E[x y] of a family's sums x and y in its step k. Given the life of its first
- * request, the families of the children are independent, so
+/* Computes Q[x][y] = sum_k E[x y] for a family's sums x and y in its step k. Given the life of the
+ * first request, the families of its children are independent, so
  *
- *     (1 - load) Q = sum_k E[E[x | life] E[y | life]]                                           */
+ *     (1 - load) Q = sum_k E[E[x | life] E[y | life]] */
 static void family_squares(double Q[SUMS][SUMS], family *f, const spec_request_life *life,
                            double rate, double load)
 {
@@ -160,8 +161,8 @@ typedef struct {
     double mean[SUMS], covariance[SUMS][SUMS];
 } moments;
 
-/* Families begin at `begins` per step. Given the state, they begin as in a Poisson process of mean
- * rate base; but rate undrafted after a step with prefills alone, and one more after idle time. */
+/* On average `begins` families begin per step. Given the state their number is Poisson with mean
+ * rate base, or rate undrafted after a step with only prefills, plus one after an idle period. */
 static void family_sums(moments *m, family *f, double Q[SUMS][SUMS], const double total[SUMS],
                         const double poisson[2], const spec_idle_steps *steps)
 {
@@ -186,7 +187,7 @@ static void nothing(spec_branching *ret)
     *ret = (spec_branching){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 }
 
-/* Times and batch from the moments. In steps with prefills alone the time is less by `excess`. */
+/* Computes times and batch from the moments. Steps with only prefills are shorter by `excess`. */
 static void results(spec_branching *ret, const moments *m, const spec_request_life *life,
                     double rate, const double base[2], const spec_idle_steps *steps)
 {
@@ -201,7 +202,8 @@ static void results(spec_branching *ret, const moments *m, const spec_request_li
         with_time[x] = m->mean[x] * (base[0] + time) + m->covariance[x][TIME] - excess * alone;
 
     const double arrivals = rate * ret->step + steps->idle; /* per step */
-    const double waiting = 0.5 * rate * ret->step2;         /* s, of all that arrive in a step */
+    const double waiting = 0.5 * rate * ret->step2;         /* s, total for the requests that arrive
+                                                             * in a step */
     ret->batch = m->mean[ALL];
     ret->batch_variance = m->covariance[ALL][ALL];
     if (life->prefill) {

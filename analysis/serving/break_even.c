@@ -31,7 +31,7 @@ void spec_break_even_batch(double *ret_from, double *ret_to, const spec_affine_s
     const double gain = cost->step * (emitted - 1.0) - fixed_draft(cost, K);
     const double loss =
         cost->token * (K + 1.0 - emitted) + cost->draft_token * K - cost->kv * s * (emitted - 1.0);
-    /* It gains where gain > B loss. */
+    /* Speculation gains if gain > B loss. */
     *ret_from = gain <= 0.0 && loss < 0.0 ? gain / loss : 0.0;
     if (loss > 0.0)
         *ret_to = gain > 0.0 ? gain / loss : 0.0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* break_even: the batches and the contexts at which speculation raises tokens per second.
- * A step serves B decoding requests with contexts of s tokens; it takes an affine time, or that of
- * a roofline. Pure functions, NaN outside the domain: K >= 1, emitted = E[n_emitted] in [1, K+1].
+/* break_even: for which batch sizes and contexts speculation raises tokens per second.
+ * A step serves B decoding requests with contexts of s tokens; its time is affine or comes from a
+ * roofline. Pure functions, NaN outside the domain: K >= 1, emitted = E[n_emitted] in [1, K+1].
  * docs/formulas.md#break-even-batch. */
 #ifndef SPECLAB_BREAK_EVEN_H
 #define SPECLAB_BREAK_EVEN_H
@@ -9,25 +9,26 @@
 #include "analysis/roofline.h"
 #include "speclab/serving.h"
 
-/* Tokens per second of a full batch, over those of plain decoding.
+/* Returns the tokens per second of a full batch, divided by those of plain decoding.
  *
  *     emitted (step + B (token + kv s)) / (step + d + B (token (K+1) + draft_token K + kv s)),
  *     d = draft_round + draft_pass K                           docs/formulas.md#break-even-batch
  *
- *   B >= 1, s >= 0. Checked by: spec_speedup for costs of its model. */
+ *   B >= 1, s >= 0. Checked by: spec_speedup, with costs that fit its model. */
 double spec_break_even_speedup(const spec_affine_step *cost, int K, double emitted, double B,
                                double s);
 
-/* The batches at which that exceeds 1: from < B < to.
+/* Finds the batch sizes for which this speed-up exceeds 1: from < B < to.
  *
  *     B* = (step (E-1) - d) / (token (K+1-E) + draft_token K - kv s (E-1)),   E = emitted
  *
- * It gains below B*, the usual case; at every batch (0, inf); at none (0, 0); or above B*, where
- * the fixed cost of a draft exceeds a step's gain and contexts exceed s* (below): (B*, inf). */
+ * Usually speculation gains below B*. It may also gain at every batch, (0, inf), or at none,
+ * (0, 0), or only above B*, (B*, inf). The last happens if the fixed cost of a draft exceeds a
+ * step's gain and contexts are longer than s* (below). */
 void spec_break_even_batch(double *ret_from, double *ret_to, const spec_affine_step *cost, int K,
                            double emitted, double s);
 
-/* The context above which speculation raises tokens per second at every large batch.
+/* Returns the context length above which speculation raises tokens per second at every large batch.
  *
  *     s* = (token (K+1-E) + draft_token K) / (kv (E-1) - draft_kv K)
  *
@@ -36,18 +37,18 @@ void spec_break_even_batch(double *ret_from, double *ret_to, const spec_affine_s
 double spec_break_even_context(const spec_affine_step *cost, int K, double emitted,
                                double draft_kv);
 
-/* Time of a pass of n tokens over caches of kv_tokens in total: compute and weights overlap, and
- * the reads of caches add to it.
+/* Returns the time of a pass of n tokens that reads caches of kv_tokens in total. Computing
+ * overlaps with reading the weights; reading the caches comes on top.
  *
  *     max(2 parameters n / flops, parameters bytes_per_weight / bandwidth)
  *          + kv_bytes kv_tokens / bandwidth
  *
- * A batch's attention has too few operations per byte to overlap. spec_roofline_pass_time, of one
- * text, overlaps them. n > 0, kv_tokens >= 0. */
+ * The attention of a batch has too few operations per byte to overlap. spec_roofline_pass_time,
+ * which is for a single text, does overlap them. n > 0, kv_tokens >= 0. */
 double spec_break_even_pass(const spec_hardware *hardware, const spec_transformer_shape *shape,
                             double n, double kv_tokens);
 
-/* A batch on a machine; a machine with less than its peak has smaller flops. */
+/* A batch on a machine. If the machine does not reach its peak, give smaller flops. */
 typedef struct {
     const spec_hardware *hardware;
     const spec_transformer_shape *target, *draft;
@@ -55,7 +56,8 @@ typedef struct {
     double s_draft; /* tokens in the draft's cache, >= 0: s, or fewer with a window */
 } spec_break_even_machine;
 
-/* Tokens per second over those of plain decoding: emitted plain / (verify + K draft). */
+/* Returns the tokens per second divided by those of plain decoding: emitted plain / (verify + K
+ * draft). */
 double spec_break_even_roofline(const spec_break_even_machine *machine, int K, double emitted);
 
 #endif

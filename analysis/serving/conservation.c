@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Rounding of sums of times, relative to all that is summed. */
+/* Allows for rounding in sums of times, relative to the total of what is summed. */
 static const double rounding = 1e-9;
 
 bool spec_conservation_tokens(const spec_serving_sums *sums)

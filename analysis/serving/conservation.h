@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* conservation: identities that the sums of every run of a serving engine obey.
- * They hold for any engine, load and length of the run, since requests under way at both ends of
- * the measured part are counted: whole numbers exactly, times up to rounding. Pure functions.
- * [Little61]; docs/formulas.md#conservation. */
+ * They hold for any engine, any load and any length of the run, because requests under way at
+ * either end of the measured part are counted too. Integers agree exactly, times up to rounding.
+ * Pure functions. [Little61]; docs/formulas.md#conservation. */
 #ifndef SPECLAB_CONSERVATION_H
 #define SPECLAB_CONSERVATION_H
 
@@ -10,25 +10,26 @@
 
 #include <stdbool.h>
 
-/* Every token is of a prefill or of a round, and of a request: emitted + cut = first + rounds +
- * accepted, and emitted = written; and rounds are the sum of batches. */
+/* Checks that every token comes from a prefill or a round and goes to a request: emitted + cut =
+ * first + rounds + accepted, emitted = written, and the batch sizes add up to the rounds. */
 bool spec_conservation_tokens(const spec_serving_sums *sums);
 
-/* Every KV block that was taken is freed or kept. */
+/* Checks that every KV block that was taken has been freed or is still held. */
 bool spec_conservation_blocks(const spec_serving_sums *sums);
 
-/* The time integral of the requests in the system is the time that requests were present. */
+/* Checks that the number of requests in the system, integrated over time, equals the total time
+ * that requests spent there. */
 bool spec_conservation_little(const spec_serving_sums *sums);
 
-/* The time of steps is that of the engine and of requests:
+/* Checks that the steps took as long as their parts together:
  *
  *     time = step steps + draft_round drafting + draft_pass passes + extra
  *
- * For an affine step whose drafts are not made ahead or in halves. */
+ * The step must be affine, and drafts must not be made ahead or in halves. */
 bool spec_conservation_time(const spec_serving_sums *sums, const spec_affine_step *cost);
 
-/* NULL if the sums obey all of these, else what they break. Without a cost the time is not
- * checked. */
+/* Returns NULL if the sums obey all of these, else a text that names the broken one. Without a cost
+ * the time is not checked. */
 const char *spec_conservation_broken(const spec_serving_sums *sums,
                                      const spec_affine_step *opt_cost);
 

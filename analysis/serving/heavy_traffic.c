@@ -42,7 +42,7 @@ double spec_heavy_traffic_batch_quantile(double q, const spec_heavy_traffic *lim
                                          const spec_branching *b)
 {
     if (!is_near(limit, q) || limit->shape < 1.0) return NAN;
-    /* of whole numbers: n has what the gamma law has in n - 1/2 to n + 1/2 */
+    /* batches are integers: n gets the gamma probability of n - 1/2 to n + 1/2 */
     return ceil(gamma_quantile(q, b->batch, b->batch_variance) - 0.5);
 }
 
@@ -56,15 +56,15 @@ double spec_heavy_traffic_step_quantile(double q, const spec_heavy_traffic *limi
 
 /* ---- latency --------------------------------------------------------------------------------- */
 
-/* Latency of a request of n steps: a gamma law above (n + 1/2) base. */
+/* Latency of a request of n steps: (n + 1/2) base plus a gamma variable. */
 typedef struct {
     double low, mean, variance;
 } steps_time;
 
-/* The time T that requests add to a step: a Feller diffusion, which forgets within `turnover`
- * steps, with the exact mean m; the rest of the exact variance is new in each step. An
- * arrival sees a step in proportion to its time t = base + T: then T has the mean m + excess and
- * the variance seen. */
+/* The time T that requests add to a step is a Feller diffusion, which forgets within `turnover`
+ * steps and has the exact mean m. What remains of the exact variance is new in each step. An
+ * arrival is more likely to see a long step, in proportion to its time t = base + T. The T that it
+ * sees has mean m + excess and variance `seen`. */
 typedef struct {
     double base, m, variance, fresh, turnover, excess, seen;
 } environment;
@@ -76,7 +76,7 @@ static environment environment_of(const spec_heavy_traffic *limit, const spec_br
     v.fresh = fmax(0.0, b->step2 - b->step * b->step - v.variance);
     v.turnover = limit->turn / (1.0 - limit->load);
     v.excess = v.variance / b->step;
-    /* E[T^2 t] / E[t] - (E[T t] / E[t])^2, with the third moment of a gamma law. */
+    /* E[T^2 t] / E[t] - (E[T t] / E[t])^2, with the third moment of a gamma distribution. */
     const double square = v.m * v.m + v.variance, mean = v.m + v.excess,
                  cube = square * (v.m + 2.0 * v.variance / v.m);
     v.seen = (v.base * square + cube) / b->step - mean * mean;
@@ -87,12 +87,13 @@ static steps_time time_of(const environment *v, double n)
 {
     const double x = n / v->turnover, gone = -expm1(-x), gone_twice = -expm1(-2.0 * x);
     const double begun = 0.5 + v->turnover * gone, mean = v->m + v->excess;
-    /* The path given its begin: integrals over y in (0,x) of (1 - e^-y)^2, and of e^(y-x) times
+    /* For the path given its start: integrals over y in (0,x) of (1 - e^-y)^2, and of e^(y-x) times
      * that. */
     const double level = x - 2.0 * gone + 0.5 * gone_twice, begin = gone_twice - 2.0 * x * exp(-x);
     const double path =
         2.0 * v->variance * v->turnover * v->turnover * (level + v->excess / v->m * begin);
-    const double rest = (v->seen + mean * mean) / 12.0; /* of the step of the arrival */
+    const double rest = (v->seen + mean * mean) / 12.0; /* for the rest of the step in which the
+                                                         * request arrived */
     return (steps_time){.low = (n + 0.5) * v->base,
                         .mean = (n + 0.5) * v->m + v->excess * begun,
                         .variance = v->seen * begun * begun + path + rest + n * v->fresh};
@@ -103,7 +104,8 @@ static double share_of(const spec_request_life *life, int j)
     return life->alive[j] - (j + 1 < life->n ? life->alive[j + 1] : 0.0);
 }
 
-/* P(latency <= x), where `raise` on what requests add gives latency its exact mean. */
+/* Returns P(latency <= x). What requests add is scaled by `raise`, so that the latency has its
+ * exact mean. */
 static double chance_below(double x, const environment *v, double raise,
                            const spec_request_life *life)
 {

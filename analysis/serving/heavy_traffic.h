@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* heavy_traffic: an engine under Poisson arrivals near its capacity.
- * The time that requests add to a step becomes large and slow against the life of a request, and
- * its law a gamma law. So latency and its percentiles need no more than moments of a life. Pure
- * functions. [FahadyQVJ71; IspanyPap14]; docs/formulas.md#heavy-traffic. */
+ * There the time that requests add to a step becomes large, changes slowly compared with the life
+ * of a request, and has a gamma distribution. So moments of a life are enough for latency and its
+ * percentiles. Pure functions. [FahadyQVJ71; IspanyPap14]; docs/formulas.md#heavy-traffic. */
 #ifndef SPECLAB_HEAVY_TRAFFIC_H
 #define SPECLAB_HEAVY_TRAFFIC_H
 
@@ -10,7 +10,7 @@
 
 /* The limit as the load tends to 1, where w is the sum of e_j over a life. */
 typedef struct {
-    double base;   /* time of a step beside what requests add, s */
+    double base;   /* time of a step without what requests add, s */
     double load;   /* rate E[w] */
     double steps;  /* mean steps of a life */
     double turn;   /* beta = sum_j (j + 1) E[e_j] / E[w]: the mean step in which children begin */
@@ -20,27 +20,28 @@ typedef struct {
     double latency;
 } spec_heavy_traffic;
 
-/* From a life.
+/* Computes the limit from a life.
  *
  *   life  of all requests, with shared costs
  *   rate  requests/s, > 0
- *   base  time of a step in which requests decode, beside what they add, s, > 0
- *   returns GSL_SUCCESS; GSL_EDOM outside the domain, for load >= 1, and if no request adds
- *           anything to a step; all NaN then
+ *   base  time of a step in which requests decode, without what they add, s, > 0
+ *   returns GSL_SUCCESS; GSL_EDOM outside the domain, if load >= 1, and if no request adds
+ *           anything to a step; on failure all fields are NaN
  * Checked by: spec_branching at loads up to .999; queues with known limits. */
 int spec_heavy_traffic_of_life(spec_heavy_traffic *ret, const spec_request_life *life, double rate,
                                double base);
 
-/* The q-quantiles, q in (0,1), of the requests that decode in a step, of the time of a step and of
- * latency, s. They are those of gamma laws with the exact moments of `branching`, which is of the
- * same load. A request of n steps waits for the rest of a step and then takes n: (n + 1/2) steps of
- * nearly one time, which its arrival saw.
+/* Return the q-quantile, q in (0,1), of three quantities: the number of requests that decode in a
+ * step, the time of a step (s), and the latency (s). We take gamma distributions with the exact
+ * moments of `branching`, which must be for the same load. A request of n steps waits for the rest
+ * of the current step and then takes n more: about n + 1/2 steps, all nearly as long as the step it
+ * arrived in.
  *
- * They are within 5 % where they are given, and the error falls as 1 - load does. They are given
- * where 1 - load <= min(shape, 4)/20; those of steps where, besides, shape >= 1, and where a prompt
- * adds at most .4 of the mean that all requests add to a step. NaN elsewhere.
- * Latency: O(n) times about 40 for a life of n steps.
- * Checked by: simulation (tests/experiments/serving). docs/formulas.md#near-capacity-percentiles */
+ * A value is returned only where it is within 5 %, and the error falls in proportion to 1 - load.
+ * This requires 1 - load <= min(shape, 4)/20. Quantiles of step times also require shape >= 1 and a
+ * prompt that adds at most .4 of the mean that all requests add to a step. Otherwise the result is
+ * NaN. The latency takes O(n) for a life of n steps, with a factor of about 40. Checked by:
+ * simulation (tests/experiments/serving). docs/formulas.md#near-capacity-percentiles */
 double spec_heavy_traffic_batch_quantile(double q, const spec_heavy_traffic *limit,
                                          const spec_branching *branching);
 double spec_heavy_traffic_step_quantile(double q, const spec_heavy_traffic *limit,

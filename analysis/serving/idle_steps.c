@@ -9,15 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A product of chances below it makes the engine never idle, or never without a decoding
- * request. */
+/* If a product of chances is below this, we say that the engine is never idle, or never without a
+ * decoding request. */
 #define NEVER 1e-9
 enum { TERMS_MAX = 24 };
 
-/* Requests of one kind that go on after s tokens of rounds, times P(they go on). By the tokens of
- * their last round if rounds may repeat: row i for i tokens. Row 0: the first round, or any. */
+/* Requests of one kind that go on after s tokens of rounds, times P(they go on). If rounds may
+ * repeat, there is a row for each number of tokens in the last round: row i for i tokens. Row 0 is
+ * for the first round, or for any if rounds do not repeat. */
 typedef struct {
-    int L;              /* tokens of rounds at most */
+    int L;              /* the most tokens that rounds emit */
     double round;       /* a round adds round + context s seconds */
     double *law;        /* (m) of tokens per round */
     double *tail;       /* (L + m) P(tokens of rounds > s), 0 from L on */
@@ -29,9 +30,9 @@ typedef struct {
     const spec_request_kinds *kinds;
     const spec_affine_step *cost;
     double rate;
-    double base[2]; /* of a step in which requests decode; with prefills alone */
+    double base[2]; /* time of a step in which requests decode; of a step with only prefills */
     int m, rows, longest;
-    double *weight;  /* (longest) exp(x kv s) of a step */
+    double *weight;  /* (longest) exp(x kv s) for a step */
     members *member; /* (n) */
 } load;
 
@@ -67,7 +68,8 @@ static int members_init(members *a, const load *l, const spec_request_kind *kind
     return GSL_SUCCESS;
 }
 
-/* With n steps to go in place of n - 1; x = rate (phi - 1) of a request that begins after them. */
+/* Moves from n - 1 steps to go to n steps; x = rate (phi - 1) for a request that begins after
+ * them. */
 static void members_advance(members *a, const load *l, double x)
 {
     const size_t width = (size_t)a->L + (size_t)l->m;
@@ -93,7 +95,8 @@ static void members_advance(members *a, const load *l, double x)
     a->next = swap;
 }
 
-/* E[exp(x token prompt)], x <= 0, of one prompt length, or of a gamma law with both moments. */
+/* Returns E[exp(x token prompt)], x <= 0, if all prompts have the same length, or else for a gamma
+ * distribution with the same two moments. */
 static double prefill_factor(const spec_request_kind *kind, double x)
 {
     const double mean = kind->prompt, variance = kind->prompt_square - mean * mean;
@@ -101,8 +104,8 @@ static double prefill_factor(const spec_request_kind *kind, double x)
     return exp(-mean * mean / variance * log1p(-x * variance / mean));
 }
 
-/* phi_n from phi_(n-1). phi_n is E[u^f] over families in their step n, where f counts requests in
- * their prefill. Families in which a request decodes count 0. */
+/* Computes phi_n from phi_(n-1). phi_n is E[u^f] over families in their step n, where f is the
+ * number of requests in their prefill. Families in which a request decodes contribute 0. */
 static double advance(load *l, double phi)
 {
     const double x = l->rate * (phi - 1.0);
@@ -121,7 +124,7 @@ static double advance(load *l, double phi)
     return next;
 }
 
-/* u T_k(2u - 1) for k < terms, Chebyshev's polynomials. */
+/* Computes u T_k(2u - 1) for k < terms, where T_k are Chebyshev's polynomials. */
 static void basis(double *value, double u, int terms)
 {
     const double x = 2.0 * u - 1.0;
@@ -144,10 +147,11 @@ static int equation(double *row, double *ret_none, load *l, double u, int terms)
     }
     memset(row, 0, ((size_t)terms + 1) * sizeof *row);
     double product = 1.0, phi = l->kinds->prefill ? u : 0.0, value[TERMS_MAX];
-    double before = 1.0, falls = 0.0; /* the gap one life ago, and 1 - its ratio per step */
+    double before = 1.0, falls = 0.0; /* the gap one life ago, and 1 - the ratio by which it falls
+                                       * per step */
     for (int n = 1; product >= NEVER; n++) {
         const double gap = 1.0 - phi, next = advance(l, phi);
-        double later = 1.0; /* this step and all later ones, in steps like this one */
+        double later = 1.0; /* the weight of this step and all later ones, in units of this step */
         bool last = n > 1 && gap < 1e-13;
         if (n % l->longest == 0) {
             const double now = -expm1(log(gap / before) / l->longest);
@@ -172,7 +176,8 @@ static int equation(double *row, double *ret_none, load *l, double u, int terms)
     return GSL_SUCCESS;
 }
 
-/* With the cost of a drafting step: coefficients of G0 and idle, from as many equations. */
+/* If a drafting step has its own cost: solves for the coefficients of G0 and for idle, from as many
+ * equations. */
 static int solve(spec_idle_steps *ret, load *l, int terms)
 {
     double matrix[(TERMS_MAX + 1) * (TERMS_MAX + 1)], right[TERMS_MAX + 1], x[TERMS_MAX + 1];
@@ -182,7 +187,7 @@ static int solve(spec_idle_steps *ret, load *l, int terms)
         double *row = matrix + (size_t)i * (size_t)size, value[TERMS_MAX];
         const double u = i < terms ? 0.5 * (1.0 + cos(M_PI * i / terms)) : 0.0;
         SPEC_TRY(equation(row, &right[i], l, u, terms));
-        /* u = 1 is the first: no other product is larger. */
+        /* The first equation is for u = 1, and no other product is larger. */
         if (i == 0 && right[0] < NEVER) return GSL_SUCCESS;
         basis(value, u, terms);
         for (int k = 0; k < size; k++) row[k] = (k < terms ? value[k] : 0.0) - row[k];
@@ -204,8 +209,8 @@ done:
     return status;
 }
 
-/* Terms that follow the chances of 0, 1, 2, ... arrivals in a step to about 1e-10, for their
- * mean. */
+/* Returns how many terms are needed to follow the chances of 0, 1, 2, ... arrivals in a step to
+ * about 1e-10, given their mean. */
 static int terms_for(double arrivals)
 {
     return arrivals < 0.05  ? 4

@@ -13,7 +13,7 @@ static int check(int *ret_longest, const spec_request_kinds *kinds)
     for (int i = 0; i < kinds->n; i++) {
         const spec_request_kind *kind = &kinds->kind[i];
         if (!(kind->share >= 0.0) || kind->L < 1) return GSL_EDOM;
-        /* Only a first token from the prefill lets a request end without a round. */
+        /* A request can only end without a round if the prefill emits its first token. */
         if (kind->opt_tail != NULL && !spec_law_is_whole(kind->opt_tail[0])) return GSL_EDOM;
         if (kind->L > *ret_longest) *ret_longest = kind->L;
         sum += kind->share;

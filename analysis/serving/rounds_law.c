@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A chance that no sum over rounds and tokens can show. */
+/* A chance so small that it changes no sum over rounds and tokens. */
 #define NEGLIGIBLE 1e-30
 
 int spec_rounds_law_init(spec_rounds_law *law, int n)
@@ -38,8 +38,9 @@ static bool tail_is_valid(const double *opt_tail, int L)
     return true;
 }
 
-/* Chances of the sums of tokens before a round, for requests that go on: P(S_j = s) at s = lo..hi,
- * else 0. With `stay` > 0 also by the tokens of the last round, row i - 1 for i tokens. */
+/* Chances of the sum of tokens before a round, for requests that go on: P(S_j = s) for s = lo..hi,
+ * 0 elsewhere. If `stay` > 0, there is a row for each number of tokens in the last round: row i - 1
+ * for i tokens. */
 typedef struct {
     int L, m, lo, hi;
     double *at, *next;        /* (L) */
@@ -106,7 +107,7 @@ int spec_rounds_law_add(spec_rounds_law *law, double share, const double *round,
         law->longer[j] += share * sum;
         law->tokens[j] += share * sum1;
         law->tokens2[j] += share * sum2;
-        /* The first round has no round before it. */
+        /* The first round has none before it to repeat. */
         advance(&t, round, j > 0 ? stay : 0.0);
     }
     free(work);
@@ -117,7 +118,7 @@ int spec_rounds_law_add_alpha(spec_rounds_law *law, double share, double alpha, 
                               const double *opt_tail, int L)
 {
     if (K < 0) return GSL_EDOM;
-    int m = K + 1; /* outside [0,1] alpha has no law: its chances are NaN */
+    int m = K + 1; /* for alpha outside [0,1] all chances are NaN */
     double *round = malloc((size_t)m * sizeof *round);
     if (round == NULL) return GSL_ENOMEM;
     for (int k = 0; k <= K; k++) round[k] = spec_capped_geometric_probability(alpha, K, k);

@@ -17,7 +17,7 @@
  *   m         columns, >= 1
  *   resamples >= 0
  *
- * Takes n numbers of the generator per resample. */
+ * Takes n random numbers per resample. */
 void spec_block_bootstrap_sums(double *ret_sum, const double *block, int n, int m, int resamples,
                                gsl_rng *rng);
 
@@ -33,9 +33,10 @@ typedef struct {
  *     low, high: quantiles error'/2 and 1 - error'/2 of them,
  *                z(error'/2) = sqrt(n / (n-1)) t_{n-1}(error/2)
  *
- * This is the expanded percentile interval [Hesterberg15]: resamples of n blocks vary by (n-1)/n of
- * the blocks' own variance, and the variance of few blocks is uncertain. It does not depend on the
- * scale of the statistic.
+ * This is the expanded percentile interval [Hesterberg15]. It is wider because the variance of
+ * resamples of n blocks is too small by (n-1)/n, and because a few blocks do not determine the
+ * variance well. The result does not depend on the
+ * scale on which the statistic is measured.
  *   error     1 - confidence, in (0,1)
  *   returns NaN except for the value if n < 2, resamples < 2, error is outside (0,1) or a value is
  *           NaN. With 2 to 5 blocks the ends are those of the resamples, and the confidence is
@@ -44,8 +45,8 @@ typedef struct {
 spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, int n,
                                                   double error);
 
-/* Computes simultaneous intervals of m positive statistics, which all hold with chance 1 - error,
- * so that one may be selected afterwards. They come from the largest studentised logarithm
+/* Computes intervals of m positive statistics that hold simultaneously with chance 1 - error, so
+ * that you may pick one of them afterwards. They come from the largest studentised logarithm
  * [Westfall93].
  *
  *     z: quantile 1 - error over resamples of max_k |log(value_k[r] / value_k[0])| / sd_k,

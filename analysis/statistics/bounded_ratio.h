@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bounded_ratio: decides whether a ratio of measured times is reported as a result.
- * Ratios that first principles exclude are withheld, and so are ratios known no better than within
- * a factor of two. docs/formulas.md#feasible. */
+ * It withholds ratios that first principles exclude, and ratios known no better than within a
+ * factor of two. docs/formulas.md#feasible. */
 #ifndef SPECLAB_BOUNDED_RATIO_H
 #define SPECLAB_BOUNDED_RATIO_H
 
@@ -22,8 +22,8 @@ typedef enum {
 } spec_ratio_verdict;
 
 /* Decides about a ratio and changes it accordingly. Reported: value and interval are cut to [least,
- * most], which keeps the interval's confidence; an interval above `most` begins at the value.
- * Vague: value and se become NaN, the interval stays. Impossible: all become NaN.
+ * most], which keeps the confidence of the interval; if the interval lies above `most`, it begins
+ * at the value. Vague: value and se become NaN, the interval stays. Impossible: all become NaN.
  *
  *   ratio        as measured, from spec_block_bootstrap_interval or _joint
  *   impossible   the caller's test at SPEC_RATIO_IMPOSSIBLE_ERROR

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* compensated: sums that keep their small terms, by Neumaier's method [Neumaier74].
- * A zeroed sum is empty. Its value is right to the last bit or two for any number of terms of one
- * sign. A NaN remains. Header only. */
+ * A zeroed sum is empty. If all terms have the same sign, the result is right to the last bit or
+ * two for any number of terms. A NaN stays NaN. Header only. */
 #ifndef SPECLAB_COMPENSATED_H
 #define SPECLAB_COMPENSATED_H
 

@@ -11,8 +11,8 @@ static double stirling_rest(double x)
     return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y / 1680))) / x;
 }
 
-/* Returns log Gamma(base + steps) / Gamma(base) for base > 0: by factors up to the range of
- * Stirling's series, then as a difference in a form that does not cancel. */
+/* Returns log Gamma(base + steps) / Gamma(base) for base > 0. It multiplies factors until
+ * Stirling's series is accurate, and then takes a difference in a form that does not cancel. */
 static double log_rising(double base, uint64_t steps)
 {
     enum { LARGE = 20 };

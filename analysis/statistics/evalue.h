@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* evalue: e-values: bets against a null hypothesis whose capital may be checked at any time.
  * Under the null the expected capital never exceeds 1, so the chance that it ever reaches 1/rate is
- * at most the rate [Ville39] [Grunwald24]. Capitals are natural logarithms. A bet on the next
- * counts may use all earlier counts, but not the next ones. docs/formulas.md#e-values. */
+ * at most the rate [Ville39] [Grunwald24]. Capitals are given as natural logarithms. A bet on the
+ * next counts may use all earlier counts, but not the next ones. docs/formulas.md#e-values. */
 #ifndef SPECLAB_EVALUE_H
 #define SPECLAB_EVALUE_H
 
@@ -40,11 +40,12 @@ double spec_evalue_event(uint64_t hits, uint64_t n, double chance, double lambda
  *   variance  the sum of p (1 - p), >= 0; NaN outside the domain */
 double spec_evalue_events(double excess, double variance);
 
-/* Returns the logarithm of the mean of exp(log_e), n >= 1; -inf is a lost bet. A mean of e-values
- * is an e-value. */
+/* Returns the logarithm of the mean of exp(log_e), n >= 1; -inf stands for a lost bet. A mean of
+ * e-values is an e-value. */
 double spec_evalue_mean(const double *log_e, int n);
 
-/* Returns the anytime-valid p-value of a capital: min(1, 1/max e so far); here of one value. */
+/* Returns the anytime-valid p-value of a capital: min(1, 1/max e so far), where log_e is the
+ * logarithm of that maximum. */
 double spec_evalue_p(double log_e);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { EXACT_N = 20, EXACT_SIDE = 2 * EXACT_N - 1 }; /* Kolmogorov's law is computed by matrix up to
-                                                      * this n */
+enum { EXACT_N = 20, EXACT_SIDE = 2 * EXACT_N - 1 }; /* up to this n we compute Kolmogorov's law
+                                                      * exactly, with a matrix */
 
 static const double sum_tolerance = 1e-9;
 
@@ -25,7 +25,7 @@ static double g_term(double observed, double expected)
     return 2 * (information - observed + expected);
 }
 
-/* The sum of the cells below min_expected, and the smallest of the others. */
+/* The pool of cells below min_expected, and the smallest of the other cells. */
 typedef struct {
     uint64_t observed;
     double expected, probability;
@@ -142,9 +142,9 @@ double spec_goodness_williams(const spec_goodness *g)
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
-/* Returns the upper or lower tail of a gamma law beyond `at`: for large shapes its cube root is
- * nearly normal [Wilson31]. GSL's function fails there, and far out, where Chernoff's bound is
- * below the smallest double. */
+/* Returns the upper or lower tail of a gamma distribution beyond `at`. GSL's function fails for
+ * large shapes, where we use that the cube root is nearly normal [Wilson31], and far out, where
+ * Chernoff's bound is below the smallest double. */
 static double gamma_tail(double at, double shape, bool upper)
 {
     const double large = 1e4, smallest = -745;
@@ -156,8 +156,8 @@ static double gamma_tail(double at, double shape, bool upper)
     return gsl_cdf_ugaussian_Q(upper ? z : -z);
 }
 
-/* Returns P(Z >= z) for a gamma law of mean 0, variance 1 and that skewness, mirrored if it is
- * negative. */
+/* Returns P(Z >= z) for a gamma distribution with mean 0, variance 1 and this skewness, mirrored if
+ * the skewness is negative. */
 static double upper_tail(double z, double skewness)
 {
     if (fabs(skewness) < 1e-5) return gsl_cdf_ugaussian_Q(z);

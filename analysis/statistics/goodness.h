@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* goodness: goodness-of-fit tests of counts and of p-values.
- * Degrees of freedom are the cells after pooling, minus one, minus the fitted parameters. p-values
- * are upper tails. Allocates nothing. [Pearson00; Marsaglia03; Vrbik18; Holm79]. */
+ * The degrees of freedom are the number of cells after pooling, minus one, minus the number of
+ * fitted parameters. p-values are upper tails. Allocates nothing. [Pearson00; Marsaglia03; Vrbik18;
+ * Holm79]. */
 #ifndef SPECLAB_GOODNESS_H
 #define SPECLAB_GOODNESS_H
 
@@ -23,10 +24,10 @@ typedef struct {
  *     chi^2 = sum (observed - expected)^2 / expected,   G = 2 sum observed log(observed / expected)
  *
  * Both are compared with chi-square's upper tail. Cells with an expected count below min_expected
- * (5 is usual; 0 pools nothing) form one pool. A pool that is still below it takes in the cell with
- * the smallest expected count of the others, the first of equals. Pooling depends only on the
- * expected counts. A cell of probability zero is not a cell: it adds no degree of freedom, and a
- * count in it is impossible, p = 0.
+ * (5 is usual; 0 pools nothing) form one pool. If the pool is still below min_expected, it also
+ * takes the other cell with the smallest expected count, the first of equals. Pooling depends only
+ * on the expected counts. A cell of probability zero is ignored: it adds no degree of freedom. If
+ * anything was counted in it, the impossible happened, and p = 0.
  *
  *   fitted  parameters of the law that were estimated from these counts, >= 0
  *   returns GSL_EDOM, and zeros, for a probability that is negative or NaN, a sum off 1 by more
@@ -38,22 +39,23 @@ int spec_goodness_chi_square(spec_goodness *ret, const uint64_t *counts, const d
 int spec_goodness_g(spec_goodness *ret, const uint64_t *counts, const double *probability, size_t n,
                     double min_expected, int fitted);
 
-/* Returns the number of cells that these tests have for `draws` draws, after pooling; 1: there is
- * nothing to test. ret_pooled: the probability of the pool; 0 if no two cells are pooled. */
+/* Returns how many cells these tests have after pooling, for `draws` draws; 1 means there is
+ * nothing to test. *ret_pooled receives the probability of the pool, or 0 if no two cells are
+ * pooled. */
 int spec_goodness_cells(double *ret_pooled, const double *probability, size_t n, double draws,
                         double min_expected);
 
-/* Returns G with Williams' correction [Williams76], to be compared with chi-square: G of few counts
- * is too large by the factor 1 + inverse/(6 df), and is divided by it. NaN if df = 0. */
+/* Returns G with Williams' correction [Williams76], to be compared with chi-square: with few counts
+ * G is too large by the factor 1 + inverse/(6 df), so we divide by it. NaN if df = 0. */
 double spec_goodness_williams(const spec_goodness *g);
 
 /* Returns the two-sided p-value of a sum of independent terms, from its deviation from the
  * expectation, its variance and its third central moment. It is twice the smaller tail of the
- * shifted gamma law with these moments, mirrored for a negative third moment. If that moment is 0,
- * the law is normal. The caller smooths counts by adding a uniform number in [-1/2,1/2). For events
- * with equal chances the gamma law's tails are the heavier ones, so a small p-value is too large
- * rather than too small. 1 if the deviation or the variance is 0; NaN for a negative variance.
- * docs/formulas.md#counts. Checked by: exact tails of binomial laws. */
+ * shifted gamma distribution with these moments, mirrored if the third moment is negative, or of
+ * the normal distribution if it is 0. The caller smooths counts by adding a uniform number in
+ * [-1/2,1/2). For events with equal chances the gamma tails are heavier than the true ones, so a
+ * small p-value is too large rather than too small. 1 if the deviation or the variance is 0; NaN
+ * for a negative variance. docs/formulas.md#counts. Checked by: exact tails of binomial laws. */
 double spec_goodness_sum_p(double deviation, double variance, double third);
 
 /* Computes the Kolmogorov-Smirnov distance of a sorted sample (n) from the uniform law on [0,1],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* moments: running means and variances that do not cancel, and those of integer counts.
+/* moments: running means and variances that do not cancel, also for integer counts.
  * [Welford62; Chan83]. A zeroed spec_moments is empty and ready. Merging in any order agrees up to
  * rounding; merge in index order for identical bytes. */
 #ifndef SPECLAB_MOMENTS_H
@@ -26,7 +26,7 @@ double spec_moments_variance(const spec_moments *moments);
 double spec_moments_standard_error(const spec_moments *moments);
 
 /* Computes mean and variance (n - 1) of k = 0..K, where k was observed counts[k] times. The sums of
- * counts and of k counts[k] are integers, hence exact up to 2^64. The mean is NaN without
+ * counts[k] and of k counts[k] are integers, so they are exact up to 2^64. The mean is NaN without
  * observations, the variance with fewer than 2. Checked by: the running moments of the same
  * sample. */
 void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64_t *counts, int K);
@@ -37,9 +37,9 @@ void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64
  *     t = (estimate - theory) / se,     z: P(|N| > |z|) = P(|T| > |t|), with the sign of t
  *
  * N is standard normal, and T is Student's with df degrees of freedom, the law of t if se comes
- * from df + 1 normal values. So |z| > 5 has the chance 6e-7 for every df; |t| > 5 has 8.5 times
- * that at df = 63.
- *   df      those of se: values (batches, rounds) minus one; inf for a known se, then z = t
+ * from df + 1 normal values. So |z| > 5 has chance 6e-7 for every df, while at df = 63 |t| > 5 is
+ * 8.5 times as likely.
+ *   df      degrees of freedom of se: values (batches, rounds) minus one; inf if se is known: z = t
  *   returns z; if P underflows, sqrt(df log(1 + t^2/df)), its limit. At se = 0: 0 if both are equal
  *           to 1 part in 2^40, the rounding of a theory, else +inf or -inf. NaN if an argument is
  *           NaN, se < 0 or df <= 0 */

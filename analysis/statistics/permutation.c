@@ -28,8 +28,8 @@ static double variance_of(const double *passed, const double *tested, size_t n, 
     return (double)n / (double)(n - 1) * square / (all_tested * all_tested);
 }
 
-/* Returns the size of the studentised difference; inf for a difference without spread, NaN for a
- * side without trials. */
+/* Returns the absolute studentised difference; inf if there is a difference but no spread, NaN for
+ * a side without trials. */
 static double statistic(const double *passed, const double *tested, size_t n_before, size_t n)
 {
     const double before = ratio_of(passed, tested, n_before),

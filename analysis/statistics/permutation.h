@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* permutation: whether two samples of clusters have the same ratio of sums.
- * Whole clusters change sides, so trials within a cluster may be dependent. Clusters must not be:
- * first join those of a series, so that no request links two. The caller owns the arrays.
- * docs/formulas.md#permutation. */
+/* permutation: tests whether two samples of clusters have the same ratio of sums.
+ * Whole clusters change sides, so trials within a cluster may be dependent. Clusters must be
+ * independent: in a series, first join clusters so that no request is in two of them. The caller
+ * owns the arrays. docs/formulas.md#permutation. */
 #ifndef SPECLAB_PERMUTATION_H
 #define SPECLAB_PERMUTATION_H
 
@@ -24,8 +24,8 @@ typedef struct {
  *   passed, tested  (n_before + n_after)
  *   work            (2 (n_before + n_after))
  *   returns p = 1 with fewer than 2 clusters on a side, or without trials on one
- * Takes n_before numbers of the generator per permutation.
- * Checked by: all divisions of small samples; uniform p-values under the null hypothesis. */
+ * Takes n_before random numbers per permutation. Checked by: all divisions of small samples;
+ * uniform p-values under the null hypothesis. */
 spec_permutation spec_permutation_ratio(const double *passed, const double *tested, size_t n_before,
                                         size_t n_after, int permutations, double *work,
                                         gsl_rng *rng);

@@ -8,9 +8,9 @@
 
 enum { HALVINGS = 100 };
 
-/* Returns the sum over a Poisson law of central tails. Each tail is the previous one plus a term of
- * a series, so all terms have the same sign. The Poisson law beyond 12 standard deviations is below
- * 1e-30. */
+/* Averages central tails over a Poisson distribution. Each tail is the previous one plus a term of
+ * a series, so all terms have the same sign. Poisson probabilities beyond 12 standard deviations
+ * are below 1e-30. */
 double spec_power_noncentral_tail(double x, double df, double noncentrality)
 {
     const double half = 0.5 * noncentrality, y = 0.5 * x, reach = 12.0 * sqrt(half) + 40.0;
@@ -23,7 +23,8 @@ double spec_power_noncentral_tail(double x, double df, double noncentrality)
     double tail = gsl_cdf_chisq_Q(x, df + 2.0 * first), sum = 0.0, weight = 0.0, term = 0.0;
     for (double j = first; j <= last; j++) {
         const double shape = 0.5 * df + j;
-        /* Each term follows from the previous one by a factor, once that has full precision. */
+        /* Each term is the previous one times a factor, once the previous one has full
+         * precision. */
         weight = weight > 0.0 ? weight * half / j
                  : half > 0.0 ? exp(j * log_half - half - gsl_sf_lngamma(j + 1.0))
                               : j == 0.0;
@@ -35,8 +36,8 @@ double spec_power_noncentral_tail(double x, double df, double noncentrality)
     return fmin(sum, 1.0);
 }
 
-/* Returns the x > 0 at which a monotonic function meets `goal`. At 0 the function is below the
- * goal, or above it if it falls. */
+/* Returns the x > 0 at which a monotonic function reaches `goal`. At 0 a rising function must be
+ * below the goal, and a falling one above it. */
 static double crossing(double (*f)(double x, double df, double extra), double df, double extra,
                        double goal, bool falls)
 {

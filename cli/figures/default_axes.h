@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* default_axes: chooses axes for a file that names no figure.
- * In a result of speclab, parameters that vary become the x axis and the series, and the measure's
- * main column is y. In any other file x is the first column, y the next column of numbers, and
- * texts distinguish series. If the first column is text that names curves over numbers, these
- * numbers are x. */
+ * For a result of speclab, the parameters that vary become the x axis and the series, and y is the
+ * measure's main column. For any other file, x is the first column, y is the next column of
+ * numbers, and texts distinguish series. If the first column is text that names curves over
+ * numbers, x is these numbers. */
 #ifndef SPECLAB_DEFAULT_AXES_H
 #define SPECLAB_DEFAULT_AXES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* figure_data: the columns of a CSV that a figure draws, as numbers.
- * A text becomes the number of its level, from 1, so that gnuplot sees a file's texts only as names
- * of levels. The data own everything; a column is valid until they are freed. */
+ * Texts become level numbers, from 1, so gnuplot sees a file's texts only as names of levels. The
+ * data own everything; a column is valid until they are freed. */
 #ifndef SPECLAB_FIGURE_DATA_H
 #define SPECLAB_FIGURE_DATA_H
 
@@ -13,15 +13,17 @@
 
 typedef struct {
     const char *name;
-    bool is_text;     /* a cell is a text, so that all values are level numbers */
+    bool is_text;     /* some cell is a text, so all values are level numbers */
     double *value;    /* (n_rows) NaN: empty, or not a number within 1e100 */
     bool is_constant; /* every row has the same value */
-    int n_levels;     /* different values: numbers ascending, texts in order of appearance */
-    char **level;     /* (n_levels) as printed, or SPEC_FIGURE_LEVELS_MAX of them */
+    /* number of distinct values: numbers ascending, texts in order of appearance */
+    int n_levels;
+    char **level; /* (n_levels) the levels as printed, or the first SPEC_FIGURE_LEVELS_MAX */
     double *level_value;
 } spec_figure_column;
 
-/* Maximum number of distinct levels: a column with more has n_levels = this + 1, and no names. */
+/* Maximum number of named levels. A column with more distinct values has n_levels = this + 1, and
+ * no names. */
 enum { SPEC_FIGURE_LEVELS_MAX = 1000 };
 
 typedef struct {
@@ -32,13 +34,15 @@ typedef struct {
 } spec_figure_data;
 
 /* Reads a result of speclab, or CSV or JSON of another program. `where` has conditions
- * COLUMN=VALUE[,VALUE...]; two conditions on one column allow the values of both. A row is drawn if
- * every column with a condition has an allowed value. Returns GSL_EINVAL if no row is left. */
+ * COLUMN=VALUE[,VALUE...]. Two conditions on the same column allow the values of either. A row is
+ * drawn if every column with a condition has an allowed value. Returns GSL_EINVAL if no row is
+ * left. */
 int spec_figure_data_load(spec_figure_data *data, const char *path, const spec_word_list *where,
                           spec_error *error);
 void spec_figure_data_free(spec_figure_data *data);
 
-/* Finds a column by its name. Returns GSL_EINVAL with the nearest name, or with all names. */
+/* Finds a column by its name. If there is none, returns GSL_EINVAL with the nearest name, or with
+ * all names. */
 int spec_figure_data_column(const spec_figure_column **ret_column, spec_figure_data *data,
                             const char *name, spec_error *error);
 bool spec_figure_data_has(const spec_figure_data *data, const char *name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* figure_prelude: the variables that a script of plots/ reads, as gnuplot commands before it.
- * $DATA has the columns that the script names, in numbers. A column of names NAME is its level
- * number there. Its levels are in four arrays: NAME_name to read, NAME_tic for tics, NAME_text as
- * in the file, NAME_value as numbers. has_NAME says whether an optional column has numbers;
- * said_KEY is a value of the provenance. */
+ * $DATA has the columns that the script names, as numbers. In a column of names NAME, these are
+ * level numbers, and four arrays hold the levels: NAME_name for the reader, NAME_tic for tics,
+ * NAME_text as in the file, NAME_value as numbers. has_NAME says whether an optional column has
+ * numbers; said_KEY is a value of the provenance. */
 #ifndef SPECLAB_FIGURE_PRELUDE_H
 #define SPECLAB_FIGURE_PRELUDE_H
 

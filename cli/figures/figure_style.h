@@ -19,16 +19,17 @@ typedef struct {
     const char *title; /* NULL: made from the data; "": no title */
     spec_terminal terminal;
     double width, height; /* in units; 0: the terminal's usual size */
-    double unit;          /* points of 1/72 inch */
+    double unit;          /* points (1/72 inch) in a unit */
     char font[64];        /* "": DejaVu Sans and its fallbacks */
-    double font_size;     /* in points; 0: chosen by the width */
+    double font_size;     /* in points; 0: depends on the width */
     const char *legend;   /* "auto", "right", "bottom" or "none" */
-    bool mouse;           /* an SVG with a script: the numbers of the point under the mouse */
+    /* the SVG has a script that shows the numbers of the point under the mouse */
+    bool mouse;
 } spec_figure_style;
 
 #define SPEC_FIGURE_STYLE_DEFAULT ((spec_figure_style){.legend = "auto", .unit = 0.75})
 
-/* Parse an option's text. Return GSL_EINVAL with the accepted form. */
+/* Parse an option's text. If it is wrong, they return GSL_EINVAL and say which form is allowed. */
 int spec_figure_style_size(spec_figure_style *style, const char *text,
                            spec_error *error); /* "8x6cm", in, px */
 int spec_figure_style_font(spec_figure_style *style, const char *text,
@@ -41,8 +42,8 @@ int spec_figure_style_legend(spec_figure_style *style, const char *text, spec_er
 int spec_figure_style_ending(spec_figure_style *style, const char *path, spec_error *error);
 const char *spec_figure_style_suffix(const spec_figure_style *style); /* ".svg" */
 
-/* Writes the commands that open the terminal, and the variables of style.gp: the font's size, the
- * figure's width and height in sizes of the font (em), and the title. */
+/* Writes the commands that open the terminal, and the variables of style.gp: the size of the font,
+ * the figure's width and height in em, and the title. */
 void spec_figure_style_write(FILE *out, const spec_figure_style *style, const char *title);
 
 #endif

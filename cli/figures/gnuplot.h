@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gnuplot: runs a gnuplot program in a child process.
- * The program, its output and its messages stay in memory: no temporary file is left, and no file
- * name reaches gnuplot. Errors are one line. */
+ * The program, its output and its messages stay in memory, so no temporary file is left, and
+ * gnuplot sees no file name. Errors are one line. */
 #ifndef SPECLAB_GNUPLOT_H
 #define SPECLAB_GNUPLOT_H
 
@@ -13,9 +13,9 @@
 /* Checks that gnuplot is in PATH. If not, returns GSL_EFAILED with the command that installs it. */
 int spec_gnuplot_check(spec_error *error);
 
-/* Runs the program (n bytes), which must not set an output, and returns its output, at least one
- * byte, which the caller frees. Returns GSL_EFAILED if gnuplot is missing, fails, is killed, draws
- * nothing, or warns that it leaves out points or the legend. */
+/* Runs the program (n bytes), which must not set an output. Returns its output, which has at least
+ * one byte and which the caller frees. Returns GSL_EFAILED if gnuplot is missing, fails, is killed,
+ * draws nothing, or warns that it left out points or the legend. */
 int spec_gnuplot_run(char **ret_drawn, size_t *ret_n, const char *program, size_t n,
                      spec_error *error);
 

@@ -11,8 +11,8 @@ typedef struct {
     char **word; /* (n + 1) NULL-terminated; NULL if n is 0 and nothing was split */
 } spec_word_list;
 
-/* Appends the words of `text` between any of `separators`, without leading blanks; on GSL_ENOMEM
- * the list is unchanged. */
+/* Appends the words of `text`, separated by any of `separators`, without leading blanks. On
+ * GSL_ENOMEM the list is unchanged. */
 int spec_word_list_split(spec_word_list *list, const char *text, const char *separators);
 int spec_word_list_add(spec_word_list *list, const char *word);
 bool spec_word_list_has(const spec_word_list *list, const char *word);

@@ -3,13 +3,13 @@
 #ifndef SPECLAB_HTML_PARTS_H
 #define SPECLAB_HTML_PARTS_H
 
-/* Everything up to the title; it forbids all requests. */
+/* Everything before the title; it forbids all requests. */
 extern const char spec_html_head[];
 
 /* Light and dark, for widths from 360 pixels on. */
 extern const char spec_html_style[];
 
-/* Makes tables sortable by buttons in their head, and adds a filter to those with many rows. */
+/* Adds buttons that sort tables to their heads, and a filter to tables with many rows. */
 extern const char spec_html_script[];
 
 #endif

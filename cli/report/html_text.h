@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes a line of Markdown with `code`, **bold** and backslashes before punctuation as HTML. */
+/* Writes a line of Markdown as HTML. The line may have `code`, **bold** and backslashes before
+ * punctuation. */
 void spec_html_text_marked(FILE *out, const char *text);
 
 void spec_html_text_base64(FILE *out, const char *bytes, size_t n);

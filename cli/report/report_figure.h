@@ -8,7 +8,7 @@
 typedef struct {
     char *svg; /* owned; NULL: none */
     size_t n;
-    spec_error why; /* if there is none; "" if the result names no figure */
+    spec_error why; /* why there is none; "" if the result just names no figure */
 } spec_report_figure;
 
 void spec_report_figure_draw(spec_report_figure *figure, const spec_result_source *source);

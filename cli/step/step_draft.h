@@ -5,11 +5,11 @@
 
 #include "cli/step/step_text.h"
 
-/* Writes the table, or one line if there are no draft tokens. The running product is that of a rule
- * that judges a chain as one block. */
+/* Writes the table, or one line if there are no draft tokens. The running product is the one that a
+ * rule uses if it judges a chain as one block. */
 void spec_step_draft_write(FILE *out, const spec_step_view *view);
 
-/* Returns the number of tokens from the root to a node, including it; 0 for the root, which is
+/* Returns how many tokens lead from the root to a node, including its own; 0 for the root, which is
  * -1. */
 int spec_step_draft_depth(const spec_draft *draft, int node);
 

@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-/* Return the last round of the log, and the exact law of one token. The caller owns the objects,
- * and checks spec_json_lost() at the end. */
+/* Return the last round of the log, and the exact distribution of one token. The caller owns the
+ * objects, and checks spec_json_lost() at the end. */
 json_t *spec_step_json_round(const spec_step_view *view);
 json_t *spec_step_json_law(const spec_output_law *law);
 

@@ -5,9 +5,9 @@
 
 #include "cli/step/step_text.h"
 
-/* Writes the rows after a node (-1: at the root), where the round has the token `emitted`: all of a
- * small vocabulary, else the likeliest tokens, the draft tokens and the emitted one. Returns
- * GSL_ENOMEM. */
+/* Writes the rows after a node (-1: at the root), where the round emits the token `emitted`. Shows
+ * all tokens of a small vocabulary, else the likeliest, the draft tokens and the emitted one.
+ * Returns GSL_ENOMEM. */
 int spec_step_rows_write(FILE *out, const spec_step_view *view, int after, int emitted);
 
 #endif

@@ -9,17 +9,17 @@
 
 #include <stdio.h>
 
-/* Columns of a page, of labels before lines, and of names and numbers in tables. */
+/* Columns of a page, of labels before lines, of names in tables, and of numbers in tables. */
 enum { SPEC_STEP_COLUMNS = 80, SPEC_STEP_LABEL = 12, SPEC_STEP_NAME = 16, SPEC_STEP_NUMBER = 9 };
 
 /* A round and how to show it. Borrows everything. */
 typedef struct {
     const spec_round_log *log;     /* its last round is shown */
-    const spec_token_names *names; /* its `utf8` also chooses the bars */
+    const spec_token_names *names; /* its `utf8` also decides how bars are drawn */
     int top;                       /* maximum tokens of a row, besides draft and emitted ones */
 } spec_step_view;
 
-/* A paragraph being written; what is too long is cut off. */
+/* A paragraph being written; text that does not fit is cut off. */
 enum { SPEC_STEP_LINE = 4096 };
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* token_names: the names of tokens for a reader: given ones, the tokenizer's texts, or numbers.
- * Blanks are visible, and control characters and invalid bytes are written as \xNN. Owns a copy of
- * the given names; borrows the model. */
+/* token_names: what a reader sees for a token: a given name, the tokenizer's text, or a number.
+ * Blanks are made visible, and control characters and invalid bytes are written as \xNN. Owns a
+ * copy of the given names; borrows the model. */
 #ifndef SPECLAB_TOKEN_NAMES_H
 #define SPECLAB_TOKEN_NAMES_H
 
@@ -17,8 +17,8 @@ typedef struct {
     char *copy;
 } spec_token_names;
 
-/* `opt_list` is "the,cat,sat". Returns GSL_EINVAL unless it has a name for every token of the
- * model. */
+/* `opt_list` is a list such as "the,cat,sat". Returns GSL_EINVAL unless it has a name for every
+ * token of the model. */
 int spec_token_names_init(spec_token_names *names, const char *opt_list, const spec_model *model,
                           bool utf8, spec_error *error);
 void spec_token_names_free(spec_token_names *names);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* detectable: the smallest total variation that validation detects, by state and place.
- * It follows from the tokens that the sampler itself emitted there; tokens that speclab drew to
- * complete a text do not count. docs/formulas.md#power derives it. */
+ * It follows from how many tokens the sampler itself emitted there, not counting tokens that
+ * speclab drew to complete a text. docs/formulas.md#power derives it. */
 #ifndef SPECLAB_DETECTABLE_H
 #define SPECLAB_DETECTABLE_H
 
@@ -9,28 +9,28 @@
 
 #include <math.h>
 
-/* States with a smaller share of a fixture's tokens at a place count as rarely reached, and are
- * left out. */
+/* States that have a smaller share of a fixture's tokens at a place are called rarely reached, and
+ * are left out. */
 #define SPEC_DETECTABLE_SELDOM 1e-3
 
 /* What it takes to detect a difference with probability `power`. */
 typedef struct {
     double power;
-    /* levels for the p-value of one state: in the first look and on fresh data */
+    /* levels for the p-value of one state, in the first look and on fresh data */
     double suspicious, fresh;
-    double fresh_times;       /* draws of fresh data, in multiples of the first look */
+    double fresh_times;       /* number of fresh draws, in multiples of the first look */
     double log_capital; /* if > 0, used instead: the log capital that a bet on one state must win */
 } spec_detectable_needs;
 
 /* The result for one place, over the states of a fixture. */
 typedef struct {
     bool exists;  /* this place exists on the fixture in the scope of the evidence */
-    /* a difference of this TV after any one state is detected; 1: none is guaranteed; NaN: no state
-     * is reached often enough */
+    /* a difference of this TV is detected, whichever state it occurs after; 1: no TV is guaranteed
+     * to be detected; NaN: no state is reached often enough */
     double tv;
     uint64_t own; /* tokens of the sampler at the place */
     int state;    /* the state that needs the largest TV; -1: none */
-    /* states with tokens at the place, and how many of them were left out as rarely reached */
+    /* states that have tokens at the place, and how many of them were left out as rarely reached */
     int states, seldom;
 } spec_detectable;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* evidence: counts and tests of the tokens that a sampler emits on one fixture in one scope.
- * The null hypothesis: after any state, the next token has that state's law. So do the sampler's
- * own tokens, given that it emits one there (docs/formulas.md#own). Batches are counted in forks
- * and merged in order, so the result is the same for any number of threads. */
+ * The null hypothesis: after any state, the next token has that state's law. The sampler's own
+ * tokens have it too, given that it emits one there (docs/formulas.md#own). Batches are counted in
+ * forks and merged in order, so the result is the same for any number of threads. */
 #ifndef SPECLAB_EVIDENCE_H
 #define SPECLAB_EVIDENCE_H
 
@@ -20,9 +20,10 @@ typedef enum {
     SPEC_HARD_INPUT,      /* input modified */
     SPEC_HARD_OVERRUN,    /* written past the output */
     SPEC_HARD_UNTOUCHED,  /* output not filled in */
-    /* the same seed and offset gave other tokens, though the sampler declares seeded */
+    /* the same seed and offset gave different tokens, although the sampler declares that it is
+     * seeded */
     SPEC_HARD_REPEAT,
-    SPEC_HARD_COUNTERS, /* its own counters differ from its answers */
+    SPEC_HARD_COUNTERS, /* the sampler's counters contradict its answers */
     SPEC_HARD_KINDS
 } spec_hard;
 
@@ -59,7 +60,7 @@ typedef struct {
     const char *name;
     double log_e;     /* log of its e-value: under the null E[e] <= 1 at any stopping time */
     double statistic; /* statistic of the fixed-sample test; NaN if there is none */
-    double df, p;     /* df 0: p is not uniform under the null, but stochastically larger */
+    double df, p;     /* if df is 0, p is not uniform under the null but stochastically larger */
     double n;         /* draws that the test counts */
     double seen, expected; /* observed and expected mean, if the test is about one; else NaN */
     /* (n_bets) log capitals of its bets, each starting at 1; log_e is the log of their mean */
@@ -72,9 +73,9 @@ typedef struct spec_evidence spec_evidence;
 /* What a test is about. */
 typedef enum {
     SPEC_ABOUT_TOKENS,  /* the law of single tokens */
-    SPEC_ABOUT_TEXTS,   /* how tokens of one text depend on each other */
+    SPEC_ABOUT_TEXTS,   /* whether tokens of one text depend on each other */
     SPEC_ABOUT_CALLS,   /* the law of tokens by the position of their round in a call */
-    SPEC_ABOUT_REQUESTS /* how tokens of one request depend on another request */
+    SPEC_ABOUT_REQUESTS /* whether tokens of one request depend on another request */
 } spec_test_about;
 
 typedef struct {
@@ -93,8 +94,9 @@ int spec_evidence_init(spec_evidence **ret, const spec_fixture *fixture, uint32_
                        spec_error *error);
 int spec_evidence_fill(spec_evidence *evidence, spec_error *error);
 
-/* Creates a fork for the batches of one thread, of at most n_tokens tokens each, to be merged into
- * `of`, whose laws it shares. Its token counts can be read only after the merge. */
+/* Creates a fork of `of` for the batches of one thread, which have at most n_tokens tokens each. It
+ * shares the laws of `of` and is later merged into it; its token counts can be read only after the
+ * merge. */
 int spec_evidence_fork(spec_evidence **ret, const spec_evidence *of, size_t n_tokens,
                        spec_error *error);
 void spec_evidence_free(spec_evidence *evidence);
@@ -106,7 +108,8 @@ void spec_evidence_free(spec_evidence *evidence);
 void spec_evidence_ask(const spec_evidence *evidence, spec_round_batch *batch, int n,
                        uint64_t first_index, uint64_t seed, gsl_rng *rng);
 
-/* Counts n answered rounds; `rng` draws the tokens that complete blocks, and randomises PITs. */
+/* Counts n answered rounds; `rng` draws the tokens that complete blocks, and is used to randomise
+ * PITs. */
 void spec_evidence_add(spec_evidence *evidence, const spec_round_batch *batch, int n,
                        uint64_t first_index, gsl_rng *rng);
 
@@ -129,8 +132,8 @@ void spec_evidence_blame(spec_evidence *evidence, spec_hard hard);
 int spec_evidence_findings(spec_finding *ret, const spec_evidence *evidence);
 
 /* Tells whether rounds share random numbers: whether the PITs of their first tokens are close more
- * often than those of independent rounds would be, by so many standard deviations. A wrong law
- * alone does not raise this number. */
+ * often than for independent rounds, by at least this many standard deviations. A wrong law alone
+ * does not raise this number. */
 typedef enum {
     SPEC_SHARED_NOTHING,
     SPEC_SHARED_BY_CALL,  /* the rounds of a call */
@@ -141,8 +144,8 @@ typedef enum {
 spec_sharing spec_evidence_sharing(const spec_evidence *evidence, double deviations);
 
 /* Returns the places of token k of round i, one bit 1 << SPEC_PLACE_* each. Siblings may hold the
- * same token; if only some of these have children, a last token is neither a correction nor a
- * bonus. The round must break no hard rule. */
+ * same token. If only some of these siblings have children, a last token after them is neither a
+ * correction nor a bonus. The round must break no hard rule. */
 unsigned spec_evidence_places(const spec_fixture *fixture, const spec_round_batch *batch, int i,
                               int k);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* evidence_counts: the counts of an evidence, private to evidence*.c and its readers.
  * The evidence*.c files count; tests_table.c judges, and detectable.c computes power. Only bets on
- * events hold sums of logarithms; all other counts are integers, which give the bets' capital. */
+ * events keep sums of logarithms. All other counts are integers, from which the capital of the bets
+ * is computed. */
 #ifndef SPECLAB_EVIDENCE_COUNTS_H
 #define SPECLAB_EVIDENCE_COUNTS_H
 
@@ -17,7 +18,7 @@ enum { SPEC_LAMBDAS = 10, SPEC_PIT_CELLS = 32, SPEC_SEED_ROUNDS = 16, SPEC_EDGE_
 enum { SPEC_MIN_EXPECTED = 10 };
 extern const double spec_priors[SPEC_WEIGHTS];
 
-/* Stakes in standard deviations of one event: stake x wins most when the difference is about x. */
+/* Stakes in standard deviations of one event: stake x wins most if the difference is about x. */
 extern const double spec_deviations[SPEC_LAMBDAS];
 
 /* Probability integral transforms (PIT): the position of a token in its row's cumulative law,
@@ -33,7 +34,7 @@ enum {
 
 /* Events whose probability is known given the past. */
 enum {
-    SPEC_EVENT_ECHO,      /* the first token is the same as that of the previous round */
+    SPEC_EVENT_ECHO,      /* the first token equals the first token of the previous round */
     SPEC_EVENT_NEIGHBOUR, /* scope V: the first token is the first one drafted in the previous
                              round */
     SPEC_EVENT_FOLLOWER,  /* scope V: the first token of the previous round is the first one drafted
@@ -45,8 +46,9 @@ enum {
  * probability 1/4. */
 enum {
     SPEC_NEAR_COINS,  /* first tokens of this round and the previous one */
-    SPEC_NEAR_MIRROR, /* the same, with 1 - PIT for the previous round */
-    /* this round, and the one with the same offset of the previous seed; first tokens of texts */
+    SPEC_NEAR_MIRROR, /* the same pair, but with 1 - PIT for the previous round */
+    /* first tokens of this round and the round with the same offset of the previous seed, or of two
+     * texts */
     SPEC_NEAR_SEEDS,
     SPEC_NEAR_PLACES, /* two consecutive tokens of a text */
     SPEC_NEARS
@@ -59,8 +61,9 @@ typedef struct {
     double gain[SPEC_LAMBDAS], factor[SPEC_LAMBDAS]; /* a bet's capital: exp(gain) * factor */
 } spec_event_count;
 
-/* An emitted token. begins: it is the first of its text. places: bits 1 << SPEC_PLACE_* if the
- * sampler emitted it; 0 if speclab drew it to complete a block. */
+/* An emitted token. `begins` is set for the first token of a text. `places` has bits 1 <<
+ * SPEC_PLACE_* if the sampler emitted the token, and is 0 if speclab drew it to complete a
+ * block. */
 typedef struct {
     int32_t state, token;
     bool begins;
@@ -84,7 +87,7 @@ typedef struct {
     size_t last;                  /* the cell of the last token in `count` */
     size_t code;                  /* the block so far, as an index into `block` */
     int in_block;                 /* tokens of the block so far */
-    bool *often;                  /* (n_states, V) tokens that came more often than expected */
+    bool *often;                  /* (n_states, V) tokens that have come more often than expected */
     double *often_mass;           /* (n_states) the target's mass on these tokens */
     uint64_t *often_since;        /* (n_states) visits when `often` was last computed */
     uint64_t (*often_came)[2];    /* (n_states) in a merge: tokens, and those that are `often` */
@@ -92,7 +95,7 @@ typedef struct {
 } spec_evidence_tables;
 
 struct spec_evidence {
-    const spec_laws *laws; /* own_laws, or those of the evidence this one was forked from */
+    const spec_laws *laws; /* own_laws, or the laws of the evidence that this one was forked from */
     spec_laws own_laws;
     const spec_fixture *fixture;
     uint32_t scope;

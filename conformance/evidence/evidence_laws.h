@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* evidence_laws: tables computed once from a fixture's rows, for drawing tokens and testing them.
- * They are read-only, so threads can share them. Owns its arrays; the fixture must outlive it. For
- * evidence*.c and tests_table.c. */
+ * They are read-only, so threads can share them. Owns its arrays; the fixture must outlive it. Used
+ * by evidence*.c and tests_table.c. */
 #ifndef SPECLAB_EVIDENCE_LAWS_H
 #define SPECLAB_EVIDENCE_LAWS_H
 
@@ -41,8 +41,8 @@ typedef struct {
      * all 0 if the rows are equal */
     double *tilt;
     double *
-        /* (n_states) the target's mass on draft > target over the draft's; 0 if there are no such
-         * tokens */
+        /* (n_states) the target's mass on the tokens with draft > target, divided by the draft's
+         * mass on them; 0 if there are no such tokens */
         surplus;
 
     bool pairs;                    /* pairs of tokens are counted */

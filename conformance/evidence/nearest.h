@@ -26,12 +26,12 @@ typedef struct {
  * their splits (split.h). A mistake is near if, on every fixture, it leaves at most a two-hundredth
  * of the difference from the exact sampler unexplained, apart from noise. ret_hint: at most three,
  * the nearest first; none if no mistake is near, or the difference does not show. A fixture on
- * which the sampler fails is left out. Put the fixture on which most mistakes differ first: few
- * mistakes get to the others. */
+ * which the sampler fails is left out. Put the fixture on which most mistakes differ first, so that
+ * few mistakes have to run on the others. */
 int spec_nearest(spec_hint ret_hint[3], int *ret_n, spec_subject *subject,
                  const spec_hint_request *request, spec_error *error);
 
-/* Sets *ret to whether the sampler differs from an exact one on one fixture, as opt_shows. */
+/* Sets *ret to whether the sampler differs from an exact one on one fixture, like opt_shows. */
 int spec_nearest_differs(bool *ret, spec_subject *subject, const spec_hint_base *on, uint32_t scope,
                          uint64_t seed, spec_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mutants_run: measures how far the law of a mutant is from the promised one.
- * Runs depend only on the seed. */
+ * Results depend only on the seed. */
 #ifndef SPECLAB_MUTANTS_RUN_H
 #define SPECLAB_MUTANTS_RUN_H
 

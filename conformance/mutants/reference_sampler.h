@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* reference_sampler: a correct, plainly written speculative sampler with a hook at every step.
  * Mutants replace hooks; a NULL hook means the correct step. The correct steps are public, so a
- * mutant contains only its mistake. It shares no code with the rules in sim, and so serves as a
- * second route. Owns its rows; used by one thread. */
+ * mutant contains only its mistake. It shares no code with the rules in sim, so it is an
+ * independent check of them. Owns its rows; used by one thread. */
 #ifndef SPECLAB_REFERENCE_SAMPLER_H
 #define SPECLAB_REFERENCE_SAMPLER_H
 
@@ -73,7 +73,8 @@ struct spec_reference_sampler {
     spec_reference_sampler_use use;            /* what the last number is used for */
 
     spec_step *steps, *step;       /* the batch, and the step being verified; NULL in scope S */
-    int at, n_steps;               /* its index in the batch, and the batch's number of steps */
+    int at, n_steps;               /* its index in the batch, and the number of steps in the
+                                    * batch */
     int n_coins;                   /* coins of the step that are used up */
     int length;                    /* nodes of the requested draft, with padding */
     bool applies;                  /* what hook->applies returned for this round */

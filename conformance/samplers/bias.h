@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* bias: a deviation of exactly one total variation, at one place after one state of a fixture.
- * It checks the TV that validation claims to detect. Tokens are split into two sets, each with
- * about half the target's mass, and mass moves from one set to the other: of all deviations with
- * this TV between tokens that occur, these are the hardest to detect. Owns its rows. */
+/* bias: makes a sampler deviate by exactly a given total variation, at one place and state.
+ * With it we check the TV that validation claims to detect. Tokens are split into two sets, each
+ * with about half the target's mass, and mass moves from one set to the other. Among all deviations
+ * with this TV between possible tokens, these are the hardest to detect. Owns its rows. */
 #ifndef SPECLAB_BIAS_H
 #define SPECLAB_BIAS_H
 
@@ -45,7 +45,7 @@ void spec_bias_free(spec_bias *bias);
 /* Biases round i of an answered batch. A round ends after a replaced token. */
 void spec_bias_round(const spec_bias *bias, spec_round_batch *batch, int i);
 
-/* Writes a biased text of the target's law from state `start` on. */
+/* Writes a text with the target's law and this bias, from state `start` on. */
 void spec_bias_text(const spec_bias *bias, int start, uint64_t seed, int32_t *ret_token,
                     int64_t n_tokens);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* child_environment: the environment variables that a sampler's process receives.
- * A child gets speclab's own variables, so the user's own configuration is tested. Variables whose
- * names look like secrets are withheld unless the user asks for them. */
+ * A child gets the same variables as speclab, so that the user's own configuration is tested.
+ * Variables whose names look like secrets are withheld unless the user asks for them. */
 #ifndef SPECLAB_CHILD_ENVIRONMENT_H
 #define SPECLAB_CHILD_ENVIRONMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns whether the name of a variable, NAME=VALUE or NAME, looks like a secret's. */
+/* Returns whether the name of a variable, given as NAME=VALUE or NAME, looks like that of a
+ * secret. */
 bool spec_child_environment_is_secret(const char *variable);
 
 /* Returns the variables for a child, as an array for exec. `opt_more` (NULL-terminated) holds names

@@ -11,10 +11,11 @@
 typedef struct spec_child_process spec_child_process;
 
 /* Starts a child with a role of supervisor.c: "exec", a command for the shell; "plugin", a shared
- * library. opt_block: a descriptor of shared memory for the child, or -1. `limits` sets supervisor,
- * time-out, memory and opt_stop; once *opt_stop is set, a call in progress ends with "interrupted".
- * Standard output carries only answers. If the child fails, the error quotes the last line on its
- * standard error; earlier lines are dropped. Returns GSL_EFAILED if no process can be started. */
+ * library. opt_block: a descriptor of shared memory for the child, or -1. `limits` gives the
+ * supervisor, the time-out, the memory limit and opt_stop; once *opt_stop is set, a call in
+ * progress ends with "interrupted". Standard output is only for answers. If the child fails, the
+ * error quotes the last line on its standard error; earlier lines are dropped. Returns GSL_EFAILED
+ * if no process can be started. */
 int spec_child_process_start(spec_child_process **ret, const char *role, const char *about,
                              int opt_block, const spec_subject_limits *limits, spec_error *error);
 

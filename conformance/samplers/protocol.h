@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* protocol: encoding and decoding of the messages between speclab and a sampler process.
- * There is a hello line, then frames or lines of JSON. Bytes in, numbers out: no function does I/O,
- * so fuzzers can call them. Bytes from the process are hostile: lengths are checked before use.
+/* protocol: encodes and decodes the messages between speclab and a sampler process.
+ * There is a hello line, then frames or lines of JSON. No function does I/O, so fuzzers can call
+ * them. Bytes from the process are hostile: lengths are checked before use.
  * docs/conformance.md#processes specifies the protocol. */
 #ifndef SPECLAB_PROTOCOL_H
 #define SPECLAB_PROTOCOL_H
@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 3))) void spec_bytes_print(spec_bytes *bytes, c
                                                             ...);
 int spec_bytes_status(const spec_bytes *bytes, spec_error *error);
 
-/* The question that an answer must match. Serial numbers count up. It asks for rounds [from,
+/* The question that an answer must match. Serial numbers go up. A question asks for rounds [from,
  * from+n) of a batch, or for n tokens of a text. `most`: longest body of the answer, bytes. */
 typedef struct {
     uint32_t type, serial;
@@ -80,8 +80,8 @@ spec_question spec_protocol_question(uint32_t type, uint32_t serial, uint32_t sc
 /* Returns how drafts of this scope are drawn; all but FIXED have draft rows. */
 uint32_t spec_protocol_drawn(const spec_fixture *fixture, uint32_t scope);
 
-/* Copies the emitted tokens of a round (int32, unaligned), as many as fit, and its counts. For
- * encodings. */
+/* Copies the emitted tokens of a round (int32, unaligned), as many as fit, and its counts. Used by
+ * the encodings. */
 void spec_protocol_emit(spec_round_batch *batch, int i, const void *token, int n_emitted,
                         int n_accepted);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sampler_host: calls a sampler of this process with the batches of a subject.
+/* sampler_host: calls a sampler in this process with the batches of a subject.
  * A sampler is a table of functions. The host gathers the rows of the batch's states (as logits if
  * requested), puts guards around inputs and outputs, and records faults. Rules and mutants run in
  * speclab's own process, plug-ins in a child. Owns its rows. */

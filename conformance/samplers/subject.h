@@ -19,7 +19,7 @@ typedef struct spec_subject spec_subject;
  * start at i*nodes, its states and emitted tokens at i*(nodes+1). In scope DV the subject draws and
  * writes `token`. */
 typedef struct {
-    int capacity, nodes;     /* capacity: most rounds; nodes: of a full draft */
+    int capacity, nodes;     /* the largest number of rounds; the nodes of a full draft */
     int32_t *n_nodes;        /* (capacity) */
     int32_t *token;          /* (capacity, nodes) drafted; -1: padding */
     int32_t *state;          /* (capacity, nodes+1) [0]: at the root; [i+1]: after node i */
@@ -44,14 +44,15 @@ enum {
 
 typedef struct {
     double timeout;          /* time-out of one call, seconds */
-    spec_clock clock;        /* measures time-outs; if off, wall-clock time does */
+    spec_clock clock;        /* measures time-outs; if it is off, we use wall-clock time */
     uint64_t memory;         /* memory limit of a child, bytes; 0: none */
     /* options for spec_sampler_open; for a process, words appended to its command */
     const char *opt_options;
     /* NAME and NAME=VALUE, for the environment of a child (child_environment.h); NULL-terminated */
     const char *const *opt_env;
     const volatile sig_atomic_t *opt_stop;
-    const speclab_sampler *opt_call; /* the sampler itself, a function of this process; no spec */
+    const speclab_sampler *opt_call; /* the sampler itself, a function in this process, instead of a
+                                      * spec */
     const char *supervisor; /* program whose main calls spec_supervisor_main (supervisor.h), such as
                                "/proc/self/exe"; NULL: plug-ins and processes cannot be started */
 } spec_subject_limits;
@@ -101,7 +102,8 @@ void spec_subject_close(spec_subject *subject);
 /* Returns whether the spec is of a foreign kind. */
 bool spec_subject_is_foreign(const char *spec);
 
-/* Returns the coins per round of the fixture: to draw, accept and correct; 0: none. For kinds. */
+/* Returns how many coins a round of the fixture gets, to draw, accept and correct; 0: none. For
+ * kinds. */
 int spec_round_batch_coins(const spec_fixture *fixture);
 
 /* Return the size in bytes of a batch in one block of memory, and lay out its arrays over `memory`
@@ -117,7 +119,7 @@ int spec_subject_check_about(const spec_sampler_about *about, spec_error *error)
 int spec_subject_begin(spec_subject *subject, const spec_fixture *fixture, uint32_t scope,
                        int capacity, spec_error *error);
 
-/* Returns whether it ended because a call took longer than limits.timeout. */
+/* Returns whether the subject ended because a call took longer than limits.timeout. */
 bool spec_subject_is_late(const spec_subject *subject);
 
 /* Runs the first n rounds of the batch. Returns GSL_EFAILED if the subject crashed, hung, ran out
@@ -141,7 +143,8 @@ typedef struct {
 int spec_subject_text(spec_text_asked *ret, int32_t *ret_token, spec_subject *subject, int k,
                       gsl_rng *rng, spec_error *error);
 
-/* Reads the subject's own counters: drafted, accepted, emitted tokens. *ret_known: it has them. */
+/* Reads the subject's own counters: drafted, accepted, emitted tokens. *ret_known says whether it
+ * has any. */
 int spec_subject_counters(spec_subject *subject, uint64_t ret[3], bool *ret_known,
                           spec_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* supervision: the descriptors and the reports between speclab, a supervisor and its child.
- * The supervisor runs in supervisor.h; child_process.h starts it and reads its reports. */
+ * The supervisor itself is in supervisor.h; child_process.h starts it and reads its reports. */
 #ifndef SPECLAB_SUPERVISION_H
 #define SPECLAB_SUPERVISION_H
 

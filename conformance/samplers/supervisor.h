@@ -13,7 +13,7 @@ extern const char spec_supervisor_name[];
  * and no OpenMP state, so it may fork. */
 void spec_supervisor_main(int argc, char **argv);
 
-/* What a child can do: a line of the table in supervisor.c. */
+/* What a child can run: a line of the table in supervisor.c. */
 typedef struct {
     const char *name;
     int (*run)(const char *about); /* called in the child; returns its exit code */

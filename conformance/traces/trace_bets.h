@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* A capital, exp(gain) * factor; it needs no logarithm per token. */
+/* A capital, stored as exp(gain) * factor so that most tokens need no logarithm. */
 typedef struct {
     double gain, factor;
 } spec_trace_bet;
@@ -17,10 +17,11 @@ typedef struct {
 void spec_trace_bet_multiply(spec_trace_bet *bet, double factor);
 double spec_trace_bet_log_capital(const spec_trace_bet *bet);
 
-/* Bets on another law, through the ratio r of that law's probability of the token to the target's.
- * E[r] <= 1 under the null hypothesis, so a stake of lambda multiplies the capital by 1 + lambda (r
- * - 1). For each stake, sums of the log factor, of its square, and of (r - 1) times it. The last
- * two give the power against a share of tokens from that law. A zeroed struct has no tokens. */
+/* Bets that tokens come from another law. They use the ratio r of a token's probability under that
+ * law to its probability under the target. Under the null hypothesis E[r] <= 1, so a stake of
+ * lambda may multiply the capital by 1 + lambda (r - 1). For each stake we keep the sums of the log
+ * factor, of its square, and of (r - 1) times it. The last two give the power against a share of
+ * tokens from the other law. A zeroed struct has no tokens. */
 enum { SPEC_TRACE_STAKES = 5 };
 typedef struct {
     double n, sum; /* tokens; sum of the ratios */
@@ -30,7 +31,8 @@ typedef struct {
 void spec_trace_tilt_add(spec_trace_tilt *tilt, double ratio);
 
 /* Returns the share of tokens from the other law that the bets would have found with probability
- * `power`, if one bet needs the log capital log_needed; NaN if they would have found none. */
+ * `power`, if a single bet must reach the log capital log_needed; NaN if they would have found
+ * none. */
 double spec_trace_tilt_share(const spec_trace_tilt *tilt, double log_needed, double power);
 
 /* Bets on whether a token is in a set of known probability. Stakes are in standard deviations of

@@ -7,8 +7,8 @@
 #include "conformance/traces/trace_bets.h"
 #include "conformance/traces/trace_evidence.h"
 
-/* Cells of a token's position in its cumulative law (PIT): alone, in pairs, and by its position in
- * a round. */
+/* Into how many cells we sort a token's position in its cumulative law (PIT): by itself, in pairs,
+ * and by the token's position in a round. */
 enum {
     SPEC_TRACE_CELLS = 32,
     SPEC_TRACE_LAG_CELLS = 8,
@@ -28,7 +28,7 @@ enum {
     SPEC_TRACE_SETS
 };
 
-/* Other temperatures: powers of the target, with two bets on each. */
+/* Bets on other temperatures: powers of the target, with two bets on each. */
 enum { SPEC_TRACE_POWERS = 4 };
 
 /* Laws that tilts bet on: the draft, the uniform law, and laws that prefer probable tokens. */
@@ -49,7 +49,7 @@ enum {
     SPEC_TRACE_PITS
 };
 
-/* Pairs of PITs: a token with the last one of its text, with the one before that, and with the last
+/* Pairs of PITs: a token and the previous token of its text, the token before that, or the last
  * token of another request. */
 enum { SPEC_TRACE_LAG_ONE, SPEC_TRACE_LAG_TWO, SPEC_TRACE_LAG_REQUESTS, SPEC_TRACE_LAGS };
 

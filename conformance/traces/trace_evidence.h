@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* trace_evidence: counts and tests of a trace's tokens against the rows that it records.
  * The null hypothesis: the token has the law of the target's row, given all earlier lines and what
- * the engine logs for this position before it draws. Tests are lines of spec_trace_tests; those
- * whose data are missing are skipped. docs/conformance.md#traces. */
+ * the engine logs for this position before it draws. Tests are lines of spec_trace_tests; a test is
+ * skipped if its data are missing. docs/conformance.md#traces. */
 #ifndef SPECLAB_TRACE_EVIDENCE_H
 #define SPECLAB_TRACE_EVIDENCE_H
 
@@ -31,8 +31,8 @@ void spec_trace_evidence_add(spec_trace_evidence *evidence, const spec_trace_rec
                              uint64_t line);
 
 /* Runs the tests: ret (SPEC_TESTS_MAX). Returns how many had data. `drafted` and `coin` are about
- * the engine, not its output: they have no e-value and no part in a verdict. Tests about one mean
- * have a p of NaN if too little was expected for a normal approximation. */
+ * the engine, not its output, so they have no e-value and do not affect the verdict. Tests about
+ * one mean have a p of NaN if too little was expected for a normal approximation. */
 int spec_trace_evidence_findings(spec_finding *ret, const spec_trace_evidence *evidence);
 
 /* Return the number of tokens, and of tokens with a row. */
@@ -45,7 +45,7 @@ spec_hard spec_trace_evidence_hard(const spec_trace_evidence *evidence, uint64_t
 /* Returns the mean n_accepted of a round; NaN if it is not logged. */
 double spec_trace_evidence_accepted(const spec_trace_evidence *evidence);
 
-/* Return the difference that would have been detected with this power, if a test by itself needs
+/* Return the difference that would have been detected with this power, if a single test must reach
  * the log capital log_needed. _detectable: TV between uniform and the tokens' PITs in the target's
  * law, in 32 cells; NaN if there are no rows. _share: share of tokens taken from the draft
  * untested; NaN if there are no ratios, or no share would be detected. */

@@ -18,7 +18,7 @@ typedef struct {
 spec_trace_line spec_trace_line_of(FILE *file, const char *name);
 void spec_trace_line_free(spec_trace_line *line);
 
-/* Limits later lines to two rows of a vocabulary of this size, or to this many pairs, plus a
+/* From now on allows lines only as long as two rows of this vocabulary, or this many pairs, plus a
  * little. */
 void spec_trace_line_limit(spec_trace_line *line, int vocab, int pairs);
 

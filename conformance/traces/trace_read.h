@@ -2,8 +2,8 @@
 /* trace_read: reads a trace, JSON lines of the tokens that an engine emitted.
  * They are in speclab's own format, or the responses of a server (trace_responses.h). The file is
  * hostile: lines, rows and requests are limited before memory is allocated for them, and errors
- * name file and line. A record's rows belong to the reader, until the next record.
- * docs/conformance.md#traces specifies the format. */
+ * name file and line. The rows of a record belong to the reader, and are valid until the next
+ * record. docs/conformance.md#traces specifies the format. */
 #ifndef SPECLAB_TRACE_READ_H
 #define SPECLAB_TRACE_READ_H
 

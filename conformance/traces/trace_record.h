@@ -35,8 +35,8 @@ typedef struct {
     bool ended;        /* a response gave its reason for finishing */
 } spec_trace_text;
 
-/* One emitted token. Its row is a law over cells, which are all tokens of the vocabulary, or the
- * most probable ones with all others together as the last cell. */
+/* One emitted token. Its row is a law over cells. Either every token of the vocabulary is a cell,
+ * or only the most probable tokens are, and the last cell stands for all others. */
 typedef struct {
     spec_trace_text *text;
     int32_t token;

@@ -20,7 +20,8 @@ typedef struct {
 /* Zero it and set `in` before use. */
 typedef struct {
     const spec_trace_line *in; /* borrowed */
-    double temperature;        /* at which the tokens were drawn; the log-probabilities are for 1 */
+    double temperature;        /* the tokens were drawn at this temperature; the log-probabilities
+                                * are for 1 */
     json_t *root;              /* the current line, or NULL */
     size_t choice, token;      /* the next token in it */
     bool ends;                 /* the last token read ends its text */

@@ -13,7 +13,8 @@ enum { SPEC_TRACE_TOP_MAX = 1024 }; /* most pairs of a top-k row */
 typedef struct {
     bool given;
     double *whole;              /* (V) allocated with the first whole row */
-    int n_top, n_top_first;     /* pairs; pairs of the first record that had any, 0 so far */
+    int n_top, n_top_first;     /* number of pairs, and of pairs in the first record that had any
+                                 * (0: no record so far) */
     int32_t id[SPEC_TRACE_TOP_MAX];
     double chance[SPEC_TRACE_TOP_MAX];
 } spec_trace_row;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* trace_write: writes a trace of a sampler, as test data of known correctness.
+/* trace_write: writes a trace of a sampler, for tests that know whether it is correct.
  * Requests walk through the states of a chain fixture, round by round, in batches; the tokens of a
  * round are consecutive. */
 #ifndef SPECLAB_TRACE_WRITE_H

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* First tokens of outputs come from prefills. For outputs of 50 tokens or more, they are at most
- * this share of what an engine counts while it decodes. */
+/* The first token of an output comes from the prefill. If outputs have 50 tokens or more, first
+ * tokens are at most this share of what an engine counts while it decodes. */
 #define FIRST_TOKENS 0.02
 
 static int check(const spec_advice_question *question, spec_error *error)
@@ -79,9 +79,10 @@ static int plain_decoding(spec_advice *advice, const spec_observed_runs *runs,
 
 /* ---- draft lengths --------------------------------------------------------------------------- */
 
-/* Computes tokens per round: 1 + K times the accepted share of K tokens per pass, whose interval is
- * formed on the scale of its log-odds. Few requests may by chance include none of low acceptance,
- * which has many rounds, so the low end allows for one more request that accepts nothing. */
+/* Computes tokens per round: 1 + K times the share of K tokens per pass that were accepted. The
+ * interval of that share is formed on the scale of log-odds. A few requests may by chance include
+ * none with low acceptance, which would have many rounds; so the low end allows for one more
+ * request that accepts nothing. */
 static int fill_tokens(spec_advice_length *length, const spec_observed_run *run, double error)
 {
     enum { FEW = 20 };

@@ -12,7 +12,8 @@
 
 enum { DRIFT_LEARN = 10, PERMUTATIONS = 1999 };
 
-/* A share of missing draft tokens that distorts nothing, as in last rounds of requests. */
+/* A share of missing draft tokens that is too small to distort anything, as from the last rounds of
+ * requests. */
 static const double NEGLIGIBLE = 0.01;
 
 static int used_depths(const spec_observed_run *run)
@@ -20,17 +21,18 @@ static int used_depths(const spec_observed_run *run)
     return run->depths < run->K ? run->depths : run->K;
 }
 
-/* Returns the alpha at which rounds emit `tokens`, cut to what is possible, because rounding and
- * intervals may exceed that. NaN for NaN. */
+/* Returns the alpha at which rounds emit `tokens`, cut to the possible range, because rounding and
+ * intervals may go beyond it. NaN for NaN. */
 static double alpha_of(double tokens, int K)
 {
     return isnan(tokens) ? NAN : spec_alpha_from_emitted(fmin(fmax(tokens, 1.0), K + 1.0), K);
 }
 
-/* Computes alpha if depths are not known: the one at which rounds emit as many tokens, if it is the
- * same at all depths. A round of T tokens accepts T - 1 and tests T - e, where e is the share of
- * rounds without a rejection. It is at least T - K, and at most (T - 1 + lacking)/K and T - 1,
- * because these rounds accept all they draft, which is K minus what drafts lack on average. */
+/* Computes alpha if depths are not known. It assumes the same alpha at all depths, and finds the
+ * one at which rounds emit as many tokens as measured. A round of T tokens accepts T - 1 and tests
+ * T - e, where e is the share of rounds without a rejection. e is at least T - K, and at most (T -
+ * 1 + lacking)/K and T - 1, because these rounds accept all that they draft: K tokens minus what
+ * drafts lack on average. */
 static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, double error)
 {
     const spec_cluster_question tokens = {.passed = spec_cluster_per_pass,
@@ -52,14 +54,14 @@ static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, 
     return GSL_SUCCESS;
 }
 
-/* Returns how many more draft tokens K in every round would give. */
+/* Returns how many more draft tokens there would be if every round had K. */
 static double lacking(const double *cluster, int K)
 {
     return fmax(0.0, K * cluster[SPEC_SUM_ROUNDS] - cluster[SPEC_SUM_DRAFTED]);
 }
 
-/* Returns the most rounds that ended with their draft of k tokens, all accepted, so that no
- * rejection was tested. Each lacks K - k of the `left` tokens, which are used up. */
+/* Returns the largest number of rounds that can have accepted a whole draft of k tokens, so that
+ * they tested no rejection. Each lacks K - k of the `left` tokens, which it uses up. */
 static double ended_after(double *left, const double *cluster, int K, int k)
 {
     const double accepted_k = cluster[SPEC_SUM_PASSED + k - 1] - cluster[SPEC_SUM_PASSED + k],
@@ -68,8 +70,8 @@ static double ended_after(double *left, const double *cluster, int K, int k)
     return rounds;
 }
 
-/* Returns the tests up to depth K (0), or of one depth, that the ends of drafts can have left out.
- * Every draft has at least one token; long ones that end lack the fewest. */
+/* Returns at most how many tests are missing because drafts ended: up to depth K (0), or at one
+ * depth. Every draft has at least one token; a long draft that ends early lacks the fewest. */
 static double left_out_tests(const double *cluster, int K, int depth)
 {
     double left = lacking(cluster, K), rounds = 0.0;
@@ -82,8 +84,8 @@ static const spec_cluster_ratio unknown_ratio = {NAN, NAN, NAN, NAN, NAN, NAN};
 
 /* ---- tested draft tokens --------------------------------------------------------------------- */
 
-/* Tested draft tokens and accepted ones of clusters, and their rounds. Where drafts are shorter
- * than K, `tested` is the most that can have been tested, and `least` the least. */
+/* Tested and accepted draft tokens of clusters, and their rounds. If drafts are shorter than K,
+ * `tested` assumes that as many as possible were tested, and `least` as few as possible. */
 typedef struct {
     size_t n;
     double *passed, *tested, *least, *rounds, *work; /* (n) */
@@ -115,7 +117,7 @@ static size_t clusters_of(const spec_observed_runs *runs)
     return n;
 }
 
-/* Adds the clusters of a run: draft tokens of this depth, or of all depths (0). */
+/* Adds the clusters of a run: the draft tokens of this depth, or of all depths (0). */
 static void trials_add(trials *all, const spec_observed_run *run, int depth)
 {
     const int depths = used_depths(run);
@@ -148,8 +150,8 @@ static void trials_add_all(trials *all, const spec_observed_runs *runs, int K, i
     }
 }
 
-/* Returns accepted over tested draft tokens. The high end assumes the fewest that can have been
- * tested. */
+/* Returns accepted over tested draft tokens. For the high end we assume as few tests as
+ * possible. */
 static spec_cluster_ratio ratio_of(const trials *all, double error)
 {
     spec_cluster_ratio ratio = spec_observed_ratio_of(all->passed, all->tested, all->work, all->n,
@@ -181,7 +183,7 @@ static int leave_out_longest(spec_advice *advice, trials *all, double error)
 }
 
 /* Returns m_2 - m_1^2 over its standard error, by the jackknife over clusters. Changes within
- * rounding do not count, so clusters of the same law show no spread. */
+ * rounding are ignored, so clusters with the same distribution show no spread. */
 static double mixture_z(const spec_observed_run *run)
 {
     const double D = spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS);
@@ -284,7 +286,7 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     advice->mixture = (spec_beta_mixture){NAN, NAN, NAN, NAN};
     advice->without_longest = unknown_ratio;
     advice->longest_share = NAN;
-    /* The end of a short draft would look like a rejection, and so like decay by depth. */
+    /* If drafts were short, their ends would look like rejections, and so like decay by depth. */
     const bool whole = used_depths(run) == run->K && advice->missing < NEGLIGIBLE;
     if (whole && run->K >= 2) advice->mixture_z = mixture_z(run);
     if (whole) fit_mixture(advice, run);
@@ -295,8 +297,8 @@ int spec_advice_acceptance(spec_advice *advice, const spec_length_plan *plan,
     return status == GSL_SUCCESS ? find_drift(advice, sums, plan->current) : status;
 }
 
-/* Compares windows, which depend on each other and cannot be exchanged, by Student's test of two
- * log-odds with widened standard errors. */
+/* Compares windows. They depend on each other, so we cannot exchange them; instead we use Student's
+ * test of two log-odds with widened standard errors. */
 static spec_permutation compare_windows(const trials *before, const trials *after, double error)
 {
     const spec_cluster_ratio a = ratio_of(before, error), b = ratio_of(after, error);

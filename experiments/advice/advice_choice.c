@@ -8,7 +8,8 @@ static const spec_length_number *speed_of(const spec_length_samples *samples, in
     return &samples->speed[K].speed;
 }
 
-/* Returns the fastest length by its point, the smaller one of equals; -1 if no length has one. */
+/* Returns the length with the fastest central estimate, the smaller one if two are equal; -1 if no
+ * length has an estimate. */
 static int fastest(const spec_advice *advice, const spec_length_samples *samples)
 {
     int best = -1;
@@ -20,7 +21,7 @@ static int fastest(const spec_advice *advice, const spec_length_samples *samples
     return best;
 }
 
-/* Returns the number of lengths with drafts that ran and whose speed is known. */
+/* Returns how many lengths with drafts were run and have a known speed. */
 static int lengths_run(const spec_length_samples *samples)
 {
     const spec_observed_runs *runs = samples->plan->runs;
@@ -33,20 +34,21 @@ static int lengths_run(const spec_length_samples *samples)
     return n;
 }
 
-/* Returns whether the length was measured, not estimated. */
+/* Returns whether the length was measured, not just estimated. */
 static bool ran(const spec_length_plan *plan, int K)
 {
     return (K == 0 && plan->reference == 0) || spec_observed_runs_find(plan->runs, K, -1) != NULL;
 }
 
-/* Returns whether plain decoding is exact: a number given by the user has no interval that a run
- * could narrow. */
+/* Returns whether plain decoding is exact. It is if the user gave its speed: that number has no
+ * interval that a run could narrow. */
 static bool plain_is_exact(const spec_length_plan *plan)
 {
     return plan->question->plain_tokens_per_s > 0.0 || plan->question->round_over_plain > 0.0;
 }
 
-/* The lengths that have a speed, the question's first, and what each loses. */
+/* The lengths that have a speed, beginning with those of the question, and what each of them
+ * loses. */
 typedef struct {
     int n, n_asked, K[SPEC_ADVICE_K + 1], clusters;
     double likely[SPEC_ADVICE_K + 1], largest[SPEC_ADVICE_K + 1], fastest[SPEC_ADVICE_K + 1];
@@ -73,8 +75,8 @@ static int find_rivals(rivals *ret, const spec_advice *advice, spec_length_sampl
     return ret->clusters < 0 ? GSL_ENOMEM : GSL_SUCCESS;
 }
 
-/* Returns the place of the question's length with the smallest loss, or of the preferred one if
- * that loses hardly more; with `run_alone`, only among those that were run (-1: none). */
+/* Returns the index of the question's length with the smallest loss, or of the preferred one if
+ * that loses hardly more. With `run_alone` it considers only lengths that were run (-1: none). */
 static int safest(const rivals *all, const spec_length_plan *plan, const double *loss,
                   int preferred, double slack, bool run_alone)
 {
@@ -87,9 +89,9 @@ static int safest(const rivals *all, const spec_length_plan *plan, const double 
     return fits && loss[preferred] <= loss[least] + slack ? preferred : least;
 }
 
-/* Returns the run to make next: at the length estimated to be the fastest, if it was not run; else
- * at the fastest other one that some scenario prefers; if there is none, a longer run at the
- * fastest. */
+/* Returns the length to run next. That is the one estimated to be fastest, if it was not run; else
+ * the fastest other length that some scenario prefers; if there is none, the fastest length again,
+ * for longer. */
 static int next_run(const rivals *all, const spec_length_samples *samples, int fastest)
 {
     const spec_length_plan *plan = samples->plan;
@@ -105,7 +107,7 @@ static int next_run(const rivals *all, const spec_length_samples *samples, int f
     return rival >= 0 ? all->K[rival] : fastest;
 }
 
-/* Fills the choice from the places of the fastest length and the current one. */
+/* Fills in the choice, given the indices of the fastest length and the current one. */
 static void choose(spec_advice *advice, const rivals *all, spec_length_samples *samples, int best)
 {
     const spec_length_plan *plan = samples->plan;
@@ -120,7 +122,7 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
         advice->verdict = SPEC_ADVICE_KEEP;
         advice->to_K = advice->K;
     } else if (!vague && all->likely[sure] <= SPEC_ADVICE_TOLERANCE) {
-        /* a small gain is no reason to change, unless it may be a large one */
+        /* a small gain is no reason to change, unless it might be a large one */
         const double gain =
             speed_of(samples, all->K[sure])->point / speed_of(samples, advice->K)->point;
         const bool worth = gain > 1.0 + SPEC_ADVICE_TOLERANCE ||
@@ -156,7 +158,7 @@ int spec_advice_choose(spec_advice *advice, spec_length_samples *samples)
     advice->to_K = advice->K;
     advice->decides_K = 0;
     advice->gain = advice->gain_low = advice->gain_high = NAN;
-    /* Without times only tokens are known, and with one length no other one has a time. */
+    /* Without times only tokens are known; with only one length, no other length has a time. */
     if (isnan(speed_of(samples, plan->current)->point)) return GSL_SUCCESS;
     if (plan->reference != 0 && lengths_run(samples) < 2) return GSL_SUCCESS;
     if (best < 0) return GSL_SUCCESS;
@@ -179,8 +181,8 @@ static int rate_of(spec_cluster_ratio *ret, const spec_observed_run *run, double
     return spec_observed_run_ratio(ret, run, &question, error);
 }
 
-/* Returns the ends of a ratio of independent rates, from the ends of each one's logarithm
- * [Zou08]. */
+/* Returns the ends of the interval of a ratio of independent rates, from the ends of the logarithm
+ * of each [Zou08]. */
 static spec_bounds ratio_interval(const spec_cluster_ratio *a, const spec_cluster_ratio *b)
 {
     const double value = log(a->value / b->value);
@@ -235,7 +237,7 @@ static void append(spec_advice *advice, spec_advice_batch entry, int b)
 int spec_advice_choose_by_batch(spec_advice *advice, const spec_length_plan *plan)
 {
     advice->n_batches = 0;
-    if (plan->equal_rate) return GSL_SUCCESS; /* the engines were not at these batches */
+    if (plan->equal_rate) return GSL_SUCCESS; /* the engines did not run at these batches */
     for (int b = 1; b < SPEC_SUM_BATCHES; b++) {
         spec_cluster_ratio rate[SPEC_ADVICE_K] = {{0}};
         spec_advice_batch entry;

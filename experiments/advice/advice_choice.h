@@ -8,20 +8,20 @@
 
 #include "experiments/advice/length_samples.h"
 
-/* A length that is faster by less counts as equally good. */
+/* If a length is faster by less than this, we call both equally good. */
 #define SPEC_ADVICE_TOLERANCE 0.02
-/* Without an interval, a length that was run counts as faster than the current one only if it is
+/* Without an interval, we call a length that was run faster than the current one only if it is
  * faster by more than this. */
 #define SPEC_ADVICE_CLEAR 0.1
 
-/* Fills verdict, to_K, decides_K, gain, loss and length[].best from the lengths of the advice.
- * Returns GSL_ENOMEM. */
+/* Chooses from the lengths of the advice: fills verdict, to_K, decides_K, gain, loss and
+ * length[].best. Returns GSL_ENOMEM. */
 int spec_advice_choose(spec_advice *advice, spec_length_samples *samples);
 
-/* Fills batch and n_batches: the fastest of the lengths that ran in each range of batches, the
- * smaller one of equals. Only lengths with about as many requests as the current one count.
- * Neighbouring ranges with the same length form one entry. n_batches is 0 if no range has two
- * lengths, and at equal request rate. Returns GSL_ENOMEM. */
+/* Fills batch and n_batches: for each range of batches the fastest length that ran in it, or the
+ * smaller one if two are equal. A length is considered only if it ran with about as many requests
+ * as the current one. Neighbouring ranges with the same length form one entry. n_batches is 0 if no
+ * range has two lengths, and at equal request rate. Returns GSL_ENOMEM. */
 int spec_advice_choose_by_batch(spec_advice *advice, const spec_length_plan *plan);
 
 #endif

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The option before the name of a file. */
+/* The option that comes before the name of a file. */
 static const char *const option_of[] = {
     [SPEC_SOURCE_FILE] = "", [SPEC_SOURCE_PLAIN] = "--plain ", [SPEC_SOURCE_BEFORE] = "--before "};
 
-/* Returns the draft tokens of all runs; if drafted ones are not known, accepted ones count. */
+/* Returns the draft tokens of all runs, or their accepted tokens if the drafted ones are not
+ * known. */
 static double draft_tokens(const spec_observed_sums *sums)
 {
     double n = 0.0;
@@ -32,7 +33,7 @@ static bool has_plain_times(const spec_observed_sums *sums)
     return false;
 }
 
-/* Refuses a plain run that cannot be used, and a draft length that the files contradict. */
+/* Refuses a plain run that we cannot use, and a draft length that the files contradict. */
 static int check_use(const spec_advice_files *files, const spec_advice_paths *paths,
                      spec_error *error)
 {
@@ -64,7 +65,7 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
     return GSL_SUCCESS;
 }
 
-/* Says which rounds do not count, because counting begins after them. */
+/* Says which rounds are left out because counting began only after them. */
 static void note_begin(spec_log_learned *learned, const spec_counter_differences *counters,
                        double rounds_before)
 {
@@ -92,8 +93,8 @@ static int unknown(const spec_diagnosis_source *source, const spec_advice_paths 
                      paths->opt_format != NULL ? paths->opt_format : "", read->nearest, open);
 }
 
-/* Reads the files of one part, in order. *ret_drafts: the first plain file with draft tokens, or
- * NULL. */
+/* Reads the files of one role, in order. *ret_drafts is the first plain file that has draft tokens,
+ * or NULL. */
 static int read_part(spec_advice_files *files, spec_observed_sums *sums, const char **ret_drafts,
                      const spec_advice_paths *paths, spec_source_part part, spec_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_files: the files of a question about an engine, as sums of their observations.
- * Several files are one set of evidence, in order, so that scrapes of counters are subtracted
- * across files. The caller owns the paths. Owns its sums and sources. */
+ * Several files are read in order as one set of evidence, so differences between scrapes of
+ * counters continue from file to file. The caller owns the paths. Owns its sums and sources. */
 #ifndef SPECLAB_ADVICE_FILES_H
 #define SPECLAB_ADVICE_FILES_H
 
@@ -20,16 +20,16 @@ typedef struct {
 
 typedef struct {
     spec_observed_sums sums, before;   /* before: zeroed without opt_before */
-    spec_counter_differences counters; /* resets and repeated, for all files but opt_before */
+    spec_counter_differences counters; /* resets and repeated scrapes in all files but opt_before */
     spec_diagnosis_source *source;     /* (n_sources): opt_before, files, plain */
     int n_sources;
-    const spec_log_summary *read; /* of the first file with a format, not opt_before; NULL: none */
+    /* the first file with a format, other than opt_before; NULL: none */
+    const spec_log_summary *read;
 } spec_advice_files;
 
-/* Reads the files. Returns GSL_EINVAL for a plain file with draft tokens, which would count as
- * those of the files, for one without plain decoding or its times, for a K that the files
- * contradict, and for any other n_K; also the errors of log_file.h. Must be freed even on
- * failure. */
+/* Reads the files. Returns GSL_EINVAL if a plain file has draft tokens, which would be mixed up
+ * with those of `file`, or has no plain decoding or no times for it; if the files contradict a K;
+ * and for any other n_K. Also returns the errors of log_file.h. Must be freed even on failure. */
 int spec_advice_files_read(spec_advice_files *files, const spec_advice_paths *paths,
                            spec_error *error);
 void spec_advice_files_free(spec_advice_files *files);

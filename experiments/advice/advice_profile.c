@@ -11,14 +11,14 @@ static spec_profile_number number_of(const spec_cluster_ratio *ratio)
     return (spec_profile_number){ratio->value, ratio->low, ratio->high};
 }
 
-/* Returns the tokens of those rounds of a cluster that have acceptance by depth, including the
- * bonus token. */
+/* Returns the tokens, with the bonus token, of those rounds in a cluster for which acceptance by
+ * depth is known. */
 static double emitted(const double *cluster, int depths)
 {
     return cluster[SPEC_SUM_DEPTH_ROUNDS] + spec_cluster_accepted(cluster, depths);
 }
 
-/* Computes the rounds that accept depth `depth` over those in the column `tested`. */
+/* Computes the share of rounds that accept depth `depth`, among those in the column `tested`. */
 static int rate(spec_profile_number *ret, const spec_observed_run *run, int depth, int tested,
                 double error_rate)
 {
@@ -68,8 +68,8 @@ static double length_at(double alpha, int K)
     return sum;
 }
 
-/* Fills one rate. The engine's own mean has a narrower interval than a rate that may differ by
- * depth. */
+/* Fills in one rate for all depths. We use the engine's own mean, which has a narrower interval
+ * than a rate that may differ by depth. */
 static void fill_one_rate(spec_acceptance_profile *profile, const spec_advice_length *length)
 {
     const spec_cluster_ratio *alpha = &length->alpha;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_record: the question to an advice and its answer, as plain records.
- * NaN is a number that is not known. Headers only. */
+ * NaN means that a number is not known. Headers only. */
 #ifndef SPECLAB_ADVICE_RECORD_H
 #define SPECLAB_ADVICE_RECORD_H
 
@@ -23,7 +23,7 @@ typedef struct {
     uint64_t seed;
 } spec_advice_question;
 
-/* No knowledge, all lengths, and 95 % confidence. */
+/* Nothing known, all lengths, and 95 % confidence. */
 #define SPEC_ADVICE_QUESTION                                                                       \
     {                                                                                              \
         .plain_tokens_per_s = NAN, .round_over_plain = NAN, .K_low = -1, .K_high = -1,             \
@@ -33,8 +33,8 @@ typedef struct {
 /* Where the numbers for a K come from. */
 typedef enum {
     SPEC_ADVICE_MEASURED, /* this K was run */
-    SPEC_ADVICE_WITHIN,   /* below a K that was run: from its depths */
-    SPEC_ADVICE_BEYOND,   /* above all that were run: bounds */
+    SPEC_ADVICE_WITHIN,   /* below a K that was run: from that run's depths */
+    SPEC_ADVICE_BEYOND,   /* above every K that was run: only bounds */
 } spec_advice_source;
 
 /* One draft length. NaN: not known. */
@@ -42,15 +42,16 @@ typedef struct {
     int K;
     spec_advice_source source;
     double rounds, drafted, accepted; /* sums over runs at this K; 0: none */
-    /* per round (emitted per pass if given); if not run, value is the central estimate, and the
-     * ends cover sampling and what the data leave open */
+    /* per round (emitted per pass if given); if this K was not run, value is the central estimate,
+     * and the ends cover sampling and what the data leave open */
     spec_cluster_ratio tokens;
-    /* accepted / tested draft tokens of runs at this K; where drafts were shorter, value and low
-     * end assume the most that can have been tested, and the high end the least */
+    /* accepted / tested draft tokens of runs at this K. If drafts were shorter, the number of tests
+     * is open: value and low end assume the most, the high end the least */
     spec_cluster_ratio alpha;
     spec_cluster_ratio conditional;   /* the same at depth K, from runs at K or longer */
     double seconds;                   /* time of a round of one request */
-    spec_block_interval round_over_plain; /* time of a round, in plain tokens, in the same way */
+    /* time of a round, in plain tokens, with ends as for `tokens` */
+    spec_block_interval round_over_plain;
     double speedup;                       /* over plain decoding */
     double speedup_low, speedup_high;     /* ends that cover sampling at 1 - error and what the data
                                            * leave open */
@@ -61,7 +62,7 @@ typedef enum {
     SPEC_ADVICE_KEEP,
     SPEC_ADVICE_CHANGE, /* to to_K */
     SPEC_ADVICE_OFF,
-    SPEC_ADVICE_MEASURE, /* one more run may decide, at decides_K */
+    SPEC_ADVICE_MEASURE, /* one more run, at decides_K, may decide */
     SPEC_ADVICE_NOTHING, /* no round was seen */
 } spec_advice_verdict;
 
@@ -74,32 +75,32 @@ typedef struct {
 } spec_advice_batch;
 
 typedef struct {
-    int K; /* the current draft length, the one with most rounds; -1: not known */
+    int K; /* the current draft length, which has the most rounds; -1: not known */
     int n; /* entries of length, K = length[i].K ascending */
     spec_advice_length length[SPEC_ADVICE_K];
     spec_cluster_ratio alpha; /* the same over all runs with drafts */
-    /* the same without the 1 % of requests (at least one) with the most rounds, and their share of
-     * the rounds; NaN for windows */
+    /* the same without the 1 % of requests (at least one) that have the most rounds, and the share
+     * of rounds that these have; NaN for windows */
     spec_cluster_ratio without_longest;
     double longest_share;
     double accepted_over_drafted;
-    double missing;   /* share of K rounds by which shorter drafts fall short */
+    double missing;   /* how far drafts fall short of K tokens per round, as a share */
     double undrafted; /* share of the target's passes without a draft */
     double mixture_z; /* (m_2 - m_1^2) / its standard error: > 0 mixture, < 0 decay */
     spec_beta_mixture mixture;
-    spec_acceptance_drift drift; /* from: windows or requests before the change */
+    spec_acceptance_drift drift; /* from: the windows or requests before the change */
     double plain_seconds;        /* time per token of plain decoding for one request; or NaN */
     bool plain_given;            /* given by the question; else plain decoding was run */
     double running, plain_running; /* requests at a time, at the current length and at K = 0 */
-    bool equal_rate; /* these differ, but the tokens/s do not: speeds are those of one request */
-    double break_even;           /* accepted/drafted above which the current K pays */
+    bool equal_rate;   /* these differ but the tokens/s do not, so speeds refer to one request */
+    double break_even; /* the current K pays if accepted/drafted is above this */
     int n_batches;
-    spec_advice_batch batch[SPEC_SUM_BATCHES]; /* neighbours differ in K */
+    spec_advice_batch batch[SPEC_SUM_BATCHES]; /* neighbours have different K */
     spec_advice_verdict verdict;
     int to_K;      /* the length to run; without times: the current one */
     int decides_K; /* MEASURE: the length whose run may decide (0: plain decoding); else -1 */
     double gain, gain_low, gain_high; /* tokens per second at to_K relative to the current length */
-    double loss; /* the most that to_K loses to the fastest length */
+    double loss; /* the most that we may lose at to_K, compared with the fastest length */
     /* before against after, if both were given */
     bool compared;
     spec_permutation change;

@@ -16,8 +16,8 @@ static void paragraph(FILE *out, const char *text, int indent, int columns)
     fputc('\n', out);
 }
 
-/* Writes a remark of n bytes; each of its lines begins with '#', so that it may be pasted with the
- * rest. */
+/* Writes a remark of n bytes. Each of its lines begins with '#', so that users can paste it with
+ * the rest. */
 static void write_remark(FILE *out, const char *text, size_t n, int columns)
 {
     spec_engine_text remark;
@@ -50,8 +50,8 @@ static void write_setting(FILE *out, const char *setting, int columns)
     }
 }
 
-/* Says how to measure plain decoding. If the files have no times, a plain log by itself does
- * not help. */
+/* Says how to measure plain decoding. If the files have no times, a plain log alone does not
+ * help. */
 static void measure_plain(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
 {
     const spec_engine *engine = spec_engine_of(facts->read);
@@ -71,7 +71,7 @@ static void measure_plain(spec_diagnosis_text ret, const spec_diagnosis_facts *f
                              "--round-over-plain.");
 }
 
-/* Writes the command that also reads a new run: a line to paste, which is not wrapped. */
+/* Writes the command that also reads a new run. It is a line to paste, so it is not wrapped. */
 static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     enum { SHOWN = 3 };
@@ -100,7 +100,7 @@ static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int
     fputc('\n', out);
 }
 
-/* Writes the heading, which names ranges whose length more windows may change. */
+/* Writes the heading, and names the ranges whose length might change with more windows. */
 static void write_schedule_heading(FILE *out, const spec_advice *advice, int columns)
 {
     spec_diagnosis_text text = "Or a length for each batch";
@@ -125,7 +125,7 @@ void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts
     const spec_advice *advice = facts->advice;
     const int K = spec_advice_report_K(advice);
     ret[0] = '\0';
-    /* do not ask for a measurement before the fault is fixed */
+    /* do not ask for a measurement before the fault is mended */
     if (K >= 0 && (advice->verdict != SPEC_ADVICE_MEASURE || !spec_advice_report_wrong(facts)))
         spec_engine_setting(ret, facts->read, advice, K);
 }
@@ -175,7 +175,7 @@ static bool is_shown(const spec_advice *advice, const spec_advice_length *length
            (now >= 0 && length->K >= now - 1 && length->K <= now + 1);
 }
 
-/* Which signs the table of lengths uses, for its legend. */
+/* The signs that the table of lengths uses, so that the legend can explain them. */
 typedef struct {
     bool interval, run, shorter, longer;
 } signs;
@@ -398,7 +398,7 @@ static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int colu
     if (text[0] != '\0') paragraph(out, text, 0, columns);
 }
 
-/* Writes which numbers the output lacks, and which output of the engine has them. */
+/* Writes which numbers are missing from the output, and which output of the engine has them. */
 static void write_gaps(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     enum { SIZE = 2 * SPEC_DIAGNOSIS_TEXT };

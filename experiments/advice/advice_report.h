@@ -11,30 +11,30 @@
 
 extern const char *const spec_advice_columns[]; /* NULL-terminated */
 
-/* Returns the names of verdicts in the column `answer`: keep, change, off, measure, nothing. */
+/* Returns the name of a verdict in the column `answer`: keep, change, off, measure, nothing. */
 const char *spec_advice_verdict_name(spec_advice_verdict verdict);
 
 /* Returns where the numbers for a length come from: run, cut or bounds; for K = 0 run, given or
  * "not run". */
 const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_length *length);
 
-/* Writes the answer, one sentence. */
+/* Writes the answer in one sentence. */
 void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts);
 
 /* Returns the length whose setting is shown: the current one, the new one, or the one to run; -1 if
  * there is none. */
 int spec_advice_report_K(const spec_advice *advice);
 
-/* Writes the setting for that length, to paste; "" if there is none, or if something must be fixed
- * before a run. */
+/* Writes the setting for that length, ready to paste; "" if there is none, or if something must be
+ * fixed before a run. */
 void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts *facts);
 
-/* Writes the text, wrapped to `columns` >= 20 (0: not wrapped); settings are never broken. Returns
+/* Writes the text, wrapped to `columns` >= 20 (0: not wrapped); settings are never wrapped. Returns
  * GSL_ENOMEM. */
 int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int columns,
                              spec_error *error);
 
-/* Returns whether a diagnosis that something is wrong applies. */
+/* Returns whether any diagnosis says that something is wrong. */
 bool spec_advice_report_wrong(const spec_diagnosis_facts *facts);
 
 /* Initialises the table, with one row per draft length (batch_from empty), then one per range of

@@ -25,7 +25,7 @@ bool spec_advice_report_wrong(const spec_diagnosis_facts *facts)
     return first_wrong(facts) != NULL;
 }
 
-/* Returns whether there are drafts whose length no file gives. */
+/* Returns whether there are drafts, but no file gives their length. */
 static bool lacks_K(const spec_diagnosis_facts *facts)
 {
     const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
@@ -47,7 +47,8 @@ static bool over_plain(const spec_advice *advice)
     return false;
 }
 
-/* Returns whether one has a speed, relative to plain decoding or to the current length. */
+/* Returns whether such a length has a speed, relative to plain decoding or to the current
+ * length. */
 static bool timed(const spec_advice *advice)
 {
     for (int i = 0; i < advice->n; i++)
@@ -99,7 +100,7 @@ static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
             spec_advice_text_ratio(other, to->speedup, to->speedup_low, to->speedup_high));
 }
 
-/* Adds the length to run until more is known, and what it may lose. */
+/* Adds which length to run until more is known, and what it may lose. */
 static void add_for_now(spec_diagnosis_text ret, const spec_advice *advice)
 {
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
@@ -121,7 +122,7 @@ static void add_for_now(spec_diagnosis_text ret, const spec_advice *advice)
                          ceil(100.0 * advice->loss), low, high);
 }
 
-/* Adds a bound that requires no run of plain decoding: a round takes at least the time of a plain
+/* Adds a bound that needs no run of plain decoding: a round takes at least as long as a plain
  * token. */
 static void add_ceiling(spec_diagnosis_text ret, const spec_advice *advice)
 {
@@ -136,7 +137,7 @@ static void add_ceiling(spec_diagnosis_text ret, const spec_advice *advice)
                          advice->K, most, tokens);
 }
 
-/* Adds that one window or request gives a number, but no interval. */
+/* Adds that a single window or request gives a number, but no interval. */
 static void add_caution(spec_diagnosis_text ret, const spec_advice *advice)
 {
     if (isnan(advice->gain_low))
@@ -187,8 +188,8 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
     add_reason(ret, advice, length);
 }
 
-/* Adds that runs at other batches with the same tokens/s are compared by a request's time per
- * token. */
+/* Adds that runs with different batches but the same tokens/s are compared by the time per token of
+ * a request. */
 static void add_equal_rate(spec_diagnosis_text ret, const spec_advice *advice)
 {
     if (!advice->equal_rate) return;
@@ -199,7 +200,7 @@ static void add_equal_rate(spec_diagnosis_text ret, const spec_advice *advice)
                          advice->plain_running, advice->running);
 }
 
-/* Says so if only lengths with drafts are compared. */
+/* Adds that only lengths with drafts are compared, if that is so. */
 static void add_uncompared_plain(spec_diagnosis_text ret, const spec_advice *advice)
 {
     if (advice->decides_K == 0 || over_plain(advice) || !timed(advice)) return;
@@ -264,7 +265,8 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
     }
 }
 
-/* Compares before and after by all that both have in common. A change is a separate diagnosis. */
+/* Compares before and after, using everything that both have. If they differ, a separate diagnosis
+ * says so. */
 static void add_comparison(spec_diagnosis_text ret, const spec_advice *advice)
 {
     const spec_permutation *change = &advice->change;
@@ -283,8 +285,8 @@ static void add_comparison(spec_diagnosis_text ret, const spec_advice *advice)
                              100.0 * change->before, 100.0 * change->after);
 }
 
-/* Adds the lengths by batch: if they differ, one length for all is an average that fits none of
- * them. */
+/* Adds the lengths by batch. If these differ, one length for all batches is an average that fits
+ * none of them. */
 static void add_batches(spec_diagnosis_text ret, const spec_advice *advice)
 {
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };

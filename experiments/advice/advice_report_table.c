@@ -35,7 +35,7 @@ const char *const spec_advice_columns[] = {"engine",
                                            "answer",
                                            NULL};
 
-/* Turns the 0 of runs that did not happen into an empty cell. */
+/* Returns NaN for the 0 of a run that did not happen, so that its cell stays empty. */
 static double seen(double count)
 {
     return count > 0.0 ? count : NAN;

@@ -15,7 +15,8 @@ void spec_advice_text_add(char *text, size_t size, const char *format, ...)
     va_end(list);
 }
 
-/* Returns the decimals for three digits, with zeros at the end: 2.00, not 2. */
+/* Returns the number of decimals that shows three digits, including zeros at the end: 2.00, not
+ * 2. */
 static int decimals(double x)
 {
     x = fabs(x);
@@ -25,7 +26,7 @@ static int decimals(double x)
 static const char *text_of(spec_advice_text text, double value, double low, double high,
                            const char *unit)
 {
-    /* Ends that differ only by rounding are one number. */
+    /* If the ends differ only by rounding, they are one number. */
     const bool interval = isfinite(low) && isfinite(high) && high - low > 1e-9 * fabs(high);
     int d = decimals(value);
     /* More digits for a narrow interval, so that its ends differ. */

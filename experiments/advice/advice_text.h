@@ -17,14 +17,14 @@ const char *spec_advice_text_ratio(spec_advice_text text, double value, double l
 /* Writes the same in percent: "57.8 % [50.1, 65.2]". */
 const char *spec_advice_text_share(spec_advice_text text, double value, double low, double high);
 
-/* Returns whether the interval spans nearly all of [0,1], as happens with few clusters of different
- * size. */
+/* Returns whether the interval spans nearly all of [0,1], which happens with a few clusters of very
+ * different size. */
 bool spec_advice_text_vague(const spec_cluster_ratio *share);
 
-/* Writes a share from a cluster_ratio, without its interval if that is vague. */
+/* Writes the share of a cluster_ratio; leaves out its interval if that is vague. */
 const char *spec_advice_text_of(spec_advice_text text, const spec_cluster_ratio *share);
 
-/* Appends to text of `size` bytes; what does not fit is cut. */
+/* Appends to a text of `size` bytes; cuts off what does not fit. */
 __attribute__((format(printf, 3, 4))) void spec_advice_text_add(char *text, size_t size,
                                                                 const char *format, ...);
 

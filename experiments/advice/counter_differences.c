@@ -11,10 +11,11 @@
 struct spec_counter_last {
     spec_observation total; /* total of the newest scrape */
     size_t order;           /* order of the label's first scrape */
-    bool used;              /* the total, or a difference to it, is in a window */
+    bool used;              /* a window contains the total, or a difference to it */
 };
 
-/* Returns a counter other than rounds, whose rounding is known, and passed; counts come first. */
+/* Returns counter number i; counts come first. It leaves out rounds, whose rounding is known, and
+ * passed. */
 enum { COUNTS = 4, COUNTERS = 8 };
 static const double *counter(const spec_observation *o, int i)
 {
@@ -45,7 +46,7 @@ static bool falls(const spec_observation *from, const spec_observation *to)
     if (high(to) < low(from)) return true;
     for (int i = 0; i < COUNTERS; i++)
         if (*counter(to, i) < *counter(from, i)) return true;
-    /* Counts that follow from means occasionally fall without a restart. */
+    /* Counts derived from means sometimes fall without a restart. */
     if (spec_observation_is_rounded(from) || spec_observation_is_rounded(to) || from->depths == 0 ||
         to->depths == 0)
         return false;
@@ -59,7 +60,7 @@ static bool is_equal(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* Returns whether all counts are equal; time may differ. */
+/* Returns whether all counts are equal; times may differ. */
 static bool repeats(const spec_observation *from, const spec_observation *to)
 {
     if (!is_equal(low(from), low(to)) || !is_equal(high(from), high(to))) return false;
@@ -75,7 +76,7 @@ static spec_observation difference(const spec_observation *from, const spec_obse
 {
     spec_observation o = *to;
     o.kind = SPEC_OBSERVED_WINDOW;
-    /* After plain decoding from the start, all rounds are of the later length. */
+    /* If the engine decoded plainly from the start, all rounds have the later length. */
     if (from->K != to->K && from->K != 0) o.K = -1;
     o.rounds -= from->rounds;
     if (spec_observation_is_rounded(from) || spec_observation_is_rounded(to)) {
@@ -99,7 +100,7 @@ static spec_observation difference(const spec_observation *from, const spec_obse
     return o;
 }
 
-/* Makes a window without a draft plain decoding, whatever the engine is set to. */
+/* Turns a window without a draft into plain decoding, whatever the engine's setting. */
 static void make_plain(spec_observation *o)
 {
     if (o->rounds > 0.0 || !(o->drafted == 0.0) || !(o->emitted > 0.0)) return;
@@ -113,7 +114,7 @@ static int hand_on(spec_counter_differences *d, spec_observation o, spec_error *
     return d->to.take(d->to.self, &o, error);
 }
 
-/* Hands on the total as a window, if no part of it is in a window. */
+/* Hands on the total as a window, unless a part of it is already in a window. */
 static int average(spec_counter_differences *d, struct spec_counter_last *last, spec_error *error)
 {
     if (last->used) return GSL_SUCCESS;
@@ -121,7 +122,7 @@ static int average(spec_counter_differences *d, struct spec_counter_last *last, 
     return hand_on(d, last->total, error);
 }
 
-/* Returns the first place whose label is not below `label`. */
+/* Returns the index of the first label that is at least `label`. */
 static size_t place(const spec_counter_differences *d, uint64_t label)
 {
     size_t from = 0, to = d->n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* counter_differences: windows from counters since the start of an engine.
- * It is an observer in front of another one: totals of the same label become their differences, and
- * other observations pass. If a counter falls, the engine has started again, and its total is the
- * window. */
+/* counter_differences: turns counters since an engine's start into windows.
+ * It is an observer in front of another one: totals with the same label become their differences,
+ * and other observations pass through. If a counter falls, the engine was restarted, and the new
+ * total is itself the window. */
 #ifndef SPECLAB_COUNTER_DIFFERENCES_H
 #define SPECLAB_COUNTER_DIFFERENCES_H
 
@@ -19,17 +19,19 @@ typedef struct {
     size_t n, capacity;
     uint64_t resets, labels, repeated; /* events seen; repeated: scrapes equal to the previous
                                         * one */
-    uint64_t begins;                   /* first totals with rounds, which are in no window */
-    double begin_rounds;               /* their rounds */
+    /* number of first totals with rounds, which belong to no window */
+    uint64_t begins;
+    double begin_rounds; /* their rounds */
 } spec_counter_differences;
 
-/* Returns the observer. Differences that are zeroed except for `to` are ready. The windows of a
- * label begin at its first total, so what that counts is in none of them. A counter that is missing
- * from either scrape is missing from the window. Gauges (running, printed numbers) are those of the
- * later scrape. K is not known if the scrapes differ in it, unless the first had no draft; it is 0
- * in a window without a draft. If there is only one total between two starts, _end or the next
- * start hands it on as one window: an average, without an interval. Returns GSL_EINVAL with more
- * than SPEC_COUNTER_LABELS; GSL_ENOMEM; the errors of `to`. */
+/* Returns the observer. Differences that are zeroed except for `to` are ready to use. The windows
+ * of a label begin at its first total, so they exclude what that total has counted. If a counter is
+ * missing from one of two scrapes, it is missing from their window. Gauges (running, printed
+ * numbers) come from the later scrape. If two scrapes have different K, the K of their window is
+ * not known, unless the first had no draft; without a draft in the window it is 0. If there is only
+ * one total between two starts, _end or the next start passes it on as one window, which is an
+ * average without an interval. Returns GSL_EINVAL for more than SPEC_COUNTER_LABELS; GSL_ENOMEM;
+ * the errors of `to`. */
 spec_observer spec_counter_differences_observer(spec_counter_differences *differences);
 int spec_counter_differences_end(spec_counter_differences *differences, spec_error *error);
 void spec_counter_differences_free(spec_counter_differences *differences);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* diagnosis: what looks wrong in an engine's numbers, each with its evidence and the next command.
- * Diagnoses are entries of a table; each tests the advice, the evidence and what was read, and
+ * Diagnoses are entries of a table. Each one tests the advice, the evidence and what was read, and
  * writes its sentences from the numbers that it tested. */
 #ifndef SPECLAB_DIAGNOSIS_H
 #define SPECLAB_DIAGNOSIS_H
@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* The role of a file: a run, one without speculation, or one before a change; the last two are for
- * comparison. */
+/* The role of a file: a run, a run without speculation, or a run before a change. The last two
+ * serve for comparison. */
 typedef enum { SPEC_SOURCE_FILE, SPEC_SOURCE_PLAIN, SPEC_SOURCE_BEFORE } spec_source_part;
 
 /* A file, and the summary of reading it. */
@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     const spec_advice *advice;
     const spec_observed_sums *evidence;
-    const spec_log_summary *read; /* summary of the first file with a format; NULL: none */
+    const spec_log_summary *read; /* of the first file with a format; NULL: none */
     const spec_counter_differences *counters;
     const spec_diagnosis_source *source; /* (n_sources) all files, in order */
     int n_sources;
@@ -42,15 +42,16 @@ typedef char spec_diagnosis_text[SPEC_DIAGNOSIS_TEXT];
 typedef struct {
     const char *name;    /* "accepted-over-drafted" */
     const char *summary; /* one line for the documents */
-    bool wrong;          /* something is wrong (exit status 1), not only easy to misread */
-    /* Returns whether it applies; if so, writes the evidence with its numbers, then what to do
-     * next. */
+    /* something is really wrong (exit status 1), rather than easy to misread */
+    bool wrong;
+    /* Returns whether the diagnosis applies. If so, writes the evidence with its numbers, and what
+     * to do next. */
     bool (*applies)(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                     const spec_diagnosis_facts *facts);
 } spec_diagnosis;
 
 extern const spec_diagnosis
-    *const spec_diagnoses[]; /* NULL-terminated; those that are wrong first */
+    *const spec_diagnoses[]; /* NULL-terminated; first those that say something is wrong */
 
 /* The entries, in experiments/advice/diagnoses. */
 extern const spec_diagnosis spec_diagnosis_accepted_over_drafted, spec_diagnosis_per_position,
@@ -66,18 +67,18 @@ extern const spec_diagnosis spec_diagnosis_restarts, spec_diagnosis_many_sources
 typedef struct {
     double rounds, drafted, accepted;
     int depths;                            /* entries of the following arrays */
-    double tested[SPEC_OBSERVED_DEPTHS];   /* rounds whose draft reached depth i + 1, at most */
-    double short_of[SPEC_OBSERVED_DEPTHS]; /* of these, at most so many have a shorter draft */
+    double tested[SPEC_OBSERVED_DEPTHS];   /* at most so many rounds drafted depth i + 1 */
+    double short_of[SPEC_OBSERVED_DEPTHS]; /* at most so many of these have a shorter draft */
     double passed[SPEC_OBSERVED_DEPTHS];   /* rounds that accepted depth i + 1 */
 } spec_diagnosis_counts;
 
-/* Returns the sums over the runs of K; -1: over all. */
+/* Returns the sums over the runs of K; over all runs for -1. */
 spec_diagnosis_counts spec_diagnosis_counts_of(const spec_diagnosis_facts *facts, int K);
 
 /* Returns the entry of K, or NULL. */
 const spec_advice_length *spec_diagnosis_length(const spec_diagnosis_facts *facts, int K);
 
-/* Returns whether the files are of this engine. */
+/* Returns whether the files come from this engine. */
 bool spec_diagnosis_engine(const spec_diagnosis_facts *facts, const char *engine);
 
 /* Returns the command that tests the engine's sampler, for the end of a sentence. */

@@ -26,8 +26,8 @@ static bool is_generation(const spec_log_summary *read, const char *word)
     return false;
 }
 
-/* Returns the last batch of a range, for engines that require a number: if it has no end, the
- * largest default of vLLM's --max-num-seqs, or more. */
+/* Returns the last batch of a range, because some engines require a number. If the range has no
+ * end, returns the largest default of vLLM's --max-num-seqs, or more. */
 static int last_batch(const spec_advice_batch *batch)
 {
     return batch->to >= 0 ? batch->to : batch->from < 1024 ? 1024 : 2 * batch->from;
@@ -61,7 +61,8 @@ static void set_vllm(spec_engine_text ret, const spec_log_summary *read, const s
 static void schedule_vllm(spec_engine_text ret, const spec_log_summary *read,
                           const spec_advice_batch *batch, int n)
 {
-    if (is_generation(read, "V0")) { /* only one length, and a batch from which it is off */
+    /* V0 takes only one length, and a batch from which drafting is off */
+    if (is_generation(read, "V0")) {
         add(ret, "--num-speculative-tokens %d", batch[0].K);
         if (batch[n - 1].K == 0)
             add(ret, " --speculative-disable-by-batch-size %d", batch[n - 1].from);

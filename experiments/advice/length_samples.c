@@ -25,8 +25,8 @@ static void add_clusters(double *sum, const spec_observed_run *run, gsl_rng *opt
     }
 }
 
-/* Fills the sums of all runs. A length's run over all batches comes first, and is the sum of the
- * others. */
+/* Fills in the sums of all runs. A length's run over all batches comes before its other runs, and
+ * is their sum. */
 static void draw(double *sum, const spec_observed_runs *runs, gsl_rng *opt_rng)
 {
     double *all = sum;
@@ -72,8 +72,8 @@ void spec_length_samples_free(spec_length_samples *samples)
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* Returns the clusters of the run that says most about K. The user's number for plain decoding has
- * none, because it is exact. */
+/* Returns the number of clusters in the run that says most about K. A speed of plain decoding that
+ * the user gave has none, because it is exact. */
 static int clusters_of(const spec_length_plan *plan, int K)
 {
     const spec_observed_run *run =
@@ -81,7 +81,8 @@ static int clusters_of(const spec_length_plan *plan, int K)
     return run != NULL ? (int)run->n : INT_MAX;
 }
 
-/* Returns the fewest clusters of the runs behind a comparison of K and another length. */
+/* Returns the smaller number of clusters of the two runs behind a comparison of K with another
+ * length. */
 static int clusters(const spec_length_plan *plan, int K, int other)
 {
     const int n = GSL_MIN(clusters_of(plan, K), clusters_of(plan, other));
@@ -98,9 +99,9 @@ static double widening(const spec_length_plan *plan, int K, int other)
     return fmax(most, 1.0);
 }
 
-/* Returns one end of an interval from the values in work. Resamples of few clusters vary too little
- * for an interval; then it is Student's, on the scale of logarithms. The widening for dependent
- * windows, which resamples of single ones do not show, is on that scale, too. */
+/* Returns one end of an interval from the values in work. If there are few clusters, resamples vary
+ * too little for an interval, and we take Student's on the scale of logarithms. Single windows are
+ * resampled as if independent, so we also widen the interval on that scale for their dependence. */
 static double end_of(spec_length_samples *samples, int n, double wide, bool high)
 {
     enum { FEW = 16 };
@@ -157,8 +158,8 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* Points between the ends: for tokens, and for times below the longest run and beyond it. NaN: the
- * central estimate. */
+/* Where a scenario lies between the ends: for tokens, and for times below the longest run and
+ * beyond it. NaN: at the central estimate. */
 typedef struct {
     double tokens, shorter, longer;
 } scenario;
@@ -177,7 +178,8 @@ static double speed_in(const spec_length_samples *samples, int r, int K, const s
            placed(&at->time, longer);
 }
 
-/* Returns the speed in a resample and a scenario; its distance from that of the data is widened. */
+/* Returns the speed in a resample and a scenario, after widening its distance from the speed of the
+ * data. */
 static double widened_speed(const spec_length_samples *samples, int r, int K, double wide,
                             const scenario *s)
 {
@@ -186,9 +188,9 @@ static double widened_speed(const spec_length_samples *samples, int r, int K, do
                       : speed_in(samples, r, K, s);
 }
 
-/* Draws a scenario. Six in ten are the central estimate. In the others each point is uniform or,
- * one time in five, the end that common engines have: alphas that vary by round, and times that are
- * flat below the longest run and continue along their line beyond it. */
+/* Draws a scenario. Six in ten are the central estimate. In the others each point is uniform, or,
+ * one time in five, the end that common engines have: alpha varies by round, and times are flat
+ * below the longest run and follow their line beyond it. */
 static scenario drawn(gsl_rng *rng)
 {
     static const double END = 0.2;
@@ -204,7 +206,7 @@ static scenario drawn(gsl_rng *rng)
     return s;
 }
 
-/* Returns the chance of the quantile that resamples of n clusters need for one end at 1 - error. */
+/* Returns the quantile to take from resamples of n clusters so that one end holds at 1 - error. */
 static double expanded(int n, double error)
 {
     if (n < 2) return 1.0 - error;

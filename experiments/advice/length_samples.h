@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* length_samples: the speeds of all draft lengths on resampled clusters, for their intervals.
- * Clusters of each run are drawn with replacement, within its range of batches [Efron79]. One
- * resample serves all lengths, so that comparisons of lengths keep their dependence. Owns its
- * samples. */
+/* length_samples: speeds of all draft lengths on resampled clusters, which give their intervals.
+ * Clusters of each run are drawn with replacement, within their range of batches [Efron79]. All
+ * lengths use the same resamples, so that their comparisons keep the dependence between them. Owns
+ * its samples. */
 #ifndef SPECLAB_LENGTH_SAMPLES_H
 #define SPECLAB_LENGTH_SAMPLES_H
 
@@ -22,30 +22,30 @@ typedef struct {
 int spec_length_samples_init(spec_length_samples *samples, const spec_length_plan *plan);
 void spec_length_samples_free(spec_length_samples *samples);
 
-/* Which number of a length. */
+/* The number of a length that an interval is for. */
 typedef enum { SPEC_LENGTH_TOKENS, SPEC_LENGTH_TIME, SPEC_LENGTH_SPEED } spec_length_which;
 
-/* Returns the interval of a number of K that covers its range and sampling: from the low quantile
- * of its low end to the high quantile of its high end. With fewer than 16 clusters the ends are
- * Student's, with the standard error of the resamples; NaN with fewer than 2. `se` is NaN. */
+/* Returns the interval of a number of K, which covers both its range and sampling: it reaches from
+ * the low quantile of the low end to the high quantile of the high end. With fewer than 16 clusters
+ * it is Student's, with the standard error of the resamples; NaN with fewer than 2. `se` is NaN. */
 spec_block_interval spec_length_samples_interval(spec_length_samples *samples, int K,
                                                  spec_length_which which);
 
 /* Returns the same for the ratio of K's speed to that of another length. */
 spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int K, int other);
 
-/* Computes the losses of these lengths compared with the fastest of them, as shares of its speed.
+/* Computes what these lengths lose compared with the fastest of them, as shares of its speed.
  *
- * A resample with a scenario gives a loss for each length. A scenario is a point between the ends
- * of numbers that the data leave open: one for tokens, and one for times on each side of the
- * longest run. Six in ten are the central estimate, the others lie anywhere between the ends.
- * ret_likely is the quantile 1 - error of that loss. ret_largest is that of the largest loss over
- * all combinations of ends (analysis/minimax_length.h).
+ * A resample together with a scenario gives a loss for each length. A scenario picks a point
+ * between the ends of each number that the data leave open: one point for tokens, and one for times
+ * on each side of the longest run. Six in ten scenarios are the central estimate, and the others
+ * lie anywhere between the ends. ret_likely is the quantile 1 - error of that loss. ret_largest is
+ * the same quantile of the largest loss over all combinations of ends (analysis/minimax_length.h).
  *   ret_likely, ret_largest, ret_fastest  (n); ret_fastest: share of scenarios in which it is the
  *                                         fastest length
  *   K        (n) lengths with a speed
- *   returns  clusters of the length with the fewest; below 2 nothing is resampled, and the losses
- *            are those of the scenarios alone. -1 if memory runs out */
+ *   returns  the smallest number of clusters of any length; below 2 nothing is resampled, and the
+ *            losses come from the scenarios alone. -1 if memory runs out */
 int spec_length_samples_losses(double *ret_likely, double *ret_largest, double *ret_fastest,
                                spec_length_samples *samples, const int *K, int n);
 

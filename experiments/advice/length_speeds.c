@@ -40,14 +40,16 @@ static bool moments(double m[SPEC_ADVICE_K], const spec_observed_run *run, const
     return true;
 }
 
-/* Returns tokens per pass from tokens per round that verifies a draft; other passes emit one. */
+/* Returns tokens per pass, given the tokens per round that verifies a draft. Passes without a draft
+ * emit one. */
 static double per_pass(const double *sum, double tokens)
 {
     return 1.0 + sum[SPEC_SUM_ROUNDS] / sum[SPEC_SUM_PASSES] * (tokens - 1.0);
 }
 
-/* Bounds tokens at K from a run at another length whose depths are not known: acceptance falls with
- * depth, so the first K of K_run depths have at least their share of the accepted tokens. */
+/* Bounds the tokens at K from a run at another length whose depths are not known. Because
+ * acceptance falls with depth, the first K of K_run depths have at least their share of the
+ * accepted tokens. */
 static spec_length_number tokens_without_depths(double emitted, int K_run, int K)
 {
     const double accepted = emitted - 1.0;
@@ -67,8 +69,8 @@ static spec_length_number tokens_of_moments(const spec_length_plan *plan, const 
     for (int j = 0; j < K_run; j++) tokens += m[j];
     spec_bounds bounds = spec_moment_bounds_free(m, K_run, K);
     if (plan->linear[K]) {
-        /* If alpha differs between the rounds of a request, shorter rounds are the ones at K_run,
-         * cut, and longer ones have more tokens. */
+        /* If alpha differs between the rounds of a request, shorter rounds are rounds of K_run that
+         * were cut, and longer rounds have more tokens. */
         const double low = tokens / spec_length_bound_at(&plan->ratio_high[K], m),
                      high = tokens / spec_length_bound_at(&plan->ratio_low[K], m),
                      point = fmin(fmax(0.5 * (low + high), bounds.low), K + 1.0);
@@ -95,12 +97,12 @@ static spec_length_number tokens_from(const spec_length_plan *plan, const spec_o
                                 per_pass(sum, tokens.high)};
 }
 
-/* Returns whether the counters of a run contradict one alpha per request: then some depth j has
- * m_{j-1} m_{j+1} < m_j^2, by more than the errors of independent rounds and of clusters explain.
+/* Returns whether the counters of a run contradict one alpha per request. They do if at some depth
+ * j m_{j-1} m_{j+1} < m_j^2, by more than the errors of independent rounds and of clusters explain.
  * Drafts that end early look the same. */
 static bool contradicts_one_alpha(const spec_observed_run *run, const double *sum)
 {
-    enum { CLUSTERS = 6 }; /* that show their own spread */
+    enum { CLUSTERS = 6 }; /* enough to estimate their spread */
     const double error = 0.01 / fmax(run->K - 1, 1), D = sum[SPEC_SUM_DEPTH_ROUNDS];
     double m[SPEC_ADVICE_K];
     if (!moments(m, run, sum)) return true;
@@ -166,8 +168,9 @@ bool spec_length_plan_same_batch(const spec_length_plan *plan, int K, int other_
     return isnan(more) || fabs(more) <= SAME;
 }
 
-/* Returns seconds per `unit` of K over seconds per `other_unit` of another length: the geometric
- * mean over ranges of batches that both ran, weighted by the time that K was busy in them. */
+/* Returns the time that K takes per `unit`, divided by the time that another length takes per
+ * `other_unit`. It is the geometric mean over the ranges of batches in which both ran, weighted by
+ * K's busy time there. */
 static double over(const spec_length_plan *plan, const double *sum, int K, int unit, int other_K,
                    int other_unit)
 {
@@ -199,8 +202,8 @@ static double time_of_run(const spec_length_plan *plan, const double *sum, int K
     return given > 0.0 ? given * time : time;
 }
 
-/* Returns tokens per second of a run over those of the reference, as measured; NaN if they were
- * not. */
+/* Returns a run's measured tokens per second, relative to the reference; NaN if they were not
+ * measured. */
 static double speed_of_run(const spec_length_plan *plan, const double *sum, int K)
 {
     if (plan->question->round_over_plain > 0.0) return NAN;
@@ -209,8 +212,8 @@ static double speed_of_run(const spec_length_plan *plan, const double *sum, int 
 
 /* ---- all lengths ----------------------------------------------------------------------------- */
 
-/* Computes the seconds per round, and the widening of the run's intervals: the largest of those for
- * its tokens, its time and its speed. */
+/* Computes the seconds per round. Also sets how much to widen the run's intervals: as much as the
+ * most dependent of its tokens, times and speeds needs. */
 static int fill_run_errors(spec_length_plan *plan, spec_cluster_ratio *ret_seconds,
                            const spec_observed_run *run)
 {
@@ -235,7 +238,7 @@ static int fill_run_errors(spec_length_plan *plan, spec_cluster_ratio *ret_secon
     return GSL_SUCCESS;
 }
 
-/* Fills the bounds of lengths that were not run, from all clusters. */
+/* Fills in the bounds of lengths that were not run, using all clusters. */
 static void fill_ratios(spec_length_plan *plan)
 {
     double sum[SPEC_SUM_COLUMNS], m[SPEC_ADVICE_K];
@@ -264,7 +267,7 @@ static bool is_busy(const spec_observed_runs *runs, int K, int batch)
 }
 
 /* Returns whether plain decoding and the current length emitted equally many tokens per second of
- * the clock, within 10 %. Then requests came at the same rate, and neither engine was full. */
+ * wall time, within 10 %. Requests then came at the same rate, and neither engine was full. */
 static bool has_equal_rate(const spec_length_plan *plan)
 {
     const spec_observed_run *plain = spec_observed_runs_find(plan->runs, 0, -1),
@@ -347,8 +350,9 @@ static spec_length_number time_at(const spec_round_times *times, int K)
     return (spec_length_number){bounds.low, line, bounds.high};
 }
 
-/* Returns the tokens of the output over those in the counters: engines count what they then trim at
- * the end of a request, and the first tokens of requests have no round. */
+/* Returns the tokens of the output divided by those in the counters. They differ because engines
+ * count tokens that they trim at the end of a request, and because first tokens belong to no
+ * round. */
 static double output_share(const spec_observed_run *base, const double *sum, int K)
 {
     const double counted = sum[SPEC_SUM_PASSES] + sum[SPEC_SUM_ACCEPTED],
@@ -365,7 +369,7 @@ void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_
     const int n = known_times(K_known, time, se, plan, sum);
     const spec_round_times times = {n, K_known, time, se};
     const spec_observed_run *reference = spec_observed_runs_find(plan->runs, plan->reference, -1);
-    /* tokens of a round of the reference, which takes one unit of time */
+    /* tokens of a reference round; such a round takes one unit of time */
     double unit = 1.0;
     if (plan->reference > 0) {
         const double *s = row(plan, sum, reference);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* length_speeds: tokens per round, time and speed of every draft length, from sums of runs.
  * They depend only on the sums, so resampled sums give resampled speeds. Times and speeds are
- * relative to plain decoding if it was measured, else to the current length. Numbers that the data
- * leave open have two ends. docs/formulas.md#advice. */
+ * relative to plain decoding if it was measured, else to the current length. A number that the data
+ * leave open has two ends. docs/formulas.md#advice. */
 #ifndef SPECLAB_LENGTH_SPEEDS_H
 #define SPECLAB_LENGTH_SPEEDS_H
 
@@ -10,8 +10,8 @@
 #include "experiments/advice/advice_record.h"
 #include "experiments/advice/observed_runs.h"
 
-/* The ends are equal if the data determine the number, and NaN if they say nothing. `point` is the
- * central estimate between them. */
+/* A number and its range. The ends are equal if the data determine it, and NaN if they say nothing
+ * about it; `point` is the central estimate between them. */
 typedef struct {
     double low, point, high;
 } spec_length_number;
@@ -22,28 +22,29 @@ typedef struct {
     spec_length_number speed;  /* tokens per time */
 } spec_length_speed;
 
-/* What does not change between resamples. */
+/* What stays the same in all resamples. */
 typedef struct {
     const spec_observed_runs *runs;
     const spec_advice_question *question;
     int current;                   /* draft length, >= 1 */
     int longest;                   /* longest length that was run, >= 1 */
     int reference;                 /* 0: plain decoding; else `current` */
-    /* plain decoding was run at other batches but at the same tokens/s, so by Little's law the
-     * seconds per token can be compared */
+    /* plain decoding was run with other batches but the same tokens/s; seconds per token can then
+     * be compared, by Little's law */
     bool equal_rate;
-    double time_se[SPEC_ADVICE_K]; /* relative standard error of a run's time, for the line */
-    double widening[SPEC_ADVICE_K]; /* how much the dependence of a run's windows widens its
-                                     * intervals */
-    /* for a K that was not run: the rounds of its base have depths, and allow one alpha per
-     * request. Then the ends of the ratio of the base's tokens to those at K are linear in its
-     * depths. */
+    /* relative standard error of a run's time; weights the fit of times */
+    double time_se[SPEC_ADVICE_K];
+    /* factor by which dependence between a run's windows widens its intervals */
+    double widening[SPEC_ADVICE_K];
+    /* for a K that was not run: the run it is derived from has counts by depth that fit one alpha
+     * per request, so the ends of the ratio of that run's tokens to those at K are linear in its
+     * depths */
     bool linear[SPEC_ADVICE_K];
     spec_length_bound ratio_low[SPEC_ADVICE_K], ratio_high[SPEC_ADVICE_K];
 } spec_length_plan;
 
-/* Makes the plan of runs with drafts. Its reference is 0 if plain decoding was run in a range of
- * batches that a length with drafts shares, or if the question gives its speed. Returns
+/* Makes the plan from runs with drafts. Its reference is 0 if plain decoding was run in a range of
+ * batches that some length with drafts ran in too, or if the question gives its speed. Returns
  * GSL_ENOMEM. */
 int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs,
                           const spec_advice_question *question);
@@ -51,21 +52,22 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
 /* Returns the longest length of the question; if it has none, twice the longest run. */
 int spec_length_plan_highest(const spec_length_plan *plan);
 
-/* Computes the speeds of the lengths that ran and those up to the highest of the plan, from sum
- * (runs->n, SPEC_SUM_COLUMNS). Does not write others. */
+/* Computes the speeds of all lengths that were run or are at most the plan's highest, from sum
+ * (runs->n, SPEC_SUM_COLUMNS). Leaves other entries unchanged. */
 void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_plan *plan,
                         const double *sum);
 
-/* Returns the requests at a time of a run in a range of batches (-1: all), averaged over its busy
- * time; NaN: not known. */
+/* Returns how many requests a run had at a time in a range of batches (-1: all), averaged over its
+ * busy time; NaN: not known. */
 double spec_length_plan_running(const spec_length_plan *plan, int K, int batch);
 
-/* Returns whether both lengths had about equally many requests at a time in a range of batches. A
- * range is wide, and a log that prints a momentary number puts some windows into the wrong one. */
+/* Returns whether both lengths had about equally many requests at a time in a range of batches. We
+ * check because a range is wide, and a log that prints momentary numbers puts some windows into the
+ * wrong range. */
 bool spec_length_plan_same_batch(const spec_length_plan *plan, int K, int other_K, int batch);
 
-/* Returns the run that says most about K >= 1: its own, else the next longer one, else the
- * longest. */
+/* Returns the run that says most about K >= 1: at K itself, else at the next longer length that was
+ * run, else at the longest. */
 const spec_observed_run *spec_length_plan_base(const spec_length_plan *plan, int K);
 
 #endif

@@ -17,11 +17,11 @@ enum {
     FORMATS_MOST = 64,
     NAMES_SIZE = 400,
     NEAREST = 3,
-    READABLE = 100, /* records for each one that may be unreadable */
+    READABLE = 100, /* one unreadable record is allowed for so many records */
     BEGINNING = 1 << 16,
 };
 
-/* A format that the file may have, and what its reader has seen. */
+/* A format that the file may have, with its reader's state. */
 typedef struct {
     const spec_log_format *format;
     void *state; /* NULL before its first record */
@@ -34,20 +34,20 @@ typedef struct {
     int K;
     candidate list[FORMATS_MOST];
     int n;
-    bool asks_all; /* some format has no needles */
+    bool asks_all; /* some format has no needles, so we ask all */
     spec_needle_set needles;
     candidate *fixed; /* the file's format; NULL: not yet known */
     const candidate *other;
     uint64_t other_line, other_records; /* records of another format, and the first line */
-    uint64_t unreadable, damaged; /* faulty records of the format, and lines with NUL bytes */
+    uint64_t unreadable, damaged; /* faulty records of the file's format; lines with NUL bytes */
     spec_error fault;             /* the first fault */
-    /* the observer of the readers, in front of the caller's */
+    /* the readers report to `mine`, which passes on to the caller's */
     spec_observer mine, to;
     uint64_t observations;
-    bool muted; /* observations are counted, but not passed on */
+    bool muted; /* count observations, but do not pass them on */
     bool observer_failed;
     size_t n_beginning;
-    char beginning[BEGINNING]; /* (n_beginning) records, until the format is known */
+    char beginning[BEGINNING]; /* (n_beginning) the first records, kept until the format is known */
 } reading;
 
 static int take(void *self, const spec_observation *observation, spec_error *error)
@@ -137,7 +137,7 @@ static void fix(reading *r, candidate *c)
     if (r->fixed == NULL) r->fixed = c;
 }
 
-/* Skips a record with a fault, because lines of several processes may be interleaved. */
+/* Skips a faulty record; lines of several processes may have been mixed. */
 static void pass_over(reading *r, spec_error *error)
 {
     r->unreadable++;
@@ -146,8 +146,8 @@ static void pass_over(reading *r, spec_error *error)
     error->text[0] = '\0';
 }
 
-/* Skips a line with NUL bytes, as a crash or a full disk leaves them. In a file that is not text
- * there are many. */
+/* Skips a line with NUL bytes, which a crash or a full disk may leave. If there are many, the file
+ * is not text. */
 static int pass_over_damage(reading *r, const spec_log_piece *piece, spec_error *error)
 {
     r->damaged++;
@@ -175,7 +175,7 @@ static int read_record(reading *r, candidate *c, const spec_log_record *record, 
     return GSL_SUCCESS;
 }
 
-/* Counts a record of another engine or kind, which is skipped. */
+/* Counts a record of another engine or kind; it is skipped. */
 static void note_other(reading *r, const candidate *c, uint64_t line)
 {
     if (r->other == NULL) {
@@ -190,7 +190,7 @@ static bool concerns(const candidate *c, const spec_log_record *record, bool fou
     return (found || c->format->needles == NULL) && c->format->concerns(record->bytes, record->n);
 }
 
-/* Asks the formats about a record, the file's own first. */
+/* Asks the formats about a record; the file's own format comes first. */
 static int ask(reading *r, const spec_log_record *record, spec_error *error)
 {
     const bool found = spec_needle_set_find(&r->needles, record->bytes, record->n) != NULL;
@@ -211,9 +211,9 @@ done:
     return status;
 }
 
-/* Lets formats hand over records that wait for a companion. The first format with any records is
- * the file's; records of others are skipped. If none has any, the format with the most records is
- * the file's. */
+/* Lets formats hand over records that wait for a companion. The first format that then has a record
+ * becomes the file's, and records of others are skipped. If no format has one, we take the format
+ * that recognised most records. */
 static int end_formats(reading *r, const spec_log_record *last, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -233,7 +233,7 @@ done:
     return status;
 }
 
-/* Checks that few records are unreadable and few lines damaged. */
+/* Checks that only few records are unreadable and few lines are damaged. */
 static int check_readable(const reading *r, uint64_t lines, spec_error *error)
 {
     const unsigned long long unreadable = r->unreadable, damaged = r->damaged;
@@ -270,7 +270,8 @@ static size_t likeness(const reading *r, const char *needle)
     return most;
 }
 
-/* Names the formats that the file resembles most, and a text from their lines that it lacks. */
+/* Names the formats that the file resembles most, each with an example of the text we looked
+ * for. */
 static void nearest(spec_log_nearest ret, const reading *r)
 {
     bool used[FORMATS_MOST] = {false};

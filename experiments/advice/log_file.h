@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* log_file: reads a log, a metrics file or responses, in the format that its content shows.
- * It streams: memory does not grow with the file. A file has one format; text of other programs and
- * engines between its records is skipped. Lines of time_comment.h count for the records below them.
- * docs/advise.md. */
+/* log_file: reads a log, a metrics file or responses, and recognises the format by the content.
+ * It streams, so memory does not grow with the file. A file has one format; text of other programs
+ * and engines between its records is skipped. A line of time_comment.h sets the time of the records
+ * below it. docs/advise.md. */
 #ifndef SPECLAB_LOG_FILE_H
 #define SPECLAB_LOG_FILE_H
 
@@ -15,7 +15,7 @@ typedef struct {
     const spec_log_format *const *opt_table; /* NULL-terminated; NULL: spec_log_formats */
 } spec_log_options;
 
-/* Names of formats, each with a text from their lines. */
+/* The formats that a file resembles most, each with an example of the text we looked for. */
 typedef char spec_log_nearest[300];
 
 /* What was read from a file. */
@@ -23,24 +23,25 @@ typedef struct {
     const spec_log_format *format; /* NULL: no record of any format */
     spec_log_nearest nearest;      /* if there is no record: the formats that the file resembles
                                     * most */
-    const spec_log_format *other;  /* NULL: all records have the same format */
-    uint64_t other_line, other_records; /* first line and number of records of the other format,
-                                         * which are skipped */
+    const spec_log_format *other;  /* another format that also has records; NULL: none */
+    /* first line and number of the records of that format, which are skipped */
+    uint64_t other_line, other_records;
     spec_log_learned learned;
     uint64_t bytes, records, observations;
-    uint64_t unreadable; /* skipped: records with the right words but the wrong form, and damaged
-                          * lines */
-    spec_error fault;    /* "file:line: ..." of the first one */
-    bool cut;           /* the last line has no end and was skipped: the log is being written */
-    uint64_t open_line; /* where a JSON value begins that the file does not end; 0: none */
+    /* skipped records that have the right words but the wrong form, and damaged lines */
+    uint64_t unreadable;
+    spec_error fault; /* "file:line: ..." for the first of these */
+    /* the last line has no end, because the log is still being written; it was skipped */
+    bool cut;
+    uint64_t open_line; /* line where an unfinished JSON value begins; 0: none */
 } spec_log_summary;
 
-/* Reads a file; "-" is standard input. The first format whose reader takes an observation from a
- * record, or finds fault with one, is the file's. Records of another format are counted. Records
- * with a fault are skipped if they are at most 1 % of the records, and lines with NUL bytes if they
- * are at most 1 % of the lines. Returns GSL_EINVAL "file:line: ..." if there are more, for lines
- * over 16 MiB, for a JSON value over 256 MiB, and for an unknown name in opt_format; GSL_EUNSUP if
- * the source cannot answer; GSL_EFAILED if *opt_stop was set; or the errors of files and of the
+/* Reads a file; "-" is standard input. The file's format is the first whose reader takes an
+ * observation from a record, or finds a record faulty. Records of other formats are counted. Faulty
+ * records are skipped if they are at most 1 % of the records, and lines with NUL bytes if they are
+ * at most 1 % of the lines. Returns GSL_EINVAL "file:line: ..." if there are more, for lines over
+ * 16 MiB, for a JSON value over 256 MiB, and for an unknown name in opt_format; GSL_EUNSUP if the
+ * source cannot answer; GSL_EFAILED if *opt_stop was set; or the errors of files and of the
  * observer. A file without any record is not an error here: format is NULL. */
 int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_options *options,
                        const spec_observer *observer, spec_error *error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_format: the table of the logs, metrics and responses of engines that `advise` reads.
- * A format is one file in experiments/advice/readers and one line of log_formats_table.c. A record
- * is a line of text, or one JSON value that may span lines. Readers do no input themselves. */
+ * Each format has its own file in experiments/advice/readers and a line in log_formats_table.c. A
+ * record is a line of text, or one JSON value that may span lines. Readers do no input
+ * themselves. */
 #ifndef SPECLAB_LOG_FORMAT_H
 #define SPECLAB_LOG_FORMAT_H
 
@@ -17,26 +18,26 @@ typedef struct {
     const char *file;
     uint64_t line; /* line of its first byte */
     int K;         /* the user's draft length, 1 or more; -1: not given */
-    double time;   /* from the last line "# time SECONDS" above; 0: none; NaN: malformed */
+    double time;   /* from the nearest line "# time SECONDS" above; 0: none; NaN: malformed */
     const spec_observer *observer;
 } spec_log_record;
 
-/* What a source leaves open, so that the report can say what to switch on. */
+/* What a source does not tell, so that the report can say what to switch on. */
 typedef enum {
-    SPEC_LOG_NO_ROUNDS = 1,    /* the number of rounds follows only from K */
+    SPEC_LOG_NO_ROUNDS = 1,    /* the number of rounds is only known from K */
     SPEC_LOG_NO_DEPTHS = 2,    /* nothing by depth */
     SPEC_LOG_NO_TIMES = 4,     /* no seconds */
     SPEC_LOG_ROUNDED = 8,      /* only rounded means, no counts */
     SPEC_LOG_OLD_MEANING = 16, /* a generation whose numbers have a different meaning: see the
                                 * format */
-    SPEC_LOG_TREE = 32,        /* drafted counts nodes of trees */
+    SPEC_LOG_TREE = 32,        /* drafted tokens are nodes of trees */
 } spec_log_gap;
 
 /* What a reader learns about its file while it reads. */
 typedef struct {
-    int generation; /* index into the format's generations, of the newest seen; or -1 */
+    int generation; /* the newest one seen, as an index into the format's generations; or -1 */
     unsigned gaps;  /* bits of spec_log_gap, for the newest observation */
-    char note[160]; /* a remark for the user, such as names of counters that are not known */
+    char note[160]; /* a remark for the user, such as the names of unknown counters */
 } spec_log_learned;
 
 typedef struct {
@@ -45,19 +46,20 @@ typedef struct {
     const char *summary; /* the output that it reads */
     /* Versions of the output, oldest first, such as "0.4 to 0.8 (V0)"; NULL-terminated. */
     const char *const *generations;
-    /* Returns whether the record may be of this format. Cheap, and strict enough to exclude every
-     * record of another format. */
+    /* Returns whether the record may have this format. It must be cheap, and strict enough to
+     * reject every record of another format. */
     bool (*concerns)(const char *bytes, size_t n);
-    /* Texts of 3 bytes or more, NULL-terminated. Every record of the format contains one of these
-     * texts; `concerns` is not called for other records. NULL: it is called for all records. */
+    /* Texts of at least 3 bytes, NULL-terminated. Every record of the format contains one of them,
+     * so `concerns` is not called for records without them. NULL: it is called for all records. */
     const char *const *needles;
     size_t state_size; /* zeroed at the beginning of a file */
-    /* Reads a record that concerns the format; calls observer->take any number of times. Returns
-     * GSL_EINVAL with spec_log_bad if it has the right words but the wrong form; later records are
-     * still read. Returns GSL_EUNSUP with one line if the source cannot answer. */
+    /* Reads a record that `concerns` accepts; calls observer->take any number of times. Returns
+     * GSL_EINVAL with spec_log_bad if the record has the right words but the wrong form; later
+     * records are still read. Returns GSL_EUNSUP with one line if the source cannot answer. */
     int (*read)(void *state, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error);
-    /* At the end of the file, hands over what waits for a companion line. NULL: nothing waits. */
+    /* Called at the end of the file: hands over what still waits for a companion line. NULL:
+     * nothing waits. */
     int (*end)(void *state, spec_log_learned *learned, const spec_log_record *last,
                spec_error *error);
 } spec_log_format;
@@ -68,7 +70,7 @@ extern const spec_log_format *const spec_log_formats[]; /* NULL-terminated */
 __attribute__((format(printf, 3, 4))) int spec_log_bad(const spec_log_record *record,
                                                        spec_error *error, const char *format, ...);
 
-/* Returns the first place of these bytes in the record, or NULL. */
+/* Returns the first occurrence of these bytes in the record, or NULL. */
 const char *spec_log_find(const char *bytes, size_t n, const char *needle);
 
 /* Returns the hash of a text for `label`; never 0. */

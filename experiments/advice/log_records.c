@@ -64,7 +64,8 @@ static int make_space(spec_log_records *r, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Looks for colours and NUL bytes in a block: lines are searched for them only if it has any. */
+/* Checks a block for colours and NUL bytes, so that lines are searched for them only if the block
+ * has any. */
 static void look_at(spec_log_records *r, size_t from)
 {
     const size_t n = r->end - from;
@@ -72,7 +73,7 @@ static void look_at(spec_log_records *r, size_t from)
     if (!r->zeros) r->zeros = memchr(r->buffer + from, '\0', n) != NULL;
 }
 
-/* Reads a block after the bytes of the buffer, whose front becomes `begin`. */
+/* Reads a block into the buffer, after the bytes it has. The buffer then starts with `begin`. */
 static int read_block(spec_log_records *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -97,7 +98,7 @@ static const char *wide_text(const spec_log_records *r)
     return zeros[0] == 0 ? "UTF-16LE" : zeros[1] == 0 ? "UTF-16BE" : NULL;
 }
 
-/* Checks the first bytes for files that are not text of single bytes. */
+/* Checks by its first bytes whether the file is something other than text of single bytes. */
 static int start(spec_log_records *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -120,8 +121,8 @@ done:
 
 /* ---- Lines ---- */
 
-/* Removes colour codes: ESC [ parameters letter. The rest moves to the end of the line, so that no
- * other bytes come between it and the next line; blanks fill the beginning. */
+/* Removes colour codes: ESC [ parameters letter. The rest of the line moves right, so that nothing
+ * comes between it and the next line, and blanks fill the beginning. */
 static void remove_codes(char *bytes, size_t n)
 {
     size_t kept = 0;
@@ -171,7 +172,7 @@ static size_t content(const char *bytes, size_t n)
     return ends ? n : at;
 }
 
-/* A line, as offsets from the first byte of the buffer that is not yet a record. */
+/* A line, as offsets from the first byte of the buffer that has not become part of a record. */
 typedef struct {
     size_t begin, end;
     bool whole; /* a newline follows */
@@ -184,7 +185,7 @@ static int too_long(const spec_log_records *r, const char *what, size_t most, co
                      (unsigned long long)r->line, what, most, next);
 }
 
-/* Reads the line that begins at `begin` to its end. */
+/* Reads to the end of the line that begins at `begin`. */
 static int next_line(line *ret, spec_log_records *r, size_t begin, spec_error *error)
 {
     size_t seen = begin;
@@ -196,8 +197,8 @@ static int next_line(line *ret, spec_log_records *r, size_t begin, spec_error *e
         *ret = (line){begin, end != NULL ? (size_t)(end - bytes) : left, end != NULL};
         if (ret->end > r->value_most)
             return too_long(r, "JSON value", r->value_most, "write one response per line", error);
-        /* Checked only once: blanks after a bracket that take many reads would be searched in
-         * each. */
+        /* Check this only once. Blanks after a bracket may take many reads, and would be searched
+         * again in each. */
         if (begin == 0 && seen <= r->line_most && ret->end > r->line_most) {
             const size_t at = content(bytes, ret->end);
             if (!begins_value(bytes + at, ret->end - at))
@@ -216,7 +217,7 @@ done:
 
 /* ---- Records ---- */
 
-/* Returns the place of a byte of the buffer in the file, from 1. */
+/* Returns the offset in the file of a byte in the buffer, from 1. */
 static uint64_t place_of(const spec_log_records *r, const char *byte)
 {
     return r->bytes - (uint64_t)(r->buffer + r->end - byte) + 1;
@@ -244,8 +245,8 @@ static long open_brackets(const char *bytes, size_t n)
     return open;
 }
 
-/* Returns the end of a value that ends at `end`, if only blanks and the comma of an array's element
- * follow on the line; 0: other text follows. */
+/* Returns the end of a value that ends at `end`, if the rest of the line has only blanks and the
+ * comma of an array's element; 0 if it has other text. */
 static size_t end_of_value(const char *bytes, size_t end, size_t line_end)
 {
     size_t behind = skip_blanks(bytes, end, line_end);
@@ -254,8 +255,8 @@ static size_t end_of_value(const char *bytes, size_t end, size_t line_end)
     return behind == line_end ? end : 0;
 }
 
-/* After text that turned out not to be a value, makes the values that begin up to the line of
- * `broken` (an offset like those of a line) end on their own line. */
+/* Called when text has turned out not to be a value. Makes values that begin up to the line of
+ * `broken` (an offset as in a line) end on their own line. */
 static void read_as_lines(spec_log_records *r, size_t broken)
 {
     const char *begin = r->buffer + r->begin, *newline = memrchr(begin, '\n', broken);
@@ -263,8 +264,8 @@ static void read_as_lines(spec_log_records *r, size_t broken)
 }
 
 /* Follows a JSON value that begins at `from` over several lines. *ret_end is its end, and *l its
- * last line; 0 if it is text or does not end. Each time the bytes have doubled, jansson parses
- * them. So text is recognised early, and each byte is parsed only a few times. */
+ * last line; 0 if it is text or does not end. We let jansson parse the bytes each time they have
+ * doubled, so we recognise text early, but parse each byte only a few times. */
 static int follow(size_t *ret_end, line *l, spec_log_records *r, size_t from, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -302,8 +303,7 @@ done:
     return status;
 }
 
-/* Finds the end of a value that begins at `from` and may continue on further lines; 0: it is
- * text. */
+/* Finds the end of a value that begins at `from` and may span several lines; 0 if it is text. */
 static int find_end(size_t *ret_end, line *l, spec_log_records *r, size_t from, spec_error *error)
 {
     const char *bytes = r->buffer + r->begin;

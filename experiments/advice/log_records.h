@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_records: divides a stream of bytes into records: lines of text, or whole JSON values.
- * A JSON value that spans lines is one record; if it breaks JSON's grammar or never closes, its
- * lines are records. Compressed files are unpacked. "data: " of server-sent events, colour codes
+ * A JSON value that spans lines is one record; if it is malformed or never closes, each of its
+ * lines is a record. Compressed files are unpacked. "data: " of server-sent events, colour codes
  * and carriage returns are removed. Owns a buffer as long as the longest record, plus 1 MiB. */
 #ifndef SPECLAB_LOG_RECORDS_H
 #define SPECLAB_LOG_RECORDS_H
@@ -19,11 +19,11 @@ typedef struct {
     size_t line_most, value_most; /* maximum bytes of a line of text, and of a JSON value */
     size_t memory_most;           /* bytes that jansson may take for a value */
     char *buffer;                 /* (capacity) */
-    size_t capacity, begin, end;  /* part of the buffer that is not yet a record */
-    size_t lines_until;           /* values that begin before this place end on their line */
-    uint64_t line;                /* line of the place `begin`, from 1 */
+    size_t capacity, begin, end;  /* the part of the buffer that has not become a record yet */
+    size_t lines_until;           /* values that begin before this offset end on their line */
+    uint64_t line;                /* the line at `begin`, from 1 */
     uint64_t bytes;               /* bytes read */
-    uint64_t open_line;           /* where a JSON value begins that the file does not end; 0 */
+    uint64_t open_line;           /* line where an unfinished JSON value begins; 0: none */
     bool started, ended, coloured, zeros;
 } spec_log_records;
 
@@ -32,10 +32,10 @@ typedef struct {
     size_t n;
     uint64_t line; /* line of its first byte, from 1 */
     bool cut;      /* the file's last line, without a newline */
-    uint64_t zero; /* place in the file of its first NUL byte, from 1; 0: none */
+    uint64_t zero; /* offset of its first NUL byte in the file, from 1; 0: none */
 } spec_log_piece;
 
-/* Returns records of lines of up to 16 MiB and JSON values of up to 256 MiB. */
+/* Returns a reader for lines of up to 16 MiB and JSON values of up to 256 MiB. */
 spec_log_records spec_log_records_of(int fd, const char *name, const volatile int *opt_stop);
 void spec_log_records_free(spec_log_records *records);
 

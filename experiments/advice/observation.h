@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* observation: what one line of a log, one scrape of counters or one response says.
- * NaN is a number that the source does not give. Counts are whole numbers unless they come from a
+ * NaN means that the source does not give a number. Counts are whole unless they come from a
  * rounded mean. Headers only. */
 #ifndef SPECLAB_OBSERVATION_H
 #define SPECLAB_OBSERVATION_H
@@ -25,7 +25,8 @@ typedef struct {
     uint64_t label; /* hash of what distinguishes engines, models and slots; 0: nothing does */
     int K;          /* draft tokens per round, as configured; -1: not given; 0: plain decoding */
     double rounds;  /* rounds with at least one draft token */
-    double rounds_low, rounds_high; /* range if rounding leaves several; else as rounds */
+    /* all numbers that rounding allows; equal to rounds if there is only one */
+    double rounds_low, rounds_high;
     double passes;                  /* target passes per sequence, including those without a
                                      * draft */
     double drafted, accepted;       /* draft tokens */
@@ -33,12 +34,15 @@ typedef struct {
     int depths;                     /* entries of passed; 0: not given */
     double passed[SPEC_OBSERVED_DEPTHS]; /* [i]: rounds that accepted the draft token of depth i */
     double seconds;                      /* length of the window, or of the request's decoding */
-    double time;           /* time of a scrape, in seconds since 1970; windows have the
-                            * difference */
-    double running;        /* requests decoding at a time; 1 for an engine of one request */
-    double busy;           /* seconds of decoding, summed over requests; else seconds * running */
-    double steps;          /* steps of the engine: passes of all its requests at one time are one
-                            * step */
+    /* when a scrape was taken, in seconds since 1970; for a window, the difference of two
+     * scrapes */
+    double time;
+    /* mean number of requests that decode at a time; 1 for an engine with one request */
+    double running;
+    /* seconds of decoding, summed over requests; seconds * running if not given */
+    double busy;
+    /* steps of the engine; one step is a simultaneous pass of all requests */
+    double steps;
     double draft_seconds;  /* part of `seconds` spent drafting */
     double printed_length; /* the engine's own tokens per round, for the diagnoses */
     double printed_rate;   /* the engine's own acceptance rate, as a fraction */
@@ -66,7 +70,7 @@ static inline spec_observation spec_observation_empty(spec_observation_kind kind
                               .printed_rate = NAN};
 }
 
-/* Fills in plain decoding: a pass for each token, and no rounds. NaN: the number is not given. */
+/* Fills in plain decoding: each token takes a pass, and there are no rounds. NaN: not given. */
 static inline void spec_observation_decode_plainly(spec_observation *o, double tokens)
 {
     o->K = o->depths = 0;
@@ -74,14 +78,14 @@ static inline void spec_observation_decode_plainly(spec_observation *o, double t
     o->passes = o->emitted = tokens;
 }
 
-/* Returns whether rounding leaves several numbers of rounds. */
+/* Returns whether rounding allows several numbers of rounds. */
 static inline bool spec_observation_is_rounded(const spec_observation *observation)
 {
     return observation->rounds_low < observation->rounds_high;
 }
 
-/* Receives observations in the order of the files. A status other than GSL_SUCCESS ends reading,
- * and is returned. */
+/* Receives observations in the order of the files. Any status but GSL_SUCCESS ends the reading, and
+ * is returned. */
 typedef struct {
     int (*take)(void *self, const spec_observation *observation, spec_error *error);
     void *self;

@@ -55,7 +55,7 @@ static int draft_length(const spec_observation *o)
     return o->rounds > 0.0 && K >= 1.0 && K <= SPEC_OBSERVED_DEPTHS && is_whole(K) ? (int)K : -1;
 }
 
-/* Fills in what follows from the other numbers. NaN stays where nothing follows. */
+/* Fills in what follows from other numbers. Numbers that do not follow stay NaN. */
 static void complete(spec_observation *o, bool *ret_inexact)
 {
     const bool depths_cover = o->depths > 0 && o->depths >= o->K;
@@ -74,7 +74,7 @@ static void complete(spec_observation *o, bool *ret_inexact)
             o->rounds = 0.0;
         } else {
             *ret_inexact = true;
-            /* Only the last draft of a request is shorter. */
+            /* Only the last draft of a request may be shorter. */
             const double rounds = o->drafted / o->K;
             o->rounds =
                 o->K > 0 && o->drafted > 0.0
@@ -102,14 +102,15 @@ static void check_given(spec_counts_verdict *v, const spec_observation *o, int K
         broken(v, false, "rounds exceed drafted: %.0f of %.0f", o->rounds, o->drafted);
     if (o->rounds > o->passes)
         broken(v, false, "rounds exceed passes: %.0f of %.0f", o->rounds, o->passes);
-    /* The last round of a request may be cut at its end; a window begins and ends requests. */
+    /* The last round of a request may be cut at its end. We check requests only, because requests
+     * begin and end within a window. */
     if (o->kind == SPEC_OBSERVED_REQUEST && isnan(o->passes) && is_whole(o->emitted) &&
         (o->emitted > whole + 1.0 || o->emitted < whole - (K > 0 ? K : 0)))
         broken(v, false, "emitted is not rounds + accepted: %.0f, not %.0f + %.0f", o->emitted,
                o->rounds, o->accepted);
 }
 
-/* Checks bounds that hold in every run of every engine, for completed counts. Rounded means leave a
+/* Checks bounds that every run of every engine obeys, on completed counts. Rounded means allow a
  * range of rounds. */
 static void check_possible(spec_counts_verdict *v, const spec_observation *o)
 {

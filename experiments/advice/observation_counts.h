@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* observation_counts: completes and checks the counts of an observation.
- * A count that the source does not give follows from the others by identities, or stays NaN. Counts
- * that break an identity are a contradiction. Pure functions. */
+ * Identities give counts that the source leaves out, if possible; otherwise they stay NaN. Counts
+ * that break an identity contradict each other. Pure functions. */
 #ifndef SPECLAB_OBSERVATION_COUNTS_H
 #define SPECLAB_OBSERVATION_COUNTS_H
 
@@ -13,15 +13,16 @@ enum { SPEC_OBSERVATION_FAULT = 120 };
 
 /* Verdict on the counts of an observation. */
 typedef struct {
-    bool idle;       /* no token, or nothing about acceptance: faults do not count */
-    bool inexact;    /* rounding left several numbers of rounds, or they follow from others */
+    bool idle; /* no token, or nothing about acceptance, so faults are ignored */
+    /* rounds are not known exactly: rounding allows several numbers, or we derived them */
+    bool inexact;
     bool broken;     /* the counts break an identity */
-    bool impossible; /* they break an identity that holds in every run, so they have no meaning */
+    bool impossible; /* they break an identity that every run obeys, so they are meaningless */
     /* the first identity that breaks, as "accepted exceeds drafted: 70 of 60" */
     char text[SPEC_OBSERVATION_FAULT];
 } spec_counts_verdict;
 
-/* Fills in what follows from the other counts, unless one of them is not a count or outside the
+/* Fills in counts that follow from the others, unless one of those is not a count or is outside the
  * arrays.
  *
  *     K         the number of depths if drafted tokens permit, else drafted / rounds if whole
@@ -31,7 +32,7 @@ typedef struct {
  *     accepted  the sum of passed if all depths are given, else emitted - passes
  *     emitted   passes + accepted
  *
- * Plain decoding (K = 0) has no rounds, and emits a token per pass. */
+ * In plain decoding (K = 0) there are no rounds, and each pass emits a token. */
 spec_counts_verdict spec_observation_counts_complete(spec_observation *observation);
 
 /* Returns the sum of passed over its depths. */

@@ -51,7 +51,8 @@ static int gather_stretches(spec_observed_run *run, const spec_observed_sums *su
     if (status != GSL_SUCCESS || run->requests) return status;
     run->n = spec_cluster_ratio_join(run->column, run->n, SPEC_SUM_COLUMNS, SPEC_SUM_PASSES,
                                      SPEC_OBSERVED_STRETCHES);
-    /* Many windows become few stretches, and there is a run for each range of batches. */
+    /* Many windows have become few stretches, and every range of batches has its own run, so save
+     * memory. */
     double *column = realloc(run->column, run->n * SPEC_SUM_COLUMNS * sizeof *run->column);
     if (column != NULL) run->column = column;
     return GSL_SUCCESS;
@@ -142,8 +143,8 @@ double spec_cluster_per_pass(const double *cluster, int arg)
     return cluster[SPEC_SUM_PASSES] + cluster[SPEC_SUM_ACCEPTED];
 }
 
-/* Returns an end of an interval moved to `times` its distance from the value, on the scale of
- * log-odds or logarithms. */
+/* Moves an end of an interval to `times` its distance from the value, on the scale of log-odds
+ * (proportion) or logarithms. */
 static double moved(double value, double end, double times, bool proportion)
 {
     const double scale = proportion ? log(value / (1.0 - value)) : log(value),

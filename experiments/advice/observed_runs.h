@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* observed_runs: the clusters of each draft length and range of batches that an engine ran.
- * Requests are independent; windows of a log, joined into stretches of time, are a series. A run's
- * columns are those of observed_sums.h. Owns its arrays. */
+ * Requests are independent. Windows of a log are joined into stretches of time, which form a
+ * series. A run's columns are those of observed_sums.h. Owns its arrays. */
 #ifndef SPECLAB_OBSERVED_RUNS_H
 #define SPECLAB_OBSERVED_RUNS_H
 
 #include "analysis/acceptance/cluster_ratio.h"
 #include "experiments/advice/observed_sums.h"
 
-/* Stretches of a series of windows, which show how much they depend on each other
+/* Number of stretches in a series of windows; they show how strongly windows depend on each other
  * (analysis/acceptance/serial_widening.h). */
 enum { SPEC_OBSERVED_STRETCHES = 240 };
 
@@ -31,7 +31,7 @@ int spec_observed_runs_init(spec_observed_runs *runs, const spec_observed_sums *
                             spec_error *error);
 void spec_observed_runs_free(spec_observed_runs *runs);
 
-/* Collects all clusters of K in order of time, without joining any; the caller frees the column.
+/* Collects all clusters of K in order of time, without joining them; the caller frees the column.
  * Returns GSL_ENOMEM. */
 int spec_observed_run_in_time(spec_observed_run *ret, const spec_observed_sums *sums, int K);
 
@@ -41,25 +41,25 @@ const spec_observed_run *spec_observed_runs_find(const spec_observed_runs *runs,
 /* Returns the sum of a column over a run's clusters. */
 double spec_observed_run_sum(const spec_observed_run *run, int column);
 
-/* A number of a cluster, for ratios. `arg` is a depth or a draft length. */
+/* Computes a number of a cluster, for ratios. `arg` is a depth or a draft length. */
 typedef double spec_cluster_value(const double *cluster, int arg);
 spec_cluster_value spec_cluster_column;   /* the column number arg */
 spec_cluster_value spec_cluster_per_pass; /* target passes plus accepted tokens */
-spec_cluster_value spec_cluster_most;     /* arg draft tokens in each target pass */
+spec_cluster_value spec_cluster_most;     /* arg draft tokens for each target pass */
 spec_cluster_value spec_cluster_accepted; /* draft tokens accepted up to depth arg */
-/* draft tokens of depth at most arg that were tested, in drafts of that many tokens: one in every
+/* draft tokens of depth at most arg that were tested, if drafts had that many tokens: one in every
  * round, and one after each accepted token but the last */
 spec_cluster_value spec_cluster_tested;
 
-/* The values of clusters of a run, and the arrays that spec_cluster_ratio_of reads. */
+/* The values of a run's clusters, and the arrays that spec_cluster_ratio_of reads. */
 typedef struct {
     spec_cluster_value *passed, *tested;
     int passed_arg, tested_arg;
     bool proportion;
 } spec_cluster_question;
 
-/* Computes the ratio of a run's clusters at confidence 1 - error; for a series, it is widened for
- * its dependence. Returns GSL_ENOMEM. */
+/* Computes the ratio of a run's clusters at confidence 1 - error. For a series, the interval is
+ * widened because its stretches depend on each other. Returns GSL_ENOMEM. */
 int spec_observed_run_ratio(spec_cluster_ratio *ret, const spec_observed_run *run,
                             const spec_cluster_question *question, double error);
 

@@ -17,8 +17,8 @@ int spec_observed_sums_batch(double running)
 
 /* ---- Series ---- */
 
-/* Returns the requests decoding at a time: exact from steps; a gauge is momentary, and the mean
- * over a window's time counts idle time too. */
+/* Returns how many requests decode at a time. Steps give it exactly; a gauge is momentary, and the
+ * mean over a window's time also counts idle time. */
 static double running_of(const spec_observation *o)
 {
     if (o->steps > 0.0 && o->passes > 0.0) return o->passes / o->steps;
@@ -71,7 +71,7 @@ static void join_neighbours(spec_observed_series *s)
 
 static bool is_full(const spec_observed_sums *sums, const spec_observed_series *s)
 {
-    enum { FEW = 64 /* clusters that a series keeps among many others */ };
+    enum { FEW = 64 /* a series may keep so many clusters when there are many others */ };
     size_t all = 0;
     if (s->n < FEW) return false;
     if (s->kind == SPEC_OBSERVED_WINDOW && s->n >= SPEC_SUM_CLUSTERS) return true;
@@ -112,7 +112,7 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     const double known = isnan(o->rounds) ? 0.0 : o->rounds,
                  passed = spec_observation_counts_passed(o);
     const bool seconds = o->seconds > 0.0 && isfinite(o->seconds);
-    /* A request's seconds are its own; a window's are shared by the running requests. */
+    /* A request has its seconds for itself; in a window, the running requests share them. */
     const double requests = o->kind == SPEC_OBSERVED_REQUEST ? 1.0 : o->running;
     const double own = seconds && requests > 0.0 ? requests * o->seconds : NAN;
     const double busy = isnan(o->busy) ? own : o->busy;
@@ -132,7 +132,7 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     }
     if (o->draft_seconds >= 0.0 && isfinite(o->draft_seconds))
         c[SPEC_SUM_DRAFT_SECONDS] += o->draft_seconds;
-    /* Depths after the last one given are known to be 0 only if all accepted tokens are seen. */
+    /* If all accepted tokens are accounted for, depths after the last one given must be 0. */
     if (o->depths > 0 && known > 0.0 && (o->depths >= o->K || passed == o->accepted)) {
         if (o->depths > s->depths) s->depths = o->depths;
         c[SPEC_SUM_DEPTH_ROUNDS] += known;
@@ -140,8 +140,8 @@ static void add_all(double *c, spec_observed_series *s, const spec_observation *
     }
 }
 
-/* Finds the least K from the observation's own numbers, not from a draft length. Accepted tokens
- * after the end of an output count in some engines; they hide at most TRIMMED rounds. */
+/* Finds the smallest possible K from the observation's own numbers. Some engines also count tokens
+ * accepted after the end of an output; these hide at most TRIMMED rounds. */
 static void find_least_K(spec_observed_sums *sums, const spec_observation *o)
 {
     enum { TRIMMED = 8 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* observed_sums: sums of observations, in clusters, by draft length and by batch.
- * A series holds the clusters of one source label, one K and one range of batches, in their order.
- * Memory is bounded: a full series joins neighbours in time, two by two. Counts stay exact. Owns
- * its arrays. */
+ * A series has the clusters of one source label, one K and one range of batches, in order. Memory
+ * is bounded: a full series joins neighbours in time, two by two. Counts stay exact. Owns its
+ * arrays. */
 #ifndef SPECLAB_OBSERVED_SUMS_H
 #define SPECLAB_OBSERVED_SUMS_H
 
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The columns of a cluster: counts, completed by observation_counts.h, and times. A number that
- * stays unknown adds 0. */
+/* The columns of a cluster: counts, completed by observation_counts.h, and times. An unknown number
+ * adds 0. */
 enum {
     SPEC_SUM_ROUNDS, /* rounds with at least one draft token */
     SPEC_SUM_PASSES, /* target passes, including those without a draft */
@@ -27,21 +27,22 @@ enum {
     SPEC_SUM_BUSY_ROUNDS,  /* passes in that time, including those without a draft */
     SPEC_SUM_RUNNING,      /* requests at a time, multiplied by that time; 0 if not known */
     SPEC_SUM_DRAFT_SECONDS,
-    SPEC_SUM_OBSERVATIONS, /* their number, and the sum of their numbers in order of arrival: */
-    SPEC_SUM_ORDER,        /* clusters of several series in order of time have a rising mean */
+    /* number of observations, and the sum of their indices in order of arrival ... */
+    SPEC_SUM_OBSERVATIONS,
+    SPEC_SUM_ORDER,        /* ... whose mean sorts the clusters of several series by time */
     SPEC_SUM_DEPTH_ROUNDS, /* rounds of observations that give all depths */
-    SPEC_SUM_PASSED,       /* and the following: by depth */
+    SPEC_SUM_PASSED,       /* this and the following: by depth */
     SPEC_SUM_COLUMNS = SPEC_SUM_PASSED + SPEC_OBSERVED_DEPTHS
 };
 
-/* Ranges of batches, from passes / steps if given, else from running: 0: not given, or no request
- * at the time of the line; b >= 1: from 2^(b-2) + 1 to 2^(b-1) requests (1, 2, 3-4, ...), the last
- * without an upper end. */
+/* Ranges of batches, from passes / steps if given, else from running. Range 0: not given, or no
+ * request when the line was printed. Range b >= 1: 2^(b-2) + 1 to 2^(b-1) requests (1, 2, 3-4,
+ * ...); the last has no upper end. */
 enum { SPEC_SUM_BATCHES = 16, SPEC_SUM_CLUSTERS = 1024, SPEC_SUM_SERIES = 512 };
 int spec_observed_sums_batch(double running);
 
-/* Clusters of all series beyond which series of 64 clusters join theirs. Below that, each request
- * is a cluster. */
+/* If all series together have more clusters than this, a series joins neighbours once it has 64.
+ * Below that, each request is a cluster. */
 enum { SPEC_SUM_MOST = 16384 };
 
 typedef struct {
@@ -59,23 +60,24 @@ typedef struct {
 typedef struct {
     spec_observed_series *series; /* (n) in order of appearance */
     size_t n, capacity;
-    /* inexact: rounding left several numbers of rounds, or they follow from other numbers */
+    /* inexact: rounds are not known exactly */
     uint64_t observations, inexact;
     uint64_t idle;          /* no token, or nothing about acceptance: left out */
     double largest_cluster; /* rounds of the longest request or window */
-    /* from the newest observation that prints them; NaN or, before the first observation, 0 */
+    /* from the newest observation that prints them; NaN if it printed none, 0 before the first */
     double printed_length, printed_rate;
     uint64_t contradictions; /* observations whose counts break an identity */
     uint64_t impossible;     /* of these, left out: their counts have no meaning */
     uint64_t contradiction_line;
     char contradiction[SPEC_OBSERVATION_FAULT]; /* the first one */
-    /* The least draft length that some observation without a given one can have, and its numbers:
-     * the drafted (or else accepted) tokens of its rounds */
+    /* The smallest draft length possible for an observation without a given one, and the numbers
+     * that show it: the drafted (or else accepted) tokens of its rounds */
     double least_K, least_K_tokens, least_K_rounds;
 } spec_observed_sums;
 
-/* Returns an observer that adds to the sums, which must be zeroed at first. Returns GSL_EINVAL with
- * more than SPEC_SUM_SERIES series; GSL_ENOMEM. Totals must have passed counter_differences.h. */
+/* Returns an observer that adds to the sums, which must be zeroed at first. Totals must have passed
+ * through counter_differences.h. Returns GSL_EINVAL for more than SPEC_SUM_SERIES series;
+ * GSL_ENOMEM. */
 spec_observer spec_observed_sums_observer(spec_observed_sums *sums);
 void spec_observed_sums_free(spec_observed_sums *sums);
 

@@ -5,15 +5,15 @@
 
 #include <math.h>
 
-/* Names and meanings are those of 2026. They are in vllm/config/speculative.py of vLLM, and in
- * srt/environ.py and srt/speculative/spec_utils.py of SGLang. TensorRT-LLM has
- * _torch/speculative/interface.py, and Dynamo lib/mocker/src/common/speculative.rs. AIConfigurator
- * has a guide of its command line. golden_al_distribution/README.md of InferenceX also has the
- * option of ATOM. */
+/* Names and meanings as of 2026. For vLLM they are in vllm/config/speculative.py, for SGLang in
+ * srt/environ.py and srt/speculative/spec_utils.py, for TensorRT-LLM in
+ * _torch/speculative/interface.py, for Dynamo in lib/mocker/src/common/speculative.rs, and for
+ * AIConfigurator in the guide of its command line. golden_al_distribution/README.md of InferenceX
+ * also describes the option of ATOM. */
 
 enum { MOCKER_K = 5 };
 
-/* Four digits: rounding keeps the order of the rates. */
+/* Writes rates with four digits; rounding keeps their order. */
 static void write_rates(FILE *out, const spec_profile_number *rate, int K, const char *between)
 {
     for (int i = 0; i < K; i++)

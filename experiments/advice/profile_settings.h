@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* profile_settings: the settings that make other tools accept drafts as a profile says.
- * Tools differ in whether the bonus token counts, and in whether a rate refers to all rounds or to
- * those that reach its depth. Each text says which. docs/advise.md#profile. */
+/* profile_settings: settings that make other tools accept drafts as a profile says.
+ * Some tools count the bonus token and some do not; some give a rate over all rounds, others over
+ * the rounds that reach its depth. Each text says which. docs/advise.md#profile. */
 #ifndef SPECLAB_PROFILE_SETTINGS_H
 #define SPECLAB_PROFILE_SETTINGS_H
 
@@ -17,10 +17,12 @@ typedef struct {
 
 extern const spec_profile_tool spec_profile_tools[]; /* ends with a NULL name */
 
-/* Returns the index of a tool; if there is none, -1 and a message, as spec_names_find does. */
+/* Returns the index of a tool. If there is none, returns -1 with a message, like
+ * spec_names_find. */
 int spec_profile_tool_find(const char *name, spec_error *error);
 
-/* Writes the setting of a tool, what it means, and what in the profile no setting expresses. */
+/* Writes the setting of a tool, what it means, and which parts of the profile no setting can
+ * express. */
 void spec_profile_tool_write(FILE *out, const spec_profile_tool *tool,
                              const spec_acceptance_profile *profile);
 

@@ -36,7 +36,7 @@ static const char *way_name(int i)
     return i < N_WAYS ? ways[i].name : NULL;
 }
 
-/* Returns the way of that name, also for "lookup?max=2"; -1 if there is none. */
+/* Returns the drafting method of that name, also for "lookup?max=2"; -1 if there is none. */
 static int find_way(const char *drafting, spec_error *error)
 {
     spec_drafter drafter;
@@ -91,7 +91,7 @@ static int read_numbers(int **ret_number, int *ret_n, const char *list, spec_err
 {
     spec_grid grid = {0};
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_grid_add_numbers(&grid, "n", list, error)); /* its line begins with "n: " */
+    SPEC_TRY(spec_grid_add_numbers(&grid, "n", list, error)); /* its error begins with "n: " */
     const spec_axis *axis = &grid.axis[0];
     if ((*ret_number = calloc((size_t)axis->n, sizeof **ret_number)) == NULL)
         SPEC_TRY(spec_no_memory(error));
@@ -133,7 +133,7 @@ static int refuse(const spec_rule *rule, const char *drafting, spec_error *error
                      rule->name, drafting, kinds(list, sizeof list, rule->siblings));
 }
 
-/* The lists that rows are made from; `given` ones are the user's, not the default. */
+/* The lists that rows are made from; `given` means that the user gave a list. */
 typedef struct {
     const char **rule, **drafting;
     int *number;
@@ -141,7 +141,7 @@ typedef struct {
     bool rules_given, draftings_given;
 } request;
 
-/* Adds the rows of one rule and one way to draft. */
+/* Adds the rows of one rule and one drafting method. */
 static int fill_way(spec_accept_rows *rows, const request *of, spec_accept_row row,
                     const char *drafting, spec_error *error)
 {
@@ -165,7 +165,7 @@ static int fill_way(spec_accept_rows *rows, const request *of, spec_accept_row r
     return GSL_SUCCESS;
 }
 
-/* Lists the rows rule by rule, way by way, n by n. */
+/* Lists the rows, ordered by rule, then drafting method, then n. */
 static int fill(spec_accept_rows *rows, const request *of, spec_error *error)
 {
     for (int r = 0; r < of->n_rules; r++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* accept_rows: the rows of the measure `accept`: rules, ways to draft and numbers of drafts.
- * A way to draft is a kind of siblings, "chain" (one sampled token) or "lookup" (one token from the
- * text). "greedy" is one chosen token for n = 1, and greedy siblings for n >= 2. The rows own their
- * texts. */
+/* accept_rows: the rows of the measure `accept`: rules, drafting methods and numbers of drafts.
+ * A drafting method is a kind of siblings, "chain" (one sampled token) or "lookup" (one token from
+ * the text). "greedy" is one chosen token for n = 1, and greedy siblings for n >= 2. The rows own
+ * their texts. */
 #ifndef SPECLAB_ACCEPT_ROWS_H
 #define SPECLAB_ACCEPT_ROWS_H
 
@@ -11,7 +11,7 @@
 typedef struct {
     spec_rule rule;       /* as spec_rule_init leaves it, not opened */
     const char *spec;     /* spec of the rule, as given */
-    const char *drafting; /* as given, or by default */
+    const char *drafting; /* as given, or the default */
     int n;
     spec_siblings siblings; /* for n = 1: _TOP for a chosen token, else _IID */
     bool lookup;            /* the draft comes from the text, not from a draft model */
@@ -23,11 +23,11 @@ typedef struct {
     char *rules, *draftings; /* the texts that the rows point into */
 } spec_accept_rows;
 
-/* Lists the rows of rules, ways to draft and numbers of drafts. `rules` and `draftings` are names
- * separated by commas. "" means every rule, or every way for which the rule's claim holds; then n =
- * 1 is a chain. `n` is a list of numbers such as "1:4". Returns GSL_EINVAL for unknown names, for a
- * given rule whose claim does not hold for a given way, and for a given rule or n without a row.
- * Failures begin with the parameter at fault. */
+/* Lists the rows for rules, drafting methods and numbers of drafts. `rules` and `draftings` are
+ * names separated by commas. "" means every rule, or every method for which the rule's claim holds;
+ * n = 1 is then a chain. `n` is a list of numbers such as "1:4". Returns GSL_EINVAL for unknown
+ * names, if a given rule's claim does not hold for a given method, and if a given rule or n has no
+ * row. Errors begin with the parameter at fault. */
 int spec_accept_rows_init(spec_accept_rows *rows, const char *rules, const char *draftings,
                           const char *n, spec_error *error);
 void spec_accept_rows_free(spec_accept_rows *rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advised_logs: what `speclab advise` prints about the logs of simulated engines.
- * Logs are files in memory. They are read by their content, as a user's files are, and the answer
+ * The logs are files in memory. They are read like a user's files, by their content, and the answer
  * is the printed table (experiments/advice/advice_report.h). */
 #ifndef SPECLAB_ADVISED_LOGS_H
 #define SPECLAB_ADVISED_LOGS_H
@@ -10,7 +10,7 @@
 
 enum { SPEC_ADVISED_LOGS = 16 };
 
-/* Logs of an engine, one for each run. Owns its files; all zero is an empty list. */
+/* An engine's logs, one for each run. Owns its files; all zero is an empty list. */
 typedef struct {
     int n;
     struct {
@@ -20,9 +20,9 @@ typedef struct {
     } log[SPEC_ADVISED_LOGS];
 } spec_advised_logs;
 
-/* Adds an empty log, of plain decoding or not, and returns its stream, to which its text must be
- * written before any question. Returns NULL, with an error, if the system refuses; there must be
- * room for it. */
+/* Adds an empty log (plain: of plain decoding) and returns its stream. Its text must be written
+ * before any question is asked, and the list must have room for it. Returns NULL, with an error, if
+ * the system refuses. */
 FILE *spec_advised_logs_add(spec_advised_logs *logs, bool plain, spec_error *error);
 void spec_advised_logs_free(spec_advised_logs *logs);
 
@@ -34,23 +34,24 @@ typedef struct {
     double drift_p;   /* p-value of the test of constant acceptance */
 } spec_advised;
 
-/* Asks `speclab advise` about the logs. K: as --current; -1: not given. Returns GSL_ENOMEM,
- * GSL_EFAILED if a log could not be written, or the error of a refused log. Must be freed even on
- * failure. */
+/* Asks `speclab advise` about the logs. K is the value of --current; -1: not given. Returns
+ * GSL_ENOMEM, GSL_EFAILED if a log could not be written, or the error of a log that is refused.
+ * Must be freed even on failure. */
 int spec_advised_ask(spec_advised *ret, const spec_advised_logs *logs, int K, uint64_t seed,
                      spec_error *error);
 void spec_advised_free(spec_advised *advised);
 
-/* Writes the logs of n runs (at most SPEC_ADVISED_LOGS; K = 0: plain decoding), and asks. Responses
- * of llama.cpp do not say K, so it gives that of the first run. Returns the errors of both. */
+/* Writes the logs of n runs (at most SPEC_ADVISED_LOGS; K = 0: plain decoding), and asks. Because
+ * responses of llama.cpp do not say K, the first run's K is given for them. Returns the errors of
+ * both steps. */
 int spec_advised_case(spec_advised *ret, const spec_counted_case *c, const spec_counted_run *run,
                       int n, uint64_t seed, spec_error *error);
 
 /* Returns the row of a draft length; -1: none. */
 int spec_advised_row(const spec_advised *advised, int K);
 
-/* The numbers that the columns NAME_low, NAME and NAME_high of a row print; NaN: none, as if row =
- * -1. */
+/* The numbers that a row prints in the columns NAME_low, NAME and NAME_high. NaN: none, as for row
+ * = -1. */
 typedef struct {
     double low, value, high;
 } spec_advised_interval;

@@ -60,7 +60,7 @@ static int token_at(const spec_block_paths *paths, int offset, size_t s)
     return paths->token[s * (size_t)paths->K + (size_t)offset];
 }
 
-/* Returns min(1, draft/target) for a token that the target drew; 1 for one that is not drawn. */
+/* Returns min(1, draft/target) for a token that the target drew; 1 if none was drawn. */
 static double kept_of(const double *target, const double *draft, int token)
 {
     if (token < 0 || draft[token] >= target[token]) return 1.0;
@@ -77,7 +77,7 @@ static void go_on(spec_block_drafters_work *work, int side, const spec_block_pat
     for (size_t s = 0; s < paths->n; s++) work->reach[side][s] *= work->kept[side][s];
 }
 
-/* Compares a drafter's row of this offset with the target's row of a path. */
+/* Compares the row that a drafter has at this offset with the target's row of a path. */
 static void compare(spec_block_drafters_work *work, int side, const spec_block_paths *paths,
                     int offset, size_t s, const double *row)
 {
@@ -105,8 +105,8 @@ static int group_of(const spec_block_paths *paths, spec_block_drafter drafter, i
 
 enum { EVERY_GROUP = -1 };
 
-/* Chooses a row for the paths of a group with these weights, and gives its worth there. Returns
- * false if no path of the group has a weight. */
+/* Chooses a row for the paths of a group with these weights, and computes its score on them.
+ * Returns false if no path of the group has a weight. */
 static bool choose_row(double *ret_row, double *ret_worth, spec_block_drafter drafter, int offset,
                        int group, const spec_block_paths *paths, const double *weight,
                        spec_block_drafters_work *work)
@@ -131,8 +131,8 @@ static bool choose_row(double *ret_row, double *ret_worth, spec_block_drafter dr
 }
 
 /* Chooses the rows of an offset by `weight`, one per group, and compares all paths with them. A
- * group without a path to choose by gets the row of all paths. Returns the worth where they were
- * chosen. */
+ * group without any path to choose by gets the row chosen for all paths. Returns the score on the
+ * paths that were used to choose. */
 static double choose_rows(spec_block_drafter drafter, int offset, const spec_block_paths *choose,
                           const double *weight, const spec_block_paths *judge,
                           spec_block_drafters_work *work)

@@ -36,8 +36,8 @@ void spec_block_paths_free(spec_block_paths *paths)
     *paths = (spec_block_paths){0};
 }
 
-/* Fills the row of offset i of path s, after the first i tokens of the path, which the text has
- * now. */
+/* Fills the row at offset i of path s: the row after the first i tokens of the path, which the text
+ * contains now. */
 static int fill_row(double **ret_row, spec_block_paths *paths, const spec_block_place *place,
                     size_t s, int i, spec_error *error)
 {

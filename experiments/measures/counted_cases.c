@@ -106,8 +106,8 @@ static int limits_of(spec_counter_limits *ret, const spec_counted_case *c, doubl
                : spec_fail(error, status, "a setting of the engine is outside its domain");
 }
 
-/* Adds half the limits of a half. Halves of equal time have equal numbers of rounds, because drafts
- * of such a case do not stop. */
+/* Adds half of the limits of one half. Both halves last equally long, and have equal numbers of
+ * rounds, because drafts of such a case never stop early. */
 static void add_half(spec_counter_limits *ret, const spec_counter_limits *half, int K)
 {
     double tested = 0.0;
@@ -155,8 +155,9 @@ int spec_counted_runs_find(spec_counted_runs *ret, const char *name, spec_counte
     return GSL_SUCCESS;
 }
 
-/* Sets the dependence of successive requests that gives the one of windows. Requests are those of
- * the case's reference length, so that a text has the same neighbours at all lengths. */
+/* Sets how much successive requests depend on each other, so that windows get the dependence of the
+ * case. We use requests of the case's reference length, so that a text has the same neighbours at
+ * all lengths. */
 static int keep(spec_counted_engine *engine, const spec_counted_case *c,
                 const spec_counted_run *run, spec_error *error)
 {

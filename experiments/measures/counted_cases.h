@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* counted_cases: simulated engines with a known truth, and the logs that they write.
- * A case is an engine and the law of its requests' alpha, so the limits of its counters are known.
- * A log of it is text that an engine would have written (sim/observed/counted_log.h). */
+/* counted_cases: simulated engines whose true acceptance is known, and the logs that they write.
+ * A case is an engine with a distribution of alpha over requests, so we know what its counters
+ * converge to. Its log is text such as a real engine writes (sim/observed/counted_log.h). */
 #ifndef SPECLAB_COUNTED_CASES_H
 #define SPECLAB_COUNTED_CASES_H
 
@@ -9,25 +9,29 @@
 #include "sim/observed/counted_log.h"
 
 typedef struct {
-    spec_counted_engine engine; /* its K is set by a run or by the limits; kept follows from phi */
+    /* a run or the limits set its K; its field `kept` follows from phi */
+    spec_counted_engine engine;
     spec_alpha_law alpha;
-    double after; /* mean alpha of the second half of a log; NaN: as before */
-    /* Correlation of the normal scores of alpha over the time of a window of a run at phi_K, or
-     * over one request of llama.cpp, in [0,1). */
+    double after; /* mean alpha in the second half of a log; NaN: the same as before */
+    /* How much alpha persists, in [0,1): the correlation of its normal scores across a window of a
+     * run at phi_K, or across one request of llama.cpp. */
     double phi;
     int phi_K;
 } spec_counted_case;
 
-/* Fills acceptance and draft lengths from a kind, such as "rounds?concentration=4", around `alpha`;
- * the caller sets the other numbers of the case. Returns GSL_EINVAL or GSL_EDOM. */
+/* Fills in acceptance and draft lengths around `alpha` from a kind, such as
+ * "rounds?concentration=4". The caller sets the other numbers of the case. Returns GSL_EINVAL or
+ * GSL_EDOM. */
 int spec_counted_case_kind(spec_counted_case *c, const char *kind, double alpha, spec_error *error);
 
-/* Computes the limits of the counters at a draft length; with `after`, the mean over both halves
- * (rounds, drafts and step are those of the first). Returns GSL_EDOM or GSL_ENOMEM. */
+/* Computes the limits of the counters at a draft length. If `after` is given, they are means over
+ * both halves, but rounds, drafts and step come from the first half. Returns GSL_EDOM or
+ * GSL_ENOMEM. */
 int spec_counted_case_limits(spec_counter_limits *ret, const spec_counted_case *c, int K,
                              spec_error *error);
 
-/* Finds a log by its name: vllm, sglang or llama.cpp. Returns GSL_EINVAL, naming the nearest. */
+/* Finds a log by its name: vllm, sglang or llama.cpp. For an unknown name returns GSL_EINVAL, and
+ * suggests the nearest. */
 int spec_counted_log_find(spec_counted_log *ret, const char *name, spec_error *error);
 
 /* The lengths that were run: one or two, with or without plain decoding. */
@@ -37,8 +41,8 @@ typedef struct {
     bool plain;
 } spec_counted_runs;
 
-/* Finds runs by their name. Returns GSL_EINVAL, naming the nearest, or if there are two lengths and
- * the log does not say K. */
+/* Finds runs by their name. Returns GSL_EINVAL for an unknown name, and suggests the nearest; or if
+ * there are two lengths but the log does not say K. */
 int spec_counted_runs_find(spec_counted_runs *ret, const char *name, spec_counted_log log,
                            spec_error *error);
 

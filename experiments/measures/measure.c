@@ -30,7 +30,7 @@ static bool has_all_columns(int *ret_n, const spec_measure *measure, const spec_
 
 const spec_measure *spec_measure_of_table(const spec_table *table)
 {
-    enum { LEAST = 4 }; /* fewer columns could come from any program */
+    enum { LEAST = 4 }; /* fewer columns might come from any program */
     char name[64];
     const spec_measure *found = NULL;
     int most = LEAST - 1, n;
@@ -147,7 +147,7 @@ int spec_point_int(int *ret, const spec_point *point, const spec_measure *measur
     if (text == NULL) return spec_fail(error, GSL_EINVAL, "%s: no value is given", name);
     if (spec_settings_parse_int(ret, text) && *ret >= low && *ret <= high) return GSL_SUCCESS;
     *ret = 0;
-    double number; /* also a number beyond int */
+    double number; /* a double, because it may exceed an int */
     if (spec_settings_parse_double(&number, text) && number == floor(number) &&
         (number < low || number > high))
         return spec_fail(error, GSL_EDOM, "%s: %.40s is not within [%d, %d]", name, text, low,

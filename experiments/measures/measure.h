@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* measure: what an experiment computes at one grid point.
- * A measure reads the parameters of the point and fills the columns that it declares. Measures
- * are entries of the table spec_measures, each in an experiments/measures/measure_*.c. A new
- * experiment over known measures is a text file. */
+ * A measure reads the parameters of the point and fills the columns that it declares. Measures are
+ * entries of the table spec_measures, each in its own experiments/measures/measure_*.c. A new
+ * experiment with known measures is just a text file. */
 #ifndef SPECLAB_MEASURE_H
 #define SPECLAB_MEASURE_H
 
@@ -20,7 +20,7 @@ typedef struct spec_point spec_point;
 /* How far a measure gets at a point before it returns. */
 typedef enum { SPEC_POINT_COMPUTED, SPEC_POINT_READ, SPEC_POINT_OPENED } spec_point_stage;
 
-/* Runs the groups of a point in place of the measure: experiments/group_run.h. */
+/* Runs the groups of a point instead of the measure: experiments/group_run.h. */
 typedef struct {
     void *self;
     int (*run)(void *self, const spec_groups *groups, const spec_point *point, spec_error *error);
@@ -42,7 +42,7 @@ struct spec_point {
     const spec_point_groups *opt_groups; /* NULL: the measure runs them */
 };
 
-/* The result of checking a row. LEFT_OUT: its verdict is SPEC_TOO_LARGE. */
+/* The result of checking a row. LEFT_OUT: the row's verdict is SPEC_TOO_LARGE. */
 typedef enum {
     SPEC_CHECK_NONE,
     SPEC_CHECK_HOLDS,
@@ -50,20 +50,19 @@ typedef enum {
     SPEC_CHECK_FAILS
 } spec_check;
 
-/* The verdict of a point that was not computed, because it exceeds a limit. */
+/* The verdict of a point that exceeds a limit, and so was not computed. */
 #define SPEC_TOO_LARGE "too large"
 
 /* A result column that the summary of a report describes. */
 typedef struct {
     const char *column; /* NULL ends a list */
     const char *unit;   /* as in docs/notation.md; NULL: a pure number */
-    const char *se;     /* the column of its standard error; NULL: the same name with _se */
+    const char *se;     /* the column with its standard error; NULL: the same name with _se */
     bool exact;         /* computed exactly, without sampling */
 } spec_headline;
 
-/* A parameter that depends on the user's models, machine or load, and whose other plausible values
- * change a result by more than 5 %. If it is missing, the run says what it assumes
- * (cli/assumed.h). */
+/* A parameter that depends on the user's models, machine or load, and whose plausible values change
+ * a result by more than 5 %. If it is missing, the run says what it assumes (cli/assumed.h). */
 typedef struct {
     const char *parameter;   /* NULL ends a list */
     const char *opt_value;   /* NULL: its default */
@@ -76,15 +75,16 @@ typedef struct {
 typedef struct spec_measure spec_measure;
 struct spec_measure {
     const char *name, *summary;
-    /* parameter names, or "name=default", NULL-terminated; other names are errors. A parameter that
-     * is also a column is a question: its value may ask for several rows, and it does not change
-     * the random numbers of the point. */
+    /* parameter names, or "name=default", NULL-terminated; other names are errors. If a parameter
+     * is also a column, it is a question: its value may ask for several rows, and it does not
+     * change the random numbers of the point. */
     const char *const *parameters;
     /* the result columns, after those of the parameters, NULL-terminated */
     const char *const *columns;
-    /* the columns that check a row (spec_measure_check), NULL-terminated; NULL: none */
+    /* the columns that decide whether a row passes (spec_measure_check), NULL-terminated; NULL:
+     * none */
     const char *const *checked;
-    /* the columns of summaries, the most important first; ended by a NULL column */
+    /* the columns that summaries show, the most important first; ended by a NULL column */
     const spec_headline *headlines;
     const spec_assumption *assumes; /* ended by a NULL parameter; NULL: none */
     /* result columns that, with the parameters, identify a row; NULL: none */
@@ -94,9 +94,9 @@ struct spec_measure {
     /* Computes the number of rows of the point before it runs; NULL: one. */
     int (*rows)(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
                 spec_error *error);
-    /* Fills the current row of `table`. A measure with several rows appends each but the last.
-     * Returns GSL_EMAXITER if the point is too large; if it has a verdict and one row, it gets
-     * SPEC_TOO_LARGE. */
+    /* Fills the current row of `table`. A measure with several rows appends all but the last.
+     * Returns GSL_EMAXITER if the point is too large; if the measure has a verdict and one row,
+     * that row then gets SPEC_TOO_LARGE. */
     int (*run)(spec_table *table, const spec_point *point, const spec_measure *measure,
                spec_error *error);
 };
@@ -105,12 +105,12 @@ struct spec_measure {
 extern const spec_measure *const spec_measures[];
 int spec_measure_find(const spec_measure **ret_measure, const char *name, spec_error *error);
 
-/* Returns the measure that a table's provenance names. A table without provenance, as from JSON, is
- * recognised by its columns: of the measures whose columns it has, the one with the most columns.
- * NULL if there is none. */
+/* Returns the measure that a table's provenance names. A table without provenance, for example from
+ * JSON, is recognised by its columns: of the measures whose columns it contains, we take the one
+ * with the most columns. Returns NULL if there is none. */
 const spec_measure *spec_measure_of_table(const spec_table *table);
 
-/* Checks a row by the measure's checked columns, according to their names:
+/* Checks a row by the measure's checked columns. The name of a column decides how:
  *     z, *_z     a standard normal number (spec_moments_z); fails beyond SPEC_CHECK_Z in size
  *     p, *_p     a p-value; fails below SPEC_CHECK_P
  *     verdict    fails if it begins with "NOT", is no check if it begins with "biased", is left out
@@ -119,13 +119,13 @@ const spec_measure *spec_measure_of_table(const spec_table *table);
 #define SPEC_CHECK_P 1e-6
 spec_check spec_measure_check(const spec_measure *measure, const spec_table *table, size_t row);
 
-/* Returns the first checked column by which the row fails, or NULL. */
+/* Returns the first checked column that makes the row fail, or NULL. */
 const char *spec_measure_failed(const spec_measure *measure, const spec_table *table, size_t row);
 
 /* Returns whether a column holds z values, rather than p-values or verdicts. */
 bool spec_measure_is_z(const char *column);
 
-/* Returns whether the measure has such a column. */
+/* Returns whether the measure has a column of this name. */
 bool spec_measure_tells(const spec_measure *measure, const char *name);
 
 /* Returns the default of a parameter; NULL if it has none. *opt_known: whether it is a parameter of
@@ -140,13 +140,13 @@ int spec_point_double(double *ret, const spec_point *point, const spec_measure *
 int spec_point_int(int *ret, const spec_point *point, const spec_measure *measure, const char *name,
                    int low, int high, spec_error *error);
 
-/* Declares that all parameters have been read. Returns GSL_CONTINUE if the run only checks
- * parameters, which the measure must return, and otherwise GSL_SUCCESS. So a run refuses a wrong
+/* Declares that all parameters have been read. Returns GSL_CONTINUE, which the measure must return,
+ * if the run only checks parameters; otherwise GSL_SUCCESS. This is how a run can refuse a wrong
  * value in its last point before it writes the first row. Every measure calls it before it computes
- * or opens a model. */
+ * anything or opens a model. */
 int spec_point_read(const spec_point *point);
 
-/* Does the same for the models of the point. Every measure with a parameter `target` calls it after
+/* Declares the same for the models of the point. A measure with a parameter `target` calls it once
  * it has opened the models and checked what it can, before it computes. */
 int spec_point_opened(const spec_point *point);
 

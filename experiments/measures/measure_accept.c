@@ -21,12 +21,12 @@
 /* The question that all rows share, and their models. */
 enum { ACCEPTANCE, ENUMERATED, TV, OPTIMAL, N_VALUES };
 
-/* Maximum steps of an enumeration: one round has about V branches of O(V) for each of at most V^n
- * tuples of drafts. A closed form that recurses over tuples may take more. */
+/* Maximum steps of an enumeration. For each of at most V^n tuples of drafts, a round has about V
+ * branches that take O(V) each. A closed form that recurses over tuples may take more steps. */
 static const double enumeration_steps = 1e7, recursion_steps = 1e9;
 
-/* The two pairs of a context: target and draft, and, for rules that claim only the argmax, the
- * argmax and draft. */
+/* The two pairs of a context: target and draft, and, for rules that only claim the argmax, the
+ * target's argmax (as a one-hot row) and the draft. */
 typedef struct {
     spec_ratio_order whole, argmax;
     double *one_hot; /* (V) */
@@ -97,8 +97,8 @@ static int open_row(spec_model **ret_model, const double *row, int vocab, spec_e
     return GSL_SUCCESS;
 }
 
-/* Enumerates the acceptance of a one-token draft, and the total variation of the token after it
- * from what the rule claims. Both depend only on the rows of the place, so no branch needs a pass
+/* Enumerates the acceptance of a one-token draft, and the total variation between the next token
+ * and what the rule claims. Both depend only on the rows at this position, so branches need no pass
  * of a model. */
 static int enumerate(double *ret_acceptance, double *ret_tv, const accept_question *question,
                      const spec_accept_row *row, const spec_position *at, spec_error *error)
@@ -136,8 +136,8 @@ static bool is_enumerated(const accept_question *question, const spec_accept_row
     return pow(question->target->vocab, power) * question->contexts <= enumeration_steps;
 }
 
-/* Returns the first row, up to i, whose drafts have the same number and kind, and either the same
- * acceptance in every context or the same optimum. */
+/* Returns the first row, up to i, that can share the result of row i: its drafts have the same
+ * number and kind, and also the same acceptance in every context, or else the same optimum. */
 static size_t first_like(const accept_question *question, size_t i, bool acceptance)
 {
     const spec_accept_row *row = question->rows.row, *of = &row[i];
@@ -150,7 +150,7 @@ static size_t first_like(const accept_question *question, size_t i, bool accepta
     return j;
 }
 
-/* Computes the closed form and the optimum of row i; value[] has those of earlier rows. */
+/* Computes the closed form and the optimum of row i. value[] already has those of earlier rows. */
 static void theory(double *value, size_t i, const accept_question *question,
                    const spec_position *at, const workspace *work)
 {
@@ -225,7 +225,7 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
     return status;
 }
 
-/* Writes "equal" or "NOT EQUAL" for a closed form, and the declared bias of a rule. */
+/* Writes "equal" or "NOT EQUAL" for a closed form, or the declared bias of a rule. */
 static void write_verdict(spec_table *table, const spec_accept_row *row, const double *mean)
 {
     static const char policy[] = "fixed";
@@ -255,8 +255,8 @@ static void write_row(spec_table *table, const spec_accept_row *row, const doubl
     write_verdict(table, row, mean);
 }
 
-/* Prepares all places of the target's file of rows: its text, and an array for the values of each
- * place. */
+/* Prepares to visit all positions in the target's file of rows: its text, and an array for the
+ * values at each position. */
 static int walk_file(int **ret_text, double **ret_value, accept_question *question, size_t n_values,
                      spec_error *error)
 {
@@ -274,8 +274,8 @@ static int walk_file(int **ret_text, double **ret_value, accept_question *questi
     return GSL_SUCCESS;
 }
 
-/* Writes quantiles of the acceptance in value[i * n_values], or else of the enumerated one; writes
- * none unless it is known at every place. */
+/* Writes quantiles of the acceptance in value[i * n_values], or of the enumerated acceptance if
+ * there is no closed form. Writes none unless it is known at every position. */
 static int write_quantiles(spec_table *table, const double *value, size_t n_values, int contexts,
                            spec_error *error)
 {

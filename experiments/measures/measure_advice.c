@@ -14,7 +14,7 @@ enum { REPETITIONS = 200, REPETITIONS_MAX = 10000000, LENGTHS = SPEC_COUNTED_K +
 
 /* ---- the printed numbers --------------------------------------------------------------------- */
 
-/* Which lengths a number covers: those that were run, and others below or above the longest run. */
+/* Which lengths a number covers: those that were run, and those below or above the longest run. */
 enum { RUN = 1, BELOW = 2, ABOVE = 4 };
 
 /* The limits at a length and at the lengths that were run. */
@@ -33,7 +33,8 @@ static double true_tokens(const truth *t)
     return 1.0 + t->at.accepted;
 }
 
-/* Returns the true conditional acceptance. All runs that reach the depth take equal times. */
+/* Returns the true conditional acceptance. All runs that reach the depth get the same weight in
+ * time. */
 static double true_conditional(const truth *t)
 {
     double passes = 0.0, tests = 0.0;
@@ -55,7 +56,7 @@ static double true_speedup(const truth *t)
     return t->at.tokens_per_s / t->plain.tokens_per_s;
 }
 
-/* Each name is the beginning of columns; `printed` is that of the advice's columns. */
+/* Column names begin with `name`; in the advice's own table they begin with `printed`. */
 static const struct {
     const char *name, *printed;
     int where;
@@ -92,7 +93,7 @@ typedef struct {
 
 /* ---- one repetition -------------------------------------------------------------------------- */
 
-/* A truth may be an end of a range that is known without error. */
+/* The truth may lie exactly on the end of a range that is known without error. */
 static const double SLACK = 1e-9;
 
 static void hold(repetition *r, const spec_advised *advised, const question *q, int number, int K)

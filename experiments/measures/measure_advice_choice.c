@@ -13,7 +13,7 @@
 
 /* The minimum share of decisions that must be right. */
 #define RIGHT 0.95
-/* A recommended length may be slower than the best one by this. */
+/* A recommended length may be this much slower than the best one. */
 #define TOLERANCE 0.02
 
 enum { CASES = 300, CASES_MAX = 10000000, RUNS_MAX = 3, K_RUN_MAX = 6, WINDOWS_LEAST = 12 };
@@ -29,7 +29,7 @@ static const char *times_name(int i)
 typedef struct {
     spec_counted_case truth;
     int windows;
-    int n, K[RUNS_MAX]; /* those with drafts first, ascending */
+    int n, K[RUNS_MAX]; /* the lengths with drafts come first, ascending */
     int longest;
     double rate[2 * K_RUN_MAX + 1]; /* true tokens per second, K = 0..2 longest */
 } trial;
@@ -44,10 +44,10 @@ static double log_between(gsl_rng *rng, double low, double high)
     return low * pow(high / low, gsl_rng_uniform(rng));
 }
 
-/* Draws a draft and an engine at random: alpha .3 to .95, of any kind of truth whose drafts have K
- * tokens; a verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %. Outputs have 50
- * to 500 tokens, and every fourth case has requests of ten times that. In every fourth case windows
- * depend on each other. Flat times: 2 to 8 tokens per request cost as much as one. */
+/* Draws a draft and an engine at random. Alpha is .3 to .95, with any kind of truth whose drafts
+ * have K tokens. A verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %. Outputs
+ * have 50 to 500 tokens, and in every fourth case requests are ten times as long. In every fourth
+ * case windows depend on each other. With `flat`, 2 to 8 tokens per request cost as much as one. */
 static void draw_engine(spec_counted_case *c, bool flat, gsl_rng *rng)
 {
     const double step = 0.04;
@@ -118,12 +118,13 @@ typedef struct {
 typedef struct {
     int status;
     spec_error error;
-    bool decided, decided_after; /* after: with further runs at the lengths that the advice asks
-                                  * for */
-    bool near;                   /* the length that it names is within 1 of the fastest */
-    double loss, loss_after;     /* 1 - true speed of the recommended length over the best one's */
-    double plain_gain;           /* true speed of plain decoding over it, minus 1 */
-    int further;                 /* further runs until it decided, or the maximum */
+    bool decided, decided_after; /* after: once the lengths that the advice asks for were run too */
+    /* the length that it names differs by at most 1 from the fastest */
+    bool near;
+    double loss, loss_after; /* 1 - true speed of the recommended length over the best one's */
+    /* speed gain of plain decoding over the recommended length, in truth */
+    double plain_gain;
+    int further; /* runs added until it decided, or the maximum */
 } decision;
 
 static spec_counted_run run_of(const question *q, const trial *t, int K, uint64_t stream)
@@ -137,7 +138,7 @@ static spec_counted_run run_of(const question *q, const trial *t, int K, uint64_
 }
 
 /* Returns the fastest length up to twice the longest run. Without times of plain decoding an advice
- * compares lengths from 1 on. */
+ * compares only lengths from 1 on. */
 static int fastest(const trial *t, bool plain)
 {
     int best = plain ? 0 : 1;
@@ -168,7 +169,7 @@ static int decide(decision *d, const question *q, uint64_t number, gsl_rng *rng)
     d->loss = d->loss_after = loss_of(&t, advised.K, plain);
     d->near = advised.K >= 0 && abs(advised.K - fastest(&t, plain)) <= 1;
     if (d->decided) d->plain_gain = t.rate[0] / t.rate[advised.K] - 1.0;
-    /* Responses of llama.cpp do not say K, so those of two lengths cannot be given together. */
+    /* Responses of llama.cpp do not say K, so we cannot give those of two lengths together. */
     const int most = q->log == SPEC_COUNTED_LLAMACPP ? 0 : 2 * t.longest;
     while (!d->decided_after && d->further < q->further && advised.K >= 0 && advised.K <= most) {
         plain = plain || advised.K == 0;
@@ -208,7 +209,7 @@ static void run_case(void *self, uint64_t i, int worker)
 
 /* ---- the measure ----------------------------------------------------------------------------- */
 
-/* Fills in the share of right decisions, and how far it is below RIGHT, in standard errors. */
+/* Fills in the share of right decisions, and how many standard errors it lies below RIGHT. */
 static void fill_share(spec_table *table, const char *name, const char *z, double right, double n)
 {
     const double share = right / n;

@@ -39,7 +39,7 @@ static int count_requests(request_counts *ret, const spec_accepted_lengths *leng
     return GSL_SUCCESS;
 }
 
-/* Returns the ratio for one half of the requests: from..from + n of `order`. */
+/* Returns the ratio for the requests from..from + n of `order`, one half of all. */
 static spec_cluster_ratio half(const double *passed, const double *tested, const int *order, int n,
                                int proportion, double *work)
 {

@@ -20,7 +20,7 @@ typedef struct {
     spec_counted_log log;
     int from, n, batch, count;
     double plain;           /* tokens per second of a request; 0: not published */
-    double speed[LENGTHS];  /* the same of each length */
+    double speed[LENGTHS];  /* the same at each length */
     double tokens[LENGTHS]; /* per round */
     double rates[LENGTHS];  /* [j]: share of rounds that accept depth j + 1, up to one factor */
     const spec_point *point;
@@ -28,8 +28,9 @@ typedef struct {
 
 /* ---- the log of a length --------------------------------------------------------------------- */
 
-/* Fills the chances that a round of K tokens accepts k of them. The published shares by depth
- * belong to one length, often the longest; one factor makes their sum right for this length. */
+/* Fills in the probability that a round of K tokens accepts k of them. The published shares by
+ * depth come from one length, often the longest; we scale them by one factor so that their sum is
+ * right for this length. */
 static void law_of(double p[LENGTHS + 1], const sweep *s, int K)
 {
     double sum = 0.0, survival[LENGTHS + 1] = {1.0};
@@ -88,7 +89,7 @@ static int write_log(spec_advised_logs *logs, const sweep *s, int K, gsl_rng *rn
 
 /* ---- what advise makes of it ----------------------------------------------------------------- */
 
-/* Finds the length that advise names after runs at K and at `other` (0: none). */
+/* Finds the length that the advice names after runs at K and at `other` (0: none). */
 static int next_of(int *ret, const sweep *s, int K, int other, spec_error *error)
 {
     spec_advised_logs logs = {0};
@@ -123,8 +124,8 @@ static int fastest(const sweep *s)
 }
 
 typedef struct {
-    int n, near, close; /* close: its published speed is within 2 % of the fastest one */
-    char far[TEXT];     /* "1: 4, 2: 5", the lengths that are named instead */
+    int n, near, close; /* close: its published speed is within 2 % of the fastest */
+    char far[TEXT];     /* "1: 4, 2: 5", the lengths that it names instead */
 } outcome;
 
 static double speed_of(const sweep *s, int K)

@@ -21,7 +21,7 @@ static const char *const names[SPEC_BLOCK_DRAFTERS] = {[SPEC_BLOCK_DRAFTER_BEST]
                                                        [SPEC_BLOCK_DRAFTER_GREEDY] = "greedy",
                                                        [SPEC_BLOCK_DRAFTER_MODEL] = "draft"};
 
-/* The memory of a thread, reused for one place after the other. */
+/* The memory of a thread, which it uses for one position after the other. */
 typedef struct {
     spec_block_paths half[2]; /* rows chosen on one half are judged on the other */
     spec_block_drafters_work work;
@@ -35,7 +35,7 @@ typedef struct {
     const spec_model *target, *opt_draft;
     int K;
     size_t n; /* paths of a half */
-    bool all; /* all paths, which both halves share */
+    bool all; /* all possible paths; both halves are then the same */
     uint64_t seed;
     workspace *work; /* (SPEC_TRAJECTORY_BATCHES) one per worker */
 } block_question;
@@ -71,7 +71,7 @@ done:
 
 /* ---- one place ------------------------------------------------------------------------------- */
 
-/* Returns the text before the place, without its oldest tokens if K more would not fit the
+/* Returns the text before the position, without its oldest tokens if K more would not fit the
  * windows. */
 static spec_block_place place_of(workspace *work, const block_question *question,
                                  const spec_position *at)
@@ -168,8 +168,8 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
     return status;
 }
 
-/* Writes the rows of a drafter, one per offset. The chance that a draft's first tokens are all
- * accepted is at most the overlap at any of their offsets. */
+/* Writes the rows of a drafter, one per offset. All first tokens of a draft are accepted with a
+ * probability of at most the overlap at any of their offsets. */
 static int write_drafter(spec_table *table, spec_block_drafter drafter, const double *mean,
                          const double *se, int K, bool last, spec_error *error)
 {
@@ -199,7 +199,7 @@ static int write_drafter(spec_table *table, spec_block_drafter drafter, const do
     return GSL_SUCCESS;
 }
 
-/* Checks the memory for the rows of all paths, with their copies and steps. */
+/* Checks that the rows of all paths, with their copies and steps, fit into memory. */
 static int check_memory(const block_question *question, spec_error *error)
 {
     const double rows = (question->all ? 1.0 : 2.0) * question->K + 4.0;

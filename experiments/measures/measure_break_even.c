@@ -11,14 +11,14 @@
 
 enum { CONTEXT_MAX = 1 << 30 };
 
-/* A full batch of requests with one context. */
+/* A full batch of requests that all have one context length. */
 typedef struct {
     const spec_step_cost *cost;
     double alpha;
     int batch;
 } full_batch;
 
-/* Returns tokens per second of decoding steps with K draft tokens, for one request. */
+/* Returns tokens per second of one request in decoding steps with K draft tokens. */
 static double tokens_per_s(const full_batch *of, int K, double context)
 {
     const spec_step_work work = {.decode_tokens = (int64_t)of->batch * (K + 1),
@@ -35,9 +35,9 @@ static double speedup(const full_batch *of, int K, double context)
     return tokens_per_s(of, K, context) / tokens_per_s(of, 0, context);
 }
 
-/* Returns the context from which speculation gains at this batch: 0, or where the speed-up crosses
- * 1; inf if it does not up to CONTEXT_MAX. Cache reads dilute the cost of verification, so a
- * speed-up below 1 rises with the context. */
+/* Returns the context length from which speculation pays off at this batch: 0, or where the
+ * speed-up crosses 1; inf if it does not up to CONTEXT_MAX. Reading the cache makes verification
+ * relatively cheaper, so a speed-up below 1 rises with the context. */
 static double break_even_context(const full_batch *of, int K)
 {
     double low = 0.0, high = CONTEXT_MAX;

@@ -32,7 +32,7 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     return errno == ENOMEM ? spec_no_memory(error) : GSL_SUCCESS;
 }
 
-/* Computes alpha (i), from a separate text, or exactly from a whole file of rows. NaN if the
+/* Computes alpha (i): from a separate text, or exactly if a whole file of rows is given. NaN if the
  * acceptance of a token has no closed form. */
 static int mean_acceptance(spec_estimate *ret, const spec_decoder_config *config,
                            const spec_point *point, int positions, spec_error *error)
@@ -66,8 +66,8 @@ done:
     return status;
 }
 
-/* Returns the standard error of the iid prediction due to that of alpha: from the slope over alpha
- * +- alpha_se within [0,1]. NaN if either is NaN. */
+/* Returns the error that alpha's standard error causes in the iid prediction, from the slope over
+ * alpha +- alpha_se within [0,1]. NaN if either argument is NaN. */
 static double iid_error(double alpha, double alpha_se, int K)
 {
     if (!(alpha_se > 0.0) || isnan(alpha)) return alpha_se == 0.0 ? 0.0 : NAN;
@@ -107,7 +107,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const spec_costs costs = config.decoder.costs;
     const int calls = spec_drafter_calls(config.decoder.opt_draft, K);
 
-    /* The iid prediction from alpha (i), with the standard error due to alpha. */
+    /* The iid prediction from alpha (i), with the standard error that alpha causes. */
     const double iid = fixed ? spec_capped_geometric_mean(alpha.mean, K) : NAN;
     const double iid_se = fixed ? iid_error(alpha.mean, alpha.se, K) : NAN;
 

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* Return the time of a round with this many draft calls, with each chain drafted beforehand, or
- * ahead with a share of hits. */
+/* Return the time of a round with this many draft calls: if each chain is drafted beforehand, or if
+ * a share of the chains was drafted ahead in time. */
 static double time_beforehand(const spec_costs *costs, int calls)
 {
     return calls * costs->draft + costs->verify + costs->fixed;
@@ -37,14 +37,14 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_pair_theory_emitted(&emitted_theory, &config.decoder, error));
     SPEC_TRY(spec_pair_theory_hit(&hit_theory, &config.decoder, error));
 
-    /* Computed from alpha and the share of right guesses, as if all rounds had equal chances. */
+    /* The value computed from alpha and the share of right guesses, as if all rounds were alike. */
     const int K = config.decoder.K, calls = spec_drafter_calls(config.decoder.opt_draft, K);
     const spec_costs *costs = &config.decoder.costs;
     const double alpha = spec_alpha_tested(tally.passed, tally.tested, SPEC_K_MAX);
     const double guess =
         (double)tally.guesses_right / (double)tally.guesses_tested; /* 0/0 leaves the cell empty */
     const double hit_iid = spec_ahead_hit(alpha, K, guess);
-    if (!(rate.se > 1e-12 * rate.mean)) rate.se = 0.0; /* equal rounds: rounding of the clock */
+    if (!(rate.se > 1e-12 * rate.mean)) rate.se = 0.0; /* rounds are equal; the clock only rounds */
     const double ahead_theory = emitted_theory / time_ahead(costs, calls, hit_theory);
 
     spec_table_integer(table, "rounds", (long long)tally.rounds);
@@ -56,8 +56,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "speedup", emitted.mean / time_beforehand(costs, calls));
     spec_table_number(table, "speedup_theory", emitted_theory / time_beforehand(costs, calls));
     spec_measures_beside_theory(table, "speedup_ahead", &rate, ahead_theory);
-    /* Both ways emit the same tokens; only the number of rounds that find their chain varies
-     * between texts. */
+    /* With and without drafting ahead the tokens are the same; between texts only the number of
+     * rounds that find their chain varies. */
     const double time = tally.time / (double)tally.rounds,
                  gain = time_beforehand(costs, calls) / time;
     spec_table_number(table, "gain", gain);

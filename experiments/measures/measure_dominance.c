@@ -62,7 +62,8 @@ static int summarise(summary *ret, const answer *of, int n, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Judges the rules. A rule whose law differs from the target's may keep any number of tokens. */
+/* Judges the rules. If a rule's distribution differs from the target's, the rule may keep any
+ * number of tokens. */
 static int judge(const char **ret_verdict, const char *const *rules, const char *policy,
                  double least, spec_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tokens per round at another draft length, from the counters at one: by a simple rule, and by the
- * bounds for requests that differ. Everything is exact: there is no sampling. */
+/* Tokens per round at another draft length, from the counters at one length: once by a simple rule,
+ * and once by bounds that allow requests to differ. Everything is exact: there is no sampling. */
 #include "experiments/measures/measures.h"
 
 #include "analysis/acceptance/length_bounds.h"
@@ -14,8 +14,8 @@
 
 enum { K_MOST = 64 };
 
-/* Requests, by their share of the tokens; or tokens per round that were published for K = 1, 2, ...
- */
+/* Requests, weighted by their share of the tokens; or the tokens per round published for K = 1, 2,
+ * ... */
 typedef struct {
     int n;
     double alpha[SPEC_ALPHA_NODES], share[SPEC_ALPHA_NODES];
@@ -88,8 +88,8 @@ static double emitted_by(const population *of, int i, int K)
     return spec_capped_geometric_positional_mean(chance, K);
 }
 
-/* Returns tokens over rounds: each request has its share of the tokens, and rounds in proportion to
- * that share divided by its tokens per round. */
+/* Returns tokens over rounds. Each request has its share of the tokens, and as many rounds as these
+ * need at its tokens per round. */
 static double emitted_at(const population *of, int K)
 {
     double rounds = 0.0;
@@ -98,8 +98,9 @@ static double emitted_at(const population *of, int K)
     return 1.0 / rounds;
 }
 
-/* Fills the counters at K: m[j - 1], the share of rounds that accept at least j draft tokens. For
- * published lengths they are what each further depth adds, and noise must not make them rise. */
+/* Fills in the counters at K: m[j - 1] is the share of rounds that accept at least j draft tokens.
+ * For published lengths it is what each further depth adds, and we do not let noise make it
+ * rise. */
 static void counters_at(double *m, const population *of, int K)
 {
     const double emitted = emitted_at(of, K);
@@ -117,16 +118,16 @@ static void counters_at(double *m, const population *of, int K)
 
 /* ---- the measure ----------------------------------------------------------------------------- */
 
-/* Applies the simple rule: rounds are cut, or go on at the conditional acceptance of the last
- * depth. */
+/* Applies the simple rule: we cut rounds, or continue them at the conditional acceptance of the
+ * last depth. */
 static double simple_rule(const double *m, int K, int K_other)
 {
     return K_other <= K ? spec_moment_bounds_free(m, K, K_other).low
                         : spec_moment_bounds_constant(m, K, K_other);
 }
 
-/* Returns the relative distance of the truth from the bounds, 0 within them up to rounding; NaN if
- * there are none. */
+/* Returns how far the truth lies outside the bounds, as a share; 0 within them up to rounding; NaN
+ * if there are no bounds. */
 static double distance(double truth, spec_bounds bounds)
 {
     const double slack = 1e-7;
@@ -136,8 +137,8 @@ static double distance(double truth, spec_bounds bounds)
     return 0.0;
 }
 
-/* Returns the bounds at K; NaN if no law of alpha has these counters, because the ends are then in
- * the wrong order. */
+/* Returns the bounds at K. They are NaN if no distribution of alpha has these counters, which shows
+ * when the ends come in the wrong order. */
 static spec_bounds bounds_at(const double *m, int K, int K_other)
 {
     const spec_bounds bounds = spec_length_bounds(m, K, K_other);

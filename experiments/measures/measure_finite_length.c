@@ -39,7 +39,7 @@ static void simulate_stream(void *self, uint64_t s, int worker)
 {
     const job *j = self;
     spec_rng_state rng = spec_rng_stream_state(j->point->seed, s);
-    spec_moments moments = {0}; /* local to the thread, so that threads share no cache line */
+    spec_moments moments = {0}; /* local to the thread, so that no cache line is shared */
     (void)worker;
     for (uint64_t i = s; i < j->texts; i += STREAMS) {
         if (j->point->stop != NULL && *j->point->stop != 0) break;

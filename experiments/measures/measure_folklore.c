@@ -25,7 +25,7 @@ done:
 }
 
 static const char *const parameters[] = {"alpha", "K", "c=0.1", NULL};
-/* After speedup_z, one column for each of spec_folklore_rules; a test checks that none is
+/* After speedup_z comes one column for each of spec_folklore_rules; a test checks that none is
  * missing. */
 static const char *const columns[] = {
     "rounds",        "speedup",  "speedup_se", "speedup_theory", "speedup_z", "saved-passes",

@@ -91,7 +91,7 @@ done:
     return status;
 }
 
-/* Finds the best fixed length of 0..most; at 0 a round is a pass of the target. */
+/* Finds the best fixed length in 0..most. At length 0 a round is one pass of the target. */
 static int best_fixed(outcome *ret, int *ret_K, comparison *with, int most, spec_error *error)
 {
     const spec_costs *costs = &with->config.decoder.costs;
@@ -107,7 +107,7 @@ done:
     return status;
 }
 
-/* Returns the standard error of a / b, as if both were independent. */
+/* Returns the standard error of a / b, treating both as independent. */
 static double ratio_se(const spec_estimate *a, const spec_estimate *b)
 {
     return a->mean / b->mean * hypot(a->se / a->mean, b->se / b->mean);

@@ -26,8 +26,8 @@ done:
     return status;
 }
 
-/* Returns the verdict. A sample does not prove a rule lossless, and a marked mistake remains one
- * even if the sample does not show it. */
+/* Returns the verdict. A sample cannot prove a rule lossless, and a rule that is marked as a
+ * mistake stays one even if the sample does not show it. */
 static const char *verdict(const spec_text_law *law, double p)
 {
     const char *marked = spec_measures_marked_bias(&law->rule, law->config->policy);

@@ -15,18 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A draft learns along a stream of windows: of one text, of another, and of the first again. Each
- * batch is judged before it is learnt from. */
+/* A draft learns along a stream of windows: first from one text, then from another, then from the
+ * first again. We judge each batch before the draft learns from it. */
 
 enum { PHASES = 3, STATIC = -1 };
 static const char *const phase_names[PHASES] = {"first", "second", "first again"};
 
 typedef struct {
     spec_draft_learner_plan plan;
-    int learns;                /* spec_online_positions, or STATIC */
-    int prompt;                /* positions of a window before the first that is judged and
-                                * learnt */
-    int batches[PHASES], part; /* batches in each phase; in a row of the table */
+    int learns; /* spec_online_positions, or STATIC */
+    /* positions of a window that come before the first one we judge and learn */
+    int prompt;
+    int batches[PHASES], part; /* batches in each phase; batches in each row of the table */
     const char *text[2];
 } settings;
 
@@ -39,7 +39,8 @@ typedef struct {
     spec_graph_node *logits;
     spec_draft_learner learner, fixed; /* fixed: never learns */
     double *row;                       /* (3, V) the target's, the learner's and the fixed one's */
-    spec_moments alpha, gain, learnt;  /* over the windows of a part; learnt: share of positions */
+    /* over the windows of a part; learnt: share of positions that were learnt */
+    spec_moments alpha, gain, learnt;
 } stream;
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -98,7 +99,8 @@ done:
 
 /* ---- models and texts ------------------------------------------------------------------------ */
 
-/* Finds the checkpoint of a transformer at temperature 1, whose rows are those of its logits. */
+/* Finds the checkpoint of a transformer. Its temperature must be 1, so that its rows come straight
+ * from its logits. */
 static int checkpoint_of(const spec_checkpoint **ret, const spec_model *opt_model,
                          const char *parameter, spec_error *error)
 {
@@ -180,8 +182,8 @@ done:
     return status;
 }
 
-/* Returns whether a position is learnt: a draft token that ends up as this token of the text was
- * rejected with probability 1 - min(1, draft / target); `u` decides. */
+/* Returns whether the draft learns this position. With probability 1 - min(1, draft / target) a
+ * draft token here was rejected and replaced by this token of the text; `u` decides. */
 static bool learns_place(const stream *s, int place, double u)
 {
     const int token = s->learner.next[place], vocab = s->logits->cols;
@@ -189,7 +191,7 @@ static bool learns_place(const stream *s, int place, double u)
     return u * s->row[token] >= s->row[vocab + token];
 }
 
-/* Judges a window, and marks the positions that are learnt. */
+/* Judges a window, and marks the positions that the draft will learn. */
 static int judge_window(stream *s, int window, uint64_t key, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -213,8 +215,8 @@ done:
     return status;
 }
 
-/* Runs a batch. Its windows depend on the seed and its number, so every way of learning reads the
- * same ones. */
+/* Runs a batch. Its windows depend only on the seed and its number, so all learning methods read
+ * the same windows. */
 static int run_batch(stream *s, int batch, int phase, spec_error *error)
 {
     int status = GSL_SUCCESS;

@@ -40,8 +40,8 @@ static int rows(uint64_t *ret_rows, const spec_point *point, const spec_measure 
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Simulates the tokens per round of a strategy with the pair, with a random stream from the
- * strategy's name. */
+/* Simulates the tokens per round that a strategy reaches with the pair. The random stream comes
+ * from the strategy's name. */
 static int simulate(spec_estimate *ret, const spec_plan_question *question, const char *drafting,
                     int K, const spec_point *point, spec_error *error)
 {
@@ -58,8 +58,8 @@ static int simulate(spec_estimate *ret, const spec_plan_question *question, cons
     return spec_point_simulate(&tally, ret, NULL, NULL, &own, &source, error);
 }
 
-/* Simulates EAGLE-2's tree, which has no plan: its shape differs from position to position. It has
- * as many levels as Sequoia's tree, so that both rounds take the same time. */
+/* Simulates EAGLE-2's tree. It has no plan, because its shape differs from position to position. We
+ * give it as many levels as Sequoia's tree, so that rounds of both take the same time. */
 static int fill_dynamic(spec_table *table, const spec_plan_question *question, int budget,
                         const spec_point *point, spec_error *error)
 {
@@ -118,7 +118,7 @@ done:
     return status;
 }
 
-/* Writes "0.7 0.1 0.04": the chances of the first level. */
+/* Writes the probabilities of the first level, as "0.7 0.1 0.04". */
 static void fill_by_rank(spec_table *table, const spec_branch_chances *chances)
 {
     char text[16 * SPEC_PLAN_RANKS_MAX] = "";

@@ -14,8 +14,8 @@ typedef struct {
     bool one_pass;
 } draft_cost;
 
-/* Returns the c of Theorem 3.8 for a round of this drafting whose pass of K + 1 tokens takes t(K +
- * 1): K c' + 1 = drafting + t(K + 1). */
+/* Returns the c of Theorem 3.8 for which a round takes as long as this drafting plus a pass of K +
+ * 1 tokens, t(K + 1): K c' + 1 = drafting + t(K + 1). */
 static double effective_c(const spec_pass_costs *costs, int K, const draft_cost *draft)
 {
     const double drafting =
@@ -24,7 +24,7 @@ static double effective_c(const spec_pass_costs *costs, int K, const draft_cost 
                                  : drafting;
 }
 
-/* Returns the speed-up of a process other than iid; NaN if it has no moments. */
+/* Returns the speed-up for a process other than iid; NaN if its moments are not known. */
 static double process_speedup(const spec_process *process, int K, double c)
 {
     double mean, variance;
@@ -32,7 +32,8 @@ static double process_speedup(const spec_process *process, int K, double c)
     return spec_speedup_from_emitted(mean, 1.0, K * c);
 }
 
-/* Returns the best K of such a process, among those that it allows and whose pass time is known. */
+/* Returns the best K for such a process, among the K that it allows and whose pass time is
+ * known. */
 static int best_of_process(const spec_process *process, const spec_pass_costs *costs,
                            const draft_cost *draft)
 {
@@ -45,7 +46,7 @@ static int best_of_process(const spec_process *process, const spec_pass_costs *c
     return best;
 }
 
-/* Returns the best K of iid acceptance among those with a known pass time. */
+/* Returns the best K for iid acceptance, among the K whose pass time is known. */
 static int best_by_costs(const spec_pass_costs *costs, double alpha, const draft_cost *draft)
 {
     int best = 0;
@@ -56,7 +57,7 @@ static int best_by_costs(const spec_pass_costs *costs, double alpha, const draft
     return best;
 }
 
-/* Finds the best K without measured passes, over all K. */
+/* Finds the best K over all K, without measured passes. */
 static void best_of_all(double *ret_K, double *ret_speedup, double alpha, const draft_cost *draft)
 {
     const double each = draft->c + draft->c_token;
@@ -66,7 +67,7 @@ static void best_of_all(double *ret_K, double *ret_speedup, double alpha, const 
                                    : spec_speedup_best(alpha, each);
 }
 
-/* The columns except the last. */
+/* All columns but the last. */
 typedef struct {
     double emitted, variance, speedup, ops_factor, best_K, best_speedup;
 } prediction;

@@ -60,8 +60,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "tv", law.tv);
     spec_table_number(table, "max_error", law.max_error);
     spec_table_number(table, "mean_n_accepted", law.accepted);
-    /* The exact speed-up of the first round. A policy that stops early would need the law of its
-     * draft lengths. */
+    /* The exact speed-up of the first round. For a policy that stops early we would need the
+     * distribution of its draft lengths. */
     if (strcmp(config.policy, "fixed") == 0 && !config.ahead)
         spec_table_number(
             table, "speedup",

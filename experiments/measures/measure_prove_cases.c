@@ -90,8 +90,8 @@ static int add(void *self, const char *text, spec_error *error)
 
 /* ---- the row --------------------------------------------------------------------------------- */
 
-/* Returns the verdict. A rule marked as biased may be right on some families, such as equal
- * rows. */
+/* Returns the verdict. A rule marked as biased may still be exact on some families, such as pairs
+ * with equal rows. */
 static const char *verdict(const spec_rule *rule, const char *policy, double worst)
 {
     const bool marked = spec_measures_marked_bias(rule, policy) != NULL;

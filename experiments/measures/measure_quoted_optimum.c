@@ -16,7 +16,7 @@ static const char *family_name(int i)
     return spec_cases_families[i];
 }
 
-/* Returns whether it is below the optimum by more than rounding. */
+/* Returns whether the quoted value is below the optimum by more than rounding. */
 static bool falls_short(double quoted, double optimal)
 {
     return quoted < optimal - 1e-12;

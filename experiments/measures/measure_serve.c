@@ -14,7 +14,7 @@
 
 /* ---- statistics of sums ---------------------------------------------------------------------- */
 
-/* Columns that estimate one number, where UNIT is 1000 for ms. */
+/* The columns of an estimate. UNIT is 1000 for ms. */
 #define STATISTIC(name, value)                                                                     \
     static double name(const void *self, const spec_serving_sums *sums)                            \
     {                                                                                              \
@@ -33,8 +33,9 @@ STATISTIC(tpot_ms, 1e3 * sums->per_token / (double)sums->longer)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* A closed loop of requests with one number of rounds repeats itself: only its phase is random, and
- * sums differ by the requests under way where the measured part begins and ends. */
+/* Returns whether a closed loop repeats itself, because all requests have the same number of
+ * rounds. Then only its phase is random, and sums differ only by the requests under way when the
+ * measured part begins and ends. */
 static bool is_periodic(const spec_serving_question *question, const spec_serving_way *way)
 {
     bool certain = question->alpha == 0.0 || question->alpha == 1.0;
@@ -90,7 +91,7 @@ static void fill_counts(spec_table *table, const spec_serving_row *row,
                       row->slo_share * (double)all.requests / all.seconds);
 }
 
-/* Theory of them does not need the row's runs. */
+/* Fills in quantiles. Their theory does not need the row's runs. */
 static void fill_quantiles(spec_table *table, const spec_serving_row *row)
 {
     const bool counts = spec_serving_row_counts(row);
@@ -117,7 +118,7 @@ static void fill_quantiles(spec_table *table, const spec_serving_row *row)
     spec_table_number(table, "latency_limit_ms", 1e3 * row->theory.latency_limit);
 }
 
-/* The other K whose latency is not distinguished from the best one's: "1 3". */
+/* Lists the other K whose latency cannot be distinguished from the best one's: "1 3". */
 static void fill_best(spec_table *table, const spec_serving_rows *rows,
                       const spec_serving_choices *choices)
 {
@@ -132,7 +133,7 @@ static void fill_best(spec_table *table, const spec_serving_rows *rows,
     spec_table_text(table, "as_good", text);
 }
 
-/* plain_latency: of plain decoding, by theory. */
+/* Fills in a row. plain_latency is the theoretical latency of plain decoding. */
 static void fill_row(spec_table *table, const spec_serving_row *row,
                      const spec_serving_question *question, const spec_serving_way *way,
                      double plain_latency)
@@ -166,7 +167,7 @@ static void fill_row(spec_table *table, const spec_serving_row *row,
     spec_table_number(table, "speedup_high", row->paired.speedup.high);
 }
 
-/* The ends that uncertain costs leave, beside a row with a result. */
+/* Fills in the range that uncertain costs leave, next to a row's result. */
 static int fill_range(spec_table *table, const spec_serving_question *question,
                       const spec_serving_way *way, const spec_point *point,
                       const spec_measure *measure, spec_error *error)
@@ -192,8 +193,8 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
                                       spec_point_text(point, measure, "lengths"), error);
 }
 
-/* `rate` is a question, since a replayed trace has a column of it, too; other rates draw other
- * numbers all the same. */
+/* Returns the seed. `rate` is a question because a replayed trace also has a column for it, but we
+ * want other rates to draw other numbers. */
 static uint64_t seed_of(const spec_point *point, const spec_measure *measure)
 {
     return spec_rng_named_seed(point->seed, spec_point_text(point, measure, "rate"));

@@ -15,10 +15,10 @@ typedef struct {
     spec_claim claim;
     spec_step_cost *cost, *draft;
     spec_accepted_lengths accepted;
-    spec_settings settings; /* of the quantity */
+    spec_settings settings; /* the quantity's settings */
 } settled;
 
-/* The numbers of "QUANTITY?key=value&...". */
+/* Reads the numbers of "QUANTITY?key=value&...". */
 static int read_quantity(settled *s, const char *text, spec_error *error)
 {
     static const char keys[] = "quantity?alpha=&K=0&rate=&batch=&context=0&prompt=0&output=256&"

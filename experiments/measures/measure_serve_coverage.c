@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often the intervals of `serve` hold the truth: many runs of its rows, each as one that a user
- * would see, with another seed. */
+/* How often the intervals of `serve` contain the truth. We run its rows many times with different
+ * seeds, each time as one user would. */
 #include "experiments/measures/measures.h"
 #include "experiments/serving/serving_rows.h"
 #include "speclab/no_memory.h"
@@ -31,7 +31,7 @@ enum { LATENCY, BATCH, STEP, NUMBERS };
 static spec_replications_statistic *const statistics[NUMBERS] = {latency, batch, step};
 static const char *const names[NUMBERS] = {"latency", "batch", "step"};
 
-/* The speed-up with its interval, and numbers whose z is tested. */
+/* The speed-up with its interval, and the numbers whose z is tested. */
 typedef struct {
     bool counts;
     spec_block_interval speedup;
@@ -43,10 +43,10 @@ typedef struct {
     spec_serving_question *question;
     spec_serving_rows *rows;
     const spec_point *point;
-    int way; /* the one that is compared with plain decoding */
+    int way; /* the method that is compared with plain decoding */
 } asker;
 
-/* The answer of serve with `longer` times the requests, as run `number`. */
+/* Computes the answer of serve with `longer` times as many requests, as run `number`. */
 static int ask(answer *ret, asker *a, uint64_t longer, uint64_t number, spec_error *error)
 {
     spec_point own = *a->point;
@@ -98,7 +98,8 @@ static void add(tally *t, const answer *of, const answer *truth)
                                                   of->number[k].df));
 }
 
-/* `needs`: 0, or the requests that the intervals ask for: then the row is no check. */
+/* Fills in the row. If `needs` is not 0, it is the number of requests that the intervals ask for,
+ * and the row is not a check. */
 static void fill(spec_table *table, const tally *t, const answer *truth, uint64_t needs)
 {
     const double n = (double)t->n, held = (double)t->held / n;
@@ -125,7 +126,7 @@ static void fill(spec_table *table, const tally *t, const answer *truth, uint64_
     }
 }
 
-/* By theory where all of it is known, else by a longer run. */
+/* Finds the truth: from theory if it gives everything, else from a longer run. */
 static int find_truth(answer *ret, asker *a, uint64_t longer, spec_error *error)
 {
     const int status = ask(ret, a, longer, UINT64_MAX, error);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tolerated errors of a prediction: of means, and of 99 % quantiles. */
+/* How far a prediction may be off: for means, and for 99 % quantiles. */
 #define MEAN_ERROR 0.03
 #define TAIL_ERROR 0.05
 
@@ -24,7 +24,7 @@ typedef struct {
     spec_length_choice *plain;
     spec_request_times measured, simulated;
     spec_step_fit_problem problem;
-    spec_affine_step fitted; /* zero with a given cost */
+    spec_affine_step fitted; /* zero if the cost is given */
     double loss;
     spec_step_cost *given;
 } comparison;
@@ -113,8 +113,8 @@ static double statistic(const double *sorted, int64_t n, double level)
                         : gsl_stats_quantile_from_sorted_data(sorted, 1, (size_t)n, level);
 }
 
-/* The fitted half and data sheets have no verdict, and a fit to the first half of a run has not
- * seen how it ends. */
+/* Returns the verdict. The fitted half and data sheets get none; nor does a fit to the first half
+ * of a run, which has not seen how the run ends. */
 static const char *verdict(const comparison *c, bool fitted_half, double level, double error)
 {
     if (c->fitted.step == 0.0 || fitted_half || c->problem.split == SPEC_SPLIT_TIME) return NULL;
@@ -146,7 +146,7 @@ static void write_row(spec_table *table, const comparison *c, bool fitted_half, 
     if (text != NULL) spec_table_text(table, "verdict", text);
 }
 
-/* The rows of one half and one kind of time. */
+/* Writes the rows for one half of the requests and one kind of time. */
 static int write_times(spec_table *table, const comparison *c, bool fitted_half,
                        spec_time_kind kind, bool last, spec_error *error)
 {

@@ -9,7 +9,7 @@
 
 enum { SPEC_SIZE = 1024 };
 
-/* Decoding steps of a full batch at one context, with drafts of K tokens, and without. */
+/* Decoding steps of a full batch at one context length, with drafts of K tokens and without. */
 typedef struct {
     double emitted;
     int K, batch, context;
@@ -25,7 +25,8 @@ static double seconds(const spec_step_cost *cost, const setup *of, int K)
     return spec_step_cost_target(cost, &work) + spec_step_cost_draft(cost, &work);
 }
 
-/* The speed-up, with what a corner takes for uncertain settings (spec_step_cost_corner). */
+/* Predicts the speed-up, with the settings that a corner assumes for what is uncertain
+ * (spec_step_cost_corner). */
 static int predict(double *ret_speedup, double *opt_plain, const setup *of, const char *cost,
                    const char *draft_cost, int corner, spec_error *error)
 {
@@ -94,8 +95,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "predicted_low", low);
     spec_table_number(table, "predicted_high", high);
     if (plain_text[0] == '\0') goto done;
-    /* The measured time is that of the batch at its context: what a pass of one token takes follows
-     * from the difference, which the overhead does not change. */
+    /* The measured time is for the batch at its context. The time of a pass of one token follows
+     * from the difference, in which the overhead cancels. */
     const setup one = {.emitted = 1.0, .K = 1, .batch = 1};
     double single;
     SPEC_TRY(predict(&speedup, &single, &one, cost, draft_cost, -1, error));

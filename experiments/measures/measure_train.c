@@ -89,8 +89,8 @@ static void number(spec_table *table, const char *format, int temperature, doubl
     spec_table_number(table, name, value);
 }
 
-/* Returns the speed-up at the best draft length, if time is proportional to the weights read:
- * passes of any width take the same time. */
+/* Returns the speed-up at the best draft length if time is proportional to the weights that are
+ * read, so that passes of any width take the same time. */
 static double most_speedup(const spec_training_plan *plan, const spec_exact_walk *walk)
 {
     spec_training_speed speed = {.K = plan->K};
@@ -146,7 +146,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     if (setup == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     SPEC_TRY(read_settings(&settings, point, measure, error));
     SPEC_TRY(spec_point_read(point));
-    SPEC_TRY(spec_point_opened(point)); /* each point opens and trains its own */
+    SPEC_TRY(spec_point_opened(point)); /* each point opens and trains its own models */
     SPEC_TRY(spec_training_setup_init(setup, &settings, point->opt_context, error));
     SPEC_TRY(train(&setup->training, point, error));
     SPEC_TRY(spec_training_score_judge(&score, &setup->training, error));

@@ -19,8 +19,8 @@ int spec_point_blame(int status, const char *parameter, spec_error *error)
 
 /* ---- simulation ------------------------------------------------------------------------------ */
 
-/* Returns the share done by rounds, or by the variance of the mean, which falls like one over the
- * rounds. */
+/* Returns the share of the work that is done: by rounds, or by the variance of the mean, which is
+ * proportional to one over the rounds. */
 static double share_done(const spec_montecarlo *mc)
 {
     if (mc->plan.rounds > 0) return (double)mc->sum.tally.rounds / (double)mc->limit;
@@ -63,7 +63,8 @@ static int add_group(void *self, const char *text, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Runs the simulation. With a standard error as the limit, the number of groups is open. */
+/* Runs the simulation. If a standard error is the limit, the number of groups is not known in
+ * advance. */
 static int run_simulation(simulation *s, const spec_point *point, spec_error *error)
 {
     int status = GSL_SUCCESS;

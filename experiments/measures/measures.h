@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* measures: every measure by name, and what measures share: models, simulation and verdicts.
- * A measure_<name>.c defines one spec_measure; measures_table.c lists them. Only measures include
- * this header. The cache of the point owns the models. */
+ * A measure_<name>.c defines one spec_measure, and measures_table.c lists them. Only measures
+ * include this header. The point's cache owns the models. */
 #ifndef SPECLAB_MEASURES_H
 #define SPECLAB_MEASURES_H
 
@@ -22,25 +22,25 @@ extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_mea
     spec_measure_serve_measured, spec_measure_serve_published, spec_measure_train,
     spec_measure_uniformity;
 
-/* Puts the wrong parameter before the error line: "target: ...". Returns the status; success
- * changes nothing. */
+/* Puts the wrong parameter in front of the error line: "target: ...". Returns the status; changes
+ * nothing on success. */
 int spec_point_blame(int status, const char *parameter, spec_error *error);
 
 /* ---- simulation ------------------------------------------------------------------------------ */
 
-/* Runs the groups of a point, once for each point of a measure that divides. Returns GSL_CONTINUE
- * if their results are for another process: the point then has no row here, and the measure must
+/* Runs the groups of a point. A measure that divides calls it once per point. Returns GSL_CONTINUE
+ * if another process uses the results: the point then has no row here, and the measure must
  * return. */
 int spec_point_run_groups(const spec_groups *groups, const spec_point *point, spec_error *error);
 
-/* Simulates a source with the rounds or the standard error of the point. Outputs: the tally, tokens
- * per round, tokens per unit of virtual time, and the share of rounds that found their chain
- * drafted ahead. */
+/* Simulates a source for the point's number of rounds, or until its standard error is reached.
+ * Outputs: the tally, tokens per round, tokens per unit of virtual time, and the share of rounds
+ * that found their chain drafted ahead. */
 int spec_point_simulate(spec_tally *ret_tally, spec_estimate *ret_emitted, spec_estimate *opt_rate,
                         spec_estimate *opt_hit, const spec_point *point,
                         const spec_round_source *source, spec_error *error);
 
-/* alpha, K and c of a point, and the simulation of iid acceptance with these. */
+/* alpha, K and c of a point, and a simulation of iid acceptance with them. */
 typedef struct {
     double alpha, c;
     int K;
@@ -50,16 +50,16 @@ typedef struct {
 int spec_point_simulate_iid(spec_iid_run *ret, const spec_point *point, const spec_measure *measure,
                             spec_error *error);
 
-/* Reads the acceptance process of a point for drafts of K tokens from its parameters `process` and
- * `alpha`; the latter must be left out if the process does not read it. */
+/* Reads the acceptance process of a point, for drafts of K tokens, from its parameters `process`
+ * and `alpha`. `alpha` must be left out if the process does not read it. */
 int spec_point_process(spec_process *ret, const spec_point *point, const spec_measure *measure,
                        int K, spec_error *error);
 
-/* Returns the drafting time of a round of K tokens, in target calls: K calls of c, or with one_pass
- * one for all, plus c_token per token. */
+/* Returns the drafting time of a round of K tokens, in target calls: K calls of c, or one call with
+ * one_pass, plus c_token per token. */
 double spec_measures_draft_time(int K, double c, double c_token, bool one_pass);
 
-/* Reads ops_ratio of a point; c if the point has none. */
+/* Reads the parameter ops_ratio; takes c if the point does not give it. */
 int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure,
                          double c, spec_error *error);
 
@@ -71,19 +71,19 @@ int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measur
 int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
                        const spec_measure *measure, spec_error *error);
 
-/* The first checks that rule and policy exist. The second, once the models are open, checks that
- * rule, policy, strategy and draft fit together. Call both before any work. */
+/* The first function checks that rule and policy exist. The second, once the models are open,
+ * checks that rule, policy, strategy and draft fit together. Call both before any work. */
 int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error);
 int spec_point_check_decoder(const spec_decoder_config *config, spec_error *error);
 
-/* Opens a target and its draft ("": none), of the same vocabulary. */
+/* Opens a target and its draft ("": no draft), which must have the same vocabulary. */
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
                     const spec_point *point, const char *target, const char *draft,
                     spec_error *error);
 
 /* Reads the point's parameter `ahead`, 0 or 1: whether chains are drafted ahead. Returns GSL_EINVAL
- * if the first `tokens` of a text end before a chain drafted ahead can be found: fewer than K + 2,
- * K > 0. */
+ * if a text of `tokens` tokens is too short to find a chain drafted ahead, that is shorter than K +
+ * 2; K > 0. */
 int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K,
                      int tokens, spec_error *error);
 
@@ -97,7 +97,7 @@ void spec_measures_beside_theory(spec_table *table, const char *name, const spec
                                  double theory);
 
 /* Returns the declared bias of a rule or policy: "biased, as marked" for a mistake, "biased, lossy
- * as marked" for a rule of claim SPEC_LOSSY. NULL for all others. */
+ * as marked" for a rule with the claim SPEC_LOSSY, and NULL for all others. */
 const char *spec_measures_marked_bias(const spec_rule *rule, const char *policy);
 
 /* Returns "lossless", "lossless (argmax)", "NOT LOSSLESS" or the marked bias. */

@@ -33,8 +33,8 @@ static int prescribed_overlap(double *ret, const spec_model *draft, spec_error *
     return status;
 }
 
-/* Finds the order of a pair and its number of contexts; returns false unless they form a chain that
- * can be solved. The chain over contexts does not describe texts that end and begin again. */
+/* Finds the order of a pair and its number of contexts. Returns false unless they form a chain that
+ * we can solve. The chain over contexts does not describe texts that end and begin again. */
 static bool contexts_of(int *ret_order, int *ret_size, const spec_model *target,
                         const spec_model *draft)
 {
@@ -130,7 +130,7 @@ done:
     return status;
 }
 
-/* Fills the row of context `from`, from the definitions of the rules, not from their code. */
+/* Fills in the row of context `from`. It follows the definitions of the rules, not their code. */
 static int fill_context(pair *p, int from, spec_error *error)
 {
     const int vocab = p->config->target->vocab;
@@ -149,7 +149,7 @@ static int fill_context(pair *p, int from, spec_error *error)
     for (int x = 0; x < vocab; x++) {
         const double law = !greedy          ? draft[x]
                            : x == favourite ? 1.0
-                                            : 0.0; /* law of the draft token */
+                                            : 0.0; /* distribution of the draft token */
         const double taken = match ? target[x] * law : fmin(target[x], law);
         const size_t to = (size_t)from * (size_t)p->size + (size_t)((from * vocab + x) % p->size);
         p->accept[to] += taken;
@@ -185,7 +185,8 @@ static int solve_chain(long_run *ret, const spec_decoder_config *config, int ord
     int status = GSL_SUCCESS;
     SPEC_TRY(pair_init(&p, config, order, size, error));
     for (int s = 0; s < size; s++) SPEC_TRY(fill_context(&p, s, error));
-    /* GSL_ESING: texts may settle in one of several sets of contexts, each with its own mean. */
+    /* GSL_ESING: there are several sets of contexts in which texts may settle, each with its own
+     * mean. */
     *ret = (long_run){NAN, NAN};
     const int solved = spec_modulated_pair_chain(&ret->emitted, &variance, p.start, p.accept,
                                                  p.reject, p.bonus, size, config->K);
@@ -300,7 +301,8 @@ static int enumerate(long_run *ret, const spec_decoder_config *config, uint64_t 
     if (!keeps_nothing(&p.decoder)) goto done;
     SPEC_TRY(walked_pair_init(&p, error));
     for (int s = 0; s < p.size; s++) SPEC_TRY(walk_round(&p, s, error));
-    /* GSL_ESING: texts may settle in one of several sets of contexts, each with its own mean. */
+    /* GSL_ESING: there are several sets of contexts in which texts may settle, each with its own
+     * mean. */
     const int solved = spec_stationary_law(p.start, p.next, p.size);
     if (solved == GSL_ENOMEM) SPEC_TRY(spec_no_memory(error));
     if (solved != GSL_SUCCESS) goto done;

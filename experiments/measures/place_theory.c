@@ -32,7 +32,7 @@ static bool is_within_reach(const spec_decoding_config *config, const spec_rows_
            file->places <= INT_MAX && tokens * (double)file->places <= SPEC_PLACE_STEPS_MAX;
 }
 
-/* Fills the chance of acceptance at each place. */
+/* Fills in the probability of acceptance at each position. */
 static int fill_beta(double *beta, const spec_decoder_config *config, const spec_rows_file *file,
                      uint64_t begin, spec_error *error)
 {

@@ -9,7 +9,8 @@
 
 static const double sum_slack = 1e-9; /* tolerance of a sum of exclusive chances */
 
-/* In a file written by hand, refuses a last line without its end, which a result would drop. */
+/* If a file was written by hand, we refuse a last line without a newline; a result would drop that
+ * line. */
 int spec_plan_read_table(spec_table *table, const char *path, spec_error *error)
 {
     struct stat file;

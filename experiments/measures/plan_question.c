@@ -23,7 +23,7 @@ bool spec_plan_next_word(char *word, size_t size, const char **list)
 
 /* ---- chances --------------------------------------------------------------------------------- */
 
-/* Uses the same chances (ranks) for every level. */
+/* Uses the same probabilities (ranks) for every level. */
 static int repeat(spec_plan_question *question, const double *accept, int ranks, int levels,
                   spec_error *error)
 {
@@ -79,7 +79,7 @@ static int read_pair(spec_plan_question *question, const spec_point *point,
     spec_decoder_config one = *config;
     one.drafting = drafting;
     one.K = 1;
-    spec_decoder decoder; /* refuses a wrong combination before any work */
+    spec_decoder decoder; /* its init refuses a wrong combination before any work */
     SPEC_TRY(spec_point_blame(spec_decoder_init(&decoder, &one, error), "rule", error));
     spec_decoder_free(&decoder);
     SPEC_TRY(spec_point_opened(point));
@@ -120,8 +120,8 @@ done:
     return status;
 }
 
-/* Reads the siblings. Hub and greedy ones have no acceptance by rank that is independent of their
- * number. */
+/* Reads the siblings. For hub and greedy siblings, acceptance by rank depends on how many there
+ * are, so they are refused. */
 static int read_siblings(spec_plan_question *question, const char *name, spec_error *error)
 {
     static const spec_siblings kinds[] = {SPEC_SIBLINGS_WITHOUT, SPEC_SIBLINGS_IID,

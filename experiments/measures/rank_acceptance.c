@@ -35,12 +35,12 @@ int spec_rank_acceptance_check(const char *rule, spec_error *error)
 
 typedef double closed_form(const spec_ratio_order *order, int n);
 
-/* Returns the chance that one of n such siblings is accepted, or NULL. */
+/* Returns the closed form for the probability that one of n such siblings is accepted, or NULL. */
 static closed_form *form_of(const char *rule, spec_siblings siblings, int V, int width)
 {
     if (width > SPEC_DRAFTS_MAX) return NULL;
-    if (siblings == SPEC_SIBLINGS_TOP) /* one-hot drafts: for any rule the target's probability
-                                          of their tokens */
+    /* one-hot drafts: under any rule, the target's probability of their tokens */
+    if (siblings == SPEC_SIBLINGS_TOP)
         return strcmp(rule, "greedy") == 0 ? NULL : spec_multi_draft_match_top;
     if (siblings == SPEC_SIBLINGS_WITHOUT)
         return strcmp(rule, "rrsw") == 0 && pow(V, width - 1) <= TUPLES_MAX ? spec_rrsw_acceptance

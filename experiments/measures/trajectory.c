@@ -16,8 +16,8 @@ enum { TELL_EVERY = 64 }; /* positions */
 typedef struct {
     double *sum; /* (n_values) */
     uint64_t begin, end; /* positions */
-    uint64_t number;     /* number of the next position: batches continue the count of earlier
-                          * ones */
+    /* number of the next position; batches continue the count of earlier batches */
+    uint64_t number;
     _Atomic uint64_t *visited; /* positions of all batches so far */
     int status;
     spec_error error;
@@ -66,7 +66,8 @@ done:
     return status;
 }
 
-/* Returns the maximum tokens of a text that both models can continue, at most SPEC_TEXT_MAX. */
+/* Returns how many tokens a text may have so that both models can continue it, at most
+ * SPEC_TEXT_MAX. */
 static size_t text_limit(const spec_trajectory *plan)
 {
     size_t limit = SPEC_TEXT_MAX;
@@ -176,7 +177,7 @@ static void run_batch(batch_result *result, const spec_trajectory *plan, int bat
     walker_free(&walk);
 }
 
-/* Sets the positions of a batch: equal numbers if the target writes, equal parts of a given
+/* Sets the positions of a batch: equally many if the target writes the text, equal parts of a given
  * text. */
 static void share_out(batch_result *result, const spec_trajectory *plan, uint64_t batch,
                       uint64_t n_batches)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* trajectory: averages along the target's own text, which speculation emits with any draft.
  * The text is cut into batches with their own random streams, which run in parallel; the result
- * depends on the seed, not on the threads. Standard errors are those of batch means, so they
- * remain valid if neighbouring positions are correlated. */
+ * depends on the seed, not on the threads. Standard errors come from batch means, so they remain
+ * valid if neighbouring positions are correlated. */
 #ifndef SPECLAB_TRAJECTORY_H
 #define SPECLAB_TRAJECTORY_H
 
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* Maximum batches, and the tokens of a batch before its first position. */
+/* Maximum batches; tokens of a batch that come before its first position. */
 enum { SPEC_TRAJECTORY_BATCHES = 32, SPEC_TRAJECTORY_BURN_IN = 32 };
 
 typedef struct {
@@ -33,7 +33,7 @@ typedef struct {
     /* minimum number of positions, spread evenly over the batches; 1: the first position after the
      * target's first prompt */
     uint64_t positions;
-    int gap;    /* tokens from a position to the next one; 0: 1. Not for opt_text */
+    int gap;    /* tokens from a position to the next one (0: 1); not used with opt_text */
     int length; /* tokens after a prompt until the next one; 0: the longest possible text */
     const int *opt_text; /* (positions) a given text; position i is after its first i tokens */
     double *opt_value;   /* (positions, n_values) with opt_text: the values at each position */
@@ -43,9 +43,9 @@ typedef struct {
     const spec_listener *opt_listener;
 } spec_trajectory;
 
-/* Computes means and standard errors (NaN for a single batch), both (n_values). The errors of a
- * given text show how far similar texts may differ. After an end of text, or `length` tokens, the
- * next prompt begins. On failure, returns the status and line of the failed batch with the lowest
+/* Computes means and standard errors (NaN for a single batch), both (n_values). For a given text
+ * the errors show how much similar texts may differ. The next prompt begins after an end of text,
+ * or after `length` tokens. If batches fail, returns the status and line of the one with the lowest
  * number. */
 int spec_trajectory_means(double *ret_mean, double *ret_se, const spec_trajectory *trajectory,
                           spec_error *error);

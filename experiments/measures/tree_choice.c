@@ -92,8 +92,8 @@ done:
     return status;
 }
 
-/* Chooses Medusa's tree: the first m nodes of its list are its best tree of m nodes, for as many
- * heads as levels. */
+/* Chooses Medusa's tree. The first m nodes of its list form its best tree of m nodes, if there are
+ * as many heads as levels. */
 static int choose_medusa(spec_tree_choice *ret, const tree_room *room,
                          const spec_branch_chances *chances, int nodes, double c,
                          const double *verify, spec_error *error)

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* The chance that the child of rank r of an accepted node on level l is accepted. */
+/* The probability that the child of rank r of an accepted node on level l is accepted. */
 typedef struct {
     int levels, ranks;
     const double *accept; /* (levels, ranks), in [0,1]; a row sums to at most 1 */
@@ -25,11 +25,12 @@ typedef struct {
 
 extern const char *const spec_tree_methods[]; /* NULL-terminated */
 
-/* Finds the method's tree with the largest speedup = emitted / (depth c + verify[nodes]), with at
- * most `nodes` nodes, or no tree; of equals the smallest, as in tree_plan and tree_shape. verify
- * (nodes+1) as in tree_plan. Returns GSL_EINVAL for an unknown method (naming the nearest), for
- * sequoia with rows that differ, and for medusa if a rank has a larger chance than the previous
- * rank, which no shape can express; GSL_EDOM outside the domain; GSL_ENOMEM. Zeroed on failure. */
+/* Finds the method's tree with the largest speedup = emitted / (depth c + verify[nodes]) and at
+ * most `nodes` nodes, or no tree. Among equals it takes the smallest, like tree_plan and
+ * tree_shape. verify (nodes+1) as in tree_plan. Returns GSL_EINVAL for an unknown method (naming
+ * the nearest), for sequoia if rows differ, and for medusa if a rank has a larger probability than
+ * the previous rank, which no shape can express; GSL_EDOM outside the domain; GSL_ENOMEM. Zeroed on
+ * failure. */
 int spec_tree_choose(spec_tree_choice *ret, const char *method, const spec_branch_chances *chances,
                      int nodes, double c, const double *verify, spec_error *error);
 void spec_tree_choice_free(spec_tree_choice *choice);

@@ -8,16 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Parts are spread evenly, by multiples of the golden ratio: slots of equal requests then complete
- * one after another. */
+/* Fractions already emitted are multiples of the golden ratio, which spreads them evenly: slots
+ * with equal requests then complete one after another. */
 static const double golden_ratio = 0.6180339887498949;
 
 typedef struct {
     const spec_begun_requests *of;
     void *inner, *by_length;
     gsl_rng *rng;
-    double part;       /* of the next begun request */
-    int age;           /* units before time 0 from which requests are drawn */
+    double part;       /* fraction that the next begun request has emitted */
+    int age;           /* requests are drawn from this many units before time 0 */
     unsigned n, drawn; /* requests of this age; CLOSED: begun requests */
 } cursor;
 
@@ -57,7 +57,7 @@ static void *begin(const void *self, uint64_t seed, uint64_t stream)
     return at;
 }
 
-/* False: the engine has completed it. */
+/* Returns false if the engine has completed it. */
 static bool next_begun(cursor *at, spec_request *ret_request)
 {
     const spec_begun_requests *of = at->of;

@@ -31,7 +31,8 @@ static double emitted_of(const spec_claim *claim)
     return spec_capped_geometric_mean(claim->alpha, claim->K);
 }
 
-/* A step of `batch` requests that submit K + 1 tokens each, with its draft if K > 0. */
+/* Returns the time of a step in which `batch` requests submit K + 1 tokens each, including the
+ * draft if K > 0. */
 static double step_of(const spec_claim *claim, double batch, int K)
 {
     const spec_step_work work = {.decode_tokens = (int64_t)(batch * (K + 1)),
@@ -52,7 +53,7 @@ static double step_of(const spec_claim *claim, double batch, int K)
     return time;
 }
 
-/* The time of a round in plain steps, at a batch and a context. */
+/* Returns the time of a round in plain steps, for the claim's batch and context. */
 static double round_of(const spec_claim *claim)
 {
     if (!(claim->batch >= 1.0 && claim->context >= 0.0)) return NAN;

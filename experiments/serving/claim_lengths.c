@@ -46,7 +46,7 @@ static double best_rate(const batch *b)
 
 typedef int way(double *ret_rate, const batch *b, spec_error *error);
 
-/* The choice of the simulator itself. */
+/* The simulator's own choice. */
 static int stop_at_first(double *ret_rate, const batch *b, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -92,7 +92,7 @@ static int common_K(double *ret_rate, const batch *b, spec_error *error)
 
 /* ---- quantities ------------------------------------------------------------------------------ */
 
-/* The mean over all cases with its interval, and the least. */
+/* Computes the mean over all cases with its interval, and the smallest rate. */
 static int over_cases(spec_claim_value *ret_mean, double *ret_worst, const spec_claim *claim,
                       way *choose, spec_error *error)
 {
@@ -109,7 +109,7 @@ static int over_cases(spec_claim_value *ret_mean, double *ret_worst, const spec_
         const batch b = draw(rng, cost, claim->K);
         double rate;
         SPEC_TRY(choose(&rate, &b, error));
-        /* The choice compares in another order than the optimum. */
+        /* The choice sums in another order than the optimum, so rounding may differ. */
         const double share = fmin(1.0, rate / best_rate(&b) * (1.0 + 1e-12));
         spec_moments_add(&moments, share);
         *ret_worst = fmin(*ret_worst, share);

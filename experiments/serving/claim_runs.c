@@ -120,7 +120,7 @@ done:
 
 /* ---- replays --------------------------------------------------------------------------------- */
 
-/* Copies of one request, all at time 0. */
+/* A source of copies of one request, which all arrive at time 0. */
 typedef struct {
     spec_request request;
     int copies;
@@ -149,7 +149,7 @@ static bool copies_next(void *self, spec_request *ret_request)
     return true;
 }
 
-/* Tokens per second of a batch of copies of request r. */
+/* Computes the tokens per second of a batch of copies of request r. */
 static int replay(double *ret_rate, const spec_claim *claim, int32_t r,
                   const spec_length_choice *choice, spec_error *error)
 {
@@ -190,7 +190,7 @@ int spec_claim_replayed_speedup(spec_claim_value *ret, const spec_claim *claim, 
         plain += rate[r][0];
         with += rate[r][1];
     }
-    /* The variance of a ratio of means, by its linear part. */
+    /* Linearises the ratio of means to find its variance. */
     const double n = lengths->n, value = with / plain;
     for (int32_t r = 0; r < lengths->n; r++)
         square += pow((rate[r][1] - value * rate[r][0]) / (plain / n), 2.0);

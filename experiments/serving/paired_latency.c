@@ -44,7 +44,7 @@ static int draw_sample(sample *s, const spec_replications *const *of, uint64_t s
     return good ? GSL_SUCCESS : spec_no_memory(error);
 }
 
-/* Mean latency of plan a over that of plan b, in every resample. */
+/* Fills in the ratio of plan a's mean latency to plan b's, for every resample. */
 static void fill_ratios(double *value, const sample *s, int a, int b)
 {
     for (int r = 0; r < VALUES; r++) {
@@ -58,7 +58,7 @@ static double mean_of(const sample *s, int k)
     return s->sum[2 * k] / s->sum[2 * k + 1];
 }
 
-/* Intervals of all pairs, of which the best plan's are read. */
+/* Computes joint intervals for all pairs, and reads those that include the best plan. */
 static int find_as_good(spec_paired_plan *ret, const sample *s, int best, spec_error *error)
 {
     int m = 0;
@@ -75,7 +75,7 @@ static int find_as_good(spec_paired_plan *ret, const sample *s, int best, spec_e
         for (int b = 0; b < a; b++) {
             if (!s->present[a] || !s->present[b]) continue;
             const spec_block_interval *pair = &joint[m++];
-            /* Without an interval, of one replication, nothing is distinguished. */
+            /* One replication gives no interval, so nothing can be distinguished. */
             const bool open = !(pair->low > 1.0 || pair->high < 1.0);
             if (a == best) ret[b].as_good = open;
             if (b == best) ret[a].as_good = open;

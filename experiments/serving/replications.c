@@ -34,7 +34,7 @@ static void run_one(void *self, uint64_t i, int worker)
     if (g->status[i] != GSL_SUCCESS) atomic_store_explicit(&g->failed, true, memory_order_relaxed);
 }
 
-/* A wrong sum is a fault of the engine, at any load. */
+/* Checks the sums. A wrong sum is a bug of the engine, whatever the load. */
 static int check_sums(const group *g, spec_error *error)
 {
     const bool adds = g->plan->place <= SPEC_DRAFT_SEPARATE;
@@ -155,12 +155,12 @@ double spec_replications_drift(const spec_replications *replications)
         spec_moments_add(&moments, replications->late[i] - replications->early[i]);
         size = fmax(size, replications->late[i]);
     }
-    if (fabs(moments.mean) < 1e-9 * size) return 0.0; /* rounding, of equal latencies */
+    if (fabs(moments.mean) < 1e-9 * size) return 0.0; /* equal latencies: only rounding */
     return spec_moments_z(moments.mean, 0.0, spec_moments_standard_error(&moments),
                           replications->n - 1.0);
 }
 
-/* Quickselect: O(n), and no second array. */
+/* Selects in place, in O(n) (quickselect). */
 static float select_rank(float *x, uint64_t n, uint64_t rank)
 {
     uint64_t low = 0, high = n - 1;
@@ -175,7 +175,7 @@ static float select_rank(float *x, uint64_t n, uint64_t rank)
             x[i++] = x[j];
             x[j--] = swap;
         }
-        /* All of low..j are at most the pivot, all behind at least. */
+        /* Values in low..j are at most the pivot; values after j are at least the pivot. */
         if (rank <= j)
             high = j;
         else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* replications: independent runs of a serving engine, and estimates with standard errors from them.
- * Replication i draws from stream i on any thread and results are merged in index order, so they do
- * not depend on threads. Plans with other K or costs serve the same requests in replication i, so
- * that their ratios are paired. Free it after _run, also after a failure. */
+/* replications: independent runs of a serving engine, with estimates and their standard errors.
+ * Replication i draws from stream i on any thread, and results are merged in index order, so they
+ * do not depend on threads. Plans that differ in K or costs serve the same requests in replication
+ * i, which pairs their ratios. Must be freed after _run, even after a failure. */
 #ifndef SPECLAB_REPLICATIONS_H
 #define SPECLAB_REPLICATIONS_H
 
@@ -17,11 +17,14 @@ typedef struct {
     int n;
     spec_serving_sums run[SPEC_REPLICATIONS];
     double early[SPEC_REPLICATIONS], late[SPEC_REPLICATIONS]; /* as in spec_serving_result */
-    int grew;                                                 /* replications in which it did */
-    /* the requests whose times the plan keeps, by replication: NULL if it keeps none */
+    /* replications in which the number of requests grew throughout */
+    int grew;
+    /* requests of a replication whose times the plan keeps; NULL if it keeps none */
     uint64_t kept;
-    float *first_token, *per_token, *latency; /* (kept) s; per_token NaN: of one token */
-    /* (n) of the steps, as in spec_serving_result; NULL too if the plan keeps no times */
+    /* (kept) s; per_token is NaN for outputs of one token */
+    float *first_token, *per_token, *latency;
+    /* (n) histograms of the steps, as in spec_serving_result; NULL too if the plan keeps no
+     * times */
     spec_log_histogram *batches[SPEC_REPLICATIONS], *step_times[SPEC_REPLICATIONS];
 } spec_replications;
 
@@ -33,32 +36,33 @@ typedef struct {
     const volatile int *opt_stop;
 } spec_replications_plan;
 
-/* Run all replications. GSL_ESANITY where sums break an identity of
- * analysis/serving/conservation.h: that is a fault of the engine. Else the status and message of
- * the first failed one by index; GSL_EFAILED, "interrupted", where *opt_stop was set. */
+/* Runs all replications. Returns GSL_ESANITY if sums break an identity of
+ * analysis/serving/conservation.h, which means that the engine has a bug. Otherwise returns the
+ * status and message of the first one that failed, by index; GSL_EFAILED, "interrupted", if
+ * *opt_stop was set. */
 int spec_replications_run(spec_replications *ret, const spec_serving_plan *plan,
                           const spec_replications_plan *how, spec_error *error);
 void spec_replications_free(spec_replications *replications);
-void spec_replications_drop_times(spec_replications *replications); /* and histograms */
+void spec_replications_drop_times(spec_replications *replications); /* and the histograms */
 
-/* A number that sums determine, such as their mean batch. */
+/* A number computed from sums, such as their mean batch. */
 typedef double spec_replications_statistic(const void *self, const spec_serving_sums *sums);
 
-/* A statistic of all replications together, by the jackknife over replications [Efron79]:
+/* Estimates a statistic of all replications together, by the jackknife over replications [Efron79]:
  *
  *     mean = n f(all) - (n-1) m,   se^2 = (n-1)/n sum_i (f(all but i) - m)^2,   df = n - 1
  *
- * where m is the mean of f(all but i). An se below 1e-12 of the mean, of equal replications, is
- * rounding and becomes 0. NaN where f is; se and df are NaN for n < 2. */
+ * where m is the mean of f(all but i). If replications are equal, an se below 1e-12 of the mean is
+ * only rounding and becomes 0. The estimate is NaN if f is; se and df are NaN for n < 2. */
 spec_estimate spec_replications_estimate(const spec_replications *replications,
                                          spec_replications_statistic *f, const void *self);
 
-/* The mean of late - early, and its distance from 0: standard normal where latency is stationary.
- * NaN for n < 2. */
+/* Returns the mean of late - early in standard errors, which is standard normal if latency is
+ * stationary. NaN for n < 2. */
 double spec_replications_drift(const spec_replications *replications);
 
-/* The q-quantile of the times that are not NaN: the order statistic of rank ceil(q n) among these
- * n; NaN if there is none. Reorders. */
+/* Returns the q-quantile of the n times that are not NaN: the order statistic of rank ceil(q n).
+ * Returns NaN if there are none. Reorders the times. */
 double spec_replications_quantile(float *times, uint64_t n, double q);
 
 #endif

@@ -38,7 +38,7 @@ int spec_request_times_measured(spec_request_times *ret_times, const spec_reques
                                 spec_error *error)
 {
     int status = GSL_SUCCESS;
-    double clock = INFINITY; /* the engine's clock at the first arrival */
+    double clock = INFINITY; /* the engine's clock when the first request arrives */
     *ret_times = (spec_request_times){0};
     if (trace->arrival == NULL || trace->queued == NULL || trace->first_token == NULL ||
         trace->last_token == NULL)

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Requests in the system where nothing limits them. */
+/* Number of requests in the system if nothing limits it. */
 enum { CROWD = 2048 };
 
 static int run(spec_saturated_run *ret, const spec_serving_question *question,

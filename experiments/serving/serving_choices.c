@@ -11,7 +11,7 @@
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* The length of the next item of a list: up to a comma outside of brackets. */
+/* Returns the length of the next item of a list: up to a comma outside of brackets. */
 static size_t item_length(const char *list)
 {
     int depth = 0;
@@ -21,7 +21,7 @@ static size_t item_length(const char *list)
     return n;
 }
 
-/* Move to the item after this one; false at the end. */
+/* Moves to the item after this one; returns false at the end. */
 static bool next_item(const char **list, size_t n)
 {
     *list += n;
@@ -35,7 +35,7 @@ static bool is_fixed(const char *item, size_t n)
     return n == strlen("fixed") && strncmp(item, "fixed", n) == 0;
 }
 
-/* The K of a list, in its order. */
+/* Reads the list of K, in its order. */
 static int read_K(int K[SPEC_SERVING_WAYS], int *ret_n, const char *list, spec_error *error)
 {
     spec_number_list numbers;
@@ -79,7 +79,8 @@ done:
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
-/* The key of a choice's largest K, K or K_max; NULL if it has none, or the spec gives it. */
+/* Returns the key for a choice's largest K, which is K or K_max; NULL if it has none, or if the
+ * spec already gives it. */
 static const char *key_of_K(const spec_settings *settings)
 {
     static const char *const keys[] = {"K", "K_max"};
@@ -97,7 +98,8 @@ static const char *key_of_K(const spec_settings *settings)
     return NULL;
 }
 
-/* The spec of a choice, with K as its largest if it takes one and has none. */
+/* Returns the spec of a choice. If the choice takes a largest K and the spec does not give it, sets
+ * it to K. */
 static char *spec_with_K(const char *lengths, int K)
 {
     spec_settings settings = {0};

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Slots of an engine without a limit of its batch. */
+/* Number of slots of an engine without a limit on its batch. */
 enum { SLOTS_NO_LIMIT = 1 << 16, TOKENS_MAX = 1 << 30 };
 
-/* The longest requests, which hold this share of E[L^2], and how many of them intervals need:
- * docs/formulas.md#heavy-tails. */
+/* Long requests are the longest ones, which together have this share of E[L^2]. Intervals need this
+ * many of them: docs/formulas.md#heavy-tails. */
 static const double longest_share = 0.05, longest_needed = 10.0;
 
-/* Lengths without a law and without rows of a file. */
+/* Lengths if neither a distribution nor a file's rows give them. */
 #define PROMPT "512"
 #define OUTPUT "256"
 
@@ -109,17 +109,17 @@ done:
     return status;
 }
 
-/* A given law, or the lengths of a file's rows, or a default. */
+/* Reads a given distribution, or takes the lengths of a file's rows, or a default. */
 static int read_law(reader *in, spec_length_law *law, const char *name, int least,
                     const char *opt_default)
 {
     const char *spec = is_given(in, name) ? text(in, name) : opt_default;
-    if (spec == NULL) return GSL_SUCCESS; /* zeroed: of the row */
+    if (spec == NULL) return GSL_SUCCESS; /* zeroed: the lengths come from the rows */
     return blame(in, spec_length_law_init(law, spec, least, in->error), name);
 }
 
-/* Acceptance by depth or by context, which is that of all requests. Alpha, for lengths that are
- * chosen by it, is then accepted over tested draft tokens, or that of the context. */
+/* Reads acceptance by depth or by context, which then applies to all requests. Methods that choose
+ * lengths by alpha use accepted over tested draft tokens, or the alpha of the context. */
 static int read_process(reader *in)
 {
     spec_serving_question *question = in->question;
@@ -164,7 +164,8 @@ static int check_lengths(reader *in)
 {
     const spec_serving_choices *choices = &in->question->choices;
     int status = GSL_SUCCESS;
-    if (in->question->process.kind == SPEC_PROCESS_CONTEXT) return status; /* of any depth */
+    /* a context applies to any depth */
+    if (in->question->process.kind == SPEC_PROCESS_CONTEXT) return status;
     for (int i = 0; i < choices->n && status == GSL_SUCCESS; i++)
         status =
             spec_acceptance_process_check(&in->question->process, choices->way[i].K, in->error);
@@ -191,7 +192,7 @@ done:
     return status;
 }
 
-/* The files of requests, and what they decide. */
+/* Loads the files of requests, and sets what follows from them. */
 static int load_files(reader *in)
 {
     spec_serving_question *question = in->question;
@@ -231,7 +232,7 @@ done:
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
-/* same, separate, ahead?guess=0.8&miss=ride, halves. */
+/* Reads same, separate, ahead?guess=0.8&miss=ride or halves. */
 static int read_place(reader *in)
 {
     static const char *const names[] = {"same", "separate", "ahead", "halves", NULL};
@@ -274,8 +275,8 @@ static int read_draft_cache(reader *in)
     return GSL_SUCCESS;
 }
 
-/* Blocks of a memory for KV caches: bytes over bytes of a token, of the target and of the draft. 0
- * without one. */
+/* Computes the number of blocks in a memory for KV caches: its bytes over the bytes of a token in
+ * the target's and the draft's cache. It is 0 without such a memory. */
 static int read_blocks(reader *in, int *ret_blocks, int64_t *ret_draft_blocks, int block)
 {
     const double draft_kv_bytes = spec_step_cost_draft_kv_bytes(in->question->cost);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* serving_question: a serving engine, its requests and its costs, from the parameters of a point.
- * The parameters are those of the measure `serve` (docs/formats.md#measures). Free it after _init,
- * also after a failure; it must not move while a run uses it. */
+ * The parameters are those of the measure `serve` (docs/formats.md#measures). Must be freed after
+ * _init, even after a failure, and must not move while a run uses it. */
 #ifndef SPECLAB_SERVING_QUESTION_H
 #define SPECLAB_SERVING_QUESTION_H
 
@@ -13,45 +13,44 @@
 #include "sim/serving/requests/requests.h"
 
 typedef struct {
-    /* OPEN: random arrivals at a rate. CLOSED: a number of slots that are always full. REPLAY: a
-     * trace's own arrivals, to its end. */
+    /* OPEN: random arrivals at a rate. CLOSED: a fixed number of slots that are always full.
+     * REPLAY: the arrivals of a trace, until it ends. */
     enum { SPEC_SERVING_OPEN, SPEC_SERVING_CLOSED, SPEC_SERVING_REPLAY } load;
-    double rate;  /* requests/s: OPEN as given, REPLAY that of the trace, CLOSED NaN */
-    /* as given; of a process of rates accepted over tested draft tokens, of one by context its
-     * first alpha */
+    double rate; /* requests/s: given (OPEN) or the trace's (REPLAY); NaN if CLOSED */
+    /* as given; RATES: accepted draft tokens over tested ones; CONTEXT: the first alpha */
     double alpha;
     spec_process process;         /* IID, RATES or CONTEXT */
     float chance[SPEC_RATES_MAX]; /* RATES, for the plan */
     spec_requests requests;
-    spec_requests by_length; /* the same, as those under way are: OPEN and CLOSED */
+    spec_requests by_length; /* the same, drawn as requests under way are: OPEN and CLOSED */
     spec_request_trace trace;
     spec_accepted_lengths accepted;
     spec_step_cost *cost;
     spec_serving_choices choices;
-    /* without the choice of lengths and the two counts of requests */
+    /* except the method for lengths and the two numbers of requests */
     spec_serving_plan plan;
-    uint64_t measured;  /* requests of a replication */
-    /* OPEN: of these, as many as intervals need, where a few long ones decide; else 0 */
+    uint64_t measured; /* measured requests of a replication */
+    /* OPEN, if a few long requests dominate: how many of these the intervals need; else 0 */
     uint64_t enough;
-    uint64_t warm;      /* requests of a replication before them */
-    bool warm_given;    /* else `warm` is the least number, and load may ask for more */
-    bool batch_limited; /* by a number of slots */
-    bool limited;       /* by that, tokens in a step, chunks or memory */
-    int64_t draft_blocks; /* as plan.blocks, where tokens also take memory in the draft's cache */
+    uint64_t warm;        /* requests that come before the measured ones in a replication */
+    bool warm_given;      /* otherwise `warm` is a minimum, and a high load may need more */
+    bool batch_limited;   /* the number of slots is limited */
+    bool limited;         /* slots, tokens per step, chunks or memory are limited */
+    int64_t draft_blocks; /* as plan.blocks, but tokens also take memory in the draft's cache */
     spec_slo slo;
 } spec_serving_question;
 
-/* GSL_CONTINUE from spec_point_read after everything but files of requests has been read. Errors
- * begin with the parameter at fault. */
+/* Reads the question. Returns GSL_CONTINUE, from spec_point_read, once everything but the files of
+ * requests has been read. Errors begin with the parameter at fault. */
 int spec_serving_question_init(spec_serving_question *question, const spec_point *point,
                                const spec_measure *measure, spec_error *error);
 void spec_serving_question_free(spec_serving_question *question);
 
-/* Returns the plan of an engine that chooses draft lengths in this way. */
+/* Returns the plan of an engine that chooses draft lengths by this method. */
 spec_serving_plan spec_serving_question_plan(const spec_serving_question *question,
                                              const spec_serving_way *way);
 
-/* The parameters, with defaults: for the lists of measures. */
+/* The parameters with their defaults, for the lists of measures. */
 #define SPEC_SERVING_QUESTION_PARAMETERS                                                           \
     "alpha=0.8", "process=iid", "K=0,1,3,5", "lengths=fixed",                                      \
         "rate=", "slots=", "trace=", "speed=1", "arrivals=poisson",                                \

@@ -17,21 +17,21 @@ bool spec_serving_row_counts(const spec_serving_row *row)
            row->state == SPEC_SERVING_SHORT;
 }
 
-/* Most requests of all replications of a replayed trace: a longer one has fewer replications. And
- * most requests of another replication whose times are kept for percentiles. */
+/* Most requests in all replications of a replayed trace; longer traces get fewer replications.
+ * KEPT_MAX is the most requests of any other replication whose times are kept for percentiles. */
 enum { REPLAYED_MAX = 1 << 23, KEPT_MAX = 1 << 17 };
 
 /* ---- before the runs ------------------------------------------------------------------------- */
 
-/* The mean step of a request, E[Z t] / E[Z] for Z requests in a step of t: longer than a step on
- * average, base / (1 - load), because longer steps have more requests. With Var[Z] = E[Z] / (1 -
- * load), as in a branching process of small shares. */
+/* Returns the step that a request sees on average, E[Z t] / E[Z] for Z requests in a step of t. It
+ * is longer than the average step, base / (1 - load), because longer steps have more requests.
+ * Takes Var[Z] = E[Z] / (1 - load), as in a branching process of small shares. */
 static double seen_step(const spec_serving_row *row, double base, double rate)
 {
     return base / (1.0 - row->load) * (1.0 + row->load / (rate * row->rounds * base));
 }
 
-/* Capacity, load and relaxation. */
+/* Computes capacity, load and relaxation, and judges whether to simulate. */
 static int judge_load(spec_serving_row *row, const spec_serving_question *question,
                       const spec_serving_way *way, const spec_point *point, spec_error *error)
 {
@@ -63,7 +63,7 @@ static int judge_load(spec_serving_row *row, const spec_serving_question *questi
         row->relaxation = !isnan(row->theory.relaxation)
                               ? row->theory.relaxation
                               : question->rate * row->rounds * base / pow(1.0 - row->load, 2);
-        row->rounds = fmax(row->rounds, 1.0); /* outputs of one token have none */
+        row->rounds = fmax(row->rounds, 1.0); /* outputs of one token have no rounds */
         row->step_guess = isnan(row->theory.latency) ? seen_step(row, base, question->rate)
                                                      : row->theory.latency / row->rounds;
         row->step_guess =
@@ -93,7 +93,7 @@ done:
 
 /* ---- the runs -------------------------------------------------------------------------------- */
 
-/* Quantiles, and the share that meets the objectives; then the times are freed. */
+/* Computes quantiles and the share that meets the objectives, then frees the times. */
 static void summarise(spec_serving_row *row, const spec_slo *slo)
 {
     spec_replications *runs = &row->runs;
@@ -110,8 +110,8 @@ static void summarise(spec_serving_row *row, const spec_slo *slo)
     spec_replications_drop_times(runs);
 }
 
-/* Latencies of the measured requests over the time that requests spent in the system while they
- * arrived: 1 in a stationary engine, by Little's law. */
+/* Returns the measured requests' total latency over the time that requests spent in the system
+ * while they arrived. By Little's law this is 1 in a stationary engine. */
 static double little(const void *self, const spec_serving_sums *sums)
 {
     (void)self;
@@ -125,7 +125,7 @@ static int replications(const spec_serving_question *question)
     return most < 2 ? 2 : most < SPEC_REPLICATIONS ? (int)most : SPEC_REPLICATIONS;
 }
 
-/* The requests of a way, whose engine has run for long. */
+/* Returns the requests that a method's engine has under way after running for long. */
 static spec_begun_requests begun_of(const spec_serving_row *row,
                                     const spec_serving_question *question,
                                     const spec_serving_way *way)

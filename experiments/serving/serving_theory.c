@@ -17,19 +17,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Most work of a law of rounds, and of the law of a batch, in products: longer outputs have no
- * theory. */
+/* Most products to compute a distribution of rounds, and that of a batch; outputs that need more
+ * have no theory. */
 static const double most_work = 1e9, most_batch_work = 1e9;
 
 const double spec_serving_quantiles[SPEC_SERVING_QUANTILES] = {0.5, 0.9, 0.99};
 
 /* ---- which theorems hold --------------------------------------------------------------------- */
 
-/* Outputs so long that the rounds at their begin and end do not count, tokens. */
+/* An output of this many tokens is so long that its first and last rounds do not matter. */
 static const double long_output = 10000.0;
 
-/* A full batch without prompts and of long outputs. A draft pass takes as long for any batch, and
- * a verification as long in every step. */
+/* Returns whether #batch-ahead applies: a full batch without prompts and with long outputs, where a
+ * draft pass takes the same time for any batch, and a verification the same in every step. */
 static bool is_batch_ahead(const spec_serving_question *question)
 {
     const spec_affine_step *cost = spec_step_cost_affine(question->cost);
@@ -42,7 +42,8 @@ static bool is_batch_ahead(const spec_serving_question *question)
            prompt->kind == SPEC_LENGTH_NUMBER && spec_length_law_mean(prompt) == 0.0;
 }
 
-/* An affine step, every request K draft tokens, and nothing that delays or splits a request. */
+/* Returns whether the step is affine, every request drafts K tokens, and nothing delays or splits a
+ * request. */
 static bool has_life(const spec_serving_question *question, const spec_serving_way *way)
 {
     const bool rows = question->requests.prompt.kind == SPEC_LENGTH_OF_ROW ||
@@ -106,7 +107,7 @@ static void kinds_free(requests_kinds *of)
 
 /* ---- theorems -------------------------------------------------------------------------------- */
 
-/* Slots that are always full: docs/formulas.md#saturation. */
+/* Fills in an engine whose slots are always full: docs/formulas.md#saturation. */
 static void fill_closed(spec_serving_theory *ret, const spec_serving_question *question,
                         const requests_kinds *of, const spec_request_life *shared)
 {
@@ -122,7 +123,8 @@ static void fill_closed(spec_serving_theory *ret, const spec_serving_question *q
     ret->latency = slots / ret->capacity;
 }
 
-/* Drafting ahead, and drafting in turn, of a batch that is never new: #batch-ahead. */
+/* Fills in drafting ahead, and drafting in turn, for a batch that never gets a new request:
+ * #batch-ahead. */
 static void fill_ahead(spec_serving_theory *ret, const spec_serving_question *question, int K,
                        double output)
 {
@@ -133,7 +135,7 @@ static void fill_ahead(spec_serving_theory *ret, const spec_serving_question *qu
     const double emitted = spec_capped_geometric_mean(question->alpha, K),
                  variance = spec_capped_geometric_variance(question->alpha, K),
                  of_output = spec_finite_length_rounds_renewal(emitted, variance, output);
-    ret->tokens_per_round = output / of_output; /* the last round is cut */
+    ret->tokens_per_round = output / of_output; /* the last round is cut off */
     ret->step = cost->step + K * draft;
     if (ahead && question->plan.miss_rides) {
         ret->step = fmax(cost->step, (K + 1) * draft);
@@ -149,7 +151,7 @@ static void fill_ahead(spec_serving_theory *ret, const spec_serving_question *qu
     ret->latency = slots / ret->capacity;
 }
 
-/* One slot: #single-server. */
+/* Fills in an engine with one slot: #single-server. */
 static void fill_single(spec_serving_theory *ret, const spec_serving_question *question,
                         const spec_request_life *alone)
 {
@@ -161,7 +163,7 @@ static void fill_single(spec_serving_theory *ret, const spec_serving_question *q
     ret->latency = spec_single_server_latency(question->rate, mean, square);
 }
 
-/* #heavy-traffic: the limit of latency, and percentiles where they are nearly exact. */
+/* Fills in #heavy-traffic: the limit of latency, and percentiles if they are nearly exact. */
 static void fill_near_capacity(spec_serving_theory *ret, const spec_serving_question *question,
                                const spec_request_life *shared, const spec_branching *branching)
 {
@@ -179,7 +181,7 @@ static void fill_near_capacity(spec_serving_theory *ret, const spec_serving_ques
     }
 }
 
-/* #capacity, and #branching for Poisson arrivals below the capacity. */
+/* Fills in #capacity, and #branching if arrivals are Poisson and below the capacity. */
 static int fill_open(spec_serving_theory *ret, const spec_serving_question *question,
                      const spec_request_life *shared, const spec_request_kinds *kinds)
 {
@@ -202,7 +204,7 @@ static int fill_open(spec_serving_theory *ret, const spec_serving_question *ques
     return GSL_SUCCESS;
 }
 
-/* All of these but #batch-ahead, from the life of a request. */
+/* Fills in everything but #batch-ahead, from the life of a request. */
 static int fill_of_lives(spec_serving_theory *ret, const spec_serving_question *question,
                          const spec_serving_way *way, const requests_kinds *of)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* serving_theory: what theory says of a serving engine, for the rows of its simulation.
- * Theorems are in analysis/serving; this module decides which ones hold for a question. Numbers
- * that no theorem gives are NaN. docs/serving.md#theory. */
+/* serving_theory: what theory says about a serving engine, next to its simulation.
+ * The theorems are in analysis/serving; this module decides which of them apply to a question. A
+ * number that no theorem gives is NaN. docs/serving.md#theory. */
 #ifndef SPECLAB_SERVING_THEORY_H
 #define SPECLAB_SERVING_THEORY_H
 
@@ -12,19 +12,20 @@ enum { SPEC_SERVING_QUANTILES = 3 };
 extern const double spec_serving_quantiles[SPEC_SERVING_QUANTILES];
 
 typedef struct {
-    double base;                   /* a step's own time, with its draft's, s */
+    double base;                   /* fixed time of a step, including its draft, s */
     double rounds;                 /* mean rounds of a request */
     double capacity;               /* requests/s */
-    double batch, batch_var, step; /* of a step: decoding requests; their variance; s */
+    double batch, batch_var, step; /* of a step: mean decoding requests; their variance; time, s */
     double tokens_per_s, tokens_per_round, latency, wait, first_token;
     double latency_limit; /* near capacity: docs/formulas.md#heavy-traffic */
-    /* requests until a deviation of the load has decayed by e: by that limit, at least a life */
+    /* requests until a deviation of the load has decayed by e, from that limit; at least a
+     * lifetime */
     double relaxation;
     double batch_at[SPEC_SERVING_QUANTILES], step_at[SPEC_SERVING_QUANTILES],
         latency_at[SPEC_SERVING_QUANTILES];
 } spec_serving_theory;
 
-/* GSL_ENOMEM. */
+/* Fills the theory. Returns GSL_ENOMEM. */
 int spec_serving_theory_fill(spec_serving_theory *ret, const spec_serving_question *question,
                              const spec_serving_way *way, spec_error *error);
 

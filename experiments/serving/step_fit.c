@@ -10,8 +10,8 @@
 
 enum { COSTS = 3, STEPS = 200, RESTARTS = 12, SCATTERED = 256, STARTS = 8 };
 #define LARGE_ERROR 0.05
-/* Times to first token and latencies grow with the queue, which knows the throughput alone. Times
- * per token tell the three costs apart. */
+/* Times to first token and latencies grow with the queue, which depends only on the throughput.
+ * Times per token tell the three costs apart. */
 static const double weight[SPEC_TIME_KINDS] = {
     [SPEC_TIME_FIRST_TOKEN] = 1.0, [SPEC_TIME_PER_TOKEN] = 10.0, [SPEC_TIME_LATENCY] = 1.0};
 
@@ -21,15 +21,15 @@ void spec_step_fit_spec(char ret_spec[SPEC_STEP_FIT_SPEC], const spec_affine_ste
              cost->token, cost->kv);
 }
 
-/* A cost that suits the measured times roughly: half of the mean time per token is the step's, and
- * tokens and KV cache share the rest. */
+/* Returns a cost that roughly suits the measured times: the step takes half of the mean time per
+ * token, and tokens and KV cache share the rest. */
 static spec_affine_step start_of(const spec_step_fit_problem *problem)
 {
     const spec_request_trace *trace = problem->trace;
     const double *const first = problem->measured->of[SPEC_TIME_FIRST_TOKEN];
     const double *const latency = problem->measured->of[SPEC_TIME_LATENCY];
-    /* Over all requests: tokens, time from first to last token, and that time times the mean
-     * context in it. */
+    /* Over all requests: tokens; time from first to last token; that time multiplied by the mean
+     * context during it. */
     double tokens = 0.0, outputs = 0.0, decoding = 0.0, contexts = 0.0, end = 0.0;
     for (int64_t i = 0; i < trace->n; i++) {
         const double time = latency[i] - first[i];
@@ -109,7 +109,7 @@ typedef struct {
     const spec_step_fit_problem *problem;
     const volatile int *opt_stop;
     spec_error *error;
-    int status; /* of the first failure */
+    int status; /* of the first loss that failed */
 } search;
 
 static spec_affine_step cost_at(const gsl_vector *logs)
@@ -119,7 +119,7 @@ static spec_affine_step cost_at(const gsl_vector *logs)
                               .kv = exp(gsl_vector_get(logs, 2))};
 }
 
-/* Infinite after a failure, and for costs without a finite loss. */
+/* Returns infinity after a failure, and for costs without a finite loss. */
 static double loss_with(search *s, const spec_affine_step *cost)
 {
     double loss = NAN;
@@ -135,7 +135,7 @@ static double loss_at(const gsl_vector *logs, void *self)
     return loss_with(self, &cost);
 }
 
-/* One simplex of this size from x; keeps the best. */
+/* Runs one simplex of this size from x, and keeps the best cost. */
 static int descend(spec_affine_step *best, double *best_loss, search *s, const spec_affine_step *x0,
                    double width)
 {
@@ -168,8 +168,9 @@ done:
     return status;
 }
 
-/* The best costs of a quasi-random sequence: tokens and KV cache within a factor of 4 of the start,
- * the step within 1.9, where it would be nearly the whole time. */
+/* Finds the best costs of a quasi-random sequence. Costs of tokens and KV cache are within a factor
+ * of 4 of the start. The step is within a factor of 1.9, where it would be nearly all of the
+ * time. */
 static int scatter(spec_affine_step *ret_best, search *s, const spec_affine_step *start)
 {
     int status = GSL_SUCCESS;
@@ -220,8 +221,8 @@ int spec_step_fit(spec_affine_step *ret_cost, double *ret_loss,
                            "no request has time between its first and its last token"));
     SPEC_TRY(scatter(from, &s, &start));
     for (int i = 0; i < STARTS; i++) SPEC_TRY(descend(ret_cost, ret_loss, &s, &from[i], 0.1));
-    /* The three costs nearly stand for each other, and the schedule makes the loss rough: a simplex
-     * collapses early, and a new one goes on. */
+    /* The three costs can nearly replace each other, and the schedule makes the loss rough. So a
+     * simplex collapses early, and we go on with a new one. */
     for (int i = 0; i < RESTARTS && *ret_loss < 0.99 * before; i++) {
         from[0] = *ret_cost;
         before = *ret_loss;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* alias: Walker's alias tables: draws from a fixed distribution in constant time.
  * [Walker77; Vose91] One 64-bit word per draw: the high half of word * n is the column, the low
- * half is a fraction that chooses the side. The tables are built in integers, so the law differs
- * from weight/sum by less than 2^-51 + n 2^-64 per token. Owns its memory. */
+ * half is a fraction that chooses the side. The tables are built in integers, so the probabilities
+ * differ from weight/sum by less than 2^-51 + n 2^-64 per token. Owns its memory. */
 #ifndef SPECLAB_ALIAS_H
 #define SPECLAB_ALIAS_H
 
@@ -24,8 +24,8 @@ typedef struct {
 int spec_alias_init(spec_alias *alias, const double *weight, int n, spec_error *error);
 void spec_alias_free(spec_alias *alias);
 
-/* Fills ret_probability with weight/sum, whose sum is 1 up to rounding. Makes the same checks.
- * ret_probability may be `weight`. */
+/* Fills ret_probability with weight/sum, which sum to 1 up to rounding. Makes the same checks as
+ * _init. ret_probability may be `weight`. */
 int spec_alias_normalise(double *ret_probability, const double *weight, int n, spec_error *error);
 
 /* Draws a token; takes one word. */

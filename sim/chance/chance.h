@@ -2,9 +2,9 @@
 /* chance: the source of every random decision of a rule, a draft strategy or the decoding loop.
  * Code asks it to accept or to pick. A sampled chance draws from a generator; an enumerated one
  * walks every branch with its exact probability; a scripted one takes the branches that a test
- * chose. A shared one is a function of seed and position, the same for draft and target; a probed
- * one estimates the number of branches; a reported one shows each decision. So the code that Monte
- * Carlo runs is the very code whose output law is computed exactly. */
+ * chose. A shared one depends only on seed and position, so draft and target decide alike; a probed
+ * one estimates the number of branches; a reported one shows each decision. So we compute the exact
+ * output law of the very code that Monte Carlo runs. */
 #ifndef SPECLAB_CHANCE_H
 #define SPECLAB_CHANCE_H
 
@@ -35,23 +35,23 @@ typedef struct spec_chance {
     spec_shared_noise *noise;      /* shared; not owned */
 } spec_chance;
 
-/* Returns a chance that draws decisions from `rng`, of any type with gsl_rng_uniform in [0,1); it
- * must outlive the chance. */
+/* Returns a chance that draws decisions from `rng`, which may have any type with gsl_rng_uniform in
+ * [0,1) and must outlive the chance. */
 spec_chance spec_chance_sampled(gsl_rng *rng);
 
 /* Returns a chance that picks tokens from rows by shared noise, one per position, from noise->place
  * on; each pick advances the position. It supports only picks. */
 spec_chance spec_chance_shared(spec_shared_noise *noise);
 
-/* Returns true with probability min(1, num/den). num >= den is true without drawing (so den = 0 is
- * true); num <= 0 < den is false without drawing. Draws at most one uniform. num and den must be
- * finite and not negative. */
+/* Returns true with probability min(1, num/den). If num >= den it returns true without drawing (so
+ * den = 0 gives true); if num <= 0 < den it returns false without drawing. Draws at most one
+ * uniform. num and den must be finite and not negative. */
 bool spec_chance_accept(spec_chance *chance, double num, double den);
 
 /* Returns an index in 0..n-1 with probability weight[i] / sum(weight), never one of weight zero,
- * even if rounding carries the scan past the end. Sampled: one uniform, even if only one weight is
- * positive. Enumerated: no decision in that case. The weights must be finite, not negative, with a
- * positive sum. */
+ * even if rounding carries the scan past the end. If only one weight is positive, a sampled chance
+ * still draws a uniform, but an enumerated one makes no decision. The weights must be finite, not
+ * negative, with a positive sum. */
 int spec_chance_pick(spec_chance *chance, const double *weight, int n);
 
 /* ---- enumerated: replay the code once for every branch --------------------------------------- */
@@ -74,7 +74,7 @@ typedef struct spec_enumeration {
     uint64_t limit;    /* maximum branches; 0: none */
     bool refused;      /* the limit was reached before the end, or memory ran out */
     int depth;         /* decisions asked for so far in this run */
-    int length;        /* decisions on the path: those beyond depth will be replayed */
+    int length;        /* decisions on the path; the ones beyond depth will be replayed */
     int capacity;
     struct spec_enumeration_step {
         /* probability of the branch taken; negative: unknown until the decision is asked for
@@ -97,7 +97,7 @@ typedef struct spec_script {
     /* (n) 0/1 for an accept, an index for a pick; a certain decision needs one too */
     const int *answer;
     int n, used; /* answers, and how many are used: used == n after a complete script */
-    /* an answer of probability zero was forced (another was given), or the script ran out */
+    /* a forced answer had probability zero (so another one was given), or the script ran out */
     bool broken;
     double *opt_asked; /* (n) the probability of each forced answer, or NULL */
 } spec_script;
@@ -114,8 +114,8 @@ typedef struct {
     int answer;           /* 0 rejected, 1 accepted; or the picked index */
 } spec_decision;
 
-/* Decides as a sampled chance does. Its uniform numbers are the coins first, then those of
- * `rng`. */
+/* Decides as a sampled chance does. It takes its uniform numbers from the coins, and when these are
+ * used up, from `rng`. */
 typedef struct spec_report {
     spec_chance chance;
     const double *coin; /* (n) in [0,1) */

@@ -11,20 +11,18 @@
 
 enum { SPEC_LANES = 32 };
 
-/* So every lane is an affine image of every other lane, started at another point of the same orbit
- * of 2^64. Only this offset separates two lanes, and the hash makes it uniform. => So every lane is
- * an affine image of every other lane, started at another point of the same orbit of 2^64. Only
- * this offset separates two lanes, and the hash makes it uniform. An offset that is a multiple of
- * 2^m leaves the low m + 2 bits of y - s x the same at every step. => If the offset is a multiple
- * of 2^m, the low m + 2 bits of y - s x are the same at every step. PractRand 0.95, on two lanes in
- * turn: offsets of 2^41 to 2^44 fail within 1 GB, some of 2^37 to 2^40 within 4 GB; 2^36 is
- * suspicious there, 2^35 and random offsets are not. A pair has an offset divisible by 2^36 with
- * chance 2^-36; some pair of the 496 of a stream has with chance 7e-9. An offset near such a
- * multiple shows the same at a lag. => In PractRand 0.95, on two alternating lanes, offsets of 2^41
- * to 2^44 fail within 1 GB, and some of 2^37 to 2^40 within 4 GB; there 2^36 is suspicious, but
- * 2^35 and random offsets are not. A pair has an offset divisible by 2^36 with chance 2^-36; one of
- * the 496 pairs of a stream does with chance 7e-9. An offset near such a multiple shows the same
- * pattern at a lag. */
+/* All lanes step x <- a x + increment (mod 2^64), a = 6364136223846793005, and output XSH-RR of the
+ * state before the step. They differ only in increment and starting point. For increments c and c'
+ * let s = 1 if c = c' (mod 4), else s = -1. Then y = s x + b with (a - 1) b = s c - c' maps the
+ * orbit of one lane onto the orbit of the other. So every lane is an affine image of every other
+ * lane, started at another point of the same orbit of 2^64. Only this offset separates two lanes,
+ * and the hash makes it uniform.
+ *
+ * If the offset is a multiple of 2^m, the low m + 2 bits of y - s x are the same at every step. In
+ * PractRand 0.95, on two alternating lanes, offsets of 2^41 to 2^44 fail within 1 GB, and some of
+ * 2^37 to 2^40 within 4 GB; there 2^36 is suspicious, but 2^35 and random offsets are not. A pair
+ * has an offset divisible by 2^36 with chance 2^-36; one of the 496 pairs of a stream does with
+ * chance 7e-9. An offset near such a multiple shows the same pattern at a lag. */
 typedef struct {
     uint64_t state[SPEC_LANES];
     uint64_t increment[SPEC_LANES]; /* odd */

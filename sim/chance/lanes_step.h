@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lanes_step: one inline step of the lanes per instruction set; internal to lanes and acceptance.
- * On x86-64 a kernel keeps the 64-bit states of even and odd lanes apart; the 32-bit outputs of
- * a pair then interleave without a shuffle. NEON has no product of 64 bits: its kernel keeps
- * low and high halves apart. */
+ * On x86-64 a kernel keeps the 64-bit states of even and odd lanes apart; the 32-bit outputs of a
+ * pair then interleave without a shuffle. NEON cannot multiply 64-bit numbers, so its kernel keeps
+ * the low and high halves apart. */
 #ifndef SPECLAB_LANES_STEP_H
 #define SPECLAB_LANES_STEP_H
 
@@ -181,8 +181,8 @@ static inline void spec_lanes_store_neon(spec_lanes *lanes, const spec_lanes_neo
     }
 }
 
-/* Returns the draws of lanes 4g..4g+3. The products of low halves have 64 bits and are added to the
- * increments; of the cross products only the low 32 bits matter. */
+/* Returns the draws of lanes 4g..4g+3. The 64-bit products of the low halves are added to the
+ * increments; only the low 32 bits of the cross products matter. */
 static inline uint32x4_t spec_lanes_step_neon(spec_lanes_neon *v, int g)
 {
     const uint32_t multiplier = (uint32_t)SPEC_LANES_MULTIPLIER,

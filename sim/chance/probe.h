@@ -2,8 +2,8 @@
 /* probe: estimates how many branches an enumeration has, from random paths through its decisions.
  * A path takes each of the d positive branches of a decision with chance 1/d. The mean of the
  * product of these d along the path is the number of branches [Knuth75]. The product has a long
- * tail, so the standard error of its mean says little; bets against a mean of at most a limit hold
- * for any tail [Ville39]. */
+ * tail, so the standard error of its mean says little; instead we bet against the claim that the
+ * mean is at most a limit, which is valid for any tail [Ville39]. */
 #ifndef SPECLAB_PROBE_H
 #define SPECLAB_PROBE_H
 
@@ -19,7 +19,7 @@ enum { SPEC_PROBE_BETS = 16 };
  * The probe must not be moved, because its chance points at it. It borrows the generator. */
 typedef struct {
     spec_chance chance;
-    double limit;   /* limit of branches */
+    double limit;   /* the limit on branches */
     double product; /* product for the current path so far */
     uint64_t n;     /* finished paths, and the mean of their products: the estimate */
     double mean;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* shared_noise: common random numbers: draft and target choose tokens without communication.
- * The noise is a pure function of seed, text, position in the text and token [Daliri24]. The token
- * picked from a row has the row's law over the seeds. For one seed it is a function of the row
- * only, so a text does not depend on its drafts. */
+ * The noise is a pure function of seed, text, position in the text and token [Daliri24]. Over
+ * random seeds the token picked from a row has the row's distribution. For a given seed it depends
+ * only on the row, so a text does not depend on its drafts. */
 #ifndef SPECLAB_SHARED_NOISE_H
 #define SPECLAB_SHARED_NOISE_H
 
@@ -15,10 +15,11 @@
  * agree. */
 typedef enum {
     SPEC_NOISE_NONE,
-    /* token k arrives at its exponential clock divided by row[k]; the first to arrive is taken:
-     * Gumbel-max */
+    /* token k arrives at its exponential time divided by row[k], and the first to arrive is taken
+     * (Gumbel-max) */
     SPEC_NOISE_RACES,
-    /* darts (k, height) over tokens and [0,1]; the first one below row[k] is taken: MinHash */
+    /* darts (k, height) are thrown at tokens x [0,1], and the first one below row[k] is taken
+     * (MinHash) */
     SPEC_NOISE_DARTS
 } spec_noise_kind;
 
@@ -29,13 +30,13 @@ typedef struct {
     uint64_t place; /* position of the next pick: the number of tokens before it */
 } spec_shared_noise;
 
-/* Reads the key "seed": a whole number. Without it, or if it is "none", the kind is NONE. */
+/* Reads the key "seed", an integer. If it is missing or "none", the kind becomes NONE. */
 int spec_shared_noise_init(spec_shared_noise *noise, spec_noise_kind kind,
                            const spec_settings *settings, spec_error *error);
 
 /* Picks the token at noise->place of a row (n) and advances noise->place. Never picks a token of
- * weight zero. The kind must not be NONE. The row must be a law: darts need about n throws if it
- * sums to 1. O(n). */
+ * weight zero. The kind must not be NONE. The row must sum to 1; darts then need about n throws.
+ * O(n). */
 int spec_shared_noise_pick(spec_shared_noise *noise, const double *row, int n);
 
 #endif

@@ -14,19 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the children of one node were drawn from the draft model's row at their position. The rest of
- * a row, without some tokens, is the row with these set to zero and renormalised; if nothing
- * remains, it is uniform over all other tokens. A node has fewer children than requested once all
- * tokens are taken. Rules take siblings in node order. For every kind, a single child is drawn from
- * the row, or chosen. */
+/* How the children of one node were drawn from the draft model's row at their position. By the rest
+ * of a row we mean the row with some tokens set to zero and renormalised; if nothing remains, it is
+ * uniform over all other tokens. A node has fewer children than requested once all tokens are
+ * taken. Rules take siblings in node order. For every kind, a single child is drawn from the row,
+ * or chosen. */
 typedef enum {
     SPEC_SIBLINGS_IID,     /* each from the row: a token may repeat, as a separate node */
     /* without replacement: each from the rest of the row; the law depends on the order */
     SPEC_SIBLINGS_WITHOUT,
     /* chosen: the most probable tokens, in descending order (lowest id among ties) */
     SPEC_SIBLINGS_TOP,
-    /* a pair: one from the row, then the row's argmax; or, if that came first, one from the rest
-     * [SunR24] */
+    /* a pair: one drawn from the row, and the row's argmax; if the draw gave the argmax, the other
+     * is drawn from the rest [SunR24] */
     SPEC_SIBLINGS_HUB,
     /* all but one chosen as the most probable, then one from the rest [Hu25] */
     SPEC_SIBLINGS_GREEDY,
@@ -44,7 +44,7 @@ typedef struct {
     uint64_t text;   /* number of the text that the draft continues, for shared noise */
     size_t place;    /* tokens in the text before the draft */
     spec_siblings siblings;
-    bool branches;   /* some node's parent is not the node before it */
+    bool branches;   /* the parent of some node is not the node before it */
     int depth;       /* number of tokens that a chain would have if it did not end early */
     const spec_model *opt_model; /* a token that ends its texts ends a chain */
     int *token;      /* (capacity) */

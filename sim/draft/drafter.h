@@ -20,7 +20,7 @@ enum { SPEC_LEVELS_MAX = 64, SPEC_TOP_MAX = 32 };
 typedef struct {
     const char *name, *usage, *summary, *reference;
     bool needs_model;
-    bool ends_where_declined; /* it asks spec_session_declines before each token */
+    bool ends_where_declined; /* asks spec_session_declines before each token */
     /* Returns the most nodes and scouts of a draft to depth K; any number above SPEC_NODES_MAX will
      * do if they are more. NULL: a chain, K. */
     int (*nodes)(const spec_drafter *drafter, int K);
@@ -71,9 +71,10 @@ extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_l
  * there is no strategy; for a strategy without a model too, as in "rest:FILE". */
 const char *spec_drafter_model_of(const char *text);
 
-/* `spec` is e.g. "chain", "greedy", "lookup?max=3&min=1", "tree?widths=3.2.1&siblings=without",
- * "rest:FILE?nodes=16". Returns GSL_EINVAL for an unknown name (the nearest is named) or key, and
- * for opt_draft NULL if the strategy needs a model; GSL_EINVAL or GSL_EDOM for a bad value. */
+/* Makes a drafter from a spec such as "chain", "greedy", "lookup?max=3&min=1",
+ * "tree?widths=3.2.1&siblings=without" or "rest:FILE?nodes=16". Returns GSL_EINVAL for an unknown
+ * key or name (the message suggests the nearest name), or if opt_draft is NULL but the strategy
+ * needs a model; GSL_EINVAL or GSL_EDOM for a bad value. */
 int spec_drafter_init(spec_drafter *drafter, const char *spec, const spec_model *opt_draft,
                       spec_error *error);
 void spec_drafter_free(spec_drafter *drafter);
@@ -84,8 +85,8 @@ int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_m
                            const spec_session *opt_session, spec_error *error);
 
 /* Prepares the first draft: reads the strategy's files and allocates what it keeps about the
- * target's tokens, for drafts to depth K. On failure one line names the file and what is wrong with
- * it. */
+ * target's tokens, for drafts to depth K. On failure a message of one line names the file and says
+ * what is wrong with it. */
 int spec_drafter_open(spec_drafter *drafter, const spec_model *target, int K, spec_error *error);
 
 /* Begins a text: its contexts continue each other. Some strategies learn from earlier texts; with

@@ -2,7 +2,7 @@
 /* policy: length policies: the number of tokens to draft per round.
  * A policy is asked before each token is drawn and sees only the tokens included so far. So it
  * cannot anticipate, as losslessness requires (docs/formulas.md#non-anticipation); the exceptions
- * are negative controls, which drop drawn tokens. It owns what it learns of a text. */
+ * are negative controls, which drop drawn tokens. It owns what it learns about a text. */
 #ifndef SPECLAB_POLICY_H
 #define SPECLAB_POLICY_H
 
@@ -11,7 +11,7 @@
 
 typedef struct spec_policy spec_policy;
 
-/* Times that some kinds weigh, in target calls. */
+/* Times that some kinds take into account, in target calls. */
 typedef struct {
     double pass;   /* time of a round without a draft */
     double call;   /* additional time per draft call */
@@ -31,10 +31,11 @@ typedef struct {
      * keys. */
     int (*init)(spec_policy *policy, spec_settings *settings, spec_error *error);
 
-    void (*price)(spec_policy *policy, const spec_policy_prices *prices); /* or NULL */
+    void (*price)(spec_policy *policy, const spec_policy_prices *prices); /* tells the kind the
+                                                                           * times; or NULL */
 
-    /* Returns the bytes of the state that holds what is learnt about a text; NULL: none. At the
-     * beginning of a text the state is zeroed, then _begin is called. _end frees what the state
+    /* Returns the size in bytes of the state that holds what is learnt about a text; NULL: none. At
+     * the beginning of a text the state is zeroed, then _begin is called. _end frees what the state
      * points to; a kind with _end must read tokens. */
     size_t (*state_size)(const spec_policy *policy);
     void (*begin)(spec_policy *policy);
@@ -119,18 +120,20 @@ extern const spec_policy_kind spec_policy_average, spec_policy_gate, spec_policy
     spec_policy_bins;
 extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_drawn;
 
-/* `spec` is e.g. "fixed", "heuristic?cap=20", "confidence?threshold=0.4",
- * "cumulative?threshold=0.7", "oracle". K is the most tokens to draft per round. heuristic,
+/* Makes a policy from a spec such as "fixed", "heuristic?cap=20", "confidence?threshold=0.4",
+ * "cumulative?threshold=0.7" or "oracle". K is the most tokens to draft per round. heuristic,
  * average, tiers and refit with a schedule have their own limits: K is the first length, and
- * policy->K becomes the limit. Returns GSL_EINVAL for K outside 0..SPEC_K_MAX, an unknown name (the
- * nearest is named) or key; GSL_EDOM or GSL_EINVAL for its value; GSL_ENOMEM. */
+ * policy->K becomes the limit. Returns GSL_EINVAL for K outside 0..SPEC_K_MAX or an unknown key or
+ * name (the message suggests the nearest name); GSL_EDOM or GSL_EINVAL for a bad value; or
+ * GSL_ENOMEM. */
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_free(spec_policy *policy); /* a zeroed one is allowed */
 
-/* Tells the times of the clock to a kind that weighs times. Its keys take precedence. */
+/* Tells the times of the clock to a kind that takes times into account. Times in the spec take
+ * precedence. */
 void spec_policy_price(spec_policy *policy, const spec_policy_prices *prices);
 
-/* Begins a text: the policy is as after _init and _price. */
+/* Begins a text: the policy is again as it was after _init and _price. */
 void spec_policy_reset(spec_policy *policy);
 
 /* Makes `into`, of the same spec and K, equal to `from`. Only for kinds without _end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* counted_log: the counters of a simulated engine as the text that an engine would have written.
+/* counted_log: writes the counters of a simulated engine as the real engine would have logged them.
  * Numbers are rounded as the engine rounds them. All three count accepted tokens before they cut an
  * output at its end. vLLM counts output tokens after the cut; the others count them before it,
  * too. */
@@ -10,11 +10,12 @@
 
 #include <stdio.h>
 
-/* The engines, and what their counters must cover. */
+/* The engines, and what each of their counters covers. */
 typedef enum {
-    SPEC_COUNTED_VLLM,     /* log of windows of time: a line of throughput and one of speculation */
-    SPEC_COUNTED_SGLANG,   /* log of windows of SPEC_COUNTED_LOG_STEPS steps */
-    SPEC_COUNTED_LLAMACPP, /* responses of llama-server, one per line, of requests */
+    SPEC_COUNTED_VLLM,     /* log with one window of time per entry: a line of throughput and a line
+                            * of speculation */
+    SPEC_COUNTED_SGLANG,   /* log with SPEC_COUNTED_LOG_STEPS steps per line */
+    SPEC_COUNTED_LLAMACPP, /* responses of llama-server, one line per request */
 } spec_counted_log;
 
 /* Decode steps per line of SGLang's log. */

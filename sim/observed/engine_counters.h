@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* engine_counters: the counters of a simulated engine, as its log or its responses would give them.
- * The engine (speclab/counted_engine.h) is always full. A run is a function of its arguments: the
- * bytes do not depend on threads or instruction sets. analysis/acceptance/counter_limits.h has the
+ * The engine (speclab/counted_engine.h) is always full. A run depends only on its arguments:
+ * threads and instruction sets do not change a byte. analysis/acceptance/counter_limits.h has the
  * limits of the counters. */
 #ifndef SPECLAB_ENGINE_COUNTERS_H
 #define SPECLAB_ENGINE_COUNTERS_H
@@ -14,7 +14,7 @@
 
 /* Sums over the rounds of a window of time, or of a request. */
 typedef struct {
-    uint64_t begun; /* requests; each emits its first token, too */
+    uint64_t begun; /* requests that began; each also emits its first token */
     uint64_t rounds, drafted, accepted;
     uint64_t emitted; /* tokens after the first ones, cut at the length of their request */
     uint64_t n_accepted[SPEC_COUNTED_K + 1]; /* [k]: rounds that accepted k draft tokens */

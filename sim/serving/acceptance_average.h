@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* acceptance_average: a moving average of alpha, from tested draft tokens. Headers only.
- * A draft token is tested if all tokens before it were accepted: accepted/drafted is not alpha. */
+/* acceptance_average: a moving average of alpha, from tested draft tokens.
+ * Headers only. A draft token is tested if all tokens before it were accepted, so accepted/drafted
+ * is not alpha. */
 #ifndef SPECLAB_ACCEPTANCE_AVERAGE_H
 #define SPECLAB_ACCEPTANCE_AVERAGE_H
 
 #include <stdint.h>
 
 typedef struct {
-    float passed, tested; /* with weights that fall by 1 - rate per observation */
+    float passed, tested; /* each observation multiplies the older weights by 1 - rate */
 } spec_acceptance_average;
 
 static inline float spec_acceptance_average_alpha(const spec_acceptance_average *average)
@@ -15,8 +16,8 @@ static inline float spec_acceptance_average_alpha(const spec_acceptance_average 
     return average->passed / average->tested;
 }
 
-/* n rounds, which accepted accepted[i] of K[i] draft tokens, as one observation; none without a
- * draft. */
+/* Adds n rounds as one observation; round i accepted accepted[i] of K[i] draft tokens. Does nothing
+ * if no round drafted. */
 static inline void spec_acceptance_average_add(spec_acceptance_average *average, const int32_t *K,
                                                const int32_t *accepted, int n, double rate)
 {

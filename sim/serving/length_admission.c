@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All requests draft K tokens, and the batch verifies the likeliest: adaptive verification of vLLM
- * and the scheduler of DSpark in SGLang. A budget maximises expected tokens per second by
- * confidences of some steps before, as engines know no later ones in time; the budget then goes to
- * the tokens of the largest survivals now. A request's confidences are 1 until its old ones are
- * known.
+/* All requests draft K tokens, and the batch verifies only the likeliest. This is the adaptive
+ * verification of vLLM and the scheduler of DSpark in SGLang. A budget is chosen that maximises
+ * expected tokens per second. It uses confidences from a few steps ago, because engines do not know
+ * later ones in time. The budget then goes to the tokens with the largest survival now. A request's
+ * confidences are 1 until old ones are known.
  *
- * A simulated request accepts with alpha at every place. So its confidence is alpha, where a head
- * knows it, or the estimate from the feature sharpness logit(alpha), the logit of the draft's own
- * probability. */
+ * A simulated request accepts with the same alpha at every position. So its confidence is alpha
+ * itself, if a head knows it, or else it is estimated from the feature sharpness * logit(alpha),
+ * which stands for the logit of the draft's own probability. */
 #include "sim/draft/length/acceptance_estimator.h"
 #include "sim/serving/length_kind.h"
 #include "sim/serving/survival_order.h"
@@ -22,7 +22,8 @@ typedef struct {
     int slots;
     int64_t steps;
     spec_acceptance_estimator now, before[LAG_MAX + 1]; /* before[s % (lag + 1)]: in step s */
-    /* Behind it: key, scratch (slots K), survival (slots K), and age (slots), steps since entry. */
+    /* Followed by the arrays key, scratch (slots K), survival (slots K), and age (slots), the steps
+     * since entry. */
     uint64_t store[];
 } admission_state;
 
@@ -67,8 +68,8 @@ static double feature_of(const spec_length_choice *choice, float alpha)
     return fmax(-feature_limit, fmin(feature_limit, choice->admission.sharpness * logit));
 }
 
-/* survival[place n + request] by the coefficients of a step; requests younger than `lag` are
- * unknown yet. Whether all are known. */
+/* Computes survival[place n + request] from the coefficients of a step. Requests younger than `lag`
+ * steps are not known yet. Returns whether all are known. */
 static bool survivals(float *survival, const spec_length_choice *choice,
                       const spec_step_batch *batch, const int32_t *age,
                       const spec_acceptance_estimator *estimator, int lag)
@@ -99,7 +100,8 @@ static bool have_same_coefficients(const spec_acceptance_estimator *a,
     return same;
 }
 
-/* argmax over b of (n + sum of the b largest survivals) / seconds; ties to the smaller. */
+/* Returns the b that maximises (n + sum of the b largest survivals) / seconds, the smallest one if
+ * there are ties. */
 static int64_t budget_of(const spec_length_choice *choice, const spec_step_batch *batch,
                          const admission_arrays *at, int64_t nodes)
 {
@@ -125,7 +127,7 @@ static int admission_choose(const spec_length_choice *choice, void *state,
     const admission_arrays at = arrays_of(choice, run);
     const int n = batch->n, lag = choice->admission.lag;
     const int64_t nodes = (int64_t)n * choice->K_max;
-    /* In step s the drafts of step s were scored with the coefficients before it. */
+    /* The drafts of step s were scored with the coefficients from before this step. */
     run->before[run->steps % (lag + 1)] = run->now;
     const spec_acceptance_estimator *old = &run->before[(run->steps + 1) % (lag + 1)];
     const bool known = survivals(at.survival, choice, batch, at.age, old, lag);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One K for the batch by the upper confidence bound of its measured tokens per second. Batches of
- * one octave (1, 2-3, 4-7, ...) learn together. The bound decides: no random numbers. */
+/* Chooses one K for the batch, the one with the largest upper confidence bound on its measured
+ * tokens per second. Batches in the same octave (1, 2-3, 4-7, ...) learn together. The choice uses
+ * no random numbers. */
 #include "sim/serving/length_kind.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ typedef struct {
 } arm;
 
 typedef struct {
-    int octave, K; /* of the step that is under way */
+    int octave, K; /* for the step that is under way */
     arm arms[];    /* (OCTAVES, K_max + 1) */
 } bandit_state;
 

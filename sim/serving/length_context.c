@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A K for each request by the length of its own context. */
+/* Chooses K for each request by the length of its context. */
 #include "sim/serving/length_kind.h"
 
 #include <math.h>

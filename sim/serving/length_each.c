@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A K for each request that maximises expected tokens per second of the batch. Draft tokens are
- * taken by falling chance of acceptance alpha_r^j. If drafting takes sequential passes, all caps of
- * K are tried, and the best number of tokens under each. docs/formats.md#length-choices. */
+/* Chooses K for each request so that the batch emits the most expected tokens per second. Draft
+ * tokens are added in order of decreasing chance of acceptance, alpha_r^j. If drafting takes
+ * sequential passes, we try every cap on K, with the best number of tokens under it.
+ * docs/formats.md#length-choices. */
 #include "sim/serving/acceptance_average.h"
 #include "sim/serving/length_kind.h"
 #include "sim/serving/survival_order.h"
@@ -9,11 +10,11 @@
 #include <string.h>
 
 typedef struct {
-    spec_acceptance_average average; /* of all requests: the prior of each */
-    double goodput;                  /* of the last step, where the search begins */
+    spec_acceptance_average average; /* over all requests: the prior for each of them */
+    double goodput;                  /* goodput of the last step, where the search begins */
     int slots;
-    /* Behind it, 8-byte aligned: key, scratch (slots K_max), survival (slots K_max), alpha (slots),
-     * own (slots) and idle (slots). */
+    /* Followed by 8-byte aligned arrays: key, scratch (slots K_max), survival (slots K_max), alpha
+     * (slots), own (slots) and idle (slots). */
     uint64_t store[];
 } each_state;
 
@@ -24,7 +25,7 @@ typedef struct {
     int32_t *idle;
 } each_arrays;
 
-/* Pseudo-tests that tie a request's average to that of all. */
+/* How many pseudo-tests tie a request's average to the average of all requests. */
 static const float prior_tests = 4.0f;
 
 static each_arrays arrays_of(const spec_length_choice *choice, each_state *run)
@@ -61,8 +62,8 @@ static void each_enter(const spec_length_choice *choice, void *state, int slot)
 
 /* ---- affine costs: Dinkelbach's iteration ---------------------------------------------------- */
 
-/* Affine seconds of a step: base, and where any request drafts round + pass K + token drafted, with
- * K the largest. */
+/* The affine seconds of a step: base, plus round + pass K + token drafted if any request drafts,
+ * where K is the longest draft. */
 typedef struct {
     double base, round, pass, token;
 } step_line;
@@ -72,9 +73,10 @@ static double line_seconds(const step_line *line, int K, double drafted)
     return K == 0 ? line->base : line->base + line->round + line->pass * K + line->token * drafted;
 }
 
-/* At a goodput G, a draft token gains if its chance exceeds token G. The counts by place then give
- * the goodput of every cap of K; the best is the next G. G rises to the maximum, superlinearly:
- * F(G) = max of emitted - G seconds is convex in G [Dinkelbach67]. Returns the cap. */
+/* Finds the best cap on K and returns it. At a goodput G, a draft token pays off if its chance
+ * exceeds token G. Counting these tokens by position gives the goodput for every cap, and the best
+ * of these is the next G. G rises to the maximum, and superlinearly, because F(G) = max of emitted
+ * - G seconds is convex in G [Dinkelbach67]. */
 static int best_threshold(double *ret_threshold, double *goodput, const float *alpha, int n,
                           int K_max, const step_line *line)
 {
@@ -99,7 +101,7 @@ static int best_threshold(double *ret_threshold, double *goodput, const float *a
             const double now = emitted / line_seconds(line, K, drafted);
             if (now > best) best = now, at = K;
         }
-        /* Begun too high, G falls once; from there on it rises. */
+        /* If G starts too high, it falls once; after that it rises. */
         if (round > 0 && best <= *goodput) break;
         *ret_threshold = threshold;
         *goodput = best;
@@ -120,7 +122,7 @@ static void threshold_lengths(int32_t *ret_K, const float *alpha, int n, int cap
 
 /* ---- any costs: all prefixes of the order ---------------------------------------------------- */
 
-/* Survivals, place by place, and their order. */
+/* Computes the survivals, position by position, and sorts them. */
 static void order(const each_arrays *at, const float *alpha, int n, int K_max)
 {
     for (int j = 0; j < K_max; j++) {
@@ -130,7 +132,8 @@ static void order(const each_arrays *at, const float *alpha, int n, int K_max)
     spec_survival_order(at->key, at->scratch, at->survival, (int64_t)n * K_max);
 }
 
-/* The best prefix of the tokens at places up to `cap`; returns its goodput and its length. */
+/* Finds the best prefix of the tokens at positions up to `cap`. Returns its goodput and sets its
+ * length. */
 static double best_prefix(int64_t *ret_length, const spec_length_choice *choice,
                           const spec_step_batch *batch, const each_arrays *at, int cap, bool first)
 {
@@ -190,7 +193,7 @@ static void estimate(const each_arrays *at, const spec_acceptance_average *all,
     }
 }
 
-/* A request that has not drafted for long drafts one token. */
+/* Lets a request that has not drafted for a long time draft one token. */
 static void probe(const spec_length_choice *choice, const each_arrays *at,
                   const spec_step_batch *batch, int32_t *K)
 {

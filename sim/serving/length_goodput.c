@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One K for the batch that maximises expected tokens per second, chosen in every step. */
+/* Chooses in every step one K for the batch, the K that maximises expected tokens per second. */
 #include "sim/serving/acceptance_average.h"
 #include "sim/serving/length_kind.h"
 
-/* Independent sums, so that compilers may vectorize without a change of the result. */
+/* Independent sums, so that compilers can vectorize without changing the result. */
 enum { LANES = 8 };
 
 typedef struct {
@@ -40,7 +40,7 @@ static void goodput_begin(const spec_length_choice *choice, void *state, int slo
     run->average = (spec_acceptance_average){(float)choice->goodput.start, 1.0f};
 }
 
-/* power[i] *= alpha[i], and the sum. */
+/* Multiplies power[i] by alpha[i], and returns the sum. */
 static double next_powers(float *restrict power, const float *restrict alpha, int n)
 {
     double sum[LANES] = {0.0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lengths that follow the last outcome: the heuristic schedule of each request. */
+/* Lengths that depend on the last outcome: each request follows the heuristic schedule. */
 #include "base/int_math.h"
 #include "sim/serving/length_kind.h"
 
@@ -48,7 +48,7 @@ static void heuristic_observe(const spec_length_choice *choice, void *state,
     (void)seconds;
     for (int i = 0; i < batch->n; i++) {
         int32_t *next = &now[batch->slot[i]];
-        /* A draft that an engine cut short counts as not fully accepted, as in the original. */
+        /* If the engine cut a draft short, it is not fully accepted, as in the original. */
         const bool all = accepted[i] == *next && K[i] == *next;
         *next = all ? spec_int_min(*next + 2, choice->K_max) : *next > 1 ? *next - 1 : 1;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* length_kind: the table of length choices, for the files that implement them.
- * A kind is in sim/serving/length_<topic>.c; adding one is its definition and its line in the table
- * of length_choice.c. */
+ * Kinds are in sim/serving/length_<topic>.c. To add one, define it there and add its line to the
+ * table in length_choice.c. */
 #ifndef SPECLAB_LENGTH_KIND_H
 #define SPECLAB_LENGTH_KIND_H
 
@@ -16,7 +16,8 @@ typedef struct {
     const char *name, *usage, *summary, *reference;
     bool reads, reads_context, drafts_all;
     int (*init)(spec_length_choice *choice, const spec_settings *settings, spec_error *error);
-    /* Bytes of a state for that many slots. NULL: no state. A new state is zeroed, then _begin. */
+    /* Returns the bytes that a state needs for that many slots; NULL: there is no state. A new
+     * state is zeroed and then passed to _begin. */
     size_t (*state_size)(const spec_length_choice *choice, int slots);
     void (*begin)(const spec_length_choice *choice, void *state, int slots); /* or NULL */
     int (*choose)(const spec_length_choice *choice, void *state, const spec_step_batch *batch,
@@ -26,14 +27,14 @@ typedef struct {
                     const int32_t *K, const int32_t *accepted, double seconds); /* or NULL */
 } spec_length_kind;
 
-/* Ranges of batch sizes with a K each: from 1 on, ascending, without gaps. */
+/* Ranges of batch sizes, each with its K. They start at 1, ascend, and leave no gaps. */
 enum { SPEC_LENGTH_RANGES_MAX = 64, SPEC_LENGTH_CANDIDATES_MAX = 16 };
 typedef struct {
     int n;
     int from[SPEC_LENGTH_RANGES_MAX], K[SPEC_LENGTH_RANGES_MAX];
 } spec_length_ranges;
 
-/* The range of a batch of n >= 1. */
+/* Returns the range that a batch of n >= 1 requests falls in. */
 static inline int spec_length_range(const spec_length_ranges *ranges, int n)
 {
     int i = ranges->n - 1;
@@ -45,7 +46,7 @@ struct spec_length_choice {
     const spec_length_kind *kind;
     const spec_step_cost *cost;
     int K_max;
-    bool learns; /* the kind has _observe; _init may clear it where a setting needs less */
+    bool learns; /* the kind has _observe; _init may clear it if the settings need no learning */
     union {
         struct {
             spec_length_ranges ranges;
@@ -53,8 +54,8 @@ struct spec_length_choice {
         } schedule;
         spec_context_steps context;
         struct {
-            bool average; /* estimate alpha by a moving average; else it is known */
-            bool first;   /* goodput-each: stop at the first token that does not gain */
+            bool average; /* estimate alpha with a moving average; else the choice knows it */
+            bool first;   /* goodput-each: stop at the first token that does not pay off */
             double rate, start;
             int probe;
         } goodput;
@@ -65,7 +66,7 @@ struct spec_length_choice {
             double explore;
         } bandit;
         struct {
-            bool estimate; /* confidences by the estimator; else the true alpha */
+            bool estimate; /* take confidences from the estimator; else use the true alpha */
             double sharpness, least;
             int lag;
         } admission;
@@ -84,8 +85,8 @@ struct spec_length_choice {
     };
 };
 
-/* Seconds of the batch's step if `verified` draft tokens are verified, and `drafted` ones come from
- * `passes` passes of the draft. */
+/* Returns the seconds of the batch's step if `verified` draft tokens are verified, and the draft
+ * makes `drafted` tokens in `passes` passes. */
 static inline double spec_length_seconds(const spec_length_choice *choice,
                                          const spec_step_batch *batch, int64_t verified,
                                          int64_t drafted, int passes)
@@ -101,7 +102,7 @@ static inline double spec_length_seconds(const spec_length_choice *choice,
     return spec_step_cost_target(choice->cost, &work) + spec_step_cost_draft(choice->cost, &work);
 }
 
-/* Settings of both kinds that maximise expected tokens per second. */
+/* Reads the settings that goodput and goodput-each share. */
 int spec_length_goodput_settings(spec_length_choice *choice, const spec_settings *settings,
                                  spec_error *error);
 

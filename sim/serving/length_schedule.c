@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lengths by the number of decoding requests: the schedules of vLLM and of TensorRT-LLM, with the
- * latter's gate, which turns drafting off for good. */
+/* Lengths that depend on the number of decoding requests: the schedules of vLLM and TensorRT-LLM,
+ * and TensorRT-LLM's gate, which turns drafting off for good. */
 #include "sim/serving/length_kind.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static int add_range(spec_length_ranges *ranges, int from, int K)
     return GSL_SUCCESS;
 }
 
-/* The whole number at *at, which then points behind it. */
+/* Reads the integer at *at and moves *at past it. */
 static bool number(int *ret, const char **at)
 {
     char word[12] = "";
@@ -39,8 +39,8 @@ static bool range(int *from, int *to, int *K, const char **at)
            number(K, at) && skip(at, ']');
 }
 
-/* [[1,32,5],[33,128,2]]: the K of batches from .. to. A gap, and what comes after the last range,
- * have the K of the range before. */
+/* Reads [[1,32,5],[33,128,2]], where each entry is from, to and K. Batch sizes in a gap or after
+ * the last range take the K of the previous range. */
 static int read_ranges(spec_length_choice *choice, const spec_settings *settings, spec_error *error)
 {
     const char *at = settings->path;
@@ -85,11 +85,11 @@ done:
 static size_t schedule_state_size(const spec_length_choice *choice, int slots)
 {
     (void)choice, (void)slots;
-    return sizeof(int); /* the range of the step before */
+    return sizeof(int); /* the range of the previous step */
 }
 
-/* Larger batches move on to their range at once; smaller ones go back only once they are smaller by
- * `hysteresis` than where the range in use begins, or than where one between begins. */
+/* Growing batches move up to their range at once. Shrinking batches move down only when they are
+ * smaller by `hysteresis` than the start of the range in use, or of a range in between. */
 static int schedule_choose(const spec_length_choice *choice, void *state,
                            const spec_step_batch *batch, int32_t *ret_K)
 {
@@ -116,9 +116,9 @@ const spec_length_kind spec_length_schedule = {
 
 /* ---- trt ------------------------------------------------------------------------------------- */
 
-/* 1:4/4:2/8:0 under the key schedule: a batch size and its K, from that size on or up to it.
- * Releases of TensorRT-LLM differ in what the sizes mean; batches above the last size of `upto` do
- * not draft. */
+/* Reads 1:4/4:2/8:0 from the key schedule: batch sizes, each with the K from this size on, or up to
+ * this size. Releases of TensorRT-LLM differ in which one they mean. With `upto`, batches above the
+ * last size do not draft. */
 static int read_schedule(spec_length_ranges *ranges, const char *text, bool up_to,
                          spec_error *error)
 {
@@ -168,7 +168,7 @@ done:
     return status;
 }
 
-/* The last `window` rates of steps that drafted. */
+/* The rates of the last `window` steps that drafted. */
 typedef struct {
     bool off;
     int n, next;

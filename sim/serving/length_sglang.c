@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The adaptive steps of SGLang: for each range of batch sizes, one of a few candidates by a moving
- * average of accepted tokens. */
+/* The adaptive steps of SGLang: for each range of batch sizes, a moving average of accepted tokens
+ * selects one of a few candidates. */
 #include "sim/serving/length_kind.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 static const char default_slots[] = "1:1.3.5.7/8:0.1.3/32:0.1/64:0";
 
-/* SIZE:K.K.K/SIZE:..., both ascending, from size 1 on. */
+/* Reads SIZE:K.K.K/SIZE:..., where sizes and K ascend and sizes start at 1. */
 static int read_slots(spec_length_choice *choice, const char *text, spec_error *error)
 {
     int last = 0;
@@ -109,14 +109,14 @@ static int sglang_choose(const spec_length_choice *choice, void *state,
     return choice->sglang.candidate[s][run[s].at];
 }
 
-/* The next candidate of slot s. */
+/* Chooses the next candidate of slot s. */
 static int move(const spec_length_choice *choice, int s, slot_state *slot)
 {
     const int *candidate = choice->sglang.candidate[s], last = choice->sglang.n_candidates[s] - 1;
     const double average = slot->accepted;
     int at = slot->at;
     if (candidate[at] == 0) {
-        /* Without drafts nothing is learned: try the least positive candidate. */
+        /* Without drafts we learn nothing, so try the smallest positive candidate. */
         if (at < last) at++;
         if (candidate[at] > 0 && average < 0.0) slot->accepted = candidate[at] - 1;
         return at;

@@ -10,11 +10,11 @@
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-/* A row of a file. JSON of a single object is a table of keys and values. */
+/* A row of a file. A JSON file with a single object is a table of keys and values. */
 typedef struct {
     const spec_table *table;
     size_t row;
-    int keys, values; /* columns; -1: not a table of keys and values */
+    int keys, values; /* their columns; -1: it is not a table of keys and values */
     const char *path;
     const spec_settings *settings;
 } record;
@@ -51,7 +51,8 @@ static int number(double *ret, const record *of, const char *name, double low, s
 
 typedef int reader(spec_pass_point *ret, const record *of, spec_error *error);
 
-/* llama-batched-bench: `pl` sequences decode `tg` tokens each after `pp` of a prompt. */
+/* Reads llama-batched-bench: `pl` sequences decode `tg` tokens each, after prompts of `pp`
+ * tokens. */
 static int read_batched_bench(spec_pass_point *ret, const record *of, spec_error *error)
 {
     double sequences, generated, prompt, seconds;
@@ -66,7 +67,7 @@ done:
     return status;
 }
 
-/* SGLang's bench_one_batch: the median step; a run of one output token has none. */
+/* Reads SGLang's bench_one_batch: takes the median step; a run with one output token has none. */
 static int read_one_batch(spec_pass_point *ret, const record *of, spec_error *error)
 {
     double batch, input, output, seconds = 0.0;
@@ -81,7 +82,8 @@ done:
     return status;
 }
 
-/* vllm bench serve, and SGLang's bench_serving, with a limit of concurrency that is always met. */
+/* Reads vllm bench serve and SGLang's bench_serving, run with a limit of concurrency that is always
+ * reached. */
 static int read_bench_serve(spec_pass_point *ret, const record *of, spec_error *error)
 {
     double batch, input, output, completed, ms;
@@ -107,8 +109,8 @@ done:
     return status;
 }
 
-/* vllm bench latency: the mean time of a whole batch, with its prompts as one more step. The file
- * does not say the sizes; the defaults are the program's. */
+/* Reads vllm bench latency: the mean time of a whole batch, with the prompts as one more step. The
+ * file does not contain the sizes; the defaults are those of the program. */
 static int read_bench_latency(spec_pass_point *ret, const record *of, spec_error *error)
 {
     int batch, input, output, status = GSL_SUCCESS;
@@ -136,7 +138,7 @@ done:
     return status;
 }
 
-/* Each format has two fields that no other has together. */
+/* Each format has two fields that occur together in no other format. */
 static const struct {
     const char *first, *second;
     reader *read;
@@ -202,7 +204,8 @@ static double at(const spec_pass_fit *fit, const spec_pass_point *point)
     return fit->step + fit->token * point->tokens + fit->kv * point->kv_tokens;
 }
 
-/* The unknowns of the set alone, in relative errors: y = 1 less what is given, x over seconds. */
+/* Solves for the unknowns in the set, by relative errors: y is 1 minus what is given, and x is
+ * divided by seconds. */
 static int solve(spec_pass_fit *fit, double *ret_rest, const spec_pass_points *points, int set,
                  spec_error *error)
 {
@@ -237,7 +240,7 @@ done:
     return status;
 }
 
-/* The unknowns that the points tell apart. */
+/* Returns the unknowns that the points can tell apart. */
 static int unknowns(const spec_pass_points *points)
 {
     double least = INFINITY, most = 0.0, shortest = INFINITY, longest = 0.0;
@@ -259,8 +262,8 @@ int spec_pass_fit_points(spec_pass_fit *fit, const spec_pass_points *points,
     double best = INFINITY;
     int status = GSL_SUCCESS;
     *fit = *given;
-    /* With few unknowns, the best fit without a negative one is the best of all subsets. Those that
-     * are left out are 0. */
+    /* There are few unknowns, so we try all subsets and take the best fit without a negative value.
+     * Unknowns that are not in the subset are 0. */
     for (int subset = 1; subset <= set; subset++) {
         spec_pass_fit tried = *given;
         double rest;

@@ -45,11 +45,12 @@ const char spec_pass_time_roofline_draft_usage[] = "roofline?" KEYS "&overhead=&
 const char spec_pass_time_fit_usage[] = "fit:FILE?" KEYS FIT_KEYS "&draft_overhead=";
 const char spec_pass_time_fit_draft_usage[] = "fit:FILE?" KEYS FIT_KEYS DRAFT_KEYS;
 
-/* A machine that is known by its peaks alone. */
+/* A machine that is known only by its peaks. */
 static const spec_engine_share ideal = {
     "", {1.0, 1.0, 1.0}, {1.0, 1.0, 1.0}, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}};
 
-/* A known card by name, or a machine by its own two numbers, which may also replace a card's. */
+/* Reads a known card by its name, or a machine by its two numbers, which may also replace a card's
+ * numbers. */
 static int read_machine(spec_hardware *machine, const spec_settings *settings, spec_error *error)
 {
     static const char *const formats[] = {"16", "8", "4", NULL};
@@ -88,14 +89,15 @@ done:
     return status;
 }
 
-/* The weights of a model: bytes and parameters that a pass of any size uses, and of all experts. */
+/* The weights of a model: the bytes and parameters that every pass uses, and those of all
+ * experts. */
 typedef struct {
-    double parameters, in_experts; /* all, and the part of them in experts */
+    double parameters, in_experts; /* all parameters, and how many of them are in experts */
     double unused;                 /* 1 - active / experts; 1: a dense model */
 } model_weights;
 
-/* Of P parameters, E experts of x each hold E x, and a token uses k x of them: A = P - (E - k) x
- * are active, which gives x. */
+/* Of P parameters, E x are in E experts of x parameters each, and a token uses k experts. So A = P
+ * - (E - k) x parameters are active, which gives x. */
 static int read_weights(model_weights *model, const spec_settings *settings, spec_error *error)
 {
     static const double range[2] = {1.0, 1e18};
@@ -133,7 +135,8 @@ done:
     return status;
 }
 
-/* Shares of the machine that engines reach: the spec's, else the central values. */
+/* The shares of the machine's peaks that engines reach, from the spec or else the central
+ * values. */
 typedef struct {
     double efficiency, compute, overhead;
 } reached;
@@ -173,8 +176,8 @@ done:
     return status;
 }
 
-/* Moves the overhead to where a pass takes as long as a measured one; if it takes longer without
- * any, all is read and computed faster by one factor. */
+/* Sets the overhead so that a pass takes as long as the measured one. If the pass is too slow even
+ * without overhead, speeds up all reading and computing by the same factor. */
 static void meet(spec_pass_time *time, const spec_pass_point *point)
 {
     const double rest =
@@ -287,7 +290,7 @@ bool spec_pass_time_roofline_defaults(char *ret_text, size_t size, const spec_se
 
 /* ---- fit ------------------------------------------------------------------------------------- */
 
-/* The overhead with the least mean square of relative errors, and at least 0. */
+/* Finds the overhead, at least 0, with the smallest mean square of relative errors. */
 static void fit_overhead(spec_pass_time *time, const spec_pass_points *points)
 {
     double sum = 0.0, weight = 0.0;
@@ -303,7 +306,7 @@ static void fit_overhead(spec_pass_time *time, const spec_pass_points *points)
     time->overhead = overhead;
 }
 
-/* The affine times that the points give; those of `time` where they do not. */
+/* Fits the affine times that the points determine, and keeps those of `time` for the others. */
 static int fit_affine(spec_pass_time *time, const spec_pass_points *points, int end,
                       const char *path, spec_error *error)
 {

@@ -92,7 +92,7 @@ static void engine_free(spec_engine *e)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The requests that took part, to a choice that learns. */
+/* Shows the requests that took part to a choice that learns. */
 static void observe(spec_engine *e, double seconds)
 {
     if (!e->learns || e->served == 0) return;
@@ -139,7 +139,8 @@ static int idle(spec_engine *e)
     return spec_population_arrive(e);
 }
 
-/* So many more requests are in the system than were served that the load is above capacity. */
+/* Returns whether so many more requests are in the system than were served that the load must be
+ * above capacity. */
 static bool overflows(const spec_engine *e)
 {
     enum { MORE = 1 << 16 };

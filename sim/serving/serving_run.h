@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* serving_run: a serving engine with speculation on a virtual clock, by continuous batching.
- * Each step schedules, takes the time of its work, and emits, as the scheduler of vLLM V1 does. A
- * run is a function of its plan, the seed and the stream: threads and instruction sets give the
- * same bytes. */
+/* serving_run: runs a serving engine with speculation and continuous batching on a virtual clock.
+ * Each step schedules, lets the time of its work pass, and emits, like the scheduler of vLLM V1. A
+ * run depends only on its plan, the seed and the stream: any number of threads and any instruction
+ * set give the same bytes. */
 #ifndef SPECLAB_SERVING_RUN_H
 #define SPECLAB_SERVING_RUN_H
 
 #include "sim/serving/serving_plan.h"
 #include "speclab/status.h"
 
-/* A step, exactly:
+/* What a step does, exactly:
  *
  *  1. Requests that arrived join the queue, which is in order of arrival. In a closed loop the next
  *     request joins where one completed, so that `slots` are in the system at all times.
@@ -29,12 +29,12 @@
  *     cut at its length, and a prompt that is complete emits one token.
  *
  * The context of a decoding request is prompt + emitted - 1 tokens, because its newest token is not
- * in the KV cache; without a prompt, emitted. A step reads the contexts of its decoding requests,
- * and those parts of prompts that are in the cache before their chunk. */
+ * yet in the KV cache; without a prompt it is `emitted`. A step reads the contexts of its decoding
+ * requests, and for each chunk the part of the prompt that is already in the cache. */
 
-/* GSL_EINVAL for a plan outside its domain, a request that cannot fit in blocks or budget, or a
- * source that ends before the measured part; GSL_ENOMEM; GSL_EFAILED where *opt_stop was set. The
- * result must be freed; it is zero on failure. */
+/* Runs the plan. Returns GSL_EINVAL if the plan is outside its domain, if a request cannot fit in
+ * the blocks or the budget, or if the source ends before the measured part; GSL_EFAILED if
+ * *opt_stop was set; or GSL_ENOMEM. The caller frees the result, which is zeroed on failure. */
 int spec_serving_run(spec_serving_result *ret_result, const spec_serving_plan *plan, uint64_t seed,
                      uint64_t stream, const volatile int *opt_stop, spec_error *error);
 void spec_serving_result_free(spec_serving_result *result);

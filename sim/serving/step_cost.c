@@ -12,12 +12,12 @@
 
 struct spec_step_cost {
     spec_pass_time target;
-    /* The draft: affine in the step's work, or one time per sequential pass. */
+    /* The draft is either affine in the step's work, or has a time for each sequential pass. */
     bool draft_by_pass;
     spec_pass_time draft;
-    double kv_limit; /* most KV tokens of a request that a draft's pass reads */
+    double kv_limit; /* the most KV tokens of a request that a draft pass reads */
     spec_draft_times draft_times;
-    double draft_kv_bytes; /* of a token in the draft's cache; 0: it has none */
+    double draft_kv_bytes; /* bytes of a token in the draft's cache; 0: it has none */
     bool is_affine;
     spec_affine_step affine;
 };
@@ -38,8 +38,8 @@ static const char *name_of(int i)
     return names[i];
 }
 
-/* Settings of a spec. Where the kind takes no path, ':' and ',' become '?' and '&'; a text that
- * begins with a key is affine. */
+/* Reads the settings of a spec. If the kind takes no path, ':' and ',' become '?' and '&'. A text
+ * that begins with a key is affine. */
 static int split(spec_settings *settings, cost_kind *kind, const char *spec, spec_error *error)
 {
     const size_t head = strcspn(spec, ":?=");
@@ -132,8 +132,8 @@ done:
     return status;
 }
 
-/* Passes that are affine in their tokens, and read no cache, add up to
- * fixed passes + token drafted: the step is affine, too. */
+/* If passes are affine in their tokens and read no cache, they add up to fixed passes + token
+ * drafted, so the step is affine too. */
 static void join_affine(spec_step_cost *cost)
 {
     const bool draft =
@@ -237,8 +237,8 @@ double spec_step_cost_target(const spec_step_cost *cost, const spec_step_work *w
                                   (double)work->kv_tokens);
 }
 
-/* Passes of a step are taken to be of one size: exact where all requests draft K tokens, or where
- * a pass is affine. */
+/* We assume that all passes of a step have the same size. This is exact if all requests draft K
+ * tokens, or if a pass is affine. */
 double spec_step_cost_draft(const spec_step_cost *cost, const spec_step_work *work)
 {
     if (!cost->draft_by_pass) return spec_affine_step_draft(&cost->affine, work);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* step_cost: seconds of a step of a serving engine, from its work.
- * Four kinds: affine; a roofline of a card's data sheet; either of them, fitted to a few measured
- * times; a table of measured times by tokens and KV tokens, with bilinear interpolation. A cost is
- * constant and shared by threads. */
+ * There are four kinds: affine; a roofline from a card's data sheet; either of these, fitted to a
+ * few measured times; and a table of times measured by tokens and KV tokens, with bilinear
+ * interpolation. A cost is constant and shared by threads. */
 #ifndef SPECLAB_STEP_COST_H
 #define SPECLAB_STEP_COST_H
 
@@ -14,38 +14,42 @@
 
 typedef struct spec_step_cost spec_step_cost;
 
-/* A cost from specs (docs/formats.md#step-costs). The target's is affine?step=&token=&kv=,
- * roofline?..., fit:FILE or table:FILE. The draft's is affine?round=&pass=&token=, roofline?..., or
- * table:FILE; NULL or none: drafting takes no time. ':' and ',' may stand for '?' and '&', which
- * shells treat as special, and "affine:" may be omitted: step=7.1ms,token=21us and round=2.1ms.
- * GSL_EINVAL, GSL_EDOM and the errors of files, in one line; *ret_cost is then NULL. */
+/* Creates a cost from specs (docs/formats.md#step-costs). The target's spec is
+ * affine?step=&token=&kv=, roofline?..., fit:FILE or table:FILE. The draft's is
+ * affine?round=&pass=&token=, roofline?..., or table:FILE; with NULL or none drafting takes no
+ * time. ':' and ',' may stand for '?' and '&', which shells treat as special, and "affine:" may be
+ * omitted: step=7.1ms,token=21us and round=2.1ms. On failure returns GSL_EINVAL, GSL_EDOM or the
+ * error of a file, with a message of one line; *ret_cost is then NULL. */
 int spec_step_cost_create(spec_step_cost **ret_cost, const char *target, const char *opt_draft,
                           spec_error *error);
 void spec_step_cost_free(spec_step_cost *cost); /* NULL is legal */
 
-/* The settings that matter and that a spec leaves to their defaults: "kv_bytes=0,efficiency=0.8";
- * "" if there are none, or the spec is wrong. `draft`: of a draft. */
+/* Writes the settings that matter and that the spec leaves at their defaults:
+ * "kv_bytes=0,efficiency=0.8"; "" if there are none, or if the spec is wrong. `draft` says that it
+ * is a draft's spec. */
 enum { SPEC_STEP_COST_DEFAULTS = 256 };
 void spec_step_cost_defaults(char *ret_text, size_t size, const char *spec, bool draft);
 
-/* The spec with these settings, at a corner of what is uncertain
- * (spec_pass_time_roofline_defaults). Returns whether anything is; else it is the spec itself. */
+/* Writes the spec with these settings added, taken at a corner of the uncertain range
+ * (spec_pass_time_roofline_defaults). Returns whether anything is uncertain; if not, writes the
+ * spec itself. */
 enum { SPEC_STEP_COST_CORNERS = 32 };
 bool spec_step_cost_corner(char *ret_spec, size_t size, const char *spec, bool draft, int corner);
 
-/* A doubt about a table, such as times that fall with the number of tokens, or what a fit gives; ""
- * without either. */
+/* Returns a warning about a table, such as times that fall with the number of tokens, or a note
+ * about a fit; "" if there is neither. */
 const char *spec_step_cost_warning(const spec_step_cost *cost);
 
-/* The target's part and the draft's part of a step, s. A draft on the same device adds them. */
+/* Return the target's and the draft's part of a step, s. If both run on one device, the step takes
+ * the sum. */
 double spec_step_cost_target(const spec_step_cost *cost, const spec_step_work *work);
 double spec_step_cost_draft(const spec_step_cost *cost, const spec_step_work *work);
 
-/* Bytes that a token takes in the draft's own KV cache; 0: the draft has none. */
+/* Returns the bytes per token of the draft's own KV cache; 0: the draft has none. */
 double spec_step_cost_draft_kv_bytes(const spec_step_cost *cost);
 
-/* The affine record, if the cost is affine, else NULL: theory exists for it alone, and engines
- * compute it inline. A roofline of the form `sum` of a dense model is affine, too. */
+/* Returns the affine record if the cost is affine, else NULL. Theory exists only for affine costs,
+ * and engines compute them inline. A roofline with form=sum of a dense model is affine, too. */
 const spec_affine_step *spec_step_cost_affine(const spec_step_cost *cost);
 
 #endif

@@ -6,7 +6,8 @@
 
 enum { DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS, PASSES = 32 / DIGIT_BITS };
 
-/* Floats >= 0 are ordered as their bits are; complemented, the largest comes first. */
+/* Floats >= 0 have the same order as their bits. We complement the bits so that the largest comes
+ * first. */
 static uint64_t key_of(float survival, int64_t index)
 {
     uint32_t bits;
@@ -14,7 +15,8 @@ static uint64_t key_of(float survival, int64_t index)
     return (uint64_t)~bits << 32 | (uint64_t)index;
 }
 
-/* A stable radix sort from the lowest digit on. Digits that all keys share need no pass. */
+/* This is a stable radix sort from the lowest digit on. Digits that are equal in all keys need no
+ * pass. */
 void spec_survival_order(uint64_t *key, uint64_t *scratch, const float *survival, int64_t n)
 {
     uint32_t count[PASSES][DIGITS] = {{0}};

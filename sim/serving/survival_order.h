@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* survival_order: draft tokens of a batch by falling chance that they are reached and accepted.
+/* survival_order: sorts draft tokens of a batch by their chance to be reached and accepted.
  * The survival of token j is the product of the acceptance chances of tokens 1..j of its request.
- * It never rises along a request: any prefix of the order is a prefix of each draft. */
+ * It never rises along a request, so any prefix of the order takes a prefix of each draft. */
 #ifndef SPECLAB_SURVIVAL_ORDER_H
 #define SPECLAB_SURVIVAL_ORDER_H
 
 #include <stdint.h>
 
-/* Sort n survivals, each in [0, 1], at indices 0 .. n - 1. On return the low 32 bits of key[0 ..]
- * are the indices by falling survival; ties keep the order of indices. scratch (n). */
+/* Sorts n survivals, each in [0, 1], at indices 0 .. n - 1. On return the low 32 bits of key[0 ..]
+ * are the indices in order of decreasing survival; ties keep the order of indices. scratch (n). */
 void spec_survival_order(uint64_t *key, uint64_t *scratch, const float *survival, int64_t n);
 
 static inline int64_t spec_survival_index(uint64_t key)

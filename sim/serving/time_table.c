@@ -13,12 +13,12 @@ static const double most_tokens = 1e12, most_seconds = 1e6;
 
 typedef struct {
     double tokens, kv_tokens, seconds;
-    size_t row; /* of the file, from 1 */
+    size_t row; /* row of the file, from 1 */
 } point;
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The columns of a file, and the seconds in a unit of its time column. */
+/* The columns of a file, and how many seconds a unit of its time column has. */
 typedef struct {
     const char *tokens_name, *seconds_name;
     int tokens, kv_tokens, seconds; /* -1: absent */
@@ -68,7 +68,7 @@ static int read_points(point *points, size_t *ret_n, const spec_table *table, co
     size_t n = 0;
     int status = GSL_SUCCESS;
     for (size_t row = 0; row < table->n_rows; row++) {
-        /* bench leaves a pass empty where no text was long enough. */
+        /* bench leaves a pass empty if no text was long enough. */
         if (at->unit != 1.0 && spec_table_cell(table, row, at->seconds)->kind == SPEC_CELL_EMPTY)
             continue;
         point *next = &points[n++];
@@ -93,7 +93,7 @@ static int by_tokens(const void *left, const void *right)
     return a->row < b->row ? -1 : 1;
 }
 
-/* Passes that bench timed for drafting ahead, too, are in two rows: the first counts. */
+/* A pass that bench also timed for drafting ahead is in two rows; we use the first. */
 static size_t drop_repeated(point *points, size_t n)
 {
     size_t kept = 0;
@@ -143,7 +143,7 @@ static size_t points_of(const spec_time_table *table, int width)
     return table->first[width + 1] - table->first[width];
 }
 
-/* Widths have one point each, or all have several. */
+/* Checks that widths either all have one point, or all have several. */
 static int check_widths(const spec_time_table *table, const char *path, spec_error *error)
 {
     const bool several = points_of(table, 0) > 1;
@@ -162,7 +162,8 @@ static int check_widths(const spec_time_table *table, const char *path, spec_err
 
 /* ---- interpolation --------------------------------------------------------------------------- */
 
-/* The line through two points of rising x, from x0 on; falling lines end at y1. */
+/* Returns the height at x of the line through two points, x0 < x1, from x0 on. Falling lines stay
+ * at y1 after x1. */
 static double line(double x, double x0, double y0, double x1, double y1)
 {
     const double slope = (y1 - y0) / (x1 - x0);
@@ -170,7 +171,7 @@ static double line(double x, double x0, double y0, double x1, double y1)
     return x <= x1 ? y0 + slope * (x - x0) : y1 + fmax(slope, 0.0) * (x - x1);
 }
 
-/* The index of the segment of `x`, from 0 to n - 2: the last one that begins at or before it. */
+/* Returns the index, from 0 to n - 2, of the last segment that begins at or before x. */
 static size_t segment(const double *at, size_t n, double x)
 {
     size_t low = 0, high = n - 1;

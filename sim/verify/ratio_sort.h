@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ratio_sort: sorts tokens by target/draft, for the rules that need that order.
  * Ratios are not negative and may be infinite; equal ratios keep their order. The caller owns the
- * entries and as many more after them, as workspace. */
+ * entries, and the equally large workspace after them. */
 #ifndef SPECLAB_RATIO_SORT_H
 #define SPECLAB_RATIO_SORT_H
 

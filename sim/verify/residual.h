@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* residual: sums over the residual max(target - taken row, kept target), and draws from it.
- * One pass gives a sum per block of tokens, and a draw recomputes the block that it falls into. No
- * row of weights is written and read again. The bytes are the same on every machine. The caller
+ * One pass gives a sum per block of tokens, and a draw recomputes the block that it falls into. So
+ * we never write a row of weights and read it back. All machines give the same bytes. The caller
  * owns the rows. */
 #ifndef SPECLAB_RESIDUAL_H
 #define SPECLAB_RESIDUAL_H
@@ -13,7 +13,7 @@ enum { SPEC_RESIDUAL_BLOCK = 512 };
 typedef struct {
     const double *target, *row; /* (V) */
     double taken, kept;         /* kept = 0: (target - taken row)+ */
-    int but;                    /* a token whose residual counts as 0, or -1 */
+    int but;                    /* this token's residual is taken as 0; -1: none */
     int vocab;
 } spec_residual;
 
@@ -25,7 +25,8 @@ double spec_residual_sum(double *ret_block, const spec_residual *residual);
  * all be 0. Makes one decision for a single block, else one for the block and one for its token. */
 int spec_residual_sample(const double *block, const spec_residual *residual, spec_chance *chance);
 
-/* Computes the target's mass on tokens with target < rho row, and the row's mass on the others. */
+/* Computes the target's probability of the tokens with target < rho row, and the row's probability
+ * of the others. */
 void spec_residual_split(double *ret_below, double *ret_above, const double *target,
                          const double *row, double rho, int vocab);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* residual_loops: the loops of residual.h, vectorised for each instruction set.
  * Each step fills arrays before it adds them, so that gcc generates vectors instead of branches.
- * Lanes are added in a fixed order: all instruction sets give the same bytes. Included by
+ * Lanes are added in a fixed order, so all instruction sets give the same bytes. Included by
  * residual.c and residual_avx2.c only. */
 #ifndef SPECLAB_RESIDUAL_LOOPS_H
 #define SPECLAB_RESIDUAL_LOOPS_H

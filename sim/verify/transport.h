@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* transport: optimal selection of one token from n iid drafts, by optimal transport.
- * Every selection is lossless if the token rule judges the selected token against the law of the
- * selection. No rule accepts more than the best selection does [Khisti25]. Tokens are in the order
- * of target/draft; a knot k is the prefix of the first k. The transport owns its arrays.
- * docs/formulas.md#transport. */
+/* transport: selects one token from n iid drafts in the best way, by optimal transport.
+ * Any selection is lossless if the token rule tests the selected token with the probability that
+ * this token is selected. No rule accepts more than the best selection does [Khisti25]. Tokens are
+ * sorted by target/draft, and knot k is the prefix of the first k tokens. The transport owns its
+ * arrays. docs/formulas.md#transport. */
 #ifndef SPECLAB_TRANSPORT_H
 #define SPECLAB_TRANSPORT_H
 
@@ -21,7 +21,7 @@ typedef struct {
     double *inside;   /* (V+1) chance that all drafts are in a prefix: convex over draft_below */
     double *law;      /* (V) chance that a token is selected, in this order */
     double *selected; /* (V+1) its sums over a prefix: convex too, and never below `inside` */
-    int cut;          /* the prefix that attains the optimum; there `selected` equals `inside` */
+    int cut;          /* the prefix that attains the optimum, where `selected` equals `inside` */
     int *hull;        /* (V+1) workspace */
     spec_ratio_entry *items; /* (2V) workspace of the sort */
 } spec_transport;
@@ -39,9 +39,9 @@ void spec_transport_solve(spec_transport *transport, int n);
 /* Returns the chance that this law selects a token. */
 double spec_transport_law(const spec_transport *transport, int token);
 
-/* Selects one of n tokens that were drafted iid, with that law. Makes one decision. weight (n) and
- * tokens (n) are workspace; tokens holds the drafted ones and is sorted. Takes a few passes of
- * O(V), at most n. */
+/* Selects one of n iid drafted tokens, with this law. Makes one decision. weight (n) and tokens (n)
+ * are workspace; tokens holds the drafted ones and is sorted. Takes a few passes of O(V), at most
+ * n. */
 int spec_transport_select(const spec_transport *transport, int *tokens, int n, double *weight,
                           spec_chance *chance);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* verify: verification rules: they turn a draft and the target's rows into emitted tokens.
+/* verify: verification rules, which turn a draft and the target's rows into emitted tokens.
  * A rule takes the tree, the target's rows and a chance, and fills a round. It never sees a
  * generator, so enumeration proves the same code that Monte Carlo runs. Rules are entries of the
  * table spec_rules, each in a file sim/verify/verify_*.c. */
@@ -12,43 +12,45 @@
 #include "sim/verify/residual.h"
 #include "speclab/round.h"
 
-/* The claim of a rule about the law of the tokens it emits. */
+/* What a rule claims about the law of the tokens it emits. */
 typedef enum {
-    SPEC_LOSSLESS,        /* exactly the target's law */
+    SPEC_LOSSLESS,        /* exactly the target's distribution */
     SPEC_LOSSLESS_ARGMAX, /* exactly the target at temperature 0 */
     SPEC_LOSSY,           /* not the target's law, on purpose */
     SPEC_WRONG            /* a known mistake, kept as a negative control */
 } spec_rule_claim;
 
-/* Sets of kinds of siblings, one bit per kind. */
+/* A set of sibling kinds has one bit per kind. */
 #define SPEC_SIBLINGS_BIT(kind) (1u << (kind))
 #define SPEC_SIBLINGS_ANY (SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_KINDS) - 1)
 
 /* The order in which a rule makes its decisions, for sim/decision_role.h. A top-down rule decides
- * the token at one position after the other: it tests children of the node there, and picks the
- * token if none was accepted. A single child is tested the same way by every top-down rule. */
+ * one position after the other: it tests the children of the node there, and picks the token itself
+ * if none was accepted. A single child is tested the same way by every top-down rule. */
 typedef enum {
-    SPEC_ASKS_OTHER,      /* no order that a reader knows */
+    SPEC_ASKS_OTHER,      /* an order that sim/decision_role.h does not know */
     SPEC_ASKS_CHILDREN,   /* top-down: all, some or none of the children, in their order */
     SPEC_ASKS_DRAWN,      /* top-down: the child that was drawn among chosen ones */
     SPEC_ASKS_HUB,        /* top-down: a pair, its hub last */
     SPEC_ASKS_SELECTED,   /* top-down: one child, selected by a pick */
     SPEC_ASKS_TOURNAMENT, /* top-down: one child, selected by accepts of probability share/1 */
     SPEC_ASKS_END,        /* only the last token */
-    /* whether prefixes of the first children are kept, from the longest on; then the last token */
+    /* tests whether to keep prefixes of the first children, the longest first; then the last
+     * token */
     SPEC_ASKS_BLOCK,
     SPEC_ASKS_LEAVES,     /* from the leaves to the root; on a chain as BLOCK */
     /* the tokens of a chain in their order, even beyond a rejected one; then the last token */
     SPEC_ASKS_AHEAD
 } spec_asks;
 
-/* An entry of the table is a rule; a copy of it with settings read from a spec is a rule to decode
- * with. */
+/* An entry of the table is a rule without settings. To decode, use a copy with settings read from a
+ * spec. */
 typedef struct spec_rule spec_rule;
 
-/* Makes the decision of a top-down rule: the token after `node`, from the target's row there (V),
- * the node's children and their row. Its law over the draft of the children must be the target's.
- * It must not read nodes below the children. weight (V) is workspace. */
+/* Makes the decision of a top-down rule: returns the token after `node`, from the target's row
+ * there (V), the node's children and their row. Averaged over the drawn children, this token must
+ * have the target's distribution. It must not read nodes below the children. weight (V) is
+ * workspace. */
 typedef int spec_verify_decision(const spec_rule *rule, const spec_draft *draft, int node,
                                  const double *target, double *weight, spec_chance *chance);
 
@@ -138,14 +140,15 @@ extern const spec_rule spec_verify_token_rest, spec_verify_traversal, spec_verif
     spec_verify_minhash;
 extern const spec_rule spec_verify_ot, spec_verify_khisti;
 
-/* Finds the table's entry of that name. Returns GSL_EINVAL if there is none; the message names the
- * nearest. */
+/* Finds the table's entry with this name. Returns GSL_EINVAL if there is none; the message suggests
+ * the nearest name. */
 int spec_rule_find(const spec_rule **ret_rule, const char *name, spec_error *error);
 
-/* `spec` is e.g. "token", "lenience?l=0.3". Returns GSL_EINVAL for an unknown name (the message
- * names the nearest) or key, and GSL_EDOM or GSL_EINVAL for a bad value; the rule is then zeroed. A
- * rule owns nothing until it is opened, and it must be opened before it verifies: for rows of V and
- * drafts of at most n_nodes, by one decoder. A new text begins with a reset. */
+/* Makes a rule from a spec such as "token" or "lenience?l=0.3". Returns GSL_EINVAL for an unknown
+ * key or name (the message suggests the nearest name), and GSL_EDOM or GSL_EINVAL for a bad value;
+ * the rule is then zeroed. A rule owns nothing until it is opened. One decoder must open it before
+ * it verifies, for rows of V and drafts of at most n_nodes. Reset it at the beginning of each
+ * text. */
 int spec_rule_init(spec_rule *rule, const char *spec, spec_error *error);
 int spec_rule_open(spec_rule *rule, int vocab, int n_nodes,
                    spec_error *error); /* GSL_ENOMEM, or an error of the rule */
@@ -155,8 +158,8 @@ void spec_rule_free(spec_rule *rule);
 /* ---- what rules share ------------------------------------------------------------------------ */
 
 /* Begin a round of this draft, with nothing accepted; accept a node; emit the last token, a
- * correction or a bonus. The children of the last accepted node count as tested, whichever of them
- * the rule reads. */
+ * correction or a bonus. All children of the last accepted node are counted as tested, even if the
+ * rule does not read them all. */
 void spec_verify_begin(spec_round *round, const spec_draft *draft);
 void spec_verify_accept(spec_round *round, const spec_draft *draft, int node);
 void spec_verify_end(spec_round *round, int token);
@@ -229,8 +232,8 @@ void spec_verify_token_by(spec_round *round, const spec_rule *rule, const spec_d
  * that is one-hot. */
 double spec_verify_drafted(const spec_draft *draft, int node, int token);
 
-/* Returns ratio target/drafted for a drafted token, at most SPEC_VERIFY_RATIO_MAX, because drafted
- * may be arbitrarily small. */
+/* Returns ratio * target / drafted for a drafted token, but at most SPEC_VERIFY_RATIO_MAX, because
+ * drafted may be arbitrarily small. */
 #define SPEC_VERIFY_RATIO_MAX 1e300
 double spec_verify_ratio(double ratio, double target, double drafted);
 
@@ -241,7 +244,7 @@ double spec_verify_block_residual(double *weight, double ratio, const double *ta
 /* How the product of the ratios target/draft of a prefix is capped at 1. */
 typedef enum {
     SPEC_BLOCK_CAPPED,        /* after each token */
-    /* after each token, but the whole chain has the product of all ratios */
+    /* after each token, but for the whole chain the product of all ratios is used */
     SPEC_BLOCK_LAST_UNCAPPED,
     SPEC_BLOCK_UNCAPPED       /* never */
 } spec_block_caps;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* missing: functions of the C library that wasi-libc lacks.
- * Those that need a system fail with ENOSYS; advice about memory has no effect. The page's build
+ * Functions that need a system fail with ENOSYS; advice about memory does nothing. The page's build
  * includes this header into every source. */
 #ifndef SPECLAB_WEB_MISSING_H
 #define SPECLAB_WEB_MISSING_H
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
-/* Memory that is reserved is there. */
+/* Reserved memory is already available, so the flag does nothing. */
 #undef MAP_NORESERVE
 #define MAP_NORESERVE 0
 
@@ -23,7 +23,7 @@ int flock(int descriptor, int operation);
 ssize_t getrandom(void *bytes, size_t n, unsigned flags);
 int madvise(void *memory, size_t n, int advice);
 
-/* sched.h: a process that cannot ask for its processors has one. */
+/* sched.h: the process cannot ask how many processors it may use, so it has one. */
 typedef int cpu_set_t;
 #define CPU_COUNT(set) ((void)(set), 1)
 #define sched_getaffinity(process, size, set) ((void)(set), 0)

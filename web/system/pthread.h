@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pthread: locks of a process that has one thread, which are always free. */
+/* pthread: locks for a process with a single thread; they are always free. */
 #ifndef SPECLAB_WEB_PTHREAD_H
 #define SPECLAB_WEB_PTHREAD_H
 

@@ -6,11 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 
-/* With fewer tested tokens, acceptance of none or of all may be luck: by the rule of three, 300
- * leave 1 %. */
+/* With fewer tested tokens, it may be luck that none or all were accepted: by the rule of three,
+ * 300 tokens leave 1 %. */
 #define ENOUGH 300.0
 
-/* A share of accepted draft tokens that gives at most 1.08 tokens per round up to K = 16. */
+/* If no more than this share of draft tokens is accepted, there are at most 1.08 tokens per round
+ * up to K = 16. */
 #define BLIND_AT_ANY_LENGTH 0.005
 
 static bool broken_identity(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
@@ -78,7 +79,7 @@ static bool all_accepted(spec_diagnosis_text ret_evidence, spec_diagnosis_text r
 const spec_diagnosis spec_diagnosis_all_accepted = {
     "all-accepted", "no draft token is rejected: the verifier may not verify", true, all_accepted};
 
-/* Writes the commands for an acceptance that changed. */
+/* Writes the commands to run after acceptance has changed. */
 static void validate_next(spec_diagnosis_text ret_next, const spec_diagnosis_facts *facts)
 {
     spec_diagnosis_text validate;

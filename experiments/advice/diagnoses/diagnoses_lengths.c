@@ -31,8 +31,8 @@ static bool short_drafts(spec_diagnosis_text ret_evidence, spec_diagnosis_text r
 const spec_diagnosis spec_diagnosis_short_drafts = {
     "short-drafts", "drafts end before K, so K has little effect", false, short_drafts};
 
-/* Finds a depth that never passes although the rate of the depths before it would pass some of its
- * tests. */
+/* Finds a depth that is never accepted, although at the rate of the depths before it some of its
+ * tokens would be. */
 static bool trained_depth(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                           const spec_diagnosis_facts *facts)
 {
@@ -45,7 +45,8 @@ static bool trained_depth(spec_diagnosis_text ret_evidence, spec_diagnosis_text 
         j++;
     }
     if (j == 0 || j == counts.depths) return false;
-    /* Even half the rate before it would pass one of the tokens, except with a chance of .001. */
+    /* Even at half the previous rate, one of these tokens would be accepted, except with
+     * probability .001. */
     const double none = floor(counts.tested[j] - counts.short_of[j]);
     if (!(none * log1p(-0.5 * passed / tested) < log(0.001))) return false;
     snprintf(
@@ -63,13 +64,14 @@ const spec_diagnosis spec_diagnosis_trained_depth = {
     "trained-depth", "no token is accepted behind a depth: the draft is trained up to it", false,
     trained_depth};
 
-/* A draft that is right once is right nearly to the end at least this often. */
+/* If a draft is right once, it is right nearly to the end in at least this share of cases. */
 static const double TO_THE_END = 0.75;
 
-/* Rates at depth 1 that differ between clusters this many times as much as by chance. */
+/* Clusters differ if their rates at depth 1 vary this many times as much as by chance. */
 static const double DIFFER = 4.0;
 
-/* Returns whether clusters differ in their rate at depth 1, as with prompts of several kinds. */
+/* Returns whether clusters differ in their rate at depth 1, which happens with several kinds of
+ * prompts. */
 static bool prompts_differ(const spec_diagnosis_facts *facts, double rate)
 {
     double chi2 = 0.0, n = 0.0;
@@ -98,7 +100,8 @@ static bool lookup(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_nex
     }
     if (!(counts.tested[0] > 0.0) || !(tested > 0.0)) return false;
     const double first = counts.passed[0] / counts.tested[0], rest = passed / tested;
-    /* Less than half of the rest, by more than 3 standard errors (of independent tests). */
+    /* The first rate is less than half of the rest, by more than 3 standard errors (of independent
+     * tests). */
     const double se = sqrt(first * (1.0 - first) / counts.tested[0] + rest * (1.0 - rest) / tested);
     if (!(first < 0.5 * rest) || !(rest - first > 3.0 * se)) return false;
     if (rest < TO_THE_END || prompts_differ(facts, first)) return false;

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Returns the least K with this share of the tokens per round of the current length, or -1. */
+/* Returns the smallest K that reaches this share of the tokens per round at the current length, or
+ * -1. */
 static int shorter(const spec_diagnosis_facts *facts, double share)
 {
     const spec_advice_length *now = spec_diagnosis_length(facts, facts->advice->K);
@@ -26,7 +27,7 @@ static bool accepted_over_drafted(spec_diagnosis_text ret_evidence, spec_diagnos
     const spec_advice *advice = facts->advice;
     const spec_advice_length *now = spec_diagnosis_length(facts, advice->K);
     spec_advice_text printed, alpha;
-    /* Both come from the same runs: those of the current length, if it is known. */
+    /* Both numbers come from the same runs: at the current length, if it is known. */
     const bool known = now != NULL && now->drafted > 0.0 && !isnan(now->alpha.value);
     const spec_cluster_ratio *tested = known ? &now->alpha : &advice->alpha;
     const double ratio = known ? now->accepted / now->drafted : advice->accepted_over_drafted;
@@ -58,8 +59,8 @@ const spec_diagnosis spec_diagnosis_accepted_over_drafted = {
     "accepted over drafted tokens is lower than the acceptance rate, the more so the longer K is",
     false, accepted_over_drafted};
 
-/* Reads the printed shares by depth: they are of all rounds if their sum is the length minus 1, and
- * conditional if the sum of their products is. */
+/* Finds out what the printed shares by depth mean. If they sum to the length minus 1, they are
+ * shares of all rounds; if their products do, they are conditional. */
 static bool per_position(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                          const spec_diagnosis_facts *facts)
 {
@@ -101,7 +102,7 @@ const spec_diagnosis spec_diagnosis_per_position = {
     "per-position", "rates by depth are shares of all rounds, not of those that reach the depth",
     false, per_position};
 
-/* Before November 2025 the rate included the bonus token, divided by num_draft_tokens. */
+/* Until November 2025 the rate included the bonus token, and was divided by num_draft_tokens. */
 static bool sglang_rate(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                         const spec_diagnosis_facts *facts)
 {

@@ -23,7 +23,7 @@ static bool restarts(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_n
 const spec_diagnosis spec_diagnosis_restarts = {
     "restarts", "a counter falls: an engine started again", false, restarts};
 
-/* Finds a file that has records of another engine or kind, too. */
+/* Finds a file that also has records of another engine or kind. */
 static bool has_other_format(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                              const spec_diagnosis_facts *facts)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/bench_times.h"
 
-/* The share by which the client's count of tokens may differ from the engine's: the first tokens of
- * requests come from prefills, and last rounds are cut. */
+/* The client's count of tokens may differ by this share from the engine's, because first tokens
+ * come from prefills and last rounds are cut. */
 static const double SKEW = 0.10;
 
 void spec_bench_times_add(spec_observation *o, const spec_bench_times *times)

@@ -7,17 +7,18 @@
 static const double INTERVAL = 10.0;  /* s between lines, by default */
 static const double HALF_UNIT = 0.05; /* half a unit of a printed throughput */
 
-/* Shares by which the tokens of two lines may differ: they are printed at slightly different times.
- * First tokens come from prefills and are only in the throughput. If every round has a full draft,
- * they explain a difference; n-gram drafts leave passes without a draft. A line of speculation that
- * has CARRIED more than its window covers earlier intervals, too. */
+/* The tokens of two lines may differ by these shares. SKEW: they are printed at slightly different
+ * times. FIRST_TOKENS: first tokens come from prefills, so only the throughput counts them; they
+ * explain a difference only if every round has a full draft, because n-gram drafts leave passes
+ * without one. CARRIED: with so much more than its window, a line of speculation also covers
+ * earlier intervals. */
 static const double SKEW = 0.03, FIRST_TOKENS = 0.10, CARRIED = 0.25;
 
-/* The most that the ends of requests trim, as a share of the tokens counted, for outputs of a few
- * rounds. */
+/* If outputs have only a few rounds, the ends of requests trim at most this share of the tokens
+ * counted. */
 static const double TRIMMED = 0.25;
 
-/* Returns the difference of two times between lines that counts as none, because stamps are whole
+/* Returns how far two times between lines may differ and still count as equal; stamps are whole
  * seconds. */
 static double slack(double seconds)
 {
@@ -37,8 +38,8 @@ uint64_t spec_engine_windows_label(const spec_engine_windows *windows,
     return (origin->engine ^ origin->process * 0x9e3779b97f4a7c15) | 1;
 }
 
-/* Returns whether another process with the same engine number has printed since this one's last
- * line. */
+/* Returns whether another process with the same engine number has printed since the last line of
+ * this one. */
 static bool mingles(const spec_engine_windows *windows, const spec_engine_lines *engine)
 {
     const spec_engine_origin *own = &engine->last.line.origin;
@@ -53,8 +54,8 @@ static bool mingles(const spec_engine_windows *windows, const spec_engine_lines 
 
 /* ---- Windows of plain decoding --------------------------------------------------------------- */
 
-/* Returns whether a window without a line of speculation decodes plainly. In an engine that
- * speculates, the tokens of a window with prompts may all be first tokens, which need no draft. */
+/* Returns whether a window without a line of speculation is plain decoding. If an engine
+ * speculates, all tokens of a window with prompts may be first tokens, which need no draft. */
 static bool is_plain(const spec_engine_windows *windows, const spec_engine_line *line)
 {
     if (!windows->speculates) return true;
@@ -73,7 +74,7 @@ static int hand_over(const spec_engine_windows *windows, const spec_engine_windo
     return observer->take(observer->self, &o, error);
 }
 
-/* Hands over all but the newest `keep` windows of an engine. */
+/* Hands over the windows of an engine, except the newest `keep`. */
 static int settle(const spec_engine_windows *windows, spec_engine_lines *engine, int keep,
                   const spec_observer *observer, spec_error *error)
 {
@@ -86,7 +87,7 @@ done:
     return status;
 }
 
-/* Holds the last line of an engine, which has no line of speculation after it. */
+/* Holds the last line of an engine, because no line of speculation follows it. */
 static int hold(const spec_engine_windows *windows, spec_engine_lines *engine,
                 const spec_observer *observer, spec_error *error)
 {
@@ -100,8 +101,8 @@ static int hold(const spec_engine_windows *windows, spec_engine_lines *engine,
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* Finds the engine of a line: that of its origin, or a new one, if necessary in place of the engine
- * that has been silent for longest. */
+/* Finds the engine of a line by its origin, or adds one. If there is no room, the new engine
+ * replaces the one that has been silent for longest. */
 static int engine_of(spec_engine_lines **ret_engine, bool *ret_new, spec_engine_windows *windows,
                      const spec_engine_line *line, const spec_observer *observer, spec_error *error)
 {
@@ -127,8 +128,8 @@ done:
     return status;
 }
 
-/* Returns the seconds that a line covers. A longer time since the previous line included silent
- * intervals. */
+/* Returns the seconds that a line covers. If more time has passed since the previous line, some
+ * intervals were silent. */
 static double covered(spec_engine_windows *windows, spec_engine_lines *engine, double gap)
 {
     const double before = engine->gap;
@@ -154,7 +155,7 @@ int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line
     const spec_engine_line before = engine->last.line;
     spec_engine_window w = {.line = *line, .running = NAN};
     w.seconds = covered(windows, engine, is_new ? NAN : line->stamp - before.stamp);
-    /* The first line with prompts may cover the time before the first request. */
+    /* If the first line has prompts, it may cover the time before the first request. */
     if (line->running > 0.0 && is_new && line->prompt == 0.0) w.running = line->running;
     if (line->running > 0.0 && !is_new && before.running > 0.0)
         w.running = (before.running + line->running) / 2.0;
@@ -165,7 +166,7 @@ done:
     return status;
 }
 
-/* Returns the engine whose line of throughput is the last one before a line of speculation; NULL:
+/* Returns the engine whose line of throughput directly precedes a line of speculation; NULL:
  * none. */
 static spec_engine_lines *last_engine(spec_engine_windows *windows,
                                       const spec_engine_origin *origin)
@@ -182,7 +183,7 @@ static spec_engine_lines *last_engine(spec_engine_windows *windows,
     return found;
 }
 
-/* Returns the tokens that a line of speculation accounts for: those that it accepted and one per
+/* Returns the tokens that a line of speculation accounts for: the accepted ones, plus one per
  * round. */
 static double accounted(const spec_observation *o)
 {
@@ -190,8 +191,8 @@ static double accounted(const spec_observation *o)
     return o->accepted + rounds;
 }
 
-/* Sets the output tokens of the window, from the engine's throughput, and the passes behind them.
- * Counters have more tokens than the output if requests end within a round. */
+/* Sets the output tokens of the window from the engine's throughput, and the passes that made them.
+ * If requests end within a round, counters have more tokens than the output. */
 static void join_tokens(spec_observation *o, double generated)
 {
     const double tokens = generated * o->seconds, counted = accounted(o), excess = tokens - counted;
@@ -224,8 +225,8 @@ int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *obs
         return GSL_SUCCESS;
     }
     if (isnan(w->line.stamp)) w->seconds = covered(windows, engine, elapsed);
-    /* Early V1 prints no line of speculation if the last step had no draft, and the counts go on
-     * into the next line. Later versions leave out silent intervals, but count their time. */
+    /* Early V1 prints no line of speculation if the last step had no draft; the next line then
+     * includes those counts. Later versions omit silent intervals, but count their time. */
     const double most = (w->line.generated + HALF_UNIT) * w->seconds * (1.0 + CARRIED) + 1.0;
     if (accounted(o) > most) {
         engine->n = 0;
@@ -242,7 +243,7 @@ int spec_engine_windows_end(spec_engine_windows *windows, const spec_observer *o
 {
     int status = GSL_SUCCESS;
     for (spec_engine_lines *e = windows->engine; e < windows->engine + windows->n; e++) {
-        /* The line of speculation after the last line may not have been written yet. */
+        /* The last line's own line of speculation may not have been written yet. */
         if (!windows->speculates) SPEC_TRY(hold(windows, e, observer, error));
         SPEC_TRY(settle(windows, e, 0, observer, error));
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* engine_windows: vLLM's lines of throughput, joined with the lines of speculation after them.
+/* engine_windows: joins vLLM's lines of throughput with the lines of speculation that follow them.
  * Both describe the interval since the previous line. If no line of speculation follows, a line of
  * throughput is a window of plain decoding, unless it may consist of prefills. A zeroed struct has
  * seen no line. docs/advise.md. */
@@ -8,7 +8,7 @@
 
 #include "experiments/advice/log_format.h"
 
-/* Engines whose lines are distinguished at a time, and windows of each that wait. */
+/* Maximum engines that are told apart at a time, and windows of each that wait. */
 enum { SPEC_ENGINE_WINDOWS = 128, SPEC_ENGINE_WINDOWS_HELD = 16 };
 
 /* The engine that a line is about, and the process that printed it. */
@@ -31,14 +31,14 @@ typedef struct {
 typedef struct {
     spec_engine_line line;
     double seconds;
-    double running; /* mean of both ends; NaN if the engine was idle in a part of the window */
+    double running; /* mean of both ends; NaN if the engine was idle for part of the window */
 } spec_engine_window;
 
 /* The last line of one engine, and its windows that wait. */
 typedef struct {
     spec_engine_window last;
-    bool waits;    /* `last` has no line of speculation yet */
-    uint64_t turn; /* turn of `last`, among the lines of all engines */
+    bool waits;    /* `last` has no line of speculation so far */
+    uint64_t turn; /* position of `last` among the lines of all engines */
     double gap;    /* seconds between the last two lines; 0: not known */
     int n;
     spec_engine_window held[SPEC_ENGINE_WINDOWS_HELD]; /* (n) windows without a line of speculation
@@ -48,26 +48,26 @@ typedef struct {
 typedef struct {
     spec_engine_lines engine[SPEC_ENGINE_WINDOWS]; /* (n) */
     int n;
-    uint64_t turn;   /* turn of the newest line */
+    uint64_t turn;   /* position of the newest line */
     double interval; /* seconds between lines, as seen twice in a row; 0: not yet */
     bool speculates; /* a line of speculation was seen */
-    bool mingled;    /* two processes alternately print lines of the same engine number */
+    bool mingled;    /* the lines of two processes with the same engine number alternate */
 } spec_engine_windows;
 
-/* Adds a line of throughput. Hands over plain windows that are now certain. */
+/* Adds a line of throughput. Hands over plain windows once they are certain. */
 int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line *line,
                             const spec_observer *observer, spec_error *error);
 
-/* Returns the source of a line: its engine, or, if two processes print alternately, the second one
- * as a separate source. One process after the other is a server that started again. */
+/* Returns the source of a line: its engine, or, if two processes print alternately, a separate
+ * source for the second one. If one process follows the other, the server was restarted. */
 uint64_t spec_engine_windows_label(const spec_engine_windows *windows,
                                    const spec_engine_origin *origin);
 
 /* Joins the counts of a line of speculation of this origin with the preceding line of throughput.
- * Sets label, seconds and running of the observation, and emitted tokens and passes if it is a
- * window.
- *   elapsed  seconds that the line covers by its own numbers; NaN: not known. They are the seconds
- *            of the observation if no line of throughput precedes
+ * Sets label, seconds and running of the observation; if it is a window, also emitted tokens and
+ * passes.
+ *   elapsed  seconds that the line covers according to its own numbers; NaN: not known. The
+ *            observation takes them if no line of throughput precedes
  * Numbers of the two lines that do not fit together stay NaN. */
 int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *observation,
                              double elapsed, const spec_engine_origin *origin,

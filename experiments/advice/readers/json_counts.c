@@ -119,7 +119,7 @@ static int read_fields(spec_json_counts *c, const spec_json_place *place,
             return spec_no_memory_for(error, place->record->file);
         if (value == NULL) continue;
         if (is_list) {
-            *list = value; /* held by the object: no list has a path "*" */
+            *list = value; /* the object holds it, because no list has a path "*" */
         } else {
             status =
                 spec_json_counts_number(number, value, f->form, key_of(f), place->record, error);
@@ -165,13 +165,14 @@ static int check_all(const spec_json_counts *c, const spec_json_place *place,
     return GSL_SUCCESS;
 }
 
-/* Takes the sums of a histogram in place of absent counts; they must agree with the others. */
+/* Takes absent counts from the sums of a histogram. Counts that are given must agree with them. */
 static int take_histogram(spec_json_counts *c, const spec_json_place *place,
                           const spec_json_field *fields, spec_error *error)
 {
     const spec_log_record *record = place->record;
     spec_observation *o = &c->o;
-    const int own = c->histogram == NULL; /* entries before the one of no accepted token */
+    /* 1 if the list has an entry before the one for no accepted token */
+    const int own = c->histogram == NULL;
     json_t *list = own ? c->lengths : c->histogram;
     if (list == NULL) return GSL_SUCCESS;
     const char *key = own ? KEY(lengths) : KEY(histogram);
@@ -185,8 +186,8 @@ static int take_histogram(spec_json_counts *c, const spec_json_place *place,
         return BAD("'%s' has %d entries, '%s' is %d: expected %d", key, n, KEY(K), o->K, o->K + 1);
     double rounds = 0.0, accepted = 0.0;
     for (int i = n; i-- > 0;) {
-        if (i < SPEC_OBSERVED_DEPTHS) o->passed[i] = rounds; /* rounds that accept more than i
-                                                              * tokens */
+        /* rounds that accept more than i tokens */
+        if (i < SPEC_OBSERVED_DEPTHS) o->passed[i] = rounds;
         rounds += count[i + own];
         accepted += i * count[i + own];
     }
@@ -250,7 +251,7 @@ static bool is(spec_json_part text, const char *key, const char *word)
            memcmp(value, word, n) == 0;
 }
 
-/* Returns whether this is a part of a streamed response before its last one. */
+/* Returns whether this is a part of a streamed response, but not the last one. */
 static bool is_unfinished(const spec_json_place *place)
 {
     const spec_json_part text = place->alone ? place->element : place->text;
@@ -313,7 +314,8 @@ int spec_json_counts_by_tokens(spec_json_counts *c, const spec_json_place *place
     c->skip = !drafted && isnan(o->emitted);
     if (drafted) {
         o->K = record->K;
-        /* The first token is the prefill's; accepted tokens after the end of the output count. */
+        /* The first token comes from the prefill; tokens accepted after the end of the output are
+         * counted. */
         const double rounds = fmax(o->rounds, o->K > 0 ? ceil(o->drafted / o->K) : 0.0);
         const double passes = o->emitted - o->accepted - 1.0; /* NaN: not known */
         o->passes = !(o->drafted > 0.0) ? o->emitted : passes < rounds ? rounds : passes;

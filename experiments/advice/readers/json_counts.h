@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* json_counts: the counts and times of JSON objects, read by a table of their fields.
- * Engines have their own names and units for rounds, accepted and drafted tokens; the identities
- * between these numbers are the same. A field is absent if it is missing or null. */
+/* json_counts: the counts and times of JSON objects, read with a table of their fields.
+ * Engines use their own names and units for rounds, accepted and drafted tokens, but the same
+ * identities hold between these numbers. We treat a missing field and null alike, as absent. */
 #ifndef SPECLAB_JSON_COUNTS_H
 #define SPECLAB_JSON_COUNTS_H
 
@@ -22,17 +22,17 @@ typedef struct {
     json_t *list[3];                /* lists that the format names */
     double other[SPEC_JSON_OTHERS]; /* numbers that the format names */
     int generation;
-    unsigned gaps; /* besides those that the observation shows */
-    bool timed;    /* the source has times, although none in this object count */
-    bool skip;     /* the object is not an observation */
+    unsigned gaps; /* gaps besides those that the observation shows */
+    bool timed;    /* the source has times, even if this object has none that we can use */
+    bool skip;     /* the object is no observation */
 } spec_json_counts;
 
 typedef enum { SPEC_JSON_IS_COUNT, SPEC_JSON_IS_REAL, SPEC_JSON_IS_LIST } spec_json_form;
 
-/* A field: its path from the object, as "usage.completion_tokens"; its meaning, a member of
- * spec_json_counts; its form; its unit, in units of the member. A path "*key" is a member of the
- * object or, if it has none, the first of this name in the element, unless another object there has
- * counts too. Of several rows with the same meaning, the first that is present is read. */
+/* A field. path: from the object, such as "usage.completion_tokens". A path "*key" is a member of
+ * the object; if it has none, it is the first of this name in the element, unless another object
+ * there has counts too. meaning: a member of spec_json_counts. form: of its value. unit: in units
+ * of the member. If several rows have the same meaning, the first field that is present is read. */
 typedef struct {
     const char *path; /* NULL ends a table */
     size_t meaning;
@@ -55,20 +55,22 @@ typedef struct {
     }
 
 typedef struct {
-    const char *key;            /* key that objects of counts have */
-    spec_observation_kind kind; /* whether they count since a start, in a window or in a request */
-    bool needs_all;   /* if one of rounds, accepted and drafted tokens is given, all three are */
-    bool widths_vary; /* drafted is rounds times the last width: it proves nothing */
-    bool streamed;    /* parts of a stream before the last one repeat the counts so far */
+    const char *key; /* objects with counts have this key */
+    /* whether counts refer to the time since a start, a window or a request */
+    spec_observation_kind kind;
+    /* an object that gives rounds, accepted or drafted tokens must give all three */
+    bool needs_all;
+    bool widths_vary; /* drafted is rounds times the last width, so it proves nothing */
+    bool streamed;    /* parts of a stream repeat the counts so far; only the last part counts */
     const spec_json_field *fields;
     /* Completes the counts of an object; NULL: there is nothing left to do. */
     int (*finish)(spec_json_counts *counts, const spec_json_place *place, spec_error *error);
 } spec_json_table;
 
-/* Reads the objects of a record, and hands over an observation for each, labelled by its model. K,
- * rounds, drafted, accepted and passed follow from a histogram too. Fails with spec_log_bad for
- * values of the wrong form, as "file:line: 'key' is 'value': expected ...", and for counts that
- * contradict each other: a histogram's sums, its length and K, accepted and drafted tokens, drafted
+/* Reads the objects of a record, and hands over an observation for each, labelled by its model. A
+ * histogram also gives K, rounds, drafted, accepted and passed. Fails with spec_log_bad for values
+ * of the wrong form, as "file:line: 'key' is 'value': expected ...", and for counts that contradict
+ * each other: a histogram and its sums, its length and K, accepted and drafted tokens, drafted
  * tokens and K. */
 int spec_json_counts_each(const spec_log_record *record, spec_log_learned *learned,
                           const spec_json_table *table, spec_error *error);
@@ -82,28 +84,28 @@ int spec_json_counts_each(const spec_log_record *record, spec_log_learned *learn
         return spec_json_counts_each(record, learned, table, error);                               \
     }
 
-/* Returns the name of the field with this meaning that is present, else of the first one, for
- * messages. */
+/* Returns, for messages, the name of the field with this meaning that is present; if none is, the
+ * name of the first. */
 const char *spec_json_counts_key(const spec_json_place *place, const spec_json_field *fields,
                                  size_t meaning);
 
-/* Reads a number in the form of a field. Fails with spec_log_bad. */
+/* Reads a number in the form that a field has. Fails with spec_log_bad. */
 int spec_json_counts_number(double *ret, const json_t *value, spec_json_form form, const char *key,
                             const spec_log_record *record, spec_error *error);
 
-/* Reads a list of counts: an array, or an object whose keys are indices and whose missing entries
- * are 0. *ret_n = 0 if it is NULL. Fails with spec_log_bad. */
+/* Reads a list of counts: an array, or an object whose keys are indices (missing entries are 0).
+ * *ret_n is 0 if the list is NULL. Fails with spec_log_bad. */
 int spec_json_counts_list(double ret_count[SPEC_JSON_ENTRIES], int *ret_n, json_t *list,
                           const char *key, const spec_log_record *record, spec_error *error);
 
-/* Sets tokens of the output, and from them the passes of the target. The first token comes from the
- * prefill, and a pass adds one token to the accepted ones. Passes stay NaN if they are fewer than
- * rounds, because the last round was cut. */
+/* Sets the tokens of the output, and derives the passes of the target. The first token comes from
+ * the prefill, and each pass adds one token to the accepted ones. If that gives fewer passes than
+ * rounds, the last round was cut, and passes stay NaN. */
 void spec_json_counts_emit(spec_observation *observation, double emitted);
 
-/* Completes a response whose engine counts its tokens, but not always its rounds. Tokens that are
- * not accepted drafts take a pass each; without counts of drafts, all tokens do. Fails with
- * spec_log_bad if only one of accepted and drafted is given, or if more are accepted than
+/* Completes a response whose engine counts its tokens, but not always its rounds. Each token that
+ * is not an accepted draft token takes a pass; without counts of drafts, every token does. Fails
+ * with spec_log_bad if only one of accepted and drafted is given, or if more are accepted than
  * emitted. */
 int spec_json_counts_by_tokens(spec_json_counts *counts, const spec_json_place *place,
                                const spec_json_field *fields, spec_error *error);

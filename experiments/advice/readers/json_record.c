@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum {
-    NEEDLE = 64, /* bytes of the longest key, with its quotes */
+    NEEDLE = 64, /* most bytes of a key, with its quotes */
     FLAGS = JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
             JSON_DECODE_INT_AS_REAL
 };
-static const size_t MEMORY = (size_t)1 << 30; /* bytes for the values of a text */
+static const size_t MEMORY = (size_t)1 << 30; /* most memory for the values of a text */
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
@@ -21,8 +21,8 @@ static const char *skip_blanks(const char *at, const char *end)
     return at;
 }
 
-/* Returns the quote before the next such key from `at`; NULL: none. *ret_value is after its
- * colon. */
+/* Returns the opening quote of the next such key, searching from `at`; NULL if there is none.
+ * *ret_value is after its colon. */
 static const char *find_key(const char **ret_value, const char *at, spec_json_part text,
                             const char *key)
 {
@@ -69,13 +69,13 @@ json_t *spec_json_find(spec_json_part text, const char *key)
 
 /* ---- objects with a key ---------------------------------------------------------------------- */
 
-/* The brackets that are open at a place in a text. */
+/* The brackets that are open at some point of a text. */
 typedef struct {
     const char *open[SPEC_JSON_DEPTH];
     int depth;
 } nesting;
 
-/* Returns the place after the string that begins at this quote; NULL: it has no end. */
+/* Returns the byte after the string that begins at this quote; NULL if it does not end. */
 static const char *skip_string(const char *begin, const char *end)
 {
     for (const char *at = begin + 1; at < end; at++) {
@@ -88,7 +88,7 @@ static const char *skip_string(const char *begin, const char *end)
     return NULL;
 }
 
-/* Takes the brackets from `at` up to `to`; returns false if they do not match or there is a
+/* Follows the brackets between `at` and `to`. Returns false if they do not match or there is a
  * string. */
 static bool nest(nesting *in, const char *at, const char *to, const char *end)
 {
@@ -109,8 +109,8 @@ static bool nest(nesting *in, const char *at, const char *to, const char *end)
     return at == to;
 }
 
-/* Parses the value that begins at `at`; *ret_end is the place after it. The key is for the
- * message. */
+/* Parses the value that begins at `at`; *ret_end is the byte after it. The key appears in
+ * messages. */
 static int load(json_t **ret, const char **ret_end, const char *at, const spec_json_place *place,
                 const char *key, spec_error *error)
 {

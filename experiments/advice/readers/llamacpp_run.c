@@ -18,7 +18,7 @@ static const spec_log_field fields[] = {
 };
 static const spec_log_line form = {"llama-speculative", NULL, fields};
 
-/* Returns a key that begins the line, after at most the time and level of a log. */
+/* Returns which key begins the line; at most the time and level of a log may come before it. */
 static const char *figure(const char *bytes, size_t n, const char *key)
 {
     const char *place = spec_log_find(bytes, n, key);
@@ -28,8 +28,8 @@ static const char *figure(const char *bytes, size_t n, const char *key)
     return place + strlen(key);
 }
 
-/* Returns whether the line is a figure, blanks and a number. llama-cli prints "n_predict = 128"
- * among other things. */
+/* Returns whether the line consists of a key, blanks and a number. llama-cli prints "n_predict =
+ * 128" in the middle of other text. */
 static bool ends_with_figure(const char *bytes, size_t n, const char *key)
 {
     const char *at = figure(bytes, n, key);
@@ -49,7 +49,7 @@ bool spec_llamacpp_run_concerns(const char *bytes, size_t n)
     return false;
 }
 
-/* Checks "accept    = 72.055%" of the run that ended. */
+/* Checks "accept    = 72.055%" against the run that ended. */
 static int check_share(const spec_llamacpp_run *run, const spec_log_numbers *line,
                        const spec_log_record *record, spec_error *error)
 {
@@ -73,11 +73,11 @@ static void count_rounds(spec_observation *observation, unsigned *gaps,
         low = high = rounds = 0.0;
     } else if (!(K >= 1.0)) {
         low = fmin(1.0, high);
-    } else if (low > high) { /* more nodes than a chain has */
+    } else if (low > high) { /* more nodes than a chain can have */
         *gaps |= SPEC_LOG_TREE;
         low = high;
     } else if (drafted == K * (passes - 1.0)) {
-        rounds = low; /* all drafts are whole: the first pass had none */
+        rounds = low; /* all drafts are complete, so the first pass had none */
     }
     if (low < high) *gaps |= SPEC_LOG_NO_ROUNDS;
     observation->rounds = rounds;
@@ -127,7 +127,8 @@ int spec_llamacpp_run_read(spec_llamacpp_run *run, bool *ret_ended, spec_log_lea
     *ret_ended = false;
     SPEC_TRY(spec_log_fields_read(&line, &form, &scan, error));
     if (spec_log_numbers_has(&line, SHARE)) return check_share(run, &line, record, error);
-    /* A run begins with "decoded", or, without it, after the previous run. */
+    /* A run begins with "decoded"; if that line is missing, it begins when the previous run has
+     * ended. */
     if (spec_log_numbers_has(&line, TOKENS) || (run->seen >> ACCEPTED & 1) != 0)
         *run = (spec_llamacpp_run){0};
     run->seen |= line.seen;

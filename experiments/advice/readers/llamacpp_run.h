@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* llamacpp_run: the figures that llama-speculative and llama-speculative-simple print at the end.
  * A run is one request: "decoded ...", n_draft, n_predict, n_drafted, n_accept, accept. Rounds are
- * not printed; n_predict - n_accept passes, the first of which may have no draft. */
+ * not printed. There are n_predict - n_accept passes, and the first may have no draft. */
 #ifndef SPECLAB_LLAMACPP_RUN_H
 #define SPECLAB_LLAMACPP_RUN_H
 
@@ -14,10 +14,11 @@ typedef struct {
     double value[SPEC_LLAMACPP_RUN]; /* values of the current run, or of the one that ended last */
 } spec_llamacpp_run;
 
-/* Returns whether it is a line of these figures, other than "encoded ...". */
+/* Returns whether the line is one of these figures, other than "encoded ...". */
 bool spec_llamacpp_run_concerns(const char *bytes, size_t n);
 
-/* Reads such a line. *ret_ended: the run ended, and was handed to the record's observer. */
+/* Reads such a line. *ret_ended says that the run has ended, and was handed to the record's
+ * observer. */
 int spec_llamacpp_run_read(spec_llamacpp_run *run, bool *ret_ended, spec_log_learned *learned,
                            const spec_log_record *record, spec_error *error);
 

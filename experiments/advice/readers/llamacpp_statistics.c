@@ -59,9 +59,9 @@ static int check(const spec_log_numbers *line, const spec_log_record *record, sp
     return GSL_SUCCESS;
 }
 
-/* Recovers the counts by depth. Rates by depth are of the calls to accept. Depth 1 counts the
- * drafts with an accepted token; the deeper counts are the whole numbers that agree with the rates
- * and sum to the rest. */
+/* Recovers the counts by depth. Rates by depth are shares of the calls to accept. For depth 1, the
+ * line counts the drafts with an accepted token. The counts of deeper depths are the whole numbers
+ * that agree with the rates and sum to the rest. */
 static int recover(spec_observation *o, const spec_log_numbers *line, const spec_log_record *record,
                    spec_error *error)
 {
@@ -71,7 +71,8 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
     o->rounds = o->rounds_low = o->rounds_high = line->n > 0 ? rounds : v[DRAFTS];
     o->passed[0] = v[FIRSTS];
     o->passed[1] = deeper;
-    /* Without rates, two depths are still known. Only a part of the depths would not help. */
+    /* Without rates we still know up to two depths. Knowing only some of the depths would not
+     * help. */
     o->depths = line->n > 0 ? line->n : o->K == 1 || o->K == 2 ? o->K : 0;
     if (line->n == 0) return GSL_SUCCESS;
     const double first = v[FIRSTS] / rounds; /* NaN without rounds */
@@ -96,8 +97,8 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
     return GSL_SUCCESS;
 }
 
-/* Returns the draft length of a method: the number of its rates, or the tokens of its drafts; -1:
- * not known. */
+/* Returns the draft length of a method, from the number of its rates, or from the tokens in its
+ * drafts; -1 if it is not known. */
 static int draft_length(const spec_log_numbers *line, int rates)
 {
     const double mean = line->value[DRAFTED] / line->value[DRAFTS], K = ceil(mean - 1e-9);
@@ -116,7 +117,7 @@ static spec_llamacpp_way *find_way(spec_llamacpp_statistics *statistics, uint64_
     return way;
 }
 
-/* Returns the hash of the name before the line's numbers: "draft-mtp" of "statistics draft-mtp:
+/* Returns the hash of the name in front of the numbers: "draft-mtp" in "statistics draft-mtp:
  * #calls". */
 static uint64_t label_of(const spec_log_record *record)
 {
@@ -126,7 +127,7 @@ static uint64_t label_of(const spec_log_record *record)
     return spec_log_label(begin, (size_t)(end - begin));
 }
 
-/* Returns the counts since the previous line. If they fall, another server has started. */
+/* Returns the counts since the previous line. If a count has fallen, the server was restarted. */
 static spec_observation since(const spec_observation *from, const spec_observation *to,
                               bool from_start)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* llamacpp_statistics: the lines "statistics draft-mtp: #calls(b,g,a) = ..." of llama-server.
  * After each request comes one line per drafting method, with counts since the server started. If
- * the log has the requests themselves, the lines show which methods drafted for a request, in how
- * many rounds, and for how long. */
+ * the log also has the requests, the lines show which methods drafted for a request, in how many
+ * rounds, and for how long. */
 #ifndef SPECLAB_LLAMACPP_STATISTICS_H
 #define SPECLAB_LLAMACPP_STATISTICS_H
 
@@ -14,18 +14,18 @@ typedef struct {
     uint64_t label;
     spec_observation total; /* totals of the newest line */
     spec_observation since; /* counts since the previous line; NaN: not known */
-    spec_observation first; /* a total that waits */
+    spec_observation first; /* a total that waits for the next one */
     bool seen, waits;
-    bool of_request; /* `since` is of the request that is being printed */
+    bool of_request; /* `since` belongs to the request that is being printed */
 } spec_llamacpp_way;
 
 typedef struct {
     int n;
     spec_llamacpp_way way[SPEC_LLAMACPP_WAYS];
-    bool requests; /* the log has requests: totals are not handed over */
+    bool requests; /* the log has requests, so totals are not handed over */
 } spec_llamacpp_statistics;
 
-/* What the lines after a request say about that request. */
+/* What the lines after a request say about it. */
 typedef struct {
     int n;                                       /* methods that drafted; 0: not known */
     spec_observation of_way[SPEC_LLAMACPP_WAYS]; /* (n) label: 0 if the server has only one
@@ -38,13 +38,13 @@ bool spec_llamacpp_statistics_concerns(const char *bytes, size_t n);
 /* Notes that a server starts. */
 void spec_llamacpp_statistics_restart(spec_llamacpp_statistics *statistics);
 
-/* Reads a line. If the log has no requests, totals go to the record's observer, the first of a
- * method together with the second. */
+/* Reads a line. If the log has no requests, totals go to the record's observer; the first total of
+ * a method waits, and goes together with the second. */
 int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, spec_log_learned *learned,
                                   const spec_log_record *record, spec_error *error);
 
-/* Finds a printed request's part of the statistics, if they sum to its counts. They do not if other
- * requests ran at the same time. */
+/* Finds which part of the statistics belongs to a printed request. They belong to it if they sum to
+ * its counts; they do not if other requests ran at the same time. */
 void spec_llamacpp_statistics_request(spec_llamacpp_request *ret,
                                       spec_llamacpp_statistics *statistics, double drafted,
                                       double accepted);

@@ -6,7 +6,7 @@
 
 enum { SHOWN = 24 };
 
-/* Returns the name of a field in messages: its words without the punctuation around them. */
+/* The name of a field in messages: its words without the punctuation around them. */
 typedef struct {
     char text[48];
 } name;
@@ -18,7 +18,7 @@ static name name_of(const spec_log_field *field)
     size_t length = strlen(before);
     while (length > 0 && strchr(" ':=([", before[length - 1]) != NULL) length--;
     if (length >= sizeof n.text) length = sizeof n.text - 1;
-    memcpy(n.text, before, length); /* this runs for each number, so it avoids printf */
+    memcpy(n.text, before, length); /* no printf, because this runs for each number */
     n.text[length] = '\0';
     return n;
 }
@@ -50,7 +50,7 @@ static int check_rate(const spec_log_numbers *numbers, double rate, int decimals
     return GSL_SUCCESS;
 }
 
-/* Reads "0.983, 0.949, 0.915" up to another field or the end of the brackets. */
+/* Reads "0.983, 0.949, 0.915" until another field begins or the brackets end. */
 static int read_list(spec_log_numbers *ret, spec_log_field_kind kind, spec_log_scan *scan,
                      const char *of, spec_error *error)
 {
@@ -80,7 +80,8 @@ done:
     return status;
 }
 
-/* Reads the words after a number. If letters follow directly, it is another line. */
+/* Reads the words after a number. If letters follow without a blank, the line is a different
+ * one. */
 static int read_behind(const char *behind, spec_log_scan *scan, const char *of, spec_error *error)
 {
     const spec_log_scan at = *scan;
@@ -102,7 +103,8 @@ static int twice(const spec_log_scan *scan, const char *of, spec_error *error)
                         "%s: occurs twice; two lines were written into each other", of);
 }
 
-/* Reads a number. A line that repeats it, even under another name, has it twice. */
+/* Reads a number. It is an error if a field comes twice, or if a field with another name gives a
+ * different value for the same slot. */
 static int read_number(spec_log_numbers *ret, const spec_log_field *field, spec_log_scan *scan,
                        const char *of, spec_error *error)
 {
@@ -145,7 +147,7 @@ done:
     return status;
 }
 
-/* Reads field i, whose words have been read, and the fields that follow it. */
+/* Reads field i, after its words, and the fields that follow it. */
 static int read_fields(spec_log_numbers *ret, const spec_log_line *line, int i, spec_log_scan *scan,
                        spec_error *error)
 {
@@ -185,7 +187,7 @@ static int field_at(const spec_log_line *line, spec_log_scan *scan)
     return -1;
 }
 
-/* Reads fields one after the other, up to any other text. */
+/* Reads fields that directly follow each other, until other text comes. */
 static int read_joined(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
                        spec_error *error)
 {
@@ -207,7 +209,7 @@ done:
     return status;
 }
 
-/* Reads fields anywhere, the nearest one first. */
+/* Reads fields that may be anywhere, always the nearest one first. */
 static int read_scattered(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
                           spec_error *error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* log_fields: the numbers of a line of a log, by a table of the words around them.
- * Fields may come in any order, and words of several versions may give the same number. Malformed
- * lines fail with spec_log_bad: a number has the wrong form, a field is missing, or occurs twice
- * with different numbers. */
+/* log_fields: reads the numbers of a line of a log, with a table of the words around them.
+ * Fields may come in any order, and the words of several versions may give the same number.
+ * Malformed lines fail with spec_log_bad: a number has the wrong form, a field is missing, or a
+ * field occurs twice with different numbers. */
 #ifndef SPECLAB_LOG_FIELDS_H
 #define SPECLAB_LOG_FIELDS_H
 
@@ -21,8 +21,8 @@ typedef struct {
     const char *before; /* the words before the number; NULL: it follows the field above */
     const char *behind; /* the words after it; NULL: any */
     spec_log_field_kind kind;
-    bool needed; /* if it is missing, the line is cut off */
-    int slot;    /* slot of its value; any for lists */
+    bool needed; /* if this field is missing, the line is cut off */
+    int slot;    /* slot for its value; any for lists */
 } spec_log_field;
 
 typedef struct {
@@ -38,13 +38,13 @@ typedef struct {
     unsigned seen;                /* bit per slot */
     double value[SPEC_LOG_SLOTS]; /* NaN: not printed, or nan */
     int decimals[SPEC_LOG_SLOTS];
-    const spec_log_field *by[SPEC_LOG_SLOTS], *list_by; /* the fields that gave them */
+    const spec_log_field *by[SPEC_LOG_SLOTS], *list_by; /* the fields that gave the values */
     int n; /* length of the list */
     double list[SPEC_OBSERVED_DEPTHS];
     int list_decimals;
 } spec_log_numbers;
 
-/* Reads the numbers from the scan to its end. The scan moves past the last field. */
+/* Reads the numbers from here to the end of the scan, which moves past the last field. */
 int spec_log_fields_read(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
                          spec_error *error);
 

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const double COUNT_MAX = 0x1p53; /* larger counts are not exact */
-static const double SLACK = 1e-9;       /* for the arithmetic, in addition to the rounding */
+/* for arithmetic, in addition to the rounding of the text */
+static const double SLACK = 1e-9;
 enum { DECIMALS = 15, DIGITS = 15, SHOWN = 24 };
 
 spec_log_scan spec_log_scan_of(const spec_log_record *record)
@@ -41,7 +42,7 @@ bool spec_log_scan_word(spec_log_scan *scan, const char *word)
     return true;
 }
 
-/* Returns how many of the next bytes a message shows. */
+/* Returns how many of the next bytes to show in a message. */
 static int shown(const spec_log_scan *scan)
 {
     const ptrdiff_t n = scan->end - scan->at;
@@ -60,8 +61,8 @@ static bool is_digit(const spec_log_scan *scan)
     return scan->at < scan->end && spec_log_scan_is_digit(*scan->at);
 }
 
-/* Checks that a number does not run into a letter, a second point, or the digits after a decimal
- * comma. The point after a whole number may end a sentence. */
+/* Checks that a number is not followed directly by a letter, a second point, or a comma with
+ * digits. A point after a whole number may end a sentence. */
 static int check_end(const spec_log_scan *scan, const char *begin, bool whole, const char *name,
                      spec_error *error)
 {
@@ -134,7 +135,7 @@ int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, cons
                             SHOWN < scan->end - begin ? SHOWN : (int)(scan->end - begin), begin);
     if (scan->end - scan->at >= 2 && scan->at[0] == '.' && spec_log_scan_is_digit(scan->at[1])) {
         for (scan->at++; is_digit(scan); scan->at++) {
-            /* Digits after the 15th significant one change nothing. */
+            /* Skip digits after the 15th significant one; they change nothing. */
             if (whole + decimals >= DIGITS && digits > 0) continue;
             if (decimals >= DECIMALS) continue;
             digits = 10 * digits + (uint64_t)(*scan->at - '0');
@@ -143,7 +144,7 @@ int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, cons
         }
     }
     SPEC_TRY(check_end(scan, begin, false, name, error));
-    *ret = (double)digits / scale; /* one rounding: both are exact */
+    *ret = (double)digits / scale; /* both are exact, so we round once */
     if (opt_decimals != NULL) *opt_decimals = decimals;
 done:
     return status;

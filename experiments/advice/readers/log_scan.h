@@ -14,7 +14,7 @@ typedef struct {
 
 spec_log_scan spec_log_scan_of(const spec_log_record *record);
 
-/* Moves past the next place of `needle`. If there is none, returns false and stays. */
+/* Moves past the next occurrence of `needle`. If there is none, returns false and stays. */
 bool spec_log_scan_find(spec_log_scan *scan, const char *needle);
 
 /* Moves past blanks and tabs. */
@@ -23,14 +23,15 @@ void spec_log_scan_blanks(spec_log_scan *scan);
 /* Moves past blanks and `word`. If something else follows, returns false and stays. */
 bool spec_log_scan_word(spec_log_scan *scan, const char *word);
 
-/* Does the same, but returns GSL_EINVAL; `name` is the quantity for the message. */
+/* Does the same, but returns GSL_EINVAL if something else follows; `name` is the quantity for the
+ * message. */
 int spec_log_scan_expect(spec_log_scan *scan, const char *word, const char *name,
                          spec_error *error);
 
-/* Reads the whole number after blanks, at most 2^53. */
+/* Skips blanks and reads a whole number, at most 2^53. */
 int spec_log_scan_count(double *ret, spec_log_scan *scan, const char *name, spec_error *error);
 
-/* Reads the number after blanks, below 1e15, and its number of decimals (at most 15). */
+/* Skips blanks and reads a number below 1e15, with its number of decimals (at most 15). */
 int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, const char *name,
                        spec_error *error);
 
@@ -45,11 +46,12 @@ static inline bool spec_log_scan_is_letter(char c)
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* Returns half a unit of the last of `decimals` digits: the rounding error of a printed number. */
+/* Returns half a unit of the last decimal: the largest rounding error of a number printed with so
+ * many decimals. */
 double spec_log_scan_half_unit(int decimals);
 
-/* Returns whether a number printed with these decimals differs from its value by more than
- * rounding, and 1e-9 for the arithmetic. False if either is NaN. */
+/* Returns whether a number printed with these decimals differs from its value by more than rounding
+ * explains, with 1e-9 for arithmetic. False if either is NaN. */
 bool spec_log_scan_differs(double printed, int decimals, double value);
 
 #endif

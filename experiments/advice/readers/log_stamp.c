@@ -11,7 +11,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Returns the number with two digits, at most `most`; -1 otherwise. */
+/* Returns the number with two digits, or -1 if there is none or it exceeds `most`. */
 static int two(const char *at, int most)
 {
     if (!is_digit(at[0]) || !is_digit(at[1])) return -1;

@@ -10,7 +10,8 @@
 
 enum { SHOWN = 24 };
 
-/* Labels that distinguish engines and models. Others, such as ranks, divide one engine. */
+/* Labels that tell engines and models apart. Other labels, such as ranks, are parts of one
+ * engine. */
 static const char *const identity[] = {"model_name", "model", "engine",    "instance",
                                        "pod",        "job",   "namespace", "server"};
 
@@ -19,7 +20,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
 }
 
-/* Returns the place after the letters and digits of a name. */
+/* Returns the byte after the letters and digits of a name. */
 static const char *behind_name(const char *at, const char *end)
 {
     while (at < end && (is_letter(*at) || spec_log_scan_is_digit(*at))) at++;

@@ -22,7 +22,7 @@ static int hand_over(spec_prometheus_label *s, const spec_prometheus_source *sou
                      spec_log_learned *learned, const spec_log_record *record, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const unsigned counters = (1u << SPEC_SCRAPE_FIRST) - 1; /* without those of times */
+    const unsigned counters = (1u << SPEC_SCRAPE_FIRST) - 1; /* except the counters of times */
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, s->line);
     spec_log_record at = *record;
     at.line = s->line;
@@ -70,8 +70,8 @@ int spec_prometheus_scrape_end(spec_prometheus_scrape *scrape, const spec_promet
     return GSL_SUCCESS;
 }
 
-/* Finds the numbers of a label. Samples of a name have the labels in the same order as those of the
- * previous name. */
+/* Finds the numbers of a label. The search starts at the previous label, because samples of each
+ * name have their labels in the same order. */
 static spec_prometheus_label *label_of(spec_prometheus_scrape *scrape, uint64_t label)
 {
     for (int i = 0; i < scrape->n; i++) {
@@ -94,7 +94,7 @@ static bool ends(const char *name, size_t n, const char *end)
     return n >= length && memcmp(name + n - length, end, length) == 0;
 }
 
-/* Adds the name to a note of unknown names, once. */
+/* Adds the name to the note of unknown names, unless it is there already. */
 static void remark(spec_log_learned *learned, const char *name, size_t n)
 {
     static const char begin[] = "counters that are not known: ";
@@ -156,8 +156,8 @@ static int add(spec_prometheus_scrape *scrape, const spec_prometheus_source *sou
                               SPEC_SCRAPE_LABELS));
     const bool seen =
         slot == SPEC_SCRAPE_PASSED ? (s->seen_passed >> sample->position & 1) != 0 : has(s, slot);
-    /* A series that repeats begins a new scrape. Another series of the same engine is from a
-     * rank. */
+    /* If a series repeats, a new scrape begins. Another series of the same engine comes from
+     * another rank. */
     if (has(s, slot) && s->series[slot] != sample->series) goto done;
     if (seen) SPEC_TRY(spec_prometheus_scrape_end(scrape, source, learned, record, error));
     s->seen |= 1u << slot;

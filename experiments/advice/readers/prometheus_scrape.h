@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* prometheus_scrape: the numbers of one scrape, by engine and model, and the total that they make.
- * A file may have several scrapes: a series that repeats, or a new time, begins the next one. Names
- * of counters and gauges come from a table per engine. A zeroed struct has seen no sample. */
+/* prometheus_scrape: the numbers of one scrape by engine and model, and the totals they give.
+ * A file may have several scrapes: the next one begins when a series repeats, or at a new time. A
+ * table per engine names its counters and gauges. A zeroed struct has seen no sample. */
 #ifndef SPECLAB_PROMETHEUS_SCRAPE_H
 #define SPECLAB_PROMETHEUS_SCRAPE_H
 
@@ -16,12 +16,12 @@ enum {
     SPEC_SCRAPE_EMITTED,
     SPEC_SCRAPE_EMITTED_BY_ROUNDS, /* V0 of vLLM */
     SPEC_SCRAPE_FIRST,             /* first tokens of requests, which come from prefills */
-    SPEC_SCRAPE_TIMED,             /* passes or tokens that SECONDS covers */
+    SPEC_SCRAPE_TIMED,             /* passes or tokens during SECONDS */
     SPEC_SCRAPE_BATCHES,           /* steps of the engine */
     SPEC_SCRAPE_COUNTERS,
     SPEC_SCRAPE_SECONDS = SPEC_SCRAPE_COUNTERS, /* seconds of decoding, summed over requests */
     SPEC_SCRAPE_RUNNING,
-    SPEC_SCRAPE_BUSY, /* mean of running, over decoding calls */
+    SPEC_SCRAPE_BUSY, /* mean of running requests, over decoding calls */
     SPEC_SCRAPE_LENGTH,
     SPEC_SCRAPE_RATE,
     SPEC_SCRAPE_EFFICIENCY, /* emitted / (rounds (K + 1)) */
@@ -55,12 +55,12 @@ typedef struct {
     spec_prometheus_label label[SPEC_SCRAPE_LABELS];
 } spec_prometheus_scrape;
 
-/* An engine's names, and their meaning. */
+/* An engine's names, and what they mean. */
 typedef struct {
     const char *prefix;                /* prefix of names */
     const spec_prometheus_name *names; /* ends with a NULL name */
-    /* Completes an observation that has the numbers of the scrape, NaN for absent ones. The
-     * record's line is the newest sample's. */
+    /* Completes an observation that has the numbers of the scrape; absent ones are NaN. The
+     * record's line is that of the newest sample. */
     int (*finish)(spec_observation *o, spec_log_learned *learned, const spec_prometheus_label *s,
                   const spec_log_record *record, spec_error *error);
 } spec_prometheus_source;
@@ -68,8 +68,8 @@ typedef struct {
 /* Returns the number of a slot; NaN: the scrape has none. */
 double spec_prometheus_scrape_value(const spec_prometheus_label *label, int slot);
 
-/* Reads a record that is a sample of the source. Hands over the totals of a scrape that ended
- * before it. Unknown names that concern speculation go into learned->note. */
+/* Reads a record that is a sample of the source. If this ends a scrape, hands over its totals.
+ * Unknown names that concern speculation go into learned->note. */
 int spec_prometheus_scrape_read(spec_prometheus_scrape *scrape,
                                 const spec_prometheus_source *source, spec_log_learned *learned,
                                 const spec_log_record *record, spec_error *error);

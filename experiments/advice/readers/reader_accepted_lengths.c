@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* SpecDecode-Bench: a request per line, with what a round would add at each token of the output
- * (docs/formats.md#accepted-lengths). Rounds of K draft tokens are replayed. */
+/* SpecDecode-Bench: each line is a request, and says for every token of the output how many tokens
+ * a round that starts there would add (docs/formats.md#accepted-lengths). We replay rounds of K
+ * draft tokens. */
 
-/* The first of these in a record is read. */
+/* We read the first of these that a record has. */
 static const char *const fields[] = {"acc_eagle", "acc_eagle_three", "acc_ngram", "acc", NULL};
 
 static bool concerns(const char *bytes, size_t n)
@@ -19,7 +20,7 @@ static bool concerns(const char *bytes, size_t n)
     return spec_json_has(bytes, n, "acc") && spec_json_has(bytes, n, "acc_len");
 }
 
-/* Rounds begin at the second token: the first comes from the prefill. */
+/* Rounds begin at the second token, because the first comes from the prefill. */
 static int replay(spec_observation *o, const char *key, const json_t *list, int K,
                   const spec_log_record *record, spec_error *error)
 {
@@ -53,7 +54,7 @@ static int replay(spec_observation *o, const char *key, const json_t *list, int 
     return GSL_SUCCESS;
 }
 
-/* Reads the first list of the object; a note names any other. */
+/* Reads the object's first list, and notes any other. */
 static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     spec_log_learned *learned = place->learned;

@@ -2,8 +2,8 @@
 #include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
 
-/* `timings` of llama-server's responses, whole or as jq prints them. mlx-vlm has more
- * members under the same name. */
+/* Reads `timings` of llama-server's responses, as they are or as jq prints them. Under the same
+ * name, mlx-vlm has more members. */
 
 static bool llamacpp_concerns(const char *bytes, size_t n)
 {
@@ -42,7 +42,7 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
         .finish = finish                                                                           \
     }
 
-/* Each object has the tokens of the output, unless jq selected only the counts of drafts. */
+/* Each object has the tokens of the output, unless jq has only selected the counts of drafts. */
 static int llamacpp_read(void *state, spec_log_learned *learned, const spec_log_record *record,
                          spec_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* llama-server prints a request's times, then its drafts, then statistics of the server. A request
- * waits until the next one begins to print. One without drafts is plain decoding. */
+/* llama-server prints the times of a request, then its drafts, then statistics of the server. We
+ * hold a request until the next one begins to print. A request without drafts is plain decoding. */
 #include "analysis/acceptance/rounded_counts.h"
 #include "experiments/advice/readers/llamacpp_run.h"
 #include "experiments/advice/readers/llamacpp_statistics.h"
@@ -51,7 +51,7 @@ typedef struct {
     double depth_rate[SPEC_OBSERVED_DEPTHS];
     int n_depths, depth_decimals;
     bool speculating; /* statistics follow */
-    bool alone;       /* no other slot was busy */
+    bool alone;       /* no other slot was busy during the request */
 } request;
 
 typedef struct {
@@ -59,13 +59,15 @@ typedef struct {
     request request;
     spec_llamacpp_run run;
     spec_llamacpp_statistics statistics;
-    int passed_over;       /* times of contexts that belong to a run (llama-speculative) */
-    uint64_t busy, shared; /* slots, one bit each; shared: while another one was busy */
+    /* times of contexts that belong to a run of llama-speculative, and are skipped */
+    int passed_over;
+    /* one bit per slot; shared: slots that were busy while another one was */
+    uint64_t busy, shared;
     int n_speeds;
-    spec_observation speeds[SPEEDS]; /* speeds of llama-cli, which wait for the end */
+    spec_observation speeds[SPEEDS]; /* speeds of llama-cli, handed over at the end */
 } llamacpp_state;
 
-/* Finds the times of the output, not of the prompt. */
+/* Finds the times of the output; skips those of the prompt. */
 static const char *find_times(const char *bytes, size_t n)
 {
     const char *place = spec_log_find(bytes, n, "eval time =");
@@ -92,8 +94,8 @@ static bool concerns(const char *bytes, size_t n)
 
 /* ---- Slots and tasks ---- */
 
-/* Returns 1 + the numbers in "slot print_timing: id  0 | task 12 |"; 0 without them, and *ret_slot
- * = -1. */
+/* Returns 1 + a number made of both in "slot print_timing: id  0 | task 12 |"; without them 0, and
+ * *ret_slot = -1. */
 static uint64_t key_of(const spec_log_record *record, int *ret_slot)
 {
     spec_log_scan scan = spec_log_scan_of(record);
@@ -116,7 +118,8 @@ static void count_slots(llamacpp_state *state, const spec_log_record *record)
     if (slot < 0) return;
     const uint64_t bit = (uint64_t)1 << slot;
     if (spec_log_find(record->bytes, record->n, released) != NULL) {
-        state->busy &= ~bit; /* before its times are printed in some versions: shared stays */
+        /* some versions say this before they print its times, so shared stays */
+        state->busy &= ~bit;
         return;
     }
     state->busy |= bit;
@@ -134,13 +137,13 @@ static int bad(const spec_log_record *record, const request *r, spec_error *erro
                         r->accepted, r->drafted, r->tokens);
 }
 
-/* Computes the rounds of a line without a mean length from the statistics after it, if they cover
- * only this request. */
+/* Computes the rounds of a line without a mean length. The statistics after it give them, if they
+ * cover only this request. */
 static int rounds_without_length(spec_observation *o, const request *r,
                                  const spec_observation *opt_since, const spec_log_record *record,
                                  spec_error *error)
 {
-    /* Accepted tokens of the last round count even if the output ended before them. */
+    /* Tokens accepted in the last round count even if the output ended before them. */
     if (r->accepted > r->tokens + SPEC_OBSERVED_DEPTHS)
         return bad(record, r, error, "expected accepted tokens to be in the output");
     if (!isnan(r->tokens)) o->passes = fmax(r->tokens - r->accepted, 1.0);
@@ -192,7 +195,7 @@ static int hand_over(llamacpp_state *state, spec_log_learned *learned,
     state->waits = false;
     spec_llamacpp_statistics_request(&parts, &state->statistics, r->drafted, r->accepted);
     const bool speculates = !isnan(r->drafted);
-    /* One token is the prompt's, and its time is not in these times. */
+    /* One token is the prompt's; these times do not include it. */
     if (!speculates && !(r->tokens > 1.0)) goto done;
     if (speculates) {
         o.K = record->K;
@@ -223,7 +226,7 @@ static int hand_over(llamacpp_state *state, spec_log_learned *learned,
         learned->gaps = gaps;
     }
     if (parts.n <= 1) SPEC_TRY(record->observer->take(record->observer->self, &o, error));
-    /* Several methods drafted: each has its own acceptance, and the time of each is not known. */
+    /* Several methods drafted. Each has its own acceptance, but its time is not known. */
     for (int i = 0; parts.n > 1 && i < parts.n; i++) {
         parts.of_way[i].line = r->line;
         SPEC_TRY(record->observer->take(record->observer->self, &parts.of_way[i], error));
@@ -232,7 +235,7 @@ done:
     return status;
 }
 
-/* Finds the request that a line of `key` is about: the one that waits, or a new one. */
+/* Finds the request that a line with `key` is about: the one we hold, or a new one. */
 static int request_of(llamacpp_state *state, spec_log_learned *learned,
                       const spec_log_record *record, bool begins, spec_error *error)
 {
@@ -355,7 +358,7 @@ static int read_drafts(llamacpp_state *state, spec_log_learned *learned,
     r->length_decimals = line.decimals[length];
     keep_depths(r, &line);
 done:
-    /* The line itself is wrong, so nothing waits. */
+    /* The line itself is wrong, so we hold nothing. */
     if (status != GSL_SUCCESS) state->waits = false;
     return status;
 }
@@ -373,8 +376,8 @@ static int read_depths(llamacpp_state *state, const spec_log_record *record, spe
     return status;
 }
 
-/* Reads llama-cli's "[ Prompt: 57.0 t/s | Generation: 5.5 t/s ]": the speed of an answer whose
- * length is not printed. */
+/* Reads llama-cli's "[ Prompt: 57.0 t/s | Generation: 5.5 t/s ]", the speed of an answer of unknown
+ * length. */
 static int read_speed(llamacpp_state *state, const spec_log_record *record, spec_error *error)
 {
     static const spec_log_field fields[] = {{speed, "t/s ]", SPEC_LOG_REAL, true, 0}, {0}};
@@ -390,8 +393,8 @@ static int read_speed(llamacpp_state *state, const spec_log_record *record, spec
     return GSL_SUCCESS;
 }
 
-/* Hands over the speeds. In a log with drafts they belong to speculation with an unknown number of
- * rounds; in one with requests they repeat the requests. */
+/* Hands over the speeds. If the log has drafts, they belong to speculation with an unknown number
+ * of rounds; if it has requests, they only repeat them. */
 static int hand_over_speeds(llamacpp_state *state, spec_log_learned *learned,
                             const spec_log_record *record, spec_error *error)
 {
@@ -424,7 +427,7 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     } else if (spec_llamacpp_run_concerns(record->bytes, record->n)) {
         SPEC_TRY(hand_over(state, learned, record, error));
         SPEC_TRY(spec_llamacpp_run_read(&state->run, &ended, learned, record, error));
-        if (ended) state->passed_over = 2; /* the draft's and the target's */
+        if (ended) state->passed_over = 2; /* of the draft and of the target */
     } else if (spec_log_find(record->bytes, record->n, loaded) != NULL) {
         SPEC_TRY(hand_over(state, learned, record, error));
         spec_llamacpp_statistics_restart(&state->statistics);

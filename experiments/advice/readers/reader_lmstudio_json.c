@@ -2,9 +2,9 @@
 #include "experiments/advice/readers/json_counts.h"
 #include "experiments/advice/readers/readers.h"
 
-/* `usage` and `stats` of a response share the counts, so absent ones are looked for in the
- * response. LM Studio's SDKs and conversations have names in camel case, its REST interface has
- * others. */
+/* `usage` and `stats` of a response share the counts, so counts that are missing in one are looked
+ * for in the whole response. LM Studio's SDKs and conversations write names in camel case, its REST
+ * interface has other names. */
 enum { REJECTED, IGNORED, SPEED };
 static const spec_json_field fields[] = {
     SPEC_COUNT("*totalDraftTokensCount", o.drafted),
@@ -50,7 +50,7 @@ static bool concerns(const char *bytes, size_t n)
             spec_json_has(bytes, n, "generation_time"));
 }
 
-/* Reads a response; not every one drafts, but each has tokens or a speed. */
+/* Reads a response. It may have no draft, but it has tokens or a speed. */
 static int read_record(void *state, spec_log_learned *learned, const spec_log_record *record,
                        spec_error *error)
 {

@@ -4,8 +4,8 @@
 
 SPEC_JSON_CONCERNS(concerns, "draft_count", "accept_count")
 
-/* MLC counts the target's own token as the first of a draft. So [0] counts all passes, and [j]
- * those that drafted, or accepted, at least j tokens. */
+/* Takes the counts. MLC counts the target's own token as the first of a draft. So [0] counts all
+ * passes, and [j] the passes that drafted, or accepted, at least j tokens. */
 static int take_counts(spec_observation *o, const double *drafted, const double *accepted, int n,
                        const spec_log_record *record, spec_error *error)
 {

@@ -18,7 +18,7 @@ static bool concerns(const char *bytes, size_t n)
            spec_log_find(place, n - (size_t)(place - bytes), " accepted tokens") != NULL;
 }
 
-/* Whole numbers from low to high; the printed numbers narrow the range. */
+/* A range of whole numbers, which the printed numbers narrow. */
 typedef struct {
     double low, high;
 } range;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ollama's runner for MLX prints one line for each request. An iteration is a pass of the target,
- * with or without a draft: the runner chooses the draft's depth, which may be 0. Requests that
- * llama-server serves for ollama have its own lines (reader_llamacpp_log.c). */
+/* ollama's runner for MLX prints a line for each request. An iteration is a pass of the target,
+ * with a draft or without one: the runner chooses the draft's depth, which may be 0. If
+ * llama-server serves a request for ollama, the lines are llama-server's own
+ * (reader_llamacpp_log.c). */
 #include "experiments/advice/readers/log_fields.h"
 #include "experiments/advice/readers/readers.h"
 

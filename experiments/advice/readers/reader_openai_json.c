@@ -3,8 +3,8 @@
 #include "experiments/advice/readers/readers.h"
 
 /* usage.completion_tokens_details of OpenAI's responses, which LiteLLM and other servers fill in.
- * Providers that do not speculate write 0 or null: such a response says nothing. Whether
- * completion_tokens includes rejected tokens differs between them, so it is not read. */
+ * If a provider does not speculate, it writes 0 or null, which says nothing. Providers disagree on
+ * whether completion_tokens includes rejected tokens, so we do not read it. */
 
 static bool has_count(const char *bytes, size_t n, const char *key)
 {
@@ -14,7 +14,7 @@ static bool has_count(const char *bytes, size_t n, const char *key)
     return false;
 }
 
-/* Excludes engines with their own counts, which have their own formats. */
+/* Leaves out engines whose own counts have their own format. */
 static bool concerns(const char *bytes, size_t n)
 {
     static const char *const others[] = {"!predicted_n",

@@ -5,19 +5,20 @@
 
 #include <math.h>
 
-/* Smallest share of passes without a draft that is believed: first tokens of requests come from
- * prefills, and cut last rounds have the opposite effect. */
+/* We ignore a smaller share of passes without a draft than this: first tokens of requests come from
+ * prefills, and last rounds that were cut have the opposite effect. */
 static const double FIRST_TOKENS = 0.10;
 
-/* The same if passes are counted: counters of one scrape may be a step apart, and the last passes
+/* The same if passes are counted. Counters in one scrape may be a step apart, and the last passes
  * of aborted requests are not counted. */
 static const double APART = 0.01;
 
-/* Share of a server's tokens that times must cover. SGLang does not time the first 50 tokens of a
+/* Times must cover this share of a server's tokens. SGLang does not time the first 50 tokens of a
  * request that does not stream. */
 static const double TIMED = 0.90;
 
-/* Mean of busy slots up to which requests of llama.cpp count as sequential. */
+/* If on average at most this many slots are busy, we treat llama.cpp's requests as one at a
+ * time. */
 static const double ALONE = 1.05;
 
 /* ---- Engines --------------------------------------------------------------------------------- */
@@ -28,7 +29,7 @@ static void learn(spec_log_learned *learned, int generation, unsigned gaps)
     learned->gaps = gaps;
 }
 
-/* Completes an engine that has not drafted, and so decodes plainly. */
+/* Completes the observation of an engine that has not drafted, which is plain decoding. */
 static int finish_plain(spec_observation *o, spec_log_learned *learned)
 {
     spec_observation_decode_plainly(o, o->emitted);
@@ -36,7 +37,7 @@ static int finish_plain(spec_observation *o, spec_log_learned *learned)
     return GSL_SUCCESS;
 }
 
-/* Sets the passes, if many of them have no draft. */
+/* Sets the passes, if many of them had no draft. */
 static void passes_of(spec_observation *o, const spec_prometheus_label *s)
 {
     const double counted = spec_prometheus_scrape_value(s, SPEC_SCRAPE_TIMED);
@@ -44,8 +45,9 @@ static void passes_of(spec_observation *o, const spec_prometheus_label *s)
     if (passes > (1.0 + (isnan(counted) ? FIRST_TOKENS : APART)) * o->rounds) o->passes = passes;
 }
 
-/* Returns K of vLLM V0: drafted efficiency / emitted is K / (K + 1). The efficiency may be copied
- * with three decimals; K must then fit five times as well as its neighbours. -1: not known. */
+/* Finds K of vLLM V0 from its efficiency: drafted efficiency / emitted is K / (K + 1). The user may
+ * have copied the efficiency with three decimals, so we accept K only if it fits five times as well
+ * as its neighbours. -1: not known. */
 static int K_of_efficiency(const spec_prometheus_label *s)
 {
     const double efficiency = spec_prometheus_scrape_value(s, SPEC_SCRAPE_EFFICIENCY);
@@ -78,11 +80,11 @@ static int finish_vllm_V0(spec_observation *o, spec_log_learned *learned,
     return GSL_SUCCESS;
 }
 
-/* Each step of V1 that gives tokens to a request after its first one adds one sample to
- * inter_token_latency_seconds: the time since the previous step that gave it tokens. So the sum is
- * the time of decoding, summed over requests, and the count is the passes. It includes waits behind
- * prefills and preemptions, as a user sees them. Each step adds one sample to
- * iteration_tokens_total. */
+/* Sets the times of V1. When a step gives tokens to a request, except its first, one sample is
+ * added to inter_token_latency_seconds: the time since the previous step that gave it tokens. So
+ * the sum is the time of decoding, summed over requests, and the count is the number of passes. It
+ * includes waits for prefills and preemptions, as a user sees them. Each step also adds one sample
+ * to iteration_tokens_total. */
 static int times_of_vllm(spec_observation *o, const spec_prometheus_label *s,
                          const spec_log_record *record, spec_error *error)
 {
@@ -122,8 +124,8 @@ static int finish_vllm(spec_observation *o, spec_log_learned *learned,
     return GSL_SUCCESS;
 }
 
-/* The sum of SGLang's inter_token_latency_seconds is the time between outputs to a user, as in
- * vLLM, but the count is the tokens in them. */
+/* Sets the times of SGLang. As in vLLM, the sum of its inter_token_latency_seconds is the time
+ * between outputs to a user, but the count is the number of tokens in them. */
 static void times_of_sglang(spec_observation *o, const spec_prometheus_label *s)
 {
     const double timed = spec_prometheus_scrape_value(s, SPEC_SCRAPE_TIMED);
@@ -150,7 +152,7 @@ static int finish_sglang(spec_observation *o, spec_log_learned *learned,
                             o->emitted, o->rounds);
     o->K = steps >= 1.0 && steps <= SPEC_OBSERVED_DEPTHS ? (int)steps : record->K;
     o->passes = o->rounds;
-    o->accepted = o->emitted - o->rounds; /* first tokens of requests too */
+    o->accepted = o->emitted - o->rounds; /* this includes the first tokens of requests */
     if (o->K > 0) o->drafted = fmax(o->K * o->rounds, o->accepted);
     learn(learned, 0,
           SPEC_LOG_NO_DEPTHS | (spec_prometheus_scrape_value(s, SPEC_SCRAPE_NODES) > steps + 1.0
@@ -163,8 +165,8 @@ static int finish_llama(spec_observation *o, spec_log_learned *learned,
                         const spec_prometheus_label *s, const spec_log_record *record,
                         spec_error *error)
 {
-    /* When a request ends it adds the time from its first token to its last, and its tokens. The
-     * mean of busy slots is since the start of the server, and includes prompts. */
+    /* A request that ends adds its tokens, and the time from its first token to its last. The mean
+     * of busy slots covers all the time since the server started, and includes prompts. */
     o->busy = spec_prometheus_scrape_value(s, SPEC_SCRAPE_SECONDS);
     o->running = spec_prometheus_scrape_value(s, SPEC_SCRAPE_BUSY);
     if (o->running < ALONE) o->running = 1.0;
@@ -239,7 +241,7 @@ static const spec_prometheus_source llama = {"llamacpp:", llama_names, finish_ll
 
 /* ---- Formats --------------------------------------------------------------------------------- */
 
-/* Defines the functions of a format by those of its source. */
+/* Defines the functions of a format from those of its source. */
 #define FUNCTIONS(source)                                                                          \
     static bool concerns_##source(const char *bytes, size_t n)                                     \
     {                                                                                              \

@@ -14,8 +14,8 @@ static const char *const response_generations[] = {
     NULL,
 };
 
-/* The newest names come first: for some months responses had names of two generations. All count
- * draft tokens, without the bonus token. */
+/* The newest names come first, because for some months responses had names of two generations. All
+ * names count draft tokens, without the bonus token. */
 static const spec_json_field response_fields[] = {
     SPEC_COUNT("spec_verify_ct", o.rounds),
     SPEC_COUNT("spec_num_correct_drafts", o.accepted),
@@ -35,8 +35,8 @@ static const spec_json_field response_fields[] = {
 
 SPEC_JSON_CONCERNS(response_concerns, "spec_verify_ct")
 
-/* Computes accepted tokens from rounds: each adds a token to the accepted ones, and the prefill
- * adds the first. */
+/* Computes accepted tokens from rounds: each round emits one more token than it accepts, and the
+ * prefill adds the first token. */
 static void accepted_from_emitted(spec_observation *o)
 {
     const double accepted = o->emitted - 1.0 - o->rounds;
@@ -44,8 +44,8 @@ static void accepted_from_emitted(spec_observation *o)
     if (o->accepted < 0.0) o->accepted = NAN;
 }
 
-/* Takes the width. Proposed tokens are rounds times the width at the end; a round that accepts more
- * proves that widths vary, so the number of drafted tokens is not known. */
+/* Takes the width. Proposed tokens are computed as rounds times the width at the end. If a round
+ * accepts more than that width, widths vary, and we do not know the number of drafted tokens. */
 static void take_width(spec_observation *o, spec_log_learned *learned)
 {
     const double width = o->drafted / o->rounds;
@@ -105,7 +105,7 @@ const spec_log_format spec_reader_sglang_response = {
 
 SPEC_JSON_CONCERNS(info_concerns, "avg_spec_accept_length", "internal_states")
 
-/* Completes a mean since the start, one per scheduler. Without a number of rounds it has no
+/* Completes a mean since the start; each scheduler has one. Without a number of rounds it has no
  * weight. */
 static int info_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The log prints ratios and no counts. A line covers a fixed number of decode steps, and rounds are
- * steps times the running requests of the line: a weight, exact while no request comes or goes.
- * Seconds are the tokens of these rounds over the printed throughput, so that the time of a round
- * does not depend on the weight. Time stamps are whole seconds, as long as a window, so they are
- * not used. */
+/* The log prints ratios and no counts. A line covers a fixed number of decode steps. We take rounds
+ * as steps times the running requests on the line; this weight is exact while no request comes or
+ * goes. Seconds are the tokens of these rounds over the printed throughput, so the time of a round
+ * does not depend on the weight. Time stamps are not used, because they are whole seconds, as long
+ * as a window. */
 #include "experiments/advice/readers/log_fields.h"
 #include "experiments/advice/readers/readers.h"
 #include "experiments/advice/readers/sglang_finish.h"
@@ -21,8 +21,8 @@ enum {
     NUMBER = 100000, /* largest setting or rank */
 };
 
-/* A step that takes this many times the shortest one at its batch, or a larger batch, includes a
- * pause of the engine, or prompts. */
+/* If a step takes this many times the shortest one at its batch, or at a larger batch, the engine
+ * paused, or the step includes prompts. */
 static const double PAUSE = 4.0;
 
 static const char *const generations[] = {
@@ -32,15 +32,15 @@ static const char *const generations[] = {
     NULL,
 };
 
-/* With at least this many draft tokens per round, a log without settings may be of trees. */
+/* With at least this many draft tokens per round, a log without settings may come from trees. */
 enum { TREE_SUSPECTED = 7 };
 
-/* A data-parallel rank. If several ranks print the same line, only the first one counts. */
+/* A data-parallel rank. If several ranks print the same line, we count only the first one. */
 typedef struct {
     uint64_t label;
     uint64_t printer;
-    double running;          /* running of the previous line */
-    double step[2][BATCHES]; /* shortest, plain and with drafts; 0: none */
+    double running;          /* `running` on the previous line */
+    double step[2][BATCHES]; /* shortest step, plain and with drafts; 0: none */
 } rank;
 
 typedef struct {
@@ -51,11 +51,11 @@ typedef struct {
     spec_sglang_rates rates;
     int n_waiting;
     spec_observation waiting[WAITING];
-    uint64_t windows, pauses, unfit; /* unfit: accept rates that fit no draft length */
-    bool decodes; /* 'Decode batch' lines have accept lengths, so those of requests do not count */
+    uint64_t windows, pauses, unfit; /* unfit: number of accept rates that fit no draft length */
+    bool decodes; /* 'Decode batch' lines have accept lengths, so requests are ignored */
     int n_requests;
-    spec_observation request[WAITING]; /* wait for such a line */
-    uint64_t passed_over;              /* requests */
+    spec_observation request[WAITING]; /* requests that wait for such a line */
+    uint64_t passed_over;              /* number of ignored requests */
 } sglang_state;
 
 static bool concerns(const char *bytes, size_t n)
@@ -90,8 +90,8 @@ static void start(sglang_state *state, const spec_log_record *record)
     state->siblings = number_of(args, "speculative_eagle_topk=");
 }
 
-/* Returns whether a log without the server's settings has a rate with more tokens than the user's
- * draft length, and so trees of that depth. */
+/* Returns whether a log without the server's settings has a rate for more tokens than the user's
+ * draft length, which means trees of that depth. */
 static bool is_given_tree(const sglang_state *state, int K_given)
 {
     return state->draft_steps == 0 && state->draft_tokens == 0 && K_given >= 1 &&
@@ -103,7 +103,7 @@ static bool is_tree(const sglang_state *state, int K_given)
     return (state->siblings > 1 && state->draft_steps > 0) || is_given_tree(state, K_given);
 }
 
-/* Returns the tokens of a round, including the root; 0: not known. */
+/* Returns the tokens of a round, including the root; 0 if not known. */
 static int width(const sglang_state *state, int K_given)
 {
     if (is_given_tree(state, K_given)) return spec_sglang_rates_K(&state->rates) + 1;
@@ -111,7 +111,7 @@ static int width(const sglang_state *state, int K_given)
     return state->draft_steps > 0 && state->siblings <= 1 ? state->draft_steps + 1 : 0;
 }
 
-/* Returns the draft length that settings, lines or the user give; -1: none does. */
+/* Returns the draft length, from settings, lines or the user; -1: not known. */
 static int draft_length(const sglang_state *state, const spec_log_record *record)
 {
     if (is_given_tree(state, record->K)) return record->K;
@@ -162,8 +162,8 @@ done:
     return status;
 }
 
-/* Returns seconds only for a window of steady decoding. The throughput of a rank's first line
- * counts from the start of the server. */
+/* Returns the seconds of a window of steady decoding; NaN otherwise. The throughput on a rank's
+ * first line is averaged since the start of the server. */
 static double seconds_of(sglang_state *state, rank *r, bool drafts, double tokens, double running,
                          double throughput)
 {
@@ -185,7 +185,7 @@ static double seconds_of(sglang_state *state, rank *r, bool drafts, double token
 
 /* ---- Lines ---- */
 
-/* Finds the rank of a line; *ret = NULL: another rank prints it. */
+/* Finds the rank of a line. *ret is NULL if another rank also prints it. */
 static int find_rank(rank **ret, sglang_state *state, const spec_log_record *record,
                      const char *message, spec_error *error)
 {
@@ -243,7 +243,8 @@ static int parse(spec_log_numbers *ret, spec_log_scan scan, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* If the draft length is known, hands over what waits for it; otherwise keeps the observation. */
+/* If the draft length is known, hands over the observation and those that wait; otherwise keeps it
+ * waiting. */
 static int take_drafted(sglang_state *state, spec_log_learned *learned,
                         const spec_log_record *record, spec_observation *observation,
                         const spec_log_numbers *line, spec_error *error)
@@ -255,7 +256,7 @@ static int take_drafted(sglang_state *state, spec_log_learned *learned,
         const bool agrees = spec_sglang_rates_add(
             &state->rates, line->value[LENGTH], spec_log_scan_half_unit(line->decimals[LENGTH]),
             line->value[RATE], spec_log_scan_half_unit(line->decimals[RATE]));
-        if (!agrees) { /* a different draft length from here on */
+        if (!agrees) { /* from here on the draft length is different */
             const spec_sglang_rates after = state->rates;
             state->rates = before;
             SPEC_TRY(hand_over_waiting(state, record, draft_length(state, record), error));
@@ -298,8 +299,8 @@ done:
     return status;
 }
 
-/* Reads requests. Lines of batches have the same rounds, and the times of the load: if a log has
- * both, the batches count. The first requests wait for such a line. */
+/* Reads requests. The lines of batches show the same rounds, and the times under load, so if a log
+ * has both, we use the batches. The first requests wait until we know. */
 static int read_requests(sglang_state *state, spec_log_learned *learned,
                          const spec_log_record *record, spec_error *error)
 {

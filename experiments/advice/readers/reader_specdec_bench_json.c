@@ -3,8 +3,8 @@
 #include "experiments/advice/readers/readers.h"
 
 /* specdec_bench of NVIDIA's Model Optimizer counts the tokens of each step of the engine: accepted
- * draft tokens, and the target's own. Since 2026 it leaves out the first step of an answer if that
- * is only the prefill's token, and the last, which may be cut. */
+ * draft tokens, and the target's own. Since 2026 it leaves out the first step of an answer, if that
+ * only emits the prefill's token, and the last, which may be cut. */
 
 /* ---- responses: the lengths of a request, one after the other -------------------------------- */
 
@@ -35,8 +35,8 @@ static int response_finish(spec_json_counts *c, const spec_json_place *place, sp
         o->accepted += length - 1;
     }
     o->rounds_low = o->rounds_high = o->rounds;
-    /* No entry says how much was drafted, so the longest request would count as the draft
-     * length. */
+    /* No entry says how many tokens were drafted, so the longest accepted draft would be mistaken
+     * for the draft length. */
     o->K = place->record->K;
     if (o->depths < o->K) o->depths = o->K;
     return GSL_SUCCESS;

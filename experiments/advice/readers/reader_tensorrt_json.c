@@ -13,14 +13,14 @@ static int iteration_finish(spec_json_counts *c, const spec_json_place *place, s
     const double decoding = c->other[DECODING], overhead = c->other[OVERHEAD];
     if (!json_is_object(stats) && !json_is_null(stats))
         return spec_log_bad(place->record, error, "'specDecodingStats' is no JSON object");
-    c->skip = c->other[RANK] > 0; /* a copy of the numbers of rank 0 */
+    c->skip = c->other[RANK] > 0; /* rank 0 has the same numbers */
     if (isnan(o->seconds) && overhead > 0.0) o->seconds = o->draft_seconds / overhead;
     if (isnan(o->draft_seconds)) o->draft_seconds = overhead * o->seconds;
     c->timed = !isnan(o->seconds);
-    /* With a prefill, the time is not the time of a round. */
+    /* A step with a prefill takes longer than a round. */
     if (c->other[PREFILL] > 0) o->seconds = o->draft_seconds = NAN;
     o->running = isnan(decoding) ? o->rounds : decoding;
-    if (!(o->drafted > 0)) { /* plain decoding: a token for each request */
+    if (!(o->drafted > 0)) { /* plain decoding: each request gets a token */
         c->skip |= !(decoding > 0);
         spec_observation_decode_plainly(o, decoding);
         o->printed_length = o->draft_seconds = NAN;
@@ -101,7 +101,7 @@ static const spec_json_table counts = {
     .finish = counts_finish,
 };
 
-/* The mean is tokens over iterations; both are whole numbers, so it determines the iterations. */
+/* The mean is tokens over iterations. Both are whole numbers, which determines the iterations. */
 static int mean_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     spec_observation *o = &c->o;
@@ -128,7 +128,7 @@ static const spec_json_table mean = {
     .finish = mean_finish,
 };
 
-/* Excludes AIPerf's summary, which has one of these names too. */
+/* Leaves out AIPerf's summary, which also has one of these names. */
 static bool response_concerns(const char *bytes, size_t n)
 {
     return spec_json_has(bytes, n, "avg_decoded_tokens_per_iter") ||

@@ -5,8 +5,8 @@
 #include <gsl/gsl_cdf.h>
 #include <stdio.h>
 
-enum { RATES, CHUNKS, LENGTHS }; /* rates are by depth; the others by request, with
-                                  * --save-detailed */
+/* RATES is by depth; the others are by request, with --save-detailed */
+enum { RATES, CHUNKS, LENGTHS };
 static const spec_json_field fields[] = {
     SPEC_COUNT("spec_decode_num_drafts", o.rounds),
     SPEC_COUNT("spec_decode_accepted_tokens", o.accepted),
@@ -23,8 +23,8 @@ static const spec_json_field fields[] = {
     {0},
 };
 
-/* Members of the results, with or without speculation. SGLang's and TensorRT-LLM's programs of the
- * same origin lack rtfx, and so do versions that do not write spec_decode_* where they might. */
+/* Members of the results, with or without speculation. SGLang's and TensorRT-LLM's programs come
+ * from the same one, but lack rtfx; so do versions that may not write spec_decode_*. */
 static const char newest[] = "rtfx";
 static const char *const plain_keys[] = {newest,         "burstiness", "tokenizer_id",
                                          "mean_tpot_ms", "completed",  "total_output_tokens",
@@ -37,7 +37,8 @@ static bool concerns(const char *bytes, size_t n)
            spec_json_has_all(bytes, n, plain_keys);
 }
 
-/* Turns rates by depth into counts of rounds: their products with the rounds are whole numbers. */
+/* Turns rates by depth into counts of rounds. A rate times the number of rounds is a whole
+ * number. */
 static int take_rates(spec_observation *o, const json_t *rates, const spec_log_record *record,
                       spec_error *error)
 {
@@ -74,9 +75,9 @@ typedef struct {
     double chunks_squared, tokens_squared, products; /* sums of squares and products */
 } request_sums;
 
-/* Reads a request that succeeded: chunks of its stream and tokens after the first one, and its
- * decoding time. Each chunk is a step of the engine. Returns false if it failed or has one
- * token. */
+/* Reads a request that succeeded: the chunks of its stream and its tokens, both after the first
+ * one, and its decoding time. Each chunk is a step of the engine. Returns false if the request
+ * failed or has one token. */
 static bool request_at(spec_observation *ret, const spec_json_counts *c, size_t i)
 {
     const json_t *times = json_array_get(c->list[CHUNKS], i), *time;
@@ -91,7 +92,7 @@ static bool request_at(spec_observation *ret, const spec_json_counts *c, size_t 
     return ret->passes > 0.0 && tokens >= ret->passes && ret->seconds > 0.0;
 }
 
-/* Hands over plain requests: without drafts a request has all numbers of an observation. */
+/* Hands over plain requests. Without drafts, each request has all numbers of an observation. */
 static int give_plain(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     const spec_observer *to = place->record->observer;
@@ -106,8 +107,8 @@ static int give_plain(spec_json_counts *c, const spec_json_place *place, spec_er
     return GSL_SUCCESS;
 }
 
-/* Notes an interval of the tokens per step from the requests: a ratio of sums, linearised. With
- * drafts the counts by depth are those of the run, and no request has its own. */
+/* Notes an interval for the tokens per step, from the requests: a ratio of sums, linearised. With
+ * drafts, the counts by depth are totals of the run, so requests cannot be used one by one. */
 static void note_requests(const spec_json_counts *c, spec_log_learned *learned)
 {
     request_sums s = {0};
@@ -136,7 +137,8 @@ static void note_requests(const spec_json_counts *c, spec_log_learned *learned)
 static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     spec_observation *o = &c->o;
-    /* Without counts of drafts there were none: the program reads the engine's metrics for them. */
+    /* If there are no counts of drafts, there were no drafts, because the program reads the
+     * engine's metrics. */
     const bool plain = isnan(o->rounds);
     c->skip = plain && !spec_json_has_all(place->text.bytes, place->text.n, plain_keys);
     if (plain) o->K = 0;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* Lines of the table, and the needles of its records. vLLM's offline example prints the same
- * numbers under other names; the last one is of SGLang's benchmark, which prints a similar table.
- */
+ * numbers under other names. The last needle belongs to SGLang's benchmark, which prints a similar
+ * table. */
 enum {
     REQUESTS,
     DURATION,
@@ -49,13 +49,14 @@ static const char *const names[NAMES + 1] = {
     [SGLANG_LENGTH] = "Accept length",
 };
 
-/* The line that has the same number; positions in the example are fractions, not percentages. */
+/* For each line, the line with the same number. The example prints acceptance at positions as
+ * fractions, not percentages. */
 static const int same[NAMES] = {
     [OFFLINE_GENERATED] = GENERATED, [OFFLINE_LENGTH] = LENGTH,     [OFFLINE_DRAFTS] = DRAFTS,
     [OFFLINE_DRAFTED] = DRAFTED,     [OFFLINE_ACCEPTED] = ACCEPTED, [OFFLINE_POSITION] = POSITION,
 };
 
-/* Bits of lines: those of a table of plain decoding, and those with whole numbers. */
+/* Bits of lines: the lines of a table of plain decoding, and the lines with whole numbers. */
 static const unsigned PLAIN = 1u << REQUESTS | 1u << DURATION | 1u << GENERATED | 1u << TOKEN_TIME;
 static const unsigned WHOLE =
     1u << REQUESTS | 1u << GENERATED | 1u << DRAFTS | 1u << DRAFTED | 1u << ACCEPTED;
@@ -73,7 +74,7 @@ typedef struct {
     double rate[SPEC_OBSERVED_DEPTHS]; /* per cent */
 } table;
 
-/* Returns the line of the table, and moves past its name; -1 if it is none. */
+/* Returns which line of the table this is, and moves past its name; -1 if it is none. */
 static int line_of(spec_log_scan *scan)
 {
     for (int i = 0; i < NAMES; i++) {
@@ -113,8 +114,8 @@ static bool differs(const table *t, int line, double value)
     return has(t, line) && spec_log_scan_differs(t->value[line], t->decimals[line], value);
 }
 
-/* Finds the rounds that accepted each depth: whole numbers that agree with the rates and sum to
- * `accepted`, if every depth is in the table. Returns false if there are none. */
+/* Finds the rounds that accepted each depth, if every depth is in the table: whole numbers that
+ * agree with the rates and sum to `accepted`. Returns false if there are none. */
 static bool passed_of(spec_observation *o, const table *t)
 {
     const double half = spec_log_scan_half_unit(t->rate_decimals) + SLACK;
@@ -165,8 +166,8 @@ static int speculation_of(spec_observation *o, const table *t, const spec_log_re
     return GSL_SUCCESS;
 }
 
-/* Hands over a table that ended. Without lines of speculation it is plain decoding, if it has
- * times. */
+/* Hands over a table that ended. If it has no lines of speculation, it is plain decoding, provided
+ * it has times. */
 static int hand_over(table *t, spec_log_learned *learned, const spec_log_record *record,
                      spec_error *error)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Fields that vLLM and AIPerf name in the same way; a list has an entry per round. */
+/* Fields that have the same name in vLLM and AIPerf; a list has an entry per round. */
 enum { STEP_ACCEPTED, STEP_DRAFTED };
 enum { EMITTED };
 #define FIELDS                                                                                     \
@@ -16,7 +16,7 @@ enum { EMITTED };
         SPEC_LIST("per_step_accepted", list[STEP_ACCEPTED]),                                       \
         SPEC_LIST("per_step_drafted", list[STEP_DRAFTED])
 
-/* Checks that the rounds have the sums of the response, and that none accepts more than it
+/* Checks that the rounds add up to the response's counts, and that none accepts more than it
  * drafted. */
 static int check_steps(const spec_json_counts *c, const spec_log_record *record, spec_error *error)
 {
@@ -99,8 +99,8 @@ static double milliseconds(const spec_json_place *place, const char *name)
     return ms;
 }
 
-/* Returns whether a request counts: AIPerf itself leaves out those of the warm-up and those that
- * failed. */
+/* Returns whether a request is measured. Like AIPerf, we leave out requests of the warm-up and
+ * those that failed. */
 static bool is_measured(const spec_json_place *place)
 {
     json_t *phase = spec_json_find(place->element, "benchmark_phase");

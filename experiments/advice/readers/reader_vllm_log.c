@@ -21,13 +21,13 @@ static const char *const words[KINDS + 1] = {[COUNTS] = "SpecDecoding metrics: "
                                              [THROUGHPUT] = "Avg prompt throughput: ",
                                              [TOTALS] = "Speculative metrics: "};
 
-enum { PREFIX = 200 }; /* bytes before the words in which stamp and process are searched */
+enum { PREFIX = 200 }; /* bytes before the words in which we search for stamp and process */
 
 typedef struct {
     spec_needle_set words; /* empty before the first record */
     spec_engine_windows windows;
-    double base, emitted; /* stamp and emitted tokens of V0's first and last line */
-    bool started;         /* they are known */
+    double base, emitted; /* V0: stamp of the first line, emitted tokens of the last one */
+    bool started;         /* both are known */
 } vllm_log;
 
 static bool concerns(const char *bytes, size_t n)
@@ -124,7 +124,7 @@ static int read_totals(vllm_log *state, spec_log_learned *learned, const prefix 
     const spec_log_record *record = scan->record;
     spec_observation o;
     SPEC_TRY(spec_vllm_lines_totals(&o, scan, error));
-    /* The line itself covers an unknown time before the first stamp. */
+    /* V0's first line covers an unknown time before its stamp. */
     if (!state->started || o.emitted < state->emitted || !(p->stamp >= state->base)) {
         state->base = p->stamp;
     } else {
@@ -179,7 +179,8 @@ static const char *find_words(const spec_needle_set *set, const spec_log_scan *s
     return spec_needle_set_find(set, scan->at, (size_t)(scan->end - scan->at));
 }
 
-/* Reads a record. A JSON value may contain several lines; each ends where the next one begins. */
+/* Reads a record. A JSON value may contain several lines, each of which ends where the next
+ * begins. */
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* readers: the formats of log_formats_table.c, each from the file of its engine.
+/* readers: the formats of log_formats_table.c, each defined in the file of its engine.
  * A record has at most one format. Headers only. */
 #ifndef SPECLAB_READERS_H
 #define SPECLAB_READERS_H

@@ -33,7 +33,7 @@ bool spec_sglang_finish_concerns(const char *bytes, size_t n)
     return spec_log_find(bytes, n, verify) != NULL;
 }
 
-/* Returns the braces around a place, within the scan. */
+/* Returns the part of the scan between the braces around `place`. */
 static spec_log_scan braces(const spec_log_scan *scan, const char *place)
 {
     spec_log_scan inner = *scan;
@@ -73,8 +73,8 @@ static int take_histogram(spec_observation *o, const spec_log_numbers *line,
     return GSL_SUCCESS;
 }
 
-/* Takes the width: drafted tokens are rounds times the width at the end, which a longer round
- * disproves. */
+/* Takes the width: drafted tokens are computed as rounds times the width at the end. A round that
+ * accepted more shows that this is wrong. */
 static void take_width(spec_observation *o)
 {
     const double width = o->drafted / o->rounds, least = fmax(o->depths, o->accepted / o->rounds);
@@ -99,7 +99,7 @@ static int counts_of(spec_observation *o, const spec_log_numbers *line,
     o->rounds = o->rounds_low = o->rounds_high = v[ROUNDS];
     o->drafted = v[DRAFTED];
     o->accepted = v[ACCEPTED];
-    /* Each round adds a token to the accepted ones, and the prefill adds the first. */
+    /* Each round emits one more token than it accepts, and the prefill adds the first. */
     if (isnan(o->accepted) && line->n == 0) o->accepted = fmax(v[TOKENS] - 1.0 - o->rounds, 0.0);
     for (int i = 0; isnan(v[ACCEPTED]) && i < line->n; i++)
         o->accepted = fmax(o->accepted, 0.0) + i * line->list[i];

@@ -7,8 +7,9 @@ static const double SLACK =
     1e-9; /* for the arithmetic, in addition to the rounding of printed numbers */
 static const uint64_t ALL = ~(uint64_t)0;
 
-/* Returns those of the K left by `excluded` that a line excludes because |top / bottom - rate| is
- * too large. extra: the bonus in both. A rate of at most 1 keeps the length to at most K + 1. */
+/* Returns `excluded` together with every K that the line excludes, because |top / bottom - rate| is
+ * too large. extra is 1 if top and bottom both count the bonus. A rate of at most 1 means that
+ * length is at most K + 1. */
 static uint64_t excludes(uint64_t excluded, double extra, const double line[4])
 {
     const double length = line[0], length_half = line[1], rate = line[2], rate_half = line[3];

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double SECONDS_MOST = 1e11; /* milliseconds are above, seconds below until 5138 */
+static const double SECONDS_MOST = 1e11; /* more must be milliseconds; seconds reach this in 5138 */
 
 static bool is_digit(char c)
 {

@@ -25,7 +25,7 @@ static const spec_log_field totals_fields[] = {
 };
 static const spec_log_line totals = {"Speculative metrics", ", ", totals_fields};
 
-/* The first line of V1, which covers only the interval, has the words of V0. */
+/* The first line of V1 covers only the interval, but has the words of V0. */
 static const spec_log_field first_fields[] = {
     {"Draft acceptance rate: ", NULL, SPEC_LOG_MEAN, true, RATE},
     {"Number of accepted tokens: ", NULL, SPEC_LOG_COUNT, true, ACCEPTED},
@@ -123,7 +123,7 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
     return GSL_SUCCESS;
 }
 
-/* Estimates rounds from the user's K only. Drafts may be shorter, down to one token. */
+/* Estimates rounds from the user's K alone. Drafts may be shorter, down to one token. */
 static void rounds_from_K(spec_observation *o, int given)
 {
     o->K = given;

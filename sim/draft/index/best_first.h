@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* best_first: a one-hot tree of the continuations that were most frequent after a match.
+/* best_first: builds a one-hot tree of the most frequent continuations after a match.
  * The value of a node estimates the chance that the text takes its path: the product of the tokens'
  * shares among the continuations [Oliaro24]. The tree owns its arrays. */
 #ifndef SPECLAB_BEST_FIRST_H
@@ -47,8 +47,8 @@ void spec_best_first_free(spec_best_first *tree); /* accepts a zeroed one */
 /* Offers a child of the node being expanded, seen count >= 1 times. */
 void spec_best_first_offer(spec_best_first *tree, int token, int count, int low, int high);
 
-/* Grows a new tree below a match low..high: the node of the largest value comes next, the first
- * among equals; siblings with equal counts are in order of token. */
+/* Grows a new tree below a match low..high. The node with the largest value comes next, and among
+ * equals the first. Siblings with equal counts are in order of token. */
 void spec_best_first_grow(spec_best_first *tree, const spec_continuations *from, int low, int high,
                           const spec_best_first_limit *limit);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* branch_heap: the branches that a tree may take next, in the order of their values.
- * Among equal values the one that was pushed first comes first. The caller owns the array. */
+ * Among equal values the first one pushed comes first. The caller owns the array. */
 #ifndef SPECLAB_BRANCH_HEAP_H
 #define SPECLAB_BRANCH_HEAP_H
 
@@ -13,7 +13,7 @@ typedef struct {
 } spec_open_branch;
 
 typedef struct {
-    spec_open_branch *branch; /* with room for all that are pushed and not popped */
+    spec_open_branch *branch; /* with room for all branches that are pushed and not yet popped */
     int n;
     long pushed;
 } spec_branch_heap;

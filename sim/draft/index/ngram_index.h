@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ngram_index: the n-grams of a growing text, in which equal ones share a number.
+/* ngram_index: numbers the n-grams of a growing text; equal n-grams share a number.
  * Each position has the number of the n-gram that begins there, and the positions of that n-gram's
- * previous and next occurrence. A token takes time O(n). The index owns its arrays, which grow only
- * in _follow. */
+ * previous and next occurrence. Adding a token takes O(n). The index owns its arrays, which grow
+ * only in _follow. */
 #ifndef SPECLAB_NGRAM_INDEX_H
 #define SPECLAB_NGRAM_INDEX_H
 
@@ -22,7 +22,7 @@ typedef struct {
     int *after;  /* (capacity) its next occurrence, or -1 */
     int n_numbers;
     int *first, *last; /* (capacity) by number: its first and its last occurrence */
-    int *mark;         /* (capacity) by number: for the owner, 0 at first */
+    int *mark;         /* (capacity) by number: free for the owner to use, 0 at first */
     int *slot;         /* (n_slots) hash table of numbers, -1: free */
     size_t n_slots;    /* a power of 2 */
 } spec_ngram_index;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* successors: how often each token followed each n-gram of 1 to 4 tokens in some texts.
- * Finding, counting and the most frequent successor take constant time; of equals, the one that
- * reached the count first. The counts own their arrays, which grow only in _reserve. */
+ * Finding an n-gram, counting, and getting the most frequent successor take constant time. If
+ * several are equally frequent, the first to reach the count wins. The counts own their arrays,
+ * which grow only in _reserve. */
 #ifndef SPECLAB_SUCCESSORS_H
 #define SPECLAB_SUCCESSORS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* suffix_array: the positions of a text in the order of the tokens that follow them.
- * A string's occurrences are then neighbours. The order is that of the first `reach` tokens, and of
- * the positions among equals: O(n log reach) for any text [Manber93]. The array owns its positions
- * and borrows the text. */
+ * So all occurrences of a string are neighbours. Positions are sorted by their first `reach`
+ * tokens, and equal ones by position: O(n log reach) for any text [Manber93]. The array owns its
+ * positions and borrows the text. */
 #ifndef SPECLAB_SUFFIX_ARRAY_H
 #define SPECLAB_SUFFIX_ARRAY_H
 

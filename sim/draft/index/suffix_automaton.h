@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* suffix_automaton: every string that occurs in some texts, with its number of occurrences.
  * It grows token by token, in amortised constant time and about 120 bytes per token [Blumer85]. A
- * state stands for the strings that end at the same places of the texts; state 0 is the empty
+ * state stands for all strings that end at the same positions of the texts; state 0 is the empty
  * string. The automaton owns its arrays, which grow only in _reserve. */
 #ifndef SPECLAB_SUFFIX_AUTOMATON_H
 #define SPECLAB_SUFFIX_AUTOMATON_H
@@ -16,7 +16,7 @@ enum { SPEC_SUFFIX_AUTOMATON_MAX = 1 << 27 };
 typedef struct {
     int length; /* length of its longest string */
     int link;   /* the state of its longest suffix in another state; -1 for state 0 */
-    int count;  /* number of places where its strings end, exact for strings of at most `reach`
+    int count;  /* number of positions where its strings end, exact for strings of at most `reach`
                  * tokens */
     int edge;   /* its first edge, or -1 */
 } spec_suffix_state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* token_trie: strings of tokens with their counts, and children in order of their last use.
- * Node 0 is the empty string. Finding a child takes constant time. A trie that is full begins
- * again. The trie owns its arrays, which grow only in _insert. */
+ * Node 0 is the empty string. Finding a child takes constant time. A full trie is emptied and
+ * begins again. The trie owns its arrays, which grow only in _insert. */
 #ifndef SPECLAB_TOKEN_TRIE_H
 #define SPECLAB_TOKEN_TRIE_H
 
@@ -17,14 +17,14 @@ typedef struct {
 } spec_trie_node;
 
 typedef struct {
-    int most; /* number of nodes at which it begins again */
+    int most; /* when it has this many nodes, it begins again */
     int n, capacity;
     spec_trie_node *node; /* (capacity) */
     int *slot;            /* (n_slots) hash table of nodes, -1: free */
     size_t n_slots;       /* a power of 2 */
 } spec_token_trie;
 
-/* Makes an empty trie, without memory; `most` >= 1 nodes besides the root. */
+/* Makes an empty trie, without memory; it holds `most` >= 1 nodes, not counting the root. */
 void spec_token_trie_init(spec_token_trie *trie, int most);
 void spec_token_trie_free(spec_token_trie *trie); /* accepts a zeroed one */
 

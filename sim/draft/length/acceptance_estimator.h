@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* acceptance_estimator: chances of acceptance from a feature of the draft, fitted while decoding.
- * The chance at place k is sigmoid(weight feature + bias[k]); the weight is common to all places.
- * As vLLM 0.33 does for drafts without a confidence head. */
+/* acceptance_estimator: predicts acceptance from a feature of the draft, fitted while decoding.
+ * The chance at position k is sigmoid(weight feature + bias[k]), with the same weight at all
+ * positions. vLLM 0.33 does this for drafts without a confidence head. */
 #ifndef SPECLAB_ACCEPTANCE_ESTIMATOR_H
 #define SPECLAB_ACCEPTANCE_ESTIMATOR_H
 
@@ -36,8 +36,8 @@ void spec_acceptance_estimator_add(spec_acceptance_estimator *estimator, double 
                                    int verified, int n_accepted);
 
 /* Makes one Newton step on the logistic likelihood, with 0.001 added to the diagonal of its matrix.
- * The step of the weight is damped by N / (N + 50), with N over all places. The step of bias k
- * allows for the damped weight, and is damped by n_k / (n_k + 50). If the weight would become
+ * The step of the weight is damped by N / (N + 50), where N counts all positions. The step of bias
+ * k allows for the damped weight, and is damped by n_k / (n_k + 50). If the weight would become
  * negative, it stays as it is. Resets the sums. */
 void spec_acceptance_estimator_fit(spec_acceptance_estimator *estimator);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* row_score: the log-odds of a draft row's largest probability, a feature of acceptance.
- * It depends only on the row, not on the token drawn from it, so stopping by it anticipates
- * nothing. */
+ * It depends only on the row, not on the token drawn from it, so a policy that stops by this score
+ * does not anticipate. */
 #ifndef SPECLAB_ROW_SCORE_H
 #define SPECLAB_ROW_SCORE_H
 

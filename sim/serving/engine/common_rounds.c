@@ -14,7 +14,7 @@ spec_common_rounds_kernel *spec_common_rounds_kernel_of(spec_isa isa)
     if (isa >= SPEC_ISA_AVX512) return spec_common_rounds_avx512;
     if (isa >= SPEC_ISA_AVX2) return spec_common_rounds_avx2;
 #else
-    (void)isa; /* of arm64, all processors have the vectors that the portable loop uses */
+    (void)isa; /* all arm64 processors have the vectors that the portable loop uses */
 #endif
     return spec_common_rounds_portable;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* common_rounds: one round of many requests that all draft K tokens, in vectors.
+/* common_rounds: one round of many requests that all draft K tokens, computed with vectors.
  * Each request compares one uniform number u with the powers of its alpha: n_accepted is the number
  * of j in 1..K with u < alpha^j. Every instruction set gives the same result. */
 #ifndef SPECLAB_COMMON_ROUNDS_H
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* n_accepted of a draft of K tokens. */
+/* Returns how many of K draft tokens are accepted. */
 static inline int spec_common_rounds_accepted(float number, float alpha, int K)
 {
     int n = 0;
@@ -20,16 +20,17 @@ static inline int spec_common_rounds_accepted(float number, float alpha, int K)
 
 enum {
     SPEC_COMMON_ROUNDS_PAD = 16
-}; /* elements that exist past n in each array; they do not change */
+}; /* each array has this many elements past n; they do not change */
 
 typedef struct {
     int n, K;
-    const uint32_t *word; /* (n) uniform numbers, as of spec_uniforms_of */
+    const uint32_t *word; /* (n) uniform numbers, to be read with spec_uniforms_of */
     const float *alpha;   /* (n) */
-    int32_t *left;        /* (n) tokens to emit, >= 1: less min(n_accepted + 1, left) after it */
-    uint64_t *opt_past;   /* (n) grows by `left` before the round */
-    /* With opt_last: a round uses its last number (>= 0) again where its number in `again`, uniform
-     * as word, is below `stay`. It has the round's number afterwards. */
+    int32_t *left;        /* (n) tokens to emit, >= 1; the round subtracts min(n_accepted + 1,
+                           * left) */
+    uint64_t *opt_past;   /* (n) `left` before the round is added to it */
+    /* With opt_last a request uses its previous number (>= 0) again if its number in `again`, which
+     * is uniform like word, is below `stay`. The round stores the number it used in opt_last. */
     float *opt_last;
     const uint32_t *again;
     float stay;
@@ -37,7 +38,7 @@ typedef struct {
 
 typedef struct {
     int64_t accepted, emitted;
-    int completed; /* requests with nothing left */
+    int completed; /* requests that have nothing left to emit */
 } spec_common_rounds_sums;
 
 typedef spec_common_rounds_sums spec_common_rounds_kernel(const spec_common_rounds *rounds);

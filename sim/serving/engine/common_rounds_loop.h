@@ -30,7 +30,7 @@ static inline spec_common_floats spec_common_uniform(const uint32_t *at)
     return __builtin_convertvector((spec_common_ints)(word >> 8), spec_common_floats) * 0x1p-24f;
 }
 
-/* a where chosen, else b. */
+/* Returns a where `chosen` is set, else b. */
 static inline spec_common_ints spec_common_select(spec_common_ints chosen, spec_common_ints a,
                                                   spec_common_ints b)
 {
@@ -51,7 +51,7 @@ static inline spec_common_floats spec_common_number(const spec_common_rounds *r,
     return number;
 }
 
-/* The same for few requests, for which vectors do not pay. */
+/* Does the same for a few requests, where vectors do not pay off. */
 static inline spec_common_rounds_sums spec_common_rounds_few(const spec_common_rounds *r)
 {
     spec_common_rounds_sums sums = {0, 0, 0};

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An array of n elements with memory for more, zeroed: vector loops read past its end, and ignore
- * what they find. NULL without memory; the old array stays then. */
+/* Grows an array of n elements, with zeros in the new part, because vector loops read past the end
+ * and ignore what they find. Returns NULL if there is no memory; the old array then stays valid. */
 static void *grown(void *array, size_t size, int n, int capacity)
 {
     const size_t old = (size_t)n * size, bytes = ((size_t)capacity + SPEC_COMMON_ROUNDS_PAD) * size;
@@ -74,7 +74,8 @@ static void move(spec_decoding *d, int to, int from, int n)
 #undef MOVE
 }
 
-/* Contexts of request i, summed over the plain steps 1 .. p, as if it had taken part in all. */
+/* Returns the contexts of request i, summed over the plain steps 1 .. p, as if it had taken part in
+ * all of them. */
 static int64_t plain_contexts(const spec_decoding *d, int i, int64_t p)
 {
     return p * (d->base[i] - d->left[i]) + p * (p - 1) / 2;
@@ -134,7 +135,7 @@ int32_t spec_decoding_take_youngest(spec_decoding *d, spec_member *members)
     return d->member[--d->n];
 }
 
-/* The first i >= `from` with left[i] == value, or n. */
+/* Returns the first i >= `from` with left[i] == value, or n. */
 static int find(const int32_t *left, int from, int n, int32_t value)
 {
     enum { BLOCK = 16 };

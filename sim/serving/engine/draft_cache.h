@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* draft_cache: what the draft of a serving engine computes to fill a KV cache of its own.
+/* draft_cache: the work that the draft of a serving engine does to fill its own KV cache.
  * See spec_draft_cache in serving_plan.h. Headers only. */
 #ifndef SPECLAB_DRAFT_CACHE_H
 #define SPECLAB_DRAFT_CACHE_H
 
 #include "sim/serving/engine/engine.h"
 
-/* Tokens that a round at this context adds to the draft's work, besides the drafted ones. */
+/* Returns how many tokens a round at this context adds to the draft's work, not counting the
+ * drafted ones. */
 static inline int64_t spec_draft_cache_tokens(const spec_engine *e, const spec_member *m,
                                               int64_t context, int drafted)
 {
@@ -19,7 +20,7 @@ static inline int64_t spec_draft_cache_tokens(const spec_engine *e, const spec_m
     return 0;
 }
 
-/* The round has led to this context. */
+/* Records that the round has led to this context. */
 static inline void spec_draft_cache_advance(const spec_engine *e, spec_member *m, int64_t context,
                                             int drafted)
 {

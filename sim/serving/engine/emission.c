@@ -8,7 +8,8 @@
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* All requests draft K > 0 tokens. The buffers of numbers may end within the batch. */
+/* Runs a round in which all requests draft K > 0 tokens. The buffers of uniform numbers may end
+ * within the batch. */
 static bool common_rounds(spec_engine *e)
 {
     spec_decoding *d = &e->decoding;
@@ -101,7 +102,7 @@ static bool ragged_rounds(spec_engine *e)
     return completed;
 }
 
-/* First tokens of requests without a prompt. */
+/* Records the first tokens of requests without a prompt. */
 static void start(spec_engine *e)
 {
     spec_decoding *d = &e->decoding;

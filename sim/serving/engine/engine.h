@@ -11,7 +11,7 @@
 #include "sim/serving/engine/uniforms.h"
 #include "sim/serving/serving_plan.h"
 
-/* More requests than these are not taken into the system; see spec_serving_result.grew. */
+/* At most this many requests are taken into the system; see spec_serving_result.grew. */
 enum { SPEC_ENGINE_MOST = 1 << 24 };
 
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
     spec_serving_result *result;
     spec_error *error;
 
-    /* the source: the next request, if there is more */
+    /* the source: `pending` is its next request, if `more` is set */
     void *cursor;
     spec_request pending;
     bool more;
@@ -29,22 +29,22 @@ typedef struct {
     spec_decoding decoding;
     int32_t *prefill; /* (n_prefill) running members with prompt to compute, in order of entry */
     int n_prefill, prefill_capacity;
-    int32_t *spare_slot; /* slots without a request: a stack, and those from next_slot on */
+    int32_t *spare_slot; /* the free slots are this stack and all slots from next_slot on */
     int n_spare_slot, next_slot, slot_capacity;
     int64_t in_system;
     uint32_t joined;
     uint64_t entered;
     spec_kv_blocks blocks;
 
-    /* The clock. It starts again, at the source's time `origin`, when a request comes to an empty
-     * system: so its resolution does not depend on the time before. An asynchronous scheduler knows
-     * arrivals until `known`, and takes the slots and blocks of late_slots just completed requests
-     * for taken. */
+    /* The clock. When a request arrives at an empty system, it restarts at the source's time
+     * `origin`, so its resolution does not depend on how long the run has been going. An
+     * asynchronous scheduler knows the arrivals up to `known`, and still treats the slots and
+     * blocks of the last late_slots completed requests as taken. */
     double origin, now, known;
     int late_slots;
 
-    spec_draft_cache cache; /* the plan's; FREE where nothing is ever drafted */
-    uint32_t drop;          /* steps that dropped it */
+    spec_draft_cache cache; /* the plan's; FREE if nothing is ever drafted */
+    uint32_t drop;          /* how many steps dropped the cache */
 
     void *choice_state;
     int K_max;
@@ -54,9 +54,9 @@ typedef struct {
     spec_uniforms accept, repeat, guess;
 
     /* the step */
-    int served;   /* the first decoding requests, which take part */
-    int K;        /* of each of them; -1: K_r */
-    int64_t left; /* tokens of the budget */
+    int served;   /* this many decoding requests take part, from the first on */
+    int K;        /* draft length of each of them; -1: see K_r */
+    int64_t left; /* tokens left in the budget */
     bool preempted;
     spec_step_batch batch;
     int32_t *K_r, *accepted, *slot, *context; /* (row_capacity), by decoding request */
@@ -65,11 +65,11 @@ typedef struct {
     /* the measured part, and the measured requests; see spec_serving_sums */
     enum { SPEC_PART_BEFORE, SPEC_PART_FIRST, SPEC_PART_SECOND, SPEC_PART_AFTER } part;
     uint64_t completed, times_capacity;
-    double begin, early; /* begin: by the present clock; sum of latencies of the first half */
+    double begin, early; /* begin, on the current clock; sum of latencies of the first half */
     uint64_t n_early;
     int64_t used_begin, in_system_begin, in_system_middle, first_in_system;
     double present;
-    int64_t written, tokens, kv, drafted; /* of requests, for the sums of the same names */
+    int64_t written, tokens, kv, drafted; /* summed over requests, for the sums of the same names */
     spec_serving_sums of_requests;
 } spec_engine;
 

@@ -10,10 +10,10 @@ typedef struct {
     int64_t most; /* 0: no limit, and nothing is counted */
     int64_t size; /* tokens in a block */
     int64_t used;
-    int64_t late; /* free, but not yet known to be so by the scheduler */
+    int64_t late; /* free, but the scheduler does not know it yet */
 } spec_kv_blocks;
 
-/* Blocks for that many tokens. */
+/* Returns how many blocks that many tokens need. */
 static inline int64_t spec_kv_blocks_of(const spec_kv_blocks *blocks, int64_t tokens)
 {
     return (tokens + blocks->size - 1) / blocks->size;

@@ -37,12 +37,13 @@ int spec_population_pull(spec_engine *e)
     return e->more ? check(e, &e->pending, earliest) : GSL_SUCCESS;
 }
 
-/* The pending request joins the queue, and the next one of the source is pending. */
+/* Adds the pending request to the queue, and makes the source's next one pending. */
 static int join(spec_engine *e)
 {
     int32_t member;
-    /* A request that has begun has its context in the cache, where that takes no blocks. Computing
-     * all contexts would be an overload, which a busy engine takes long to forget. */
+    /* If blocks are not limited, a request that is already under way has its context in the cache.
+     * If the engine had to compute all these contexts, it would be overloaded, and a busy engine
+     * takes long to recover. */
     const int32_t cached = e->pending.begun && e->plan->blocks == 0 ? e->pending.prompt : 0;
     if (spec_members_add(&e->members, &member) != GSL_SUCCESS) return spec_no_memory(e->error);
     spec_member *m = &e->members.at[member];
@@ -84,7 +85,7 @@ spec_member *spec_population_next(const spec_engine *e)
     return m != NULL && running < e->plan->slots && m->request.arrival <= e->known ? m : NULL;
 }
 
-/* The number of a slot without a request. */
+/* Takes a free slot and returns its number. */
 static int take_slot(spec_engine *e, int32_t *ret_slot)
 {
     if (e->n_spare_slot > 0) {
@@ -131,7 +132,7 @@ int spec_population_enter(spec_engine *e)
 
 /* ---- exit ------------------------------------------------------------------------------------ */
 
-/* Blocks and slot of a member that no longer runs. */
+/* Frees the blocks and the slot of a member that no longer runs. */
 static void release(spec_engine *e, spec_member *m)
 {
     if (e->blocks.most > 0) {

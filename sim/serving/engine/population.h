@@ -5,31 +5,33 @@
 
 #include "sim/serving/engine/engine.h"
 
-/* The source's next request is pending. GSL_EINVAL for one that cannot be served. */
+/* Makes the source's next request the pending one. Returns GSL_EINVAL if it cannot be served. */
 int spec_population_pull(spec_engine *engine);
 
-/* Seconds from the clock's start to the pending request's arrival. */
+/* Returns the seconds from the clock's start to the arrival of the pending request. */
 static inline double spec_population_pending(const spec_engine *engine)
 {
     return engine->pending.arrival - engine->origin;
 }
 
-/* Requests that arrived until now join the queue. Also GSL_ENOMEM. */
+/* Adds the requests that have arrived by now to the queue. Fails like _pull, or with GSL_ENOMEM. */
 int spec_population_arrive(spec_engine *engine);
 
-/* The member that is next to enter, as far as the scheduler knows, if a slot is free; or NULL. */
+/* Returns the member that enters next, as far as the scheduler knows, or NULL if no slot is free or
+ * nobody waits. */
 spec_member *spec_population_next(const spec_engine *engine);
 
-/* It enters, and decodes (without a prompt) or computes its prompt. GSL_ENOMEM. */
+/* Lets that member enter. It computes its prompt, or decodes at once if it has none. Returns
+ * GSL_SUCCESS or GSL_ENOMEM. */
 int spec_population_enter(spec_engine *engine);
 
-/* A member whose prompt is computed decodes. GSL_ENOMEM. */
+/* Lets a member decode whose prompt has been computed. Returns GSL_SUCCESS or GSL_ENOMEM. */
 int spec_population_decode(spec_engine *engine, int32_t member);
 
-/* The youngest running member goes back to the queue, without its blocks. Returns its number. */
+/* Moves the youngest running member back to the queue and frees its blocks. Returns its number. */
 int32_t spec_population_preempt(spec_engine *engine);
 
-/* A member that no longer runs leaves the system. */
+/* Removes a member that no longer runs from the system. */
 void spec_population_leave(spec_engine *engine, int32_t member);
 
 #endif

@@ -35,7 +35,7 @@ static int64_t chunk_of(const spec_engine *e, const spec_member *m, int64_t left
     return spec_engine_min(m->todo, spec_engine_min(or_no_limit(e->plan->chunk), left));
 }
 
-/* The step's work besides tokens of decoding requests, as far as it is known. */
+/* Returns the step's work without the tokens of decoding requests, as far as it is known. */
 static spec_step_work fixed_work(const spec_engine *e)
 {
     spec_step_work fixed = {.kv_tokens = e->decoding.context, .decoding = e->decoding.n};
@@ -79,7 +79,7 @@ static void fill_contexts(spec_engine *e)
     e->batch.context = e->context;
 }
 
-/* Alpha by context, for the rounds of this step. */
+/* Fills in alpha for the rounds of this step, which depends on the context. */
 static void fill_alpha(spec_engine *e, const spec_context_steps *steps)
 {
     spec_decoding *d = &e->decoding;
@@ -93,7 +93,8 @@ static void fill_alpha(spec_engine *e, const spec_context_steps *steps)
     }
 }
 
-/* K_r of each request within the budget; those without a token sit out. */
+/* Shortens K_r so that the step stays within its budget. Requests for which no token is left sit
+ * out. */
 static void trim_to_budget(spec_engine *e)
 {
     int64_t left = or_no_limit(e->plan->budget);
@@ -132,8 +133,8 @@ static int choose_lengths(spec_engine *e)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Blocks for n more, of the youngest requests where none is free; false: `member` was preempted
- * itself. */
+/* Takes n blocks; if too few are free, preempts the youngest requests. Returns false if `member`
+ * itself was preempted. */
 static bool take_blocks(spec_engine *e, int64_t n, int32_t member)
 {
     while (!spec_kv_blocks_has(&e->blocks, n))
@@ -143,7 +144,8 @@ static bool take_blocks(spec_engine *e, int64_t n, int32_t member)
     return true;
 }
 
-/* Tokens that fit after blocks for `tokens` were taken; -1: the member was preempted itself. */
+/* Takes blocks for `tokens` and returns how many tokens then fit; -1: the member itself was
+ * preempted. */
 static int32_t hold(spec_engine *e, int32_t member, int64_t held, int64_t tokens)
 {
     const int64_t n = spec_kv_blocks_of(&e->blocks, tokens) - held / e->blocks.size;

@@ -17,7 +17,7 @@ static void add_member(spec_engine *e, const spec_member *m, int sign)
     e->drafted += sign * m->drafted;
 }
 
-/* Adds, or takes away, what the requests under way have. */
+/* Adds what the requests under way have so far, or subtracts it. */
 static void add_under_way(spec_engine *e, int sign)
 {
     for (int32_t i = 0; i < e->members.waiting; i++)
@@ -44,8 +44,9 @@ static void begin(spec_engine *e)
     add_under_way(e, -1);
 }
 
-/* At a load of exactly the capacity, the number in the system moves by about sqrt(n) during n
- * requests. Three times that, in both halves, is growth. */
+/* If the load is exactly the capacity, the number of requests in the system changes by about
+ * sqrt(n) while n requests pass. If it rises by three times that in both halves, we call it
+ * growth. */
 static bool has_grown(const spec_engine *e)
 {
     const double noise = 3.0 * sqrt((double)e->plan->measured);
@@ -53,7 +54,7 @@ static bool has_grown(const spec_engine *e)
            (double)(e->in_system - e->in_system_middle) > noise;
 }
 
-/* Its sums stay in of_requests, where steps no longer add to them. */
+/* The sums stay in of_requests, and later steps no longer add to them. */
 static void conclude(spec_engine *e)
 {
     spec_serving_sums *sums = &e->result->sums;

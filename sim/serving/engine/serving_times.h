@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* serving_times: the measured part of a run of a serving engine: sums and times of requests. */
+/* serving_times: collects sums and request times over the measured part of a serving run. */
 #ifndef SPECLAB_SERVING_TIMES_H
 #define SPECLAB_SERVING_TIMES_H
 
 #include "sim/serving/engine/engine.h"
 
-/* Begins and ends the measured part, by the requests that have joined. True: the run is complete.
- */
+/* Begins or ends the measured part, depending on which requests have joined. Returns true if the
+ * run is complete. */
 bool spec_serving_times_look(spec_engine *engine);
 
-/* A step of that time, before its end. */
+/* Records a step of this length. Call it before the clock moves to the step's end. */
 void spec_serving_times_step(spec_engine *engine, const spec_step_work *work, double seconds);
 
-/* A completed request, which has left. GSL_ENOMEM. */
+/* Records a completed request, which has already left. Returns GSL_SUCCESS or GSL_ENOMEM. */
 int spec_serving_times_add(spec_engine *engine, const spec_member *member);
 
-/* The run has ended. */
+/* Finishes the sums at the end of the run. */
 void spec_serving_times_end(spec_engine *engine);
 
 #endif

@@ -20,7 +20,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* A round that drafts `drafted` tokens and verifies K of them. */
+/* Adds a round that drafts `drafted` tokens and verifies K of them. */
 static void add_round(spec_step_work *work, int64_t context, int K, int drafted)
 {
     work->decode_tokens += K + 1;
@@ -52,8 +52,8 @@ static spec_step_work prompts(const spec_engine *e)
     return work;
 }
 
-/* Cold requests draft first, or ride with K_r = 0 while all draft. A draft ahead has a token more:
- * the guess of the bonus token. */
+/* Returns the time when drafting ahead. Cold requests draft first, or ride with K_r = 0 while all
+ * others draft. Drafting ahead makes one token more, the guess of the bonus token. */
 static double ahead_time(spec_engine *e, spec_step_work *work)
 {
     const spec_decoding *d = &e->decoding;
@@ -71,7 +71,8 @@ static double ahead_time(spec_engine *e, spec_step_work *work)
     return larger(target_time(e, work), draft_time(e, &ahead)) + draft_time(e, &cold);
 }
 
-/* The older half of the requests, with the prompts, and the younger half. */
+/* Returns the time when two halves are served in turn: the older requests with the prompts, and the
+ * younger ones. */
 static double halves_time(const spec_engine *e, spec_step_work *work)
 {
     const spec_decoding *d = &e->decoding;

@@ -16,13 +16,13 @@ typedef struct {
     uint32_t word[SPEC_UNIFORMS + SPEC_UNIFORMS_PAD];
 } spec_uniforms;
 
-/* The numbers of stream `stream` for the use of that name. */
+/* Starts the numbers of stream `stream` that are reserved for the use called `name`. */
 void spec_uniforms_init(spec_uniforms *uniforms, uint64_t seed, const char *name, uint64_t stream);
 
-/* New words where none is left; returns how many there are, >= 1. */
+/* Makes new words if none is left. Returns how many there are, >= 1. */
 int spec_uniforms_refill(spec_uniforms *uniforms);
 
-/* A word as a number in [0, 1), a multiple of 2^-24. */
+/* Converts a word to a number in [0, 1), a multiple of 2^-24. */
 static inline float spec_uniforms_of(uint32_t word)
 {
     return (float)(int32_t)(word >> 8) * 0x1p-24f;

@@ -12,7 +12,7 @@
 
 enum { LENGTH_MOST = 127, LENGTHS_MOST = 1 << 30, FIRST_CAPACITY = 1 << 10, NAME_SIZE = 64 };
 
-/* Bytes of a line: there are files with the tokens of prompt and output. */
+/* The longest line in bytes: some files contain the tokens of prompt and output. */
 static const size_t LINE_BYTES = (size_t)1 << 22;
 
 /* Lists of lengths in files of SpecDecode-Bench. */
@@ -25,7 +25,7 @@ typedef struct {
     int64_t requests, lengths; /* capacities */
 } reader;
 
-/* For functions with a reader r and an error. */
+/* For use in functions with a reader r and an error. */
 #define BAD(...) spec_text_lines_bad(&r->in, error, __VA_ARGS__)
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static int reserve_request(spec_accepted_lengths *a, reader *r, spec_error *erro
     return GSL_SUCCESS;
 }
 
-/* Adds a length to the request that is being read, whose end is first[n + 1]. */
+/* Adds a length to the request that is being read, which ends at first[n + 1]. */
 static int add_length(spec_accepted_lengths *a, reader *r, int length, spec_error *error)
 {
     const int64_t end = a->first[a->n + 1];
@@ -115,7 +115,7 @@ static int take_object(spec_accepted_lengths *a, reader *r, const json_t *root, 
     if (!json_is_array(list))
         return BAD("has no list of lengths '%s', nor '%s' with a list 'acc_len'", r->field,
                    r->field);
-    /* The first token comes from the prefill, so that rounds begin at the second. */
+    /* The first token comes from the prefill, so rounds begin at the second. */
     const size_t n = json_array_size(list);
     for (size_t i = 0; i < n; i++) {
         const json_t *value = json_array_get(list, i);
@@ -154,7 +154,8 @@ static void drop(int32_t **array)
     *array = NULL;
 }
 
-/* Rates of acceptance; lengths of prompts and outputs stay where all requests have them. */
+/* Computes acceptance rates. Keeps the lengths of prompts and outputs only if all requests have
+ * them. */
 static int complete(spec_accepted_lengths *a, const char *name, spec_error *error)
 {
     bool prompts = a->by_position;

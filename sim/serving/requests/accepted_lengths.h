@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* accepted_lengths: numbers of accepted draft tokens that were measured, which rounds replay.
- * A length is n_accepted of a round whose draft was long enough, without its correction or bonus
- * token; a shorter draft of K tokens has min(K, length). docs/formats.md#accepted-lengths has the
- * files. Shared by threads; owns its arrays. */
+/* accepted_lengths: measured numbers of accepted draft tokens, which rounds replay.
+ * A length is the n_accepted of a round whose draft was long enough, not counting the correction or
+ * bonus token. A shorter draft of K tokens gets min(K, length) accepted.
+ * docs/formats.md#accepted-lengths has the files. Shared by threads; owns its arrays. */
 #ifndef SPECLAB_ACCEPTED_LENGTHS_H
 #define SPECLAB_ACCEPTED_LENGTHS_H
 
@@ -16,24 +16,25 @@ typedef struct {
     int64_t *first; /* (n + 1) request r has length[first[r]] to length[first[r + 1] - 1], >= 1 */
     int8_t *length; /* (first[n]) 0..most */
     int most;       /* the longest of the file */
-    /* True: length i = 0, 1, ... is that of a round which begins i tokens after the prefill's one.
-     * False: that of round i, wherever it begins. */
+    /* True: length i = 0, 1, ... belongs to a round that begins i tokens after the token of the
+     * prefill. False: it belongs to round i, wherever that begins. */
     bool by_position;
     float *alpha;    /* (n) accepted / tested along the request, with K = most */
     int32_t *prompt; /* (n) tokens of the prompt, >= 0; NULL if the file has none */
     int32_t *output; /* (n) tokens of the output, >= 1; NULL if the file has none */
 } spec_accepted_lengths;
 
-/* `spec` is FILE or FILE?field=NAME, which chooses among several lists of lengths per request.
- * GSL_EFAILED, GSL_EINVAL or GSL_ENOMEM with one line "file:line: what", and a zeroed object. */
+/* Loads a file. `spec` is FILE, or FILE?field=NAME to choose among several lists of lengths per
+ * request. On failure returns GSL_EFAILED, GSL_EINVAL or GSL_ENOMEM with a message "file:line:
+ * what", and zeroes the object. */
 int spec_accepted_lengths_load(spec_accepted_lengths *lengths, const char *spec, spec_error *error);
-/* The same from a stream, which stays open; opt_field may be NULL. */
+/* Reads the same from a stream, which stays open; opt_field may be NULL. */
 int spec_accepted_lengths_read(spec_accepted_lengths *lengths, FILE *file, const char *name,
                                const char *opt_field, spec_error *error);
 void spec_accepted_lengths_free(spec_accepted_lengths *lengths); /* accepts a zeroed object */
 
-/* n_accepted of the next round of a request with a draft of K >= 0 tokens. *place, 0 before the
- * first round, moves on; after the last length it starts again. */
+/* Returns n_accepted of the next round of a request, with a draft of K >= 0 tokens. *place is 0
+ * before the first round and moves on; after the last length it starts again. */
 static inline int spec_accepted_lengths_next(const spec_accepted_lengths *lengths, int32_t request,
                                              int32_t *place, int K)
 {
@@ -46,10 +47,11 @@ static inline int spec_accepted_lengths_next(const spec_accepted_lengths *length
     return n_accepted;
 }
 
-/* Counts of a request's rounds with drafts of K tokens, from its first length to its last one. */
+/* Counts over the rounds of a request with drafts of K tokens, from its first length to its
+ * last. */
 typedef struct {
     int64_t rounds, accepted;
-    int64_t tested; /* accepted, and the first rejected token of each round */
+    int64_t tested; /* accepted tokens plus the first rejected token of each round */
 } spec_accepted_count;
 spec_accepted_count spec_accepted_lengths_count(const spec_accepted_lengths *lengths,
                                                 int32_t request, int K);

@@ -81,9 +81,10 @@ double spec_alpha_law_quantile(const spec_alpha_law *law, double u)
     }
 }
 
-/* The tridiagonal matrix of the orthonormal polynomials of Beta(a, b) on [0, 1]: their recurrence
- * is that of Jacobi polynomials on [-1, 1] with exponents b - 1 and a - 1, [DLMF] 18.9. Its
- * eigenvalues are the nodes; weights are squared first components of the eigenvectors. */
+/* Fills the tridiagonal matrix of the orthonormal polynomials of Beta(a, b) on [0, 1]. They have
+ * the recurrence of Jacobi polynomials on [-1, 1] with exponents b - 1 and a - 1, [DLMF] 18.9. The
+ * eigenvalues of the matrix are the nodes, and the squared first components of its eigenvectors are
+ * the weights. */
 static void fill_jacobi(gsl_matrix *matrix, double a, double b)
 {
     const double c = a + b;

@@ -27,7 +27,7 @@ const char *const spec_length_law_usages[] = {
     NULL,
 };
 
-/* E[(x - n)+] of the lognormal law, without rounding. */
+/* Returns E[(x - n)+] for lognormal lengths, without rounding. */
 static double expected_above(const spec_length_law *law, double n)
 {
     if (law->sigma <= 0.0) return fmax(law->mean - n, 0.0);
@@ -35,7 +35,7 @@ static double expected_above(const spec_length_law *law, double n)
     return law->mean * gsl_cdf_ugaussian_Q(z - law->sigma) - n * gsl_cdf_ugaussian_Q(z);
 }
 
-/* P(length > n) of the geometric law. */
+/* Returns P(length > n) for geometric lengths. */
 static double geometric_above(const spec_length_law *law, double n)
 {
     return n > 0.0 ? exp(n * log1p(-1.0 / law->mean)) : 1.0;
@@ -67,7 +67,7 @@ done:
     return status;
 }
 
-/* Lognormal and geometric. */
+/* Reads lognormal and geometric specs. */
 static int read_tailed(spec_length_law *law, const spec_settings *settings, spec_error *error)
 {
     const bool lognormal = settings->name[0] == 'l';
@@ -139,8 +139,9 @@ int spec_length_law_draw(const spec_length_law *law, gsl_rng *rng)
     return x >= law->most ? law->most : x < 1.0 ? 1 : (int)x;
 }
 
-/* By length, a lognormal law is the same law with a larger mu, a geometric length the sum of two
- * less 1; of equally likely lengths most are accepted. Longer ones than `most` count as `most`. */
+/* Drawn in proportion to length, a lognormal is lognormal with a larger mu, and a geometric length
+ * is the sum of two geometric lengths minus 1. Uniform lengths are drawn by rejection, which
+ * accepts most of them. Lengths above `most` become `most`. */
 int spec_length_law_draw_by_length(const spec_length_law *law, gsl_rng *rng)
 {
     const double mu = law->mu + law->sigma * law->sigma, most = law->most;
@@ -176,7 +177,7 @@ double spec_length_law_above(const spec_length_law *law, int n)
     }
 }
 
-/* The sum of P(length > n) over n >= 0. */
+/* Sums P(length > n) over n >= 0. */
 double spec_length_law_mean(const spec_length_law *law)
 {
     switch (law->kind) {
@@ -188,7 +189,7 @@ double spec_length_law_mean(const spec_length_law *law)
     }
 }
 
-/* The sum of (2n + 1) P(length > n) over n >= 0. */
+/* Sums (2n + 1) P(length > n) over n >= 0. */
 double spec_length_law_mean_square(const spec_length_law *law)
 {
     double sum = (double)law->low * law->low;
@@ -201,7 +202,7 @@ double spec_length_law_mean_square(const spec_length_law *law)
     return sum;
 }
 
-/* E[length^2; length >= x] of the lognormal law, x <= most. */
+/* Returns E[length^2; length >= x] for lognormal lengths, x <= most. */
 static double square_above(const spec_length_law *law, double x)
 {
     const double shift = 2.0 * law->sigma, scale = exp(2.0 * (law->mu + law->sigma * law->sigma)),

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a line: some engines write the tokens of the prompt, too. */
+/* The longest line: some engines also write the tokens of the prompt. */
 static const size_t LINE_BYTES = (size_t)1 << 22;
 
-/* For functions with a reader `records` and an error. */
+/* For use in functions with a reader `records` and an error. */
 #define BAD(...) spec_text_lines_bad(&records->in, error, __VA_ARGS__)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static char *trimmed(char *text)
     return text;
 }
 
-/* Takes a quoted field apart in place, from the character behind its first quote: "" is a quote.
+/* Unquotes a field in place, from the character after its first quote; "" stands for a quote.
  * Returns the end of the field, where a comma or the end of the line must follow; NULL without a
  * closing quote. */
 static char *unquote(char *text)
@@ -42,7 +42,7 @@ static char *unquote(char *text)
     return NULL;
 }
 
-/* Cuts a line into fields. */
+/* Splits a line into fields. */
 static int split(char **field, int *ret_n, const spec_record_lines *records, char *line,
                  spec_error *error)
 {
@@ -185,7 +185,7 @@ int spec_record_lines_next(spec_record_lines *records, bool *ret_end, spec_error
     return records->json ? read_object(records, error) : read_fields(records, error);
 }
 
-/* Of JSON: the value of the field; NULL with a message if the record lacks it. */
+/* For JSON: returns the value of the field, or NULL with a message if the record lacks it. */
 static const json_t *value_of(const spec_record_lines *records, spec_record_field field,
                               spec_error *error)
 {

@@ -14,32 +14,33 @@ enum { SPEC_RECORD_COLUMNS = 256 };
 
 typedef struct {
     spec_text_lines in;
-    bool json, ahead; /* ahead: the first object is read, but not yet given */
-    json_t *object;   /* of JSON: the record */
-    char *header;     /* of CSV: its columns are parts of it */
+    bool json, ahead; /* ahead: the first object has been read, but not yet returned */
+    json_t *object;   /* JSON: the record */
+    char *header;     /* CSV: the columns point into it */
     int n_columns;
     const char *column[SPEC_RECORD_COLUMNS];
-    char *field[SPEC_RECORD_COLUMNS]; /* of CSV: the record, parts of the line */
+    char *field[SPEC_RECORD_COLUMNS]; /* CSV: the record; the fields point into the line */
 } spec_record_lines;
 
-/* Names a field; index is its place in CSV. */
+/* Identifies a field; index is its column in a CSV file. */
 typedef struct {
     const char *name; /* NULL: no field */
     int index;
 } spec_record_field;
 
-/* Reads the header, or the first object. GSL_EINVAL, GSL_EFAILED or GSL_ENOMEM, and a zeroed
- * object. An empty file is an error. */
+/* Reads the header, or the first object. On failure returns GSL_EINVAL, GSL_EFAILED or GSL_ENOMEM,
+ * and zeroes the object. An empty file is an error. */
 int spec_record_lines_init(spec_record_lines *records, FILE *file, const char *name,
                            spec_error *error);
 void spec_record_lines_free(spec_record_lines *records); /* accepts a zeroed object */
 
-/* The field `name` of the header or of the first object; its name is NULL if there is none. */
+/* Finds the field `name` in the header or in the first object; if there is none, the result's name
+ * is NULL. */
 spec_record_field spec_record_lines_field(const spec_record_lines *records, const char *name);
-/* "arrival, prompt, output": the names of all of these fields, cut to `size`. */
+/* Writes the names of all fields, such as "arrival, prompt, output", truncated to `size`. */
 void spec_record_lines_names(char *ret_text, size_t size, const spec_record_lines *records);
 
-/* Moves to the next record; *ret_end after the last. */
+/* Moves to the next record; sets *ret_end after the last. */
 int spec_record_lines_next(spec_record_lines *records, bool *ret_end, spec_error *error);
 
 /* Read a field of the record: a finite number, a whole number within [least, most], or a point in

@@ -12,8 +12,8 @@ enum { FIRST_ROWS = 1 << 10, COLUMNS = 3 };
 
 static const double LONGEST = 1e10; /* s between the first request and any other */
 
-/* A format is the names of its columns of arrivals, prompts and outputs, and the unit of arrivals
- * in seconds. */
+/* A format has names for the columns of arrivals, prompts and outputs, and a unit of arrivals in
+ * seconds. */
 typedef struct {
     const char *name, *column[COLUMNS];
     double unit;
@@ -45,12 +45,13 @@ typedef struct {
     double *measured[MEASURED];
 } reader;
 
-/* For functions with a reader r and an error. */
+/* For use in functions with a reader r and an error. */
 #define BAD(...) spec_text_lines_bad(&r->records.in, error, __VA_ARGS__)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Chooses the format with most columns there, the first of equals; arrivals alone may lack. */
+/* Chooses the format with the most columns present, the first of equals. Only arrivals may be
+ * missing. */
 static int choose_format(spec_request_trace *trace, reader *r, spec_error *error)
 {
     const trace_format *best = NULL;
@@ -87,7 +88,7 @@ static int choose_format(spec_request_trace *trace, reader *r, spec_error *error
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The array, of n elements; on failure as it was, and *there is false. */
+/* Resizes the array to n elements. On failure returns it as it was and sets *there to false. */
 static void *grown(void *array, int64_t n, size_t size, bool *there)
 {
     void *more = realloc(array, (size_t)n * size);

@@ -16,7 +16,7 @@ typedef struct {
     const int32_t *prompt, *output; /* (n), or NULL */
 } rows;
 
-/* Those that OF_ROW refers to. */
+/* Returns the rows that OF_ROW refers to. */
 static rows rows_of(const spec_requests *requests)
 {
     const spec_request_trace *trace = requests->opt_trace;
@@ -182,7 +182,7 @@ spec_request_source spec_requests_source(const spec_requests *requests)
 
 /* ---- the law --------------------------------------------------------------------------------- */
 
-/* The shortest length that a longer one follows with less than `tail`. */
+/* Returns the shortest length n with P(length > n) < tail. */
 static int longest(const spec_length_law *law, double tail)
 {
     int low = law->low, high = law->most;
@@ -196,7 +196,8 @@ static int longest(const spec_length_law *law, double tail)
     return high;
 }
 
-/* Mean prompt of all requests, and its mean square: by the law, or by rows. */
+/* Computes the mean prompt of all requests and its mean square, from the distribution or from
+ * rows. */
 static void fill_prompts(spec_requests_law *law, const spec_requests *requests, const rows *row)
 {
     double sum = 0.0, square = 0.0;

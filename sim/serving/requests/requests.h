@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* requests: a source of requests (request.h), from laws, a trace and a file of accepted lengths.
- * Arrivals, prompts, outputs, acceptance and rows have random streams of their own: changing one
- * leaves the others as they are. Borrows what it points to. */
+/* requests: a source of requests (request.h): from distributions, a trace and accepted lengths.
+ * Arrivals, prompts, outputs, acceptance and rows each have their own random stream, so changing
+ * one leaves the others as they are. Borrows what it points to. */
 #ifndef SPECLAB_REQUESTS_H
 #define SPECLAB_REQUESTS_H
 
@@ -13,40 +13,41 @@
 #include "sim/serving/requests/request_trace.h"
 
 typedef struct {
-    /* TRACE: the trace's requests in its order, at its times, to its end. Otherwise requests are
-     * without end, and rows of the trace are drawn uniformly. */
+    /* TRACE: the requests of the trace, in its order and at its times, until it ends. Otherwise
+     * requests never end, and rows of the trace are drawn uniformly. */
     spec_arrivals arrivals;
-    double speed; /* TRACE: a trace's times are divided by it, > 0 */
-    /* OF_ROW: those of the trace, or without one those of the accepted lengths */
+    double speed; /* TRACE: the times of the trace are divided by this, > 0 */
+    /* OF_ROW: the lengths in the trace or, without a trace, in the file of accepted lengths */
     spec_length_law prompt, output;
     spec_alpha_law alpha; /* unused with opt_accepted */
     const spec_request_trace *opt_trace;
-    /* Each request replays one of these, drawn uniformly; alpha is the file's. */
+    /* Each request replays one request of this file, drawn uniformly, with its alpha. */
     const spec_accepted_lengths *opt_accepted;
     /* > 0: requests are drawn by the length of their output, which is at most this for OF_ROW */
     int by_length;
 } spec_requests;
 
-/* The same requests at time 0, drawn by the length of their output: as those that are under way at
- * a given time. */
+/* Returns the same requests, all at time 0 and drawn in proportion to the length of their output,
+ * like the requests that are under way at a given time. */
 spec_requests spec_requests_by_length(const spec_requests *requests);
 
 double spec_requests_mean_output(const spec_requests *requests);
 
-/* GSL_EINVAL with one line if something that the others ask for is missing: a trace, its times, or
- * lengths. Call it before _source. */
+/* Returns GSL_EINVAL, with a message of one line, if something that the settings ask for is
+ * missing: a trace, its times, or lengths. Call it before _source. */
 int spec_requests_check(const spec_requests *requests, spec_error *error);
 
-/* The chance of a request among those with the longest outputs, which hold this share of E[L^2]:
- * as spec_length_law_longest, or of rows. NaN where lengths have no heavy tail. GSL_ENOMEM. */
+/* Finds the chance that a request is among those with the longest outputs, which together hold this
+ * share of E[L^2]. It comes from spec_length_law_longest or from the rows of the trace, and is NaN
+ * if lengths have no heavy tail. Returns GSL_SUCCESS or GSL_ENOMEM. */
 int spec_requests_longest(double *ret_chance, const spec_requests *requests, double share,
                           spec_error *error);
 
-/* The requests must outlive the source, and stay where they are. */
+/* Returns a source. The requests must outlive it, and must not move in memory. */
 spec_request_source spec_requests_source(const spec_requests *requests);
 
-/* The exact joint law of a request's output, prompt and alpha, for theory. Alpha is independent of
- * the lengths. */
+/* The exact joint distribution of a request's output, prompt and alpha, for theory. Alpha is
+ * independent of the lengths. */
 typedef struct {
     int most;       /* the longest output */
     double *output; /* (most + 1) P(output = l) at l = 0..most; 0 at l = 0 */
@@ -56,8 +57,8 @@ typedef struct {
     double alpha[SPEC_ALPHA_NODES], weight[SPEC_ALPHA_NODES];
 } spec_requests_law;
 
-/* The requests are checked ones. GSL_ENOMEM. A long tail ends where it has less than 1e-15 of the
- * probability: the last length has it all. */
+/* Computes it for requests that passed _check. A long tail is cut where less than 1e-15 of the
+ * probability is left, and the last length gets the rest. Returns GSL_SUCCESS or GSL_ENOMEM. */
 int spec_requests_law_init(spec_requests_law *law, const spec_requests *requests,
                            spec_error *error);
 void spec_requests_law_free(spec_requests_law *law); /* accepts a zeroed object */

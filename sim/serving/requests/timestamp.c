@@ -29,7 +29,7 @@ static bool is_leap(int year)
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-/* Days from 1970 to the beginning of a year. */
+/* Returns the days from 1970 to the beginning of a year. */
 static int64_t days_before(int year)
 {
     const int64_t y = year - 1;
@@ -66,7 +66,7 @@ static bool read_fraction(double *ret, const char **text)
     return true;
 }
 
-/* Seconds that the local time is ahead of UTC. */
+/* Reads how many seconds the local time is ahead of UTC. */
 static bool read_offset(int *ret, const char **text)
 {
     int hours, minutes;
