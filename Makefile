@@ -40,7 +40,7 @@ CFLAGS_release  := -O3 -g1
 TEST_FLAGS      := -O1 -g1 $(if $(findstring clang,$(CC)),,-Wno-format-truncation)
 CFLAGS_asan     := -O2 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
     -fno-omit-frame-pointer -Wno-pass-failed
-CFLAGS_tsan     := -O1 -g1 -fsanitize=thread
+CFLAGS_tsan     := -O2 -g1 -fsanitize=thread
 CFLAGS_arm64    := -O3 -g1
 CFLAGS_coverage := -O0 -g --coverage
 CFLAGS  ?=
