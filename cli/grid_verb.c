@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/grid_verb.h"
 
+#include "base/escape.h"
 #include "base/memory_text.h"
 #include "cli/verb.h"
 #include "experiments/grid_references.h"
@@ -32,7 +33,8 @@ static const char *option_of(char option[OPTION_SIZE], const spec_grid_verb *ver
     return option;
 }
 
-/* Returns the command as one line for the provenance: the given axes, in order. */
+/* Returns the command as one line for the provenance, as one would type it in a shell: the given
+ * axes, in order. */
 static char *command_text(const spec_grid_verb *verb)
 {
     spec_memory_text made;
@@ -42,9 +44,11 @@ static char *command_text(const spec_grid_verb *verb)
     for (int i = 0; i < verb->n_axes; i++) {
         const spec_verb_axis *axis = &verb->axis[i];
         char option[OPTION_SIZE];
-        if (axis->value != NULL && axis->kind != SPEC_AXIS_MADE)
-            fprintf(out, axis->value[0] != '\0' ? " --%s %s" : " --%s",
-                    option_of(option, verb, axis->name, strlen(axis->name)), axis->value);
+        if (axis->value == NULL || axis->kind == SPEC_AXIS_MADE) continue;
+        fprintf(out, " --%s", option_of(option, verb, axis->name, strlen(axis->name)));
+        if (axis->value[0] == '\0') continue;
+        fputc(' ', out);
+        spec_escape_shell(out, axis->value);
     }
     if (verb->rounds > 0) fprintf(out, " --rounds %llu", (unsigned long long)verb->rounds);
     if (verb->standard_error > 0) fprintf(out, " --standard-error %g", verb->standard_error);
@@ -119,6 +123,7 @@ static void fill_grid(spec_grid *grid, const spec_grid_verb *verb)
         case SPEC_AXIS_LINES:
             spec_options_texts(&product, verb->verb, axis->name, axis->value, "\n");
             break;
+        case SPEC_AXIS_FLAG: spec_options_numbers(&product, verb->verb, axis->name, "1"); break;
         case SPEC_AXIS_MADE:
             spec_options_texts(grid, verb->verb, axis->name, axis->value, "\n");
             break;
@@ -138,7 +143,7 @@ static void fill_grid(spec_grid *grid, const spec_grid_verb *verb)
     spec_grid_free(&product);
 }
 
-int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
+static int run(const spec_grid_verb *verb, const spec_options *options)
 {
     spec_error error = {{0}};
     spec_experiment experiment = {0};
@@ -167,4 +172,15 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
     if (error.text[0] != '\0') say(verb, error.text);
     spec_experiment_free(&experiment);
     return code;
+}
+
+int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
+{
+    spec_verb_axis axis[SPEC_FIELDS_AXES];
+    spec_grid_verb whole = *verb;
+    const int n = verb->fields != NULL ? spec_fields_axes(axis, verb->fields, verb->arguments) : 0;
+    whole.axis = axis;
+    whole.n_axes = n;
+    for (int i = 0; i < verb->n_axes; i++) axis[whole.n_axes++] = verb->axis[i];
+    return run(&whole, options);
 }

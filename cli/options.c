@@ -50,8 +50,10 @@ uint64_t spec_options_count(const char *verb, const char *option, const char *ar
     if (spec_settings_parse_u64(&value, arg) && value >= low && value <= high) return value;
     snprintf(domain, sizeof domain, "from %llu to %llu", (unsigned long long)low,
              (unsigned long long)high);
-    if (high == UINT64_MAX)
+    if (high == UINT64_MAX && low > 0)
         snprintf(domain, sizeof domain, "above %llu", (unsigned long long)low - 1);
+    else if (high == UINT64_MAX)
+        snprintf(domain, sizeof domain, "from 0");
     /* Users may write a count as 1e6. */
     if (strpbrk(arg, "eE.") != NULL && spec_settings_parse_double(&number, arg) &&
         number == floor(number) && number >= (double)low && number <= 1e15)

@@ -244,7 +244,11 @@ static void check_values(const struct argp *argp, int argc, char **argv)
         int i = got - FIRST_INDEX;
         if (got < FIRST_INDEX)
             for (i = 0; i < n && option[i]->key != got;) i++;
-        if (got == '?' || i >= n || option[i]->arg == NULL) continue;
+        if (got == '?' || i >= n || option[i]->name == NULL) continue;
+        if (option[i]->arg == NULL) {
+            if (!spec_usage_gave(option[i]->name)) gave[n_gave++] = option[i]->name;
+            continue;
+        }
         if (got < FIRST_INDEX && *optarg == '=' && optarg != argv[optind - 1])
             spec_usage_fail(argv[0], "-%c%s: no '=' comes after a letter; write -%c %s or --%s%s",
                             got, optarg, got, optarg + 1, option[i]->name, optarg);

@@ -12,6 +12,7 @@
 #include "experiments/shard_merge.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,9 +48,32 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Writes the first line of a text, with each word quoted for a shell where necessary. */
+/* Returns whether the first line of a text is a command of plain and quoted words alone, as speclab
+ * writes it, so that a shell would do nothing else with it. */
+static bool is_plain_command(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./:=,@%+- ";
+    bool quoted = false;
+    for (; *text != '\0' && *text != '\n'; text++) {
+        if (*text == '\'')
+            quoted = !quoted;
+        else if (!quoted && *text == '\\' && text[1] == '\'')
+            text++;
+        else if (!quoted && strchr(plain, *text) == NULL)
+            return false;
+    }
+    return !quoted;
+}
+
+/* Writes the first line of a text, a command; if it is not as speclab writes it, each word is
+ * quoted. */
 static void write_words(FILE *out, const char *text)
 {
+    if (is_plain_command(text)) {
+        fwrite(text, 1, strcspn(text, "\n"), out);
+        return;
+    }
     for (size_t n; *text != '\0' && *text != '\n'; text += n) {
         char *word = strndup(text, n = strcspn(text, " \n"));
         if (word != NULL) spec_escape_shell(out, word);

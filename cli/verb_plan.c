@@ -6,58 +6,9 @@
 #include "cli/verb.h"
 
 #include "base/memory_text.h"
-#include "base/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    KEY_ACCEPT = 0x6001, KEY_ACCURACIES, KEY_TARGET, KEY_DRAFT, KEY_SIBLINGS, KEY_DEPTH, KEY_COSTS,
-    KEY_METHODS, KEY_WIDTH, KEY_POSITIONS, KEY_ROUNDS, KEY_FIGURE
-};
-
-static const struct argp_option options_table[] = {
-    {0, 0, 0, 0, "What is known of the draft, one of the three:", 1},
-    {"accept", KEY_ACCEPT, "LIST", 0,
-     "acceptance probability of a node's first child, of its second child, and so on "
-     "(0.7,0.12,0.05,0.03)",
-     1},
-    {"accuracies", KEY_ACCURACIES, "FILE", 0,
-     "a CSV of Medusa head accuracies: one row per head, one column per rank", 1},
-    {"target", KEY_TARGET, "SPEC", 0,
-     "the target model; with --draft, speclab computes or measures the acceptance probabilities",
-     1},
-    {"draft", KEY_DRAFT, "SPEC", 0, "the draft model", 1},
-    {0, 0, 0, 0, "What is planned:", 2},
-    {"nodes", 'n', "LIST", 0,
-     "budgets: largest numbers of draft tokens in a tree (1,2,4,8,16,32,64, up to the largest pass "
-     "of --costs)",
-     2},
-    {"depth", KEY_DEPTH, "N", 0, "largest depth of a tree (16)", 2},
-    {"c", 'c', "C", 0,
-     "time of a draft call over that of a target call; 0 maximizes tokens per round at any depth "
-     "(measured by --costs; for two transformers the ratio of their weights; else 0.1)",
-     2},
-    {"costs", KEY_COSTS, "FILE", 0, SPEC_COSTS_OPTION_HELP " (every pass takes 1)", 2},
-    {"verify", KEY_COSTS, "FILE", OPTION_HIDDEN, "the old name of --costs", 2},
-    {"methods", KEY_METHODS, "LIST", 0,
-     "chain, k-ary, branches, delayed, sequoia, medusa, dynamic (all that apply)", 2},
-    {0, 0, 0, 0, "With a target and a draft:", 3},
-    {"siblings", KEY_SIBLINGS, "NAME", 0,
-     "how the children of a node are drawn: without (replacement), iid or top (without)", 3},
-    {"rule", 'r', "NAME", 0,
-     "verification rule, see 'speclab list rules' (rrsw, rrs or match, to suit --siblings)", 3},
-    {"width", KEY_WIDTH, "N", 0, "largest number of children per node (8)", 3},
-    {"positions", KEY_POSITIONS, "N", 0,
-     "positions of the target's text at which acceptance is measured (20000; fewer for large "
-     "transformers)",
-     3},
-    {"rounds", KEY_ROUNDS, "N", 0, "simulate every tree for N rounds (0: no simulation)", 3},
-    {0, 0, 0, 0, "", 4},
-    {0, 0, 0, 0, "The result:", 4},
-    {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 4},
-    {0},
-};
 
 typedef struct {
     spec_options common;
@@ -66,35 +17,65 @@ typedef struct {
     uint64_t rounds;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_ACCEPT: args->accept = arg; return 0;
-    case KEY_ACCURACIES: args->accuracies = arg; return 0;
-    case KEY_TARGET: args->target = arg; return 0;
-    case KEY_DRAFT: args->draft = arg; return 0;
-    case 'n': args->nodes = arg; return 0;
-    case KEY_DEPTH: args->depth = arg; return 0;
-    case 'c': args->c = arg; return 0;
-    case KEY_COSTS: args->costs = arg; return 0;
-    case KEY_METHODS: args->methods = arg; return 0;
-    case KEY_SIBLINGS: args->siblings = arg; return 0;
-    case 'r': args->rule = arg; return 0;
-    case KEY_WIDTH: args->width = arg; return 0;
-    case KEY_POSITIONS: args->positions = arg; return 0;
-    case KEY_FIGURE: args->figure = arg; return 0;
-    case KEY_ROUNDS:
-        if (!spec_settings_parse_u64(&args->rounds, arg))
-            spec_usage_fail(state->name, "--rounds: '%s' is not a whole number", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        spec_usage_fail(state->name,
-                        "'%s' is not an option; 'speclab plan --help' lists the options", arg);
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const char default_accept[] = "0.7,0.12,0.05,0.03";
+static const spec_field fields[] = {
+    {.help = "The draft, given in one of three ways:"},
+    {"accept", 0, "LIST",
+     "acceptance probability of a node's first child, of its second child, and so on "
+     "(0.7,0.12,0.05,0.03)",
+     FIELD(accept), SPEC_FIELD_AXIS(LINES)},
+    {"accuracies", 0, "FILE",
+     "a CSV of Medusa head accuracies: one row per head, one column per rank", FIELD(accuracies),
+     SPEC_FIELD_AXIS(LINES)},
+    {"target", 0, "SPEC",
+     "the target model; with --draft, speclab computes or measures the acceptance probabilities",
+     FIELD(target), SPEC_FIELD_AXIS(LINES)},
+    {"draft", 0, "SPEC", "the draft model", FIELD(draft), SPEC_FIELD_AXIS(LINES)},
+    {.help = "With a target and a draft:", .group = 3},
+    {"siblings", 0, "NAME",
+     "how the children of a node are drawn: without (replacement), iid or top (without)",
+     FIELD(siblings), SPEC_FIELD_AXIS(LINES), .group = 3},
+    {"rule", 'r', "NAME",
+     "verification rule, see 'speclab list rules' (rrsw, rrs or match, to suit --siblings)",
+     FIELD(rule), SPEC_FIELD_AXIS(LINES), .group = 3},
+    {"width", 0, "N", "largest number of children per node (8)", FIELD(width),
+     SPEC_FIELD_AXIS(LINES), .group = 3},
+    {"positions", 0, "N",
+     "positions of the target's text at which acceptance is measured (20000; fewer for large "
+     "transformers)",
+     FIELD(positions), SPEC_FIELD_AXIS(LINES), .group = 3},
+    {"rounds", 0, "N", "simulate every tree for N rounds (0: no simulation)", FIELD(rounds),
+     .group = 3},
+    {.help = "The trees:", .group = 2},
+    {"methods", 0, "LIST",
+     "chain, k-ary, branches, delayed, sequoia, medusa, dynamic (all that apply)", FIELD(methods),
+     SPEC_FIELD_AXIS(LINES), .group = 2},
+    {"nodes", 'n', "LIST",
+     "largest number of draft tokens in a tree (1,2,4,8,16,32,64, up to the largest pass of "
+     "--costs)",
+     FIELD(nodes), SPEC_FIELD_AXIS(LINES), .group = 2},
+    {"depth", 0, "N", "largest depth of a tree (16)", FIELD(depth), SPEC_FIELD_AXIS(LINES),
+     .group = 2},
+    {"c", 'c', "C",
+     "time of a draft call over that of a target call; 0 maximizes tokens per round at any depth "
+     "(measured by --costs; for two transformers the ratio of their weights; else 0.1)",
+     FIELD(c), SPEC_FIELD_AXIS(LINES), .group = 2},
+    {"costs", 0, "FILE", SPEC_COSTS_OPTION_HELP " (every pass takes 1)", FIELD(costs),
+     SPEC_FIELD_AXIS(LINES), .group = 2},
+    {.help = "", .group = 4},
+    {.help = "The result:", .group = 4},
+    {"figure", 0, "FILE", SPEC_FIGURE_OPTION_HELP, FIELD(figure), .group = 4},
+    {0},
+};
+#define ONE_IS_GIVEN ": each of them gives the acceptance probabilities"
+static const spec_field_relation relations[] = {
+    {"accept", false, "accuracies target", ONE_IS_GIVEN},
+    {"accuracies", false, "target", ONE_IS_GIVEN},
+    {"target", true, "draft", NULL},
+    {"draft rounds positions width", true, "target", NULL},
+    {0},
+};
 
 static bool is(const char *opt_name, const char *name)
 {
@@ -141,19 +122,6 @@ static char *budgets(const char *opt_list, const spec_pass_costs *costs, const c
     return text;
 }
 
-static void check(const arguments *args, const char *verb)
-{
-    if ((args->accept != NULL) + (args->accuracies != NULL) + (args->target != NULL) > 1)
-        spec_usage_fail(
-            verb, "--accept, --accuracies and --target exclude each other: one tells the chances");
-    if ((args->target != NULL) != (args->draft != NULL))
-        spec_usage_fail(verb, "--target and --draft go together");
-    if (args->target == NULL &&
-        (args->rounds > 0 || args->positions != NULL || args->width != NULL))
-        spec_usage_fail(verb, "--rounds, --positions and --width need a --target and a --draft");
-    spec_figure_option_check(args->figure, &args->common, verb);
-}
-
 /* Values that the user did not give, from a measurement or the sizes of the models. */
 typedef struct {
     char c[32], positions[32]; /* for the command line; "": given or not needed */
@@ -169,7 +137,9 @@ static assumption assume(spec_assumed *ret_said, const arguments *args,
         size = spec_pair_size_of(args->target, args->draft, args->common.context);
     if (args->positions == NULL && size.target > 0.0) {
         snprintf(ret.positions, sizeof ret.positions, "%d", spec_pair_size_positions(&size));
-        spec_usage_note(verb, "the chances are measured at %s positions (--positions N)",
+        spec_usage_note(verb,
+                        "the acceptance probabilities are measured at %s positions "
+                        "(--positions N)",
                         ret.positions);
     }
     if (args->c == NULL && costs->of_bench) {
@@ -187,32 +157,27 @@ static assumption assume(spec_assumed *ret_said, const arguments *args,
 
 int spec_verb_plan(spec_context *context, int argc, char **argv)
 {
-    static const char default_accept[] = "0.7,0.12,0.05,0.03";
-    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        NULL,
-        "the best draft tree for a budget of nodes, beside chains and k-ary trees\vThe target "
-        "verifies a tree of draft tokens in one call. Each row is the fastest tree that a method "
-        "finds: emitted is the expected number of tokens per round, speedup that number over the "
-        "time of a round: depth times c plus the time of verification. --costs takes both from a "
-        "result of bench. sequoia and medusa optimize the tree; chain, k-ary (k children per "
-        "node), branches (chains from the root) and delayed (a chain, then branches) are the "
-        "fastest trees of their form; dynamic, the tree of EAGLE-2, is simulated. The column "
-        "drafting can be passed to --drafting of other verbs. The plan assumes the same acceptance "
-        "probabilities at every node; --rounds simulates the trees without that assumption.\n"
+    static const spec_fields options = {
+        fields, relations,
+        "find the best draft tree for a budget of nodes, and compare it with chains and k-ary "
+        "trees\vThe target verifies a tree of draft tokens in one call. Each row is the fastest "
+        "tree that a method finds: emitted is the expected number of tokens per round, speedup "
+        "that number over the time of a round: depth times c plus the time of verification. "
+        "--costs takes both from a result of bench. sequoia and medusa optimize the tree; chain, "
+        "k-ary (k children per node), branches (chains from the root) and delayed (a chain, then "
+        "branches) are the fastest trees of their form; dynamic, the tree of EAGLE-2, is "
+        "simulated. The column drafting can be passed to --drafting of other verbs. The plan "
+        "assumes the same acceptance probabilities at every node; --rounds simulates the trees "
+        "without that assumption.\n"
         "\n"
         "  $ speclab plan --accept 0.7,0.12,0.05 --nodes 16 --c 0.05\n"
         "  $ speclab plan --accept 0.7,0.12 -o plan.csv --figure plan.svg\n"
         "  $ speclab plan --target big.gguf --draft small.gguf --costs bench.csv",
-        children,
-        NULL,
-        NULL};
+        &spec_options_grid_argp};
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_pass_costs costs;
-    spec_usage_parse(&argp, argc, argv, &args);
-    check(&args, argv[0]);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_figure_option_check(args.figure, &args.common, argv[0]);
     const bool siblings_assumed = args.target != NULL && args.siblings == NULL;
     complete(&args);
     if (args.accept == NULL && args.accuracies == NULL && args.target == NULL)
@@ -226,25 +191,12 @@ int spec_verb_plan(spec_context *context, int argc, char **argv)
     if (made.positions[0] != '\0') args.positions = made.positions;
     if (made.c_is_axis) args.c = made.c;
     char *nodes = budgets(args.nodes, &costs, argv[0]);
+    args.nodes = nodes;
     spec_pass_costs_free(&costs);
     /* All lists are one grid point: the measure returns a row per method and budget from one
      * measurement. */
-    const spec_verb_axis axis[] = {
-        {"accept", SPEC_AXIS_LINES, args.accept},
-        {"accuracies", SPEC_AXIS_LINES, args.accuracies},
-        {"target", SPEC_AXIS_LINES, args.target},
-        {"draft", SPEC_AXIS_LINES, args.draft},
-        {"siblings", SPEC_AXIS_LINES, args.siblings},
-        {"rule", SPEC_AXIS_LINES, args.rule},
-        {"width", SPEC_AXIS_LINES, args.width},
-        {"positions", SPEC_AXIS_LINES, args.positions},
-        {"methods", SPEC_AXIS_LINES, args.methods},
-        {"nodes", SPEC_AXIS_LINES, nodes},
-        {"depth", SPEC_AXIS_LINES, args.depth},
-        {"c", SPEC_AXIS_LINES, args.c},
-        {"c", SPEC_AXIS_ASKED, args.c == NULL && made.c[0] != '\0' ? made.c : NULL},
-        {"costs", SPEC_AXIS_LINES, args.costs},
-    };
+    const spec_verb_axis chosen_c = {"c", SPEC_AXIS_ASKED,
+                                     args.c == NULL && made.c[0] != '\0' ? made.c : NULL};
     char show[160];
     snprintf(show, sizeof show, "method,budget,tree_nodes,tree_depth,emitted,speedup,%s%sdrafting",
              args.rounds > 0 ? "simulated,simulated_se,simulated_z," : "",
@@ -252,8 +204,10 @@ int spec_verb_plan(spec_context *context, int argc, char **argv)
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = "plan",
-        .axis = axis,
-        .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .fields = fields,
+        .arguments = &args,
+        .axis = &chosen_c,
+        .n_axes = 1,
         .assumed = assumed,
         .show = show,
         .figure = strchr(nodes, ',') != NULL ? "plan" : "tree",

@@ -6,37 +6,7 @@
 
 #include <stdio.h>
 
-enum { KEY_HANDED = 0x2001, KEY_COSTS, KEY_TOKEN, KEY_ONE_PASS };
-
-#define DEFAULT_K "5"
-
-static const char default_K[] = DEFAULT_K;
-
-static const struct argp_option options_table[] = {
-    {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8, or measured by --costs)", 1},
-    {"K", 'K', "LIST", 0, "draft lengths (" DEFAULT_K ")", 1},
-    {"process", 'p', "SPEC", 0,
-     "acceptance process, see 'speclab list processes' (iid); profile:FILE is one that was seen",
-     1},
-    {"c", 'c', "LIST", 0,
-     "time of a draft call over that of a target call (0.1, or measured by --costs)", 1},
-    {"c-token", KEY_TOKEN, "LIST", 0,
-     "further time per draft token, such as a Markov head takes after its pass (0)", 1},
-    {"one-pass", KEY_ONE_PASS, 0, 0, "the draft makes one call per round for all tokens", 1},
-    {"costs", KEY_COSTS, "FILE", 0, SPEC_COSTS_OPTION_HELP, 1},
-    {"ops-ratio", 'r', "LIST", 0,
-     "arithmetic operations per draft token over those per target token (same as c)", 1},
-    {"guess", 'g', "LIST", 0,
-     "draft the next chain during verification; LIST: probability that the draft guesses the bonus "
-     "token",
-     1},
-    {"handed", KEY_HANDED, "LIST", 0,
-     "share of the verification during which drafting must wait: 0 on two devices, 1 on one "
-     "processor (0)",
-     1},
-    {"law", 'l', NULL, 0, "print the distribution of n_accepted instead of its moments", 1},
-    {0},
-};
+static const char default_K[] = "5";
 
 typedef struct {
     spec_options common;
@@ -44,42 +14,47 @@ typedef struct {
     bool law, one_pass;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case 'a': args->alpha = arg; return 0;
-    case 'K': args->K = arg; return 0;
-    case 'p': args->process = arg; return 0;
-    case 'c': args->c = arg; return 0;
-    case KEY_TOKEN: args->c_token = arg; return 0;
-    case KEY_ONE_PASS: args->one_pass = true; return 0;
-    case 'r': args->ops_ratio = arg; return 0;
-    case 'g': args->guess = arg; return 0;
-    case KEY_HANDED: args->handed = arg; return 0;
-    case KEY_COSTS: args->costs = arg; return 0;
-    case 'l': args->law = true; return 0;
-    case ARGP_KEY_ARG:
-        spec_usage_fail(state->name,
-                        "'%s' is not an option; 'speclab predict --help' lists the options", arg);
-    case ARGP_KEY_END:
-        if (args->guess != NULL && (args->law || args->ops_ratio != NULL))
-            spec_usage_fail(state->name, "--guess cannot be combined with --law or --ops-ratio");
-        if ((args->c_token != NULL || args->one_pass) && (args->law || args->guess != NULL))
-            spec_usage_fail(state->name,
-                            "--c-token and --one-pass cannot be combined with --law or --guess");
-        if (args->process != NULL && args->guess != NULL)
-            spec_usage_fail(state->name, "--process and --guess exclude each other: chains drafted "
-                                         "ahead are known for iid acceptance");
-        if (args->handed != NULL && args->guess == NULL)
-            spec_usage_fail(state->name, "--handed needs --guess");
-        if (args->costs != NULL && (args->law || args->guess != NULL))
-            spec_usage_fail(state->name, "--costs cannot be combined with --law or --guess");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const spec_field fields[] = {
+    {"process", 'p', "SPEC",
+     "acceptance process, see 'speclab list processes' (iid); profile:FILE is one measured by "
+     "'speclab advise'",
+     FIELD(process), SPEC_FIELD_AXIS(LINES)},
+    {"alpha", 'a', "LIST", "acceptance rates in [0,1] (0.8, or measured by --costs)", FIELD(alpha),
+     SPEC_FIELD_AXIS(NUMBERS)},
+    {"K", 'K', "LIST", "draft lengths", FIELD(K), SPEC_FIELD_AXIS(NUMBERS), .fallback = default_K},
+    {"c", 'c', "LIST",
+     "time of a draft call over that of a target call (0.1, or measured by --costs)", FIELD(c),
+     SPEC_FIELD_AXIS(NUMBERS)},
+    {"c-token", 0, "LIST",
+     "further time per draft token, such as a Markov head takes after its pass (0)", FIELD(c_token),
+     SPEC_FIELD_AXIS(NUMBERS)},
+    {"one-pass", 0, NULL, "the draft makes one call per round for all tokens", FIELD(one_pass),
+     SPEC_FIELD_AXIS(FLAG)},
+    {"costs", 0, "FILE", SPEC_COSTS_OPTION_HELP, FIELD(costs), SPEC_FIELD_AXIS(LINES)},
+    {"ops-ratio", 'r', "LIST",
+     "arithmetic operations per draft token over those per target token (same as c)",
+     FIELD(ops_ratio), SPEC_FIELD_AXIS(NUMBERS)},
+    {"guess", 'g', "LIST",
+     "draft the next chain during verification; LIST: probability that the draft guesses the bonus "
+     "token",
+     FIELD(guess), SPEC_FIELD_AXIS(NUMBERS)},
+    {"handed", 0, "LIST",
+     "share of the verification time during which drafting must wait: 0 on two devices, 1 on one "
+     "processor (0)",
+     FIELD(handed), SPEC_FIELD_AXIS(NUMBERS)},
+    {"law", 'l', NULL, "print the distribution of n_accepted instead of its moments", FIELD(law),
+     SPEC_FIELD_AXIS(ASKED)},
+    {0},
+};
+static const spec_field_relation relations[] = {
+    {"guess", false, "law ops-ratio", NULL},
+    {"c-token one-pass", false, "law guess", NULL},
+    {"process", false, "guess", ": the closed forms of drafting ahead assume iid acceptance"},
+    {"handed", true, "guess", NULL},
+    {"costs", false, "law guess", NULL},
+    {0},
+};
 
 /* Sets missing options to the values that bench measured with the costs, or else to the
  * defaults. */
@@ -106,17 +81,14 @@ static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], c
 
 int spec_verb_predict(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        NULL,
-        "closed forms for alpha, K and c: tokens per round, speed-up, best K\vA LIST is 0.5,0.7 or "
-        "lo:hi:step. Columns: emitted, the tokens per round, and its variance; speedup, Theorem "
-        "3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and best_speedup, the "
-        "fastest K for this alpha and c, without an upper limit; break_even_alpha, the alpha at "
-        "which the speed-up is 1. At c = 0, and at alpha = 1 with c below 1, every further token "
-        "gains: best_K is then inf, and best_speedup the limit.\n"
+    static const spec_fields options = {
+        fields, relations,
+        "compute tokens per round, speed-up and best K in closed form from alpha, K and c\vA LIST "
+        "is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens per round, and its variance; "
+        "speedup, Theorem 3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and "
+        "best_speedup, the fastest K for this alpha and c, without an upper limit; "
+        "break_even_alpha, the alpha at which the speed-up is 1. At c = 0, and at alpha = 1 with c "
+        "below 1, every further token gains: best_K is then inf, and best_speedup the limit.\n"
         "\n"
         "With --costs, a verification of K drafts takes the measured time of a pass of K + 1 "
         "tokens; alpha and c default to those of that run, and best_K is among the measured "
@@ -131,39 +103,25 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         "  $ speclab predict --alpha 0.8 --K 5 --law\n"
         "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6\n"
         "  $ speclab predict --process profile:seen.json --c 0.1",
-        children,
-        NULL,
-        NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = default_K};
+        &spec_options_grid_argp};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     char alpha[32], c[32];
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
     spec_assumed assumed;
     const spec_process_option process =
         spec_process_option_of(args.process, args.alpha, 1, argv[0]);
     if (args.K == default_K && process.n_rates > 0) args.K = process.K;
     assume(&assumed, &args, alpha, c, process.lacks_alpha, argv[0]);
 
-    const spec_verb_axis axis[] = {
-        {"process", SPEC_AXIS_LINES, args.process},
-        {"alpha", SPEC_AXIS_NUMBERS, process.lacks_alpha ? NULL : args.alpha},
-        {"K", SPEC_AXIS_NUMBERS, args.K},
-        {"c", SPEC_AXIS_NUMBERS, args.law ? NULL : args.c},
-        {"c_token", SPEC_AXIS_NUMBERS, args.c_token},
-        {"one_pass", SPEC_AXIS_NUMBERS, args.one_pass ? "1" : NULL},
-        {"one_pass", SPEC_AXIS_ASKED, args.one_pass ? "" : NULL},
-        {"costs", SPEC_AXIS_LINES, args.costs},
-        {"ops_ratio", SPEC_AXIS_NUMBERS, args.law ? NULL : args.ops_ratio},
-        {"guess", SPEC_AXIS_NUMBERS, args.guess},
-        {"handed", SPEC_AXIS_NUMBERS, args.handed},
-        {"law", SPEC_AXIS_ASKED, args.law ? "" : NULL},
-    };
+    if (process.lacks_alpha) args.alpha = NULL;
+    if (args.law) args.c = args.ops_ratio = NULL;
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = args.law             ? "law"
                    : args.guess != NULL ? "ahead"
                                         : "predict",
-        .axis = axis,
-        .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .fields = fields,
+        .arguments = &args,
         .assumed = assumed,
     };
     return spec_grid_verb_run(&verb, &args.common);

@@ -60,7 +60,7 @@ TEST(plans_take_what_passes_cost)
     read_result(&table, "plan --costs bench.csv --accept 0.8,0.1 --methods chain,sequoia");
     assert_int_equal(table.n_rows,
                      3 * 2); /* 2 methods at budgets 1, 2 and 4 */
-    assert_true(reported(&table, "--nodes 1,2,4 --c 0.27 --costs bench.csv"));
+    assert_true(reported(&table, "--nodes 1,2,4 --costs bench.csv --c 0.27"));
     for (size_t r = 0; r < 6; r++) {
         const double depth = number(&table, r, "tree_depth"),
                      emitted = number(&table, r, "emitted");

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fields.h"
+
+#include "base/memory_text.h"
+#include "base/settings.h"
+#include "cli/verb.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FIRST_KEY is above the keys of the common options; a field's is FIRST_KEY + its index, or its
+ * letter. */
+enum { MOST_FIELDS = 48, MOST_RELATIONS = 8, FIRST_KEY = 0x20000 };
+
+/* What argp passes to parse. */
+typedef struct {
+    void *arguments;
+    spec_options *common;
+    const spec_fields *of;
+} reading;
+
+static int key_of(const spec_field *field, const spec_field *fields)
+{
+    return field->letter != '\0' ? field->letter : FIRST_KEY + (int)(field - fields);
+}
+
+static double read_number(const char *verb, const spec_field *field, const char *word)
+{
+    double value;
+    char range[80] = "";
+    const bool limited = field->above || field->low != 0.0 || field->high != 0.0;
+    const bool is_number = spec_settings_parse_double(&value, word);
+    if (is_number && (!limited || ((field->above ? value > field->low : value >= field->low) &&
+                                   (field->high == 0.0 || value <= field->high))))
+        return value;
+    if (limited && field->high == 0.0)
+        snprintf(range, sizeof range, " %s %g", field->above ? "above" : "of at least", field->low);
+    else if (limited && field->above)
+        snprintf(range, sizeof range, " above %g and at most %g", field->low, field->high);
+    else if (limited)
+        snprintf(range, sizeof range, " from %g to %g", field->low, field->high);
+    spec_usage_fail(verb, "--%s must be a number%s, got '%s'", field->name, range, word);
+}
+
+static void read_value(void *arguments, const spec_field *field, const char *opt_word,
+                       const char *verb)
+{
+    void *member = (char *)arguments + field->at;
+    const uint64_t low = field->low > 0.0 ? (uint64_t)field->low : 0,
+                   high = field->high > 0.0                 ? (uint64_t)field->high
+                          : field->type == SPEC_FIELD_WHOLE ? INT_MAX
+                                                            : UINT64_MAX;
+    switch (field->type) {
+    case SPEC_FIELD_HEADING: break;
+    case SPEC_FIELD_TEXT: *(const char **)member = opt_word; break;
+    case SPEC_FIELD_FLAG: *(bool *)member = true; break;
+    case SPEC_FIELD_COUNT:
+        *(uint64_t *)member = spec_options_count(verb, field->name, opt_word, low, high);
+        break;
+    case SPEC_FIELD_WHOLE:
+        *(int *)member = (int)spec_options_count(verb, field->name, opt_word, low, high);
+        break;
+    case SPEC_FIELD_NUMBER: *(double *)member = read_number(verb, field, opt_word); break;
+    }
+}
+
+/* Returns the first of the options in `names`, separated by blanks, that the user gave; or NULL. */
+static const char *given_of(const spec_field *fields, const char *names)
+{
+    for (; *names != '\0'; names += strspn(names, " ")) {
+        const size_t n = strcspn(names, " ");
+        const spec_field *field = fields;
+        while (field->help != NULL && (field->name == NULL || strlen(field->name) != n ||
+                                       strncmp(field->name, names, n) != 0))
+            field++;
+        assert(field->help != NULL); /* every name is that of a field */
+        if (spec_usage_gave(field->name)) return field->name;
+        names += n;
+    }
+    return NULL;
+}
+
+static void check_relations(const spec_fields *of, const char *verb)
+{
+    for (const spec_field_relation *r = of->relations; r != NULL && r->option != NULL; r++) {
+        const char *option = given_of(of->fields, r->option),
+                   *other = given_of(of->fields, r->others), *why = r->why != NULL ? r->why : "";
+        if (option == NULL || r->needs == (other != NULL)) continue;
+        if (other != NULL)
+            spec_usage_fail(verb, "--%s and --%s cannot be combined%s", option, other, why);
+        char others[128] = "";
+        for (const char *rest = r->others; *rest != '\0'; rest += strspn(rest, " ")) {
+            const int n = (int)strcspn(rest, " "), used = (int)strlen(others);
+            snprintf(others + used, sizeof others - (size_t)used, "%s--%.*s",
+                     used > 0 ? " or " : "", n, rest);
+            rest += n;
+        }
+        spec_usage_fail(verb, "--%s needs %s%s", option, others, why);
+    }
+}
+
+static error_t parse(int key, char *word, struct argp_state *state)
+{
+    const reading *r = state->input;
+    const spec_field *fields = r->of->fields;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = r->common; return 0;
+    case ARGP_KEY_ARG:
+        spec_usage_fail(state->name, "'%s' is not an option; '%s --help' lists the options", word,
+                        state->name);
+    case ARGP_KEY_END: check_relations(r->of, state->name); return 0;
+    default: break;
+    }
+    for (const spec_field *field = fields; field->help != NULL; field++) {
+        if (field->name == NULL || key_of(field, fields) != key) continue;
+        read_value(r->arguments, field, word, state->name);
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+/* Writes the rows of argp, whose texts the caller frees with `texts`. */
+static void list_options(struct argp_option option[MOST_FIELDS + 1], char **texts,
+                         const spec_field *fields, const char *verb)
+{
+    int n = 0;
+    for (const spec_field *field = fields; field->help != NULL; field++, n++) {
+        const bool heads = field->name == NULL;
+        char *help = NULL;
+        if (field->fallback != NULL && !heads) {
+            spec_memory_text text;
+            if (!spec_memory_text_open(&text)) spec_usage_no_memory(verb);
+            fprintf(text.out, "%s (%s)", field->help, field->fallback);
+            help = spec_memory_text_take(&text, NULL);
+            if (help == NULL) spec_usage_no_memory(verb);
+        }
+        texts[n] = help;
+        option[n] = (struct argp_option){.name = field->name,
+                                         .key = heads ? 0 : key_of(field, fields),
+                                         .arg = field->value,
+                                         .doc = help != NULL ? help : field->help,
+                                         .group = 1 + field->group};
+    }
+    option[n] = (struct argp_option){0};
+}
+
+void spec_fields_parse(void *arguments, spec_options *common, const spec_fields *of, int argc,
+                       char **argv)
+{
+    struct argp_option option[MOST_FIELDS + 1];
+    char *texts[MOST_FIELDS] = {NULL};
+    for (const spec_field *field = of->fields; field->help != NULL; field++)
+        if (field->fallback != NULL) read_value(arguments, field, field->fallback, argv[0]);
+    list_options(option, texts, of->fields, argv[0]);
+    const struct argp_child children[] = {{of->common, 0, NULL, 0}, {0}};
+    const struct argp argp = {option, parse, NULL, of->doc, children, NULL, NULL};
+    reading r = {.arguments = arguments, .common = common, .of = of};
+    spec_usage_parse(&argp, argc, argv, &r);
+    for (int i = 0; i < MOST_FIELDS; i++) free(texts[i]);
+}
+
+static const char *text_of(const spec_field *field, const void *arguments)
+{
+    return *(const char *const *)((const char *)arguments + field->at);
+}
+
+void spec_fields_assume(spec_assumed *assumed, const spec_field *fields, const void *arguments)
+{
+    for (const spec_field *field = fields; field->help != NULL; field++) {
+        char typed[64];
+        if (!field->assumed || text_of(field, arguments) != field->fallback) continue;
+        snprintf(typed, sizeof typed, "--%s ", field->name);
+        spec_assumed_add(assumed, typed, field->fallback, NULL);
+    }
+}
+
+int spec_fields_axes(spec_verb_axis axis[SPEC_FIELDS_AXES], const spec_field *fields,
+                     const void *arguments)
+{
+    int n = 0;
+    for (const spec_field *field = fields; field->help != NULL; field++) {
+        if (!field->has_axis || n == SPEC_FIELDS_AXES) continue;
+        const bool flag = field->type == SPEC_FIELD_FLAG;
+        const char *value =
+            flag ? *((const bool *)arguments + field->at) ? "" : NULL : text_of(field, arguments);
+        if (value == NULL) continue;
+        axis[n] = (spec_verb_axis){.kind = field->axis, .value = value};
+        snprintf(axis[n].name, sizeof axis[n].name, "%s", field->name);
+        for (char *c = axis[n].name; *c != '\0'; c++) {
+            if (*c == '-') *c = '_';
+        }
+        n++;
+    }
+    return n;
+}

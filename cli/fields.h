@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fields: the options of a verb, each declared once.
+ * A row of the table has an option's name, its help and the member of the verb's arguments that it
+ * fills; the member's type says how the value is read. From the rows come the parser, --help, the
+ * ranges in errors, defaults, what excludes what, the line "assumed", and the axes of a grid. */
+#ifndef SPECLAB_FIELDS_H
+#define SPECLAB_FIELDS_H
+
+#include "cli/options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How the values of an axis are written: a list of numbers, names separated by commas, or texts
+ * separated by newlines. _FLAG is an option without a value; its axis has the value 1. If the
+ * values differ from what the user typed, _MADE has the values, one per line, and _ASKED has what
+ * the user typed, for the provenance. _MADE axes are zipped: a point takes line i of each. */
+typedef enum {
+    SPEC_AXIS_NUMBERS,
+    SPEC_AXIS_NAMES,
+    SPEC_AXIS_LINES,
+    SPEC_AXIS_FLAG,
+    SPEC_AXIS_MADE,
+    SPEC_AXIS_ASKED
+} spec_axis_kind;
+
+typedef struct {
+    char name[32]; /* name of the parameter; its option has - for _ */
+    spec_axis_kind kind;
+    const char *value; /* given or the default; "" for a flag; NULL leaves the axis out */
+} spec_verb_axis;
+
+/* The type of a member: const char * keeps the word as it was typed, bool is an option without a
+ * value, uint64_t and int are whole numbers, and double is a number. */
+typedef enum {
+    SPEC_FIELD_HEADING, /* a heading of --help, without a member */
+    SPEC_FIELD_TEXT,
+    SPEC_FIELD_FLAG,
+    SPEC_FIELD_COUNT,
+    SPEC_FIELD_WHOLE,
+    SPEC_FIELD_NUMBER
+} spec_field_type;
+
+typedef struct {
+    const char *name;  /* "c-token"; its parameter is c_token. NULL: a heading */
+    char letter;       /* 'K', or 0 */
+    const char *value; /* what stands for the value in the help: "LIST"; NULL for a bool */
+    const char *help;
+    spec_field_type type; /* with `at`: SPEC_FIELD(arguments, member) */
+    size_t at;
+    /* default, as the user would type it; the help ends with it, in parentheses */
+    const char *fallback;
+    bool assumed;  /* the line "assumed" names the default if the user gave no value */
+    bool has_axis; /* the value becomes an axis of the grid, written as `axis` says */
+    spec_axis_kind axis;
+    /* least and largest value of a number; both 0: no limit. `above`: `low` itself is too small */
+    double low, high;
+    bool above;
+    int group; /* the help lists groups in order, and the options of a group by name */
+} spec_field;
+
+/* Sets type and at. */
+#define SPEC_FIELD(of, member)                                                                     \
+    .type = _Generic(((of *)0)->member,                                                            \
+        const char *: SPEC_FIELD_TEXT,                                                             \
+        bool: SPEC_FIELD_FLAG,                                                                     \
+        uint64_t: SPEC_FIELD_COUNT,                                                                \
+        int: SPEC_FIELD_WHOLE,                                                                     \
+        double: SPEC_FIELD_NUMBER),                                                                \
+    .at = offsetof(of, member)
+
+/* Sets has_axis and axis: SPEC_FIELD_AXIS(NUMBERS). */
+#define SPEC_FIELD_AXIS(kind) .has_axis = true, .axis = SPEC_AXIS_##kind
+
+/* What an option needs, or cannot be combined with. `option` and `others` are names separated by
+ * blanks; an option needs one of the others. */
+typedef struct {
+    const char *option;
+    bool needs;
+    const char *others;
+    const char *why; /* the end of the error: ": a model makes one call by itself"; or NULL */
+} spec_field_relation;
+
+typedef struct {
+    const spec_field *fields;             /* ends with a row without help */
+    const spec_field_relation *relations; /* ends with a row without option; or NULL */
+    const char *doc;                      /* of argp: the summary, "\v", and the text below */
+    const struct argp *common;            /* of cli/options.h */
+} spec_fields;
+
+/* Sets the defaults, then reads the options of the command line into the arguments. `common` is
+ * their spec_options. Exits 2 on bad usage. */
+void spec_fields_parse(void *arguments, spec_options *common, const spec_fields *of, int argc,
+                       char **argv);
+
+/* Adds the defaults that `assumed` marks, and that still hold, to the line "assumed". */
+void spec_fields_assume(spec_assumed *assumed, const spec_field *fields, const void *arguments);
+
+/* Lists the axes of the fields that have a value, in their order. Returns how many there are. */
+enum { SPEC_FIELDS_AXES = 32 };
+int spec_fields_axes(spec_verb_axis axis[SPEC_FIELDS_AXES], const spec_field *fields,
+                     const void *arguments);
+
+#endif
