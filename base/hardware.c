@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/hardware.h"
 
+#include "base/names.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 /* ---- what engines reach ---------------------------------------------------------------------- */
 
@@ -117,33 +121,62 @@ const spec_hardware spec_hardware_known[] = {
     {.name = NULL},
 };
 
+/* Words that a name may leave out or add: makers, families, and the form that the table has. */
+static const char *const optional[] = {"NVIDIA", "GEFORCE", "AMD", "RADEON", "INSTINCT", "APPLE",
+                                       "RTX",    "GTX",     "RX",  "SXM5",   "SXM4",     "SXM"};
+
 static const char *skip(const char *text)
 {
-    while (*text == ' ' || *text == '-' || *text == '_') text++;
+    const size_t n = sizeof optional / sizeof *optional;
+    for (size_t i = 0; i < n;) {
+        const size_t length = strlen(optional[i]);
+        const bool is_blank = *text == ' ' || *text == '-' || *text == '_';
+        const bool is_word = strncasecmp(text, optional[i], length) == 0;
+        text += is_blank ? 1 : is_word ? length : 0;
+        i = is_blank || is_word ? 0 : i + 1;
+    }
     return text;
 }
 
-static bool is_same(const char *a, const char *b)
+/* Returns what is left of `a` after `b`; NULL if `a` does not begin with it. */
+static const char *rest_after(const char *a, const char *b)
 {
     a = skip(a), b = skip(b);
-    while (*a != '\0' && toupper((unsigned char)*a) == toupper((unsigned char)*b))
+    while (*b != '\0' && toupper((unsigned char)*a) == toupper((unsigned char)*b))
         a = skip(a + 1), b = skip(b + 1);
-    return *a == *b;
+    return *b == '\0' ? a : NULL;
 }
 
 const spec_hardware *spec_hardware_find(const char *name)
 {
-    const spec_hardware *hardware = spec_hardware_known;
-    while (hardware->name != NULL && !is_same(hardware->name, name)) hardware++;
-    return hardware->name == NULL ? NULL : hardware;
+    for (const spec_hardware *card = spec_hardware_known; card->name != NULL; card++) {
+        const char *rest = rest_after(name, card->name);
+        if (rest != NULL && *rest == '\0') return card;
+    }
+    return NULL;
 }
 
-void spec_hardware_names(const char *ret_names[SPEC_HARDWARE_MAX])
+const char *spec_hardware_meant(char buffer[SPEC_HARDWARE_MEANT_SIZE], const char *name)
 {
+    enum { CARDS = 64 };
+    const char *names[CARDS];
+    char meant[SPEC_NAMES_MEANT_SIZE];
+    size_t used = 0;
     int n = 0;
-    for (; spec_hardware_known[n].name != NULL; n++) {
-        assert(n + 1 < SPEC_HARDWARE_MAX);
-        ret_names[n] = spec_hardware_known[n].name;
+    for (const spec_hardware *card = spec_hardware_known; card->name != NULL; card++) {
+        assert(n + 1 < CARDS);
+        names[n++] = card->name;
+        const bool near = *skip(name) != '\0' && (rest_after(name, card->name) != NULL ||
+                                                  rest_after(card->name, name) != NULL);
+        if (near && used < SPEC_HARDWARE_MEANT_SIZE)
+            used += (size_t)snprintf(buffer + used, SPEC_HARDWARE_MEANT_SIZE - used, "%s'%s'",
+                                     used == 0 ? "; did you mean " : " or ", card->name);
     }
-    ret_names[n] = NULL;
+    names[n] = NULL;
+    if (used == 0 || used + 1 >= SPEC_HARDWARE_MEANT_SIZE)
+        snprintf(buffer, SPEC_HARDWARE_MEANT_SIZE, "%s",
+                 spec_names_meant(meant, name, names, "; 'speclab list cards' shows them"));
+    else
+        snprintf(buffer + used, SPEC_HARDWARE_MEANT_SIZE - used, "?");
+    return buffer;
 }

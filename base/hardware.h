@@ -33,11 +33,13 @@ typedef struct {
 } spec_hardware;
 extern const spec_hardware spec_hardware_known[]; /* ends with a NULL name */
 
-/* Returns the known machine of this name, ignoring case, blanks, '-' and '_'; NULL if unknown. */
+/* Returns the known machine of this name; NULL if unknown. Ignores case, blanks, '-' and '_', and
+ * makers, families and SXM: "4090" and "NVIDIA GeForce RTX 4090" are the RTX 4090. */
 const spec_hardware *spec_hardware_find(const char *name);
 
-/* Lists the names of the known machines, as candidates for spec_names_nearest: NULL-terminated. */
-enum { SPEC_HARDWARE_MAX = 64 };
-void spec_hardware_names(const char *ret_names[SPEC_HARDWARE_MAX]);
+/* Writes into buffer how a message about an unknown name ends: "; did you mean 'M2 Max' or 'M2
+ * Ultra'?", or with the command that lists the cards. */
+enum { SPEC_HARDWARE_MEANT_SIZE = 160 };
+const char *spec_hardware_meant(char buffer[SPEC_HARDWARE_MEANT_SIZE], const char *name);
 
 #endif

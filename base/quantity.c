@@ -29,14 +29,17 @@ static const unit rates[] = {
 
 static const struct {
     const unit *units;
+    bool needs_unit; /* unless it is 0 */
     const char *text;
 } kinds[] = {
-    [SPEC_QUANTITY_TIME] = {times, "s, ms, us, ns, min or h"},
-    [SPEC_QUANTITY_BYTES] = {bytes, "B, kB, MB, GB, TB, KiB, MiB, GiB or TiB"},
-    [SPEC_QUANTITY_BANDWIDTH] = {bandwidths, "B/s, MB/s, GB/s or TB/s"},
-    [SPEC_QUANTITY_FLOPS] = {flops, "FLOPS, GFLOPS, TFLOPS or PFLOPS"},
-    [SPEC_QUANTITY_COUNT] = {counts, "k, M, B (10^9) or T"},
-    [SPEC_QUANTITY_RATE] = {rates, "/s, /min or /h"},
+    [SPEC_QUANTITY_TIME] = {times, true,
+                            "a time with its unit, as in 7.1ms: s, ms, us, ns, min, h"},
+    [SPEC_QUANTITY_BYTES] = {bytes, false,
+                             "a number of bytes, or with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB"},
+    [SPEC_QUANTITY_BANDWIDTH] = {bandwidths, false, "a bandwidth, with B/s, MB/s, GB/s or TB/s"},
+    [SPEC_QUANTITY_FLOPS] = {flops, false, "a speed, with FLOPS, GFLOPS, TFLOPS or PFLOPS"},
+    [SPEC_QUANTITY_COUNT] = {counts, false, "a number, alone or with k, M, B (10^9) or T"},
+    [SPEC_QUANTITY_RATE] = {rates, false, "a rate, with /s, /min or /h"},
 };
 
 bool spec_quantity_parse(double *ret_value, const char *text, spec_quantity_kind kind)
@@ -61,6 +64,7 @@ bool spec_quantity_parse(double *ret_value, const char *text, spec_quantity_kind
     if (!spec_settings_parse_double(&value, number)) return false;
     value *= found->factor * (appends ? 1.0 : pow(10.0, found->exponent));
     if (!isfinite(value)) return false;
+    if (found == &none && value != 0.0 && kinds[kind].needs_unit) return false;
     *ret_value = value;
     return true;
 }
@@ -76,9 +80,8 @@ int spec_quantity_setting(double *ret_value, const spec_settings *settings, cons
     double value;
     if (!spec_quantity_parse(&value, text, kind)) {
         *ret_value = 0.0;
-        return spec_fail(error, GSL_EINVAL,
-                         "%.80s: %s=%.60s is not a number, with %s behind it or none",
-                         settings->name, key, text, kinds[kind].text);
+        return spec_fail(error, GSL_EINVAL, "%.80s: %s=%.60s is not %s", settings->name, key, text,
+                         kinds[kind].text);
     }
     if (!(value >= range[0] && value <= range[1])) {
         *ret_value = 0.0;

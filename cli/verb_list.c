@@ -5,6 +5,7 @@
 #include "cli/share.h"
 #include "cli/verb.h"
 
+#include "base/hardware.h"
 #include "base/memory_text.h"
 #include "base/names.h"
 #include "experiments/advice/diagnosis.h"
@@ -137,6 +138,18 @@ static void list_diagnoses(spec_table *table)
             spec_diagnoses[i]->wrong ? "wrong" : "");
 }
 
+static void list_cards(spec_table *table)
+{
+    for (const spec_hardware *card = spec_hardware_known; card->name != NULL; card++) {
+        char summary[160], eight[32] = "", four[32] = "";
+        if (card->flops8 > 0.0) snprintf(eight, sizeof eight, ", %.4g of 8", card->flops8 / 1e12);
+        if (card->flops4 > 0.0) snprintf(four, sizeof four, ", %.5g of 4", card->flops4 / 1e12);
+        snprintf(summary, sizeof summary, "%.4g GB, %.4g GB/s, %.4g TFLOPS of 16 bits%s%s",
+                 card->memory / 1e9, card->bandwidth / 1e9, card->flops / 1e12, eight, four);
+        add(table, "card", card->name, summary, card->source);
+    }
+}
+
 static const struct {
     const char *name;
     const char *kind; /* kind in experiments/catalogue.h; NULL: `list`, or list_devices */
@@ -149,6 +162,7 @@ static const struct {
     {"processes", "process", NULL},
     {"lengths", "lengths", NULL},
     {"measures", "measure", NULL},
+    {"cards", NULL, list_cards},
     {"logs", NULL, list_logs},
     {"diagnoses", NULL, list_diagnoses},
     {"figures", NULL, list_figures},
@@ -170,6 +184,7 @@ static const spec_list_heading headings[] = {
     {"process", "Acceptance processes, for --process of 'speclab sweep'"},
     {"lengths", "Choices of draft lengths, for --lengths of 'speclab serve'"},
     {"measure", "Measures, for experiment files (docs/formats.md)"},
+    {"card", "Cards, for card= of --cost roofline (docs/formats.md)"},
     {"log", "Logs, metrics and responses, for 'speclab advise' and its --engine"},
     {"diagnosis", "Diagnoses of 'speclab advise' (wrong: exit status 1)"},
     {"device", "Devices, for --device"},
@@ -207,8 +222,8 @@ int spec_verb_list(spec_context *context, int argc, char **argv)
         NULL,
         parse,
         "[models] [drafts] [rules] [policies] [processes] [lengths] [measures] "
-        "[logs] [diagnoses] [figures] [devices] [experiments]",
-        "list models, drafts, rules, policies, processes, lengths, measures, logs, "
+        "[cards] [logs] [diagnoses] [figures] [devices] [experiments]",
+        "list models, drafts, rules, policies, processes, lengths, measures, cards, logs, "
         "diagnoses, figures, devices, experiments\vEach name is listed with its keys and their "
         "defaults, in the form that "
         "--target, --draft and experiment files take. 'speclab list devices' searches for GPUs and "

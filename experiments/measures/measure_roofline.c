@@ -19,11 +19,11 @@ static int read_hardware(spec_hardware *ret, const spec_point *point, const spec
         SPEC_TRY(spec_point_double(&ret->flops, point, measure, "peak_flops", 1.0, 1e30, error));
         SPEC_TRY(spec_point_double(&ret->bandwidth, point, measure, "bandwidth", 1.0, 1e30, error));
     } else {
-        status = spec_fail(
-            error, GSL_EINVAL,
-            "hardware: '%.60s' is not known; for another, hardware = \"custom\" with peak_flops "
-            "(FLOP/s) and bandwidth (bytes/s)",
-            name);
+        char meant[SPEC_HARDWARE_MEANT_SIZE];
+        status = spec_fail(error, GSL_EINVAL,
+                           "hardware: '%.60s' is not known%s; for another, hardware = "
+                           "\"custom\" with peak_flops (FLOP/s) and bandwidth (bytes/s)",
+                           name, spec_hardware_meant(meant, name));
     }
 done:
     return status;

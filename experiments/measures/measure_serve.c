@@ -74,6 +74,18 @@ static void fill_estimates(spec_table *table, const spec_serving_row *row, bool 
     spec_table_number(table, "tpot_ms", spec_replications_estimate(&row->runs, tpot_ms, NULL).mean);
 }
 
+/* Returns the share of the cards' memory that weights and the KV caches of a mean batch need; NaN
+ * if the cards are unknown. */
+static double memory_share(const spec_serving_sums *all, const spec_serving_question *question)
+{
+    const spec_step_memory *bytes = &question->memory;
+    const double kv = spec_requests_mean_context(&question->requests) *
+                      (bytes->kv_token + (all->drafted > 0 ? bytes->draft_kv_token : 0.0));
+    if (bytes->cards == 0.0) return NAN;
+    return (bytes->weights + bytes->draft_weights + all->batch / (double)all->steps * kv) /
+           bytes->cards;
+}
+
 static void fill_counts(spec_table *table, const spec_serving_row *row,
                         const spec_serving_question *question)
 {
@@ -86,6 +98,7 @@ static void fill_counts(spec_table *table, const spec_serving_row *row,
         spec_table_number(table, "draft_fed", (double)all.fed / (double)all.requests);
     if (question->plan.blocks > 0)
         spec_table_number(table, "blocks_used", (double)all.blocks_in_use / (double)all.steps);
+    spec_table_number(table, "memory_share", memory_share(&all, question));
     spec_table_number(table, "slo_share", row->slo_share);
     spec_table_number(table, "slo_requests_per_s",
                       row->slo_share * (double)all.requests / all.seconds);
@@ -270,6 +283,7 @@ static const char *const columns[] = {"rate",
                                       "preempted",
                                       "blocks_used",
                                       "draft_fed",
+                                      "memory_share",
                                       "requests",
                                       "steps",
                                       "speedup_se",

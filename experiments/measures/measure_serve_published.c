@@ -100,7 +100,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const setup one = {.emitted = 1.0, .K = 1, .batch = 1};
     double single;
     SPEC_TRY(predict(&speedup, &single, &one, cost, draft_cost, -1, error));
-    snprintf(fitted, sizeof fitted, "%s,plain=%.17g", cost, 1e-3 * plain_ms - (plain - single));
+    snprintf(fitted, sizeof fitted, "%s,plain=%.17gs", cost, 1e-3 * plain_ms - (plain - single));
     SPEC_TRY(spec_point_blame(predict(&speedup, NULL, &of, fitted, draft_cost, -1, error),
                               "plain_ms", error));
     SPEC_TRY(range(&low, &high, &of, fitted, draft_cost, error));

@@ -56,9 +56,9 @@ static int stop_at_first(double *ret_rate, const batch *b, spec_error *error)
     spec_step_cost *cost = NULL;
     spec_length_choice *choice = NULL;
     void *state = NULL;
-    snprintf(target, sizeof target, "affine?step=%.17g&token=%.17g", b->cost.step, b->cost.token);
-    snprintf(draft, sizeof draft, "affine?round=%.17g&pass=%.17g&token=%.17g", b->cost.draft_round,
-             b->cost.draft_pass, b->cost.draft_token);
+    snprintf(target, sizeof target, "affine?step=%.17gs&token=%.17gs", b->cost.step, b->cost.token);
+    snprintf(draft, sizeof draft, "affine?round=%.17gs&pass=%.17gs&token=%.17gs",
+             b->cost.draft_round, b->cost.draft_pass, b->cost.draft_token);
     snprintf(lengths, sizeof lengths, "goodput-each?K_max=%d&stop=first", b->K_max);
     SPEC_TRY(spec_step_cost_create(&cost, target, draft, error));
     SPEC_TRY(spec_length_choice_create(&choice, lengths, cost, error));

@@ -19,7 +19,8 @@ typedef struct {
     double K, best_K, latency, speedup, low, high, capacity, drift_z, little_z;
     double least, most; /* speed-ups that uncertain costs leave; NaN: none */
     double worst;       /* the largest latency that they leave; infinite: above the capacity */
-    double share; /* of the capacity */
+    double share;       /* of the capacity */
+    double memory;      /* share of the cards' memory */
 } advice_row;
 
 typedef struct {
@@ -99,6 +100,7 @@ static int read_rows(advice *a)
                             .high = cell_number(a, r, "speedup_high"),
                             .capacity = cell_number(a, r, "capacity"),
                             .share = cell_number(a, r, "load"),
+                            .memory = cell_number(a, r, "memory_share"),
                             .drift_z = cell_number(a, r, "drift_z"),
                             .little_z = cell_number(a, r, "little_z"),
                             .least = cell_number(a, r, "speedup_least"),
@@ -336,6 +338,21 @@ static void write_short(const advice *a, advice_row *const *row, size_t n)
     }
 }
 
+/* The first row of a group whose KV caches exceed the memory, which nothing limits. */
+static void write_memory(const advice *a, advice_row *const *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!(row[i]->memory > 1.0)) continue;
+        fprintf(a->out, "%s%s", row[i]->group, row[i]->group[0] != '\0' ? ": " : "");
+        write_way(a->out, row[i]);
+        fprintf(a->out,
+                " at %g %s: weights and KV caches need %.3g times the cards' memory; limit the "
+                "caches with --memory\n",
+                row[i]->load, a->unit, row[i]->memory);
+        return;
+    }
+}
+
 /* Why no way is recommended at any load. */
 static void write_none(const advice *a, advice_row *const *row, size_t n)
 {
@@ -396,6 +413,7 @@ int spec_serving_advice_write(FILE *out, uint64_t *ret_refused, const spec_table
         qsort(of, n, sizeof *of, by_load);
         for (size_t k = 0; k < n; k++) write_refused(&a, of, n, k);
         write_short(&a, of, n);
+        write_memory(&a, of, n);
         if (write_sentence(&a, of, n) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
     }
 done:

@@ -275,41 +275,76 @@ static int read_draft_cache(reader *in)
     return GSL_SUCCESS;
 }
 
+/* Reads the bytes of a token in the target's KV cache: a parameter, or else those of the cost. */
+static int read_kv_bytes(reader *in, double *ret)
+{
+    const bool given = is_given(in, "kv_bytes");
+    *ret = in->question->memory.kv_token;
+    if (!given && *ret > 0.0) return GSL_SUCCESS;
+    if (!given)
+        return spec_fail(
+            in->error, GSL_EINVAL,
+            "memory: needs kv_bytes too, the bytes of a token in the KV cache, such as "
+            "128KiB");
+    if (!spec_quantity_parse(ret, text(in, "kv_bytes"), SPEC_QUANTITY_BYTES) || !(*ret > 0.0))
+        return spec_fail(in->error, GSL_EINVAL,
+                         "kv_bytes: '%.60s' is not a number of bytes above 0, such as 128KiB",
+                         text(in, "kv_bytes"));
+    return GSL_SUCCESS;
+}
+
 /* Computes the number of blocks in a memory for KV caches: its bytes over the bytes of a token in
  * the target's and the draft's cache. It is 0 without such a memory. */
 static int read_blocks(reader *in, int *ret_blocks, int64_t *ret_draft_blocks, int block)
 {
-    const double draft_kv_bytes = spec_step_cost_draft_kv_bytes(in->question->cost);
-    double memory, kv_bytes;
+    spec_step_memory *bytes = &in->question->memory;
+    double memory;
     int status = GSL_SUCCESS;
     SPEC_TRY(count(in, ret_blocks, "blocks", 0));
     *ret_draft_blocks = *ret_blocks;
-    if (!is_given(in, "memory") && !is_given(in, "kv_bytes")) goto done;
-    if (!is_given(in, "memory"))
+    if (!is_given(in, "memory") && is_given(in, "kv_bytes"))
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
                            "kv_bytes: needs the memory of KV caches too, such as 40GB"));
+    if (!is_given(in, "memory")) goto done;
     if (*ret_blocks > 0)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "memory: give blocks or memory, not both"));
     if (!spec_quantity_parse(&memory, text(in, "memory"), SPEC_QUANTITY_BYTES) || !(memory > 0.0))
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
                            "memory: '%.60s' is not a number of bytes, such as 40GB, for KV caches",
                            text(in, "memory")));
-    if (!spec_quantity_parse(&kv_bytes, text(in, "kv_bytes"), SPEC_QUANTITY_BYTES) ||
-        !(kv_bytes > 0.0))
-        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
-                           "kv_bytes: '%.60s' is not a number of bytes; memory needs the bytes of "
-                           "a token in the KV cache, such as 128KiB",
-                           text(in, "kv_bytes")));
-    const double blocks = memory / (kv_bytes * block);
+    SPEC_TRY(read_kv_bytes(in, &bytes->kv_token));
+    const double blocks = memory / (bytes->kv_token * block);
     if (!(blocks >= 1.0 && blocks <= TOKENS_MAX))
         SPEC_TRY(spec_fail(in->error, GSL_EDOM,
-                           "memory: %.40s has %.4g blocks of %d tokens with kv_bytes of %.40s; "
-                           "must be 1 to %d",
-                           text(in, "memory"), blocks, block, text(in, "kv_bytes"), TOKENS_MAX));
+                           "memory: %.40s has %.4g blocks of %d tokens of %g bytes; must be 1 to "
+                           "%d",
+                           text(in, "memory"), blocks, block, bytes->kv_token, TOKENS_MAX));
     *ret_blocks = (int)blocks;
-    *ret_draft_blocks = (int64_t)fmax(1.0, memory / ((kv_bytes + draft_kv_bytes) * block));
+    *ret_draft_blocks =
+        (int64_t)fmax(1.0, memory / ((bytes->kv_token + bytes->draft_kv_token) * block));
 done:
     return status;
+}
+
+/* Checks that the cards hold the weights, and the KV blocks beside them. */
+static int check_memory(reader *in, int64_t blocks)
+{
+    const spec_step_memory *bytes = &in->question->memory;
+    const double weights = bytes->weights + bytes->draft_weights,
+                 kv = (double)blocks * in->question->plan.block * bytes->kv_token;
+    char draft[48] = "";
+    if (bytes->cards == 0.0 || weights + kv <= bytes->cards) return GSL_SUCCESS;
+    if (weights <= bytes->cards)
+        return spec_fail(in->error, GSL_EDOM,
+                         "%s: KV blocks of %.4g GB do not fit: weights leave %.4g of %.4g GB",
+                         is_given(in, "memory") ? "memory" : "blocks", 1e-9 * kv,
+                         1e-9 * (bytes->cards - weights), 1e-9 * bytes->cards);
+    if (bytes->draft_weights > 0.0)
+        snprintf(draft, sizeof draft, " and the draft's %.4g GB", 1e-9 * bytes->draft_weights);
+    return spec_fail(in->error, GSL_EDOM,
+                     "cost: the weights take %.4g GB%s, but the memory has %.4g GB: give more "
+                     "devices= or fewer bytes_per_weight=",
+                     1e-9 * bytes->weights, draft, 1e-9 * bytes->cards);
 }
 
 static int read_limits(reader *in)
@@ -321,7 +356,11 @@ static int read_limits(reader *in)
     SPEC_TRY(count(in, &budget, "budget", 0));
     SPEC_TRY(count(in, &chunk, "chunk", 0));
     SPEC_TRY(count(in, &plan->block, "block", 1));
+    question->memory = spec_step_cost_memory(question->cost);
+    if (plan->place == SPEC_DRAFT_SEPARATE)
+        question->memory.draft_weights = question->memory.draft_kv_token = 0.0;
     SPEC_TRY(read_blocks(in, &blocks, &question->draft_blocks, plan->block));
+    SPEC_TRY(check_memory(in, blocks));
     if (batch > 0 && plan->closed)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "max_batch: in a closed loop it is slots"));
     if (!plan->closed) plan->slots = batch > 0 ? batch : SLOTS_NO_LIMIT;

@@ -11,6 +11,7 @@
 #include "experiments/serving/slo.h"
 #include "sim/acceptance.h"
 #include "sim/serving/requests/requests.h"
+#include "sim/serving/step_cost.h"
 
 typedef struct {
     /* OPEN: random arrivals at a rate. CLOSED: a fixed number of slots that are always full.
@@ -36,6 +37,7 @@ typedef struct {
     bool warm_given;      /* otherwise `warm` is a minimum, and a high load may need more */
     bool batch_limited;   /* the number of slots is limited */
     bool limited;         /* slots, tokens per step, chunks or memory are limited */
+    spec_step_memory memory;
     int64_t draft_blocks; /* as plan.blocks, but tokens also take memory in the draft's cache */
     spec_slo slo;
 } spec_serving_question;

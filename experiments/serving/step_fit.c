@@ -17,7 +17,7 @@ static const double weight[SPEC_TIME_KINDS] = {
 
 void spec_step_fit_spec(char ret_spec[SPEC_STEP_FIT_SPEC], const spec_affine_step *cost)
 {
-    snprintf(ret_spec, SPEC_STEP_FIT_SPEC, "affine?step=%.17g&token=%.17g&kv=%.17g", cost->step,
+    snprintf(ret_spec, SPEC_STEP_FIT_SPEC, "affine?step=%.17gs&token=%.17gs&kv=%.17gs", cost->step,
              cost->token, cost->kv);
 }
 

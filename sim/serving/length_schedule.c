@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lengths that depend on the number of decoding requests: the schedules of vLLM and TensorRT-LLM,
  * and TensorRT-LLM's gate, which turns drafting off for good. */
+#include "base/int_math.h"
 #include "sim/serving/length_kind.h"
 
 #include <string.h>
@@ -74,10 +75,19 @@ static int read_ranges(spec_length_choice *choice, const spec_settings *settings
 static int schedule_init(spec_length_choice *choice, const spec_settings *settings,
                          spec_error *error)
 {
+    const spec_length_ranges *ranges = &choice->schedule.ranges;
     int status = GSL_SUCCESS;
     SPEC_TRY(read_ranges(choice, settings, error));
     SPEC_TRY(spec_settings_int(&choice->schedule.hysteresis, settings, "hysteresis", 0, 0, 1 << 20,
                                error));
+    /* A batch has at least one request, so it must be able to shrink that far below the second
+     * range. */
+    if (ranges->n > 1 && choice->schedule.hysteresis > spec_int_max(ranges->from[1] - 2, 0))
+        SPEC_TRY(spec_fail(error, GSL_EDOM,
+                           "schedule: hysteresis=%d: batches of %d or more would never return to "
+                           "the range below; give at most %d",
+                           choice->schedule.hysteresis, ranges->from[1],
+                           spec_int_max(ranges->from[1] - 2, 0)));
 done:
     return status;
 }

@@ -39,116 +39,138 @@ static bool has(const record *of, const char *name)
     return found != NULL && found->kind != SPEC_CELL_EMPTY;
 }
 
+enum { FIELDS = 6 };
+
+/* Makes a point of a row's required fields, x, in the order of `formats`. Sets 0 seconds if the row
+ * times no step of decoding. */
+typedef int maker(spec_pass_point *ret, const double *x, const record *of, spec_error *error);
+
+/* llama-batched-bench: sequences decode tokens each, after prompts. */
+static int of_batched_bench(spec_pass_point *ret, const double *x, const record *of,
+                            spec_error *error)
+{
+    const double sequences = x[0], seconds = x[1], prompt = x[2], generated = x[3];
+    (void)of, (void)error;
+    *ret = (spec_pass_point){sequences, sequences * (prompt + 0.5 * generated),
+                             generated > 0.0 ? seconds / generated : 0.0};
+    return GSL_SUCCESS;
+}
+
 static int number(double *ret, const record *of, const char *name, double low, spec_error *error)
 {
     static const double most = 1e12;
-    const spec_cell *found = cell(of, name);
-    *ret = found == NULL ? NAN : spec_cell_number(found);
+    *ret = spec_cell_number(cell(of, name));
     if (*ret >= low && *ret <= most) return GSL_SUCCESS;
     return spec_fail(error, GSL_EINVAL, "%.300s: row %zu: '%.40s' is not a number from %g to %g",
                      of->path, of->row + 1, name, low, most);
 }
 
-typedef int reader(spec_pass_point *ret, const record *of, spec_error *error);
-
-/* Reads llama-batched-bench: `pl` sequences decode `tg` tokens each, after prompts of `pp`
- * tokens. */
-static int read_batched_bench(spec_pass_point *ret, const record *of, spec_error *error)
+/* SGLang's bench_one_batch: takes the median step; a run with one output token has none. */
+static int of_one_batch(spec_pass_point *ret, const double *x, const record *of, spec_error *error)
 {
-    double sequences, generated, prompt, seconds;
-    int status = GSL_SUCCESS;
-    SPEC_TRY(number(&sequences, of, "pl", 1.0, error));
-    SPEC_TRY(number(&generated, of, "tg", 0.0, error));
-    SPEC_TRY(number(&prompt, of, "pp", 0.0, error));
-    SPEC_TRY(number(&seconds, of, "t_tg", 0.0, error));
-    *ret = (spec_pass_point){sequences, sequences * (prompt + 0.5 * generated),
-                             generated > 0.0 ? seconds / generated : 0.0};
-done:
-    return status;
+    *ret = (spec_pass_point){x[0], x[0] * (x[2] + 0.5 * x[3]), 0.0};
+    if (!has(of, "median_decode_latency")) return GSL_SUCCESS;
+    return number(&ret->seconds, of, "median_decode_latency", 1e-9, error);
 }
 
-/* Reads SGLang's bench_one_batch: takes the median step; a run with one output token has none. */
-static int read_one_batch(spec_pass_point *ret, const record *of, spec_error *error)
-{
-    double batch, input, output, seconds = 0.0;
-    int status = GSL_SUCCESS;
-    SPEC_TRY(number(&batch, of, "batch_size", 1.0, error));
-    SPEC_TRY(number(&input, of, "input_len", 0.0, error));
-    SPEC_TRY(number(&output, of, "output_len", 0.0, error));
-    if (has(of, "median_decode_latency"))
-        SPEC_TRY(number(&seconds, of, "median_decode_latency", 1e-9, error));
-    *ret = (spec_pass_point){batch, batch * (input + 0.5 * output), seconds};
-done:
-    return status;
-}
-
-/* Reads vllm bench serve and SGLang's bench_serving, run with a limit of concurrency that is always
+/* vllm bench serve and SGLang's bench_serving, run with a limit of concurrency that is always
  * reached. */
-static int read_bench_serve(spec_pass_point *ret, const record *of, spec_error *error)
+static int of_bench_serve(spec_pass_point *ret, const double *x, const record *of,
+                          spec_error *error)
 {
-    double batch, input, output, completed, ms;
-    int status = GSL_SUCCESS;
+    const double ms = x[0], output = x[1], batch = x[2], completed = x[3], input = x[4];
     if (has(of, "spec_decode_acceptance_length") || has(of, "accept_length"))
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "%.300s: row %zu: the run has speculation; a fit needs plain decoding",
-                           of->path, of->row + 1));
-    if (!has(of, "max_concurrency"))
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "%.300s: row %zu: there is no max_concurrency; run the benchmark with "
-                           "--max-concurrency, which is the batch",
-                           of->path, of->row + 1));
-    SPEC_TRY(number(&batch, of, "max_concurrency", 1.0, error));
-    SPEC_TRY(number(&completed, of, "completed", 1.0, error));
-    SPEC_TRY(number(&input, of, "total_input_tokens", 0.0, error));
-    SPEC_TRY(number(&output, of, "total_output_tokens", 1.0, error));
-    SPEC_TRY(number(&ms, of, "mean_tpot_ms", 1e-6, error));
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: row %zu: the run has speculation; a fit needs plain decoding",
+                         of->path, of->row + 1);
     *ret =
         (spec_pass_point){fmin(batch, completed),
                           fmin(batch, completed) * (input + 0.5 * output) / completed, 1e-3 * ms};
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
-/* Reads vllm bench latency: the mean time of a whole batch, with the prompts as one more step. The
- * file does not contain the sizes; the defaults are those of the program. */
-static int read_bench_latency(spec_pass_point *ret, const record *of, spec_error *error)
+/* vllm bench latency: the mean time of a whole batch, with the prompts as one more step. The file
+ * does not contain the sizes; the defaults are those of the program. */
+static int of_bench_latency(spec_pass_point *ret, const double *x, const record *of,
+                            spec_error *error)
 {
     int batch, input, output, status = GSL_SUCCESS;
-    double seconds;
     SPEC_TRY(spec_settings_int(&batch, of->settings, "batch", 8, 1, 1 << 20, error));
     SPEC_TRY(spec_settings_int(&input, of->settings, "input", 32, 0, 1 << 30, error));
     SPEC_TRY(spec_settings_int(&output, of->settings, "output", 128, 1, 1 << 30, error));
-    SPEC_TRY(number(&seconds, of, "avg_latency", 1e-9, error));
-    *ret = (spec_pass_point){batch, batch * (input + 0.5 * output), seconds / output};
+    *ret = (spec_pass_point){batch, batch * (input + 0.5 * output), x[0] / output};
 done:
     return status;
 }
 
-static int read_csv(spec_pass_point *ret, const record *of, spec_error *error)
+static int of_csv(spec_pass_point *ret, const double *x, const record *of, spec_error *error)
 {
-    double batch, ms;
+    *ret = (spec_pass_point){x[2], 0.0, 1e-3 * x[1]};
+    if (!has(of, "kv_tokens")) return GSL_SUCCESS;
+    return number(&ret->kv_tokens, of, "kv_tokens", 0.0, error);
+}
+
+/* The fields that each row must have, with their least values; NAN: a field that is not a number.
+ * The first two occur together in no other format. */
+static const struct {
+    const char *program;
+    maker *make;
+    struct {
+        const char *name;
+        double least;
+    } field[FIELDS];
+} formats[] = {
+    {"llama-batched-bench",
+     of_batched_bench,
+     {{"pl", 1.0}, {"t_tg", 0.0}, {"pp", 0.0}, {"tg", 0.0}}},
+    {"bench_one_batch",
+     of_one_batch,
+     {{"batch_size", 1.0}, {"prefill_latency", NAN}, {"input_len", 0.0}, {"output_len", 0.0}}},
+    {"vllm bench serve --max-concurrency N",
+     of_bench_serve,
+     {{"mean_tpot_ms", 1e-6},
+      {"total_output_tokens", 1.0},
+      {"max_concurrency", 1.0}, /* the option --max-concurrency, which is the batch */
+      {"completed", 1.0},
+      {"total_input_tokens", 0.0}}},
+    {"vllm bench latency", of_bench_latency, {{"avg_latency", 1e-9}, {"latencies", NAN}}},
+    {"a CSV of measured times", of_csv, {{"batch", 1.0}, {"ms", 1e-6}, {"tokens", 1.0}}},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+const char *spec_pass_fit_fields(const char **ret_program, int format, int i)
+{
+    if (format >= FORMATS) return NULL;
+    *ret_program = formats[format].program;
+    return i < FIELDS ? formats[format].field[i].name : NULL;
+}
+
+static int lacks(const record *of, int format, const char *missing, spec_error *error)
+{
+    char all[200] = "";
+    for (int i = 0; i < FIELDS && formats[format].field[i].name != NULL; i++) {
+        const size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "",
+                 formats[format].field[i].name);
+    }
+    return spec_fail(error, GSL_EINVAL, "%.300s: row %zu: '%s' is missing; %s needs %s", of->path,
+                     of->row + 1, missing, formats[format].program, all);
+}
+
+static int read_row(spec_pass_point *ret, const record *of, int format, spec_error *error)
+{
+    double x[FIELDS] = {0};
     int status = GSL_SUCCESS;
-    *ret = (spec_pass_point){0};
-    SPEC_TRY(number(&batch, of, "batch", 1.0, error));
-    SPEC_TRY(number(&ret->tokens, of, "tokens", 1.0, error));
-    SPEC_TRY(number(&ms, of, "ms", 1e-6, error));
-    if (has(of, "kv_tokens")) SPEC_TRY(number(&ret->kv_tokens, of, "kv_tokens", 0.0, error));
-    ret->seconds = 1e-3 * ms;
+    for (int i = 0; i < FIELDS && formats[format].field[i].name != NULL; i++) {
+        const char *name = formats[format].field[i].name;
+        const double least = formats[format].field[i].least;
+        if (!has(of, name)) SPEC_TRY(lacks(of, format, name, error));
+        if (!isnan(least)) SPEC_TRY(number(&x[i], of, name, least, error));
+    }
+    status = formats[format].make(ret, x, of, error);
 done:
     return status;
 }
-
-/* Each format has two fields that occur together in no other format. */
-static const struct {
-    const char *first, *second;
-    reader *read;
-} formats[] = {
-    {"pl", "t_tg", read_batched_bench},
-    {"batch_size", "prefill_latency", read_one_batch},
-    {"mean_tpot_ms", "total_output_tokens", read_bench_serve},
-    {"avg_latency", "latencies", read_bench_latency},
-    {"batch", "ms", read_csv},
-};
 
 int spec_pass_points_read(spec_pass_points *points, const spec_settings *settings,
                           spec_error *error)
@@ -156,18 +178,17 @@ int spec_pass_points_read(spec_pass_points *points, const spec_settings *setting
     static const spec_input_limit limit = {"measured times", 16 << 20};
     spec_table table = {0};
     record of = {&table, 0, -1, -1, settings->path, settings};
-    reader *read = NULL;
     bool json;
-    int status = GSL_SUCCESS;
+    int format = 0, status = GSL_SUCCESS;
     points->n = 0;
     SPEC_TRY(spec_table_file_read(&table, &json, settings->path, &limit, error));
     of.keys = json ? spec_table_column(&table, "key") : -1;
     of.values = of.keys < 0 ? -1 : spec_table_column(&table, "value");
     if (of.values < 0) of.keys = -1;
-    for (size_t i = 0; i < sizeof formats / sizeof *formats && read == NULL; i++)
-        if (cell(&of, formats[i].first) != NULL && cell(&of, formats[i].second) != NULL)
-            read = formats[i].read;
-    if (read == NULL)
+    while (format < FORMATS && (cell(&of, formats[format].field[0].name) == NULL ||
+                                cell(&of, formats[format].field[1].name) == NULL))
+        format++;
+    if (format == FORMATS)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.300s: neither JSON of llama-batched-bench, bench_one_batch or vllm "
                            "bench, nor a CSV with columns batch, tokens and ms",
@@ -175,7 +196,7 @@ int spec_pass_points_read(spec_pass_points *points, const spec_settings *setting
     const size_t rows = of.keys < 0 ? table.n_rows : 1;
     for (; of.row < rows; of.row++) {
         spec_pass_point point;
-        SPEC_TRY(read(&point, &of, error));
+        SPEC_TRY(read_row(&point, &of, format, error));
         if (point.seconds == 0.0) continue;
         if (points->n == SPEC_PASS_FIT_POINTS)
             SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: more than %d points", settings->path,

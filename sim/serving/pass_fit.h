@@ -27,6 +27,10 @@ typedef struct {
 int spec_pass_points_read(spec_pass_points *points, const spec_settings *settings,
                           spec_error *error);
 
+/* Returns the name of required field i = 0, 1, ... of a row of format 0, 1, ..., and the program
+ * that writes the format; NULL after the last field, and after the last format. */
+const char *spec_pass_fit_fields(const char **ret_program, int format, int i);
+
 /* The fitted time: step + token tokens + kv kv_tokens. Coefficients that are not fitted keep their
  * given values. */
 typedef struct {

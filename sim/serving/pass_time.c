@@ -2,7 +2,6 @@
 #include "sim/serving/pass_time.h"
 
 #include "base/hardware.h"
-#include "base/names.h"
 #include "base/quantity.h"
 #include "sim/serving/pass_fit.h"
 #include "speclab/no_memory.h"
@@ -54,20 +53,18 @@ static const spec_engine_share ideal = {
 static int read_machine(spec_hardware *machine, const spec_settings *settings, spec_error *error)
 {
     static const char *const formats[] = {"16", "8", "4", NULL};
-    static const double range[2] = {1.0, 1e30};
+    static const double flops[2] = {1e9, 1e30}, bandwidth[2] = {1e6, 1e30};
     const char *card = spec_settings_text(settings, "card");
     int bits, status = GSL_SUCCESS;
     *machine = (spec_hardware){.name = "", .source = "", .share = &ideal};
     if (card != NULL) {
         const spec_hardware *known = spec_hardware_find(card);
         if (known == NULL) {
-            const char *names[SPEC_HARDWARE_MAX];
-            char meant[SPEC_NAMES_MEANT_SIZE];
-            spec_hardware_names(names);
-            SPEC_TRY(spec_fail(
-                error, GSL_EINVAL,
-                "%.80s: card=%.60s is not known%s; for another, give flops= and bandwidth=",
-                settings->name, card, spec_names_meant(meant, card, names, "")));
+            char meant[SPEC_HARDWARE_MEANT_SIZE];
+            SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                               "%.80s: card=%.60s is not known%s; for another, give flops= and "
+                               "bandwidth=",
+                               settings->name, card, spec_hardware_meant(meant, card)));
         }
         *machine = *known;
     } else if (spec_settings_text(settings, "flops") == NULL ||
@@ -82,9 +79,9 @@ static int read_machine(spec_hardware *machine, const spec_settings *settings, s
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.80s: %.60s has no peak for products of %s bits",
                            settings->name, machine->name, formats[bits]));
     SPEC_TRY(spec_quantity_setting(&machine->flops, settings, "flops", machine->flops,
-                                   SPEC_QUANTITY_FLOPS, range, error));
+                                   SPEC_QUANTITY_FLOPS, flops, error));
     SPEC_TRY(spec_quantity_setting(&machine->bandwidth, settings, "bandwidth", machine->bandwidth,
-                                   SPEC_QUANTITY_BANDWIDTH, range, error));
+                                   SPEC_QUANTITY_BANDWIDTH, bandwidth, error));
 done:
     return status;
 }
@@ -100,7 +97,7 @@ typedef struct {
  * - (E - k) x parameters are active, which gives x. */
 static int read_weights(model_weights *model, const spec_settings *settings, spec_error *error)
 {
-    static const double range[2] = {1.0, 1e18};
+    static const double range[2] = {1e4, 1e18};
     static const char *const keys[] = {"experts", "active", "active_parameters"};
     double active_parameters;
     int experts, active, given = 0, status = GSL_SUCCESS;
@@ -232,7 +229,10 @@ int spec_pass_time_roofline(spec_pass_time *time, spec_draft_times *draft,
                              .kv = kv_bytes / (machine.bandwidth * at.efficiency * devices),
                              .weights = (model.parameters - model.in_experts) * read,
                              .experts = model.in_experts * read,
-                             .unused = model.unused};
+                             .unused = model.unused,
+                             .memory = machine.memory * devices,
+                             .weight_bytes = model.parameters * bytes_per_weight,
+                             .kv_bytes = kv_bytes};
     if (form == 0 && model.in_experts == 0.0) {
         time->kind = SPEC_PASS_AFFINE;
         time->fixed += time->weights;

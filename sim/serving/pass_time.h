@@ -24,6 +24,8 @@ typedef struct {
     double experts;  /* s to read all experts; 0: a dense model */
     double unused;   /* the chance that a token does not use an expert, 1 - active/experts */
     spec_time_table table;
+    /* roofline: bytes of all cards, of the weights, and of a KV token; 0: unknown */
+    double memory, weight_bytes, kv_bytes;
     double step_se; /* of a fitted step, s; NaN or 0: none */
     char note[192]; /* about a fit; "" */
 } spec_pass_time;

@@ -255,9 +255,13 @@ double spec_step_cost_draft(const spec_step_cost *cost, const spec_step_work *wo
     return seconds;
 }
 
-double spec_step_cost_draft_kv_bytes(const spec_step_cost *cost)
+spec_step_memory spec_step_cost_memory(const spec_step_cost *cost)
 {
-    return cost->draft_kv_bytes;
+    return (spec_step_memory){.cards = cost->target.memory,
+                              .weights = cost->target.weight_bytes,
+                              .draft_weights = cost->draft.weight_bytes,
+                              .kv_token = cost->target.kv_bytes,
+                              .draft_kv_token = cost->draft_kv_bytes};
 }
 
 const spec_affine_step *spec_step_cost_affine(const spec_step_cost *cost)

@@ -45,8 +45,14 @@ const char *spec_step_cost_warning(const spec_step_cost *cost);
 double spec_step_cost_target(const spec_step_cost *cost, const spec_step_work *work);
 double spec_step_cost_draft(const spec_step_cost *cost, const spec_step_work *work);
 
-/* Returns the bytes per token of the draft's own KV cache; 0: the draft has none. */
-double spec_step_cost_draft_kv_bytes(const spec_step_cost *cost);
+/* Bytes of the target's cards, of the weights and of a token in the KV caches; 0: unknown, or no
+ * draft. The cards of a draft do not count: those of the target must hold both. */
+typedef struct {
+    double cards;
+    double weights, draft_weights;
+    double kv_token, draft_kv_token;
+} spec_step_memory;
+spec_step_memory spec_step_cost_memory(const spec_step_cost *cost);
 
 /* Returns the affine record if the cost is affine, else NULL. Theory exists only for affine costs,
  * and engines compute them inline. A roofline with form=sum of a dense model is affine, too. */

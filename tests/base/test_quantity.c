@@ -18,7 +18,8 @@ TEST(units_scale_to_base_units)
                  {"0.25s", SPEC_QUANTITY_TIME, 0.25},
                  {"1.5min", SPEC_QUANTITY_TIME, 90.0},
                  {"2h", SPEC_QUANTITY_TIME, 7200.0},
-                 {"3e-3", SPEC_QUANTITY_TIME, 3e-3},
+                 {"3e-3s", SPEC_QUANTITY_TIME, 3e-3},
+                 {"0", SPEC_QUANTITY_TIME, 0.0},
                  {"3e-3ms", SPEC_QUANTITY_TIME, 3e-6},
                  {"-2ms", SPEC_QUANTITY_TIME, -2e-3},
                  {"80GB", SPEC_QUANTITY_BYTES, 80e9},
@@ -38,9 +39,9 @@ TEST(units_scale_to_base_units)
 
 TEST(anything_else_is_refused)
 {
-    static const char *const bad[] = {"",      "ms",    "7.1 ms", "7.1MS",   "7.1msx", "inf",
-                                      "nan",   "0x1ms", "7,1ms",  "1e400",   "1e308h", "e",
-                                      "7.1GB", " 7ms",  "7ms ",   "1e5.2ms", "--1s"};
+    static const char *const bad[] = {
+        "",       "ms", "7.1 ms", "7.1MS", "7.1msx", "inf",     "nan",  "0x1ms", "7,1ms", "1e400",
+        "1e308h", "e",  "7.1GB",  " 7ms",  "7ms ",   "1e5.2ms", "--1s", "7.1",   "500"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         double value = 7.0;
         if (spec_quantity_parse(&value, bad[i], SPEC_QUANTITY_TIME)) fail_msg("'%s'", bad[i]);
@@ -68,8 +69,7 @@ TEST(settings_name_key_and_units)
     assert_fails(
         spec_quantity_setting(&value, &settings, "b", 1.0, SPEC_QUANTITY_TIME, range, &error),
         GSL_EINVAL,
-        "affine: b=3foo is not a number, with s, ms, us, ns, min or h "
-        "behind it or none");
+        "affine: b=3foo is not a time with its unit, as in 7.1ms: s, ms, us, ns, min, h");
     assert_fails(
         spec_quantity_setting(&value, &settings, "c", 1.0, SPEC_QUANTITY_TIME, range, &error),
         GSL_EDOM, "affine: c=11s is not between 0 and 10");

@@ -191,10 +191,10 @@ static void simulate(double z[NUMBERS], setting *s, uint64_t seed, uint64_t requ
     spec_length_choice *choice;
     char draft[200], fixed[16];
     snprintf(fixed, sizeof fixed, "fixed?K=%d", s->K);
-    snprintf(text, sizeof text, "affine?step=%.17g&token=%.17g&kv=%.17g", s->cost.step,
+    snprintf(text, sizeof text, "affine?step=%.17gs&token=%.17gs&kv=%.17gs", s->cost.step,
              s->cost.token, s->cost.kv);
-    snprintf(draft, sizeof draft, "affine?round=%.17g&pass=%.17g&token=%.17g", s->cost.draft_round,
-             s->cost.draft_pass, s->cost.draft_token);
+    snprintf(draft, sizeof draft, "affine?round=%.17gs&pass=%.17gs&token=%.17gs",
+             s->cost.draft_round, s->cost.draft_pass, s->cost.draft_token);
     assert_works(spec_step_cost_create(&cost, text, draft, &error));
     assert_works(spec_length_choice_create(&choice, fixed, cost, &error));
     const spec_serving_plan plan = {.requests = spec_requests_source(&s->requests),

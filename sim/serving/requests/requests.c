@@ -69,6 +69,25 @@ double spec_requests_mean_output(const spec_requests *requests)
     return sum / (double)row.n;
 }
 
+double spec_requests_mean_context(const spec_requests *requests)
+{
+    const rows row = rows_of(requests);
+    const bool prompt_of_row = requests->prompt.kind == SPEC_LENGTH_OF_ROW,
+               output_of_row = requests->output.kind == SPEC_LENGTH_OF_ROW;
+    const int64_t n = prompt_of_row || output_of_row ? row.n : 1;
+    const double prompt = spec_length_law_mean(&requests->prompt),
+                 output = spec_length_law_mean(&requests->output),
+                 square = spec_length_law_mean_square(&requests->output);
+    double outputs = 0.0, contexts = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        const double L = output_of_row ? row.output[i] : output,
+                     L2 = output_of_row ? L * L : square;
+        outputs += L;
+        contexts += L * (prompt_of_row ? row.prompt[i] : prompt) + 0.5 * L2;
+    }
+    return contexts / outputs;
+}
+
 int spec_requests_longest(double *ret_chance, const spec_requests *requests, double share,
                           spec_error *error)
 {

@@ -33,6 +33,10 @@ spec_requests spec_requests_by_length(const spec_requests *requests);
 
 double spec_requests_mean_output(const spec_requests *requests);
 
+/* Returns the mean context of a request during its output, E[L (P + L/2)] / E[L] for outputs of L
+ * tokens after prompts of P. */
+double spec_requests_mean_context(const spec_requests *requests);
+
 /* Returns GSL_EINVAL, with a message of one line, if something that the settings ask for is
  * missing: a trace, its times, or lengths. Call it before _source. */
 int spec_requests_check(const spec_requests *requests, spec_error *error);

@@ -29,7 +29,7 @@ TEST(one_open_setting_has_the_theory_of_its_ends)
     for (int i = 0; i < 2; i++) {
         OWNED(spec_result) end;
         char draft[200];
-        snprintf(draft, sizeof draft, DRAFT ",round=%.17g", ends[i]);
+        snprintf(draft, sizeof draft, DRAFT ",round=%.17gs", ends[i]);
         serve(&end, TARGET, draft);
         latency[i] = number(&end, 1, "latency_ms_theory");
         speedup[i] = number(&end, 1, "speedup_theory");

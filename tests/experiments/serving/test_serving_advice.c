@@ -11,6 +11,7 @@
 typedef struct {
     double load, K, share, latency, speedup, best_K;
     const char *state, *as_good;
+    double memory;             /* share; 0: unknown */
     double least, most, worst; /* what uncertain costs leave; 0: nothing is uncertain */
 } result_row;
 
@@ -18,8 +19,9 @@ typedef struct {
 static char *advice_of(const result_row *row, size_t n, bool closed)
 {
     static const char *const columns[] = {
-        "slots",  "rate",    "K",     "lengths",       "load",         "latency_ms",     "speedup",
-        "best_K", "as_good", "state", "speedup_least", "speedup_most", "latency_most_ms"};
+        "slots",           "rate",        "K",       "lengths", "load",          "latency_ms",
+        "speedup",         "best_K",      "as_good", "state",   "speedup_least", "speedup_most",
+        "latency_most_ms", "memory_share"};
     OWNED(spec_table) table;
     char *text = NULL;
     size_t size;
@@ -37,6 +39,7 @@ static char *advice_of(const result_row *row, size_t n, bool closed)
         spec_table_number(&table, "best_K", row[i].best_K);
         spec_table_text(&table, "as_good", row[i].as_good != NULL ? row[i].as_good : "");
         spec_table_text(&table, "state", row[i].state);
+        if (row[i].memory > 0.0) spec_table_number(&table, "memory_share", row[i].memory);
         if (row[i].worst > 0.0) {
             spec_table_number(&table, "speedup_least", row[i].least);
             spec_table_number(&table, "speedup_most", row[i].most);
@@ -174,6 +177,24 @@ TEST(a_way_holds_until_another_one_is_distinguished_from_it)
                                .state = "steady"}};
     FREED char *text = advice_of(row, 6, true);
     assert_non_null(strstr(text, "; K = 3 up to 128, K = 2 from 512 requests in the system on\n"));
+}
+
+TEST(caches_that_exceed_the_memory_have_a_line)
+{
+    result_row row = {.load = 8,
+                      .K = 3,
+                      .share = 0.5,
+                      .latency = 100,
+                      .speedup = 1.2,
+                      .best_K = 3,
+                      .state = "steady",
+                      .memory = 1.275};
+    FREED char *over = advice_of(&row, 1, false);
+    assert_non_null(strstr(over, "K = 3 at 8 requests/s: weights and KV caches need 1.27 times the "
+                                 "cards' memory; limit the caches with --memory\n"));
+    row.memory = 0.9;
+    FREED char *within = advice_of(&row, 1, false);
+    assert_null(strstr(within, "memory"));
 }
 
 SUITE();

@@ -65,7 +65,7 @@ TEST(admitted_tokens_are_the_best_of_all_lengths)
         double best = 0.0;
         for (int r = 0; r < 3; r++)
             alpha[r] = (float)uniform(spec_noise_mix((uint64_t)i), (uint64_t)r);
-        snprintf(cost, sizeof cost, "step=7ms,token=%.17g",
+        snprintf(cost, sizeof cost, "step=7ms,token=%.17gs",
                  2e-3 * uniform(spec_noise_mix((uint64_t)i), 3));
         length_run_init(&run, specs[i % 2], cost, draft, 3);
         assert_true(spec_length_drafts_all(run.choice));

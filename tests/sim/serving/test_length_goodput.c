@@ -26,8 +26,8 @@ static small_case case_of(int i, bool passes)
     const uint64_t key = spec_noise_mix(42 + (uint64_t)i);
     small_case c = {.n = 2 + (int)(uniform(key, 0) * 3)};
     for (int r = 0; r < c.n; r++) c.alpha[r] = (float)uniform(key, 1 + (uint64_t)r);
-    snprintf(c.target, sizeof c.target, "step=1s,token=%.17g", 0.5 * uniform(key, 8));
-    snprintf(c.draft, sizeof c.draft, "pass=%.17g,token=%.17g",
+    snprintf(c.target, sizeof c.target, "step=1s,token=%.17gs", 0.5 * uniform(key, 8));
+    snprintf(c.draft, sizeof c.draft, "pass=%.17gs,token=%.17gs",
              passes ? 0.4 * uniform(key, 9) : 0.0, 0.1 * uniform(key, 10));
     return c;
 }
@@ -134,7 +134,7 @@ static small_case edged_case_of(int i, bool passes)
     small_case c = case_of(i, passes);
     const uint64_t key = spec_noise_mix(4242 + (uint64_t)i);
     snprintf(c.target, sizeof c.target,
-             "roofline:flops=1TFLOPS,bandwidth=%.17gTB/s,parameters=%.17g,overhead=%.17g,form=max",
+             "roofline:flops=1TFLOPS,bandwidth=%.17gTB/s,parameters=%.17g,overhead=%.17gs,form=max",
              0.5 + 2.0 * uniform(key, 0), 1e9 + 2e11 * uniform(key, 1), 0.5 * uniform(key, 2));
     snprintf(c.draft, sizeof c.draft,
              "roofline:flops=1TFLOPS,bandwidth=1TB/s,parameters=%.17g,form=max",

@@ -170,21 +170,50 @@ TEST(a_machine_gives_what_points_do_not)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
+/* docs/formats.md#fits has the required fields of each format in one row. */
+TEST(the_documents_name_all_required_fields)
+{
+    char line[1024], docs[4200];
+    const char *program, *field;
+    snprintf(docs, sizeof docs, "%s/docs/formats.md", spec_folder_before);
+    for (int format = 0; spec_pass_fit_fields(&program, format, 0) != NULL; format++) {
+        FILE *in = fopen(docs, "r");
+        bool found = false;
+        assert_non_null(in);
+        while (!found && fgets(line, sizeof line, in) != NULL) {
+            found = line[0] == '|';
+            for (int i = 0; found && (field = spec_pass_fit_fields(&program, format, i)); i++) {
+                char quoted[64];
+                snprintf(quoted, sizeof quoted, "`%s`", field);
+                found = strstr(line, quoted) != NULL;
+            }
+        }
+        fclose(in);
+        if (!found) fail_msg("docs/formats.md: no row has all fields of %s", program);
+    }
+}
+
 TEST(wrong_files_are_refused_in_one_line)
 {
     static const struct {
         const char *text, *query, *expected;
     } bad[] = {
         {"a,b\n1,2\n", "", "neither JSON of llama-batched-bench"},
-        {"{\"pl\": 1, \"t_tg\": 2}", "", "row 1: 'tg' is not a number from 0 to 1e+12"},
+        {"{\"pl\": 1, \"t_tg\": 2}", "",
+         "row 1: 'pp' is missing; llama-batched-bench needs pl, t_tg, pp, tg"},
+        {"{\"batch_size\": 2, \"prefill_latency\": 2, \"input_len\": 9}", "",
+         "row 1: 'output_len' is missing; bench_one_batch needs batch_size, prefill_latency, "
+         "input_len, output_len"},
         {"{\"pl\": 1, \"t_tg\": 2, \"tg\": 1}\n{\"pl\": tru", "", "times:2: "},
         {"batch,tokens,ms\n1,1,7\n2,0,7\n", "", "row 2: 'tokens' is not a number from 1 to 1e+12"},
         {"batch,tokens,ms\n1,1,-7\n", "", "row 1: 'ms' is not a number"},
         {"batch,tokens,ms\n1,1,nan\n", "", "row 1: 'ms' is not a number"},
         {"batch,tokens,ms\n4,4,7\n4,4,7.1\n", "",
          "all points have one batch size; measure a second one, or give card= and parameters="},
-        {"{\"mean_tpot_ms\": 7, \"total_output_tokens\": 9}", "", "there is no max_concurrency"},
-        {"{\"mean_tpot_ms\": 7, \"total_output_tokens\": 9, \"spec_decode_acceptance_length\": "
+        {"{\"mean_tpot_ms\": 7, \"total_output_tokens\": 9}", "",
+         "row 1: 'max_concurrency' is missing; vllm bench serve --max-concurrency N needs "},
+        {"{\"mean_tpot_ms\": 7, \"total_output_tokens\": 9, \"max_concurrency\": 1, "
+         "\"completed\": 2, \"total_input_tokens\": 8, \"spec_decode_acceptance_length\": "
          "2.1}",
          "", "the run has speculation; a fit needs plain decoding"},
         {"{\"batch_size\": 1, \"input_len\": 4, \"output_len\": 1, \"prefill_latency\": 1}", "",

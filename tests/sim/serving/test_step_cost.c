@@ -317,9 +317,23 @@ TEST(the_draft_says_what_its_cache_takes)
                                          "round=1ms,kv_bytes=4kB", "round=1ms"};
     for (int i = 0; i < 3; i++) {
         spec_step_cost *cost = cost_of("step=7ms", drafts[i]);
-        assert_same(spec_step_cost_draft_kv_bytes(cost), i == 2 ? 0.0 : 4e3);
+        assert_same(spec_step_cost_memory(cost).draft_kv_token, i == 2 ? 0.0 : 4e3);
         spec_step_cost_free(cost);
     }
+}
+
+TEST(a_roofline_says_what_its_weights_take)
+{
+    spec_step_cost *cost =
+        cost_of("roofline:card=H100,devices=2,parameters=70B,bytes_per_weight=1,kv_bytes=160kB",
+                "roofline:card=L4,parameters=1B,kv_bytes=4kB");
+    const spec_step_memory bytes = spec_step_cost_memory(cost);
+    assert_same(bytes.cards, 160e9);
+    assert_same(bytes.weights, 70e9);
+    assert_same(bytes.draft_weights, 2e9);
+    assert_same(bytes.kv_token, 160e3);
+    assert_same(bytes.draft_kv_token, 4e3);
+    spec_step_cost_free(cost);
 }
 
 /* Second route: settings drawn from within their ends. In each setting the speed-up is a quotient
@@ -346,9 +360,9 @@ TEST(speedups_within_the_ends_are_within_those_of_the_corners)
         double at[5];
         for (int k = 0, digits = i; k < 5; k++, digits /= 5)
             at[k] = spans[k]->best + digits % 5 / 4.0 * (spans[k]->worst - spans[k]->best);
-        snprintf(of_target, 512, "%s,efficiency=%.17g,compute=%.17g,overhead=%.17g", target, at[0],
+        snprintf(of_target, 512, "%s,efficiency=%.17g,compute=%.17g,overhead=%.17gs", target, at[0],
                  at[1], at[2]);
-        snprintf(of_draft, 512, "%s,efficiency=%.17g,compute=%.17g,overhead=%.17g,round=%.17g",
+        snprintf(of_draft, 512, "%s,efficiency=%.17g,compute=%.17g,overhead=%.17gs,round=%.17gs",
                  draft, at[0], at[1], at[3], at[4]);
         spec_step_cost *cost = cost_of(of_target, of_draft);
         const double inside = speedup(cost, 6, 0, 4, 0.7);
@@ -422,9 +436,9 @@ TEST(wrong_specs_are_refused_in_one_line)
         {"step=1ms,round=2ms", NULL, "affine has no key 'round'; its keys are step,token,kv"},
         {"step=1ms", "step=2ms", "affine has no key 'step'; its keys are round,pass,token"},
         {"step=nan", NULL,
-         "affine: step=nan is not a number, with s, ms, us, ns, min or h behind it or none"},
+         "affine: step=nan is not a time with its unit, as in 7.1ms: s, ms, us, ns, min, h"},
         {"step=inf", NULL,
-         "affine: step=inf is not a number, with s, ms, us, ns, min or h behind it or none"},
+         "affine: step=inf is not a time with its unit, as in 7.1ms: s, ms, us, ns, min, h"},
         {"step=-1ms", NULL, "affine: step=-1ms is not between 0 and 1e+06"},
         {"step=1ms", "token=-1us", "affine: token=-1us is not between 0 and 1e+06"},
         {"kv=39ns", NULL,
@@ -434,7 +448,14 @@ TEST(wrong_specs_are_refused_in_one_line)
          "roofline: card=H10 is not known; did you mean 'H100'?; for another, give flops= and "
          "bandwidth="},
         {"roofline:card=Cray-1,parameters=8B", NULL,
-         "roofline: card=Cray-1 is not known; for another, give flops= and bandwidth="},
+         "roofline: card=Cray-1 is not known; 'speclab list cards' shows them; for another, give "
+         "flops= and bandwidth="},
+        {"roofline:card=H100,parameters=8,kv_bytes=8", NULL,
+         "roofline: parameters=8 is not between 10000 and 1e+18"},
+        {"roofline:flops=989,bandwidth=3350GB/s,parameters=8B", NULL,
+         "roofline: flops=989 is not between 1e+09 and 1e+30"},
+        {"roofline:card=H100,parameters=8B,plain=7.1", NULL,
+         "roofline: plain=7.1 is not a time with its unit, as in 7.1ms: s, ms, us, ns, min, h"},
         {"roofline:flops=1TFLOPS,parameters=8B", NULL,
          "roofline: give card=, such as H100, or flops= and bandwidth="},
         {"roofline:card=H100", NULL,

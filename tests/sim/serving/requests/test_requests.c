@@ -189,6 +189,7 @@ TEST(rows_drawn_by_length_have_shares_by_their_output)
     static spec_request of[N];
     double count[3] = {0};
     assert_near(spec_requests_mean_output(&requests), 16.0 / 3.0, 1e-15);
+    assert_near(spec_requests_mean_context(&requests), 184.0 / 16.0, 1e-15);
     assert_int_equal(take(of, N, &by_length, 1), N);
     for (int i = 0; i < N; i++) {
         const int row = of[i].prompt - 5;
