@@ -331,13 +331,27 @@ static void say_left_out(const spec_result *result, spec_error *ret_error)
               result->why.text);
 }
 
-int spec_options_checked(const spec_result *result, spec_error *ret_error)
+int spec_options_checked(const spec_result *result, const spec_measure *measure,
+                         spec_error *ret_error)
 {
+    const spec_table *table = &result->table;
+    const char *column = NULL;
+    char first[160] = "", cell[60];
+    size_t row = 0;
     if (result->left_out > 0) say_left_out(result, ret_error);
     if (result->fails == 0) return result->left_out > 0 ? SPEC_EXIT_UNDECIDED : SPEC_EXIT_HOLDS;
-    spec_fail(ret_error, GSL_EFAILED, "%llu of %llu checks failed",
+    while (measure != NULL && row < table->n_rows &&
+           (column = spec_measure_failed(measure, table, row)) == NULL)
+        row++;
+    if (column != NULL)
+        snprintf(first, sizeof first, "%s: %.40s is %.40s in row %zu",
+                 result->fails > 1 ? "; the first" : "", column,
+                 spec_cell_format(spec_table_cell(table, row, spec_table_column(table, column)),
+                                  SPEC_FORMAT_TABLE, cell, sizeof cell),
+                 row + 1);
+    spec_fail(ret_error, GSL_EFAILED, "%llu of %llu checks failed%s",
               (unsigned long long)result->fails,
-              (unsigned long long)(result->holds + result->fails));
+              (unsigned long long)(result->holds + result->fails), first);
     return SPEC_EXIT_FAILS;
 }
 
@@ -421,7 +435,8 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
         (status == GSL_SUCCESS || (result.table.n_rows > 0 && status != GSL_ENOMEM)))
         code = show(&result.table, experiment, options, verb);
     if (status != GSL_SUCCESS) code = SPEC_EXIT_USAGE;
-    else if (code == SPEC_EXIT_HOLDS) code = spec_options_checked(&result, ret_error);
+    else if (code == SPEC_EXIT_HOLDS)
+        code = spec_options_checked(&result, experiment->measure, ret_error);
     if (status == GSL_SUCCESS && plan->after != NULL && part == NULL) {
         const int after = plan->after(&result.table, verb);
         if (code == SPEC_EXIT_HOLDS) code = after;

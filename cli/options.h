@@ -79,8 +79,9 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
                      const spec_options_plan *plan, const char *verb, spec_error *ret_error);
 
 /* Returns the exit code of a finished run, from the checks of its rows. *ret_error says how many
- * failed, or which rows were too large to compute. */
-int spec_options_checked(const spec_result *result, spec_error *ret_error);
+ * failed and names the first, or says which rows were too large to compute. */
+int spec_options_checked(const spec_result *result, const spec_measure *measure,
+                         spec_error *ret_error);
 
 /* Returns whether a verb that normally answers in sentences should write its rows: for -f csv and
  * other formats, and for FILE.csv and FILE.json. */

@@ -38,7 +38,8 @@ static const struct argp_option options_table[] = {
      "the time of a round at the current K over that of a plain token", 1},
     {"current", KEY_CURRENT, "K,...", 0,
      "the draft length of the files, where they do not say it: one for all, or one for each", 1},
-    {"K", 'K', "LOW:HIGH", 0, "draft lengths to consider (0 to twice the longest that was run)", 1},
+    {"K", 'K', "LIST", 0,
+     "draft lengths to consider, 0,2,3 or LOW:HIGH (0 to twice the longest that was run)", 1},
     {"before", KEY_BEFORE, "FILE", 0, "acceptance before a change, to compare with --after", 2},
     {"after", KEY_AFTER, "FILE", 0, "acceptance after the change; the advice is for this time", 2},
     {"engine", KEY_ENGINE, "NAME", 0,
@@ -67,20 +68,29 @@ static double positive(const char *verb, const char *option, const char *arg)
     return x;
 }
 
-/* Parses "LOW:HIGH", or one length. */
-static void parse_lengths(spec_advice_question *question, const char *arg, const char *verb)
+/* Parses lengths and ranges, "0,2,4:6". */
+static void parse_lengths(spec_advice_question *question, char *arg, const char *verb)
 {
-    char low[16];
-    const size_t n = strcspn(arg, ":");
-    const char *high = arg[n] == ':' ? arg + n + 1 : arg;
-    uint64_t from, to;
-    snprintf(low, sizeof low, "%.*s", n < sizeof low ? (int)n : 0, arg);
-    if (!spec_settings_parse_u64(&from, low) || !spec_settings_parse_u64(&to, high) || from > to ||
-        to >= SPEC_ADVICE_K)
-        spec_usage_fail(verb, "--K: '%s' is not LOW:HIGH with whole numbers from 0 to %d", arg,
-                        SPEC_ADVICE_K - 1);
-    question->K_low = (int)from;
-    question->K_high = (int)to;
+    bool considered[SPEC_ADVICE_K] = {false};
+    for (char *rest = arg, *item; (item = strsep(&rest, ",")) != NULL;) {
+        char *high = item, *low = strsep(&high, ":");
+        uint64_t from, to;
+        if (!spec_settings_parse_u64(&from, low) ||
+            !spec_settings_parse_u64(&to, high != NULL ? high : low) || from > to ||
+            to >= SPEC_ADVICE_K)
+            spec_usage_fail(verb,
+                            "--K: '%s' is neither a length nor LOW:HIGH, whole numbers from 0 to "
+                            "%d",
+                            item, SPEC_ADVICE_K - 1);
+        for (uint64_t K = from; K <= to; K++) considered[K] = true;
+    }
+    question->K_low = question->K_high = -1;
+    for (int K = 0; K < SPEC_ADVICE_K; K++) {
+        question->without[K] = !considered[K];
+        if (!considered[K]) continue;
+        if (question->K_low < 0) question->K_low = K;
+        question->K_high = K;
+    }
 }
 
 static const char *named(const char *path, const char *verb)
@@ -228,6 +238,12 @@ static int write_profile(const spec_diagnosis_facts *facts, const arguments *arg
     SPEC_TRY(spec_output_check(&output, spec_acceptance_profile_write(&profile, output.out, &error),
                                &error));
     SPEC_TRY(spec_output_close(&output, args->common.force, verb, &error));
+    for (int i = 0; i < facts->advice->n; i++) {
+        const spec_advice_length *length = &facts->advice->length[i];
+        if (length->K == 0 || length->K == profile.K || !(length->rounds > 0.0)) continue;
+        spec_usage_say(verb, "--profile: %s has the rounds with K = %d, not those with K = %d",
+                       args->profile, profile.K, length->K);
+    }
 done:
     spec_output_discard(&output);
     spec_acceptance_profile_free(&profile);

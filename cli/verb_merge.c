@@ -181,7 +181,7 @@ static int merge(const spec_parts *parts, const arguments *args, const char *ver
         const spec_options options = {.output = args->output, .force = args->force};
         code = spec_validate_calibrate_merge(&result.table, &options, verb);
     } else {
-        code = spec_options_checked(&result, &error);
+        code = spec_options_checked(&result, spec_measure_of_table(&head), &error);
         if (strstr(parts->head, "\n| speclab serve ") != NULL && !parts->part[0].by_groups) {
             const int after = spec_serve_advice_say(&result.table, verb);
             if (code == SPEC_EXIT_HOLDS) code = after;

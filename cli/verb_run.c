@@ -4,6 +4,7 @@
 #include "cli/figures/gnuplot.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/page.h"
 #include "cli/progress_reports.h"
 #include "cli/share.h"
 #include "cli/stop.h"
@@ -245,7 +246,7 @@ static int run_into(const char *directory, const spec_experiment *experiment, sp
     fprintf(spec_output_standard(), "%-24s %3zu rows, %s: %s%s%s\n", experiment->name,
             result->table.n_rows, checks, csv, drawn ? ", " : "", drawn ? svg : "");
     fflush(spec_output_standard());
-    const int code = spec_options_checked(result, &error);
+    const int code = spec_options_checked(result, experiment->measure, &error);
     if (code == SPEC_EXIT_UNDECIDED) spec_usage_say(verb, "%s: %s", experiment->name, error.text);
     return code;
 }
@@ -389,6 +390,45 @@ static int print_digests(const arguments *args, const char *verb)
     return SPEC_EXIT_HOLDS;
 }
 
+/* Prints what an experiment asks and how to change it, and ends the program. */
+__attribute__((noreturn)) static void help_on(const char *name, const char *verb)
+{
+    const int columns = spec_page_columns(STDOUT_FILENO);
+    char path[PATH_MAX];
+    spec_experiment experiment = {0};
+    spec_error error = {{0}};
+    FILE *out = spec_output_standard();
+    find(path, sizeof path, name, verb);
+    if (spec_experiment_load(&experiment, path, NULL, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s", error.text);
+    const struct {
+        const char *begin, *text;
+    } part[] = {{"", experiment.title},          {"Question: ", experiment.question},
+                {"Method: ", experiment.theory}, {"Finding: ", experiment.finding},
+                {"Time: ", experiment.time},     {"Needs ", experiment.missing},
+                {"Figure: ", experiment.figure}};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        char *line;
+        if (part[i].text[0] == '\0') continue;
+        if (asprintf(&line, "%s%s\n\n", part[i].begin, part[i].text) < 0)
+            spec_usage_no_memory(verb);
+        spec_page_write(line, columns, out);
+        free(line);
+    }
+    fprintf(out,
+            "Its measure is %s (docs/formats.md#measures). --set KEY=VALUE replaces what its grid "
+            "has:\n\n",
+            experiment.measure != NULL ? experiment.measure->name : "open");
+    for (int a = 0; a < experiment.grid.n_axes; a++) {
+        const spec_axis *axis = &experiment.grid.axis[a];
+        fprintf(out, "    %s = %s%s\n", axis->name, axis->value[0], axis->n > 1 ? ", ..." : "");
+    }
+    fprintf(out, "\n    $ speclab run %s -o %s.csv\n", name, experiment.name);
+    spec_experiment_free(&experiment);
+    if (fflush(out) != 0) spec_usage_fail(verb, "standard output: %s", strerror(errno));
+    exit(SPEC_EXIT_HOLDS);
+}
+
 int spec_verb_run(spec_context *context, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
@@ -397,7 +437,8 @@ int spec_verb_run(spec_context *context, int argc, char **argv)
         parse,
         "FILE.cfg|NAME...",
         "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
-        "experiments'). With -o FILE.csv each row is written when it is finished: after a kill, "
+        "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row is "
+        "written when it is finished: after a kill, "
         "--resume continues, and the file gets the same bytes as in an uninterrupted run. "
         "docs/formats.md describes experiment files.\n"
         "\n"
@@ -409,6 +450,8 @@ int spec_verb_run(spec_context *context, int argc, char **argv)
         NULL};
     static arguments args = {.common = {.seed = 42}};
     args.common.context = context;
+    /* `run NAME --help` is about the experiment. */
+    if (argc == 3 && argv[1][0] != '-' && strcmp(argv[2], "--help") == 0) help_on(argv[1], argv[0]);
     spec_usage_parse(&argp, argc, argv, &args);
 
     if (args.digest) return print_digests(&args, argv[0]);

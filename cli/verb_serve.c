@@ -7,7 +7,9 @@
 #include "sim/serving/requests/request_trace.h"
 #include "sim/serving/step_cost.h"
 
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     KEY_RATE = 0x2001,
@@ -134,6 +136,32 @@ static const char *value(const arguments *args, int key)
     return args->value[key - KEY_RATE];
 }
 
+/* Every row of the result reads its files again, which a pipe allows only once. */
+static void refuse_pipes(const arguments *args, const char *verb)
+{
+    static const struct {
+        int key;
+        const char *option;
+        bool spec; /* KIND:FILE?key=value */
+    } files[] = {{KEY_TRACE, "trace", false},
+                 {KEY_ACCEPTED, "accepted", false},
+                 {KEY_PROCESS, "process", true},
+                 {KEY_COST, "cost", true},
+                 {KEY_DRAFT_COST, "draft-cost", true}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *file = value(args, files[i].key);
+        char path[PATH_MAX];
+        struct stat info;
+        if (file == NULL) continue;
+        if (files[i].spec) file += strcspn(file, ":") + (strchr(file, ':') != NULL);
+        const size_t n = files[i].spec ? strcspn(file, "?") : strlen(file);
+        snprintf(path, sizeof path, "%.*s", n < sizeof path ? (int)n : 0, file);
+        if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode))
+            spec_usage_fail(verb, "--%s: %s is a pipe, but is read more than once: give a file",
+                            files[i].option, path);
+    }
+}
+
 /* Say what is doubtful about a cost, and what a trace leaves out; errors come with the run. */
 static void say_doubts(const char *cost, const char *opt_draft_cost, const char *opt_trace,
                        const char *verb)
@@ -196,6 +224,7 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
     const char *cost = value(&args, KEY_COST), *draft_cost = value(&args, KEY_DRAFT_COST);
     if (cost == NULL && draft_cost == NULL) draft_cost = default_draft_cost;
     if (cost == NULL) cost = default_cost;
+    refuse_pipes(&args, argv[0]);
     say_doubts(cost, draft_cost, value(&args, KEY_TRACE), argv[0]);
     const spec_process_option process =
         spec_process_option_of(value(&args, KEY_PROCESS), args.alpha, 0, argv[0]);

@@ -156,6 +156,7 @@ static int fill_lengths(spec_advice *advice, spec_length_samples *samples)
     const spec_advice_question *question = plan->question;
     const int high = spec_length_plan_highest(plan);
     for (int K = question->K_low >= 0 ? question->K_low : 0; K <= high; K++) {
+        if (question->without[K]) continue;
         spec_advice_length *length = &advice->length[advice->n++];
         length->K = K;
         if (fill_length(length, samples) != GSL_SUCCESS) return GSL_ENOMEM;

@@ -99,15 +99,30 @@ done:
     return status;
 }
 
+/* Returns the longest length whose acceptance is known at each depth, because its rates are also
+ * those of shorter drafts; of those with a tenth of the rounds of the current length. */
+static int length_of(const spec_observed_runs *runs, const spec_advice *advice)
+{
+    const spec_observed_run *current = spec_observed_runs_find(runs, advice->K, -1);
+    for (int K = SPEC_ADVICE_K - 1; current != NULL && K > advice->K; K--) {
+        const spec_observed_run *run = spec_observed_runs_find(runs, K, -1);
+        if (run != NULL && run->depths >= K &&
+            10.0 * spec_observed_run_sum(run, SPEC_SUM_DEPTH_ROUNDS) >=
+                spec_observed_run_sum(current, SPEC_SUM_ROUNDS))
+            return K;
+    }
+    return advice->K;
+}
+
 int spec_advice_profile(spec_acceptance_profile *profile, const spec_diagnosis_facts *facts,
                         double error_rate, spec_error *error)
 {
-    const int K = facts->advice->K;
-    const spec_advice_length *length = spec_diagnosis_length(facts, K);
     spec_observed_runs runs = {0};
     int status = GSL_SUCCESS;
     *profile = (spec_acceptance_profile){0};
     SPEC_TRY(spec_observed_runs_init(&runs, facts->evidence, error));
+    const int K = length_of(&runs, facts->advice);
+    const spec_advice_length *length = spec_diagnosis_length(facts, K);
     const spec_observed_run *run = spec_observed_runs_find(&runs, K, -1);
     if (K < 1 || run == NULL)
         SPEC_TRY(spec_fail(error, GSL_EUNSUP, "no profile: no round of a known K was seen"));

@@ -19,6 +19,7 @@ typedef struct {
     double plain_tokens_per_s; /* tokens per second of one request in plain decoding */
     double round_over_plain;   /* the time of a round at the current K, in plain tokens */
     int K_low, K_high;         /* the lengths to consider; -1: 0 to twice the longest run */
+    bool without[SPEC_ADVICE_K]; /* lengths between them that are not considered */
     double error;              /* 1 - confidence (0.05) */
     uint64_t seed;
 } spec_advice_question;

@@ -71,32 +71,51 @@ static void measure_plain(spec_diagnosis_text ret, const spec_diagnosis_facts *f
                              "--round-over-plain.");
 }
 
+/* Writes the options that change an answer, as the user gave them. */
+static void write_options(FILE *out, const spec_diagnosis_facts *facts)
+{
+    static const spec_advice_question none = SPEC_ADVICE_QUESTION;
+    const spec_advice_question *question =
+        facts->opt_question != NULL ? facts->opt_question : &none;
+    const char *join = " --K ";
+    bool range = question->K_low >= 0;
+    for (int K = question->K_low; K >= 0 && K <= question->K_high; K++)
+        range = range && !question->without[K];
+    if (range) fprintf(out, " --K %d:%d", question->K_low, question->K_high);
+    for (int K = question->K_low; !range && K >= 0 && K <= question->K_high; K++) {
+        if (question->without[K]) continue;
+        fprintf(out, "%s%d", join, K);
+        join = ",";
+    }
+    if (isfinite(question->plain_tokens_per_s))
+        fprintf(out, " --plain-tokens-per-s %g", question->plain_tokens_per_s);
+    if (isfinite(question->round_over_plain))
+        fprintf(out, " --round-over-plain %g", question->round_over_plain);
+    if (facts->opt_format != NULL) fprintf(out, " --engine %s", facts->opt_format);
+}
+
 /* Writes the command that also reads a new run. It is a line to paste, so it is not wrapped. */
 static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
-    enum { SHOWN = 3 };
     int n[2] = {0, 0}, n_K = 0;
-    paragraph(out,
-              facts->advice->compared
-                  ? "Run the same load with it, then add its log:"
-                  : "Run the same load with it, then add its log, with the other options as now:",
-              0, columns);
+    paragraph(out, "Run the same load with it, then add its log:", 0, columns);
     fputs("\n    speclab advise", out);
     for (int plain = 0; plain < 2; plain++) {
         for (int i = 0; i < facts->n_sources; i++) {
             const char *path = facts->source[i].path;
             const spec_source_part part = plain == 1 ? SPEC_SOURCE_PLAIN : SPEC_SOURCE_FILE;
-            if (facts->source[i].part != part || n[plain]++ >= SHOWN) continue;
+            if (facts->source[i].part != part) continue;
+            n[plain]++;
             fputs(plain == 1 ? " --plain " : " ", out);
             spec_escape_shell_file(out, strcmp(path, "-") == 0 ? "OLD" : path);
         }
-        if (n[plain] > SHOWN) fputs(" ...", out);
         if (plain == 0) fputs(" NEW", out);
     }
     for (; n_K < n[0] && facts->n_K_given > 0; n_K++)
         fprintf(out, "%s%d", n_K == 0 ? " --current " : ",",
                 facts->K_given[facts->n_K_given > 1 ? n_K : 0]);
     if (n_K > 0) fprintf(out, ",%d", spec_advice_report_K(facts->advice));
+    write_options(out, facts);
     fputc('\n', out);
 }
 
@@ -453,7 +472,7 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
     if (facts->advice->verdict != SPEC_ADVICE_NOTHING) {
         write_settings(out, facts, columns);
         SPEC_TRY(write_lengths(out, facts->advice, columns, error));
-        if (facts->round_given) {
+        if (facts->opt_question != NULL && isfinite(facts->opt_question->round_over_plain)) {
             spec_diagnosis_text text;
             snprintf(text, sizeof text,
                      "--round-over-plain is taken as that of K = %d, which has the most rounds.",

@@ -75,7 +75,7 @@ int spec_asked_advice_init(spec_asked_advice *asked, const spec_advice_paths *pa
                                           .opt_format = paths->opt_format,
                                           .K_given = paths->K,
                                           .n_K_given = paths->n_K,
-                                          .round_given = isfinite(question->round_over_plain)};
+                                          .opt_question = question};
 done:
     return status;
 }

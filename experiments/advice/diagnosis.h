@@ -33,7 +33,7 @@ typedef struct {
     const char *opt_format; /* the user's name of a format or an engine; NULL: by content */
     const int *K_given;     /* (n_K_given) the user's draft lengths: one per file, or one for all */
     int n_K_given;
-    bool round_given; /* the user gave the time of a round relative to a plain token */
+    const spec_advice_question *opt_question; /* NULL: one without options */
 } spec_diagnosis_facts;
 
 enum { SPEC_DIAGNOSIS_TEXT = 1024 };

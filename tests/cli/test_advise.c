@@ -236,14 +236,17 @@ TEST(the_next_command_is_no_command_of_a_file)
     write_logs();
     assert_int_equal(rename("k3.log", "-f.log"), 0);
     advise(&c, "--plain-tokens-per-s 77 -- -f.log", SPEC_EXIT_UNDECIDED);
-    assert_non_null(strstr(c.text, "\n    speclab advise ./-f.log NEW\n"));
+    assert_non_null(strstr(c.text, "\n    speclab advise ./-f.log NEW --plain-tokens-per-s 77\n"));
+    spec_child_free(&c);
+    advise(&c, "--plain-tokens-per-s 77 --K 0,2,3 --engine vllm ./-f.log", SPEC_EXIT_UNDECIDED);
+    assert_non_null(strstr(c.text, " NEW --K 0,2,3 --plain-tokens-per-s 77 --engine vllm\n"));
     spec_child_free(&c);
     assert_int_equal(rename("-f.log", "a\x1b[31m;touch${IFS}P\xc2\x9b.log"), 0);
     advise(&c, "--plain-tokens-per-s 77 a\x1b[31m;touch${IFS}P\xc2\x9b.log", SPEC_EXIT_UNDECIDED);
     assert_null(strpbrk(c.text, "\x1b\x9b"));
     assert_non_null(strstr(c.text,
                            "\n    speclab advise 'a'\"$(printf '\\033')\"'[31m;touch${IFS}P'"
-                           "\"$(printf '\\302\\233')\"'.log' NEW\n"));
+                           "\"$(printf '\\302\\233')\"'.log' NEW --plain-tokens-per-s 77\n"));
     spec_child_free(&c);
 }
 

@@ -242,8 +242,9 @@ TEST(the_exit_code_tells_what_holds)
                                  "\"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = 2; "
                                  "tokens = 1; samples = 15; replicas = 300; };");
     spec_child_run(&c, "run fails.cfg --threads 1");
-    spec_child_says(&c, "run fails.cfg --threads 1", SPEC_EXIT_FAILS,
-                    "speclab run: fails.cfg: 1 of 1 checks failed");
+    spec_child_says(
+        &c, "run fails.cfg --threads 1", SPEC_EXIT_FAILS,
+        "speclab run: fails.cfg: 1 of 1 checks failed: verdict is NOT LOSSLESS in row 1");
     assert_non_null(strstr(c.text, "NOT LOSSLESS"));
     spec_child_free(&c);
     spec_child_run(&c, "run fails.cfg one.cfg -d both --threads 1");

@@ -78,6 +78,16 @@ TEST(what_has_no_models_or_lacks_an_input_says_so)
                         "\nexperiment,speedup_table,Speed-up over alpha and K at c = 0.1,");
 }
 
+TEST(help_on_an_experiment_says_what_it_asks)
+{
+    spec_needs_program();
+    spec_program_prints("run serve_coverage --help", 0, "Intervals of serve hold the truth\n",
+                        "\nQuestion: How often do the 95 % intervals ",
+                        "\n    output = geometric?mean=64, ...\n    rate = 20\n",
+                        "\n    $ speclab run serve_coverage -o serve_coverage.csv\n");
+    spec_program_prints("list cards -f csv", 0, "\ncard,RTX 4090,\"24 GB, 1008 GB/s, 165.2 ");
+}
+
 TEST(a_digest_and_a_limit_are_part_of_the_inputs)
 {
     char other[100];

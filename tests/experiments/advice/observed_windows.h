@@ -16,7 +16,7 @@ static const spec_advice_question usual = SPEC_ADVICE_QUESTION;
 typedef struct {
     spec_observation_kind kind;
     int K;
-    double rounds, passed[4];
+    double rounds, passed[6];
     double seconds, running;
 } window;
 

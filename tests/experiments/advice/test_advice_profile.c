@@ -66,6 +66,25 @@ TEST(the_profile_is_that_of_the_current_length)
     assert_within(profile.rounds, 1200.0, 0.0);
 }
 
+/* K = 4 has a third of the rounds of K = 2, and K = 6 a thirtieth. */
+TEST(the_profile_is_that_of_a_longer_length_with_enough_rounds)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    const window often = {SPEC_OBSERVED_REQUEST, 2, 300.0, {240.0, 150.0}, NAN, NAN},
+                 longer = {SPEC_OBSERVED_REQUEST, 4, 100.0, {70, 50, 30, 20}, NAN, NAN},
+                 seldom = {SPEC_OBSERVED_REQUEST, 6, 10.0, {7, 6, 5, 4, 3, 2}, NAN, NAN};
+    for (int i = 0; i < 4; i++) {
+        add(&sums, &often);
+        add(&sums, &longer);
+        add(&sums, &seldom);
+    }
+    OWNED(spec_acceptance_profile) profile;
+    assert_works(profile_of(&profile, &sums, &error));
+    assert_int_equal(profile.K, 4);
+    assert_within(profile.unconditional[3].value, 0.2, 1e-12);
+    assert_within(profile.rounds, 400.0, 0.0);
+}
+
 /* Half of the passes have a draft: rates are of rounds, and passes tell the rest. */
 TEST(passes_without_a_draft_are_counted_apart)
 {

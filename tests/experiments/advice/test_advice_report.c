@@ -11,7 +11,16 @@ TEST(the_setting_is_that_of_the_answer)
     assert_says(&f, "Run the same command without --model-draft and --spec-type, then add --plain");
     f.advice.decides_K = 2;
     assert_says(&f, "    --spec-draft-n-max 2\n");
-    assert_says(&f, "with the other options as now:\n\n    speclab advise server.log NEW\n");
+    assert_says(&f, "then add its log:\n\n    speclab advise server.log NEW\n");
+    spec_advice_question given = SPEC_ADVICE_QUESTION;
+    given.K_low = 0, given.K_high = 3, given.plain_tokens_per_s = 61.5;
+    f.facts.opt_question = &given;
+    f.facts.opt_format = "llama.cpp";
+    assert_says(&f, " NEW --K 0:3 --plain-tokens-per-s 61.5 --engine llama.cpp\n");
+    given.without[1] = true;
+    assert_says(&f, " NEW --K 0,2,3 --plain-tokens-per-s 61.5 --engine llama.cpp\n");
+    f.facts.opt_question = NULL;
+    f.facts.opt_format = NULL;
     f.advice.verdict = SPEC_ADVICE_KEEP;
     f.advice.to_K = 3;
     assert_says(&f, "    --spec-draft-n-max 3\n");
@@ -45,7 +54,7 @@ TEST(the_next_command_has_all_files)
     f.facts.n_sources = 6;
     char *text = text_of(&f, 40); /* to paste: whole, and in one line */
     assert_non_null(strstr(text, "\n    speclab advise a.log OLD ccc"));
-    assert_non_null(strstr(text, "ccc ... NEW --plain p --plain 'my plain.log'\n"));
+    assert_non_null(strstr(text, "ccc d.log NEW --plain p --plain 'my plain.log'\n"));
     free(text);
     assert_silent(&f, "--current");
     f.advice.compared = true; /* --before is of this question alone */
@@ -77,13 +86,15 @@ TEST(files_without_times_need_another_output)
 
 TEST(each_length_says_how_it_is_known)
 {
+    spec_advice_question given = SPEC_ADVICE_QUESTION;
     advice_facts f;
+    given.round_over_plain = 1.4;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
     known_times(&f);
     f.advice.n = 5;
     f.advice.length[4] = f.advice.length[2];
     assert_silent(&f, "--round-over-plain");
-    f.facts.round_given = true; /* a further run may have more rounds */
+    f.facts.opt_question = &given; /* a further run may have more rounds */
     assert_says(&f, "\n--round-over-plain is taken as that of K = 3, which has the most rounds.\n");
     f.advice.length[4].K = 4;
     f.advice.length[4].source = SPEC_ADVICE_BEYOND;
