@@ -81,7 +81,7 @@ static int read_claim(settled *s, const spec_point *point, const spec_measure *m
     s->claim.cost = s->cost;
     s->claim.opt_draft = s->draft;
     s->claim.seed = point->seed;
-    s->claim.opt_pool = spec_context_pool(point->opt_context);
+    s->claim.opt_context = point->opt_context;
     s->claim.opt_stop = point->stop;
 done:
     return status;

@@ -57,6 +57,28 @@ static void *begin(const void *self, uint64_t seed, uint64_t stream)
     return at;
 }
 
+/* Returns the time of a step at a context, relative to the mean step. */
+static double stretch(const spec_begun_requests *of, double context)
+{
+    return 1.0 + of->growth * (context - of->context);
+}
+
+/* Returns the share of the output that is emitted after a share `part` of the time: steps grow
+ * linearly with the context, so the time is a quadratic function of the output. */
+static double emitted_share(const spec_begun_requests *of, const spec_request *request, double part)
+{
+    const double start = stretch(of, request->prompt), rise = 0.5 * of->growth * request->output,
+                 time = part * (start + rise);
+    return 2.0 * time / (start + sqrt(start * start + 4.0 * rise * time));
+}
+
+/* The time of the longest request's mean step, in units. In a closed loop it is 1: only ratios
+ * count. */
+static double longest_step(const spec_begun_requests *of)
+{
+    return of->slots > 0 ? of->step : of->step * stretch(of, fmax(of->most_context, of->context));
+}
+
 /* Returns false if the engine has completed it. */
 static bool next_begun(cursor *at, spec_request *ret_request)
 {
@@ -64,10 +86,12 @@ static bool next_begun(cursor *at, spec_request *ret_request)
     if (!of->by_length.next(at->by_length, ret_request)) return false;
     const double tokens =
         of->tokens > 0.0 ? of->tokens : spec_capped_geometric_mean(ret_request->alpha, of->K);
-    const double part = (at->age + at->part) * tokens / of->step;
+    const double own = stretch(of, ret_request->prompt + 0.5 * ret_request->output),
+                 most = stretch(of, fmax(of->most_context, of->context)),
+                 part = (at->age + at->part) * tokens / longest_step(of) * most / own;
     at->part = fmod(at->part + golden_ratio, 1.0);
     if (part >= 1.0) return false;
-    const int emitted = (int)(part * ret_request->output);
+    const int emitted = (int)(emitted_share(of, ret_request, part) * ret_request->output);
     ret_request->arrival = 0.0;
     ret_request->prompt += emitted;
     ret_request->output -= emitted;
@@ -79,7 +103,7 @@ static bool next(void *self, spec_request *ret_request)
 {
     cursor *at = self;
     const bool closed = at->of->slots > 0;
-    while (at->age < at->of->step) {
+    while (at->age < longest_step(at->of)) {
         while (at->drawn < at->n) {
             const bool given = next_begun(at, ret_request);
             at->drawn += given || !closed;

@@ -8,17 +8,21 @@
 
 #include "sim/serving/request.h"
 
-/* At any time, the requests under way are drawn in proportion to their length, and the fraction
- * that they have emitted is uniform (an equilibrium renewal process). If rounds emit m tokens, a
- * request is under way for output steps / m. Each request is drawn together with its age, and all
- * methods see the same draws; a method leaves out the requests that it would have completed by
- * then. So all methods start with the same requests, and slower ones start with more of them. */
+/* At any time, the requests under way are drawn in proportion to their time in the system, and the
+ * fraction of this time that has passed is uniform (an equilibrium renewal process). If rounds emit
+ * m tokens, a request is under way for output/m steps. Steps that read a long context take longer:
+ * a request's step at a context c takes step (1 + growth (c - context)). Each request is drawn
+ * together with its age, and all methods see the same draws; a method leaves out the requests that
+ * it would have completed by then. So all methods start with the same requests, and slower ones
+ * start with more of them. */
 typedef struct {
     spec_request_source inner;     /* the requests that follow */
     spec_request_source by_length; /* drawn in proportion to their output length */
     int slots;                     /* CLOSED: number of begun requests; 0: OPEN */
     double mean;   /* OPEN: mean number (Poisson) if a step takes one unit and emits one token */
-    double step;   /* time of a step, in these units; 1 in a closed loop */
+    double step;   /* mean time of a step, in these units; 1 in a closed loop */
+    double growth, context; /* context: the mean one; growth context < 1 */
+    double most_context;    /* at least the mean context of any request */
     double tokens; /* m; 0: from the alpha of each request, with K draft tokens */
     int K;
 } spec_begun_requests;

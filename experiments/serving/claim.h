@@ -4,7 +4,7 @@
 #ifndef SPECLAB_CLAIM_H
 #define SPECLAB_CLAIM_H
 
-#include "base/thread_pool.h"
+#include "models/context.h"
 #include "sim/serving/requests/accepted_lengths.h"
 #include "sim/serving/step_cost.h"
 
@@ -21,7 +21,7 @@ typedef struct {
     const spec_step_cost *opt_draft; /* the cost of a draft model, as if it were the target */
     const spec_accepted_lengths *opt_accepted;
     uint64_t seed;
-    spec_thread_pool *opt_pool;
+    spec_context *opt_context;
     const volatile int *opt_stop;
 } spec_claim;
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/serving/claim_runs.h"
 
-#include "analysis/statistics/moments.h"
+#include "experiments/serving/begun_requests.h"
 #include "experiments/serving/claim_formulas.h"
-#include "experiments/serving/paired_latency.h"
-#include "sim/serving/requests/requests.h"
+#include "experiments/serving/serving_rows.h"
 #include "speclab/no_memory.h"
 
 #include <gsl/gsl_cdf.h>
@@ -12,7 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { REPLICATIONS = 8, MEASURED = 20000, WARM = 6000 };
+/* WARM is the least, as in `serve`: a high load needs more. */
+enum { REPLICATIONS = 8, MEASURED = 160000, WARM = 32000 };
 
 static int fixed_K(spec_length_choice **ret, int K, const spec_claim *claim, spec_error *error)
 {
@@ -36,47 +36,58 @@ done:
     return status;
 }
 
-static spec_replications_plan how(const spec_claim *claim)
+/* Describes an engine without limits to `serve`. */
+static int question_of(spec_serving_question *ret, const spec_claim *claim, spec_error *error)
 {
-    return (spec_replications_plan){.n = REPLICATIONS,
-                                    .seed = claim->seed,
-                                    .opt_pool = claim->opt_pool,
-                                    .opt_stop = claim->opt_stop};
+    int status = GSL_SUCCESS;
+    char K[16];
+    *ret = (spec_serving_question){.load = SPEC_SERVING_OPEN,
+                                   .rate = claim->rate,
+                                   .alpha = claim->alpha,
+                                   .cost = (spec_step_cost *)claim->cost, /* lent */
+                                   .measured = MEASURED / SPEC_REPLICATIONS,
+                                   .warm = WARM / SPEC_REPLICATIONS};
+    snprintf(K, sizeof K, "0,%d", claim->K);
+    SPEC_TRY(spec_acceptance_process_init(&ret->process, "iid", claim->alpha, error));
+    SPEC_TRY(spec_slo_parse(&ret->slo, "", error));
+    SPEC_TRY(requests_of(&ret->requests, claim, true, error));
+    SPEC_TRY(spec_serving_choices_init(&ret->choices, claim->K > 0 ? K : "0", "fixed", claim->cost,
+                                       error));
+    ret->by_length = spec_requests_by_length(&ret->requests);
+    ret->plan = (spec_serving_plan){.requests = spec_requests_source(&ret->requests),
+                                    .cost = claim->cost,
+                                    .slots = 1 << 16,
+                                    .block = 16};
+done:
+    return status;
 }
 
+/* Runs the rows of `serve`, which begin with requests under way. */
 int spec_claim_latency_speedup(spec_claim_value *ret, const spec_claim *claim, spec_error *error)
 {
-    int status = GSL_SUCCESS, best;
-    spec_length_choice *choice[2] = {NULL, NULL};
-    spec_replications *runs = calloc(2, sizeof *runs);
-    spec_paired_plan paired[2];
-    spec_requests requests;
-    const spec_replications_plan replicated = how(claim);
-    if (runs == NULL) SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(requests_of(&requests, claim, true, error));
-    for (int i = 0; i < 2; i++) {
-        SPEC_TRY(fixed_K(&choice[i], i * claim->K, claim, error));
-        const spec_serving_plan plan = {.requests = spec_requests_source(&requests),
-                                        .cost = claim->cost,
-                                        .lengths = choice[i],
-                                        .slots = 1 << 20,
-                                        .block = 16,
-                                        .warm = WARM,
-                                        .measured = MEASURED};
-        SPEC_TRY(spec_replications_run(&runs[i], &plan, &replicated, error));
-        if (runs[i].grew)
+    const spec_point point = {
+        .seed = claim->seed, .opt_context = claim->opt_context, .stop = claim->opt_stop};
+    spec_serving_question *question = calloc(1, sizeof *question);
+    spec_serving_rows *rows = calloc(1, sizeof *rows);
+    int status = GSL_SUCCESS;
+    if (question == NULL || rows == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(question_of(question, claim, error));
+    SPEC_TRY(spec_serving_rows_run(rows, question, &point, error));
+    for (int i = 0; i < rows->n; i++)
+        if (!spec_serving_row_counts(&rows->row[i]))
             SPEC_TRY(spec_fail(error, GSL_EINVAL,
                                "rate: %g requests/s are at or above the capacity at K = %d",
-                               claim->rate, i * claim->K));
-    }
-    SPEC_TRY(spec_paired_latency(paired, &best, (const spec_replications *[]){&runs[0], &runs[1]},
-                                 NULL, 2, 0, claim->seed, error));
-    *ret =
-        (spec_claim_value){paired[1].speedup.value, paired[1].speedup.low, paired[1].speedup.high};
+                               claim->rate, question->choices.way[i].K));
+    const spec_block_interval *speedup = &rows->row[rows->n - 1].paired.speedup;
+    *ret = (spec_claim_value){speedup->value, speedup->low, speedup->high};
 done:
-    for (int i = 0; i < 2; i++) spec_length_choice_free(choice[i]);
-    for (int i = 0; runs != NULL && i < 2; i++) spec_replications_free(&runs[i]);
-    free(runs);
+    if (rows != NULL) spec_serving_rows_free(rows);
+    if (question != NULL) {
+        question->cost = NULL;
+        spec_serving_question_free(question);
+    }
+    free(question);
+    free(rows);
     return status;
 }
 
@@ -93,19 +104,28 @@ int spec_claim_continuous_rounds(spec_claim_value *ret, const spec_claim *claim,
     spec_replications *runs = calloc(1, sizeof *runs);
     spec_rounds_law law = {0};
     spec_requests requests;
-    const spec_replications_plan replicated = how(claim);
+    const spec_replications_plan replicated = {.n = REPLICATIONS,
+                                               .seed = claim->seed,
+                                               .opt_pool = spec_context_pool(claim->opt_context),
+                                               .opt_stop = claim->opt_stop};
     if (runs == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(requests_of(&requests, claim, false, error));
+    const spec_requests by_length = spec_requests_by_length(&requests);
+    const spec_begun_requests begun = {.inner = spec_requests_source(&requests),
+                                       .by_length = spec_requests_source(&by_length),
+                                       .slots = (int)claim->batch,
+                                       .step = 1.0,
+                                       .K = claim->K};
     SPEC_TRY(spec_claim_rounds_law(&law, claim, error));
     SPEC_TRY(fixed_K(&choice, claim->K, claim, error));
-    const spec_serving_plan plan = {.requests = spec_requests_source(&requests),
+    const spec_serving_plan plan = {.requests = spec_begun_requests_source(&begun),
                                     .cost = claim->cost,
                                     .lengths = choice,
                                     .closed = true,
                                     .slots = (int)claim->batch,
                                     .block = 16,
-                                    .warm = WARM,
-                                    .measured = MEASURED};
+                                    .warm = WARM / REPLICATIONS,
+                                    .measured = MEASURED / REPLICATIONS};
     SPEC_TRY(spec_replications_run(runs, &plan, &replicated, error));
     const spec_estimate e = spec_replications_estimate(runs, rounds_per_request, NULL);
     const double half = gsl_cdf_tdist_Pinv(0.975, e.df) * e.se, alone = spec_rounds_law_mean(&law);

@@ -125,6 +125,20 @@ static int replications(const spec_serving_question *question)
     return most < 2 ? 2 : most < SPEC_REPLICATIONS ? (int)most : SPEC_REPLICATIONS;
 }
 
+/* Returns the time that a token of context adds to a request's step. */
+static double kv_time(const spec_serving_question *question, const spec_serving_way *way,
+                      double context)
+{
+    const spec_step_cost *cost = question->cost;
+    spec_step_work one = {
+        .decode_tokens = way->K + 1, .drafted = way->K, .decoding = 1, .passes = way->K};
+    const double without = spec_step_cost_target(cost, &one) + spec_step_cost_draft(cost, &one);
+    one.kv_tokens = 1 + (int64_t)context;
+    return fmax(0.0,
+                spec_step_cost_target(cost, &one) + spec_step_cost_draft(cost, &one) - without) /
+           (double)one.kv_tokens;
+}
+
 /* Returns the requests that a method's engine has under way after running for long. */
 static spec_begun_requests begun_of(const spec_serving_row *row,
                                     const spec_serving_question *question,
@@ -139,12 +153,20 @@ static spec_begun_requests begun_of(const spec_serving_row *row,
                                  .K = way->K};
     if (!way->fixed || question->process.kind != SPEC_PROCESS_IID)
         begun.tokens = fmax(1.0, output / row->rounds);
+    begun.context = spec_requests_mean_context(&question->requests);
+    begun.most_context = spec_requests_most_context(&question->requests);
+    /* If arrivals are random, a step that is longer by dt has more requests, and is longer by
+     * dt/(1 - load) in all. */
+    double step = question->plan.slots / (row->capacity * row->rounds);
     if (question->load == SPEC_SERVING_CLOSED) {
         begun.slots = question->plan.slots;
     } else {
         begun.mean = question->rate * output * unit;
         begun.step = row->step_guess / unit;
+        step = (1.0 - row->load) * row->step_guess;
     }
+    if (step > 0.0)
+        begun.growth = fmin(kv_time(question, way, begun.context) / step, 0.9 / begun.context);
     return begun;
 }
 

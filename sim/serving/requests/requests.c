@@ -88,6 +88,17 @@ double spec_requests_mean_context(const spec_requests *requests)
     return contexts / outputs;
 }
 
+double spec_requests_most_context(const spec_requests *requests)
+{
+    const rows row = rows_of(requests);
+    double prompt = requests->prompt.most, output = requests->output.most;
+    for (int64_t i = 0; i < row.n; i++) {
+        if (requests->prompt.kind == SPEC_LENGTH_OF_ROW) prompt = fmax(prompt, row.prompt[i]);
+        if (requests->output.kind == SPEC_LENGTH_OF_ROW) output = fmax(output, row.output[i]);
+    }
+    return prompt + 0.5 * output;
+}
+
 int spec_requests_longest(double *ret_chance, const spec_requests *requests, double share,
                           spec_error *error)
 {

@@ -37,6 +37,9 @@ double spec_requests_mean_output(const spec_requests *requests);
  * tokens after prompts of P. */
 double spec_requests_mean_context(const spec_requests *requests);
 
+/* Returns a bound on the mean context of any one request, P + L/2. */
+double spec_requests_most_context(const spec_requests *requests);
+
 /* Returns GSL_EINVAL, with a message of one line, if something that the settings ask for is
  * missing: a trace, its times, or lengths. Call it before _source. */
 int spec_requests_check(const spec_requests *requests, spec_error *error);

@@ -75,6 +75,49 @@ TEST(begun_requests_are_those_of_an_engine_in_equilibrium)
     }
 }
 
+/* Second route: E[t] and E[t^2] of the times L (1 + g (7 + L/2 - c)) that lengths L, drawn as
+ * usual, are in the system. Their number is in proportion to that time, and the emitted share of a
+ * length has the density 1 + g (7 + x - c) in x. */
+TEST(requests_whose_steps_are_longer_are_more_and_are_further)
+{
+    static spec_request of[MOST];
+    const spec_requests requests = lognormal(), by_length = spec_requests_by_length(&requests);
+    const double context = spec_requests_mean_context(&requests), growth = 0.5 / context;
+    enum { DRAWS = 2000000 };
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, 5);
+    double time = 0.0, length = 0.0, done = 0.0;
+    for (int i = 0; i < DRAWS; i++) {
+        const double L = spec_length_law_draw(&requests.output, rng),
+                     start = 1.0 + growth * (7.0 - context);
+        time += L * (start + 0.5 * growth * L);
+        length += L * L * (start + 0.5 * growth * L);
+        done += L * L * (0.5 * start + growth * L / 3.0);
+    }
+    for (int closed = 0; closed <= 1; closed++) {
+        spec_moments number = {0}, whole = {0}, past = {0};
+        const spec_begun_requests begun = {.inner = spec_requests_source(&requests),
+                                           .by_length = spec_requests_source(&by_length),
+                                           .slots = closed ? 9 : 0,
+                                           .mean = 33.0,
+                                           .step = closed ? 1.0 : 2.5,
+                                           .growth = growth,
+                                           .context = context,
+                                           .most_context = spec_requests_most_context(&requests),
+                                           .tokens = 1.0};
+        for (uint64_t i = 0; i < RUNS; i++) {
+            const int n = take(of, &begun, i);
+            spec_moments_add(&number, n);
+            for (int k = 0; k < n; k++) {
+                spec_moments_add(&whole, of[k].prompt - 7 + of[k].output);
+                spec_moments_add(&past, of[k].prompt - 7);
+            }
+        }
+        if (!closed) assert_mean(&number, 33.0 * 2.5);
+        assert_mean(&whole, length / time);
+        assert_mean(&past, done / time);
+    }
+}
+
 /* Common random numbers: a faster engine has a part of a slower one's requests, and is further. */
 TEST(ways_begin_with_the_same_requests)
 {
