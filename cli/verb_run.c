@@ -410,9 +410,10 @@ __attribute__((noreturn)) static void help_on(const char *name, const char *verb
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         char *line;
         if (part[i].text[0] == '\0') continue;
-        if (asprintf(&line, "%s%s\n\n", part[i].begin, part[i].text) < 0)
-            spec_usage_no_memory(verb);
+        if (asprintf(&line, "%s%s", part[i].begin, part[i].text) < 0) spec_usage_no_memory(verb);
+        spec_escape_in_place(line);
         spec_page_write(line, columns, out);
+        fputs("\n\n", out);
         free(line);
     }
     fprintf(out,
@@ -421,9 +422,19 @@ __attribute__((noreturn)) static void help_on(const char *name, const char *verb
             experiment.measure != NULL ? experiment.measure->name : "open");
     for (int a = 0; a < experiment.grid.n_axes; a++) {
         const spec_axis *axis = &experiment.grid.axis[a];
-        fprintf(out, "    %s = %s%s\n", axis->name, axis->value[0], axis->n > 1 ? ", ..." : "");
+        char *line;
+        if (asprintf(&line, "    %s = %s%s", axis->name, axis->value[0],
+                     axis->n > 1 ? ", ..." : "") < 0)
+            spec_usage_no_memory(verb);
+        spec_escape_in_place(line);
+        fprintf(out, "%s\n", line);
+        free(line);
     }
-    fprintf(out, "\n    $ speclab run %s -o %s.csv\n", name, experiment.name);
+    fputs("\n    $ speclab run ", out);
+    spec_escape_shell_file(out, name);
+    fputs(" -o ", out);
+    spec_escape_shell_file(out, experiment.name);
+    fputs(".csv\n", out);
     spec_experiment_free(&experiment);
     if (fflush(out) != 0) spec_usage_fail(verb, "standard output: %s", strerror(errno));
     exit(SPEC_EXIT_HOLDS);

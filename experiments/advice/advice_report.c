@@ -91,7 +91,9 @@ static void write_options(FILE *out, const spec_diagnosis_facts *facts)
         fprintf(out, " --plain-tokens-per-s %g", question->plain_tokens_per_s);
     if (isfinite(question->round_over_plain))
         fprintf(out, " --round-over-plain %g", question->round_over_plain);
-    if (facts->opt_format != NULL) fprintf(out, " --engine %s", facts->opt_format);
+    if (facts->opt_format == NULL) return;
+    fputs(" --engine ", out);
+    spec_escape_shell(out, facts->opt_format);
 }
 
 /* Writes the command that also reads a new run. It is a line to paste, so it is not wrapped. */
