@@ -64,7 +64,8 @@ const char *const spec_process_usages[] = {
     "rates?of=0.8/0.5/0.29\tthe chances that at least 1, 2, ... draft tokens are accepted",
     "context?of=0.8@0/0.7@4000/0.5@16000\talpha by tokens of a request's context, each from a "
     "length on: for serve",
-    "profile:FILE\tthe rates of a profile, which 'speclab advise --profile FILE' writes",
+    "profile:FILE?by=depth\tthe rates of a profile, which 'speclab advise --profile FILE' writes; "
+    "by=context: its alpha by context",
     NULL,
 };
 
@@ -93,13 +94,23 @@ done:
 
 static int profile_read(spec_process *process, const spec_settings *settings, spec_error *error)
 {
-    spec_acceptance_profile profile;
-    const int status = spec_acceptance_profile_load(&profile, settings->path, error);
-    if (status != GSL_SUCCESS) return status;
-    process->n_rates = profile.K;
-    for (int i = 0; i < profile.K; i++) process->rate[i] = profile.unconditional[i].value;
+    static const char *const keys[] = {"depth", "context", NULL};
+    spec_acceptance_profile profile = {0};
+    int by, status = GSL_SUCCESS;
+    SPEC_TRY(spec_settings_choice(&by, settings, "by", 0, keys, error));
+    SPEC_TRY(spec_acceptance_profile_load(&profile, settings->path, error));
+    if (by == 1 && profile.context.n == 0)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.300s: has no alpha_by_context: no difference between contexts was "
+                           "seen",
+                           settings->path));
+    process->kind = by == 1 ? SPEC_PROCESS_CONTEXT : SPEC_PROCESS_RATES;
+    process->context = profile.context;
+    process->n_rates = by == 1 ? 0 : profile.K;
+    for (int i = 0; i < process->n_rates; i++) process->rate[i] = profile.unconditional[i].value;
+done:
     spec_acceptance_profile_free(&profile);
-    return GSL_SUCCESS;
+    return status;
 }
 
 static int process_read(spec_process *process, const spec_settings *settings, spec_error *error)
@@ -126,7 +137,6 @@ static int process_read(spec_process *process, const spec_settings *settings, sp
                                           given != NULL ? given : default_context, 0.0, 1.0,
                                           error));
     } else if (kind == 8) {
-        process->kind = SPEC_PROCESS_RATES;
         SPEC_TRY(profile_read(process, settings, error));
     } else if (kind >= 3) {
         process->kind = SPEC_PROCESS_MINIMUM_VARIANCE + (kind - 3);

@@ -6,6 +6,7 @@
 #include "models/import/json_values.h"
 #include "speclab/no_memory.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,31 @@ done:
     return status;
 }
 
+/* [[0, 0.82], [4096, 0.61]]: tokens, from 0 and rising, each with the alpha from there on. */
+static int read_context(spec_context_steps *ret, const spec_json_values *root)
+{
+    const json_t *list = json_object_get(root->object, "alpha_by_context");
+    const size_t n = json_array_size(list);
+    *ret = (spec_context_steps){0};
+    if (list == NULL) return GSL_SUCCESS;
+    if (n == 0 || n > SPEC_CONTEXT_STEPS_MAX)
+        return spec_json_values_refuse(root, "alpha_by_context", "a list of [tokens, alpha]");
+    for (size_t i = 0; i < n; i++) {
+        const json_t *pair = json_array_get(list, i), *from = json_array_get(pair, 0),
+                     *alpha = json_array_get(pair, 1);
+        const json_int_t tokens = json_integer_value(from);
+        if (json_array_size(pair) != 2 || !json_is_integer(from) || !json_is_number(alpha) ||
+            !(json_number_value(alpha) >= 0.0 && json_number_value(alpha) <= 1.0) ||
+            tokens > INT_MAX || (i == 0 ? tokens != 0 : tokens <= ret->from[i - 1]))
+            return spec_json_values_refuse(root, "alpha_by_context",
+                                           "a list of [tokens, alpha], rising from 0 tokens");
+        ret->from[i] = (int)tokens;
+        ret->value[i] = json_number_value(alpha);
+    }
+    ret->n = (int)n;
+    return GSL_SUCCESS;
+}
+
 static int read_version(const spec_json_values *root)
 {
     const json_t *version = json_object_get(root->object, "speclab_profile");
@@ -197,6 +223,7 @@ static int read_profile(spec_acceptance_profile *profile, const spec_json_values
     SPEC_TRY(read_rates(profile->conditional, root, "conditional", profile->K));
     SPEC_TRY(complete_conditional(profile, root));
     SPEC_TRY(read_length(profile, root));
+    SPEC_TRY(read_context(&profile->context, root));
     SPEC_TRY(read_count(&profile->rounds, root, "rounds"));
     SPEC_TRY(read_count(&profile->passes, root, "passes"));
     SPEC_TRY(spec_json_values_bool(&profile->one_rate, root, "one_rate_assumed", false));
@@ -285,6 +312,14 @@ static json_t *rates_of(const spec_profile_number *rate, int K)
     return json_pack("{so so so}", "rate", value, "low", low, "high", high);
 }
 
+static json_t *context_of(const spec_context_steps *context)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < context->n; i++)
+        json_array_append_new(list, json_pack("[if]", context->from[i], context->value[i]));
+    return list;
+}
+
 static json_t *mean_of(const spec_profile_number *length, double less)
 {
     return json_pack("{so so so}", "value", number_of(length->value - less), "low",
@@ -312,6 +347,8 @@ int spec_acceptance_profile_write(const spec_acceptance_profile *profile, FILE *
                   rates_of(profile->conditional, profile->K), "mean_length", "with_bonus",
                   mean_of(&profile->length, 0.0), "without_bonus", mean_of(&profile->length, 1.0),
                   "source", source_of(profile));
+    if (root != NULL && profile->context.n > 0)
+        json_object_set_new(root, "alpha_by_context", context_of(&profile->context));
     const bool whole = root != NULL && !spec_json_lost() &&
                        json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) == 0 &&
                        !spec_json_lost();

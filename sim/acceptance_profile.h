@@ -6,6 +6,7 @@
 #ifndef SPECLAB_ACCEPTANCE_PROFILE_H
 #define SPECLAB_ACCEPTANCE_PROFILE_H
 
+#include "base/context_steps.h"
 #include "speclab/status.h"
 
 #include <stdbool.h>
@@ -27,6 +28,8 @@ typedef struct {
                     * depths */
     /* (K) by depth; conditional ones are NaN after an unconditional rate of 0 */
     spec_profile_number unconditional[SPEC_PROFILE_K], conditional[SPEC_PROFILE_K];
+    /* alpha by tokens of a request's context, at all depths; n = 0: not known */
+    spec_context_steps context;
     spec_profile_number length; /* mean tokens of a round, the bonus or correction token included */
     char engine[64], format[64]; /* "" if not known */
     int n_files;

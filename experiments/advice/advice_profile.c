@@ -135,6 +135,7 @@ int spec_advice_profile(spec_acceptance_profile *profile, const spec_diagnosis_f
         fill_one_rate(profile, length);
     else
         SPEC_TRY(spec_fail(error, GSL_EUNSUP, "no profile: these numbers give no acceptance"));
+    spec_context_acceptance(&profile->context, facts->evidence->context);
     SPEC_TRY(fill_source(profile, facts, error));
 done:
     spec_observed_runs_free(&runs);

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/text_width.h"
 #include "experiments/advice/advice_text.h"
+#include "experiments/advice/context_acceptance.h"
 #include "speclab/no_memory.h"
 
 #include <gsl/gsl_errno.h>
@@ -371,6 +372,20 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     }
 }
 
+/* Writes acceptance by context, if requests show that it differs, as serve takes it. */
+static void write_context(FILE *out, const spec_diagnosis_facts *facts, int columns)
+{
+    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
+    spec_diagnosis_text text = "Acceptance differs by context. In serve: --process context?of=";
+    spec_context_steps steps;
+    spec_context_acceptance(&steps, facts->evidence->context);
+    if (steps.n == 0) return;
+    for (int i = 0; i < steps.n; i++)
+        spec_advice_text_add(text, SIZE, "%s%.3f@%d", i > 0 ? "/" : "", steps.value[i],
+                             steps.from[i]);
+    paragraph(out, text, 0, columns);
+}
+
 static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int columns)
 {
     enum { SIZE = 4 * SPEC_DIAGNOSIS_TEXT };
@@ -482,6 +497,7 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
             paragraph(out, text, 0, columns);
         }
         write_acceptance(out, facts, columns);
+        write_context(out, facts, columns);
     }
     if (facts->n_K_given > 0 && facts->advice->K > 0 && !is_given(facts, facts->advice->K)) {
         fputc('\n', out);

@@ -31,6 +31,7 @@ typedef struct {
                                      * draft */
     double drafted, accepted;       /* draft tokens */
     double emitted;                 /* tokens of the output */
+    double prompt;                  /* of a request: tokens in its context before the output */
     int depths;                     /* entries of passed; 0: not given */
     double passed[SPEC_OBSERVED_DEPTHS]; /* [i]: rounds that accepted the draft token of depth i */
     double seconds;                      /* length of the window, or of the request's decoding */
@@ -60,6 +61,7 @@ static inline spec_observation spec_observation_empty(spec_observation_kind kind
                               .drafted = NAN,
                               .accepted = NAN,
                               .emitted = NAN,
+                              .prompt = NAN,
                               .seconds = NAN,
                               .time = NAN,
                               .running = NAN,

@@ -181,6 +181,7 @@ static int take(void *self, const spec_observation *observation, spec_error *err
     SPEC_TRY(find(&series, sums, &o, error));
     SPEC_TRY(cluster(&columns, sums, series, error));
     add_all(columns, series, &o, (double)sums->observations);
+    spec_context_sums_add(sums->context, &o);
     if (sums->observations++ == 0) sums->printed_length = sums->printed_rate = NAN;
     sums->inexact += verdict.inexact;
     if (o.rounds > sums->largest_cluster) sums->largest_cluster = o.rounds;

@@ -6,6 +6,7 @@
 #ifndef SPECLAB_OBSERVED_SUMS_H
 #define SPECLAB_OBSERVED_SUMS_H
 
+#include "experiments/advice/context_acceptance.h"
 #include "experiments/advice/observation_counts.h"
 
 #include <stdbool.h>
@@ -63,6 +64,7 @@ typedef struct {
     /* inexact: rounds are not known exactly */
     uint64_t observations, inexact;
     uint64_t idle;          /* no token, or nothing about acceptance: left out */
+    spec_context_sums context[SPEC_CONTEXT_OCTAVES];
     double largest_cluster; /* rounds of the longest request or window */
     /* from the newest observation that prints them; NaN if it printed none, 0 before the first */
     double printed_length, printed_rate;

@@ -35,6 +35,7 @@ TEST(what_is_written_is_read)
                                     .passes = 1200.0,
                                     .one_rate = true,
                                     .length = {2.27, 2.2, 2.41},
+                                    .context = {2, {0, 4096}, {0.82, 0.61}},
                                     .engine = "vLLM",
                                     .format = "vllm-log"};
     const double rate[] = {0.77, 0.5, 0.0};
@@ -62,6 +63,10 @@ TEST(what_is_written_is_read)
         assert_alike(&read.conditional[i], &seen.conditional[i]);
     }
     assert_alike(&read.length, &seen.length);
+    assert_int_equal(read.context.n, 2);
+    assert_int_equal(read.context.from[1], 4096);
+    assert_within(read.context.value[0], 0.82, 1e-9);
+    assert_within(read.context.value[1], 0.61, 1e-9);
     spec_acceptance_profile_free(&seen);
 }
 
@@ -96,6 +101,24 @@ TEST(a_process_has_the_rates_of_a_profile)
                       GSL_EFAILED, "absent.json");
     assert_fails_with(spec_acceptance_process_init(&of_profile, "profile", 0.5, &error), GSL_EINVAL,
                       "profile:FILE");
+}
+
+TEST(a_process_has_the_alpha_by_context_of_a_profile)
+{
+    spec_file_write("context.json", "{\"speclab_profile\": 1, \"K\": 3, "
+                                    "\"unconditional\": {\"rate\": [0.8, 0.5, 0.29]}, "
+                                    "\"alpha_by_context\": [[0, 0.75], [4096, 0.5]]}");
+    spec_process of_profile, of_steps;
+    assert_works(
+        spec_acceptance_process_init(&of_profile, "profile:context.json?by=context", 0.5, &error));
+    assert_works(
+        spec_acceptance_process_init(&of_steps, "context?of=0.75@0/0.5@4096", 0.5, &error));
+    assert_memory_equal(&of_profile, &of_steps, sizeof of_steps);
+    assert_works(spec_acceptance_process_init(&of_profile, "profile:context.json", 0.5, &error));
+    assert_int_equal(of_profile.kind, SPEC_PROCESS_RATES);
+    assert_fails_with(
+        spec_acceptance_process_init(&of_profile, "profile:hand.json?by=context", 0.5, &error),
+        GSL_EINVAL, "hand.json: has no alpha_by_context");
 }
 
 #define RATES "\"unconditional\": {\"rate\": [0.8, 0.5]}"
@@ -145,6 +168,10 @@ TEST(wrong_profiles_get_one_clear_line)
          "outside its interval"},
         {"{" HEAD ", " RATES ", \"conditional\": {\"rate\": [null, 0.625], \"high\": [0.7, 1]}}",
          "'conditional' has 0.8 outside its interval"},
+        {"{" HEAD ", " RATES ", \"alpha_by_context\": []}", "a list of [tokens, alpha]"},
+        {"{" HEAD ", " RATES ", \"alpha_by_context\": [[5, 0.8]]}", "rising from 0 tokens"},
+        {"{" HEAD ", " RATES ", \"alpha_by_context\": [[0, 0.8], [0, 0.7]]}", "rising from 0"},
+        {"{" HEAD ", " RATES ", \"alpha_by_context\": [[0, 1.8]]}", "a list of [tokens, alpha]"},
         {"{" HEAD ", " RATES ", \"rounds\": -1}", "at least 0"},
         {"{" HEAD ", " RATES ", \"rounds\": \"many\"}", "a number"},
         {"{" HEAD ", " RATES ", \"one_rate_assumed\": 1}", "true or false"},

@@ -18,12 +18,14 @@ static bool llamacpp_concerns(const char *bytes, size_t n)
 
 SPEC_JSON_CONCERNS(mlx_vlm_concerns, "draft_rounds", "draft_n")
 
-enum { SPEED };
+enum { SPEED, CACHED };
 static const spec_json_field fields[] = {
     SPEC_COUNT("draft_rounds", o.rounds),
     SPEC_COUNT("draft_n_accepted", o.accepted),
     SPEC_COUNT("draft_n", o.drafted),
     SPEC_COUNT("predicted_n", o.emitted),
+    SPEC_COUNT("prompt_n", o.prompt),
+    SPEC_COUNT("cache_n", other[CACHED]), /* tokens of the prompt that were in the cache */
     SPEC_REAL("predicted_ms", o.seconds, 1e-3),
     SPEC_REAL("predicted_per_second", other[SPEED], 1),
     {0},
@@ -32,6 +34,7 @@ static const spec_json_field fields[] = {
 static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     if (isnan(c->o.seconds) && c->other[SPEED] > 0.0) c->o.seconds = c->o.emitted / c->other[SPEED];
+    if (c->other[CACHED] > 0.0) c->o.prompt += c->other[CACHED];
     return spec_json_counts_by_tokens(c, place, fields, error);
 }
 

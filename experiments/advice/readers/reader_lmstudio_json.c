@@ -18,6 +18,7 @@ static const spec_json_field fields[] = {
     SPEC_COUNT("*predictedTokensCount", o.emitted),
     SPEC_COUNT("*predicted_tokens_count", o.emitted),
     SPEC_COUNT("*completion_tokens", o.emitted),
+    SPEC_COUNT("*prompt_tokens", o.prompt),
     SPEC_REAL("*tokensPerSecond", other[SPEED], 1),
     SPEC_REAL("*tokens_per_second", other[SPEED], 1),
     {0},

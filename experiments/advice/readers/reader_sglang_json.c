@@ -29,6 +29,7 @@ static const spec_json_field response_fields[] = {
     SPEC_REAL("spec_accept_length", o.printed_length, 1),
     SPEC_REAL("spec_accept_rate", o.printed_rate, 1),
     SPEC_COUNT("*completion_tokens", o.emitted),
+    SPEC_COUNT("*prompt_tokens", o.prompt),
     SPEC_REAL("e2e_latency", o.seconds, 1),
     {0},
 };

@@ -96,6 +96,7 @@ static const spec_json_table counts = {
             SPEC_COUNT("num_spec_tokens", K),
             SPEC_REAL("acceptance_rate", o.printed_rate, 1),
             SPEC_REAL("*avg_decoded_tokens_per_iter", o.printed_length, 1),
+            SPEC_COUNT("*prompt_tokens", o.prompt),
             SPEC_COUNT("*completion_tokens", o.emitted), /* unless several choices share them */
             {0}},
     .finish = counts_finish,

@@ -63,8 +63,10 @@ static const spec_json_table vllm = {
     .key = "num_accepted_draft_tokens",
     .kind = SPEC_OBSERVED_REQUEST,
     .needs_all = true,
-    .fields =
-        (const spec_json_field[]){FIELDS, SPEC_COUNT("*completion_tokens", other[EMITTED]), {0}},
+    .fields = (const spec_json_field[]){FIELDS,
+                                        SPEC_COUNT("*completion_tokens", other[EMITTED]),
+                                        SPEC_COUNT("*prompt_tokens", o.prompt),
+                                        {0}},
     .finish = finish,
 };
 

@@ -21,12 +21,24 @@ TEST(passes_are_tokens_that_were_not_drafted)
     assert_true(o->kind == SPEC_OBSERVED_REQUEST && o->label != 0);
     assert_counts(o, -1, (const double[]){NAN, 134, 347, 65, 200});
     assert_near(o->seconds, 11.082606, 1e-15);
+    assert_same(o->prompt, 32.0);
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS);
     r = read_record_of(format, text, 3);
     assert_counts(&r.observation[0], 3, (const double[]){NAN, 134, 347, 65, 200});
     r = read_record_of(
         format, TIMINGS(",\"predicted_n\":260,\"draft_n\":297,\"draft_n_accepted\":171"), -1);
     assert_counts(&r.observation[0], -1, (const double[]){NAN, 88, 297, 171, 260});
+}
+
+/* What was in the cache is part of the context, too. */
+TEST(a_prompt_has_its_cached_tokens)
+{
+    const read_record r = read_record_of(
+        format,
+        "{\"timings\":{\"cache_n\":700,\"prompt_n\":32,\"predicted_ms\":11.5,\"predicted_n\":200,"
+        "\"draft_n\":347,\"draft_n_accepted\":65}}",
+        -1);
+    assert_same(r.observation[0].prompt, 732.0);
 }
 
 TEST(a_response_without_drafts_is_plain)

@@ -13,7 +13,8 @@ TEST(a_response_of_2025_has_rounds_times_width)
 {
     const read_record r =
         read_record_of(format,
-                       META("\"completion_tokens\":200,\"spec_accept_rate\":0.011702127659574468,"
+                       META("\"prompt_tokens\":814,\"completion_tokens\":200,\"spec_accept_rate\":"
+                            "0.011702127659574468,"
                             "\"spec_accept_length\":1.0638297872340425,\"spec_verify_ct\":188,"
                             "\"spec_accept_token_num\":11,\"spec_draft_token_num\":940,"
                             "\"e2e_latency\":3.25"),
@@ -26,6 +27,7 @@ TEST(a_response_of_2025_has_rounds_times_width)
     assert_near(o->printed_length, 200.0 / 188.0, 1e-15);
     assert_near(o->printed_rate, 11.0 / 940.0, 1e-15);
     assert_same(o->seconds, 3.25);
+    assert_same(o->prompt, 814.0);
     assert_int_equal(r.learned.generation, 1);
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS);
 }
