@@ -7,7 +7,9 @@
 #include "tests/simulator/launch_profile.h"
 #include "tests/simulator/ptx/ptx_compare.h"
 #include "tests/simulator/ptx/ptx_run.h"
+#include "tests/simulator/simulated_driver.h"
 #include "tests/simulator/stack_switch.h"
+#include "tests/simulator/warp_product.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -345,6 +347,7 @@ void block_run(const simulated_kernel *kernel, const void *args, const int grid[
     run.warps = (threads + WARP_LANES - 1) / WARP_LANES;
     simt.threads = threads;
     for (int i = 0; i < 3; i++) simt.grid[i] = grid[i];
+    warp_product_is_of(simulated_capability());
     if (access_watch_begin != NULL) access_watch_begin();
     kernel_fault_watch();
     if (ptx_compare_begin != NULL && ptx_compare_begin()) {

@@ -13,7 +13,7 @@
  *   SIM_CARDS=1                          number of GPUs
  *   SIM_MEMORY=bytes                     of each GPU (8 GiB)
  *   SIM_VERSION=13000                    of the driver
- *   SIM_CAPABILITY=9.0                   compute capability
+ *   SIM_CAPABILITY=9.0                   compute capability; below 9.0, products add as on Ampere
  *   SIM_SEED=n                           see above
  *   SIM_FAULT_AT=n                       the n-th launch of a context faults (from 1)
  *   SIM_PATIENCE=60                      seconds of processor time that a launch may take

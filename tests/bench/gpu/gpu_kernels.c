@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* Single kernels of a large model, repeated in a recording, by the GPU's clock: where a slow pass
- * spends its time. All operands are zeros. */
-enum { LAUNCHES = 24, REPEATS = 5, CACHES = 3 };
+ * spends its time. Operands are random, since a GPU may run faster on zeros. */
+enum { LAUNCHES = 24, REPEATS = 5, CACHES = 3, SHEET = 1 << 18 /* random words, repeated */ };
 
 static const int widths[] = {1, 8, 64};
 
@@ -21,6 +21,7 @@ typedef struct {
     spec_card *card;
     spec_stream *stream;
     void *x, *y, *workspace, *batch;
+    uint16_t *sheet; /* (SHEET) */
     bool tiny;
     spec_error *error;
 } bench;
@@ -53,12 +54,58 @@ static int put_batch(const bench *b, int text, int n)
     return GSL_SUCCESS;
 }
 
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* Words that are finite in every format: F16 of 0.5 to 1 with either sign, so that the scales of
+ * quantised weights are, too; small numbers as BF16 or pairs as floats; and as bytes a random one
+ * after one of eight. */
+static uint16_t *draw_sheet(void)
+{
+    uint16_t *sheet = malloc(SHEET * sizeof *sheet);
+    uint64_t random = 42;
+    for (int i = 0; i < SHEET && sheet != NULL; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        sheet[i] = (uint16_t)((random >> 40 & 0x83ff) | 0x3800);
+    }
+    return sheet;
+}
+
+static int alloc_random(const bench *b, void **ret_memory, size_t bytes)
+{
+    const size_t piece = SHEET * sizeof *b->sheet;
+    const int status = spec_card_alloc(b->card, ret_memory, bytes, b->error);
+    for (size_t at = 0; at < bytes && status == GSL_SUCCESS; at += piece)
+        spec_card_put(b->card, (char *)*ret_memory + at, b->sheet,
+                      bytes - at < piece ? bytes - at : piece);
+    return status;
+}
+
+/* Clears the beginning of y; after a launch there must be something. */
+enum { SEEN = 64 };
+
+static void clear_result(const bench *b)
+{
+    const char zeros[SEEN] = {0};
+    spec_card_put(b->card, b->y, zeros, sizeof zeros);
+}
+
+static int check_result(const bench *b)
+{
+    const char zeros[SEEN] = {0};
+    char seen[SEEN];
+    spec_card_get(b->card, seen, b->y, sizeof seen);
+    return memcmp(seen, zeros, sizeof seen) != 0
+               ? GSL_SUCCESS
+               : spec_fail(b->error, GSL_EFAILED, "a kernel was timed on zeros, or wrote nothing");
+}
+
 /* Seconds per launch. */
 static int measure(double *ret, const bench *b, launch *run, const job *j)
 {
     int status = GSL_SUCCESS;
     const int launches = b->tiny ? 2 : LAUNCHES;
     double least = INFINITY;
+    clear_result(b);
     spec_stream_record(b->stream);
     for (int i = 0; i < launches; i++) run(b, j, i);
     spec_error why = {{0}};
@@ -75,6 +122,7 @@ static int measure(double *ret, const bench *b, launch *run, const job *j)
         const double seconds = spec_stream_seconds(b->stream) / launches;
         if (seconds < least) least = seconds;
     }
+    SPEC_TRY(check_result(b));
     *ret = least;
 done:
     spec_recording_free(b->card, recording);
@@ -115,7 +163,7 @@ static int measure_product(const bench *b, spec_tensor_type type, int rows, int 
     double seconds;
     job j = {.matrix = {type, rows, cols, NULL, spec_layout_bytes(type, rows, cols)}};
     j.copies = b->tiny ? 1 : 1 + (int)(CACHES * spec_card_cache(b->card) / j.matrix.bytes);
-    SPEC_TRY(spec_card_alloc(b->card, &memory, (size_t)j.copies * j.matrix.bytes, b->error));
+    SPEC_TRY(alloc_random(b, &memory, (size_t)j.copies * j.matrix.bytes));
     j.matrix.data = memory;
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         j.n = widths[i];
@@ -144,8 +192,7 @@ static void run_attend(const bench *b, const job *j, int i)
 static void run_norm(const bench *b, const job *j, int i)
 {
     (void)i;
-    spec_launch_norm(launch_of(b, j, 0), b->y, b->x, b->workspace, j->matrix.cols, 1e-5f,
-                     OPERAND_BF16);
+    spec_launch_norm(launch_of(b, j, 0), b->y, b->x, b->x, j->matrix.cols, 1e-5f, OPERAND_BF16);
 }
 
 static void run_gate(const bench *b, const job *j, int i)
@@ -186,7 +233,7 @@ static int measure_attention(const bench *b, const gpu_model *model, int text)
     const size_t layer = 4 * (size_t)model->kv_heads * (size_t)slots * (size_t)head_dim;
     job j = {.text = text, .n_heads = model->heads, .copies = 1};
     if (!b->tiny) j.copies += (int)(CACHES * spec_card_cache(b->card) / layer);
-    SPEC_TRY(spec_card_alloc(b->card, &memory, (size_t)j.copies * layer, b->error));
+    SPEC_TRY(alloc_random(b, &memory, (size_t)j.copies * layer));
     j.kv = (spec_kv){.layers = j.copies,
                      .slots = slots,
                      .n_kv_heads = model->kv_heads,
@@ -230,7 +277,9 @@ static int open_bench(bench *b, const gpu_model *model)
     SPEC_TRY(spec_card_open(&b->card, backend->opt_context->cards,
                             atoi(strchr(backend->name, ':') + 1), b->error));
     SPEC_TRY(spec_stream_init(&b->stream, b->card, b->error));
-    SPEC_TRY(spec_card_alloc(b->card, &b->x, columns * sizeof(float), b->error));
+    if ((b->sheet = draw_sheet()) == NULL)
+        SPEC_TRY(spec_fail(b->error, GSL_ENOMEM, "out of memory"));
+    SPEC_TRY(alloc_random(b, &b->x, columns * sizeof(float)));
     SPEC_TRY(spec_card_alloc(b->card, &b->y, columns * sizeof(float), b->error));
     SPEC_TRY(spec_card_alloc(b->card, &b->workspace, workspace, b->error));
     SPEC_TRY(spec_card_alloc(b->card, &b->batch, sizeof(pass_batch), b->error));
@@ -240,6 +289,7 @@ done:
 
 static void close_bench(bench *b)
 {
+    free(b->sheet);
     if (b->card == NULL) return;
     void *const memory[] = {b->x, b->y, b->workspace, b->batch};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)

@@ -309,3 +309,42 @@ TEST(products_follow_ptx_fragments)
     in_child(multiply, "libplanted_watched.so", "SIM_ORDER=shuffled", NULL, NULL);
     says("", 0);
 }
+
+/* Exact sums of 1 or -1 and the same product so many times are between two floats: cut towards 0,
+ * below so many bits, as measured on both kinds of GPU. */
+static void add_small_products(void)
+{
+    static const struct {
+        double d, product;
+        int terms;
+        double hopper, ampere; /* beyond d */
+    } cases[] = {{1, 0x1p-24, 3, 0x1p-23, 0x1p-23},
+                 {1, 0x1p-25, 16, 0x1p-21, 0},
+                 {1, 0x1p-26, 16, 0, 0},
+                 {-1, -0x1p-24, 3, -0x1p-23, -0x1p-23},
+                 {-1, -0x1p-25, 16, -0x1p-21, 0},
+                 {0, 0x1p-24, 16, 0x1p-20, 0x1p-20},
+                 {1, 0x1.8p-25, 16, 0x1p-21, 0}};
+    void *handle = dlopen(spec_simulator_path("libcuda.so"), RTLD_NOW);
+    void (*is_of)(int), (*add)(float *, const float *, const float *);
+    *(void **)&is_of = dlsym(handle, "warp_product_is_of");
+    *(void **)&add = dlsym(handle, "warp_product_row");
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        float d[8], a[16] = {0}, b[16][8];
+        for (int k = 0; k < cases[i / 2].terms; k++) a[k] = (float)(cases[i / 2].product * 0x1p12);
+        for (int k = 0; k < 16; k++)
+            for (int column = 0; column < 8; column++) b[k][column] = 0x1p-12f;
+        for (int column = 0; column < 8; column++) d[column] = (float)cases[i / 2].d;
+        is_of(i % 2 == 0 ? 90 : 80);
+        add(d, a, b[0]);
+        const double more = i % 2 == 0 ? cases[i / 2].hopper : cases[i / 2].ampere;
+        for (int column = 0; column < 8; column++)
+            HOLDS((double)d[column] == cases[i / 2].d + more);
+    }
+}
+
+TEST(sums_of_products_are_cut_as_on_a_gpu)
+{
+    in_child(add_small_products, "libcuda.so", NULL, NULL, NULL);
+    says("", 0);
+}

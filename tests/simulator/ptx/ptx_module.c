@@ -151,7 +151,12 @@ static void read_text(ptx_module *m, const ptx_text *text)
             read_function(m, &r, ptx_is(word, ".entry"));
         else if (ptx_is(word, ".global") || ptx_is(word, ".const")) read_global(m, &r);
         else if (ptx_is(word, ".shared")) add_variable(m, &r, ptx_variable_read(&r));
-        else ptx_unknown(&r, word, "directive");
+        else if (ptx_is(word, ".section")) { /* for debuggers */
+            (void)ptx_next(&r);
+            ptx_need(&r, "{");
+            skip_past(&r, "{", "}");
+        } else
+            ptx_unknown(&r, word, "directive");
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "tests/simulator/ptx/ptx_lanes.h"
 #include "tests/simulator/ptx/ptx_math.h"
+#include "tests/simulator/warp_product.h"
 
 typedef uint32_t __attribute__((may_alias)) word;
 
@@ -68,11 +69,9 @@ static element element_of_c(int lane, int e)
     return (element){e < 2 ? group : group + 8, in_group * 2 + (e & 1)};
 }
 
-/* The order and rounding of a GPU's sums are undocumented; here they are in double, starting from
- * c, and rounded once. */
 static void product_bf16(const ptx_instruction *i, char *const base[2])
 {
-    float a[16][16], b[8][16];
+    float a[16][16], b[16][8], d[16][8];
     const word *x[14];
     for (int j = 0; j < 14; j++) x[j] = ptx_values(base, i->x[j]);
     for (int l = 0; l < PTX_LANES; l++) {
@@ -82,21 +81,20 @@ static void product_bf16(const ptx_instruction *i, char *const base[2])
         }
         for (int e = 0; e < 4; e++) {
             const element at = element_of_b(l, e, 2);
-            b[at.column][at.row] = ptx_float_bits(x[8 + e / 2][l] >> 16 * (e & 1) << 16);
+            b[at.row][at.column] = ptx_float_bits(x[8 + e / 2][l] >> 16 * (e & 1) << 16);
         }
-    }
-    for (int l = 0; l < PTX_LANES; l++) {
-        float d[4];
         for (int e = 0; e < 4; e++) {
             const element at = element_of_c(l, e);
-            double sum = ptx_float_bits(x[10 + e][l]);
-            for (int k = 0; k < 16; k++) sum += (double)(a[at.row][k] * b[at.column][k]);
-            d[e] = isnan(sum) ? ptx_float_bits(0x7fffffffu) : (float)sum;
+            d[at.row][at.column] = ptx_float_bits(x[10 + e][l]);
         }
-        /* the registers of d may be those of c */
-        for (int e = 0; e < 4; e++)
-            memcpy((char *)ptx_values(base, i->x[e]) + 4 * l, &d[e], sizeof d[e]);
     }
+    for (int row = 0; row < 16; row++) warp_product_row(d[row], a[row], b[0]);
+    for (int l = 0; l < PTX_LANES; l++)
+        for (int e = 0; e < 4; e++) {
+            const element at = element_of_c(l, e);
+            memcpy((char *)ptx_values(base, i->x[e]) + 4 * l, &d[at.row][at.column],
+                   sizeof d[0][0]);
+        }
 }
 
 /* Sums wrap; there is no .satfinite. */

@@ -12,11 +12,18 @@ static bool in_name(const char *at)
     return isalnum((unsigned char)*at) || *at == '_' || *at == '$' || *at == '%' || *at == '.';
 }
 
+/* A comment, or a line for debuggers: the place in the source. */
+static bool at_line_to_skip(const char *at)
+{
+    return strncmp(at, "//", 2) == 0 || strncmp(at, ".loc\t", 5) == 0 ||
+           strncmp(at, ".file\t", 6) == 0;
+}
+
 static void skip_blank(ptx_reader *r)
 {
     for (;;) {
         while (isspace((unsigned char)*r->at)) r->line += *r->at++ == '\n';
-        if (strncmp(r->at, "//", 2) == 0) {
+        if (at_line_to_skip(r->at)) {
             r->at += strcspn(r->at, "\n");
         } else if (strncmp(r->at, "/*", 2) == 0) {
             for (; *r->at != '\0' && strncmp(r->at, "*/", 2) != 0; r->at++)
