@@ -320,9 +320,9 @@ $(OOM)/oom_check: tests/oom/oom_check.c
 # Measures a card; a test runs it on the simulator.
 BENCH_GPU := $(BUILD)/tests/bench/gpu/bench_gpu
 $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c) \
-    tests/support/contexts.c) $(LIB)
+    tests/support/contexts.c) | $(LIB_SO)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(link_tests)
 
 # One program for the tests of a folder: build/release/tests/sim/verify/test.
 $(TESTS): | $(PLUGINS) $(CLIENTS) $(if $(filter-out arm64,$(CONFIG)),$(SIMULATORS) $(BENCH_GPU))
@@ -434,11 +434,10 @@ findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after 
 
 .PHONY: unit
 SKIP_TAG ?= slow
-EVERYDAY  = $(if $(SKIP_TAG),--skip-tag $(SKIP_TAG))
-# `make gpu-check` has the simulated GPU's tests, but for those of the command line.
+# `make gpu-check` has the simulated GPU's tests; those of the command line run with the slow tests.
 unit: tests ## build and run the unit tests (SKIP_TAG= slow ones, too; CONFIG=asan)
 	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator$(SKIP_TAG:%=,%) $(TESTS)
-	@SPECLAB=$(BIN) tests/run.sh --tag simulator $(EVERYDAY) $(BUILD)/tests/cli/test
+	$(if $(SKIP_TAG),,@SPECLAB=$(BIN) tests/run.sh --tag simulator $(BUILD)/tests/cli/test)
 
 .PHONY: check-long
 check-long: tests ## unit tests with samples 20 times as large, and all GPU kernel tests
@@ -463,6 +462,7 @@ gpu-check: ## tests of the simulated GPU: sanitizers, other orders, races, nvcc'
 	@$(MAKE) --no-print-directory CONFIG=asan gpu-reverse
 	@$(MAKE) --no-print-directory gpu-races-quick
 	@$(MAKE) --no-print-directory gpu-ptx-quick
+	@$(MAKE) --no-print-directory card-dry
 	@tests/changed.sh --record gpu $(gpu_paths)
 gpu-full: gpu-check ## and all of them with a check for races and on nvcc's code: half an hour
 	@$(MAKE) --no-print-directory gpu-races
@@ -501,6 +501,16 @@ gpu-ptx:
 	@echo "gpu-ptx: skipped: there is no nvcc"
 gpu-ptx-quick: gpu-ptx
 endif
+
+# What runs on a machine with a GPU and without compilers: docs/gpu.md. On the simulated GPU the
+# same script runs with tiny shapes.
+CARD := build/card
+.PHONY: card card-dry
+card: $(BIN) $(LIB_SO) $(BENCH_GPU) $(GPU_TESTS) ## pack what a machine with a GPU runs: build/card
+	@tests/card/pack.sh $(CARD) $(BUILD) $(BIN) $(LIB_SO) $(BENCH_GPU) $(GPU_TESTS) \
+	    $(SIMULATOR)/libcuda.so
+card-dry: card
+	@CARD_DRY=1 OUT=$(CARD)/out $(CARD)/run.sh
 
 # libomp with Archer reports barriers to the sanitizer; the code of libomp itself is not
 # instrumented.
@@ -677,7 +687,8 @@ fresh-check: ## try the documents' first commands in an empty Debian, as root
 # weights from memory.
 gpu_paths    := models/gpu models/transformer/engine models/transformer/kernels \
     $(wildcard sim/*device* sim/decode*.[ch]) sim/draft sim/verify tests/models/gpu \
-    $(wildcard tests/sim/test_*gpu* tests/sim/test_*device*) tests/simulator
+    $(wildcard tests/sim/test_*gpu* tests/sim/test_*device*) tests/simulator tests/card \
+    tests/bench/gpu
 web_paths    := web base api include cli/report tests/web tests/cli/report_oracle.py
 python_paths := python api include packaging/libspeclab.map tests/python docs/python.md
 deb_paths    := packaging cli/install.sh cli/man.sh tests/deb.sh tests/chroot.sh docs/packages.md

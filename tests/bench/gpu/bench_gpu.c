@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 /* Shapes: Llama 2 of 7 B parameters, Llama 3.2 of 1 B, and a tiny one for the simulator. */
-static const gpu_model large = {"7B", 4096, 32, 32, 32, 11008, 32000, 64, 4032, 0.80};
-static const gpu_model small = {"1B", 2048, 16, 32, 8, 8192, 128256, 64, 4032, 0.65};
-static const gpu_model least = {"tiny", 64, 2, 4, 2, 96, 100, 8, 8, 0.80};
+static const gpu_model large = {"7B", 4096, 32, 32, 32, 11008, 32000, 64, 4032, 0.80, false};
+static const gpu_model small = {"1B", 2048, 16, 32, 8, 8192, 128256, 64, 4032, 0.65, true};
+static const gpu_model least = {"tiny", 64, 2, 4, 2, 96, 100, 8, 8, 0.80, true};
 
 static int measure_card(gpu_rows *rows)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/int_math.h"
+#include "models/transformer/engine/device.h"
 #include "models/transformer/engine/forward.h"
 #include "tests/bench/gpu/gpu_rows.h"
 #include "tests/support/contexts.h"
@@ -120,6 +121,111 @@ done:
     return status;
 }
 
+/* ---- results --------------------------------------------------------------------------------- */
+
+enum { COLUMNS = SPEC_COLUMNS_MAX };
+
+/* The logits of the COLUMNS tokens after the text, in passes of `each`. */
+static int read_logits(float *logit, bench *b, int text, int each, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const size_t vocab = (size_t)b->weights.shape.vocab;
+    const spec_backend *backend = b->weights.backend;
+    for (int at = 0; at < COLUMNS; at += each) {
+        set_batch(b, text + at, spec_int_min(each, COLUMNS - at));
+        SPEC_TRY(run_pass(b, error));
+        backend->get(backend, logit + (size_t)at * vocab, b->forward.logits,
+                     (size_t)b->batch.n * vocab * sizeof *logit);
+    }
+done:
+    return status;
+}
+
+/* The law of one result at real sizes: pairs of logits that differ. */
+static int check_columns(gpu_rows *rows, bench *b, const char *name, const gpu_model *model,
+                         const float *whole, float *parts, spec_error *error)
+{
+    static const int each[] = {COLUMNS, 1, 5, 9, 33};
+    int status = GSL_SUCCESS;
+    const size_t all = (size_t)COLUMNS * (size_t)model->vocab;
+    for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
+        size_t differ = 0;
+        SPEC_TRY(read_logits(parts, b, model->text, each[i], error));
+        for (size_t j = 0; j < all; j++) differ += memcmp(&whole[j], &parts[j], sizeof *parts) != 0;
+        SPEC_TRY(gpu_rows_add(rows, GPU_AT_MOST, 0.0, (double)differ, "logits",
+                              "%s: differ in passes of %d", name, each[i]));
+    }
+done:
+    return status;
+}
+
+/* The largest difference of a row's logits in units of their spread. */
+static double distance(const float *row, const float *other, size_t vocab)
+{
+    double sum = 0.0, squares = 0.0, most = 0.0;
+    for (size_t i = 0; i < vocab; i++) {
+        const double x = (double)row[i];
+        sum += x;
+        squares += x * x;
+        most = fmax(most, fabs(x - (double)other[i]));
+    }
+    const double mean = sum / (double)vocab;
+    return most / sqrt(squares / (double)vocab - mean * mean);
+}
+
+static int compare_cpu(gpu_rows *rows, const char *name, const gpu_model *model,
+                       spec_tensor_type type, const float *whole, float *other, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    bench *cpu = NULL;
+    const spec_backend *backend = NULL;
+    const size_t vocab = (size_t)model->vocab;
+    double most = 0.0;
+    SPEC_TRY(spec_device_open(&backend, spec_test_context(0), "cpu", error));
+    SPEC_TRY(open_bench(&cpu, model, type, backend, error));
+    SPEC_TRY(read_text(cpu, 0, model->text, error));
+    SPEC_TRY(read_logits(other, cpu, model->text, COLUMNS, error));
+    for (size_t u = 0; u < COLUMNS; u++) {
+        const double far = distance(other + u * vocab, whole + u * vocab, vocab);
+        if (!(far <= most)) most = far;
+    }
+    SPEC_TRY(gpu_rows_add(rows, GPU_AT_MOST, type == SPEC_TENSOR_Q8_0 ? 6e-2 : 2e-2, most,
+                          "spreads", "%s: logits from the CPU's", name));
+done:
+    if (cpu != NULL) close_bench(cpu);
+    spec_device_close(backend);
+    return status;
+}
+
+static int check_results(gpu_rows *rows, bench *b, const char *name, const gpu_model *model,
+                         spec_tensor_type type, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const size_t all = (size_t)COLUMNS * (size_t)model->vocab;
+    float *whole = malloc(all * sizeof *whole), *other = malloc(all * sizeof *other);
+    if (whole == NULL || other == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
+    SPEC_TRY(read_logits(whole, b, model->text, COLUMNS, error));
+    SPEC_TRY(check_columns(rows, b, name, model, whole, other, error));
+    if (model->beside_cpu) SPEC_TRY(compare_cpu(rows, name, model, type, whole, other, error));
+done:
+    free(whole);
+    free(other);
+    return status;
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* A token by the largest logit: what a step of plain generation costs. */
+static int run_token(void *context, spec_error *error)
+{
+    bench *b = context;
+    int token;
+    const int status = run_pass(b, error);
+    return status == GSL_SUCCESS
+               ? b->weights.backend->argmax(&b->forward.queue, &token, b->forward.logits, 1, error)
+               : status;
+}
+
 int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type type, bool tiny,
                       spec_error *error)
 {
@@ -148,6 +254,11 @@ int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type t
                                   widths[i].asked, seconds / one, "",
                                   "%s: pass of %d over pass of 1", name, n));
     }
+    set_batch(b, model->text, 1);
+    SPEC_TRY(gpu_median_seconds(&seconds, run_token, b, tiny, error));
+    SPEC_TRY(gpu_rows_add(rows, GPU_TOLD, 0.0, 1e3 * seconds, "ms", "%s: pass of 1 and its token",
+                          name));
+    SPEC_TRY(check_results(rows, b, name, model, type, error));
     if (model->long_text > 0) {
         SPEC_TRY(read_text(b, model->text, model->text + model->long_text, error));
         set_batch(b, model->text + model->long_text, 1);

@@ -45,9 +45,11 @@ typedef struct {
                                                          * passes */
     int long_text;     /* a second, longer text; 0: none */
     double share;      /* goal: share of the measured bandwidth with one token */
+    bool beside_cpu;   /* the CPU reads the text, too */
 } gpu_model;
 
-/* Passes of 1, 2, 4, ... 64 tokens. */
+/* Passes of 1, 2, 4, ... 64 tokens; whether a token's logits have the same bits in each; and their
+ * distance from the CPU's (docs/gpu.md#agreement). */
 int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type type, bool tiny,
                       spec_error *error);
 
