@@ -56,6 +56,10 @@ LIB     := $(BUILD)/libspeclab.a
 LIB_SO  := $(BUILD)/libspeclab.so
 PIC_FLAGS := -fPIC -fno-semantic-interposition
 $(LIB_OBJ): PIC := $(PIC_FLAGS)
+# What speaks to servers is linked to the program alone; the library and the page do without libcurl.
+LIVE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard live/*.c))
+LIVE    := $(BUILD)/liblive.a
+CURL_LIBS = $(call once,CURL_LIBS,$(if $(filter arm64,$(CONFIG)),,$(shell .ci/libraries --curl)))
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c cli/*/*.c))
 BIN     := $(BUILD)/speclab
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
@@ -243,6 +247,11 @@ $(LIB): $(LIB_OBJ)
 	@[ $(V) = 1 ] || echo "  AR $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+$(LIVE): $(LIVE_OBJ)
+	@[ $(V) = 1 ] || echo "  AR $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(BUILD)/live/client.o: CPPFLAGS += $(if $(CURL_LIBS),-DSPECLAB_CURL)
+
 $(LIB_SO): $(LIB_OBJ)
 	@[ $(V) = 1 ] || echo "  SO $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ $(LDLIBS)
@@ -266,9 +275,9 @@ $(LIBRARY): $(API_OBJ) $(LIB) packaging/libspeclab.map packaging/speclab.pc.in
 library: $(LIBRARY) ## build libspeclab, shared and static, with its pkg-config file
 	@:
 
-$(BIN): $(CLI_OBJ) $(LIB)
+$(BIN): $(CLI_OBJ) $(LIVE) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CURL_LIBS)
 
 # The program for several processes: the same, but for one file of cli/.
 MPICC   := mpicc
@@ -278,9 +287,10 @@ $(BUILD)/mpi/%.o: mpi/%.c $(FLAGS_FILE)
 	@[ $(V) = 1 ] || echo "  CC $<"
 	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(CPPFLAGS) $(LIB_CPPFLAGS) $(ALL_CFLAGS) -MMD \
 	    -MP -c -o $@ $<
-$(BUILD)/speclab-mpi: $(filter-out %/team_alone.o,$(CLI_OBJ)) $(BUILD)/mpi/team_mpi.o $(LIB)
+$(BUILD)/speclab-mpi: $(filter-out %/team_alone.o,$(CLI_OBJ)) $(BUILD)/mpi/team_mpi.o $(LIVE) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) \
+	    $(CURL_LIBS)
 
 # A target that first installs a tool builds what needs it by a make of its own. Files that both
 # makes need are built before: they would write them side by side.

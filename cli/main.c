@@ -42,6 +42,8 @@ const spec_verb spec_verbs[] = {
      spec_verb_bench},
     {SERVING, "serve", "speculation under load: a serving engine beside queueing theory",
      spec_verb_serve},
+    {SERVING, "served", "is the text of a server right? judged by the scores of another one",
+     spec_verb_served},
     {SERVING, "advise", "from an engine's log to a draft length", spec_verb_advise},
     {SERVING, "profile", "the acceptance that advise saw, as settings of other tools",
      spec_verb_profile},

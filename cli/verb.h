@@ -33,6 +33,7 @@ int spec_verb_step(spec_context *context, int argc, char **argv);
 int spec_verb_plan(spec_context *context, int argc, char **argv);
 int spec_verb_bench(spec_context *context, int argc, char **argv);
 int spec_verb_serve(spec_context *context, int argc, char **argv);
+int spec_verb_served(spec_context *context, int argc, char **argv);
 int spec_verb_advise(spec_context *context, int argc, char **argv);
 int spec_verb_profile(spec_context *context, int argc, char **argv);
 int spec_verb_validate(spec_context *context, int argc, char **argv);

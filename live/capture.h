@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* capture: writes texts and their scores as a trace that `speclab validate --trace` reads.
+ * docs/conformance.md#traces specifies the format. A text is written as a whole, so a file whose
+ * writer was killed lacks at most the end of its last text. */
+#ifndef SPECLAB_CAPTURE_H
+#define SPECLAB_CAPTURE_H
+
+#include "live/collect.h"
+#include "live/drawn_law.h"
+
+typedef struct {
+    FILE *file;
+    const char *name; /* for messages */
+    spec_drawn_rule rule;
+    char engine[64]; /* names the settings, which a resumed run must share */
+    int vocab, top;
+    double *chance; /* (SPEC_LIVE_TOP) */
+} spec_capture;
+
+/* Writes the head of a new file. */
+int spec_capture_begin(spec_capture *capture, spec_error *error);
+
+/* Reads a file of an earlier run: done (texts) gets its texts, and the last one, which may lack its
+ * end, is cut off. Also reads the noise that it states. Returns GSL_EINVAL if the file is of other
+ * settings. */
+int spec_capture_resume(spec_capture *capture, bool *done, int texts, spec_error *error);
+
+/* Writes a text. */
+int spec_capture_text(spec_capture *capture, const spec_served_text *text, spec_error *error);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "live/client.h"
+
+#ifndef SPECLAB_CURL
+
+int spec_client_run(const spec_client_work *work, spec_error *error)
+{
+    (void)work;
+    return spec_fail(error, GSL_EUNSUP, "this speclab was built without libcurl");
+}
+
+#else
+
+#include "base/clock.h"
+#include "base/json_memory.h"
+#include "speclab/no_memory.h"
+
+#include <curl/curl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An answer takes at most this much, and its values this much memory. */
+enum { ANSWER_BYTES = 1 << 26, ANSWER_MEMORY = 1 << 29, POLL_MS = 100, CONNECT_S = 20 };
+static const double longest_pause = 30.0;
+
+typedef struct {
+    CURL *easy;
+    struct curl_slist *headers;
+    spec_client_request request;
+    char *sent; /* the body, as text */
+    char *bytes;
+    size_t n, capacity;
+    bool busy, over, too_long, no_memory;
+    int tries;
+    double not_before; /* monotonic seconds of the next try; 0: none is due */
+    char why[CURL_ERROR_SIZE];
+} lane;
+
+typedef struct {
+    const spec_client_work *work;
+    CURLM *multi;
+    lane *lane; /* (lanes) */
+} client;
+
+static size_t keep_bytes(char *bytes, size_t size, size_t n, void *self)
+{
+    lane *l = self;
+    const size_t more = size * n;
+    if (l->n + more > ANSWER_BYTES) {
+        l->too_long = true;
+        return 0;
+    }
+    if (l->n + more + 1 > l->capacity) {
+        const size_t capacity = 2 * (l->n + more + 1);
+        char *grown = realloc(l->bytes, capacity);
+        if (grown == NULL) {
+            l->no_memory = true;
+            return 0;
+        }
+        l->bytes = grown;
+        l->capacity = capacity;
+    }
+    memcpy(l->bytes + l->n, bytes, more);
+    l->n += more;
+    return more;
+}
+
+static void release_request(lane *l)
+{
+    curl_slist_free_all(l->headers);
+    json_decref(l->request.body);
+    free(l->sent);
+    l->headers = NULL;
+    l->request.body = NULL;
+    l->sent = NULL;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static int add_header(lane *l, const char *header, spec_error *error)
+{
+    struct curl_slist *more = curl_slist_append(l->headers, header);
+    if (more == NULL) return spec_no_memory(error);
+    l->headers = more;
+    return GSL_SUCCESS;
+}
+
+static int add_headers(lane *l, spec_error *error)
+{
+    const char *key = l->request.opt_key;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(add_header(l, "Accept: application/json", error));
+    if (l->sent != NULL) SPEC_TRY(add_header(l, "Content-Type: application/json", error));
+    if (key == NULL) return status;
+    char *line = malloc(strlen(key) + sizeof "Authorization: Bearer ");
+    if (line == NULL) return spec_no_memory(error);
+    stpcpy(stpcpy(line, "Authorization: Bearer "), key);
+    status = add_header(l, line, error);
+    free(line);
+done:
+    return status;
+}
+
+static int start(client *c, lane *l, spec_error *error)
+{
+    const spec_client_work *work = c->work;
+    CURL *easy = l->easy;
+    l->n = 0;
+    l->too_long = l->no_memory = false;
+    l->not_before = 0.0;
+    *l->why = '\0';
+    curl_easy_reset(easy); /* keeps the connection */
+    curl_easy_setopt(easy, CURLOPT_URL, l->request.url);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, l->why);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep_bytes);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, l);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, l);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, l->headers);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, lround(1000.0 * work->timeout));
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+    if (l->sent != NULL) {
+        curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, l->sent);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(l->sent));
+    }
+    if (curl_multi_add_handle(c->multi, easy) != CURLM_OK) return spec_no_memory(error);
+    l->busy = true;
+    return GSL_SUCCESS;
+}
+
+static int start_next(client *c, int i, spec_error *error)
+{
+    lane *l = &c->lane[i];
+    int status = GSL_SUCCESS;
+    release_request(l);
+    l->request = (spec_client_request){.body = NULL};
+    l->tries = 0;
+    l->over = !c->work->next(c->work->self, i, &l->request);
+    if (l->over) return status;
+    if (l->request.body != NULL &&
+        (l->sent = json_dumps(l->request.body, JSON_COMPACT)) == NULL)
+        return spec_no_memory(error);
+    SPEC_TRY(add_headers(l, error));
+    SPEC_TRY(start(c, l, error));
+done:
+    return status;
+}
+
+/* ---- an answer ------------------------------------------------------------------------------- */
+
+/* Tells whether another try may help, and when it is due. A server that is busy may say how long
+ * for. */
+static bool tries_again(client *c, lane *l, CURLcode result, long code)
+{
+    const bool busy = result == CURLE_OK && (code == 429 || code == 503);
+    const bool lost = result == CURLE_GOT_NOTHING || result == CURLE_SEND_ERROR ||
+                      result == CURLE_RECV_ERROR;
+    curl_off_t after = 0;
+    if (++l->tries >= c->work->tries || !(busy || lost)) return false;
+    double pause = ldexp(c->work->pause, l->tries - 1);
+    curl_easy_getinfo(l->easy, CURLINFO_RETRY_AFTER, &after);
+    if (busy && after > 0) pause = fmax(pause, (double)after);
+    l->not_before = spec_clock_monotonic() + fmin(pause, longest_pause);
+    return true;
+}
+
+/* Writes what the server says about its error: {"error": {"message": ...}}, or the first bytes. */
+static int fail_code(const lane *l, long code, spec_error *error)
+{
+    json_error_t why;
+    json_t *root = spec_json_load_within(ANSWER_MEMORY, l->bytes, l->n, 0, &why);
+    const json_t *wrong = json_object_get(root, "error"),
+                 *said = json_is_string(wrong) ? wrong : json_object_get(wrong, "message");
+    if (said == NULL) said = json_object_get(root, "message");
+    const char *text = json_string_value(said);
+    const int n = l->n < 160 ? (int)l->n : 160;
+    const int status =
+        spec_fail(error, GSL_EFAILED, "%.200s: the server answers with status %ld: %.*s%s",
+                  l->request.url, code, text != NULL ? 200 : n,
+                  text != NULL ? text : (l->n > 0 ? l->bytes : ""),
+                  code == 429 || code == 503 ? "; it stayed busy" : "");
+    json_decref(root);
+    return status;
+}
+
+static int fail_transfer(const client *c, const lane *l, CURLcode result, spec_error *error)
+{
+    if (l->no_memory) return spec_no_memory(error);
+    if (l->too_long)
+        return spec_fail(error, GSL_EINVAL, "%.200s: the answer is longer than %d MiB",
+                         l->request.url, ANSWER_BYTES >> 20);
+    if (result == CURLE_PARTIAL_FILE)
+        return spec_fail(error, GSL_EFAILED, "%.200s: the answer is truncated", l->request.url);
+    if (result == CURLE_OPERATION_TIMEDOUT)
+        return spec_fail(error, GSL_EFAILED, "%.200s: no answer within %g s", l->request.url,
+                         c->work->timeout);
+    return spec_fail(error, GSL_EFAILED, "%.200s: %.200s", l->request.url,
+                     *l->why != '\0' ? l->why : curl_easy_strerror(result));
+}
+
+static int take_answer(client *c, int i, spec_error *error)
+{
+    lane *l = &c->lane[i];
+    json_error_t why;
+    json_t *answer =
+        spec_json_load_within(ANSWER_MEMORY, l->bytes, l->n, JSON_REJECT_DUPLICATES, &why);
+    if (spec_json_lost()) return spec_no_memory(error);
+    if (answer == NULL)
+        return spec_fail(error, GSL_EINVAL, "%.200s: the answer is no valid JSON: %.120s, byte %d",
+                         l->request.url, l->n == 0 ? "it is empty" : why.text, why.position);
+    const int status = c->work->take(c->work->self, i, answer, error);
+    json_decref(answer);
+    return status;
+}
+
+static int end_request(client *c, lane *l, CURLcode result, spec_error *error)
+{
+    const int i = (int)(l - c->lane);
+    long code = 0;
+    int status = GSL_SUCCESS;
+    curl_multi_remove_handle(c->multi, l->easy);
+    l->busy = false;
+    curl_easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &code);
+    if (tries_again(c, l, result, code)) return status;
+    if (result != CURLE_OK) return fail_transfer(c, l, result, error);
+    if (code != 200) return fail_code(l, code, error);
+    SPEC_TRY(take_answer(c, i, error));
+    SPEC_TRY(start_next(c, i, error));
+done:
+    return status;
+}
+
+/* ---- all lanes ------------------------------------------------------------------------------- */
+
+static int end_requests(client *c, spec_error *error)
+{
+    CURLMsg *message;
+    int left, status = GSL_SUCCESS;
+    while (status == GSL_SUCCESS && (message = curl_multi_info_read(c->multi, &left)) != NULL) {
+        lane *l = NULL;
+        if (message->msg != CURLMSG_DONE) continue;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &l);
+        status = end_request(c, l, message->data.result, error);
+    }
+    return status;
+}
+
+/* Starts the tries that are due; *ret_left tells whether any lane has work left. */
+static int start_due(client *c, bool *ret_left, spec_error *error)
+{
+    const double now = spec_clock_monotonic();
+    int status = GSL_SUCCESS;
+    *ret_left = false;
+    for (int i = 0; i < c->work->lanes; i++) {
+        lane *l = &c->lane[i];
+        if (!l->over) *ret_left = true;
+        if (!l->over && !l->busy && l->not_before > 0.0 && l->not_before <= now)
+            SPEC_TRY(start(c, l, error));
+    }
+done:
+    return status;
+}
+
+static bool stopped(const client *c)
+{
+    return c->work->opt_stop != NULL && *c->work->opt_stop != 0;
+}
+
+static int run(client *c, spec_error *error)
+{
+    bool left = true;
+    int running, status = GSL_SUCCESS;
+    for (int i = 0; i < c->work->lanes; i++) {
+        if ((c->lane[i].easy = curl_easy_init()) == NULL) return spec_no_memory(error);
+        SPEC_TRY(start_next(c, i, error));
+    }
+    while (!stopped(c)) {
+        SPEC_TRY(start_due(c, &left, error));
+        if (!left) break;
+        if (curl_multi_perform(c->multi, &running) != CURLM_OK) return spec_no_memory(error);
+        SPEC_TRY(end_requests(c, error));
+        if (running > 0 || left) curl_multi_poll(c->multi, NULL, 0, running > 0 ? POLL_MS : 20, NULL);
+    }
+done:
+    return status;
+}
+
+int spec_client_run(const spec_client_work *work, spec_error *error)
+{
+    client c = {.work = work,
+                .multi = curl_multi_init(),
+                .lane = calloc((size_t)work->lanes, sizeof *c.lane)};
+    int status = c.multi == NULL || c.lane == NULL ? spec_no_memory(error) : GSL_SUCCESS;
+    if (status == GSL_SUCCESS) status = run(&c, error);
+    for (int i = 0; i < work->lanes && c.lane != NULL; i++) {
+        lane *l = &c.lane[i];
+        if (l->busy) curl_multi_remove_handle(c.multi, l->easy);
+        if (l->easy != NULL) curl_easy_cleanup(l->easy);
+        release_request(l);
+        free(l->bytes);
+    }
+    if (c.multi != NULL) curl_multi_cleanup(c.multi);
+    free(c.lane);
+    return status;
+}
+
+#endif
+
+/* ---- one request ----------------------------------------------------------------------------- */
+
+typedef struct {
+    const spec_client_request *request;
+    bool asked;
+    json_t *answer;
+} single;
+
+static bool next_single(void *self, int lane_number, spec_client_request *ret)
+{
+    single *s = self;
+    (void)lane_number;
+    if (s->asked) return false;
+    *ret = *s->request;
+    return s->asked = true;
+}
+
+static int take_single(void *self, int lane_number, const json_t *answer, spec_error *error)
+{
+    single *s = self;
+    (void)lane_number;
+    s->answer = json_deep_copy(answer);
+    return s->answer != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "out of memory");
+}
+
+int spec_client_ask(json_t **ret_answer, const spec_client_request *request,
+                    const spec_client_work *how, spec_error *error)
+{
+    single s = {.request = request};
+    spec_client_work work = *how;
+    work.lanes = 1;
+    work.next = next_single;
+    work.take = take_single;
+    work.self = &s;
+    const int status = spec_client_run(&work, error);
+    *ret_answer = s.answer;
+    return status;
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "live/dialects.h"
+
+#include "base/json_memory.h"
+#include "speclab/no_memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Values of a log-probability that servers write for one too small to tell. */
+static const double least_log = -9999.0, slightly = 1e-3;
+
+static int bad(spec_error *error, const char *what)
+{
+    return spec_fail(error, GSL_EINVAL, "the answer has no valid %s", what);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static void ask(spec_client_request *ret, const spec_live_server *server, const char *path,
+                json_t *opt_body)
+{
+    snprintf(ret->url, sizeof ret->url, "%s%s", server->url, path);
+    ret->opt_key = server->opt_key;
+    ret->body = opt_body;
+}
+
+static json_t *list_of(const int32_t *token, int n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++) json_array_append_new(list, json_integer(token[i]));
+    return list;
+}
+
+/* A seed that every engine takes. */
+static json_t *seed_of(uint64_t seed)
+{
+    return json_integer((json_int_t)(seed & 0x7fffffff));
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void spec_live_tokens_free(spec_live_tokens *tokens)
+{
+    free(tokens->token);
+    *tokens = (spec_live_tokens){.token = NULL};
+}
+
+static bool is_id(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0 &&
+           json_integer_value(value) <= INT32_MAX;
+}
+
+static int read_ids(spec_live_tokens *ret, const json_t *list, const char *what, spec_error *error)
+{
+    const size_t n = json_array_size(list);
+    *ret = (spec_live_tokens){.token = NULL};
+    if (!json_is_array(list) || n > SPEC_LIVE_TOKENS) return bad(error, what);
+    for (size_t i = 0; i < n; i++)
+        if (!is_id(json_array_get(list, i))) return bad(error, what);
+    if ((ret->token = malloc((n + 1) * sizeof *ret->token)) == NULL) return spec_no_memory(error);
+    ret->n = (int)n;
+    for (size_t i = 0; i < n; i++)
+        ret->token[i] = (int32_t)json_integer_value(json_array_get(list, i));
+    return GSL_SUCCESS;
+}
+
+static int compare_logs(const void *a, const void *b)
+{
+    const spec_live_candidate *x = a, *y = b;
+    if (x->log != y->log) return x->log < y->log ? 1 : -1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int add_candidate(spec_live_place *place, const json_t *id, const json_t *log,
+                         spec_error *error)
+{
+    const double x = json_is_null(log) ? least_log : json_number_value(log);
+    if (place->n == SPEC_LIVE_TOP || !is_id(id) || !(json_is_number(log) || json_is_null(log)) ||
+        !(x <= slightly))
+        return bad(error, "log-probabilities");
+    place->top[place->n++] =
+        (spec_live_candidate){(int32_t)json_integer_value(id), fmin(fmax(x, least_log), 0.0)};
+    return GSL_SUCCESS;
+}
+
+/* Orders the candidates, and keeps the `top` most probable: some servers add the token of the text.
+ * No token may be twice among them, and together they have at most 1. */
+static int close_place(spec_live_place *place, int top, spec_error *error)
+{
+    double sum = 0.0;
+    if (place->n == 0) return bad(error, "list of the most probable tokens");
+    qsort(place->top, (size_t)place->n, sizeof *place->top, compare_logs);
+    if (place->n > top) place->n = top;
+    for (int i = 0; i < place->n; i++) {
+        sum += exp(place->top[i].log);
+        for (int k = 0; k < i; k++)
+            if (place->top[k].id == place->top[i].id) return bad(error, "list: a token is twice in it");
+    }
+    return sum <= 1.0 + slightly ? GSL_SUCCESS : bad(error, "list: its probabilities exceed 1");
+}
+
+/* ---- llama-server ---------------------------------------------------------------------------- */
+
+static void llama_ask_tokens(spec_client_request *ret, const spec_live_server *server,
+                             const char *prompt)
+{
+    ask(ret, server, "/tokenize",
+        json_pack("{s:s, s:b}", "content", prompt, "add_special", 1));
+}
+
+static int llama_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_error *error)
+{
+    return read_ids(ret, json_object_get(answer, "tokens"), "\"tokens\"", error);
+}
+
+static void llama_ask_text(spec_client_request *ret, const spec_live_server *server,
+                           const spec_live_tokens *prompt, const spec_live_sampling *sampling,
+                           uint64_t seed, int lane)
+{
+    const spec_transform *t = &sampling->transform;
+    (void)lane;
+    ask(ret, server, "/completion",
+        json_pack("{s:o, s:i, s:f, s:i, s:f, s:f, s:[s,s,s,s], s:o, s:b, s:b, s:[s,s]}", "prompt",
+                  list_of(prompt->token, prompt->n), "n_predict", sampling->tokens, "temperature",
+                  t->temperature, "top_k", t->top_k, "top_p", t->top_p, "min_p", t->min_p,
+                  "samplers", "top_k", "top_p", "min_p", "temperature", "seed", seed_of(seed),
+                  "return_tokens", 1, "cache_prompt", 1, "response_fields", "tokens", "stop_type"));
+}
+
+static int llama_read_text(spec_live_tokens *ret, const json_t *answer, spec_error *error)
+{
+    return read_ids(ret, json_object_get(answer, "tokens"), "\"tokens\"", error);
+}
+
+/* The next token is drawn and ignored; the lane's slot has the prefix in its cache. */
+static void llama_ask_scores(spec_client_request *ret, const spec_live_server *server,
+                             const spec_live_tokens *tokens, int n_text, int top, int lane)
+{
+    (void)n_text;
+    ask(ret, server, "/completion",
+        json_pack("{s:o, s:i, s:i, s:b, s:i, s:i, s:[s], s:[s]}", "prompt",
+                  list_of(tokens->token, tokens->n), "n_predict", 1, "n_probs", top,
+                  "cache_prompt", 1, "id_slot", server->slots > 0 ? lane % server->slots : -1,
+                  "seed", 1, "samplers", "temperature", "response_fields",
+                  "completion_probabilities"));
+}
+
+static int llama_read_scores(spec_live_place *ret, int n_text, int top, const json_t *answer,
+                             spec_error *error)
+{
+    const json_t *places = json_object_get(answer, "completion_probabilities"),
+                 *list = json_object_get(json_array_get(places, 0), "top_logprobs");
+    int status = GSL_SUCCESS;
+    (void)n_text;
+    ret->n = 0;
+    if (!json_is_array(list) || (int)json_array_size(list) > top)
+        return bad(error, "\"completion_probabilities\"");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        SPEC_TRY(add_candidate(ret, json_object_get(entry, "id"), json_object_get(entry, "logprob"),
+                               error));
+    }
+    SPEC_TRY(close_place(ret, top, error));
+done:
+    return status;
+}
+
+/* ---- vLLM ------------------------------------------------------------------------------------ */
+
+static void vllm_ask_tokens(spec_client_request *ret, const spec_live_server *server,
+                            const char *prompt)
+{
+    ask(ret, server, "/tokenize",
+        json_pack("{s:s, s:s}", "model", server->model, "prompt", prompt));
+}
+
+static void vllm_ask_text(spec_client_request *ret, const spec_live_server *server,
+                          const spec_live_tokens *prompt, const spec_live_sampling *sampling,
+                          uint64_t seed, int lane)
+{
+    const spec_transform *t = &sampling->transform;
+    (void)lane;
+    ask(ret, server, "/v1/completions",
+        json_pack("{s:s, s:o, s:i, s:f, s:i, s:f, s:f, s:f, s:o, s:b, s:b}", "model",
+                  server->model, "prompt", list_of(prompt->token, prompt->n), "max_tokens",
+                  sampling->tokens, "temperature", t->temperature, "top_k",
+                  t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
+                  "repetition_penalty", 1.0, "seed", seed_of(seed), "ignore_eos", 1,
+                  "return_token_ids", 1));
+}
+
+static int vllm_read_text(spec_live_tokens *ret, const json_t *answer, spec_error *error)
+{
+    const json_t *choice = json_array_get(json_object_get(answer, "choices"), 0);
+    return read_ids(ret, json_object_get(choice, "token_ids"),
+                    "\"token_ids\": vLLM returns them since version 0.10.2", error);
+}
+
+static void vllm_ask_scores(spec_client_request *ret, const spec_live_server *server,
+                            const spec_live_tokens *tokens, int n_text, int top, int lane)
+{
+    (void)n_text, (void)lane;
+    ask(ret, server, "/v1/completions",
+        json_pack("{s:s, s:o, s:i, s:f, s:i}", "model", server->model, "prompt",
+                  list_of(tokens->token, tokens->n), "max_tokens", 1, "temperature", 0.0,
+                  "prompt_logprobs", top));
+}
+
+/* {"token id": {"logprob": ..., "rank": ..., "decoded_token": ...}, ...} */
+static int vllm_read_place(spec_live_place *ret, int top, const json_t *object, spec_error *error)
+{
+    const char *key;
+    json_t *value;
+    int status = GSL_SUCCESS;
+    ret->n = 0;
+    if (!json_is_object(object) || json_object_size(object) > (size_t)top + 1)
+        return bad(error, "\"prompt_logprobs\"");
+    json_object_foreach((json_t *)object, key, value) {
+        char *end;
+        const long id = strtol(key, &end, 10);
+        json_t *number = *end == '\0' && end > key ? json_integer(id) : NULL;
+        status = add_candidate(ret, number, json_object_get(value, "logprob"), error);
+        json_decref(number);
+        SPEC_TRY(status);
+    }
+    SPEC_TRY(close_place(ret, top, error));
+done:
+    return status;
+}
+
+static int vllm_read_scores(spec_live_place *ret, int n_text, int top, const json_t *answer,
+                            spec_error *error)
+{
+    const json_t *choice = json_array_get(json_object_get(answer, "choices"), 0),
+                 *list = json_object_get(choice, "prompt_logprobs");
+    const size_t n = json_array_size(list), first = n - (size_t)n_text;
+    int status = GSL_SUCCESS;
+    if (n < (size_t)n_text) return bad(error, "\"prompt_logprobs\" for each token");
+    for (int i = 0; i < n_text; i++)
+        SPEC_TRY(vllm_read_place(&ret[i], top, json_array_get(list, first + (size_t)i), error));
+done:
+    return status;
+}
+
+/* ---- SGLang ---------------------------------------------------------------------------------- */
+
+/* The scores of a prompt name its tokens. */
+static void sglang_ask_tokens(spec_client_request *ret, const spec_live_server *server,
+                              const char *prompt)
+{
+    ask(ret, server, "/generate",
+        json_pack("{s:s, s:{s:i, s:f}, s:b, s:i}", "text", prompt, "sampling_params",
+                  "max_new_tokens", 1, "temperature", 0.0, "return_logprob", 1,
+                  "logprob_start_len", 0));
+}
+
+/* [[log-probability, token id, text or null], ...] */
+static int sglang_read_triples(spec_live_tokens *ret, const json_t *answer, const char *key,
+                               spec_error *error)
+{
+    const json_t *list = json_object_get(json_object_get(answer, "meta_info"), key);
+    json_t *ids = json_array();
+    for (size_t i = 0; i < json_array_size(list); i++)
+        json_array_append(ids, json_array_get(json_array_get(list, i), 1));
+    const bool whole = json_is_array(list) && json_array_size(ids) == json_array_size(list);
+    const int status = whole ? read_ids(ret, ids, key, error) : bad(error, key);
+    json_decref(ids);
+    return status;
+}
+
+static int sglang_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_error *error)
+{
+    return sglang_read_triples(ret, answer, "input_token_logprobs", error);
+}
+
+static void sglang_ask_text(spec_client_request *ret, const spec_live_server *server,
+                            const spec_live_tokens *prompt, const spec_live_sampling *sampling,
+                            uint64_t seed, int lane)
+{
+    const spec_transform *t = &sampling->transform;
+    (void)lane;
+    ask(ret, server, "/generate",
+        json_pack("{s:o, s:{s:i, s:f, s:i, s:f, s:f, s:b, s:o}, s:b}", "input_ids",
+                  list_of(prompt->token, prompt->n), "sampling_params", "max_new_tokens",
+                  sampling->tokens, "temperature", t->temperature, "top_k",
+                  t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p, "ignore_eos",
+                  1, "sampling_seed", seed_of(seed), "return_logprob", 1));
+}
+
+static int sglang_read_text(spec_live_tokens *ret, const json_t *answer, spec_error *error)
+{
+    return sglang_read_triples(ret, answer, "output_token_logprobs", error);
+}
+
+static void sglang_ask_scores(spec_client_request *ret, const spec_live_server *server,
+                              const spec_live_tokens *tokens, int n_text, int top, int lane)
+{
+    (void)lane;
+    const int before = tokens->n - n_text > 0 ? tokens->n - n_text - 1 : 0;
+    ask(ret, server, "/generate",
+        json_pack("{s:o, s:{s:i, s:f}, s:b, s:i, s:i}", "input_ids",
+                  list_of(tokens->token, tokens->n), "sampling_params", "max_new_tokens", 1,
+                  "temperature", 0.0, "return_logprob", 1, "logprob_start_len", before,
+                  "top_logprobs_num", top));
+}
+
+/* The lists begin at or before the text, and end with it. */
+static int sglang_read_scores(spec_live_place *ret, int n_text, int top, const json_t *answer,
+                              spec_error *error)
+{
+    const json_t *list =
+        json_object_get(json_object_get(answer, "meta_info"), "input_top_logprobs");
+    const size_t n = json_array_size(list), first = n - (size_t)n_text;
+    int status = GSL_SUCCESS;
+    if (n < (size_t)n_text) return bad(error, "\"input_top_logprobs\" for each token");
+    for (int i = 0; i < n_text; i++) {
+        const json_t *place = json_array_get(list, first + (size_t)i);
+        ret[i].n = 0;
+        if ((int)json_array_size(place) > top) return bad(error, "\"input_top_logprobs\"");
+        for (size_t k = 0; k < json_array_size(place); k++) {
+            const json_t *triple = json_array_get(place, k);
+            SPEC_TRY(add_candidate(&ret[i], json_array_get(triple, 1), json_array_get(triple, 0),
+                                   error));
+        }
+        SPEC_TRY(close_place(&ret[i], top, error));
+    }
+done:
+    return status;
+}
+
+const spec_dialect spec_dialects[] = {
+    {"llama-server", "llamacpp", "top_k,top_p,min_p,temperature", true, llama_ask_tokens,
+     llama_ask_text, llama_ask_scores, llama_read_tokens, llama_read_text, llama_read_scores},
+    {"vLLM", "vllm", "temperature,min_p,top_k,top_p", false, vllm_ask_tokens, vllm_ask_text,
+     vllm_ask_scores, llama_read_tokens, vllm_read_text, vllm_read_scores},
+    {"SGLang", "sglang", "temperature,top_k+top_p+min_p", false, sglang_ask_tokens,
+     sglang_ask_text, sglang_ask_scores, sglang_read_tokens, sglang_read_text, sglang_read_scores},
+    {.name = NULL},
+};
+
+/* ---- what a server is ------------------------------------------------------------------------ */
+
+int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_error *error)
+{
+    const json_t *model = json_array_get(json_object_get(answer, "data"), 0);
+    const char *owner = json_string_value(json_object_get(model, "owned_by")),
+               *id = json_string_value(json_object_get(model, "id"));
+    const json_t *vocab = json_object_get(json_object_get(model, "meta"), "n_vocab");
+    if (owner == NULL || id == NULL || strlen(id) >= SPEC_LIVE_NAME)
+        return spec_fail(error, GSL_EINVAL,
+                         "it is no inference server: /v1/models names no model and no owner");
+    ret->dialect = spec_dialects;
+    while (ret->dialect->name != NULL && strcmp(ret->dialect->owner, owner) != 0) ret->dialect++;
+    if (ret->dialect->name == NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "its models are owned by '%.60s': only llama-server, vLLM and SGLang "
+                         "return token ids, which the test needs",
+                         owner);
+    snprintf(ret->model, sizeof ret->model, "%s", id);
+    ret->vocab = is_id(vocab) ? (int)json_integer_value(vocab) : 0;
+    return GSL_SUCCESS;
+}
+
+static int blame(const spec_live_server *server, int status, spec_error *error)
+{
+    const spec_error why = *error;
+    return spec_fail(error, status, "%.200s: %.290s", server->url, why.text);
+}
+
+static int read_slots(spec_live_server *server, const spec_client_work *how, spec_error *error)
+{
+    spec_client_request request = {.body = NULL};
+    json_t *answer;
+    ask(&request, server, "/props", NULL);
+    const int status = spec_client_ask(&answer, &request, how, error);
+    const json_t *slots = json_object_get(answer, "total_slots");
+    if (is_id(slots)) server->slots = (int)json_integer_value(slots);
+    json_decref(answer);
+    return status;
+}
+
+int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
+                   const spec_client_work *how, spec_error *error)
+{
+    spec_client_request request = {.body = NULL};
+    json_t *answer = NULL;
+    size_t n = strlen(url);
+    int status = GSL_SUCCESS;
+    *ret = (spec_live_server){.opt_key = opt_key};
+    while (n > 0 && url[n - 1] == '/') n--;
+    if (n >= 3 && strncmp(url + n - 3, "/v1", 3) == 0) n -= 3;
+    if (n >= sizeof ret->url || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
+        return spec_fail(error, GSL_EINVAL, "'%.200s' is no address such as http://localhost:8000",
+                         url);
+    snprintf(ret->url, sizeof ret->url, "%.*s", (int)n, url);
+    ask(&request, ret, "/v1/models", NULL);
+    SPEC_TRY(spec_client_ask(&answer, &request, how, error));
+    if (answer == NULL) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+    if ((status = spec_live_read_models(ret, answer, error)) != GSL_SUCCESS) {
+        blame(ret, status, error);
+        goto done;
+    }
+    if (ret->dialect->by_prefix) SPEC_TRY(read_slots(ret, how, error));
+done:
+    json_decref(answer);
+    return status;
+}

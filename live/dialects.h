@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dialects: what to ask a server, and how to read its answers, by the engine that it runs.
+ * A text is a list of token ids everywhere, because a text that is tokenised again may become other
+ * tokens. Answers are foreign; a message names what is wrong in them. */
+#ifndef SPECLAB_DIALECTS_H
+#define SPECLAB_DIALECTS_H
+
+#include "live/client.h"
+#include "models/transform.h"
+
+#include <stdint.h>
+
+enum { SPEC_LIVE_TOP = 256, SPEC_LIVE_NAME = 128, SPEC_LIVE_TOKENS = 1 << 20 };
+
+/* A token among the most probable ones at a position, and its log-probability. */
+typedef struct {
+    int32_t id;
+    double log;
+} spec_live_candidate;
+
+/* The most probable tokens at a position, in descending order, before temperature and filters. */
+typedef struct {
+    int n;
+    spec_live_candidate top[SPEC_LIVE_TOP];
+} spec_live_place;
+
+typedef struct {
+    int32_t *token; /* (n) */
+    int n;
+} spec_live_tokens;
+
+struct spec_dialect;
+
+/* A server, once asked what it is. */
+typedef struct {
+    char url[512];
+    const char *opt_key;
+    const struct spec_dialect *dialect;
+    char model[SPEC_LIVE_NAME];
+    int vocab; /* 0: it does not say */
+    int slots; /* texts that it keeps in its cache side by side; 0: no such limit */
+} spec_live_server;
+
+/* How texts are drawn. */
+typedef struct {
+    int tokens; /* most tokens of a text */
+    spec_transform transform;
+} spec_live_sampling;
+
+/* How an answer is read, and into what. */
+typedef struct spec_dialect {
+    const char *name;
+    const char *owner;   /* "owned_by" in /v1/models */
+    const char *filters; /* the order of temperature and filters, docs/conformance.md#filters */
+    bool by_prefix;      /* scores the next token after a prefix, instead of a whole text */
+    /* Make a request: turn a prompt into tokens; draw a text; score the last n_text tokens of a
+     * list, or what follows all of them. `lane` may choose a slot. */
+    void (*ask_tokens)(spec_client_request *ret, const spec_live_server *server,
+                       const char *prompt);
+    void (*ask_text)(spec_client_request *ret, const spec_live_server *server,
+                     const spec_live_tokens *prompt, const spec_live_sampling *sampling,
+                     uint64_t seed, int lane);
+    void (*ask_scores)(spec_client_request *ret, const spec_live_server *server,
+                       const spec_live_tokens *tokens, int n_text, int top, int lane);
+    /* Read an answer. Return GSL_EINVAL if it is not what was asked for. */
+    int (*read_tokens)(spec_live_tokens *ret, const json_t *answer, spec_error *error);
+    int (*read_text)(spec_live_tokens *ret, const json_t *answer, spec_error *error);
+    int (*read_scores)(spec_live_place *ret, int n_text, int top, const json_t *answer,
+                       spec_error *error);
+} spec_dialect;
+
+extern const spec_dialect spec_dialects[]; /* ends with a NULL name */
+
+/* Asks the server what it is. Returns GSL_EFAILED or GSL_EINVAL if it is no server of a known
+ * dialect; the message begins with the URL. */
+int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
+                   const spec_client_work *how, spec_error *error);
+
+/* Reads the answer of /v1/models: dialect, model and vocabulary. */
+int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_error *error);
+
+void spec_live_tokens_free(spec_live_tokens *tokens);
+
+#endif

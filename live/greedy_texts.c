@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "live/greedy_texts.h"
+
+#include <math.h>
+
+const double spec_greedy_ends[SPEC_GREEDY_BUCKETS - 1] = {1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0, 3.0};
+
+/* A token outside of the list has a margin of at least that of the last listed one. */
+static double margin_of(const spec_live_place *place, int32_t token)
+{
+    int i = 0;
+    while (i < place->n - 1 && place->top[i].id != token) i++;
+    return place->top[0].log - place->top[i].log;
+}
+
+static void note_wrong(spec_greedy_texts *g, const spec_served_text *text, int at, double margin)
+{
+    if (g->wrong++ > 0) return;
+    g->text = text->number;
+    g->position = at;
+    g->token = text->all.token[text->n_prompt + at];
+    g->best = text->place[at].top[0].id;
+    g->margin = margin;
+}
+
+void spec_greedy_add(spec_greedy_texts *g, const spec_served_text *text, double tie)
+{
+    int first = -1, wrong = 0, ties = 0;
+    for (int i = 0; i < text->n; i++) {
+        const double margin = margin_of(&text->place[i], text->all.token[text->n_prompt + i]);
+        int bucket = 0;
+        if (!(margin > 0.0)) continue;
+        while (bucket < SPEC_GREEDY_BUCKETS - 1 && margin > spec_greedy_ends[bucket]) bucket++;
+        g->bucket[bucket]++;
+        g->largest = fmax(g->largest, margin);
+        if (margin <= tie) {
+            ties++;
+            continue;
+        }
+        note_wrong(g, text, i, margin);
+        if (wrong++ == 0) first = i;
+    }
+    g->texts++;
+    g->tokens += (uint64_t)text->n;
+    g->ties += (uint64_t)ties;
+    g->different += ties + wrong > 0;
+    g->wrong_texts += wrong > 0;
+    g->lost_texts += wrong > 2 && 2 * wrong > text->n - first;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* greedy_texts: compares texts drawn at temperature 0 with the scorer's most probable tokens.
+ * A token that is not the most probable one is a tie if the scorer's own rounding could have chosen
+ * it, and wrong if not. The margin of a token is the difference between the largest
+ * log-probability of its position and its own. */
+#ifndef SPECLAB_GREEDY_TEXTS_H
+#define SPECLAB_GREEDY_TEXTS_H
+
+#include "live/collect.h"
+
+enum { SPEC_GREEDY_BUCKETS = 8 };
+
+/* Upper ends of the histogram of margins; the last bucket has no end. */
+extern const double spec_greedy_ends[SPEC_GREEDY_BUCKETS - 1];
+
+typedef struct {
+    int texts, different; /* texts; those with another token than the most probable one */
+    int wrong_texts;      /* those with a wrong token */
+    int lost_texts;       /* those in which most tokens from the first wrong one on are wrong */
+    uint64_t tokens, ties, wrong;
+    uint64_t bucket[SPEC_GREEDY_BUCKETS]; /* margins of ties and wrong tokens */
+    double largest;                       /* largest margin */
+    /* the first wrong token of all texts */
+    int text, position;
+    int32_t token, best;
+    double margin;
+} spec_greedy_texts;
+
+/* Adds a text; margins up to `tie` are ties. */
+void spec_greedy_add(spec_greedy_texts *ret, const spec_served_text *text, double tie);
+
+#endif

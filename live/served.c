@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "live/served.h"
+
+#include "base/clock.h"
+#include "base/text_lines.h"
+#include "base/input_file.h"
+#include "base/json_memory.h"
+#include "live/capture.h"
+#include "sim/chance/rng.h"
+#include "speclab/no_memory.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NOISE_TEXTS: texts that are scored twice. GREEDY_TIES: how far beyond the noise seen in them a tie
+ * may be. */
+enum { NOISE_TEXTS = 4, PROMPT_BYTES = 1 << 20, PROMPTS_MAX = 100000 };
+static const double greedy_ties = 3.0, least_tie = 1e-6;
+
+typedef struct {
+    const spec_served_plan *plan;
+    spec_served_result *result;
+    spec_collect_plan collect;
+    spec_live_tokens *prompt;
+    int n_prompts;
+    spec_served_text *kept; /* (n_kept) texts to score again */
+    int n_kept;
+    spec_capture capture;
+    spec_greedy_texts *greedy; /* counts texts; NULL: capture them */
+    const char *what;
+    int done;
+} run;
+
+static bool is_stopped(const run *r)
+{
+    return r->plan->how.opt_stop != NULL && *r->plan->how.opt_stop != 0;
+}
+
+/* ---- prompts --------------------------------------------------------------------------------- */
+
+static int add_prompt(run *r, const char *text, spec_error *error)
+{
+    const spec_live_server *server = &r->result->text;
+    spec_client_request request = {.body = NULL};
+    spec_live_tokens *grown = realloc(r->prompt, ((size_t)r->n_prompts + 1) * sizeof *grown);
+    json_t *answer = NULL;
+    int status = GSL_SUCCESS;
+    if (grown == NULL) return spec_no_memory(error);
+    r->prompt = grown;
+    server->dialect->ask_tokens(&request, server, text);
+    SPEC_TRY(spec_client_ask(&answer, &request, &r->plan->how, error));
+    if (answer == NULL) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+    spec_live_tokens *prompt = &r->prompt[r->n_prompts];
+    status = server->dialect->read_tokens(prompt, answer, error);
+    if (status == GSL_EINVAL) {
+        const spec_error why = *error;
+        spec_fail(error, status, "%.200s: %.290s", server->url, why.text);
+    }
+    if (status == GSL_SUCCESS) r->n_prompts++;
+    if (status == GSL_SUCCESS && prompt->n == 0)
+        status = spec_fail(error, GSL_EINVAL, "%.200s: a prompt has no tokens", server->url);
+done:
+    json_decref(answer);
+    return status;
+}
+
+/* {"prompt": "..."}, one per line; other keys are left alone. */
+static int read_prompts(run *r, spec_error *error)
+{
+    FILE *file = NULL;
+    json_t *line = NULL;
+    bool end = false;
+    spec_text_lines lines = {.file = NULL};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_input_file_stream(&file, r->plan->prompts, error));
+    lines = spec_text_lines_of(file, r->plan->prompts, PROMPT_BYTES);
+    for (;;) {
+        json_error_t why;
+        SPEC_TRY(spec_text_lines_next_data(&lines, &end, error));
+        if (end) break;
+        line = spec_json_load(lines.bytes, lines.length, JSON_DECODE_ANY, &why);
+        const char *text = json_string_value(json_object_get(line, "prompt"));
+        if (text == NULL)
+            SPEC_TRY(spec_text_lines_bad(&lines, error, "is not like {\"prompt\": \"Once\"}"));
+        if (r->n_prompts == PROMPTS_MAX || r->n_prompts == r->plan->texts) break;
+        SPEC_TRY(add_prompt(r, text, error));
+        json_decref(line);
+        line = NULL;
+    }
+    if (r->n_prompts == 0)
+        status = spec_fail(error, GSL_EINVAL, "%.200s: there is no prompt in it", r->plan->prompts);
+done:
+    json_decref(line);
+    spec_text_lines_free(&lines);
+    if (file != NULL) fclose(file);
+    return status;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static int keep_text(void *self, const spec_served_text *text, spec_error *error)
+{
+    run *r = self;
+    return spec_served_text_copy(&r->kept[r->n_kept++], text, error);
+}
+
+static int have_text(void *self, const spec_served_text *text, spec_error *error)
+{
+    run *r = self;
+    r->plan->progress(r->plan->self, r->what, ++r->done, r->collect.texts);
+    if (r->greedy == NULL) return spec_capture_text(&r->capture, text, error);
+    spec_greedy_add(r->greedy, text, r->result->tie);
+    return GSL_SUCCESS;
+}
+
+/* Draws a few texts, and scores them a second time: in another order, and one by one. */
+static int measure_noise(run *r, spec_error *error)
+{
+    spec_served_text kept[NOISE_TEXTS] = {{0}}, again[NOISE_TEXTS] = {{0}};
+    spec_collect_plan plan = r->collect;
+    int status = GSL_SUCCESS;
+    r->kept = kept;
+    r->n_kept = 0;
+    r->plan->progress(r->plan->self, "measuring the noise of the scorer", 0, 0);
+    plan.texts = NOISE_TEXTS;
+    plan.opt_done = NULL;
+    plan.seed = spec_rng_named_seed(r->plan->seed, "noise");
+    SPEC_TRY(spec_collect(&plan, keep_text, r, error));
+    for (int i = 0; i < r->n_kept; i++) SPEC_TRY(spec_served_text_copy(&again[i], &kept[i], error));
+    plan.backwards = true;
+    plan.how.lanes = 1;
+    SPEC_TRY(spec_collect_rescore(&plan, again, r->n_kept, error));
+    r->result->noise = spec_scorer_noise_of(kept, again, r->n_kept);
+    r->result->tie = fmax(greedy_ties * r->result->noise.margin, least_tie);
+done:
+    for (int i = 0; i < NOISE_TEXTS; i++) {
+        spec_served_text_free(&kept[i]);
+        spec_served_text_free(&again[i]);
+    }
+    return status;
+}
+
+/* ---- sampled texts --------------------------------------------------------------------------- */
+
+/* A hash of what the texts depend on. */
+static void name_settings(run *r)
+{
+    const spec_served_plan *plan = r->plan;
+    const spec_transform *t = &plan->sampling.transform;
+    char text[256];
+    uint64_t hash = plan->seed;
+    for (int i = 0; i < r->n_prompts; i++)
+        for (int k = 0; k < r->prompt[i].n; k++)
+            hash = (hash ^ (uint64_t)r->prompt[i].token[k]) * 0x9e3779b97f4a7c15u + (uint64_t)i;
+    snprintf(text, sizeof text, "%s %.17g %d %.17g %.17g %d %d %d", r->result->text.model,
+             t->temperature, t->top_k, t->top_p, t->min_p, plan->top, plan->sampling.tokens,
+             r->n_prompts);
+    snprintf(r->capture.engine, sizeof r->capture.engine, "%s, served %016llx",
+             r->result->text.dialect->name, (unsigned long long)spec_rng_named_seed(hash, text));
+}
+
+static int open_capture(run *r, bool *done, spec_error *error)
+{
+    const spec_served_plan *plan = r->plan;
+    spec_capture *c = &r->capture;
+    const char *path = plan->opt_capture;
+    bool old = false;
+    c->name = path != NULL ? path : "the captured texts";
+    c->rule.noise = r->result->noise.worst;
+    c->vocab = r->result->score.vocab > 0 ? r->result->score.vocab : SPEC_TRACE_VOCAB_MAX;
+    c->top = plan->top;
+    name_settings(r);
+    if ((c->chance = malloc(SPEC_LIVE_TOP * sizeof *c->chance)) == NULL)
+        return spec_no_memory(error);
+    if (path == NULL) c->file = tmpfile();
+    else if (plan->force) c->file = fopen(path, "w+");
+    else if ((c->file = fopen(path, "r+")) == NULL && errno == ENOENT) c->file = fopen(path, "w+");
+    else old = c->file != NULL;
+    if (c->file == NULL)
+        return spec_fail(error, GSL_EFAILED, "%.200s: %s", c->name, strerror(errno));
+    if (!old) return spec_capture_begin(c, error);
+    if (!plan->resume)
+        return spec_fail(error, GSL_EINVAL, "%.200s exists: --resume goes on with it, --force "
+                                            "replaces it", path);
+    return spec_capture_resume(c, done, plan->texts, error);
+}
+
+static int judge_sampled(run *r, spec_error *error)
+{
+    const spec_served_plan *plan = r->plan;
+    bool *done = calloc((size_t)plan->texts + 1, sizeof *done);
+    int status = done == NULL ? spec_no_memory(error) : GSL_SUCCESS;
+    if (status == GSL_SUCCESS) SPEC_TRY(open_capture(r, done, error));
+    for (int i = 0; i < plan->texts; i++) r->done += done[i];
+    r->collect.opt_done = done;
+    r->what = NULL;
+    SPEC_TRY(spec_collect(&r->collect, have_text, r, error));
+    SPEC_TRY(spec_served_judge(&r->result->judgement, r->capture.file, r->capture.name,
+                               &r->result->noise, plan->rate, plan->seed, error));
+done:
+    if (r->capture.file != NULL) fclose(r->capture.file);
+    free(r->capture.chance);
+    free(done);
+    return status;
+}
+
+/* ---- greedy texts ---------------------------------------------------------------------------- */
+
+/* The scorer's own texts first: margins that occur there are ties. */
+static int judge_greedy(run *r, spec_error *error)
+{
+    spec_served_result *result = r->result;
+    int status = GSL_SUCCESS;
+    r->greedy = &result->control;
+    r->what = "control";
+    r->collect.text = r->collect.score;
+    SPEC_TRY(spec_collect(&r->collect, have_text, r, error));
+    result->tie = fmax(result->tie, result->control.largest);
+    r->greedy = &result->served;
+    r->what = NULL;
+    r->done = 0;
+    r->collect.text = &result->text;
+    SPEC_TRY(spec_collect(&r->collect, have_text, r, error));
+done:
+    return status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void make_plan(run *r)
+{
+    const spec_served_plan *plan = r->plan;
+    const spec_served_result *result = r->result;
+    r->collect = (spec_collect_plan){.text = &result->text,
+                                     .score = &result->score,
+                                     .prompt = r->prompt,
+                                     .n_prompts = r->n_prompts,
+                                     .texts = plan->texts,
+                                     .top = plan->top,
+                                     .sampling = plan->sampling,
+                                     .seed = plan->seed,
+                                     .how = plan->how};
+    r->collect.how.lanes = plan->lanes;
+    if (result->score.slots > 0 && result->score.slots < plan->lanes)
+        r->collect.how.lanes = result->score.slots;
+}
+
+static int open_servers(run *r, spec_error *error)
+{
+    const spec_served_plan *plan = r->plan;
+    spec_served_result *result = r->result;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_live_open(&result->text, plan->text_url, plan->opt_text_key, &plan->how, error));
+    SPEC_TRY(
+        spec_live_open(&result->score, plan->score_url, plan->opt_score_key, &plan->how, error));
+    if (result->text.vocab > 0 && result->score.vocab > 0 &&
+        result->text.vocab != result->score.vocab)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "the servers run different models: one has %d tokens, the other %d",
+                           result->text.vocab, result->score.vocab));
+    r->capture.rule = (spec_drawn_rule){.transform = plan->sampling.transform,
+                                        .vocab = result->score.vocab};
+    SPEC_TRY(spec_filter_order_parse(&r->capture.rule.order, result->text.dialect->filters, error));
+    if (!result->greedy) SPEC_TRY(spec_drawn_check(&r->capture.rule, plan->top, error));
+done:
+    return status;
+}
+
+int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_error *error)
+{
+    run r = {.plan = plan, .result = ret};
+    const double begun = spec_clock_monotonic();
+    int status = GSL_SUCCESS;
+    *ret = (spec_served_result){.greedy = plan->sampling.transform.temperature == 0.0,
+                                .wanted = plan->texts};
+    SPEC_TRY(open_servers(&r, error));
+    SPEC_TRY(read_prompts(&r, error));
+    make_plan(&r);
+    SPEC_TRY(measure_noise(&r, error));
+    SPEC_TRY(ret->greedy ? judge_greedy(&r, error) : judge_sampled(&r, error));
+    ret->stopped = is_stopped(&r);
+    ret->seconds = spec_clock_monotonic() - begun;
+done:
+    for (int i = 0; i < r.n_prompts; i++) spec_live_tokens_free(&r.prompt[i]);
+    free(r.prompt);
+    return status;
+}

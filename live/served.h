@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* served: judges the text of one server by the scores of another one.
+ * Measures the scorer's noise, draws and scores the texts, and gives the verdict. */
+#ifndef SPECLAB_SERVED_H
+#define SPECLAB_SERVED_H
+
+#include "live/greedy_texts.h"
+#include "live/served_judge.h"
+
+typedef struct {
+    const char *text_url, *score_url, *prompts; /* prompts: a file */
+    const char *opt_text_key, *opt_score_key;
+    int texts, top, lanes;
+    spec_live_sampling sampling; /* temperature 0: greedy */
+    double rate;                 /* of false alarms */
+    uint64_t seed;
+    const char *opt_capture; /* a file */
+    bool resume, force;      /* go on with the file; replace it */
+    spec_client_work how;
+    /* called after each text, with the number so far; `what` is a phase */
+    void (*progress)(void *self, const char *what, int done, int texts);
+    void *self;
+} spec_served_plan;
+
+typedef struct {
+    spec_live_server text, score;
+    spec_scorer_noise noise;
+    bool greedy, stopped;
+    int wanted; /* texts that were asked for */
+    spec_served_judgement judgement;
+    spec_greedy_texts served, control; /* greedy: the texts, and the scorer's own */
+    double tie;                        /* greedy: largest margin of a tie */
+    double seconds;
+} spec_served_result;
+
+/* Returns GSL_EFAILED or GSL_EINVAL with one line if a server or a file is at fault, GSL_ENOMEM. */
+int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_error *error);
+
+/* Write the report, as text or as JSON. */
+void spec_served_report(FILE *out, const spec_served_result *result);
+int spec_served_report_json(FILE *out, const spec_served_result *result, spec_error *error);
+
+#endif

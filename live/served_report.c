@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/clock.h"
+#include "live/served.h"
+
+#include <jansson.h>
+#include <math.h>
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void write_head(FILE *out, const spec_served_result *r)
+{
+    char took[SPEC_CLOCK_TEXT];
+    fprintf(out, "  text from    %s (%s, %s)\n", r->text.url, r->text.dialect->name, r->text.model);
+    fprintf(out, "  scored by    %s (%s, %s)\n", r->score.url, r->score.dialect->name,
+            r->score.model);
+    fprintf(out, "  noise        two scorings differ by up to %.2g in a log-probability\n",
+            r->noise.worst);
+    fprintf(out, "  time         %s\n", spec_clock_text(took, r->seconds));
+}
+
+static void write_margins(FILE *out, const spec_greedy_texts *g)
+{
+    fputs("  margins      ", out);
+    for (int i = 0; i < SPEC_GREEDY_BUCKETS; i++)
+        if (i < SPEC_GREEDY_BUCKETS - 1)
+            fprintf(out, "<=%g: %llu  ", spec_greedy_ends[i], (unsigned long long)g->bucket[i]);
+        else fprintf(out, "more: %llu\n", (unsigned long long)g->bucket[i]);
+}
+
+static void write_greedy(FILE *out, const spec_served_result *r)
+{
+    const spec_greedy_texts *g = &r->served, *c = &r->control;
+    if (g->texts == 0) fputs("undecided: there is no text\n\n", out);
+    else if (g->wrong > 0)
+        fprintf(out,
+                "%s: %llu of %llu tokens, in %d of %d texts, are not the most probable ones, by "
+                "more than rounding explains.\nThe first is token %d of text %d: id %d, where id "
+                "%d is more probable by %.2g in its log-probability.\n\n",
+                2 * g->lost_texts > g->wrong_texts ? "wrong state" : "wrong token",
+                (unsigned long long)g->wrong, (unsigned long long)g->tokens, g->wrong_texts,
+                g->texts, g->position + 1, g->text, g->token, g->best, g->margin);
+    else
+        fprintf(out,
+                "no difference: each of %llu tokens in %d texts is the most probable one, or as "
+                "probable within rounding.\n\n",
+                (unsigned long long)g->tokens, g->texts);
+    fprintf(out, "  ties         %llu tokens, in texts of the scorer itself %llu; a tie is a margin "
+                 "of at most %.2g\n",
+            (unsigned long long)g->ties, (unsigned long long)c->ties, r->tie);
+    if (g->ties + g->wrong > 0) write_margins(out, g);
+}
+
+static void write_sampled(FILE *out, const spec_served_result *r)
+{
+    const spec_served_judgement *j = &r->judgement;
+    fprintf(out, "%s: %s.\n\n", spec_served_verdict_names[j->verdict], j->reason);
+    fprintf(out, "  tested       %llu tokens in %llu texts\n", (unsigned long long)j->tokens,
+            (unsigned long long)j->texts);
+    fprintf(out, "  evidence     %.1f by the bets of validate%s%s%s, %.1f by texts that go wrong; a "
+                 "verdict needs %.1f\n",
+            j->trace_log_e, j->best_test != NULL ? " (best: " : "",
+            j->best_test != NULL ? j->best_test : "", j->best_test != NULL ? ")" : "",
+            j->state_log_e, j->needed);
+    for (int i = 0; i < j->n_suspects && j->verdict == SPEC_SERVED_STATE; i++)
+        fprintf(out, "  wrong text   line %llu of the capture, from token %d on\n",
+                (unsigned long long)j->suspect[i].line, j->suspect[i].from + 1);
+}
+
+void spec_served_report(FILE *out, const spec_served_result *r)
+{
+    if (r->greedy) write_greedy(out, r);
+    else write_sampled(out, r);
+    write_head(out, r);
+    if (r->stopped) fprintf(out, "  interrupted  of %d texts\n", r->wanted);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *server(const spec_live_server *s)
+{
+    return json_pack("{s:s, s:s, s:s}", "url", s->url, "engine", s->dialect->name, "model",
+                     s->model);
+}
+
+static json_t *greedy(const spec_greedy_texts *g)
+{
+    return json_pack("{s:i, s:i, s:i, s:I, s:I, s:I, s:o}", "texts", g->texts, "different",
+                     g->different, "wrong_texts", g->wrong_texts, "tokens", (json_int_t)g->tokens,
+                     "ties", (json_int_t)g->ties, "wrong", (json_int_t)g->wrong, "largest_margin",
+                     real(g->largest));
+}
+
+static const char *verdict_of(const spec_served_result *r)
+{
+    if (!r->greedy) return spec_served_verdict_names[r->judgement.verdict];
+    if (r->served.texts == 0) return "undecided";
+    if (r->served.wrong == 0) return "no difference";
+    return 2 * r->served.lost_texts > r->served.wrong_texts ? "wrong state" : "wrong token";
+}
+
+int spec_served_report_json(FILE *out, const spec_served_result *r, spec_error *error)
+{
+    const spec_served_judgement *j = &r->judgement;
+    json_t *root = json_pack("{s:s, s:o, s:o, s:f, s:f, s:b}", "verdict", verdict_of(r),
+                             "text_from", server(&r->text), "score_by", server(&r->score), "noise",
+                             r->noise.worst, "seconds", r->seconds, "interrupted", r->stopped);
+    if (root != NULL && r->greedy) {
+        json_object_set_new(root, "served", greedy(&r->served));
+        json_object_set_new(root, "control", greedy(&r->control));
+        json_object_set_new(root, "tie", json_real(r->tie));
+    } else if (root != NULL) {
+        json_object_set_new(root, "reason", json_string(j->reason));
+        json_object_set_new(root, "texts", json_integer((json_int_t)j->texts));
+        json_object_set_new(root, "tokens", json_integer((json_int_t)j->tokens));
+        json_object_set_new(root, "detectable_tv", real(j->detectable));
+        json_object_set_new(root, "log_e", real(j->trace_log_e));
+        json_object_set_new(root, "state_log_e", real(j->state_log_e));
+        json_object_set_new(root, "needed", real(j->needed));
+        json_object_set_new(root, "wrong_texts", json_integer(j->wrong_texts));
+        json_object_set_new(root, "excluded", json_integer((json_int_t)j->excluded));
+        json_object_set_new(root, "copies", json_integer(j->copies));
+    }
+    const int bad = root == NULL || json_dumpf(root, out, JSON_INDENT(2)) != 0;
+    json_decref(root);
+    fputc('\n', out);
+    return bad ? spec_fail(error, GSL_EFAILED, "cannot write the report") : GSL_SUCCESS;
+}

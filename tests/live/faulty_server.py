@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A server of llama-server's dialect over a small Markov model, right or with one mistake.
+
+Usage: faulty_server.py [FAULT]      prints its port, and serves until standard input ends
+The model is exact: the row after a token is a table, so the scores are the truth. It pretends to
+speculate: a draft is accepted or rejected at random, and some mistakes follow a rejection.
+"""
+import hashlib
+import json
+import math
+import random
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+VOCAB = 48
+FAULTS = ("right", "mixed", "rollback", "no_filters", "argmax", "hot", "top_k", "same_seed",
+          "greedy_wrong", "noisy", "cut_utf8", "truncated", "not_json", "huge", "deep", "hang",
+          "busy", "always_busy", "lost", "error", "no_ids", "too_long", "duplicate", "above_one",
+          "openai", "nonsense", "ids")
+END = VOCAB - 1  # ends a text
+
+
+def noise(*key):
+    digest = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") / 2**64
+
+
+def make_row(before):
+    """A sharp row: the next token depends on the last two."""
+    logits = [4.0 * noise("row", before, i) + 3.0 * (noise("peak", before, i) > 0.93)
+              for i in range(VOCAB)]
+    logits[END] = -2.0
+    most = max(logits)
+    weights = [math.exp(x - most) for x in logits]
+    total = sum(weights)
+    return [w / total for w in weights]
+
+
+rows = {}
+
+
+def row_after(tokens):
+    before = tuple(tokens[-2:])
+    if before not in rows:
+        rows[before] = make_row(before)
+    return rows[before]
+
+
+def filtered(row, body):
+    """top_k, top_p, min_p, temperature: llama.cpp's order."""
+    order = sorted(range(VOCAB), key=lambda i: (-row[i], i))
+    if body["top_k"] > 0:
+        order = order[:body["top_k"]]
+    if body["top_p"] < 1:
+        total, mass, n = sum(row[i] for i in order), 0.0, 0
+        while n < len(order) and mass / total < body["top_p"]:
+            mass += row[order[n]]
+            n += 1
+        order = order[:n]
+    if body["min_p"] > 0:
+        order = [i for i in order if row[i] >= body["min_p"] * row[order[0]]]
+    if body["temperature"] == 0:
+        order = order[:1]
+    heat = body["temperature"] or 1.0
+    return order, [row[i]**(1 / heat) for i in order]
+
+
+class Server:
+    def __init__(self, fault):
+        self.fault = fault
+        self.lock = threading.Lock()
+        self.asked = 0
+        self.last = None  # the prompt of another request
+
+    def draw(self, body):
+        fault = self.fault
+        rng = random.Random(7 if fault == "same_seed" else body["seed"])
+        settings = dict(body)
+        if fault == "no_filters":
+            settings.update(top_k=0, top_p=1.0, min_p=0.0)
+        if fault == "argmax":
+            settings["temperature"] = 0
+        if fault == "hot":
+            settings["temperature"] = 1.3 * body["temperature"]
+        if fault == "top_k":
+            settings["top_k"] = 8
+        prompt = body["prompt"]
+        tokens, lost = [], 0  # lost: tokens that its cache lacks
+        with self.lock:
+            other, self.last = self.last, prompt
+        mixed = fault == "mixed" and other and rng.random() < 0.3
+        for at in range(body["n_predict"]):
+            context = (other[:-1] if mixed else prompt) + tokens
+            if fault == "rollback" and lost == 0 and rng.random() < 0.02:
+                lost = 1  # a rejection leaves the cache one token behind
+            if lost:
+                context = context[:-lost]
+            order, weights = filtered(row_after(context), settings)
+            token = rng.choices(order, weights)[0]
+            if fault == "greedy_wrong" and rng.random() < 0.01:
+                token = sorted(range(VOCAB), key=lambda i: -row_after(context)[i])[2]
+            tokens.append(token)
+            if token == END:
+                break
+        return tokens
+
+    def complete(self, body):
+        if body["n_predict"] == 1 and "n_probs" in body:
+            row = row_after(body["prompt"])
+            if self.fault == "noisy":
+                row = [p * math.exp(0.02 * (random.random() - 0.5)) for p in row]
+                row = [p / sum(row) for p in row]
+            order = sorted(range(VOCAB), key=lambda i: (-row[i], i))[:body["n_probs"]]
+            top = [{"id": i, "token": f"t{i}", "logprob": math.log(row[i])} for i in order]
+            if self.fault == "duplicate":
+                top[1]["id"] = top[0]["id"]
+            if self.fault == "above_one":
+                top[0]["logprob"] = top[1]["logprob"] = -0.1
+            return {"completion_probabilities": [{"top_logprobs": top}]}
+        tokens = self.draw(body)
+        if self.fault == "no_ids":
+            return {"content": "text", "stop_type": "limit"}
+        if self.fault == "too_long":
+            tokens = tokens * 99
+        if self.fault == "ids":
+            tokens[0] = -5
+        return {"tokens": tokens, "stop_type": "limit"}
+
+    def answer(self, path, body):
+        if path == "/v1/models":
+            if self.fault == "nonsense":
+                return {"hello": 1}
+            owner = "someone" if self.fault == "openai" else "llamacpp"
+            return {"data": [{"id": "table", "owned_by": owner, "meta": {"n_vocab": VOCAB}}]}
+        if path == "/props":
+            return {"total_slots": 8}
+        if path == "/tokenize":
+            return {"tokens": [ord(c) % (VOCAB - 1) for c in body["content"]]}
+        return self.complete(body)
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def reply(self, code, data, length=None):
+        head = f"HTTP/1.1 {code} X\r\nContent-Type: application/json\r\n"
+        head += f"Content-Length: {len(data) if length is None else length}\r\n\r\n"
+        self.wfile.write(head.encode() + data)
+
+    def spoil(self, fault, data):
+        """The broken answers; True if one was sent."""
+        server = self.server.model
+        if fault == "cut_utf8":
+            self.reply(200, b'{"tokens": [1], "content": "\xc3"}')
+        elif fault == "truncated":
+            self.reply(200, data[:len(data) // 2], len(data))
+            self.close_connection = True
+        elif fault == "not_json":
+            self.reply(200, b"<html>welcome</html>")
+        elif fault == "deep":
+            self.reply(200, b"[" * 100000)
+        elif fault == "huge":
+            self.wfile.write(b"HTTP/1.1 200 X\r\nContent-Length: 99999999999\r\n\r\n")
+            try:
+                while True:
+                    self.wfile.write(b" " * (1 << 20))
+            except OSError:
+                self.close_connection = True
+        elif fault == "hang":
+            time.sleep(30)
+        elif fault == "error":
+            self.reply(400, b'{"error": {"message": "the prompt is too long", "code": 400}}')
+        elif fault == "lost":
+            self.close_connection = True
+        elif fault == "always_busy" or (fault == "busy" and server.asked % 3 == 0):
+            self.reply(503 if server.asked % 2 else 429, b'{"error": {"message": "busy"}}')
+        else:
+            return False
+        return True
+
+    def do_GET(self):
+        self.reply(200, json.dumps(self.server.model.answer(self.path, None)).encode())
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        model = self.server.model
+        key = self.server.key
+        if key and self.headers.get("Authorization") != "Bearer " + key:
+            self.reply(401, b'{"error": {"message": "wrong API key"}}')
+            return
+        with model.lock:
+            model.asked += 1
+        data = json.dumps(model.answer(self.path, body)).encode()
+        if self.path != "/completion" or not self.spoil(model.fault, data):
+            self.reply(200, data)
+
+
+def main():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.model = Server(sys.argv[1] if len(sys.argv) > 1 else "right")
+    server.key = sys.argv[2] if len(sys.argv) > 2 else ""
+    assert server.model.fault in FAULTS
+    print(server.server_port, flush=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
