@@ -56,14 +56,14 @@ LIB     := $(BUILD)/libspeclab.a
 LIB_SO  := $(BUILD)/libspeclab.so
 PIC_FLAGS := -fPIC -fno-semantic-interposition
 $(LIB_OBJ): PIC := $(PIC_FLAGS)
-# What speaks to servers is linked to the program alone; the library and the page do without libcurl.
+# What speaks to servers is linked to the program alone: the library and the page need no libcurl.
 LIVE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard live/*.c))
 LIVE    := $(BUILD)/liblive.a
 CURL_LIBS = $(call once,CURL_LIBS,$(if $(filter arm64,$(CONFIG)),,$(shell .ci/libraries --curl)))
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c cli/*/*.c))
 BIN     := $(BUILD)/speclab
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-TEST_SRC := $(wildcard $(foreach d,$(FOLDERS) cli,tests/$(d)/test_*.c tests/$(d)/*/test_*.c \
+TEST_SRC := $(wildcard $(foreach d,$(FOLDERS) live cli,tests/$(d)/test_*.c tests/$(d)/*/test_*.c \
     tests/$(d)/*/*/test_*.c))
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 TESTS   := $(addsuffix test,$(sort $(dir $(TEST_OBJ))))
@@ -250,7 +250,7 @@ $(LIB): $(LIB_OBJ)
 $(LIVE): $(LIVE_OBJ)
 	@[ $(V) = 1 ] || echo "  AR $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
-$(BUILD)/live/client.o: CPPFLAGS += $(if $(CURL_LIBS),-DSPECLAB_CURL)
+$(BUILD)/live/http.o: CPPFLAGS += $(if $(CURL_LIBS),-DSPECLAB_CURL)
 
 $(LIB_SO): $(LIB_OBJ)
 	@[ $(V) = 1 ] || echo "  SO $@"
@@ -356,6 +356,9 @@ $(TESTS): $(SUPPORT_OBJ) | $(LIB_SO)
 $(TEST_OBJ:.o=): %: %.o $(SUPPORT_OBJ) | $(LIB_SO)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(link_tests)
+
+$(filter $(BUILD)/tests/live/%,$(TESTS) $(TEST_OBJ:.o=)): $(LIVE)
+$(filter $(BUILD)/tests/live/%,$(TESTS) $(TEST_OBJ:.o=)): LDLIBS += $(CURL_LIBS)
 
 # The engine's tests, which the thread sanitizer is for.
 ENGINE := $(patsubst %,$(BUILD)/tests/%.o,sim/test_montecarlo sim/test_sources \

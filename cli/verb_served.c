@@ -120,7 +120,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_MIN_P: t->min_p = number(verb, "min-p", arg, 0.0, 1.0); return 0;
     case KEY_TOP: plan->top = (int)spec_options_count(verb, "top", arg, 2, SPEC_LIVE_TOP); return 0;
     case KEY_CONCURRENCY:
-        plan->lanes = (int)spec_options_count(verb, "concurrency", arg, 1, SPEC_CLIENT_LANES);
+        plan->lanes = (int)spec_options_count(verb, "concurrency", arg, 1, SPEC_HTTP_LANES);
         return 0;
     case KEY_TIMEOUT: plan->how.timeout = number(verb, "timeout", arg, 0.1, 1e5); return 0;
     case KEY_TEXT_KEY: args->text_key = read_key(verb, "text-key", arg); return 0;
@@ -163,14 +163,16 @@ static void complete(arguments *args, const char *verb)
 static void show_progress(void *self, const char *what, int done, int texts)
 {
     (void)self;
-    if (texts == 0) spec_progress_phase(what);
-    else spec_progress_report((double)done, (double)texts, "texts", what);
+    if (texts == 0)
+        spec_progress_phase(what);
+    else
+        spec_progress_report((double)done, (double)texts, "texts", what);
 }
 
 static int code_of(const spec_served_result *r)
 {
     if (r->greedy)
-        return r->served.texts == 0 ? SPEC_EXIT_UNDECIDED
+        return r->served.texts == 0  ? SPEC_EXIT_UNDECIDED
                : r->served.wrong > 0 ? SPEC_EXIT_FAILS
                                      : SPEC_EXIT_HOLDS;
     return r->judgement.verdict == SPEC_SERVED_RIGHT       ? SPEC_EXIT_HOLDS
@@ -190,8 +192,10 @@ static int served(const arguments *args, const char *verb)
     SPEC_TRY(spec_served(&result, &args->plan, &error));
     spec_progress_clear();
     SPEC_TRY(spec_output_open(&output, common->output, verb, &error));
-    if (json) status = spec_served_report_json(output.out, &result, &error);
-    else spec_served_report(output.out, &result);
+    if (json)
+        status = spec_served_report_json(output.out, &result, &error);
+    else
+        spec_served_report(output.out, &result);
     SPEC_TRY(spec_output_check(&output, status, &error));
     SPEC_TRY(spec_output_close(&output, common->force, verb, &error));
 done:
@@ -235,7 +239,7 @@ int spec_verb_served(spec_context *context, int argc, char **argv)
                                .lanes = 4,
                                .sampling = {.tokens = 64, .transform = SPEC_TRANSFORM_NONE},
                                .rate = 1e-6,
-                               .how = SPEC_CLIENT_DEFAULT,
+                               .how = SPEC_HTTP_DEFAULT,
                                .progress = show_progress}};
     args.common.opt_formats = "table (the text, default) or json";
     args.common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;

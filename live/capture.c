@@ -24,8 +24,7 @@ static int check(const spec_capture *c, spec_error *error)
 static const char *head_of(char line[HEAD_SIZE], const spec_capture *c)
 {
     const spec_transform *t = &c->rule.transform;
-    const bool sampled =
-        t->temperature != 1.0 || t->top_k > 0 || t->top_p < 1.0 || t->min_p > 0.0;
+    const bool sampled = t->temperature != 1.0 || t->top_k > 0 || t->top_p < 1.0 || t->min_p > 0.0;
     snprintf(line, HEAD_SIZE,
              "{\"speclab_trace\": 1, \"engine\": \"%s\", \"vocab\": %d, \"precision\": %.4g%s}\n",
              c->engine, c->vocab, fmin(fmax(c->rule.noise, 1e-6), 0.1),
@@ -50,11 +49,12 @@ int spec_capture_resume(spec_capture *c, bool *done, int texts, spec_error *erro
     int number, latest = -1, vocab, status = GSL_SUCCESS;
     rewind(c->file);
     if ((n = getline(&line, &capacity, c->file)) <= 0 ||
-        sscanf(line, "{\"speclab_trace\": 1, \"engine\": \"%63[^\"]\", \"vocab\": %d, "
-                     "\"precision\": %lf",
+        sscanf(line,
+               "{\"speclab_trace\": 1, \"engine\": \"%63[^\"]\", \"vocab\": %d, "
+               "\"precision\": %lf",
                engine, &vocab, &c->rule.noise) != 3)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: no file of 'speclab served --capture'",
-                           c->name));
+        SPEC_TRY(
+            spec_fail(error, GSL_EINVAL, "%.200s: no file of 'speclab served --capture'", c->name));
     if (strcmp(engine, c->engine) != 0 || vocab != c->vocab)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.200s: it was captured with other servers, prompts or settings",
@@ -89,7 +89,8 @@ static void write_place(FILE *out, const spec_capture *c, const spec_served_text
     fprintf(out, "{\"request\": %d, \"position\": %d, \"token\": %d", text->number, at, token);
     if (listed && c->chance[cell] > 0.0)
         fprintf(out, ", \"target_logprob\": %.9g", fmin(log(c->chance[cell]), 0.0));
-    else if (rest == SPEC_REST_NONE) fprintf(out, ", \"target_logprob\": %g", impossible);
+    else if (rest == SPEC_REST_NONE)
+        fprintf(out, ", \"target_logprob\": %g", impossible);
     fputs(", \"target_top\": [", out);
     for (int i = 0; i < place->n; i++)
         fprintf(out, "%s[%d, %.9g]", i > 0 ? ", " : "", place->top[i].id,

@@ -18,8 +18,8 @@ typedef struct {
 
 typedef struct {
     const spec_collect_plan *plan;
-    job *job; /* (lanes) */
-    int next; /* the next text to begin */
+    job *job;                /* (lanes) */
+    int next;                /* the next text to begin */
     spec_served_text *again; /* texts to score again; NULL: draw texts */
     int n_again;
     spec_collect_have *have;
@@ -68,7 +68,7 @@ static int place_due(const collector *c, const job *j)
     return c->plan->backwards ? j->text.n - 1 - j->scored : j->scored;
 }
 
-static void ask_scores(collector *c, int lane, spec_client_request *ret)
+static void ask_scores(collector *c, int lane, spec_http_request *ret)
 {
     const job *j = &c->job[lane];
     const spec_live_server *server = c->plan->score;
@@ -78,7 +78,7 @@ static void ask_scores(collector *c, int lane, spec_client_request *ret)
                                 lane + (c->plan->backwards ? 1 : 0));
 }
 
-static bool begin_text(collector *c, int lane, spec_client_request *ret)
+static bool begin_text(collector *c, int lane, spec_http_request *ret)
 {
     const spec_collect_plan *plan = c->plan;
     char name[24];
@@ -93,7 +93,7 @@ static bool begin_text(collector *c, int lane, spec_client_request *ret)
 }
 
 /* A text to score again is moved into the job, and back when it is finished. */
-static bool begin_again(collector *c, int lane, spec_client_request *ret)
+static bool begin_again(collector *c, int lane, spec_http_request *ret)
 {
     job *j = &c->job[lane];
     if (c->next >= c->n_again) return false;
@@ -106,7 +106,7 @@ static bool begin_again(collector *c, int lane, spec_client_request *ret)
     return true;
 }
 
-static bool next_request(void *self, int lane, spec_client_request *ret)
+static bool next_request(void *self, int lane, spec_http_request *ret)
 {
     collector *c = self;
     if (c->job[lane].phase == PHASE_SCORES) {
@@ -149,8 +149,9 @@ static int take_text(collector *c, job *j, const json_t *answer, spec_error *err
     int status = GSL_SUCCESS;
     SPEC_TRY(blame(server, server->dialect->read_text(&drawn, answer, error), error));
     if (drawn.n > c->plan->sampling.tokens)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: a text of %d tokens, where %d were asked for",
-                           server->url, drawn.n, c->plan->sampling.tokens));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.200s: a text of %d tokens, where %d were asked for", server->url,
+                           drawn.n, c->plan->sampling.tokens));
     SPEC_TRY(allocate(&j->text, prompt->n, drawn.n, error));
     memcpy(j->text.all.token, prompt->token, (size_t)prompt->n * sizeof *prompt->token);
     memcpy(j->text.all.token + prompt->n, drawn.token, (size_t)drawn.n * sizeof *drawn.token);
@@ -187,13 +188,13 @@ static int take_answer(void *self, int lane, const json_t *answer, spec_error *e
 
 static int run(collector *c, spec_error *error)
 {
-    spec_client_work work = c->plan->how;
+    spec_http_work work = c->plan->how;
     c->job = calloc((size_t)work.lanes, sizeof *c->job);
     if (c->job == NULL) return spec_no_memory(error);
     work.next = next_request;
     work.take = take_answer;
     work.self = c;
-    const int status = spec_client_run(&work, error);
+    const int status = spec_http_run(&work, error);
     for (int i = 0; i < work.lanes; i++) spec_served_text_free(&c->job[i].text);
     free(c->job);
     return status;

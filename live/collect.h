@@ -23,7 +23,7 @@ typedef struct {
     uint64_t seed;
     const bool *opt_done; /* (texts) texts to skip */
     bool backwards;       /* scores prefixes from the longest on, in other slots */
-    spec_client_work how; /* lanes, time-outs, stop */
+    spec_http_work how;   /* lanes, time-outs, stop */
 } spec_collect_plan;
 
 /* Takes a finished text, and keeps no reference to it. */

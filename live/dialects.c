@@ -18,7 +18,7 @@ static int bad(spec_error *error, const char *what)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void ask(spec_client_request *ret, const spec_live_server *server, const char *path,
+static void ask(spec_http_request *ret, const spec_live_server *server, const char *path,
                 json_t *opt_body)
 {
     snprintf(ret->url, sizeof ret->url, "%s%s", server->url, path);
@@ -97,18 +97,18 @@ static int close_place(spec_live_place *place, int top, spec_error *error)
     for (int i = 0; i < place->n; i++) {
         sum += exp(place->top[i].log);
         for (int k = 0; k < i; k++)
-            if (place->top[k].id == place->top[i].id) return bad(error, "list: a token is twice in it");
+            if (place->top[k].id == place->top[i].id)
+                return bad(error, "list: a token is twice in it");
     }
     return sum <= 1.0 + slightly ? GSL_SUCCESS : bad(error, "list: its probabilities exceed 1");
 }
 
 /* ---- llama-server ---------------------------------------------------------------------------- */
 
-static void llama_ask_tokens(spec_client_request *ret, const spec_live_server *server,
+static void llama_ask_tokens(spec_http_request *ret, const spec_live_server *server,
                              const char *prompt)
 {
-    ask(ret, server, "/tokenize",
-        json_pack("{s:s, s:b}", "content", prompt, "add_special", 1));
+    ask(ret, server, "/tokenize", json_pack("{s:s, s:b}", "content", prompt, "add_special", 1));
 }
 
 static int llama_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_error *error)
@@ -116,7 +116,7 @@ static int llama_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_e
     return read_ids(ret, json_object_get(answer, "tokens"), "\"tokens\"", error);
 }
 
-static void llama_ask_text(spec_client_request *ret, const spec_live_server *server,
+static void llama_ask_text(spec_http_request *ret, const spec_live_server *server,
                            const spec_live_tokens *prompt, const spec_live_sampling *sampling,
                            uint64_t seed, int lane)
 {
@@ -136,16 +136,15 @@ static int llama_read_text(spec_live_tokens *ret, const json_t *answer, spec_err
 }
 
 /* The next token is drawn and ignored; the lane's slot has the prefix in its cache. */
-static void llama_ask_scores(spec_client_request *ret, const spec_live_server *server,
+static void llama_ask_scores(spec_http_request *ret, const spec_live_server *server,
                              const spec_live_tokens *tokens, int n_text, int top, int lane)
 {
     (void)n_text;
     ask(ret, server, "/completion",
         json_pack("{s:o, s:i, s:i, s:b, s:i, s:i, s:[s], s:[s]}", "prompt",
-                  list_of(tokens->token, tokens->n), "n_predict", 1, "n_probs", top,
-                  "cache_prompt", 1, "id_slot", server->slots > 0 ? lane % server->slots : -1,
-                  "seed", 1, "samplers", "temperature", "response_fields",
-                  "completion_probabilities"));
+                  list_of(tokens->token, tokens->n), "n_predict", 1, "n_probs", top, "cache_prompt",
+                  1, "id_slot", server->slots > 0 ? lane % server->slots : -1, "seed", 1,
+                  "samplers", "temperature", "response_fields", "completion_probabilities"));
 }
 
 static int llama_read_scores(spec_live_place *ret, int n_text, int top, const json_t *answer,
@@ -170,26 +169,25 @@ done:
 
 /* ---- vLLM ------------------------------------------------------------------------------------ */
 
-static void vllm_ask_tokens(spec_client_request *ret, const spec_live_server *server,
+static void vllm_ask_tokens(spec_http_request *ret, const spec_live_server *server,
                             const char *prompt)
 {
     ask(ret, server, "/tokenize",
         json_pack("{s:s, s:s}", "model", server->model, "prompt", prompt));
 }
 
-static void vllm_ask_text(spec_client_request *ret, const spec_live_server *server,
+static void vllm_ask_text(spec_http_request *ret, const spec_live_server *server,
                           const spec_live_tokens *prompt, const spec_live_sampling *sampling,
                           uint64_t seed, int lane)
 {
     const spec_transform *t = &sampling->transform;
     (void)lane;
     ask(ret, server, "/v1/completions",
-        json_pack("{s:s, s:o, s:i, s:f, s:i, s:f, s:f, s:f, s:o, s:b, s:b}", "model",
-                  server->model, "prompt", list_of(prompt->token, prompt->n), "max_tokens",
-                  sampling->tokens, "temperature", t->temperature, "top_k",
-                  t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
-                  "repetition_penalty", 1.0, "seed", seed_of(seed), "ignore_eos", 1,
-                  "return_token_ids", 1));
+        json_pack("{s:s, s:o, s:i, s:f, s:i, s:f, s:f, s:f, s:o, s:b, s:b}", "model", server->model,
+                  "prompt", list_of(prompt->token, prompt->n), "max_tokens", sampling->tokens,
+                  "temperature", t->temperature, "top_k", t->top_k > 0 ? t->top_k : -1, "top_p",
+                  t->top_p, "min_p", t->min_p, "repetition_penalty", 1.0, "seed", seed_of(seed),
+                  "ignore_eos", 1, "return_token_ids", 1));
 }
 
 static int vllm_read_text(spec_live_tokens *ret, const json_t *answer, spec_error *error)
@@ -199,7 +197,7 @@ static int vllm_read_text(spec_live_tokens *ret, const json_t *answer, spec_erro
                     "\"token_ids\": vLLM returns them since version 0.10.2", error);
 }
 
-static void vllm_ask_scores(spec_client_request *ret, const spec_live_server *server,
+static void vllm_ask_scores(spec_http_request *ret, const spec_live_server *server,
                             const spec_live_tokens *tokens, int n_text, int top, int lane)
 {
     (void)n_text, (void)lane;
@@ -218,7 +216,8 @@ static int vllm_read_place(spec_live_place *ret, int top, const json_t *object, 
     ret->n = 0;
     if (!json_is_object(object) || json_object_size(object) > (size_t)top + 1)
         return bad(error, "\"prompt_logprobs\"");
-    json_object_foreach((json_t *)object, key, value) {
+    json_object_foreach((json_t *)object, key, value)
+    {
         char *end;
         const long id = strtol(key, &end, 10);
         json_t *number = *end == '\0' && end > key ? json_integer(id) : NULL;
@@ -248,13 +247,13 @@ done:
 /* ---- SGLang ---------------------------------------------------------------------------------- */
 
 /* The scores of a prompt name its tokens. */
-static void sglang_ask_tokens(spec_client_request *ret, const spec_live_server *server,
+static void sglang_ask_tokens(spec_http_request *ret, const spec_live_server *server,
                               const char *prompt)
 {
     ask(ret, server, "/generate",
         json_pack("{s:s, s:{s:i, s:f}, s:b, s:i}", "text", prompt, "sampling_params",
-                  "max_new_tokens", 1, "temperature", 0.0, "return_logprob", 1,
-                  "logprob_start_len", 0));
+                  "max_new_tokens", 1, "temperature", 0.0, "return_logprob", 1, "logprob_start_len",
+                  0));
 }
 
 /* [[log-probability, token id, text or null], ...] */
@@ -276,7 +275,7 @@ static int sglang_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_
     return sglang_read_triples(ret, answer, "input_token_logprobs", error);
 }
 
-static void sglang_ask_text(spec_client_request *ret, const spec_live_server *server,
+static void sglang_ask_text(spec_http_request *ret, const spec_live_server *server,
                             const spec_live_tokens *prompt, const spec_live_sampling *sampling,
                             uint64_t seed, int lane)
 {
@@ -295,7 +294,7 @@ static int sglang_read_text(spec_live_tokens *ret, const json_t *answer, spec_er
     return sglang_read_triples(ret, answer, "output_token_logprobs", error);
 }
 
-static void sglang_ask_scores(spec_client_request *ret, const spec_live_server *server,
+static void sglang_ask_scores(spec_http_request *ret, const spec_live_server *server,
                               const spec_live_tokens *tokens, int n_text, int top, int lane)
 {
     (void)lane;
@@ -336,8 +335,8 @@ const spec_dialect spec_dialects[] = {
      llama_ask_text, llama_ask_scores, llama_read_tokens, llama_read_text, llama_read_scores},
     {"vLLM", "vllm", "temperature,min_p,top_k,top_p", false, vllm_ask_tokens, vllm_ask_text,
      vllm_ask_scores, llama_read_tokens, vllm_read_text, vllm_read_scores},
-    {"SGLang", "sglang", "temperature,top_k+top_p+min_p", false, sglang_ask_tokens,
-     sglang_ask_text, sglang_ask_scores, sglang_read_tokens, sglang_read_text, sglang_read_scores},
+    {"SGLang", "sglang", "temperature,top_k+top_p+min_p", false, sglang_ask_tokens, sglang_ask_text,
+     sglang_ask_scores, sglang_read_tokens, sglang_read_text, sglang_read_scores},
     {.name = NULL},
 };
 
@@ -370,12 +369,12 @@ static int blame(const spec_live_server *server, int status, spec_error *error)
     return spec_fail(error, status, "%.200s: %.290s", server->url, why.text);
 }
 
-static int read_slots(spec_live_server *server, const spec_client_work *how, spec_error *error)
+static int read_slots(spec_live_server *server, const spec_http_work *how, spec_error *error)
 {
-    spec_client_request request = {.body = NULL};
+    spec_http_request request = {.body = NULL};
     json_t *answer;
     ask(&request, server, "/props", NULL);
-    const int status = spec_client_ask(&answer, &request, how, error);
+    const int status = spec_http_ask(&answer, &request, how, error);
     const json_t *slots = json_object_get(answer, "total_slots");
     if (is_id(slots)) server->slots = (int)json_integer_value(slots);
     json_decref(answer);
@@ -383,21 +382,22 @@ static int read_slots(spec_live_server *server, const spec_client_work *how, spe
 }
 
 int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
-                   const spec_client_work *how, spec_error *error)
+                   const spec_http_work *how, spec_error *error)
 {
-    spec_client_request request = {.body = NULL};
+    spec_http_request request = {.body = NULL};
     json_t *answer = NULL;
     size_t n = strlen(url);
     int status = GSL_SUCCESS;
     *ret = (spec_live_server){.opt_key = opt_key};
     while (n > 0 && url[n - 1] == '/') n--;
     if (n >= 3 && strncmp(url + n - 3, "/v1", 3) == 0) n -= 3;
-    if (n >= sizeof ret->url || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
+    if (n >= sizeof ret->url ||
+        (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
         return spec_fail(error, GSL_EINVAL, "'%.200s' is no address such as http://localhost:8000",
                          url);
     snprintf(ret->url, sizeof ret->url, "%.*s", (int)n, url);
     ask(&request, ret, "/v1/models", NULL);
-    SPEC_TRY(spec_client_ask(&answer, &request, how, error));
+    SPEC_TRY(spec_http_ask(&answer, &request, how, error));
     if (answer == NULL) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
     if ((status = spec_live_read_models(ret, answer, error)) != GSL_SUCCESS) {
         blame(ret, status, error);

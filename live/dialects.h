@@ -5,7 +5,7 @@
 #ifndef SPECLAB_DIALECTS_H
 #define SPECLAB_DIALECTS_H
 
-#include "live/client.h"
+#include "live/http.h"
 #include "models/transform.h"
 
 #include <stdint.h>
@@ -55,12 +55,11 @@ typedef struct spec_dialect {
     bool by_prefix;      /* scores the next token after a prefix, instead of a whole text */
     /* Make a request: turn a prompt into tokens; draw a text; score the last n_text tokens of a
      * list, or what follows all of them. `lane` may choose a slot. */
-    void (*ask_tokens)(spec_client_request *ret, const spec_live_server *server,
-                       const char *prompt);
-    void (*ask_text)(spec_client_request *ret, const spec_live_server *server,
+    void (*ask_tokens)(spec_http_request *ret, const spec_live_server *server, const char *prompt);
+    void (*ask_text)(spec_http_request *ret, const spec_live_server *server,
                      const spec_live_tokens *prompt, const spec_live_sampling *sampling,
                      uint64_t seed, int lane);
-    void (*ask_scores)(spec_client_request *ret, const spec_live_server *server,
+    void (*ask_scores)(spec_http_request *ret, const spec_live_server *server,
                        const spec_live_tokens *tokens, int n_text, int top, int lane);
     /* Read an answer. Return GSL_EINVAL if it is not what was asked for. */
     int (*read_tokens)(spec_live_tokens *ret, const json_t *answer, spec_error *error);
@@ -74,7 +73,7 @@ extern const spec_dialect spec_dialects[]; /* ends with a NULL name */
 /* Asks the server what it is. Returns GSL_EFAILED or GSL_EINVAL if it is no server of a known
  * dialect; the message begins with the URL. */
 int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
-                   const spec_client_work *how, spec_error *error);
+                   const spec_http_work *how, spec_error *error);
 
 /* Reads the answer of /v1/models: dialect, model and vocabulary. */
 int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_error *error);

@@ -45,12 +45,14 @@ static int kept(const spec_drawn_rule *rule, const spec_live_place *place, doubl
     if (t->top_k > 0 && t->top_k < n) n = t->top_k;
     const int at_most = n;
     if (t->min_p > 0.0)
-        while (n > 1 && (place->top[n - 1].log - best) / (hot ? T : 1.0) < log(t->min_p) + shift) n--;
+        while (n > 1 && (place->top[n - 1].log - best) / (hot ? T : 1.0) < log(t->min_p) + shift)
+            n--;
     if (!(t->top_p < 1.0)) return n;
     /* what top_p takes its share of: all tokens, or those that are left, at its temperature */
     const bool cut = at_most < place->n || (afterwards && n < at_most) || whole;
     const int of = afterwards ? n : at_most;
-    const double heat = is_before(&rule->order, SPEC_FILTER_TEMPERATURE, SPEC_FILTER_TOP_P) ? T : 1.0;
+    const double heat =
+        is_before(&rule->order, SPEC_FILTER_TEMPERATURE, SPEC_FILTER_TOP_P) ? T : 1.0;
     const bool joint = !is_before(&rule->order, SPEC_FILTER_TOP_K, SPEC_FILTER_TOP_P) &&
                        t->top_k > 0; /* sees the tokens that top_k excludes too */
     if (cut && !joint) {

@@ -2,9 +2,9 @@
 #include "live/served.h"
 
 #include "base/clock.h"
-#include "base/text_lines.h"
 #include "base/input_file.h"
 #include "base/json_memory.h"
+#include "base/text_lines.h"
 #include "live/capture.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NOISE_TEXTS: texts that are scored twice. GREEDY_TIES: how far beyond the noise seen in them a tie
- * may be. */
+/* NOISE_TEXTS: texts that are scored twice. GREEDY_TIES: how far beyond the noise seen in them a
+ * tie may be. */
 enum { NOISE_TEXTS = 4, PROMPT_BYTES = 1 << 20, PROMPTS_MAX = 100000 };
 static const double greedy_ties = 3.0, least_tie = 1e-6;
 
@@ -43,14 +43,14 @@ static bool is_stopped(const run *r)
 static int add_prompt(run *r, const char *text, spec_error *error)
 {
     const spec_live_server *server = &r->result->text;
-    spec_client_request request = {.body = NULL};
+    spec_http_request request = {.body = NULL};
     spec_live_tokens *grown = realloc(r->prompt, ((size_t)r->n_prompts + 1) * sizeof *grown);
     json_t *answer = NULL;
     int status = GSL_SUCCESS;
     if (grown == NULL) return spec_no_memory(error);
     r->prompt = grown;
     server->dialect->ask_tokens(&request, server, text);
-    SPEC_TRY(spec_client_ask(&answer, &request, &r->plan->how, error));
+    SPEC_TRY(spec_http_ask(&answer, &request, &r->plan->how, error));
     if (answer == NULL) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
     spec_live_tokens *prompt = &r->prompt[r->n_prompts];
     status = server->dialect->read_tokens(prompt, answer, error);
@@ -174,16 +174,22 @@ static int open_capture(run *r, bool *done, spec_error *error)
     name_settings(r);
     if ((c->chance = malloc(SPEC_LIVE_TOP * sizeof *c->chance)) == NULL)
         return spec_no_memory(error);
-    if (path == NULL) c->file = tmpfile();
-    else if (plan->force) c->file = fopen(path, "w+");
-    else if ((c->file = fopen(path, "r+")) == NULL && errno == ENOENT) c->file = fopen(path, "w+");
-    else old = c->file != NULL;
+    if (path == NULL)
+        c->file = tmpfile();
+    else if (plan->force)
+        c->file = fopen(path, "w+");
+    else if ((c->file = fopen(path, "r+")) == NULL && errno == ENOENT)
+        c->file = fopen(path, "w+");
+    else
+        old = c->file != NULL;
     if (c->file == NULL)
         return spec_fail(error, GSL_EFAILED, "%.200s: %s", c->name, strerror(errno));
     if (!old) return spec_capture_begin(c, error);
     if (!plan->resume)
-        return spec_fail(error, GSL_EINVAL, "%.200s exists: --resume goes on with it, --force "
-                                            "replaces it", path);
+        return spec_fail(error, GSL_EINVAL,
+                         "%.200s exists: --resume goes on with it, --force "
+                         "replaces it",
+                         path);
     return spec_capture_resume(c, done, plan->texts, error);
 }
 
@@ -260,8 +266,8 @@ static int open_servers(run *r, spec_error *error)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "the servers run different models: one has %d tokens, the other %d",
                            result->text.vocab, result->score.vocab));
-    r->capture.rule = (spec_drawn_rule){.transform = plan->sampling.transform,
-                                        .vocab = result->score.vocab};
+    r->capture.rule =
+        (spec_drawn_rule){.transform = plan->sampling.transform, .vocab = result->score.vocab};
     SPEC_TRY(spec_filter_order_parse(&r->capture.rule.order, result->text.dialect->filters, error));
     if (!result->greedy) SPEC_TRY(spec_drawn_check(&r->capture.rule, plan->top, error));
 done:

@@ -16,7 +16,7 @@ typedef struct {
     uint64_t seed;
     const char *opt_capture; /* a file */
     bool resume, force;      /* go on with the file; replace it */
-    spec_client_work how;
+    spec_http_work how;
     /* called after each text, with the number so far; `what` is a phase */
     void (*progress)(void *self, const char *what, int done, int texts);
     void *self;

@@ -50,7 +50,7 @@ static void bet_on(onset_bet *b, int at, double log_ratio)
 }
 
 typedef struct {
-    uint64_t key, line, hash;
+    uint64_t key, hash;
     int n, excluded, after; /* tokens; excluded ones; tokens from the first excluded one on */
     double log_chance;
     onset_bet bet[ALTERNATIVES];
@@ -61,7 +61,7 @@ static void bet_text(text_state *t, const spec_trace_record *record)
 {
     const int n = record->n_cells;
     const double chance = record->target[record->cell];
-    const bool rest = !record->whole && record->cell == n - 1;
+    const bool rest = record->cell == n - 1;
     bet_on(&t->bet[0], t->n, -log(n * chance));
     bet_on(&t->bet[1], t->n, log((rest ? 0.5 : 0.5 / (n - 1)) / chance));
 }
@@ -80,6 +80,7 @@ typedef struct {
     known_text *known; /* (n_known) */
     size_t n_known, capacity;
     double excluded, after; /* over the texts with an excluded token */
+    double best, expected;  /* how often the most probable listed token came, and should */
 } judge;
 
 static int compare_texts(const void *a, const void *b)
@@ -94,7 +95,8 @@ static void keep_suspect(spec_served_judgement *j, const spec_served_suspect *su
     if (i == SPEC_SERVED_SUSPECTS - 1 && j->suspect[i].log_e >= suspect->log_e &&
         j->suspect[i].log_e > 0.0)
         return;
-    for (; i > 0 && j->suspect[i - 1].log_e < suspect->log_e; i--) j->suspect[i] = j->suspect[i - 1];
+    for (; i > 0 && j->suspect[i - 1].log_e < suspect->log_e; i--)
+        j->suspect[i] = j->suspect[i - 1];
     j->suspect[i] = *suspect;
 }
 
@@ -114,10 +116,8 @@ static int end_text(judge *j, spec_error *error)
         spec_trace_bet_multiply(&j->share[s], 1.0 - shares[s] + shares[s] * exp(fmin(e, 300.0)));
     if (e > suspicious) {
         j->result->wrong_texts++;
-        keep_suspect(j->result, &(spec_served_suspect){.line = t->line,
-                                                       .text = (int)j->result->texts,
-                                                       .from = t->bet[best].from,
-                                                       .log_e = e});
+        keep_suspect(j->result,
+                     &(spec_served_suspect){.key = t->key, .from = t->bet[best].from, .log_e = e});
     }
     j->result->texts++;
     j->excluded += t->excluded;
@@ -133,13 +133,22 @@ static int end_text(judge *j, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static int add_token(judge *j, const spec_trace_record *record, uint64_t line, spec_error *error)
+static void count_best(judge *j, const spec_trace_record *record)
+{
+    int best = 0;
+    for (int i = 1; i < record->n_cells - 1; i++)
+        if (record->target[i] > record->target[best]) best = i;
+    j->best += record->cell == best;
+    j->expected += record->target[best];
+}
+
+static int add_token(judge *j, const spec_trace_record *record, spec_error *error)
 {
     text_state *t = &j->now;
     int status = GSL_SUCCESS;
     if (record->text->key != t->key) {
         SPEC_TRY(end_text(j, error));
-        *t = (text_state){.key = record->text->key, .line = line};
+        *t = (text_state){.key = record->text->key};
         for (int k = 0; k < ALTERNATIVES; k++) t->bet[k].log_sum = -INFINITY;
     }
     const bool out = exp(record->target_log) == 0.0;
@@ -151,6 +160,7 @@ static int add_token(judge *j, const spec_trace_record *record, uint64_t line, s
     j->result->tokens++;
     if (!out && record->n_cells > 1 && record->target[record->cell] > 0.0) {
         bet_text(t, record);
+        count_best(j, record);
         t->log_chance += log(record->target[record->cell]);
     }
     t->n++;
@@ -182,7 +192,7 @@ static int read_texts(judge *j, FILE *file, const char *name, double rate, spec_
     for (;;) {
         SPEC_TRY(spec_trace_read_next(reader, &record, &end, error));
         if (end) break;
-        SPEC_TRY(add_token(j, &record, spec_trace_read_line(reader), error));
+        SPEC_TRY(add_token(j, &record, error));
     }
     SPEC_TRY(end_text(j, error));
     for (int s = 0; s < SHARES; s++) log_e[s] = spec_trace_bet_log_capital(&j->share[s]);
@@ -231,14 +241,22 @@ static void name_state(spec_served_judgement *r)
         r->wrong_texts, (unsigned long long)r->texts);
 }
 
-static void name_sampler(spec_served_judgement *r, const spec_validate_result *trace)
+static bool is_argmax(const judge *j)
 {
-    const spec_finding *mode = finding_of(trace, "target-mode"), *tail = finding_of(trace, "tail");
-    if (mode != NULL && mode->seen > 0.999 && mode->expected < 0.99)
+    const double n = (double)j->result->tokens;
+    return n > 50.0 && j->best > 0.999 * n && j->expected < 0.99 * n;
+}
+
+static void name_sampler(const judge *j, const spec_validate_result *trace)
+{
+    spec_served_judgement *r = j->result;
+    const double best = j->best / (double)r->tokens, expected = j->expected / (double)r->tokens;
+    const spec_finding *tail = finding_of(trace, "tail");
+    if (is_argmax(j))
         say(r, SPEC_SERVED_SAMPLER,
             "every token is the most probable one, where it should be in %.3g of the positions: "
             "the server takes the argmax instead of drawing",
-            mode->expected);
+            expected);
     else if (tail != NULL && tail->seen == 0.0 && tail->expected * tail->n > 25.0)
         say(r, SPEC_SERVED_FILTER,
             "no token comes from outside the listed ones, where %.0f should: the server applies a "
@@ -249,10 +267,9 @@ static void name_sampler(spec_served_judgement *r, const spec_validate_result *t
             "the tokens are drawn from another distribution than the scorer's; the test '%s' shows "
             "it best%s",
             r->best_test != NULL ? r->best_test : "none",
-            mode == NULL || fabs(mode->seen - mode->expected) < 0.02 ? ""
-            : mode->seen > mode->expected
-                ? ": probable tokens come too often, as at a lower temperature"
-                : ": probable tokens come too seldom, as at a higher temperature");
+            fabs(best - expected) < 0.02 ? ""
+            : best > expected ? ": probable tokens come too often, as at a lower temperature"
+                              : ": probable tokens come too seldom, as at a higher temperature");
 }
 
 static void decide(spec_served_judgement *r, const spec_validation *trace, const judge *j)
@@ -269,14 +286,19 @@ static void decide(spec_served_judgement *r, const spec_validation *trace, const
             "%llu of %llu tokens are excluded by the filters: the server ignores top-k, top-p or "
             "min-p",
             (unsigned long long)r->excluded, (unsigned long long)r->tokens);
+    else if (result->failed && is_argmax(j))
+        name_sampler(j, result);
     else if (r->copies > 0)
         say(r, SPEC_SERVED_SAMPLER,
             "%d texts are copies of others, although their seeds differ: the server draws with the "
             "same random numbers again",
             r->copies);
-    else if (r->state_log_e >= r->needed && r->state_log_e > r->trace_log_e) name_state(r);
-    else if (result->failed) name_sampler(r, result);
-    else if (r->state_log_e >= r->needed) name_state(r);
+    else if (r->state_log_e >= r->needed && r->state_log_e > r->trace_log_e)
+        name_state(r);
+    else if (result->failed)
+        name_sampler(j, result);
+    else if (r->state_log_e >= r->needed)
+        name_state(r);
     else if (trace->verdict == SPEC_VERDICT_PASS)
         say(r, SPEC_SERVED_RIGHT, "no difference above a total variation of %.2g", r->detectable);
     else
@@ -284,8 +306,7 @@ static void decide(spec_served_judgement *r, const spec_validation *trace, const
 }
 
 int spec_served_judge(spec_served_judgement *ret, FILE *file, const char *name,
-                      const spec_scorer_noise *noise, double rate, uint64_t seed,
-                      spec_error *error)
+                      const spec_scorer_noise *noise, double rate, uint64_t seed, spec_error *error)
 {
     spec_validation trace = {.n_results = 0};
     judge j = {.result = ret};

@@ -21,8 +21,8 @@ extern const char *const spec_served_verdict_names[]; /* "no difference", "wrong
 
 /* A text that goes wrong. */
 typedef struct {
-    uint64_t line;   /* of its first token in the trace */
-    int text, from;  /* its number in the order of the trace, and the first wrong token */
+    uint64_t key; /* of its request in the trace (spec_trace_text) */
+    int from;     /* the first wrong token */
     double log_e;
 } spec_served_suspect;
 
@@ -32,11 +32,11 @@ typedef struct {
     spec_served_verdict verdict;
     char reason[SPEC_SERVED_REASON];
     uint64_t texts, tokens;
-    double needed;                    /* log capital of a verdict */
+    double needed; /* log capital of a verdict */
     double trace_log_e, state_log_e;
-    double detectable;                /* TV; NaN: nothing was judged */
-    const char *best_test;            /* of the trace, or NULL */
-    int wrong_texts;                  /* texts that go wrong, of which the worst are kept */
+    double detectable;     /* TV; NaN: nothing was judged */
+    const char *best_test; /* of the trace, or NULL */
+    int wrong_texts;       /* texts that go wrong, of which the worst are kept */
     spec_served_suspect suspect[SPEC_SERVED_SUSPECTS];
     int n_suspects;
     uint64_t excluded; /* tokens that the filters exclude */

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/clock.h"
 #include "live/served.h"
+#include "sim/chance/rng.h"
 
 #include <jansson.h>
 #include <math.h>
+
+/* Returns the number of a text that goes wrong, which is its request in the trace. */
+static int number_of(const spec_served_result *r, const spec_served_suspect *suspect)
+{
+    char name[24];
+    for (int i = 0; i < r->wanted; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        if ((spec_rng_named_seed(0, name) | 1) == suspect->key) return i;
+    }
+    return -1;
+}
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -24,13 +36,15 @@ static void write_margins(FILE *out, const spec_greedy_texts *g)
     for (int i = 0; i < SPEC_GREEDY_BUCKETS; i++)
         if (i < SPEC_GREEDY_BUCKETS - 1)
             fprintf(out, "<=%g: %llu  ", spec_greedy_ends[i], (unsigned long long)g->bucket[i]);
-        else fprintf(out, "more: %llu\n", (unsigned long long)g->bucket[i]);
+        else
+            fprintf(out, "more: %llu\n", (unsigned long long)g->bucket[i]);
 }
 
 static void write_greedy(FILE *out, const spec_served_result *r)
 {
     const spec_greedy_texts *g = &r->served, *c = &r->control;
-    if (g->texts == 0) fputs("undecided: there is no text\n\n", out);
+    if (g->texts == 0)
+        fputs("undecided: there is no text\n\n", out);
     else if (g->wrong > 0)
         fprintf(out,
                 "%s: %llu of %llu tokens, in %d of %d texts, are not the most probable ones, by "
@@ -44,8 +58,9 @@ static void write_greedy(FILE *out, const spec_served_result *r)
                 "no difference: each of %llu tokens in %d texts is the most probable one, or as "
                 "probable within rounding.\n\n",
                 (unsigned long long)g->tokens, g->texts);
-    fprintf(out, "  ties         %llu tokens, in texts of the scorer itself %llu; a tie is a margin "
-                 "of at most %.2g\n",
+    fprintf(out,
+            "  ties         %llu tokens, in texts of the scorer itself %llu; a tie is a margin "
+            "of at most %.2g\n",
             (unsigned long long)g->ties, (unsigned long long)c->ties, r->tie);
     if (g->ties + g->wrong > 0) write_margins(out, g);
 }
@@ -56,20 +71,23 @@ static void write_sampled(FILE *out, const spec_served_result *r)
     fprintf(out, "%s: %s.\n\n", spec_served_verdict_names[j->verdict], j->reason);
     fprintf(out, "  tested       %llu tokens in %llu texts\n", (unsigned long long)j->tokens,
             (unsigned long long)j->texts);
-    fprintf(out, "  evidence     %.1f by the bets of validate%s%s%s, %.1f by texts that go wrong; a "
-                 "verdict needs %.1f\n",
+    fprintf(out,
+            "  evidence     %.1f by the bets of validate%s%s%s, %.1f by texts that go wrong; a "
+            "verdict needs %.1f\n",
             j->trace_log_e, j->best_test != NULL ? " (best: " : "",
             j->best_test != NULL ? j->best_test : "", j->best_test != NULL ? ")" : "",
             j->state_log_e, j->needed);
     for (int i = 0; i < j->n_suspects && j->verdict == SPEC_SERVED_STATE; i++)
-        fprintf(out, "  wrong text   line %llu of the capture, from token %d on\n",
-                (unsigned long long)j->suspect[i].line, j->suspect[i].from + 1);
+        fprintf(out, "  wrong text   %d, from its token %d on\n", number_of(r, &j->suspect[i]),
+                j->suspect[i].from + 1);
 }
 
 void spec_served_report(FILE *out, const spec_served_result *r)
 {
-    if (r->greedy) write_greedy(out, r);
-    else write_sampled(out, r);
+    if (r->greedy)
+        write_greedy(out, r);
+    else
+        write_sampled(out, r);
     write_head(out, r);
     if (r->stopped) fprintf(out, "  interrupted  of %d texts\n", r->wanted);
 }
@@ -93,6 +111,16 @@ static json_t *greedy(const spec_greedy_texts *g)
                      g->different, "wrong_texts", g->wrong_texts, "tokens", (json_int_t)g->tokens,
                      "ties", (json_int_t)g->ties, "wrong", (json_int_t)g->wrong, "largest_margin",
                      real(g->largest));
+}
+
+static json_t *worst(const spec_served_result *r)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < r->judgement.n_suspects; i++)
+        json_array_append_new(list, json_pack("{s:i, s:i}", "text",
+                                              number_of(r, &r->judgement.suspect[i]), "from_token",
+                                              r->judgement.suspect[i].from));
+    return list;
 }
 
 static const char *verdict_of(const spec_served_result *r)
@@ -122,6 +150,7 @@ int spec_served_report_json(FILE *out, const spec_served_result *r, spec_error *
         json_object_set_new(root, "state_log_e", real(j->state_log_e));
         json_object_set_new(root, "needed", real(j->needed));
         json_object_set_new(root, "wrong_texts", json_integer(j->wrong_texts));
+        json_object_set_new(root, "worst", worst(r));
         json_object_set_new(root, "excluded", json_integer((json_int_t)j->excluded));
         json_object_set_new(root, "copies", json_integer(j->copies));
     }

@@ -7,7 +7,8 @@
 # breach of each kind. Prints every breach; fails on any.
 cd "$(dirname "$0")/.." || exit 2
 sources() {
-    find include base models sim analysis conformance timing experiments api web cli mpi tests \
+    find include base models sim analysis conformance timing experiments api web live cli mpi \
+        tests \
         \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | LC_ALL=C sort
 }
 status=0
@@ -26,7 +27,8 @@ BEGIN {
     may["api"] = may["experiments"] " api"
     may["web"] = "speclab web"
     may["web_system"] = may["experiments"] " web" # stands in for modules of the library
-    may["cli"] = may["experiments"] " cli"
+    may["live"] = may["conformance"] " live"
+    may["cli"] = may["experiments"] " live cli"
     may["mpi"] = may["cli"]
     # Files of a library folder that keep state of the process, with the reason.
     keeps["base/cpu.c"] = "the limit of the instruction set: no result depends on it"

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server of llama-server's dialect over a small Markov model, right or with one mistake.
+"""A server over a small table model, right or with one mistake, in the dialect of an engine.
 
-Usage: faulty_server.py [FAULT]      prints its port, and serves until standard input ends
-The model is exact: the row after a token is a table, so the scores are the truth. It pretends to
-speculate: a draft is accepted or rejected at random, and some mistakes follow a rejection.
+Usage: faulty_server.py [FAULT [OWNER [KEY]]]   prints its port; serves until standard input ends
+The model is exact: a row is a function of the beginning of the prompt and the last two tokens, so
+the scores are the truth. It pretends to speculate: a rejection may leave its cache behind.
 """
-import hashlib
 import json
 import math
 import random
@@ -23,15 +22,9 @@ FAULTS = ("right", "mixed", "rollback", "no_filters", "argmax", "hot", "top_k", 
 END = VOCAB - 1  # ends a text
 
 
-def noise(*key):
-    digest = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") / 2**64
-
-
 def make_row(before):
-    """A sharp row: the next token depends on the last two."""
-    logits = [4.0 * noise("row", before, i) + 3.0 * (noise("peak", before, i) > 0.93)
-              for i in range(VOCAB)]
+    rng = random.Random(repr(before))
+    logits = [4.0 * rng.random() + 3.0 * (rng.random() > 0.93) for i in range(VOCAB)]
     logits[END] = -2.0
     most = max(logits)
     weights = [math.exp(x - most) for x in logits]
@@ -43,7 +36,7 @@ rows = {}
 
 
 def row_after(tokens):
-    before = tuple(tokens[-2:])
+    before = (*tokens[:4], -1, *tokens[-2:])
     if before not in rows:
         rows[before] = make_row(before)
     return rows[before]
@@ -68,15 +61,20 @@ def filtered(row, body):
     return order, [row[i]**(1 / heat) for i in order]
 
 
+def tokens_of(text):
+    return [ord(c) % (VOCAB - 1) for c in text]
+
+
 class Server:
-    def __init__(self, fault):
+    def __init__(self, fault, owner):
         self.fault = fault
+        self.owner = owner
         self.lock = threading.Lock()
         self.asked = 0
         self.last = None  # the prompt of another request
 
     def draw(self, body):
-        fault = self.fault
+        fault, body = self.fault, {"top_k": 0, "top_p": 1.0, "min_p": 0.0, **body}
         rng = random.Random(7 if fault == "same_seed" else body["seed"])
         settings = dict(body)
         if fault == "no_filters":
@@ -92,8 +90,8 @@ class Server:
         with self.lock:
             other, self.last = self.last, prompt
         mixed = fault == "mixed" and other and rng.random() < 0.3
-        for at in range(body["n_predict"]):
-            context = (other[:-1] if mixed else prompt) + tokens
+        for _ in range(body["n_predict"]):
+            context = (other if mixed else prompt) + tokens
             if fault == "rollback" and lost == 0 and rng.random() < 0.02:
                 lost = 1  # a rejection leaves the cache one token behind
             if lost:
@@ -107,39 +105,81 @@ class Server:
                 break
         return tokens
 
-    def complete(self, body):
-        if body["n_predict"] == 1 and "n_probs" in body:
-            row = row_after(body["prompt"])
-            if self.fault == "noisy":
-                row = [p * math.exp(0.02 * (random.random() - 0.5)) for p in row]
-                row = [p / sum(row) for p in row]
-            order = sorted(range(VOCAB), key=lambda i: (-row[i], i))[:body["n_probs"]]
-            top = [{"id": i, "token": f"t{i}", "logprob": math.log(row[i])} for i in order]
-            if self.fault == "duplicate":
-                top[1]["id"] = top[0]["id"]
-            if self.fault == "above_one":
-                top[0]["logprob"] = top[1]["logprob"] = -0.1
-            return {"completion_probabilities": [{"top_logprobs": top}]}
+    def scores(self, prefix, top):
+        """The most probable tokens after a prefix, as pairs (id, log-probability)."""
+        row = row_after(prefix)
+        if self.fault == "noisy":
+            row = [p * math.exp(0.02 * (random.random() - 0.5)) for p in row]
+            row = [p / sum(row) for p in row]
+        order = sorted(range(VOCAB), key=lambda i: (-row[i], i))[:top]
+        pairs = [(i, math.log(row[i])) for i in order]
+        if self.fault == "duplicate":
+            pairs[1] = pairs[0]
+        if self.fault == "above_one":
+            pairs[0], pairs[1] = (order[0], -0.1), (order[1], -0.1)
+        return pairs
+
+    def text(self, body):
         tokens = self.draw(body)
-        if self.fault == "no_ids":
-            return {"content": "text", "stop_type": "limit"}
         if self.fault == "too_long":
             tokens = tokens * 99
         if self.fault == "ids":
             tokens[0] = -5
-        return {"tokens": tokens, "stop_type": "limit"}
+        return tokens
+
+    def llama(self, body):
+        if "n_probs" in body:
+            top = [{"id": i, "token": f"t{i}", "logprob": x}
+                   for i, x in self.scores(body["prompt"], body["n_probs"])]
+            return {"completion_probabilities": [{"top_logprobs": top}]}
+        if self.fault == "no_ids":
+            return {"content": "text", "stop_type": "limit"}
+        return {"tokens": self.text(body), "stop_type": "limit"}
+
+    def vllm(self, body):
+        prompt = body["prompt"]
+        if "prompt_logprobs" in body:
+            places = [None]
+            for i in range(1, len(prompt)):
+                place = {str(k): {"logprob": x, "rank": 1, "decoded_token": "t"}
+                         for k, x in self.scores(prompt[:i], body["prompt_logprobs"])}
+                own = row_after(prompt[:i])[prompt[i]]
+                place.setdefault(str(prompt[i]), {"logprob": math.log(own), "rank": 40})
+                places.append(place)
+            return {"choices": [{"prompt_logprobs": places}]}
+        body = {**body, "n_predict": body["max_tokens"], "top_k": max(body["top_k"], 0)}
+        return {"choices": [{} if self.fault == "no_ids" else {"token_ids": self.text(body)}]}
+
+    def sglang(self, body):
+        sampling = body["sampling_params"]
+        prompt = body["input_ids"] if "input_ids" in body else tokens_of(body["text"])
+        if sampling["max_new_tokens"] > 1:
+            words = {**sampling, "prompt": prompt, "n_predict": sampling["max_new_tokens"],
+                     "top_k": max(sampling["top_k"], 0), "seed": sampling["sampling_seed"]}
+            triples = [[-0.5, token, None] for token in self.text(words)]
+            return {"meta_info": {} if self.fault == "no_ids" else
+                    {"output_token_logprobs": triples}}
+        first = body["logprob_start_len"]
+        own = [[None, prompt[first], None]]
+        tops = [None]
+        for i in range(first + 1, len(prompt)):
+            own.append([math.log(row_after(prompt[:i])[prompt[i]]), prompt[i], None])
+            tops.append([[x, k, None] for k, x in
+                         self.scores(prompt[:i], body.get("top_logprobs_num", 1))])
+        return {"meta_info": {"input_token_logprobs": own, "input_top_logprobs": tops}}
 
     def answer(self, path, body):
         if path == "/v1/models":
             if self.fault == "nonsense":
                 return {"hello": 1}
-            owner = "someone" if self.fault == "openai" else "llamacpp"
+            owner = "someone" if self.fault == "openai" else self.owner
             return {"data": [{"id": "table", "owned_by": owner, "meta": {"n_vocab": VOCAB}}]}
         if path == "/props":
             return {"total_slots": 8}
         if path == "/tokenize":
-            return {"tokens": [ord(c) % (VOCAB - 1) for c in body["content"]]}
-        return self.complete(body)
+            return {"tokens": tokens_of(body["content" if "content" in body else "prompt"])}
+        return {"/completion": self.llama, "/v1/completions": self.vllm,
+                "/generate": self.sglang}[path](body)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -198,15 +238,15 @@ class Handler(BaseHTTPRequestHandler):
         with model.lock:
             model.asked += 1
         data = json.dumps(model.answer(self.path, body)).encode()
-        if self.path != "/completion" or not self.spoil(model.fault, data):
+        if self.path == "/tokenize" or not self.spoil(model.fault, data):
             self.reply(200, data)
 
 
 def main():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    server.model = Server(sys.argv[1] if len(sys.argv) > 1 else "right")
-    server.key = sys.argv[2] if len(sys.argv) > 2 else ""
+    fault, owner, server.key = (sys.argv[1:] + ["right", "llamacpp", ""][len(sys.argv) - 1:])
+    server.model = Server(fault, owner)
     assert server.model.fault in FAULTS
     print(server.server_port, flush=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "live/client.h"
+#include "live/http.h"
 
 #ifndef SPECLAB_CURL
 
-int spec_client_run(const spec_client_work *work, spec_error *error)
+int spec_http_run(const spec_http_work *work, spec_error *error)
 {
     (void)work;
     return spec_fail(error, GSL_EUNSUP, "this speclab was built without libcurl");
@@ -27,7 +27,7 @@ static const double longest_pause = 30.0;
 typedef struct {
     CURL *easy;
     struct curl_slist *headers;
-    spec_client_request request;
+    spec_http_request request;
     char *sent; /* the body, as text */
     char *bytes;
     size_t n, capacity;
@@ -38,7 +38,7 @@ typedef struct {
 } lane;
 
 typedef struct {
-    const spec_client_work *work;
+    const spec_http_work *work;
     CURLM *multi;
     lane *lane; /* (lanes) */
 } client;
@@ -104,7 +104,7 @@ done:
 
 static int start(client *c, lane *l, spec_error *error)
 {
-    const spec_client_work *work = c->work;
+    const spec_http_work *work = c->work;
     CURL *easy = l->easy;
     l->n = 0;
     l->too_long = l->no_memory = false;
@@ -136,12 +136,11 @@ static int start_next(client *c, int i, spec_error *error)
     lane *l = &c->lane[i];
     int status = GSL_SUCCESS;
     release_request(l);
-    l->request = (spec_client_request){.body = NULL};
+    l->request = (spec_http_request){.body = NULL};
     l->tries = 0;
     l->over = !c->work->next(c->work->self, i, &l->request);
     if (l->over) return status;
-    if (l->request.body != NULL &&
-        (l->sent = json_dumps(l->request.body, JSON_COMPACT)) == NULL)
+    if (l->request.body != NULL && (l->sent = json_dumps(l->request.body, JSON_COMPACT)) == NULL)
         return spec_no_memory(error);
     SPEC_TRY(add_headers(l, error));
     SPEC_TRY(start(c, l, error));
@@ -156,8 +155,8 @@ done:
 static bool tries_again(client *c, lane *l, CURLcode result, long code)
 {
     const bool busy = result == CURLE_OK && (code == 429 || code == 503);
-    const bool lost = result == CURLE_GOT_NOTHING || result == CURLE_SEND_ERROR ||
-                      result == CURLE_RECV_ERROR;
+    const bool lost =
+        result == CURLE_GOT_NOTHING || result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR;
     curl_off_t after = 0;
     if (++l->tries >= c->work->tries || !(busy || lost)) return false;
     double pause = ldexp(c->work->pause, l->tries - 1);
@@ -177,11 +176,10 @@ static int fail_code(const lane *l, long code, spec_error *error)
     if (said == NULL) said = json_object_get(root, "message");
     const char *text = json_string_value(said);
     const int n = l->n < 160 ? (int)l->n : 160;
-    const int status =
-        spec_fail(error, GSL_EFAILED, "%.200s: the server answers with status %ld: %.*s%s",
-                  l->request.url, code, text != NULL ? 200 : n,
-                  text != NULL ? text : (l->n > 0 ? l->bytes : ""),
-                  code == 429 || code == 503 ? "; it stayed busy" : "");
+    const int status = spec_fail(
+        error, GSL_EFAILED, "%.200s: the server answers with status %ld: %.*s%s", l->request.url,
+        code, text != NULL ? 200 : n, text != NULL ? text : (l->n > 0 ? l->bytes : ""),
+        code == 429 || code == 503 ? "; it stayed busy" : "");
     json_decref(root);
     return status;
 }
@@ -282,13 +280,14 @@ static int run(client *c, spec_error *error)
         if (!left) break;
         if (curl_multi_perform(c->multi, &running) != CURLM_OK) return spec_no_memory(error);
         SPEC_TRY(end_requests(c, error));
-        if (running > 0 || left) curl_multi_poll(c->multi, NULL, 0, running > 0 ? POLL_MS : 20, NULL);
+        if (running > 0 || left)
+            curl_multi_poll(c->multi, NULL, 0, running > 0 ? POLL_MS : 20, NULL);
     }
 done:
     return status;
 }
 
-int spec_client_run(const spec_client_work *work, spec_error *error)
+int spec_http_run(const spec_http_work *work, spec_error *error)
 {
     client c = {.work = work,
                 .multi = curl_multi_init(),
@@ -312,12 +311,12 @@ int spec_client_run(const spec_client_work *work, spec_error *error)
 /* ---- one request ----------------------------------------------------------------------------- */
 
 typedef struct {
-    const spec_client_request *request;
+    const spec_http_request *request;
     bool asked;
     json_t *answer;
 } single;
 
-static bool next_single(void *self, int lane_number, spec_client_request *ret)
+static bool next_single(void *self, int lane_number, spec_http_request *ret)
 {
     single *s = self;
     (void)lane_number;
@@ -334,16 +333,16 @@ static int take_single(void *self, int lane_number, const json_t *answer, spec_e
     return s->answer != NULL ? GSL_SUCCESS : spec_fail(error, GSL_ENOMEM, "out of memory");
 }
 
-int spec_client_ask(json_t **ret_answer, const spec_client_request *request,
-                    const spec_client_work *how, spec_error *error)
+int spec_http_ask(json_t **ret_answer, const spec_http_request *request, const spec_http_work *how,
+                  spec_error *error)
 {
     single s = {.request = request};
-    spec_client_work work = *how;
+    spec_http_work work = *how;
     work.lanes = 1;
     work.next = next_single;
     work.take = take_single;
     work.self = &s;
-    const int status = spec_client_run(&work, error);
+    const int status = spec_http_run(&work, error);
     *ret_answer = s.answer;
     return status;
 }

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The whole way, against tests/live/faulty_server.py, whose model is a table: each of its mistakes
+ * gets its name, and a right server none. */
+#include "live/served.h"
+#include "tests/support/folder.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- servers --------------------------------------------------------------------------------- */
+
+typedef struct {
+    pid_t pid;
+    int input; /* the server ends with it */
+    char url[64];
+} server;
+
+static void server_free(server *s)
+{
+    if (s->pid <= 0) return;
+    close(s->input);
+    waitpid(s->pid, NULL, 0);
+}
+
+static server start(const char *fault, const char *owner)
+{
+    int in[2], out[2], port = 0;
+    server s = {.pid = -1};
+    assert_int_equal(pipe(in) + pipe(out), 0);
+    if ((s.pid = fork()) == 0) {
+        dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        for (int fd = 3; fd < 64; fd++) close(fd);
+        char path[4200];
+        snprintf(path, sizeof path, "%s/tests/live/faulty_server.py", spec_folder_before);
+        execlp("python3", "python3", "-I", "-S", path, fault, owner, NULL);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    FILE *said = fdopen(out[0], "r");
+    if (fscanf(said, "%d", &port) != 1) {
+        printf("skipped: there is no python3 for tests/live/faulty_server.py\n");
+        skip();
+    }
+    fclose(said);
+    s.input = in[1];
+    snprintf(s.url, sizeof s.url, "http://127.0.0.1:%d", port);
+    return s;
+}
+
+static void no_progress(void *self, const char *what, int done, int texts)
+{
+    (void)self, (void)what, (void)done, (void)texts;
+}
+
+static spec_served_plan plan_of(const server *text, const server *score)
+{
+    FILE *file = fopen("prompts.jsonl", "w");
+    fputs("{\"prompt\": \"Once upon a time\"}\n\n{\"prompt\": \"The quick brown fox\", "
+          "\"category\": 1}\n{\"prompt\": \"Gl\xc3\xbc"
+          "ck\"}\n",
+          file);
+    fclose(file);
+    return (spec_served_plan){.text_url = text->url,
+                              .score_url = score->url,
+                              .prompts = "prompts.jsonl",
+                              .texts = 200,
+                              .top = 20,
+                              .lanes = 4,
+                              .sampling = {64, SPEC_TRANSFORM_NONE},
+                              .rate = 1e-6,
+                              .seed = spec_test_seed(),
+                              .how = SPEC_HTTP_DEFAULT,
+                              .progress = no_progress};
+}
+
+static const char *verdict(const spec_served_result *r)
+{
+    return spec_served_verdict_names[r->judgement.verdict];
+}
+
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+/* What the server does wrong, under which parameters, and the name that it gets. */
+static const struct {
+    const char *fault, *name;
+    double temperature, min_p;
+    int top_k;
+    double top_p;
+} cases[] = {
+    {"right", "no difference", 1.0, 0.0, 0, 1.0},
+    {"right", "no difference", 1.0, 0.1, 0, 1.0},
+    {"right", "no difference", 0.7, 0.0, 0, 1.0},
+    {"right", "no difference", 0.7, 0.05, 10, 0.9},
+    {"right", "no difference", 1.0, 0.0, 0, 0.8},
+    {"mixed", "wrong state", 1.0, 0.0, 0, 1.0},
+    {"mixed", "wrong state", 1.0, 0.1, 0, 1.0},
+    {"rollback", "wrong state", 1.0, 0.0, 0, 1.0},
+    {"rollback", "wrong state", 0.7, 0.0, 10, 1.0},
+    {"argmax", "wrong sampler", 1.0, 0.0, 0, 1.0},
+    {"hot", "wrong sampler", 1.0, 0.0, 0, 1.0},
+    {"hot", "wrong sampler", 0.7, 0.0, 0, 1.0},
+    {"same_seed", "wrong sampler", 1.0, 0.0, 0, 1.0},
+    {"no_filters", "wrong filter", 1.0, 0.1, 0, 1.0},
+    {"no_filters", "wrong filter", 1.0, 0.0, 5, 1.0},
+    {"no_filters", "wrong filter", 1.0, 0.0, 0, 0.8},
+    {"top_k", "wrong filter", 1.0, 0.0, 0, 1.0},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static void check_case(int i, const char *owner)
+{
+    OWNED(server) score = start("right", owner), text = start(cases[i].fault, owner);
+    spec_served_plan plan = plan_of(&text, &score);
+    spec_served_result result;
+    plan.sampling.transform = (spec_transform){.temperature = cases[i].temperature,
+                                               .top_k = cases[i].top_k,
+                                               .top_p = cases[i].top_p,
+                                               .min_p = cases[i].min_p};
+    assert_works(spec_served(&result, &plan, &error));
+    if (strcmp(verdict(&result), cases[i].name) != 0)
+        print_error("%s, case %d by %s: %s: %s\n", cases[i].fault, i, owner, verdict(&result),
+                    result.judgement.reason);
+    assert_string_equal(verdict(&result), cases[i].name);
+}
+
+TEST(each_mistake_gets_its_name_within_the_default_budget, SLOW | STATISTICS,
+     .setup = spec_folder_enter, .teardown = spec_folder_leave)
+{
+    for (int i = 0; i < CASES; i++) check_case(i, "vllm");
+}
+
+TEST(the_other_dialects_find_the_same, SLOW | STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    for (int i = 1; i < CASES; i += 6) check_case(i, "llamacpp");
+    for (int i = 3; i < CASES; i += 4) check_case(i, "sglang");
+}
+
+/* A small run of each dialect: enough for the coarse mistakes. */
+TEST(coarse_mistakes_show_in_few_texts, STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    static const char *const owner[] = {"llamacpp", "vllm", "sglang"};
+    static const struct {
+        const char *fault;
+        spec_served_verdict verdict;
+    } fault[] = {{"mixed", SPEC_SERVED_STATE},
+                 {"argmax", SPEC_SERVED_SAMPLER},
+                 {"right", SPEC_SERVED_UNDECIDED}};
+    for (int i = 0; i < 3; i++) {
+        OWNED(server) score = start("right", owner[i]), text = start(fault[i].fault, owner[i]);
+        spec_served_plan plan = plan_of(&text, &score);
+        spec_served_result result;
+        plan.texts = 16;
+        plan.sampling.tokens = 24;
+        assert_works(spec_served(&result, &plan, &error));
+        assert_int_equal(result.judgement.verdict, fault[i].verdict);
+        assert_int_equal(result.judgement.texts, 16);
+    }
+}
+
+/* Expected: 200e-6 false alarms. */
+TEST(a_right_server_is_not_accused, SLOW | STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    OWNED(server) score = start("right", "vllm"), text = start("right", "vllm");
+    spec_served_plan plan = plan_of(&text, &score);
+    spec_served_result result;
+    double most = -INFINITY;
+    plan.texts = (int)spec_test_samples(20);
+    plan.sampling.tokens = 32;
+    for (int seed = 0; seed < 200; seed++) {
+        plan.seed = spec_test_seed() + (uint64_t)seed;
+        plan.sampling.transform.min_p = seed % 2 == 0 ? 0.0 : 0.1;
+        assert_works(spec_served(&result, &plan, &error));
+        assert_true(result.judgement.verdict == SPEC_SERVED_RIGHT ||
+                    result.judgement.verdict == SPEC_SERVED_UNDECIDED);
+        most = fmax(most, fmax(result.judgement.trace_log_e, result.judgement.state_log_e));
+    }
+    printf("largest log e of 200 right servers: %.2f, where %.2f is a verdict\n", most,
+           result.judgement.needed);
+}
+
+/* The scorer's noise of 1 % is measured, and the threshold rises by it. */
+TEST(noise_is_measured_and_accuses_nobody, STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    OWNED(server) score = start("noisy", "vllm"), text = start("right", "vllm");
+    spec_served_plan plan = plan_of(&text, &score);
+    spec_served_result result;
+    plan.texts = 20;
+    plan.sampling.tokens = 32;
+    assert_works(spec_served(&result, &plan, &error));
+    assert_true(result.noise.worst > 0.005 && result.noise.worst < 0.03);
+    assert_true(result.judgement.needed > log(3e6) + 0.1);
+    assert_true(result.judgement.verdict == SPEC_SERVED_RIGHT ||
+                result.judgement.verdict == SPEC_SERVED_UNDECIDED);
+}
+
+/* ---- greedy ---------------------------------------------------------------------------------- */
+
+static spec_served_result greedy(const char *fault, const char *scorer)
+{
+    OWNED(server) score = start(scorer, "vllm"), text = start(fault, "vllm");
+    spec_served_plan plan = plan_of(&text, &score);
+    spec_served_result result;
+    plan.texts = 20;
+    plan.sampling.transform.temperature = 0.0;
+    assert_works(spec_served(&result, &plan, &error));
+    return result;
+}
+
+TEST(greedy_texts_of_a_right_server_have_no_wrong_token, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    const spec_served_result right = greedy("right", "right");
+    assert_int_equal(right.served.texts, 20);
+    assert_int_equal(right.served.wrong, 0);
+}
+
+TEST(a_wrong_greedy_token_is_found_with_its_margin, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    const spec_served_result wrong = greedy("greedy_wrong", "right");
+    assert_true(wrong.served.wrong > 0 && wrong.served.lost_texts == 0);
+    assert_true(wrong.served.margin > 0.0 && wrong.served.token != wrong.served.best);
+}
+
+TEST(a_greedy_text_that_lost_its_state_is_wrong_from_there_on, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    const spec_served_result lost = greedy("rollback", "right");
+    assert_true(lost.served.wrong_texts > 0);
+    assert_true(2 * lost.served.lost_texts > lost.served.wrong_texts);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static size_t size_of(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    const size_t n = (size_t)ftell(file);
+    fclose(file);
+    return n;
+}
+
+TEST(a_capture_resumes_and_validate_reads_it, STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    OWNED(server) score = start("right", "vllm"), text = start("rollback", "vllm");
+    spec_served_plan plan = plan_of(&text, &score);
+    spec_served_result whole, resumed;
+    spec_validation validation;
+    const spec_validate_plan validate = SPEC_VALIDATE_PLAN_DEFAULT;
+    plan.texts = 20;
+    plan.lanes = 1; /* texts in order, so that the files can be compared */
+    plan.opt_capture = "whole.jsonl";
+    assert_works(spec_served(&whole, &plan, &error));
+    /* a capture that was cut in the middle of a line */
+    assert_int_equal(system("head -c 100000 whole.jsonl >cut.jsonl"), 0);
+    plan.opt_capture = "cut.jsonl";
+    assert_fails_with(spec_served(&resumed, &plan, &error), GSL_EINVAL, "--resume goes on");
+    plan.resume = true;
+    assert_works(spec_served(&resumed, &plan, &error));
+    assert_int_equal(system("cmp -s whole.jsonl cut.jsonl"), 0);
+    assert_int_equal(size_of("whole.jsonl"), size_of("cut.jsonl"));
+    assert_int_equal(resumed.judgement.texts, 20);
+    assert_true(resumed.judgement.state_log_e == whole.judgement.state_log_e);
+    assert_works(spec_trace_validate(&validation, "cut.jsonl", &validate, &error));
+    assert_int_equal(validation.draws, resumed.judgement.tokens);
+    spec_validation_free(&validation);
+    plan.seed++;
+    assert_fails_with(spec_served(&resumed, &plan, &error), GSL_EINVAL, "other servers, prompts");
+}
+
+/* ---- servers that fail ----------------------------------------------------------------------- */
+
+TEST(a_server_that_fails_gets_one_line, .setup = spec_folder_enter, .teardown = spec_folder_leave)
+{
+    static const struct {
+        const char *fault, *line;
+        bool scores; /* the fault is in its scores, in llama-server's dialect */
+    } wrong[] = {
+        {"cut_utf8", "no valid JSON: unable to decode byte 0xc3", false},
+        {"truncated", "the answer is truncated", false},
+        {"not_json", "no valid JSON", false},
+        {"huge", "longer than 64 MiB", false},
+        {"deep", "maximum parsing depth", false},
+        {"hang", "no answer within 0.5 s", false},
+        {"always_busy", "busy; it stayed busy", false},
+        {"lost", "Empty reply", false},
+        {"error", "status 400: the prompt is too long", false},
+        {"no_ids", "no valid \"token_ids\"", false},
+        {"too_long", "where 8 were asked for", false},
+        {"ids", "no valid \"token_ids\"", false},
+        {"openai", "owned by 'someone'", false},
+        {"nonsense", "no inference server", false},
+        {"duplicate", "a token is twice in it", true},
+        {"above_one", "its probabilities exceed 1", true},
+    };
+    OWNED(server) right = start("right", "vllm");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        OWNED(server) faulty = start(wrong[i].fault, wrong[i].scores ? "llamacpp" : "vllm");
+        spec_served_plan plan =
+            wrong[i].scores ? plan_of(&right, &faulty) : plan_of(&faulty, &right);
+        spec_served_result result;
+        plan.texts = 2;
+        plan.sampling.tokens = 8;
+        plan.how.timeout = strcmp(wrong[i].fault, "hang") == 0 ? 0.5 : 20.0;
+        plan.how.pause = 0.01;
+        const int status = strstr("cut_utf8 not_json huge deep no_ids too_long ids openai nonsense "
+                                  "duplicate above_one",
+                                  wrong[i].fault) != NULL
+                               ? GSL_EINVAL
+                               : GSL_EFAILED;
+        assert_fails_with(spec_served(&result, &plan, &error), status, wrong[i].line);
+    }
+}
+
+TEST(a_server_that_is_busy_now_and_then_is_asked_again, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    OWNED(server) score = start("right", "vllm"), text = start("busy", "vllm");
+    spec_served_plan plan = plan_of(&text, &score);
+    spec_served_result result;
+    plan.texts = 9;
+    plan.sampling.tokens = 8;
+    plan.how.pause = 0.01;
+    assert_works(spec_served(&result, &plan, &error));
+    assert_int_equal(result.judgement.texts, 9);
+}
+
+TEST(a_server_that_is_not_there_gets_one_line, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    server nobody = {.url = "http://127.0.0.1:9"};
+    spec_served_plan plan = plan_of(&nobody, &nobody);
+    spec_served_result result;
+    assert_fails_with(spec_served(&result, &plan, &error), GSL_EFAILED,
+                      "http://127.0.0.1:9/v1/models: ");
+    plan.text_url = "ftp://somewhere";
+    assert_fails(spec_served(&result, &plan, &error), GSL_EINVAL,
+                 "'ftp://somewhere' is no address such as http://localhost:8000");
+}
