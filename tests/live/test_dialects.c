@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Requests and answers of each dialect. The answers of vLLM and SGLang were written by hand from
+ * their public API documents; no server was recorded. That of llama-server is as its source makes
+ * it, and tests/live/llama_server.py asks a real one. */
+#include "live/dialects.h"
+#include "tests/support/near.h"
+
+#include "base/json_memory.h"
+
+#include <math.h>
+
+static const spec_dialect *dialect_of(const char *name)
+{
+    const spec_dialect *d = spec_dialects;
+    while (strcmp(d->name, name) != 0) d++;
+    return d;
+}
+
+static json_t *parsed(const char *text)
+{
+    json_error_t why;
+    json_t *root = spec_json_load(text, strlen(text), JSON_REJECT_DUPLICATES, &why);
+    assert_non_null(root);
+    return root;
+}
+
+/* ---- what a server is ------------------------------------------------------------------------ */
+
+TEST(the_owner_of_the_models_tells_the_dialect)
+{
+    static const struct {
+        const char *answer, *name, *model;
+        int vocab;
+    } known[] = {
+        {"{\"object\": \"list\", \"data\": [{\"id\": \"m.gguf\", \"object\": \"model\", "
+         "\"owned_by\": \"llamacpp\", \"meta\": {\"vocab_type\": 1, \"n_vocab\": 512, "
+         "\"n_ctx_train\": 512}}]}",
+         "llama-server", "m.gguf", 512},
+        {"{\"object\": \"list\", \"data\": [{\"id\": \"Qwen/Qwen3-8B\", \"object\": \"model\", "
+         "\"created\": 1, \"owned_by\": \"vllm\", \"root\": \"Qwen/Qwen3-8B\", \"parent\": null, "
+         "\"max_model_len\": 40960}]}",
+         "vLLM", "Qwen/Qwen3-8B", 0},
+        {"{\"object\": \"list\", \"data\": [{\"id\": \"m\", \"object\": \"model\", \"owned_by\": "
+         "\"sglang\", \"root\": \"m\", \"max_model_len\": 4096}]}",
+         "SGLang", "m", 0},
+    };
+    for (int i = 0; i < 3; i++) {
+        spec_live_server server = {.url = "http://x"};
+        json_t *answer = parsed(known[i].answer);
+        assert_works(spec_live_read_models(&server, answer, &error));
+        assert_string_equal(server.dialect->name, known[i].name);
+        assert_string_equal(server.model, known[i].model);
+        assert_int_equal(server.vocab, known[i].vocab);
+        json_decref(answer);
+    }
+}
+
+/* ---- texts and scores ------------------------------------------------------------------------ */
+
+static const char llama_text[] = "{\"tokens\": [403, 407, 2], \"stop_type\": \"eos\"}";
+static const char vllm_text[] =
+    "{\"id\": \"cmpl-1\", \"object\": \"text_completion\", \"created\": 1, \"model\": \"m\", "
+    "\"choices\": [{\"index\": 0, \"text\": \" a b\", \"logprobs\": null, \"finish_reason\": "
+    "\"length\", \"stop_reason\": null, \"token_ids\": [403, 407, 2], \"prompt_token_ids\": [1], "
+    "\"prompt_logprobs\": null}], \"usage\": {\"prompt_tokens\": 1, \"completion_tokens\": 3}}";
+static const char sglang_text[] =
+    "{\"text\": \" a b\", \"output_ids\": [403, 407, 2], \"meta_info\": {\"id\": \"1\", "
+    "\"finish_reason\": {\"type\": \"length\", \"length\": 3}, \"prompt_tokens\": 1, "
+    "\"completion_tokens\": 3, \"input_token_logprobs\": [[null, 1, null]], "
+    "\"output_token_logprobs\": [[-0.5, 403, null], [-1.5, 407, null], [-0.1, 2, null]]}}";
+
+TEST(each_dialect_reads_the_ids_of_a_text)
+{
+    static const char *const text[] = {llama_text, vllm_text, sglang_text};
+    static const int32_t expected[] = {403, 407, 2};
+    for (int i = 0; i < 3; i++) {
+        spec_live_tokens tokens;
+        json_t *answer = parsed(text[i]);
+        assert_works(spec_dialects[i].read_text(&tokens, answer, &error));
+        assert_int_equal(tokens.n, 3);
+        assert_memory_equal(tokens.token, expected, sizeof expected);
+        spec_live_tokens_free(&tokens);
+        json_decref(answer);
+    }
+}
+
+/* The scores of the last two tokens, with two candidates each. */
+static const char vllm_scores[] =
+    "{\"choices\": [{\"index\": 0, \"text\": \"x\", \"prompt_logprobs\": [null, "
+    "{\"5\": {\"logprob\": -0.1, \"rank\": 1, \"decoded_token\": \"a\"}}, "
+    /* the prompt's token has rank 37, and stands beside the two most probable */
+    "{\"9\": {\"logprob\": -7.5, \"rank\": 37, \"decoded_token\": \"b\"}, "
+    "\"4\": {\"logprob\": -0.25, \"rank\": 1, \"decoded_token\": \"c\"}, "
+    "\"6\": {\"logprob\": -2.0, \"rank\": 2, \"decoded_token\": \"d\"}}, "
+    "{\"6\": {\"logprob\": -1.0, \"rank\": 2, \"decoded_token\": \"d\"}, "
+    "\"4\": {\"logprob\": -0.75, \"rank\": 1, \"decoded_token\": \"c\"}}]}]}";
+static const char sglang_scores[] =
+    "{\"text\": \"x\", \"meta_info\": {\"input_token_logprobs\": [[null, 5, null], [-7.5, 9, null],"
+    " [-1.0, 6, null]], \"input_top_logprobs\": [null, [[-0.25, 4, null], [-2.0, 6, null]], "
+    "[[-0.75, 4, null], [-1.0, 6, null]]]}}";
+
+TEST(each_dialect_reads_the_most_probable_tokens_in_order)
+{
+    static const char *const name[] = {"vLLM", "SGLang"}, *const text[] = {vllm_scores,
+                                                                           sglang_scores};
+    for (int i = 0; i < 2; i++) {
+        static spec_live_place place[2];
+        json_t *answer = parsed(text[i]);
+        assert_works(dialect_of(name[i])->read_scores(place, 2, 2, answer, &error));
+        assert_int_equal(place[0].n, 2);
+        assert_int_equal(place[0].top[0].id, 4);
+        assert_int_equal(place[0].top[1].id, 6);
+        assert_same(place[0].top[0].log, -0.25);
+        assert_same(place[1].top[1].log, -1.0);
+        assert_status(dialect_of(name[i])->read_scores(place, 5, 2, answer, &error), GSL_EINVAL);
+        json_decref(answer);
+    }
+}
+
+TEST(llama_server_scores_the_token_after_a_prefix)
+{
+    static spec_live_place place;
+    json_t *answer =
+        parsed("{\"completion_probabilities\": [{\"id\": 6, \"token\": \" d\", \"bytes\": [32, "
+               "100], \"logprob\": -1.0, \"top_logprobs\": [{\"id\": 4, \"token\": \" c\", "
+               "\"bytes\": [32, 99], \"logprob\": -0.75}, {\"id\": 6, \"token\": \" d\", "
+               "\"bytes\": [32, 100], \"logprob\": -1.0}]}]}");
+    assert_works(dialect_of("llama-server")->read_scores(&place, 1, 2, answer, &error));
+    assert_int_equal(place.n, 2);
+    assert_int_equal(place.top[0].id, 4);
+    json_decref(answer);
+}
+
+TEST(hostile_scores_are_refused)
+{
+    static const char *const list[] = {
+        "[]",
+        "[{\"id\": 1}]",
+        "[{\"id\": -1, \"logprob\": -1}]",
+        "[{\"id\": 1, \"logprob\": 2}]",
+        "[{\"id\": 1, \"logprob\": \"x\"}]",
+        "[{\"id\": 1.5, \"logprob\": -1}]",
+        "[{\"id\": 99999999999, \"logprob\": -1}]",
+        "null",
+        "7",
+        "[[]]",
+        "[{\"id\": 1, \"logprob\": -1}, {\"id\": 1, \"logprob\": -2}]",
+        "[{\"id\": 1, \"logprob\": -0.1}, {\"id\": 2, \"logprob\": -0.1}]",
+        "[{\"id\": 1, \"logprob\": -3}, {\"id\": 2, \"logprob\": -3}, {\"id\": 3, \"logprob\": "
+        "-3}]",
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        static spec_live_place place;
+        char text[512];
+        snprintf(text, sizeof text, "{\"completion_probabilities\": [{\"top_logprobs\": %s}]}",
+                 list[i]);
+        json_t *answer = parsed(text);
+        assert_status(dialect_of("llama-server")->read_scores(&place, 1, 2, answer, &error),
+                      GSL_EINVAL);
+        json_decref(answer);
+    }
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* Keys whose absence would let a server's defaults change the law. */
+TEST(a_request_for_a_text_states_all_that_decides_its_law)
+{
+    static const char *const keys[3][6] = {
+        {"temperature", "top_k", "top_p", "min_p", "samplers", "seed"},
+        {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed"},
+        {"temperature", "top_k", "top_p", "min_p", "sampling_seed", "ignore_eos"}};
+    int32_t ids[] = {1, 5};
+    const spec_live_tokens prompt = {ids, 2};
+    const spec_live_sampling sampling = {7, SPEC_TRANSFORM_NONE};
+    for (int i = 0; i < 3; i++) {
+        const spec_live_server server = {
+            .url = "http://x", .opt_key = "k", .dialect = &spec_dialects[i], .model = "m"};
+        spec_http_request request = {.body = NULL};
+        spec_dialects[i].ask_text(&request, &server, &prompt, &sampling, 99, 0);
+        const json_t *inner = json_object_get(request.body, "sampling_params");
+        for (int k = 0; k < 6; k++)
+            assert_non_null(json_object_get(inner != NULL ? inner : request.body, keys[i][k]));
+        assert_string_equal(request.opt_key, "k");
+        json_decref(request.body);
+    }
+}
+
+TEST(llama_server_keeps_a_lanes_prefix_in_the_lanes_slot)
+{
+    int32_t ids[] = {1, 5, 7};
+    const spec_live_tokens tokens = {ids, 3};
+    const spec_live_server server = {.url = "http://x", .slots = 4, .model = "m"};
+    spec_http_request request = {.body = NULL};
+    dialect_of("llama-server")->ask_scores(&request, &server, &tokens, 0, 20, 6);
+    assert_int_equal(json_integer_value(json_object_get(request.body, "id_slot")), 2);
+    assert_int_equal(json_integer_value(json_object_get(request.body, "n_predict")), 1);
+    assert_int_equal(json_array_size(json_object_get(request.body, "prompt")), 3);
+    json_decref(request.body);
+}
