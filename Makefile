@@ -129,7 +129,7 @@ READERS := base/% models/model% models/transform.% models/ngram/corpus.% sim/ser
     models/transformer/files/% \
     models/transformer/tokenizer/% conformance/traces/% conformance/samplers/% experiments/%
 COUNT_asan := $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link)
-$(filter $(READERS:%=$(BUILD)/%),$(LIB_OBJ)): COUNTED = $(COUNT_$(CONFIG))
+$(LIVE_OBJ) $(filter $(READERS:%=$(BUILD)/%),$(LIB_OBJ)): COUNTED = $(COUNT_$(CONFIG))
 # clang takes some ten minutes to instrument the kernels of one instruction set, gcc seconds.
 GCC := $(if $(filter clang,$(CC_$(CONFIG))),gcc,$(CC))
 # They are optimised and their addresses checked, without the checks of arithmetic, which would take
@@ -593,9 +593,11 @@ fuzz: ## fuzz the parsers side by side, FUZZ_SECONDS=600 each (clang)
 	@$(MAKE) --no-print-directory CONFIG=asan run-fuzzers
 
 $(FUZZERS:=.o): COUNTED = $(COUNT_$(CONFIG))
+$(BUILD)/tests/fuzz/fuzz_served: $(LIVE)
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) \
+	    $(LDLIBS)
 
 .PHONY: run-fuzzers
 run-fuzzers: $(FUZZERS)

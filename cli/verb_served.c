@@ -133,6 +133,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FALSE_ALARM_RATE:
         plan->rate = number(verb, "false-alarm-rate", arg, 1e-12, 0.5);
         return 0;
+    case ARGP_KEY_ARG: spec_usage_fail(verb, "'%s' is no option; all inputs are options", arg);
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -212,7 +213,7 @@ int spec_verb_served(spec_context *context, int argc, char **argv)
     static const struct argp argp = {
         options_table,
         parse,
-        "",
+        NULL,
         "is the text of a server right?\vserved draws texts at one server, which speculates, and "
         "scores them at another that runs the same model without speculation. Every token must "
         "have been drawn from the scorer's distribution. The verdict says what is wrong: the state "
@@ -223,8 +224,7 @@ int spec_verb_served(spec_context *context, int argc, char **argv)
         "It knows llama-server, vLLM and SGLang, and asks each server which it is. docs/served.md "
         "shows how to start the servers and what to do with a verdict.\n"
         "\n"
-        "  $ speclab served --text-from http://localhost:8001 --score-by http://localhost:8002 "
-        "--prompts prompts.jsonl\n"
+        "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts p.jsonl\n"
         "  $ speclab served ... --temperature 0\n"
         "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
         "\n"

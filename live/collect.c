@@ -118,14 +118,6 @@ static bool next_request(void *self, int lane, spec_http_request *ret)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static int blame(const spec_live_server *server, int status, spec_error *error)
-{
-    const spec_error why = *error;
-    return status == GSL_SUCCESS || status == GSL_ENOMEM
-               ? status
-               : spec_fail(error, status, "%.200s: %.290s", server->url, why.text);
-}
-
 static int finish(collector *c, job *j, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -147,7 +139,7 @@ static int take_text(collector *c, job *j, const json_t *answer, spec_error *err
     const spec_live_tokens *prompt = prompt_of(c->plan, j->text.number);
     spec_live_tokens drawn = {.token = NULL};
     int status = GSL_SUCCESS;
-    SPEC_TRY(blame(server, server->dialect->read_text(&drawn, answer, error), error));
+    SPEC_TRY(spec_live_blame(server, server->dialect->read_text(&drawn, answer, error), error));
     if (drawn.n > c->plan->sampling.tokens)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.200s: a text of %d tokens, where %d were asked for", server->url,
@@ -168,10 +160,11 @@ static int take_scores(collector *c, job *j, const json_t *answer, spec_error *e
     const spec_live_server *server = c->plan->score;
     const bool one = server->dialect->by_prefix;
     int status = GSL_SUCCESS;
-    SPEC_TRY(blame(server,
-                   server->dialect->read_scores(j->text.place + (one ? place_due(c, j) : 0),
-                                                one ? 1 : j->text.n, c->plan->top, answer, error),
-                   error));
+    SPEC_TRY(spec_live_blame(
+        server,
+        server->dialect->read_scores(j->text.place + (one ? place_due(c, j) : 0),
+                                     one ? 1 : j->text.n, c->plan->top, answer, error),
+        error));
     j->scored++;
     if (!one || j->scored == j->text.n) SPEC_TRY(finish(c, j, error));
 done:

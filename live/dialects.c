@@ -363,9 +363,10 @@ int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_erro
     return GSL_SUCCESS;
 }
 
-static int blame(const spec_live_server *server, int status, spec_error *error)
+int spec_live_blame(const spec_live_server *server, int status, spec_error *error)
 {
     const spec_error why = *error;
+    if (status == GSL_SUCCESS || status == GSL_ENOMEM) return status;
     return spec_fail(error, status, "%.200s: %.290s", server->url, why.text);
 }
 
@@ -400,7 +401,7 @@ int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
     SPEC_TRY(spec_http_ask(&answer, &request, how, error));
     if (answer == NULL) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
     if ((status = spec_live_read_models(ret, answer, error)) != GSL_SUCCESS) {
-        blame(ret, status, error);
+        spec_live_blame(ret, status, error);
         goto done;
     }
     if (ret->dialect->by_prefix) SPEC_TRY(read_slots(ret, how, error));

@@ -78,6 +78,9 @@ int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
 /* Reads the answer of /v1/models: dialect, model and vocabulary. */
 int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_error *error);
 
+/* Puts the URL before the message of an error, except out of memory. Returns status. */
+int spec_live_blame(const spec_live_server *server, int status, spec_error *error);
+
 void spec_live_tokens_free(spec_live_tokens *tokens);
 
 #endif

@@ -16,13 +16,14 @@
 
 /* NOISE_TEXTS: texts that are scored twice. GREEDY_TIES: how far beyond the noise seen in them a
  * tie may be. */
-enum { NOISE_TEXTS = 4, PROMPT_BYTES = 1 << 20, PROMPTS_MAX = 100000 };
+enum { NOISE_TEXTS = 4, PROMPT_BYTES = 1 << 20 };
 static const double greedy_ties = 3.0, least_tie = 1e-6;
 
 typedef struct {
     const spec_served_plan *plan;
     spec_served_result *result;
     spec_collect_plan collect;
+    json_t *line; /* the prompts, as objects */
     spec_live_tokens *prompt;
     int n_prompts;
     spec_served_text *kept; /* (n_kept) texts to score again */
@@ -40,24 +41,48 @@ static bool is_stopped(const run *r)
 
 /* ---- prompts --------------------------------------------------------------------------------- */
 
-static int add_prompt(run *r, const char *text, spec_error *error)
+/* {"prompt": "..."}, one per line; other keys are left alone. Not more prompts than texts. */
+static int read_prompts(run *r, spec_error *error)
+{
+    FILE *file = NULL;
+    json_error_t why;
+    bool end = false;
+    spec_text_lines lines = {.file = NULL};
+    int status = GSL_SUCCESS;
+    if ((r->line = json_array()) == NULL) return spec_no_memory(error);
+    SPEC_TRY(spec_input_file_stream(&file, r->plan->prompts, error));
+    lines = spec_text_lines_of(file, r->plan->prompts, PROMPT_BYTES);
+    while ((int)json_array_size(r->line) < r->plan->texts) {
+        SPEC_TRY(spec_text_lines_next_data(&lines, &end, error));
+        if (end) break;
+        json_t *line = spec_json_load(lines.bytes, lines.length, JSON_DECODE_ANY, &why);
+        if (line == NULL && spec_json_lost()) SPEC_TRY(spec_no_memory(error));
+        const bool good = json_is_string(json_object_get(line, "prompt"));
+        if (good) json_array_append(r->line, line);
+        json_decref(line);
+        if (!good)
+            SPEC_TRY(spec_text_lines_bad(&lines, error, "a prompt is like {\"prompt\": \"Once\"}"));
+    }
+    if (json_array_size(r->line) == 0)
+        status = spec_fail(error, GSL_EINVAL, "%.200s: there is no prompt in it", r->plan->prompts);
+done:
+    spec_text_lines_free(&lines);
+    if (file != NULL) fclose(file);
+    return status;
+}
+
+static int tokenise(run *r, const char *text, spec_error *error)
 {
     const spec_live_server *server = &r->result->text;
+    spec_live_tokens *prompt = &r->prompt[r->n_prompts];
     spec_http_request request = {.body = NULL};
-    spec_live_tokens *grown = realloc(r->prompt, ((size_t)r->n_prompts + 1) * sizeof *grown);
     json_t *answer = NULL;
     int status = GSL_SUCCESS;
-    if (grown == NULL) return spec_no_memory(error);
-    r->prompt = grown;
     server->dialect->ask_tokens(&request, server, text);
     SPEC_TRY(spec_http_ask(&answer, &request, &r->plan->how, error));
     if (answer == NULL) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
-    spec_live_tokens *prompt = &r->prompt[r->n_prompts];
-    status = server->dialect->read_tokens(prompt, answer, error);
-    if (status == GSL_EINVAL) {
-        const spec_error why = *error;
-        spec_fail(error, status, "%.200s: %.290s", server->url, why.text);
-    }
+    if ((status = server->dialect->read_tokens(prompt, answer, error)) == GSL_EINVAL)
+        spec_live_blame(server, status, error);
     if (status == GSL_SUCCESS) r->n_prompts++;
     if (status == GSL_SUCCESS && prompt->n == 0)
         status = spec_fail(error, GSL_EINVAL, "%.200s: a prompt has no tokens", server->url);
@@ -66,35 +91,15 @@ done:
     return status;
 }
 
-/* {"prompt": "..."}, one per line; other keys are left alone. */
-static int read_prompts(run *r, spec_error *error)
+static int tokenise_prompts(run *r, spec_error *error)
 {
-    FILE *file = NULL;
-    json_t *line = NULL;
-    bool end = false;
-    spec_text_lines lines = {.file = NULL};
+    const size_t n = json_array_size(r->line);
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_input_file_stream(&file, r->plan->prompts, error));
-    lines = spec_text_lines_of(file, r->plan->prompts, PROMPT_BYTES);
-    for (;;) {
-        json_error_t why;
-        SPEC_TRY(spec_text_lines_next_data(&lines, &end, error));
-        if (end) break;
-        line = spec_json_load(lines.bytes, lines.length, JSON_DECODE_ANY, &why);
-        const char *text = json_string_value(json_object_get(line, "prompt"));
-        if (text == NULL)
-            SPEC_TRY(spec_text_lines_bad(&lines, error, "is not like {\"prompt\": \"Once\"}"));
-        if (r->n_prompts == PROMPTS_MAX || r->n_prompts == r->plan->texts) break;
-        SPEC_TRY(add_prompt(r, text, error));
-        json_decref(line);
-        line = NULL;
-    }
-    if (r->n_prompts == 0)
-        status = spec_fail(error, GSL_EINVAL, "%.200s: there is no prompt in it", r->plan->prompts);
+    if ((r->prompt = calloc(n, sizeof *r->prompt)) == NULL) return spec_no_memory(error);
+    for (size_t i = 0; i < n; i++)
+        SPEC_TRY(tokenise(
+            r, json_string_value(json_object_get(json_array_get(r->line, i), "prompt")), error));
 done:
-    json_decref(line);
-    spec_text_lines_free(&lines);
-    if (file != NULL) fclose(file);
     return status;
 }
 
@@ -281,8 +286,9 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
     int status = GSL_SUCCESS;
     *ret = (spec_served_result){.greedy = plan->sampling.transform.temperature == 0.0,
                                 .wanted = plan->texts};
-    SPEC_TRY(open_servers(&r, error));
     SPEC_TRY(read_prompts(&r, error));
+    SPEC_TRY(open_servers(&r, error));
+    SPEC_TRY(tokenise_prompts(&r, error));
     make_plan(&r);
     SPEC_TRY(measure_noise(&r, error));
     SPEC_TRY(ret->greedy ? judge_greedy(&r, error) : judge_sampled(&r, error));
@@ -291,5 +297,6 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
 done:
     for (int i = 0; i < r.n_prompts; i++) spec_live_tokens_free(&r.prompt[i]);
     free(r.prompt);
+    json_decref(r.line);
     return status;
 }
