@@ -42,23 +42,32 @@ def row_after(tokens):
     return rows[before]
 
 
-def filtered(row, body):
-    """top_k, top_p, min_p, temperature: llama.cpp's order."""
+def top_p(order, row, share, of):
+    """The first tokens whose sum reaches a share of the sum over `of`."""
+    total, mass, n = sum(row[i] for i in of), 0.0, 0
+    while n < len(order) and mass < share * total:
+        mass += row[order[n]]
+        n += 1
+    return order[:n] if share < 1 else order
+
+
+def filtered(row, body, owner):
+    """The tokens that may be drawn, and their weights, in the engine's order."""
+    heat = body["temperature"] or 1.0
     order = sorted(range(VOCAB), key=lambda i: (-row[i], i))
+    if body["temperature"] == 0:
+        return order[:1], [1.0]
+    hot = [p**(1 / heat) for p in row]
+    seen = row if owner == "llamacpp" else hot
+    everything = order
+    if body["min_p"] > 0 and owner != "llamacpp":
+        order = [i for i in order if seen[i] >= body["min_p"] * seen[order[0]]]
     if body["top_k"] > 0:
         order = order[:body["top_k"]]
-    if body["top_p"] < 1:
-        total, mass, n = sum(row[i] for i in order), 0.0, 0
-        while n < len(order) and mass / total < body["top_p"]:
-            mass += row[order[n]]
-            n += 1
-        order = order[:n]
-    if body["min_p"] > 0:
-        order = [i for i in order if row[i] >= body["min_p"] * row[order[0]]]
-    if body["temperature"] == 0:
-        order = order[:1]
-    heat = body["temperature"] or 1.0
-    return order, [row[i]**(1 / heat) for i in order]
+    order = top_p(order, seen, body["top_p"], everything if owner == "sglang" else order)
+    if body["min_p"] > 0 and owner == "llamacpp":
+        order = [i for i in order if seen[i] >= body["min_p"] * seen[order[0]]]
+    return order, [hot[i] for i in order]
 
 
 def tokens_of(text):
@@ -96,7 +105,7 @@ class Server:
                 lost = 1  # a rejection leaves the cache one token behind
             if lost:
                 context = context[:-lost]
-            order, weights = filtered(row_after(context), settings)
+            order, weights = filtered(row_after(context), settings, self.owner)
             token = rng.choices(order, weights)[0]
             if fault == "greedy_wrong" and rng.random() < 0.01:
                 token = sorted(range(VOCAB), key=lambda i: -row_after(context)[i])[2]
