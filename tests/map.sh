@@ -47,6 +47,7 @@ conformance/evidence|p-values and bets, from the sampler's tokens
 conformance/mutants|samplers with a known mistake, for the self-test
 conformance/traces|recorded runs of a serving engine
 conformance/adapters|Python adapters for vLLM, FlashInfer, SGLang, Hugging Face and llama.cpp
+live|`served` judges the text of a live server, over HTTP
 timing|`bench`: measured speed beside its prediction
 experiments|experiments as data: configuration, grids, result files
 experiments/advice|`advise`: from logs of an engine to a draft length, with evidence
@@ -70,6 +71,7 @@ tests/models|unit tests of models/
 tests/sim|unit tests of sim/
 tests/analysis|unit tests of analysis/
 tests/conformance|unit tests of conformance/
+tests/live|unit tests of live/, a server with mistakes, and the check on a real one
 tests/timing|unit tests of timing/
 tests/experiments|unit tests of experiments/
 tests/api|unit tests of api/

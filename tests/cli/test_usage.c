@@ -10,7 +10,8 @@
 static const char *const verbs[] = {"predict", "sweep",    "run",    "plot",     "prove", "accept",
                                     "plan",    "generate", "bench",  "validate", "rows",  "train",
                                     "tune",    "quantize", "widen",  "import",   "serve", "merge",
-                                    "step",    "report",   "advise", "profile",  "list",  "served", NULL};
+                                    "step",    "report",   "advise", "profile",  "list",  "served",
+                                    NULL};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
 
 TEST(help_of_a_verb_is_what_the_verb_says)

@@ -26,7 +26,9 @@ INSTALLED = [*packages.INSTALLED, "transformers==5.24.0", "gguf==0.19.0", "safet
 FLAGS = "-mno-amx-tile -mno-amx-int8 -mno-amx-bf16" if os.uname().machine == "x86_64" else ""
 OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON", f"-DCMAKE_C_FLAGS={FLAGS}",
            f"-DCMAKE_CXX_FLAGS={FLAGS}", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF",
-           "-DLLAMA_BUILD_TOOLS=OFF", "-DLLAMA_BUILD_SERVER=OFF", "-DLLAMA_CURL=OFF"]
+           "-DLLAMA_BUILD_TOOLS=ON", "-DLLAMA_BUILD_SERVER=ON", "-DLLAMA_BUILD_APP=OFF",
+           "-DLLAMA_USE_PREBUILT_UI=OFF", "-DLLAMA_OPENSSL=OFF"]
+LIBRARIES = ("llama/bin/libllama-common.so", "llama", "llama-common")
 
 
 class Missing(Exception):
@@ -40,15 +42,22 @@ def need(command, *words):
         raise Missing(f"there is no {command}") from error
 
 
-def build_llama(folder):
+def unpack_llama():
+    """The folder of llama-cpp-python's sources, which have llama.cpp's."""
+    archive = packages.download(*SOURCES, BUILD, "peers")
+    folder = f"{BUILD}/{SOURCES[0].replace('-', '_')}-{SOURCES[1]}"
+    packages.unpack(archive, folder, ("",))
+    return folder
+
+
+def build_llama(folder, made=LIBRARIES[0], *targets):
     """llama.cpp's libraries in build/peers/llama: some ten minutes on two cores."""
-    library = os.path.join(ROOT, BUILD, "llama/bin/libllama-common.so")
-    if os.path.exists(library):
+    if os.path.exists(os.path.join(ROOT, BUILD, made)):
         return
     print("peers: building llama.cpp", flush=True)
     packages.run("cmake", "-S", f"{folder}/vendor/llama.cpp", "-B", f"{BUILD}/llama", *OPTIONS)
     packages.run("cmake", "--build", f"{BUILD}/llama", "-j", str(os.cpu_count()), "--target",
-                 "llama", "llama-common")
+                 *(targets or LIBRARIES[1:]))
 
 
 def install():
@@ -65,9 +74,7 @@ def install():
     need("cmake", "--version")
     try:
         python = packages.virtual_environment(f"{BUILD}/venv", INSTALLED, "peers")
-        archive = packages.download(*SOURCES, BUILD, "peers")
-        folder = f"{BUILD}/{SOURCES[0].replace('-', '_')}-{SOURCES[1]}"
-        packages.unpack(archive, folder, ("",))
+        folder = unpack_llama()
     except subprocess.CalledProcessError as error:
         raise Missing("no packages: " + packages.said(error)) from error
     build_llama(folder)
