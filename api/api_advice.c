@@ -28,8 +28,8 @@ static int set_positive(double *value, double given, const char *name, spec_erro
     const double least = 1e-6, most = 1e9;
     if (given == 0.0) return GSL_SUCCESS;
     if (!(given >= least && given <= most))
-        return spec_fail(error, GSL_EINVAL, "%s is %g: give a number from %g to %g", name, given,
-                         least, most);
+        return spec_fail(error, GSL_EINVAL, "%s must be %g to %g, got %g", name, least, most,
+                         given);
     *value = given;
     return GSL_SUCCESS;
 }
@@ -46,14 +46,14 @@ static int make_question(spec_advice_question *question, const speclab_advise_op
         set_positive(&question->round_over_plain, o->round_over_plain, "round_over_plain", error));
     if (plain + (o->plain_tokens_per_s != 0.0) + (o->round_over_plain != 0.0) > 1)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "plain, plain_tokens_per_s and round_over_plain: give one of them"));
+                           "give only one of plain, plain_tokens_per_s and round_over_plain"));
     if (o->current < 0 || o->current >= SPEC_ADVICE_K)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "current is %d: give 1 to %d", o->current,
-                           SPEC_ADVICE_K - 1));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "current must be 1 to %d, got %d", SPEC_ADVICE_K - 1,
+                           o->current));
     if (o->K == NULL) return GSL_SUCCESS;
     if (o->K[0] < 0 || o->K[0] > o->K[1] || o->K[1] >= SPEC_ADVICE_K)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "K is %d to %d: give lengths from 0 to %d, rising",
-                           o->K[0], o->K[1], SPEC_ADVICE_K - 1));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "K must be a range within 0 to %d, got %d to %d",
+                           SPEC_ADVICE_K - 1, o->K[0], o->K[1]));
     question->K_low = o->K[0];
     question->K_high = o->K[1];
 done:

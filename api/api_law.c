@@ -30,7 +30,7 @@ int32_t speclab_law_open(speclab_law **ret_law, speclab *lab, const speclab_pair
     SPEC_TRY(spec_lab_need(options, "options", &call.error));
     SPEC_TRY(spec_lab_take(&o, sizeof o, options, "speclab_law_options", &call.error));
     if (o.tokens < 1)
-        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "tokens is %d: give 1 or more", o.tokens));
+        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "tokens must be at least 1, got %d", o.tokens));
     if ((law = calloc(1, sizeof *law)) == NULL) SPEC_TRY(spec_no_memory(&call.error));
     law->lab = lab;
     law->opt_stop = o.opt_stop;

@@ -23,14 +23,14 @@ static int check_options(const speclab_rows_options *options, spec_error *error)
 {
     int status = GSL_SUCCESS;
     if (options->vocab < 1 || options->vocab > VOCAB_MAX)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "vocab is %d: give 1 to %d", options->vocab,
-                           VOCAB_MAX));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "vocab must be 1 to %d, got %d", VOCAB_MAX,
+                           options->vocab));
     if (options->sides < 1 || options->sides > SPEC_ROWS_SIDES_MAX)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "sides is %d: give 1 to %d, the target first",
-                           options->sides, SPEC_ROWS_SIDES_MAX));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "sides must be 1 to %d, the target first, got %d",
+                           SPEC_ROWS_SIDES_MAX, options->sides));
     if (!(options->cutoff >= 0.0 && options->cutoff <= SPEC_ROWS_CUTOFF_MAX))
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "cutoff is %g: give 0 to %g", options->cutoff,
-                           SPEC_ROWS_CUTOFF_MAX));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "cutoff must be 0 to %g, got %g",
+                           SPEC_ROWS_CUTOFF_MAX, options->cutoff));
     SPEC_TRY(spec_lab_need(options->name, "name", error));
     for (int s = 0; s < options->sides; s++)
         SPEC_TRY(spec_lab_need(options->name[s], "a name", error));
@@ -69,7 +69,7 @@ static int enter(spec_lab_call *call, const speclab_rows *rows)
 {
     int status = spec_lab_enter(call, rows != NULL ? rows->lab : NULL);
     if (status == GSL_SUCCESS && rows->finished)
-        status = spec_fail(&call->error, GSL_EINVAL, "the file is finished: open another one");
+        status = spec_fail(&call->error, GSL_EINVAL, "the file is finished; open another one");
     return status;
 }
 
@@ -80,11 +80,11 @@ int32_t speclab_rows_text(speclab_rows *rows, const int32_t *token, int64_t n, c
     int status = GSL_SUCCESS;
     SPEC_TRY(enter(&call, rows));
     SPEC_TRY(spec_lab_need(token, "token", &call.error));
-    if (n < 1) SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "a text needs a token"));
+    if (n < 1) SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "a text must have at least one token"));
     for (int64_t i = 0; i < n; i++)
         if (token[i] < 0 || token[i] >= rows->writer.vocab)
-            SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "token %lld is %d: give 0 to %d",
-                               (long long)i, token[i], rows->writer.vocab - 1));
+            SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "token %lld must be 0 to %d, got %d",
+                               (long long)i, rows->writer.vocab - 1, token[i]));
     rows->begin = rows->writer.tokens;
     rows->next = 0;
     status = spec_rows_writer_text(&rows->writer, token, (size_t)n, &call.error);
@@ -101,8 +101,7 @@ static int check_row(const double *row, int side, int vocab, spec_error *error)
                              row[i]);
     const double sum = spec_row_sum(row, vocab);
     if (fabs(sum - 1.0) <= 1e-12) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "side %d: the row sums to %.15g: divide it by its sum",
-                     side, sum);
+    return spec_fail(error, GSL_EINVAL, "side %d: the row sums to %.15g, not to 1", side, sum);
 }
 
 int32_t speclab_rows_place(speclab_rows *rows, int64_t position, const double *const *row,
@@ -113,10 +112,13 @@ int32_t speclab_rows_place(speclab_rows *rows, int64_t position, const double *c
     SPEC_TRY(enter(&call, rows));
     SPEC_TRY(spec_lab_need(row, "row", &call.error));
     const int64_t tokens = (int64_t)(rows->writer.tokens - rows->begin);
+    if (rows->next >= tokens)
+        SPEC_TRY(
+            spec_fail(&call.error, GSL_EINVAL, "there is no text, or it has no position left"));
     if (position < rows->next || position >= tokens)
         SPEC_TRY(spec_fail(&call.error, GSL_EINVAL,
-                           "position is %lld: give %lld to %lld, before a token of the text",
-                           (long long)position, (long long)rows->next, (long long)tokens - 1));
+                           "position must be %lld to %lld, before a token of the text, got %lld",
+                           (long long)rows->next, (long long)tokens - 1, (long long)position));
     for (int s = 0; s < rows->writer.sides; s++)
         SPEC_TRY(check_row(row[s], s, rows->writer.vocab, &call.error));
     SPEC_TRY(spec_rows_writer_place(&rows->writer, rows->begin + (uint64_t)position, row,
@@ -132,7 +134,8 @@ int32_t speclab_rows_finish(speclab_rows *rows, char *opt_error, uint64_t error_
     int status = GSL_SUCCESS;
     SPEC_TRY(enter(&call, rows));
     if (rows->writer.places == 0)
-        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "a file of rows needs a place"));
+        SPEC_TRY(
+            spec_fail(&call.error, GSL_EINVAL, "a file of rows must have at least one position"));
     SPEC_TRY(spec_rows_writer_close(&rows->writer, &call.error));
     rows->finished = true;
 done:

@@ -30,7 +30,7 @@ static int take_options(speclab_simulation_options *o, const speclab_simulation_
     SPEC_TRY(spec_lab_need(given, "options", error));
     SPEC_TRY(spec_lab_take(o, sizeof *o, given, "speclab_simulation_options", error));
     if (!(o->c >= 0.0 && o->c <= 1e6))
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "c is %g: give 0 to 1e6", o->c));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "c must be 0 to 1e6, got %g", o->c));
 done:
     return status;
 }
@@ -55,7 +55,7 @@ static int take_acceptance(speclab_simulation *s, const speclab_acceptance *give
     SPEC_TRY(spec_lab_need(given, "acceptance", error));
     SPEC_TRY(spec_lab_take(&a, sizeof a, given, "speclab_acceptance", error));
     if (!(a.alpha >= 0.0 && a.alpha <= 1.0))
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "alpha is %g: give 0 to 1", a.alpha));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "alpha must be 0 to 1, got %g", a.alpha));
     SPEC_TRY(spec_acceptance_process_init(&s->acceptance.process,
                                           a.process != NULL ? a.process : "iid", a.alpha, error));
     s->acceptance.K = a.K;
@@ -149,8 +149,8 @@ int32_t speclab_simulation_group(char *ret_text, uint64_t text_size, speclab_sim
     SPEC_TRY(status);
     SPEC_TRY(spec_lab_need(ret_text, "ret_text", &call.error));
     if (number >= spec_montecarlo_groups(&s->mc))
-        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "group %" PRIu64 ": give 0 to %" PRIu64, number,
-                           spec_montecarlo_groups(&s->mc) - 1));
+        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "group must be 0 to %" PRIu64 ", got %" PRIu64,
+                           spec_montecarlo_groups(&s->mc) - 1, number));
     SPEC_TRY(spec_montecarlo_group(&s->mc, &sum, number, s->opt_stop, &call.error));
     if ((text = spec_group_text_of(&sum)) == NULL) SPEC_TRY(spec_no_memory(&call.error));
     if (strlen(text) >= text_size)
@@ -174,7 +174,7 @@ int32_t speclab_simulation_add(int32_t *ret_done, speclab_simulation *s, const c
     SPEC_TRY(spec_lab_need(text, "text", &call.error));
     if (s->mc.groups >= spec_montecarlo_groups(&s->mc) || !spec_group_text_parse(&sum, text) ||
         sum.tally.rounds != spec_montecarlo_group_rounds(&s->mc, s->mc.groups))
-        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "the text is not that of group %" PRIu64,
+        SPEC_TRY(spec_fail(&call.error, GSL_EINVAL, "the text does not belong to group %" PRIu64,
                            s->mc.groups));
     spec_montecarlo_add(&s->mc, &sum);
     *ret_done = s->mc.done;

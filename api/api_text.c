@@ -69,12 +69,13 @@ static int read_prompt(int **ret_token, size_t *ret_n, const spec_model *target,
     size_t capacity = o->prompt != NULL ? given + 2 : (size_t)o->n_token + 1, n;
     *ret_n = 0;
     if (o->n_token < 0 || (o->n_token > 0 && o->token == NULL))
-        return spec_fail(error, GSL_EINVAL, "token has no %lld tokens", (long long)o->n_token);
+        return spec_fail(error, GSL_EINVAL, "token does not have %lld tokens",
+                         (long long)o->n_token);
     if (o->prompt != NULL && o->n_token > 0)
-        return spec_fail(error, GSL_EINVAL, "prompt and token are both given: give one");
+        return spec_fail(error, GSL_EINVAL, "prompt and token are both given; give only one");
     if (given > 0 && !spec_vocabularies_speaks(target))
         return spec_fail(error, GSL_EINVAL,
-                         "the target has no tokenizer: give the prompt as token");
+                         "the target has no tokenizer; give the prompt as token");
     if ((*ret_token = malloc(capacity * sizeof **ret_token)) == NULL) return spec_no_memory(error);
     if (given == 0) {
         for (int64_t i = 0; i < o->n_token; i++) (*ret_token)[i] = o->token[i];

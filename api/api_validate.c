@@ -58,8 +58,8 @@ static int set_share(double *value, double given, double low, double high, const
 {
     if (given == 0.0) return GSL_SUCCESS;
     if (!(given > low && given < high))
-        return spec_fail(error, GSL_EINVAL, "%s is %g: give a number above %g and below %g", name,
-                         given, low, high);
+        return spec_fail(error, GSL_EINVAL, "%s must be above %g and below %g, got %g", name, low,
+                         high, given);
     *value = given;
     return GSL_SUCCESS;
 }
@@ -76,11 +76,12 @@ static int make_plan(spec_validate_plan *plan, const question *q, const speclab 
     SPEC_TRY(set_share(&plan->eps, o->eps, 0.0, 1.0, "eps", error));
     SPEC_TRY(set_share(&plan->power, o->power, 0.0, 1.0, "power", error));
     if (plan->power <= plan->false_alarm_rate)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "power is %g: give a chance above %g", plan->power,
-                           plan->false_alarm_rate));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "power must be above false_alarm_rate, %g, got %g",
+                           plan->false_alarm_rate, plan->power));
     SPEC_TRY(set_share(&plan->seconds, o->seconds, 0.0, 1e9, "seconds", error));
     if (o->scopes & ~scopes)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "scopes are %#x: any of SPEC_SCOPE_*", o->scopes));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "scopes must be a sum of SPEC_SCOPE_*, got %#x",
+                           o->scopes));
     if (o->draws > 0) plan->draws = o->draws;
     if (o->seed != NULL) plan->seed = *o->seed;
     plan->scopes = o->scopes;

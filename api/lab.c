@@ -39,8 +39,8 @@ static int open_lab(speclab **ret_lab, const speclab_options *opt_options, spec_
     speclab *lab = NULL;
     SPEC_TRY(spec_lab_take(&options, sizeof options, opt_options, "speclab_options", error));
     if (options.threads < 0 || options.threads > THREADS_MAX)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "threads is %d: give 0 to %d", options.threads,
-                           THREADS_MAX));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "threads must be 0 to %d, got %d", THREADS_MAX,
+                           options.threads));
     if ((lab = calloc(1, sizeof *lab)) == NULL) SPEC_TRY(spec_no_memory(error));
     lab->process = getpid();
     SPEC_TRY(spec_context_init(&lab->context, options.threads > 0 ? options.threads : processors(),
@@ -84,7 +84,7 @@ int spec_lab_enter(spec_lab_call *call, const speclab *lab)
 {
     *call = (spec_lab_call){.error = {""}};
     if (lab == NULL)
-        return spec_fail(&call->error, GSL_EINVAL, "the handle is NULL: open one before");
+        return spec_fail(&call->error, GSL_EINVAL, "the handle is NULL; call speclab_open first");
     call->forked = lab->process != getpid();
     if (call->forked)
         return spec_fail(&call->error, GSL_EFAILED,

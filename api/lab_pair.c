@@ -17,7 +17,7 @@ int spec_lab_pair_init(spec_lab_pair *pair, speclab *lab, const speclab_pair *gi
     SPEC_TRY(spec_lab_take(&p, sizeof p, given, "speclab_pair", error));
     SPEC_TRY(spec_lab_need(p.target, "target of speclab_pair", error));
     if (p.K < 0 || p.K > SPEC_K_MAX)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "K is %d: give 0 to %d", p.K, SPEC_K_MAX));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "K must be 0 to %d, got %d", SPEC_K_MAX, p.K));
     SPEC_TRY(spec_model_open(&pair->target, p.target, NULL, &lab->context, error));
     if (p.draft != NULL)
         SPEC_TRY(spec_model_open(&pair->draft, p.draft, pair->target, &lab->context, error));

@@ -16,17 +16,19 @@ static int read_step(spec_context_steps *steps, const char *key, const char *tex
     if ((at = strchr(number, '@')) != NULL) *at++ = '\0';
     if (!spec_settings_parse_double(&steps->value[i], number) ||
         !(steps->value[i] >= range[0] && steps->value[i] <= range[1]))
-        return spec_fail(error, GSL_EINVAL, "%s: '%.40s' is no number of %g to %g", key, number,
-                         range[0], range[1]);
+        return spec_fail(error, GSL_EINVAL, "%s: '%.40s' is not a number from %g to %g", key,
+                         number, range[0], range[1]);
     if (at == NULL && i > 0)
         return spec_fail(error, GSL_EINVAL,
-                         "%s: '%.40s' lacks its length of context, as in %.40s@4000", key, number,
-                         number);
+                         "%s: '%.40s' has no context length; write it as in %.40s@4000", key,
+                         number, number);
     if (at != NULL && !spec_settings_parse_int(&steps->from[i], at))
-        return spec_fail(error, GSL_EINVAL, "%s: '%.40s' is no number of tokens", key, at);
+        return spec_fail(error, GSL_EINVAL, "%s: '%.40s' is not a number of tokens", key, at);
     if (i == 0 ? steps->from[0] != 0 : steps->from[i] <= steps->from[i - 1])
-        return spec_fail(error, GSL_EINVAL, "%s: @%d: lengths of context rise, from 0 on", key,
-                         steps->from[i]);
+        return spec_fail(error, GSL_EINVAL,
+                         "%s: @%d: context lengths must increase, starting from "
+                         "0",
+                         key, steps->from[i]);
     steps->n++;
     return GSL_SUCCESS;
 }

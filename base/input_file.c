@@ -26,7 +26,9 @@ int spec_input_file_open(int *ret_fd, const char *path, spec_error *error)
     if (stat(path, &info) != 0) {
         const int why = errno;
         if (why == ENOENT && strstr(path, "://") != NULL)
-            return spec_fail(error, GSL_EFAILED, "%.300s: URLs are not read: curl -s URL > FILE",
+            return spec_fail(error, GSL_EFAILED,
+                             "%.300s: is a URL; download it first: curl -s URL "
+                             "> FILE",
                              path);
         return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(why));
     }

@@ -230,10 +230,10 @@ static int keep_former(spec_new_file *file, spec_error *error)
         if (code == 0 || kept_before || why == ENOENT)
             return GSL_SUCCESS; /* ENOENT: another program removed it */
         if (why == EEXIST) continue;
-        return spec_fail(error, GSL_EFAILED, "%.300s: the former file cannot be kept: %s",
+        return spec_fail(error, GSL_EFAILED, "%.300s: the older file cannot be kept: %s",
                          file->path, strerror(why));
     }
-    return spec_fail(error, GSL_EFAILED, "%.300s: %d former files are kept already: remove some",
+    return spec_fail(error, GSL_EFAILED, "%.300s: %d older files are kept already; remove some",
                      file->path, FORMER_MAX);
 }
 
@@ -262,7 +262,8 @@ int spec_new_file_publish(spec_new_file *file, spec_error *error)
                          strerror(errno));
     if (is_taken(file)) {
         spec_fail(error, GSL_EFAILED,
-                  "%.150s: another program wrote it meanwhile; the new file is left as %.150s",
+                  "%.150s: another program wrote it in the meantime; the new file is left as "
+                  "%.150s",
                   file->path, file->partial);
         leave_partial(file);
         return GSL_EFAILED;

@@ -21,7 +21,7 @@ static int refuse_control_characters(const char *text, spec_error *error)
     for (const char *c = text; *c != '\0'; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f) {
             return spec_fail(error, GSL_EINVAL,
-                             "a name may not hold control characters: byte %d is 0x%02x",
+                             "a name must not contain control characters: byte %d is 0x%02x",
                              (int)(c - text) + 1, (unsigned)(unsigned char)*c);
         }
     }
@@ -198,7 +198,8 @@ int spec_settings_list_int(int *ret_value, size_t *at, const char *key, const ch
     if (size < sizeof word) memcpy(word, text + *at, size);
     if (!spec_settings_parse_int(ret_value, word) || *ret_value < low || *ret_value > high)
         return spec_fail(error, GSL_EINVAL,
-                         "%s=%.80s: '%.*s' is no number of %d to %d; join numbers by dots: 1.3.5",
+                         "%s=%.80s: '%.*s' is not a number from %d to %d; write several with dots, "
+                         "as in 1.3.5",
                          key, text, size < 80 ? (int)size : 80, text + *at, low, high);
     *at += size + 1;
     return GSL_SUCCESS;
@@ -212,7 +213,8 @@ int spec_settings_list_double(double *ret_value, size_t *at, const char *key, co
     if (size < sizeof word) memcpy(word, text + *at, size);
     if (!spec_settings_parse_double(ret_value, word) || *ret_value < low || *ret_value > high)
         return spec_fail(error, GSL_EINVAL,
-                         "%s=%.80s: '%.*s' is no number of %g to %g; numbers stand as in 3/2/1",
+                         "%s=%.80s: '%.*s' is not a number from %g to %g; write several as in "
+                         "3/2/1",
                          key, text, size < 80 ? (int)size : 80, text + *at, low, high);
     *at += size + 1;
     return GSL_SUCCESS;
@@ -287,7 +289,7 @@ int spec_settings_check(const spec_settings *settings, const char *usage, const 
                may_lack = takes_path && name > 0 && usage[name - 1] == '[';
     const int shown = (int)strcspn(usage, "\t");
     if (takes_path && !may_lack && settings->path[0] == '\0')
-        return spec_fail(error, GSL_EINVAL, "%.80s lacks what comes after its ':', as in %.*s",
+        return spec_fail(error, GSL_EINVAL, "%.80s needs something after a ':', as in %.*s",
                          settings->name, shown, usage);
     if (!takes_path && settings->path[0] != '\0')
         return spec_fail(error, GSL_EINVAL,

@@ -189,6 +189,23 @@ const char *spec_cell_format(const spec_cell *cell, spec_format format, char *bu
     return buffer;
 }
 
+static bool is_distance(const char *column)
+{
+    static const char *const distances[] = {"tv", "worst_tv", "least_tv", "max_error"};
+    for (size_t i = 0; i < sizeof distances / sizeof *distances; i++)
+        if (strcmp(column, distances[i]) == 0) return true;
+    return false;
+}
+
+const char *spec_table_shown(const spec_table *table, size_t row, int column, spec_format format,
+                             char *buffer, size_t size)
+{
+    const spec_cell *cell = spec_table_cell(table, row, column);
+    const bool rounding = cell->kind == SPEC_CELL_NUMBER && fabs(cell->number) < 1e-12;
+    if (rounding && is_distance(table->column[column])) return "0";
+    return spec_cell_format(cell, format, buffer, size);
+}
+
 /* ---- the formats ----------------------------------------------------------------------------- */
 
 static int written(FILE *out, spec_error *error)
@@ -264,9 +281,9 @@ static char **shown_texts(const spec_table *table, spec_format format)
     const size_t width = (size_t)table->n_columns, n = (table->n_rows + 1) * width;
     char **shown = calloc(n, sizeof *shown), buffer[NUMBER_SIZE];
     for (size_t i = 0; shown != NULL && i < n; i++) {
-        const char *text =
-            i < width ? table->column[i]
-                      : spec_cell_format(&table->cell[i - width], format, buffer, sizeof buffer);
+        const char *text = i < width ? table->column[i]
+                                     : spec_table_shown(table, i / width - 1, (int)(i % width),
+                                                        format, buffer, sizeof buffer);
         if ((shown[i] = shown_text(text, format)) != NULL) continue;
         while (i > 0) free(shown[--i]);
         free(shown);

@@ -72,6 +72,11 @@ int spec_table_select(spec_table *ret, const spec_table *table, const int *colum
  * the cell's own text. */
 const char *spec_cell_format(const spec_cell *cell, spec_format format, char *buffer, size_t size);
 
+/* Does the same for a cell of a table that a person reads: a distance between distributions
+ * (columns tv, worst_tv, least_tv and max_error) below 1e-12 is rounding, and is shown as 0. */
+const char *spec_table_shown(const spec_table *table, size_t row, int column, spec_format format,
+                             char *buffer, size_t size);
+
 /* Write CSV in pieces (RFC 4180 quoting), for results that are written row by row. Return
  * GSL_EFAILED with the reason in errno (full disk, closed pipe). */
 int spec_table_write_head(const spec_table *table, FILE *out,

@@ -256,7 +256,7 @@ static int read_row(reader *in, spec_table *table)
         }
     }
     if (n != table->n_columns)
-        return spec_fail(in->error, GSL_EINVAL, "%s:%d: %s than the %d fields of the head",
+        return spec_fail(in->error, GSL_EINVAL, "%s:%d: %s than the %d fields of the header",
                          in->path, line, n < table->n_columns ? "fewer" : "more", table->n_columns);
     if (spec_table_append(table) == GSL_SUCCESS) return GSL_SUCCESS;
     return spec_no_memory_for(in->error, in->path);

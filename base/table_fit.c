@@ -42,8 +42,7 @@ typedef struct {
 
 static const char *cell_text(const fit *f, size_t row, int c, char buffer[NUMBER_SIZE])
 {
-    return spec_cell_format(spec_table_cell(f->table, row, c), SPEC_FORMAT_TABLE, buffer,
-                            NUMBER_SIZE);
+    return spec_table_shown(f->table, row, c, SPEC_FORMAT_TABLE, buffer, NUMBER_SIZE);
 }
 
 /* ---- measures -------------------------------------------------------------------------------- */

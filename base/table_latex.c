@@ -59,8 +59,8 @@ static bool look_at(int *ret_digits, const spec_table *table, int c)
         const spec_cell *cell = spec_table_cell(table, r, c);
         text = text || cell->kind == SPEC_CELL_TEXT;
         if (cell->kind != SPEC_CELL_NUMBER && cell->kind != SPEC_CELL_INTEGER) continue;
-        const int digits =
-            fraction_digits(spec_cell_format(cell, SPEC_FORMAT_LATEX, buffer, sizeof buffer));
+        const int digits = fraction_digits(
+            spec_table_shown(table, r, c, SPEC_FORMAT_LATEX, buffer, sizeof buffer));
         if (digits > *ret_digits) *ret_digits = digits;
         lined = lined && (digits >= 0 || !isfinite(spec_cell_number(cell)));
     }
@@ -86,7 +86,8 @@ int spec_table_write_latex(const spec_table *table, FILE *out)
     for (size_t r = 0; r < table->n_rows; r++) {
         for (int c = 0; c < table->n_columns; c++) {
             const spec_cell *cell = spec_table_cell(table, r, c);
-            const char *text = spec_cell_format(cell, SPEC_FORMAT_LATEX, buffer, sizeof buffer);
+            const char *text =
+                spec_table_shown(table, r, c, SPEC_FORMAT_LATEX, buffer, sizeof buffer);
             if (c > 0) fputs(" & ", out);
             if (cell->kind == SPEC_CELL_TEXT)
                 spec_escape_latex(out, text);

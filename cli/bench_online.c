@@ -16,11 +16,15 @@ enum { WINDOWS = 4, PLACES_MAX = 256, TEXTS = 64 }; /* TEXTS: without a file of 
 static const struct argp_option options_table[] = {
     {0, 0, 0, 0, "A draft that learns while it serves:", 4},
     {"online", KEY_ONLINE, 0, 0,
-     "measure the draft learning from what the target verifies, beside the same draft unchanged",
+     "let the draft learn from what the target verifies, and compare it with the same draft "
+     "unchanged",
      4},
     {"positions", KEY_POSITIONS, "WHERE", 0,
-     "it learns from the target's rows at all verified places, or at rejected ones (all)", 4},
-    {"loss", KEY_LOSS, "LOSS", 0, "of its steps: ce, fkl, rkl, jsd, tv, nla or lk (jsd)", 4},
+     "learn from the target's rows at all verified positions, or only at rejected ones (all)", 4},
+    {"loss", KEY_LOSS, "LOSS", 0,
+     "loss that it minimises: ce, fkl, rkl, jsd, tv, nla or lk "
+     "(jsd)",
+     4},
     {"rate", KEY_RATE, "X", 0, "learning rate of its steps (0.001)", 4},
     {0},
 };
@@ -55,7 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!options->on && (options->positions >= 0 || options->loss >= 0 || options->rate > 0.0))
-            spec_usage_fail(verb, "--%s is for a draft that learns: give --online, too",
+            spec_usage_fail(verb, "--%s needs --online",
                             options->positions >= 0 ? "positions"
                             : options->loss >= 0    ? "loss"
                                                     : "rate");
@@ -91,7 +95,7 @@ static int open_run(run *r, const spec_bench_online_request *request, spec_timin
     int status = GSL_SUCCESS;
     const spec_pair_options *pair = request->pair;
     if (pair->draft == NULL)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "--online: give the --draft that learns"));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "--online needs --draft, the model that learns"));
     SPEC_TRY(spec_pair_options_open(&r->target, &r->draft, pair, error));
     plan->decoder = spec_pair_options_decoder(pair, r->target, r->draft);
     plan->decoder.K = request->K;

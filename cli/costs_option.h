@@ -9,9 +9,8 @@
 #include <stdbool.h>
 
 #define SPEC_COSTS_OPTION_HELP                                                                     \
-    "measured times of passes: a result of 'bench -o FILE', which also has c; or a CSV of "        \
-    "columns "                                                                                     \
-    "nodes and time, in target calls"
+    "measured times of passes: a result of 'bench -o FILE', which also has c; a CSV with "         \
+    "columns nodes and time, in target calls; or none"
 
 /* Reads the file. Exits 2 if that fails, or if bench withheld c and the user gives none. Prints the
  * file's warning, if it has one. Without a path costs->n is 0. */

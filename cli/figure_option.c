@@ -15,9 +15,9 @@ void spec_figure_option_check(const char *opt_figure, const spec_options *common
         spec_usage_fail(verb, "--figure %s", error.text);
     const char *ending = common->output != NULL ? strrchr(common->output, '.') : NULL;
     if (ending == NULL || strcmp(ending, ".csv") != 0)
-        spec_usage_fail(verb, "--figure is drawn from the result: give -o FILE.csv, too");
+        spec_usage_fail(verb, "--figure needs -o FILE.csv, the result that it draws");
     if (common->format_given && common->format != SPEC_FORMAT_CSV)
-        spec_usage_fail(verb, "--figure is drawn from a CSV file: leave --format out");
+        spec_usage_fail(verb, "--figure draws a CSV file; leave out --format");
 }
 
 int spec_figure_option_draw(const char *opt_figure, const char *name, const spec_options *common,

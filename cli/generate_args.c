@@ -18,7 +18,7 @@ enum { KEY_PROMPT_FILE = 0x7001, KEY_TEXTS, KEY_PLAIN, KEY_BASELINE, KEY_COLOR }
 
 static const struct argp_option options_table[] = {
     {"K", 'K', "N", 0, "draft tokens per round (" TEXT_OF(DEFAULT_K) ")", 1},
-    {"plain", KEY_PLAIN, 0, 0, "decode with the target alone, without speculation", 1},
+    {"plain", KEY_PLAIN, 0, 0, "decode with only the target, without speculation", 1},
     {"baseline", KEY_BASELINE, 0, 0, "also measure plain decoding, on the same text", 1},
     {0, 0, 0, 0, "The text:", 2},
     {"prompt", 'p', "TEXT", 0, "the prompt (none)", 2},
@@ -143,12 +143,12 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
     spec_pair_options_complete(&args->pair, verb);
     if (args->plain && args->baseline)
         spec_usage_fail(
-            verb, "--plain and --baseline exclude each other: plain decoding is the baseline");
+            verb, "--plain and --baseline cannot be combined: plain decoding is the baseline");
     if (args->plain && args->pair.ahead)
         spec_usage_fail(verb,
-                        "--plain and --ahead exclude each other: plain decoding drafts nothing");
+                        "--plain and --ahead cannot be combined: plain decoding drafts nothing");
     if (args->opt_prompt != NULL && args->opt_prompt_file != NULL)
-        spec_usage_fail(verb, "--prompt and --prompt-file exclude each other");
+        spec_usage_fail(verb, "--prompt and --prompt-file cannot be combined");
     choose_output(args, verb);
     if (args->opt_prompt_file != NULL) {
         read_prompt(args, verb);

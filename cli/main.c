@@ -24,28 +24,29 @@ static const char THEORY[] = "theory", SIMULATION[] = "simulation", RESULTS[] = 
                   TRAINING[] = "training";
 
 const spec_verb spec_verbs[] = {
-    {THEORY, "predict", "tokens per round, speed-up and best K, by closed forms",
+    {THEORY, "predict", "compute tokens per round, speed-up and best K in closed form",
      spec_verb_predict},
-    {SIMULATION, "sweep", "theory beside Monte Carlo on a grid of alpha, K and c", spec_verb_sweep},
+    {SIMULATION, "sweep", "compare theory with Monte Carlo on a grid of alpha, K and c",
+     spec_verb_sweep},
     {SIMULATION, "run", "run an experiment file", spec_verb_run},
     {SIMULATION, "merge", "join the parts of a run over many machines", spec_verb_merge},
     {RESULTS, "plot", "draw the figure of a result, or of any CSV", spec_verb_plot},
-    {RESULTS, "report", "results on one page, as Markdown or an HTML file", spec_verb_report},
-    {THEORY, "prove", "the exact output distribution of a rule, by enumeration", spec_verb_prove},
-    {THEORY, "accept", "how often each rule accepts a draft token, beside the optimum",
+    {RESULTS, "report", "show results on one page, as Markdown or an HTML file", spec_verb_report},
+    {THEORY, "prove", "compute the exact output distribution of a rule, by enumeration",
+     spec_verb_prove},
+    {THEORY, "accept", "compute how often each rule accepts a draft token, and the optimum",
      spec_verb_accept},
     {THEORY, "step", "show a round of speculative decoding, decision by decision", spec_verb_step},
-    {THEORY, "plan", "the best draft tree for a budget of nodes", spec_verb_plan},
+    {THEORY, "plan", "find the best draft tree for a budget of nodes", spec_verb_plan},
     {MODELS, "generate", "generate text from a model, with and without speculation",
      spec_verb_generate},
-    {MODELS, "bench", "measure speculative decoding on this machine, beside the prediction",
+    {MODELS, "bench", "measure speculative decoding on this machine, against prediction",
      spec_verb_bench},
-    {SERVING, "serve", "speculation under load: a serving engine beside queueing theory",
-     spec_verb_serve},
-    {SERVING, "served", "is the text of a server right? judged by the scores of another one",
+    {SERVING, "serve", "simulate a serving engine that speculates under load", spec_verb_serve},
+    {SERVING, "served", "judge the text of a server by the scores of another one",
      spec_verb_served},
-    {SERVING, "advise", "from an engine's log to a draft length", spec_verb_advise},
-    {SERVING, "profile", "the acceptance that advise saw, as settings of other tools",
+    {SERVING, "advise", "recommend a draft length from an engine's log", spec_verb_advise},
+    {SERVING, "profile", "show the acceptance that advise saw, as settings of other tools",
      spec_verb_profile},
     {SAMPLERS, "validate", "test whether a sampler, in any language, is lossless",
      spec_verb_validate},
@@ -160,7 +161,11 @@ int main(int argc, char **argv)
     }
     char help[] = "--help", *of_help[] = {argv[0], argv[2], help, NULL};
     if (strcmp(argv[1], "help") == 0 && argc > 2) { /* speclab help VERB is speclab VERB --help */
-        if (argc > 3) spec_usage_fail("speclab help", "'%s' is a second verb; give one", argv[3]);
+        if (argc > 3)
+            spec_usage_fail("speclab help",
+                            "'%s' is a second verb; give only "
+                            "one",
+                            argv[3]);
         argv = of_help;
         argc = 3;
     }

@@ -123,12 +123,14 @@ static const struct argp_option grid_options[] = {
     {"resume", KEY_RESUME, NULL, 0,
      "continue an interrupted run: keep the finished rows of the output", 1},
     {"shard", KEY_SHARD, "I/N", 0,
-     "run grid points I, I + N, I + 2N ... alone; 'speclab merge' joins the parts 1/N to N/N", 1},
+     "run only grid points I, I + N, I + 2N ...; 'speclab merge' joins the parts 1/N to N/N", 1},
     {"batches", KEY_BATCHES, "I/N", 0,
-     "run every N-th group of batches of rounds, or of --cases, of each point; 'speclab merge' "
-     "joins the sums",
+     "run only part I of N of the rounds, or of --cases, of each point; 'speclab merge' joins the "
+     "sums",
      1},
-    {"sums", KEY_SUMS, "FILE", 0, "simulate nothing: take the sums of --batches, merged in FILE",
+    {"sums", KEY_SUMS, "FILE", 0,
+     "simulate nothing: read the sums of --batches that were merged "
+     "into FILE",
      1},
     {0},
 };
@@ -152,7 +154,7 @@ static error_t parse_grid(int key, char *arg, struct argp_state *state)
     case KEY_SUMS: options->sums = arg; return 0;
     case ARGP_KEY_END:
         if ((options->shard.of > 0) + (options->batches.of > 0) + (options->sums != NULL) > 1)
-            spec_usage_fail(state->name, "--shard, --batches and --sums exclude each other");
+            spec_usage_fail(state->name, "--shard, --batches and --sums cannot be combined");
         if (options->sums != NULL && options->context->opt_team != NULL)
             spec_usage_fail(state->name, "--sums needs speclab: nothing is left for ranks");
         return 0;
@@ -202,7 +204,8 @@ bool spec_options_json(const spec_options *options, const char *verb)
     if (options->format_given && options->format != SPEC_FORMAT_JSON &&
         options->format != SPEC_FORMAT_TABLE)
         spec_usage_fail(verb,
-                        "--format: the text has json alone; leave --format out for plain text");
+                        "--format: the only format of the text is json; leave out --format for "
+                        "plain text");
     return is_json(options);
 }
 
@@ -396,9 +399,9 @@ int spec_options_run(const spec_experiment *experiment, const spec_options *opti
     if ((options->resume || part != NULL) && options->output == NULL)
         spec_usage_fail(verb, "--%s needs -o FILE", part != NULL ? part : "resume");
     if (options->resume && !csv)
-        spec_usage_fail(verb, "--resume continues CSV files alone; leave --format out");
+        spec_usage_fail(verb, "--resume continues only CSV files; leave out --format");
     if (part != NULL && !csv)
-        spec_usage_fail(verb, "--%s writes CSV files alone; leave --format out", part);
+        spec_usage_fail(verb, "--%s writes only CSV files; leave out --format", part);
     spec_progress_phase(plan->what);
     const bool rows_appear = csv && options->output == NULL &&
                              isatty(STDOUT_FILENO); /* the rows themselves show the progress */

@@ -123,7 +123,7 @@ static void note_left_out(list *lines, strategy *of)
 {
     char *rules = list_end(&of->left_out), *line;
     if (rules[0] != '\0') {
-        if (asprintf(&line, "left out, as they do not hold for '%s': %s", of->name, rules) < 0)
+        if (asprintf(&line, "left out, because they do not support '%s': %s", of->name, rules) < 0)
             spec_usage_no_memory(lines->verb);
         list_add(lines, line);
         free(line);

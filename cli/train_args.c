@@ -44,7 +44,7 @@ static const struct argp_option options_table[] = {
     {"loss", KEY_LOSS, "LOSS", 0,
      "ce, fkl, rkl, jsd, tv, nla or lk (lm: ce, distill: jsd, others: fkl)", 1},
     {"draft", KEY_START, "SPEC", 0,
-     "begin with the weights of this model, or of this file of a head (random weights)", 1},
+     "start from the weights of this model or head file (random weights)", 1},
     {0, 0, 0, 0, "The shape of a new model:", 2},
     {"layers", KEY_LAYERS, "N", 0, "number of layers (2)", 2},
     {"dim", KEY_DIM, "N", 0, "width (half the target's; lm: 128)", 2},
@@ -55,24 +55,31 @@ static const struct argp_option options_table[] = {
      "width of the feed-forward layers (8/3 width, in steps of 16; of a head: the target's)", 2},
     {"K", 'K', "N", 0, "longest draft; depths of medusa, hydra, mtp and parallel (5)", 2},
     {"taps", KEY_TAPS, "A.B.C", 0,
-     "eagle3, parallel: hidden states of the target, after so many layers (1, half and all)", 2},
+     "eagle3, parallel: after which layers of the target its hidden states are read (1, half and "
+     "all)",
+     2},
     {"ttt", KEY_TTT, "N", 0,
      "eagle, eagle3: steps in which the head reads its own output (eagle: 1, eagle3: K)", 2},
     {0, 0, 0, 0, "The training:", 3},
     {"steps", KEY_STEPS, "N", 0, "number of steps (600)", 3},
-    {"minutes", KEY_MINUTES, "X", 0, "as many steps as fit into X minutes, texts and rows included",
+    {"minutes", KEY_MINUTES, "X", 0,
+     "train for X minutes, including the sampling of texts and the "
+     "rows of the curve",
      3},
     {"rate", KEY_RATE, "X", 0,
      "largest learning rate (0.003, heads: 0.002, layerskip: 0.0005; with --draft: 0.001)", 3},
     {"batch", KEY_BATCH, "N", 0, "texts per step (8)", 3},
     {"window", KEY_WINDOW, "N", 0, "tokens per text (256, or the target's context)", 3},
     {"own-texts", KEY_OWN_TEXTS, "N", 0, "texts sampled from the target (1536)", 3},
-    {"judge-texts", KEY_JUDGES, "N", 0, "texts that judge the model, in whole batches (32)", 3},
+    {"judge-texts", KEY_JUDGES, "N", 0,
+     "held-out texts that score the model, in whole batches "
+     "(32)",
+     3},
     {"save-every", KEY_SAVE, "X", 0, "seconds between writes of OUT.state (30)", 3},
     {"resume", KEY_RESUME, 0, 0, "continue from OUT.state, if it exists", 3},
     {0, 0, 0, 0, "Early exits (layerskip):", 4},
     {"bar", KEY_BAR, "X", 0,
-     "bits per token that the model may lose on the judging texts; none: any loss (0.1)", 4},
+     "bits per token that the model may lose on the held-out texts; none: any loss (0.1)", 4},
     {"dropout", KEY_DROPOUT, "X", 0, "probability of dropping the last layer of a text (0.1)", 4},
     {"exit-scale", KEY_EXIT_SCALE, "X", 0, "scale of the weights of exits (0.2)", 4},
     {"rotate", KEY_ROTATE, "N", 0,
@@ -162,7 +169,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_RESUME: args->resume = true; return 0;
     case ARGP_KEY_ARG:
         if (settings->method != NULL)
-            spec_usage_fail(state->name, "'%s' is a second method; give one", arg);
+            spec_usage_fail(state->name, "'%s' is a second method; give only one", arg);
         settings->method = arg;
         return 0;
     case ARGP_KEY_END:

@@ -20,14 +20,14 @@ enum {
 static const struct argp_option options_table[] = {
     {"target", KEY_TARGET, "SPEC", 0, "the target model, a transformer", 1},
     {"data", KEY_DATA, "FILE", 0,
-     "a text whose passages begin the target's texts; own: they begin empty (own)", 1},
+     "a text file whose passages start the target's texts; own: they start empty (own)", 1},
     {"texts", KEY_TEXTS, "N", 0, "texts sampled from the target (8)", 1},
     {"tokens", KEY_TOKENS, "N", 0, "tokens per text (256, or the target's context)", 1},
     {"method", KEY_METHOD, "LIST", 0, "bayes, random or exhaustive, or several (bayes)", 2},
-    {"trials", KEY_TRIALS, "N", 0, "sets that bayes and random try (60)", 2},
+    {"trials", KEY_TRIALS, "N", 0, "number of sets that bayes and random try (60)", 2},
     {"runs", KEY_RUNS, "N", 0, "runs of bayes and random, with consecutive seeds (1)", 2},
-    {"top", KEY_TOP, "N", 0, "sets in the table (10)", 3},
-    {"check", KEY_CHECK, "N", 0, "best sets that are measured as decoding uses them (3)", 3},
+    {"top", KEY_TOP, "N", 0, "number of sets in the table (10)", 3},
+    {"check", KEY_CHECK, "N", 0, "number of best sets that are measured in real decoding (3)", 3},
     {0},
 };
 

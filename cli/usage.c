@@ -137,6 +137,7 @@ static bool complain_long(const char *verb, const char *word, const struct argp_
     const char *known[MOST_OPTIONS + 1] = {NULL}, *equals = strchr(word, '=');
     const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
     const struct argp_option *meant = NULL;
+    char meanings[256] = "";
     int n_known = 0, n_meant = 0;
     for (int i = 0; i < n; i++) {
         if (option[i]->name == NULL) continue;
@@ -146,10 +147,10 @@ static bool complain_long(const char *verb, const char *word, const struct argp_
         n_meant = whole ? 1 : n_meant + 1;
         meant = option[i];
         if (whole) break;
+        const size_t end = strlen(meanings);
+        snprintf(meanings + end, sizeof meanings - end, "%s--%s", end > 0 ? ", " : "", meant->name);
     }
-    if (n_meant > 1)
-        spec_usage_fail(verb, "--%.*s may be several options; write it out, as in --%s",
-                        (int)length, word, meant->name);
+    if (n_meant > 1) spec_usage_fail(verb, "--%.*s is ambiguous: %s", (int)length, word, meanings);
     if (n_meant == 1 && meant->arg != NULL && equals == NULL)
         spec_usage_fail(verb, "--%s needs a value, %s", meant->name, meant->arg);
     if (n_meant == 1 && meant->arg == NULL && equals != NULL)

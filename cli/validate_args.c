@@ -53,23 +53,23 @@ static const struct argp_option options_table[] = {
      "its responses are those before it (1)",
      1},
     {"options", KEY_OPTIONS, "TEXT", 0,
-     "options for the library's open function; with --exec, further words of the command", 1},
+     "options for the library's open function; with --exec, more arguments of the command", 1},
     {"env", KEY_ENV, "NAME,...|NAME=VALUE", SPEC_OPTION_REPEATS,
      "pass these environment variables to the sampler's process even if they look like secrets "
      "(KEY, TOKEN, PASSWORD and others; all other variables are passed), or set one; may be "
      "repeated",
      1},
     {"dependent-requests", KEY_DEPENDENT, NULL, 0,
-     "requests of a call depend on each other on purpose (antithetic or stratified numbers): test "
-     "each request by itself",
+     "the requests of a call depend on each other on purpose (antithetic or stratified numbers): "
+     "test each request by itself",
      1},
     {"scopes", KEY_SCOPES, "LIST", 0, "V, DV, S (all that the sampler supports)", 1},
     {"rows", KEY_ROWS, "FILE", 0,
-     "also test on the rows of a file of 'speclab rows'; --only "
-     "rows-low,rows-middle,rows-high,rows-blind: on these alone",
+     "also test on the rows of a file of 'speclab rows'; with --only "
+     "rows-low,rows-middle,rows-high,rows-blind: test only on these",
      1},
     {"only", KEY_ONLY, "LIST", SPEC_OPTION_REPEATS,
-     "these fixtures and tests of --list; may be repeated (all)", 1},
+     "only these fixtures and tests, see --list; may be repeated (all)", 1},
     {0, 0, 0, 0, "How much and how sure:", 2},
     {"budget", KEY_BUDGET, "N", 0, "tokens to draw (20M; k, M, G), or time (20s, 5min, 1h)", 2},
     {"false-alarm-rate", KEY_FALSE_ALARM_RATE, "CHANCE", 0,
@@ -86,9 +86,9 @@ static const struct argp_option options_table[] = {
     {"memory", KEY_MEMORY, "BYTES", 0,
      "memory limit of the sampler's process (4G; k, M, G; 0: no limit)", 2},
     {"watch", KEY_WATCH, NULL, 0,
-     "test until a FAIL, with one line per stage; ctrl-C prints the verdict so far. A broken hard "
-     "rule or the e-value fails, p-values do not, so the report is valid at any time. With "
-     "--budget: the lines alone",
+     "test until a FAIL, with one line per stage; ctrl-C prints the verdict so far. Only a broken "
+     "hard rule or the e-value makes a FAIL, not p-values, so the verdict is valid at any time. "
+     "With --budget: an ordinary run that also prints these lines",
      2},
     {0, 0, 0, 0, "Further reports:", 3},
     {"report", KEY_REPORT, "FILE", 0, "the report as JSON", 3},
@@ -103,11 +103,11 @@ static const struct argp_option options_table[] = {
     {"calibrate", KEY_CALIBRATE, "N", 0,
      "test an exact sampler N times with fresh seeds, and count false alarms", 4},
     {"shard", KEY_SHARD, "I/N", 0,
-     "with --calibrate: run tests I, I + N, I + 2N ... alone; 'speclab merge' joins the parts", 4},
+     "with --calibrate: run only tests I, I + N, I + 2N ...; 'speclab merge' joins the parts", 4},
     {"resume", KEY_RESUME, NULL, 0, "with --shard: keep the finished runs of the output", 4},
     {"check-power", KEY_CHECK_POWER, "N", 0,
      "check that a bias of the reported detectable TV is found with the reported power: N runs for "
-     "each place and direction; --only: on these fixtures; --watch: endless runs",
+     "each position and direction; --only: on these fixtures; --watch: endless runs",
      4},
     {"write-trace", KEY_WRITE_TRACE, "FILE", 0,
      "write a trace of the sampler: --budget tokens (100k) on the fixture of --only (plain-4)", 4},
@@ -246,7 +246,11 @@ static const char *file_name(const char *option, const char *arg, const char *ve
 static void take_sampler(spec_validate_args *args, const char *prefix, const char *arg,
                          const char *verb)
 {
-    if (args->sampler != NULL) spec_usage_fail(verb, "'%s' is a second sampler; give one", arg);
+    if (args->sampler != NULL)
+        spec_usage_fail(verb,
+                        "'%s' is a second sampler; give only "
+                        "one",
+                        arg);
     if (asprintf(&args->sampler, "%s%s", prefix, arg) < 0) spec_usage_no_memory(verb);
 }
 
@@ -292,7 +296,7 @@ static void check_shard(const spec_validate_args *args, const char *verb)
         spec_usage_fail(verb, "--shard needs a --budget of tokens: runs of some seconds differ");
     if (args->figure != NULL || spec_validate_args_format(args) == SPEC_FORMAT_JSON ||
         (args->common.format_given && args->common.format != SPEC_FORMAT_CSV))
-        spec_usage_fail(verb, "--shard writes CSV files alone: leave out --format and --figure");
+        spec_usage_fail(verb, "--shard writes only CSV files; leave out --format and --figure");
     if (of > (uint64_t)args->calibrate)
         spec_usage_fail(verb, "--shard %llu/%llu: there are %d runs; use at most as many shards",
                         (unsigned long long)args->common.shard.number, (unsigned long long)of,
@@ -318,25 +322,30 @@ static void check(spec_validate_args *args, const char *verb)
             (args->calibrate > 0) >
         1)
         spec_usage_fail(verb, "--list, --self-test, --calibrate, --check-power and --write-trace "
-                              "exclude each other, and all but --check-power exclude --watch");
+                              "cannot be combined, nor, except --check-power, with --watch");
     if (args->check_power > 0 && (args->plan.seconds > 0.0 || args->plan.opt_rows != NULL))
-        spec_usage_fail(verb, "--check-power excludes --rows and a --budget of time");
+        spec_usage_fail(verb, "--check-power cannot be combined with --rows or a --budget of "
+                              "time");
     if (args->trace &&
         (args->watch || args->calibrate > 0 || args->write_trace != NULL || args->budget_given))
-        spec_usage_fail(verb, "--trace excludes --watch, --calibrate, --write-trace and --budget");
+        spec_usage_fail(verb, "--trace cannot be combined with --watch, --calibrate, --write-trace "
+                              "or --budget");
     if (args->plan.opt_rows != NULL &&
         (args->trace || args->self_test || args->write_trace != NULL))
-        spec_usage_fail(verb, "--rows excludes --trace, --self-test and --write-trace");
+        spec_usage_fail(verb, "--rows cannot be combined with --trace, --self-test or "
+                              "--write-trace");
     if (args->plan.dependent && (args->trace || args->self_test || args->write_trace != NULL))
         spec_usage_fail(verb,
-                        "--dependent-requests excludes --trace, --self-test and --write-trace");
+                        "--dependent-requests cannot be combined with --trace, --self-test or "
+                        "--write-trace");
     if (args->plan.temperature > 0.0 && !args->trace)
         spec_usage_fail(verb, "--temperature needs --trace");
     if (args->holds != NULL && args->write_trace == NULL)
         spec_usage_fail(verb, "--holds needs --write-trace");
     if (args->calibrate > 0 &&
         (args->watch || args->report != NULL || args->junit != NULL || args->plan.eps > 0.0))
-        spec_usage_fail(verb, "--calibrate excludes --watch, --report, --junit and --eps");
+        spec_usage_fail(verb, "--calibrate cannot be combined with --watch, --report, --junit or "
+                              "--eps");
     if ((alone || args->write_trace != NULL) &&
         (args->report != NULL || args->junit != NULL || args->figure != NULL))
         spec_usage_fail(verb, "--report, --junit and --figure are for a verdict: leave out --%s",

@@ -33,21 +33,23 @@ static const struct argp_option options_table[] = {
     {"plain", KEY_PLAIN, "FILE", SPEC_OPTION_REPEATS,
      "a log or metrics of the same load without speculation; may be repeated", 1},
     {"plain-tokens-per-s", KEY_PLAIN_SPEED, "X", 0,
-     "its speed, tokens/s of one request, in place of a file", 1},
+     "the speed without speculation, in tokens/s of one request, instead of a file", 1},
     {"round-over-plain", KEY_ROUND, "X", 0,
      "the time of a round at the current K over that of a plain token", 1},
     {"current", KEY_CURRENT, "K,...", 0,
-     "the draft length of the files, where they do not say it: one for all, or one for each", 1},
+     "the draft length of the files, if they do not say it: one for all, or one per file", 1},
     {"K", 'K', "LIST", 0,
      "draft lengths to consider, 0,2,3 or LOW:HIGH (0 to twice the longest that was run)", 1},
-    {"before", KEY_BEFORE, "FILE", 0, "acceptance before a change, to compare with --after", 2},
-    {"after", KEY_AFTER, "FILE", 0, "acceptance after the change; the advice is for this time", 2},
+    {"before", KEY_BEFORE, "FILE", 0,
+     "a log from before a change, to compare its acceptance with --after", 2},
+    {"after", KEY_AFTER, "FILE", 0, "a log from after the change; the advice is for this one", 2},
     {"engine", KEY_ENGINE, "NAME", 0,
-     "read the files as this engine's, or in this format; see 'speclab list logs' (by content)", 2},
+     "read the files as logs of this engine, or in this format; see 'speclab list logs' "
+     "(recognised by content)",
+     2},
     {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 2},
     {"profile", KEY_PROFILE, "FILE", 0,
-     "also write the acceptance that was seen as JSON, for 'speclab profile' and --process "
-     "profile:FILE",
+     "also write the measured acceptance as JSON, for 'speclab profile' and --process profile:FILE",
      2},
     {0},
 };
@@ -169,16 +171,15 @@ static void check_profile(const arguments *args, const char *verb)
 static void complete(arguments *args, const char *verb)
 {
     if ((args->before != NULL) != (args->after != NULL))
-        spec_usage_fail(verb, "--before and --after need each other");
+        spec_usage_fail(verb, "--before and --after must be given together");
     if (args->before != NULL && args->n_files > 0)
-        spec_usage_fail(verb, "'%s' is beside --before and --after; give either files or both",
-                        args->file[0]);
+        spec_usage_fail(verb, "'%s' cannot be combined with --before and --after", args->file[0]);
     if (args->before == NULL && args->n_files == 0)
         spec_usage_fail(verb, "which log? speclab advise server.log, or - for standard input");
     const bool speed = isfinite(args->question.plain_tokens_per_s);
     const bool ratio = isfinite(args->question.round_over_plain);
     if ((args->n_plain > 0) + speed + ratio > 1)
-        spec_usage_fail(verb, "%s and %s: give one",
+        spec_usage_fail(verb, "%s and %s cannot be combined",
                         args->n_plain > 0 ? "--plain" : "--plain-tokens-per-s",
                         speed && args->n_plain > 0 ? "--plain-tokens-per-s" : "--round-over-plain");
     if (args->profile != NULL) check_profile(args, verb);
@@ -304,13 +305,12 @@ int spec_verb_advise(spec_context *context, int argc, char **argv)
         options_table,
         parse,
         "FILE...",
-        "from an engine's log to a draft length\vWhich K should this engine run? advise reads "
-        "logs, metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- is "
-        "standard "
-        "input), and answers in one sentence: keep K, change it, turn speculation off, or measure "
-        "one thing. The setting to paste follows, then the evidence with intervals that allow for "
-        "dependent tokens, and what looks wrong in the numbers. Several files are one set of "
-        "evidence, in order; scrapes of counters are subtracted.\n"
+        "recommend a draft length from an engine's log\vWhich K should this engine run? advise "
+        "reads logs, metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- "
+        "is standard input), and answers in one sentence: keep K, change it, turn speculation off, "
+        "or measure one thing. The setting to paste follows, then the evidence with intervals that "
+        "allow for dependent tokens, and what looks wrong in the numbers. Several files are one "
+        "set of evidence, in order; scrapes of counters are subtracted.\n"
         "\n"
         "Speed-ups need the speed of plain decoding: --plain, --plain-tokens-per-s or "
         "--round-over-plain. Exit status: 0 advice, 1 something is wrong, 2 bad input, 3 not "

@@ -34,18 +34,21 @@ static const struct argp_option options_table[] = {
     {"K", 'K', "LIST", 0, "draft tokens per round: 5, or 0:10, or 2,4,8 (" DEFAULT_K ")", 1},
     {"widths", KEY_WIDTHS, "LIST", 0,
      "also time passes of these numbers of tokens (1:16; 1:64 on a GPU)", 1},
-    {0, 0, 0, 0, "On what:", 2},
+    {0, 0, 0, 0, "The texts:", 2},
     {"prompts", KEY_PROMPTS, "FILE", 0,
      "prompts, separated by blank lines (the model's own, or a few that it generates; random "
      "tokens without a tokenizer)",
      2},
     {"context", KEY_CONTEXT, "N", 0,
-     "largest length of a prompt in tokens; random prompts have exactly N (64)", 2},
+     "largest prompt length in tokens; random prompts have exactly N (64)", 2},
     {"texts", KEY_TEXTS, "N", 0,
      "texts per K and for plain decoding; they take the prompts in turn (16)", 2},
     {"tokens", 'n', "N", 0, "tokens of a text (64)", 2},
     {"turn", KEY_TURN, "N", 0, "tokens per turn, after which another K decodes (32)", 2},
-    {"seconds", KEY_SECONDS, "S", 0, "most time per K, after two texts, instead of --texts", 2},
+    {"seconds", KEY_SECONDS, "S", 0,
+     "time limit per K instead of --texts; two texts are always "
+     "run",
+     2},
     {"clock", KEY_CLOCK, "NAME", 0,
      "wall, or processor: the processor time of this process, on one thread, for a busy machine "
      "(wall)",
@@ -332,7 +335,8 @@ static int show_again(const arguments *args, int argc, char **argv)
     spec_table table;
     spec_error error;
     if (argc > 3 || (argc == 3 && strchr(argv[1], '=') != NULL))
-        spec_usage_fail(argv[0], "--from shows a measured result: leave the other options out");
+        spec_usage_fail(argv[0], "--from shows a finished measurement; leave out the other "
+                                 "options");
     if (spec_table_read_csv(&table, args->from, NULL, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "%s", error.text);
     const int code = show(args, &table, args->from, argv[0]);
@@ -351,16 +355,16 @@ int spec_verb_bench(spec_context *context, int argc, char **argv)
         options_table,
         parse,
         NULL,
-        "measure speculative decoding on this machine, beside the prediction\vPlain decoding and "
-        "every K take turns on the same texts, so that other load on the machine affects all of "
-        "them equally; passes of single models are timed in between. speedup is tokens per second "
-        "over those of plain decoding, with a 95 % interval for all K together, by resampling "
-        "whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. at the measured c, with "
-        "alpha_tested_pooled for alpha; speedup_costed also takes the measured times of passes of "
-        "K + 1 tokens; gap_* are the factors between prediction and measurement. The roofline of "
-        "each transformer's device is measured in the same run. For a mixture of experts the table "
-        "of passes has the distinct experts that they read in a layer, and the number expected if "
-        "tokens chose independently.\n"
+        "measure speculative decoding on this machine, and compare it with the prediction\vPlain "
+        "decoding and every K take turns on the same texts, so that other load on the machine "
+        "affects all of them equally; passes of single models are timed in between. speedup is "
+        "tokens per second over those of plain decoding, with a 95 % interval for all K together, "
+        "by resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. at the "
+        "measured c, with alpha_tested_pooled for alpha; speedup_costed also takes the measured "
+        "times of passes of K + 1 tokens; gap_* are the factors between prediction and "
+        "measurement. The roofline of each transformer's device is measured in the same run. For a "
+        "mixture of experts the table of passes has the distinct experts that they read in a "
+        "layer, and the number expected if tokens chose independently.\n"
         "\n"
         "--ahead measures each K twice: normally, and with the next chain drafted while the target "
         "verifies this one. That chain guesses that all tokens are accepted and that the bonus "
@@ -370,7 +374,7 @@ int spec_verb_bench(spec_context *context, int argc, char **argv)
         "\n"
         "--online serves the prompts in their order with the draft unchanged and with the draft "
         "learning from what the target verifies, and compares both by tenths of the run. "
-        "speed_gain includes the time of learning; the text keeps the target's law.\n"
+        "speed_gain includes the time of learning; the text keeps the target's distribution.\n"
         "\n"
         "Below the table, bench says what limits the speed-up and what to try; with -o this goes "
         "to standard error, and --from shows it again. On a busy machine a warning says what to "

@@ -21,7 +21,9 @@ enum { KEY_TARGET = 0x7101, KEY_TAPS };
 static const struct argp_option options_table[] = {
     {"target", KEY_TARGET, "SPEC", 0, "the target of a draft head, such as gguf:model.gguf", 1},
     {"taps", KEY_TAPS, "A,B,C", 0,
-     "EAGLE-3: the hidden states after so many layers of the target (those of config.json)", 1},
+     "EAGLE-3: after which layers of the target its hidden states are read (those of "
+     "config.json)",
+     1},
     {0},
 };
 
@@ -51,13 +53,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TAPS: parse_taps(args, state->name, arg); return 0;
     case ARGP_KEY_ARG:
         if (args->folder != NULL)
-            spec_usage_fail(state->name, "'%s' is a second folder; give one", arg);
+            spec_usage_fail(state->name, "'%s' is a second folder; give only one", arg);
         if (*arg == '\0') spec_usage_fail(state->name, "the folder has no name");
         args->folder = arg;
         return 0;
     case ARGP_KEY_END:
         if (args->folder == NULL)
-            spec_usage_fail(state->name, "no folder is given; give one with config.json and "
+            spec_usage_fail(state->name, "no folder is given; give only one with config.json and "
                                          "*.safetensors");
         if (args->common.output == NULL)
             spec_usage_fail(state->name, "name the file to write: -o model.gguf");
@@ -108,7 +110,7 @@ static void say_what_differs(const spec_import_model *model, const char *verb)
         spec_usage_say(verb, "%zu tensors of the model's part for images are left out",
                        model->n_passed_over);
     if (model->vocabulary.data.vocab == 0)
-        spec_usage_say(verb, "%s has no tokenizer.json: the file is without a vocabulary",
+        spec_usage_say(verb, "%s has no tokenizer.json: the file will have no vocabulary",
                        model->folder.path);
 }
 
@@ -202,13 +204,12 @@ int spec_verb_import(spec_context *context, int argc, char **argv)
         options_table,
         parse,
         "FOLDER",
-        "write a model or a draft head of a Hugging Face folder as GGUF\v"
-        "FOLDER has config.json and *.safetensors (shards with their index, too). Models of type "
-        "llama, mistral, qwen2, qwen3, qwen3_moe, gemma3 (its text) and gpt_oss are read, with "
-        "tokenizer.json as the vocabulary; weights keep their type. With --target, a draft head "
-        "for that model: EAGLE-1 and EAGLE-3 as their "
-        "authors, SpecForge and speculators store them, and Medusa. The file appears when it is "
-        "complete.\n"
+        "write a model or a draft head of a Hugging Face folder as GGUF\vFOLDER has config.json "
+        "and *.safetensors (shards with their index, too). Models of type llama, mistral, qwen2, "
+        "qwen3, qwen3_moe, gemma3 (its text) and gpt_oss are read, with tokenizer.json as the "
+        "vocabulary; weights keep their type. With --target, FOLDER has a draft head for that "
+        "model: Medusa, or EAGLE-1 and EAGLE-3 as their authors, SpecForge and speculators store "
+        "them. The file appears when it is complete.\n"
         "\n"
         "  $ speclab import Llama-3.2-1B -o model.gguf\n"
         "  $ speclab import EAGLE3-head --target gguf:model.gguf -o head.gguf",

@@ -61,7 +61,7 @@ static const spec_field fields[] = {
      "time of a draft call over that of a target call; 0 maximizes tokens per round at any depth "
      "(measured by --costs; for two transformers the ratio of their weights; else 0.1)",
      FIELD(c), SPEC_FIELD_AXIS(LINES), .group = 2},
-    {"costs", 0, "FILE", SPEC_COSTS_OPTION_HELP " (every pass takes 1)", FIELD(costs),
+    {"costs", 0, "FILE", SPEC_COSTS_OPTION_HELP ": every pass takes 1 (none)", FIELD(costs),
      SPEC_FIELD_AXIS(LINES), .group = 2},
     {.help = "", .group = 4},
     {.help = "The result:", .group = 4},

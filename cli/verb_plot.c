@@ -135,7 +135,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case ARGP_KEY_ARG:
         if (args->csv != NULL)
-            spec_usage_fail(verb, "'%s' is a second file; give one CSV file", arg);
+            spec_usage_fail(verb, "'%s' is a second file; give only one CSV file", arg);
         args->csv = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
@@ -196,7 +196,7 @@ int spec_verb_plot(spec_context *context, int argc, char **argv)
     if (style->terminal == SPEC_TERMINAL_TIKZ && style->font[0] != '\0')
         spec_usage_fail(
             argv[0],
-            "--font %s: LaTeX chooses the font of a tikz picture; --font ,8 sets the size alone",
+            "--font %s: LaTeX chooses the font of a tikz picture; --font ,8 sets only the size",
             style->font);
     if (spec_output_probe(output, &error) != GSL_SUCCESS ||
         spec_figure_draw(&args.request, args.csv, output, &note, &error) != GSL_SUCCESS)

@@ -31,7 +31,7 @@ static const spec_field fields[] = {
      SPEC_FIELD_AXIS(NUMBERS)},
     {"one-pass", 0, NULL, "the draft makes one call per round for all tokens", FIELD(one_pass),
      SPEC_FIELD_AXIS(FLAG)},
-    {"costs", 0, "FILE", SPEC_COSTS_OPTION_HELP, FIELD(costs), SPEC_FIELD_AXIS(LINES)},
+    {"costs", 0, "FILE", SPEC_COSTS_OPTION_HELP ": every pass takes 1 (none)", FIELD(costs), SPEC_FIELD_AXIS(LINES)},
     {"ops-ratio", 'r', "LIST",
      "arithmetic operations per draft token over those per target token (same as c)",
      FIELD(ops_ratio), SPEC_FIELD_AXIS(NUMBERS)},

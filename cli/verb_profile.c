@@ -42,8 +42,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (args->file != NULL)
-            spec_usage_fail(state->name, "'%s' and '%s' are two profiles; give one", args->file,
-                            arg);
+            spec_usage_fail(state->name, "'%s' and '%s' are two profiles; give only one",
+                            args->file, arg);
         args->file = arg;
         return 0;
     case ARGP_KEY_END:
@@ -51,7 +51,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             spec_usage_fail(state->name,
                             "which profile? 'speclab advise server.log --profile FILE' writes one");
         if (args->tool != NULL && args->common.format_given)
-            spec_usage_fail(state->name, "--for prints a setting, and --format a table; give one");
+            spec_usage_fail(state->name, "--for prints a setting, and --format a table; give only "
+                                         "one");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -127,8 +128,9 @@ static int write_profile(FILE *out, const spec_acceptance_profile *profile, spec
     if (status != GSL_SUCCESS) return status;
     fprintf(out, "\n[low, high]: 95 %% interval; tokens/round: with drafts cut at this depth.\n");
     if (profile->one_rate)
-        fprintf(out, "\nThe engine showed the mean length alone: rates by depth assume one "
-                     "conditional rate.\n");
+        fprintf(out, "\n"
+                     "The engine printed only the mean length, so the rates by depth assume that "
+                     "all depths have the same conditional rate.\n");
     if (profile->rounds > 0.0)
         fprintf(out, "\nSeen in %.0f rounds%s%s.\n", profile->rounds,
                 profile->engine[0] != '\0' ? " of " : "", profile->engine);
@@ -196,12 +198,12 @@ int spec_verb_profile(spec_context *context, int argc, char **argv)
         options_table,
         parse,
         "FILE",
-        "the acceptance that advise saw, and how other tools imitate it\vA profile is a JSON file "
-        "of 'speclab advise --profile FILE': acceptance by depth at one K. Engines and simulators "
-        "that accept drafts at a given rate take different numbers of it: some count the bonus "
-        "token, some take rates of all rounds, others rates of those that reach a depth. --for "
-        "prints the setting of one of them and says what it counts. predict, sweep and serve read "
-        "the file by --process profile:FILE.\n"
+        "show the acceptance that advise saw, and the settings with which other tools imitate "
+        "it\vA profile is a JSON file of 'speclab advise --profile FILE': acceptance by depth at "
+        "one K. Engines and simulators that accept drafts at a given rate take different numbers "
+        "of it: some count the bonus token, some take rates of all rounds, others rates of those "
+        "that reach a depth. --for prints the setting of one of them and says what it counts. "
+        "predict, sweep and serve read the file by --process profile:FILE.\n"
         "\n"
         "  $ speclab advise server.log --profile seen.json\n"
         "  $ speclab profile seen.json\n"

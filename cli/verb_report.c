@@ -74,13 +74,13 @@ int spec_verb_report(spec_context *context, int argc, char **argv)
         options_table,
         parse,
         "RESULT...",
-        "results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the JSON of "
-        "any verb or program. The page begins with what fails: which row of which file, and by how "
-        "much. Each result has a section with its checks, its table (failing rows first) and its "
-        "provenance. In HTML the table can be sorted and filtered, and gnuplot draws the figure "
-        "that the result names; a point under the mouse shows its numbers. The page makes no "
-        "request. A row that was edited after 'speclab run -o' is noticed. The exit status is 1 if "
-        "a check failed or a row was edited.\n"
+        "show results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the JSON "
+        "of any verb or program. The page begins with what fails: which row of which file, and by "
+        "how much. Each result has a section with its checks, its table (failing rows first) and "
+        "its provenance. In HTML the table can be sorted and filtered, and gnuplot draws the "
+        "figure that the result names; a point under the mouse shows its numbers. The page makes "
+        "no request. A row that was edited after 'speclab run -o' is noticed. The exit status is 1 "
+        "if a check failed or a row was edited.\n"
         "\n"
         "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
         "  $ speclab report --html *.csv --title 'Our pair' -o results.html",

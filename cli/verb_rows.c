@@ -105,7 +105,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                             SPEC_ROWS_CUTOFF_MAX);
         return 0;
     case ARGP_KEY_ARG:
-        if (args->file != NULL) spec_usage_fail(verb, "'%s' is a second file; give one", arg);
+        if (args->file != NULL) spec_usage_fail(verb, "'%s' is a second file; give only one", arg);
         args->file = arg;
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -130,14 +130,14 @@ static void check(const arguments *args, const char *verb)
             verb, "give --text FILE, or -n N for N positions of text that the target generates");
     if (args->split != NULL && args->text == NULL) spec_usage_fail(verb, "--split needs --text");
     if (args->text != NULL && args->prompt != NULL)
-        spec_usage_fail(verb, "--text and --prompt exclude each other");
+        spec_usage_fail(verb, "--text and --prompt cannot be combined");
 }
 
 static int announce(void *self, const spec_rows_forecast *forecast, spec_error *error)
 {
     const arguments *args = self;
     return spec_large_file_announce("speclab rows", args->common.output, forecast->bytes,
-                                    forecast->seconds, "-n N writes fewer places", error);
+                                    forecast->seconds, "-n N writes fewer positions", error);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */

@@ -111,7 +111,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                         "no experiment is given; 'speclab list experiments' names them");
     case ARGP_KEY_END:
         if (args->directory != NULL && args->common.output != NULL)
-            spec_usage_fail(state->name, "--directory and --output exclude each other");
+            spec_usage_fail(state->name, "--directory and --output cannot be combined");
         if (args->n_files > 1 && args->directory == NULL && !args->digest)
             spec_usage_fail(state->name, "several experiments need --directory DIR");
         if (args->common.resume && args->common.output == NULL && args->directory == NULL)
@@ -120,7 +120,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (args->directory != NULL &&
             (args->common.shard.of > 0 || args->common.batches.of > 0 || args->common.sums != NULL))
             spec_usage_fail(state->name,
-                            "--directory excludes --shard, --batches and --sums: use -o FILE");
+                            "--directory cannot be combined with --shard, --batches and --sums: "
+                            "use -o FILE");
         if (args->common.context->opt_team != NULL && args->directory != NULL)
             spec_usage_fail(state->name, "--directory needs speclab; give speclab-mpi -o FILE");
         return 0;

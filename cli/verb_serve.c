@@ -53,23 +53,30 @@ static const struct argp_option options_table[] = {
     {"lengths", KEY_LENGTHS, "LIST", 0,
      "who chooses lengths: fixed (each K), goodput, ...; see 'speclab list lengths' (fixed)", 1},
     {0, 0, 0, 0, "Load, one of:", 2},
-    {"rate", KEY_RATE, "LIST", 0, "requests/s that arrive at random", 2},
+    {"rate", KEY_RATE, "LIST", 0, "requests per second, which arrive at random", 2},
     {"trace", KEY_TRACE, "FILE", 0,
-     "requests of a CSV or of JSON lines; with --rate, their lengths alone", 2},
+     "read the requests from a CSV or from JSON lines; with --rate, only their lengths", 2},
     {"slots", KEY_SLOTS, "LIST", 0, "a closed loop: N requests are always in the system", 2},
     {0, 0, 0, 0, "Requests:", 3},
     {"speed", KEY_SPEED, "LIST", 0, "replay the trace X times faster (1)", 3},
     {"arrivals", KEY_ARRIVALS, "LIST", 0, "poisson, even or gamma?cv=X (poisson)", 3},
     {"prompt", KEY_PROMPT, "LIST", 0,
-     "its tokens, or a law: lognormal?mean=512&sigma=1, geometric?mean=512, ... (512)", 3},
-    {"output", KEY_OUTPUT, "LIST", 0, "tokens of the output, or a law (256); the file is -o", 3},
+     "tokens of a prompt, or a distribution: lognormal?mean=512&sigma=1, geometric?mean=512, ... "
+     "(512)",
+     3},
+    {"output", KEY_OUTPUT, "LIST", 0,
+     "tokens of an output, or a distribution (256); the output "
+     "file is -o",
+     3},
     {"spread", KEY_SPREAD, "LIST", 0,
-     "alpha over requests: one, beta?concentration=X or two?spread=X (one)", 3},
+     "how alpha varies over requests: one (not at all), beta?concentration=X or two?spread=X "
+     "(one)",
+     3},
     {"rounds-correlation", KEY_CORRELATION, "LIST", 0,
      "chance that a round is as lucky as the one before (0)", 3},
-    {"accepted", KEY_ACCEPTED, "FILE", 0, "measured accepted lengths, in place of alpha", 3},
+    {"accepted", KEY_ACCEPTED, "FILE", 0, "measured accepted lengths, instead of alpha", 3},
     {"process", KEY_PROCESS, "SPEC", 0,
-     "acceptance by depth or context, in place of alpha: profile:FILE of 'advise --profile', "
+     "acceptance by depth or context, instead of alpha: profile:FILE of 'advise --profile', "
      "rates?of=0.8/0.5 or context?of=0.8@0/0.5@16000 (iid)",
      3},
     {0, 0, 0, 0, "Engine:", 4},
@@ -81,22 +88,33 @@ static const struct argp_option options_table[] = {
     {"draft-cost", KEY_DRAFT_COST, "SPEC", 0,
      "time to draft: round=T,pass=T,token=T, roofline:..., fit:FILE or table:FILE (none)", 4},
     {"place", KEY_PLACE, "LIST", 0,
-     "of the draft: same (device), separate, ahead?guess=X&miss=wait|ride or halves (same)", 4},
-    {"draft-cache", KEY_DRAFT_CACHE, "LIST", 0,
-     "of the draft's own KV cache: free, fed with every token, refilled when drafts begin again, "
-     "or dropped where none are drafted (free)",
+     "where the draft runs: same (device), separate, ahead?guess=X&miss=wait|ride or halves "
+     "(same)",
      4},
-    {"batch", KEY_BATCH, "LIST", 0, "most running requests; 0: no limit, here and below (0)", 4},
-    {"budget", KEY_BUDGET, "LIST", 0, "most tokens in a step (0)", 4},
-    {"chunk", KEY_CHUNK, "LIST", 0, "most tokens of a prompt in a step (0)", 4},
+    {"draft-cache", KEY_DRAFT_CACHE, "LIST", 0,
+     "how the draft's own KV cache is filled: free, fed with every token, refilled when drafting "
+     "resumes, or dropped where nothing is drafted (free)",
+     4},
+    {"batch", KEY_BATCH, "LIST", 0,
+     "largest number of running requests; 0: no limit, here and "
+     "below (0)",
+     4},
+    {"budget", KEY_BUDGET, "LIST", 0, "largest number of tokens in a step (0)", 4},
+    {"chunk", KEY_CHUNK, "LIST", 0, "largest number of tokens of a prompt in a step (0)", 4},
     {"blocks", KEY_BLOCKS, "LIST", 0, "KV blocks of the device (0)", 4},
-    {"block", KEY_BLOCK, "N", 0, "tokens in a block (16)", 4},
-    {"memory", KEY_MEMORY, "BYTES", 0, "of all blocks, in place of --blocks: 40GB", 4},
-    {"kv-bytes", KEY_KV_BYTES, "BYTES", 0, "of a token in the KV cache: 128KiB", 4},
+    {"block", KEY_BLOCK, "N", 0, "tokens in a KV block (16)", 4},
+    {"memory", KEY_MEMORY, "BYTES", 0,
+     "memory of all KV blocks, instead of --blocks, such as "
+     "40GB",
+     4},
+    {"kv-bytes", KEY_KV_BYTES, "BYTES", 0, "size of a token in the KV cache, such as 128KiB", 4},
     {0, 0, 0, 0, "Results:", 5},
     {"slo", KEY_SLO, "SPEC", 0, "objectives: ttft=500ms,tpot=50ms,latency=20s, any of them", 5},
-    {"requests", KEY_REQUESTS, "N", 0, "measured, in each of 64 replications (2000)", 5},
-    {"warm", KEY_WARM, "N", 0, "before them, in each replication (by the load)", 5},
+    {"requests", KEY_REQUESTS, "N", 0,
+     "number of measured requests in each of 64 replications "
+     "(2000)",
+     5},
+    {"warm", KEY_WARM, "N", 0, "number of warm-up requests before them (chosen by the load)", 5},
     {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 5},
     {0},
 };
@@ -200,11 +218,12 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         options_table,
         parse,
         NULL,
-        "speculation under load: a serving engine beside queueing theory\vDoes speculation pay at "
-        "this load, and with which K? The engine batches continuously, on a virtual clock, as vLLM "
-        "does; K = 0 is plain decoding. All K serve the same requests, so speedup, of mean latency "
-        "over K = 0, has a narrow interval. A last line names the best choice by load. Rates at or "
-        "above the capacity have no latency: a line says so, and the exit status is 3.\n"
+        "simulate a serving engine that speculates under load, and compare it with queueing "
+        "theory\vDoes speculation pay at this load, and with which K? The engine batches "
+        "continuously, on a virtual clock, as vLLM does; K = 0 is plain decoding. All K serve the "
+        "same requests, so speedup, of mean latency over K = 0, has a narrow interval. A last line "
+        "names the best choice by load. Rates at or above the capacity have no latency: a line "
+        "says so, and the exit status is 3.\n"
         "\n"
         "A LIST is 0.5,0.7 or lo:hi:step; times have units, 7.1ms; docs/serving.md explains "
         "columns, costs and theory.\n"

@@ -37,7 +37,7 @@ static const struct argp_option options_table[] = {
     {"context", KEY_CONTEXT, "TEXT", 0,
      "the text before the round, or token numbers for a model without a tokenizer (none)", 2},
     {"rounds", KEY_ROUNDS, "N", 0, "rounds, one after the other (1)", 2},
-    {"names", KEY_NAMES, "NAME,...", 0, "names of all tokens, for the reader", 2},
+    {"names", KEY_NAMES, "NAME,...", 0, "names of all tokens, to be shown instead of numbers", 2},
     {"top", KEY_TOP, "N", 0, "show the N most probable tokens of a larger vocabulary (8)", 2},
     {0},
 };
@@ -89,7 +89,7 @@ static void complete(arguments *args, const char *verb)
         if (args->names == NULL) args->names = EXAMPLE_NAMES;
     }
     if (args->pair.ahead)
-        spec_usage_fail(verb, "--ahead: step shows rounds that draft after verification alone");
+        spec_usage_fail(verb, "--ahead: step only shows rounds that draft after verification");
     if (args->pair.verify == SPEC_VERIFY_DEVICE)
         spec_usage_fail(verb, "--verify: step makes the decisions on the host");
     args->pair.verify = SPEC_VERIFY_HOST;
@@ -210,13 +210,14 @@ int spec_verb_step(spec_context *context, int argc, char **argv)
         options_table,
         parse,
         NULL,
-        "one round of speculative decoding, decision by decision\vShows the draft tokens, the rows "
-        "of both models as bars, every test with its ratio and its coin, the residual after a "
+        "show one round of speculative decoding, decision by decision\vShows the draft tokens, the "
+        "rows of both models as bars, every test with its ratio and its coin, the residual after a "
         "rejection, and the correction or bonus token. A coin is the uniform number that decides: "
         "a test accepts if it is below the ratio, and a token is picked where it falls among the "
-        "weights; a decision without one was certain. For small vocabularies the exact law of the "
-        "first token follows, from every branch of the round, beside the target's row. --format "
-        "json has all numbers in full. Without models, the example has four tokens.\n"
+        "weights; a decision without one was certain. For small vocabularies the exact "
+        "distribution of the first token follows, computed from every branch of the round, "
+        "together with the target's row. --format json has all numbers in full. Without models, "
+        "the example has four tokens.\n"
         "\n"
         "  $ speclab step --K 1 --coins 0.5,0.7,0.6\n"
         "  $ speclab step --rule block --K 3 --seed 7\n"

@@ -271,7 +271,9 @@ static int show_best(tuning *t, spec_error *error)
     spec_assumed_say(&assumed, t->verb);
     if (spec_options_show(&table, &options, t->verb) != SPEC_EXIT_HOLDS) status = GSL_EFAILED;
     else if (n > 0 && s->score[index[0]].speedup <= 1.0)
-        spec_usage_say(t->verb, "no set gains: the largest predicted speed-up is %.3f",
+        spec_usage_say(t->verb,
+                       "no set of skipped sublayers gives a speed-up: the largest "
+                       "predicted speed-up is %.3f",
                        s->score[index[0]].speedup);
 done:
     spec_table_free(&table);

@@ -43,7 +43,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TARGET: args->target = arg; return 0;
     case ARGP_KEY_ARG:
         if (args->in != NULL)
-            spec_usage_fail(state->name, "'%s' is a second model; give one, and -o OUT.gguf", arg);
+            spec_usage_fail(state->name,
+                            "'%s' is a second model; give only one, and -o "
+                            "OUT.gguf",
+                            arg);
         if (*arg == '\0') spec_usage_fail(state->name, "the model has no name");
         args->in = arg;
         return 0;

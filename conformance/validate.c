@@ -150,7 +150,9 @@ static int validate(spec_validation *ret, const char *subject, const spec_valida
     const int worst = spec_validate_judge(&r, failed, fresh_p);
     const bool hints = plan->hints && ret->verdict == SPEC_VERDICT_FAIL;
     if (worst >= 0) SPEC_TRY(spec_validate_reproduce(&r, worst));
-    if (hints && plan->phase != NULL) plan->phase(plan->self, "looking for the likeliest mistake");
+    if (hints && plan->phase != NULL)
+        plan->phase(plan->self, "looking for the most likely "
+                                "mistake");
     if (hints) SPEC_TRY(spec_validate_find_hints(&r, worst));
     if (hints && worst >= 0) status = spec_validate_find_order(&r, worst);
     if (status != GSL_EFAILED) SPEC_TRY(status);

@@ -167,17 +167,17 @@ static void say_unknown(spec_validation *v, int opt_worst, uint64_t asked, bool 
     char *why = v->needed_why;
     const size_t size = sizeof v->needed_why;
     if (opt_worst < 0)
-        snprintf(why, size, "no fixture alone shows it");
+        snprintf(why, size, "no single fixture shows it");
     else if (vocab > VOCAB_MOST)
-        snprintf(why, size, "fixtures of over %d tokens are not asked in variants", VOCAB_MOST);
+        snprintf(why, size, "fixtures of over %d tokens are not tested in variants", VOCAB_MOST);
     else if (vocab <= 2)
-        snprintf(why, size, "fixtures of two tokens are not asked in variants");
+        snprintf(why, size, "fixtures of two tokens are not tested in variants");
     else if (!is_asked)
-        snprintf(why, size, "its rows are special, and other fixtures lack them");
+        snprintf(why, size, "its rows are special, and other fixtures do not have them");
     else if (used == 0)
         snprintf(why, size, "the budget leaves no tokens for variants");
     else
-        snprintf(why, size, "it does not show again in %llu tokens of other seeds",
+        snprintf(why, size, "it does not show again in %llu tokens from other seeds",
                  (unsigned long long)asked);
 }
 

@@ -239,17 +239,20 @@ static void describe_state(char text[160], const spec_validate_result *worst,
     const int digits = expected >= 100.0 ? (int)log10(expected) + 1 : 2;
     text[0] = '\0';
     if (worst->tv > 0.0)
-        snprintf(text, 160, "the tokens after a state have another law, by a TV of about %.2g",
+        snprintf(text, 160,
+                 "the tokens after a state have a different distribution, by a TV of "
+                 "about %.2g",
                  worst->tv);
     else if (fabs(far.deviation) > FAR)
         snprintf(text, 160,
-                 "the tokens after a state have another law: of %llu, token %d came %llu times, "
-                 "where %.*g are expected",
+                 "the tokens after a state have a different distribution: of %llu, token %d came "
+                 "%llu times, where %.*g are expected",
                  (unsigned long long)n, far.token, (unsigned long long)count, digits, expected);
     else if (single)
         snprintf(
             text, 160,
-            "the tokens after one state have another law, by a TV that these data cannot measure");
+            "the tokens after one state have a different distribution, by a TV that these data "
+            "cannot measure");
 }
 
 /* Shared numbers come first, since they make the law of tokens look wrong as well. They need less
@@ -276,15 +279,15 @@ static void say_what_differs(spec_validation *v, const spec_validate_result *wor
     else if (test->about == SPEC_ABOUT_REQUESTS)
         what = "answers to different requests depend on each other";
     else if (test->about == SPEC_ABOUT_CALLS && !proven)
-        what = "the tokens of one round of each call have another law";
+        what = "the tokens of one round of each call have a different distribution";
     else if (test->about == SPEC_ABOUT_TEXTS && !proven)
-        what = "the tokens of a text depend on each other in another way than promised";
+        what = "the tokens of a text depend on each other in a way that the models do not";
     else if (v->of_state)
         say(v, "%s: %s", name, state);
     else
         what = single == NULL
-                   ? "the tokens have another law"
-                   : "the tokens have another law, though no state's tokens alone show it";
+                   ? "the tokens have a different distribution"
+                   : "the tokens have a different distribution, though no single state shows it";
     if (what != NULL) say(v, "%s: %s (test '%s': %s)", name, what, test->name, test->reason);
 }
 
@@ -294,7 +297,7 @@ static void say_why(spec_validate_run *r, int worst)
     const spec_validate_result *opt_worst = worst >= 0 ? &v->result[worst] : NULL;
     if (opt_worst == NULL) {
         v->each.suspected = test_of(v->together)->about == SPEC_ABOUT_REQUESTS;
-        say(v, "no fixture alone shows it, but the test '%s' (%s) over all of them together does",
+        say(v, "no single fixture shows it, but the test '%s' (%s) over all of them together does",
             v->together, v->together_reason);
     } else if (opt_worst->hard != SPEC_HARD_NONE)
         say(v, "%s: %s", opt_worst->kind->name, spec_hard_reasons[opt_worst->hard]);
@@ -304,7 +307,7 @@ static void say_why(spec_validate_run *r, int worst)
 
 static const char *const at_place[SPEC_PLACES] = {
     [SPEC_PLACE_FIRST] = "in a round's first token",
-    [SPEC_PLACE_LATER] = "at its later places",
+    [SPEC_PLACE_LATER] = "at its later positions",
     [SPEC_PLACE_TEXT] = "in a text",
     [SPEC_PLACE_CORRECTION] = "in its corrections",
     [SPEC_PLACE_BONUS] = "in its bonus tokens",
@@ -385,7 +388,7 @@ static void say_power(spec_validation *v)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s %s (%d of %d%s)", between,
                                  tv, at_place[place], power->covered, power->reached, of);
     }
-    say(v, "no difference seen; with a chance of %g one of these TVs would have been: %s%s",
+    say(v, "no difference seen; each of these TVs would have been found with a chance of %g: %s%s",
         v->plan.power, list, late);
 }
 
@@ -411,17 +414,17 @@ int spec_validate_judge(spec_validate_run *r, bool failed, double fresh_p)
         worst = mark_failed(r);
         say_why(r, worst);
     } else if (r->suspicious && v->stopped) {
-        say(v, "suspicious, and stopped before it was asked again");
+        say(v, "suspicious, and stopped before it was tested again");
     } else if (r->unanswered) {
         say(v, "suspicious, and on fresh data a call took longer than --timeout, %g s",
             r->plan->limits.timeout);
     } else if (suspicion >= -log(SPEC_SUSPICIOUS)) {
         say(v,
             "suspicious, also with more data (p = %.2g), but not beyond doubt: a larger budget "
-            "will tell",
+            "will decide",
             exp(-suspicion));
     } else if (v->power[SPEC_PLACE_FIRST].reached + v->power[SPEC_PLACE_TEXT].reached == 0) {
-        say(v, "the time was over before a fixture was run");
+        say(v, "the time ran out before any fixture was run");
     } else if (r->lack.result >= 0) {
         say_lack(v, &r->lack);
     } else {

@@ -69,7 +69,7 @@ static const char *why_skipped(const spec_validate_result *result)
 {
     if (result->skipped != NULL || result->late)
         return result->late ? spec_validate_report_late : result->skipped;
-    return result->draws + result->rounds == 0 ? "the run was over before it began" : NULL;
+    return result->draws + result->rounds == 0 ? "the run ended before this test began" : NULL;
 }
 
 /* Writes and frees the text; returns false for NULL, which means out of memory. */

@@ -7,7 +7,7 @@
 enum { NAMES_MOST = 5 }; /* fixtures per line */
 
 static const char *const place_titles[SPEC_PLACES] = {
-    [SPEC_PLACE_FIRST] = "first token",  [SPEC_PLACE_LATER] = "later places",
+    [SPEC_PLACE_FIRST] = "first token",  [SPEC_PLACE_LATER] = "later positions",
     [SPEC_PLACE_TEXT] = "text",          [SPEC_PLACE_CORRECTION] = "corrections",
     [SPEC_PLACE_BONUS] = "bonus tokens",
 };
@@ -44,7 +44,7 @@ static void write_lacking(const spec_validation *v, const char *title, is_lackin
                 continue;
             if (!titled) fprintf(out, "  %s\n", title);
             titled = true;
-            if (n == 0) fprintf(out, "    %-13s", place_titles[place]);
+            if (n == 0) fprintf(out, "    %-16s", place_titles[place]);
             if (n++ < NAMES_MOST)
                 fprintf(out, "%s %s %s", n > 1 ? "," : "", result->kind->name,
                         spec_validate_report_scope(result->scope));
@@ -66,23 +66,23 @@ void spec_validate_report_power(const spec_validation *v, FILE *out)
 {
     char title[64];
     fprintf(out,
-            "  power        from this TV on a difference in the tokens after one state is found, "
+            "  power        a difference of this TV or more in the tokens after one state is found "
             "with a chance of %g%s\n"
-            "                    median    worst  guaranteed on\n",
-            v->plan.power, v->plan.endless ? ", by bets alone" : "");
+            "                       median    worst  guaranteed on\n",
+            v->plan.power, v->plan.endless ? ", by the e-value alone" : "");
     for (spec_place place = 0; place < SPEC_PLACES; place++) {
         const spec_validate_power *power = &v->power[place];
         if (power->reached == 0) continue;
-        fprintf(out, "    %-13s", place_titles[place]);
+        fprintf(out, "    %-16s", place_titles[place]);
         write_tv(power->median, out);
         write_tv(power->worst, out);
         fprintf(out, "  %d of %d fixtures\n", power->covered, power->reached);
     }
-    snprintf(title, sizeof title, "no guarantee, or only above a TV of %g",
+    snprintf(title, sizeof title, "no guarantee, or only from a TV of %g on",
              spec_validate_limit(&v->plan));
     write_lacking(v, title, is_not_covered, out);
-    write_lacking(v, "places that the sampler never reaches, or with less than one token in 1,000",
+    write_lacking(v, "tokens that the sampler never emits, or fewer than one in 1,000",
                   is_not_reached, out);
-    write_lacking(v, "places with states that it reaches as seldom, without a guarantee there",
+    write_lacking(v, "tokens that it emits as rarely after some states, without a guarantee there",
                   is_partly_reached, out);
 }

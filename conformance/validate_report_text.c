@@ -107,7 +107,8 @@ static void write_statement(const spec_validation *v, FILE *out)
         fprintf(out, "\n  engine       \"%s\"\n", spec_validate_report_clean(name, own));
         fprintf(
             out,
-            "  tested       %s tokens in %s texts, against the laws recorded for them; seed %llu\n",
+            "  tested       %s tokens in %s texts, against the distributions recorded for them; "
+            "seed %llu\n",
             grouped(draws, v->draws), grouped(rounds, v->rounds), (unsigned long long)v->plan.seed);
     } else {
         fprintf(out, "\n  sampler      \"%s\"; scopes %s\n", spec_validate_report_clean(name, own),
@@ -125,14 +126,14 @@ static void write_statement(const spec_validation *v, FILE *out)
         fprintf(out, "  counted      one request of each call, which has at most %d\n",
                 SPEC_VALIDATE_CALL);
     if (v->alone)
-        fputs("  instances    two of them gave the same answers to different seeds, so that one "
-              "alone was asked\n",
+        fputs("  instances    two of them gave the same answers to different seeds, so only one "
+              "was used\n",
               out);
     if (v->plan.seconds > 0.0) fprintf(out, "  time         %.1f s\n", v->seconds);
     if (v->fresh)
         fprintf(out,
-                "  evidence     e = %s; p = %.2g, where %.2g is a FAIL: of fresh data, for what "
-                "was suspicious\n",
+                "  evidence     e = %s; p = %.2g on fresh data for what was suspicious; a FAIL "
+                "from %.2g down\n",
                 spec_validate_report_e(e, v->log_e), v->p, 0.5 * v->plan.false_alarm_rate);
     fprintf(out, "  %-12s e = %s, where %s is a FAIL; p = %.2g over all tests\n",
             v->fresh ? "first look" : "evidence",
@@ -143,8 +144,8 @@ static void write_statement(const spec_validation *v, FILE *out)
         fprintf(out, "               most of it from the test '%s' over all fixtures together\n",
                 v->together);
     fprintf(out,
-            "  false alarm  a lossless sampler is called wrong with a chance of at most %g, "
-            "everything together\n",
+            "  false alarm  a lossless sampler gets FAIL with a probability of at most %g, over "
+            "all tests together\n",
             v->plan.false_alarm_rate);
     if (v->verdict != SPEC_VERDICT_PASS && v->verdict != SPEC_VERDICT_INCONCLUSIVE) return;
     if (!v->trace) {
@@ -152,8 +153,8 @@ static void write_statement(const spec_validation *v, FILE *out)
         spec_validate_report_pairs(v, out);
     } else if (!isnan(v->result[0].detectable[SPEC_PLACE_TEXT].tv))
         fprintf(out,
-                "  power        a TV of %.2g of the tokens' places in these laws is seen with a "
-                "chance of %g\n",
+                "  power        a TV of %.2g in the tokens' quantiles in these distributions is "
+                "found with a chance of %g\n",
                 v->result[0].detectable[SPEC_PLACE_TEXT].tv, v->plan.power);
 }
 
@@ -342,7 +343,7 @@ static void write_found(const spec_validation *v, FILE *out)
     const spec_reproducer *c = &v->reproducer;
     const spec_finding *f = &c->finding;
     char e[SPEC_VALIDATE_NUMBER];
-    fprintf(out, "Reproducer: fixture %s, scope %s, state %d (variant %d, place %d)\n",
+    fprintf(out, "Reproducer: fixture %s, scope %s, state %d (variant %d, position %d)\n",
             c->kind->name, spec_validate_report_scope(c->scope), c->state, c->state / c->levels,
             c->state % c->levels);
     if (c->round.hard != SPEC_HARD_NONE) {
@@ -363,7 +364,7 @@ static void write_tokens(const spec_reproducer *c, FILE *out)
     char n[SPEC_VALIDATE_NUMBER];
     if (c->n == 0) return;
     fprintf(out, "\n  What came after this state, %s tokens%s:\n\n", grouped(n, c->n),
-            c->n_shown < c->vocab ? "; those furthest from what they should be" : "");
+            c->n_shown < c->vocab ? "; those furthest from the expected values" : "");
     fputs("     token     target      draft       seen  off by\n", out);
     for (int k = 0; k < c->n_shown; k++) {
         const double spread = sqrt(c->expected[k] * (1.0 - c->expected[k]) / (double)c->n);
@@ -388,10 +389,10 @@ static void write_split(const spec_reproducer *c, FILE *out)
     char n[SPEC_VALIDATE_NUMBER];
     if (c->n_drafted + c->n_bonus == 0) return;
     const bool rule = !isnan(c->token_rule[0][0]);
-    fprintf(out, "\n  Where they came from, in %s rounds asked again", grouped(n, c->again));
-    fputs(rule ? ", and in brackets what the token rule expects.\n  Another lossless rule may "
-                 "split otherwise, but not"
-                 " the sum:\n\n"
+    fprintf(out, "\n  Where they came from, in %s repeated rounds", grouped(n, c->again));
+    fputs(rule ? ", and in brackets what the token rule gives.\n"
+                 "  Another lossless rule may split them differently, with the same sum:\n"
+                 "\n"
                : ":\n\n",
           out);
     fprintf(out, "     token  %18s", "drafted");
@@ -473,9 +474,8 @@ static void write_order(const spec_validation *v, FILE *out)
             v->about.filters[0] != '\0' ? "which is declared" : "since none is declared");
     if (v->order != NULL)
         fprintf(out,
-                "  With the order %s the sampler passes this fixture:\n  declare it as 'filters' "
-                "if requests are "
-                "promised that.\n",
+                "  With the order %s the sampler passes this fixture:\n"
+                "  if that is the intended order, declare it as 'filters'.\n",
                 v->order);
     else if (v->about.filters[0] == '\0')
         fputs("  A sampler that applies them in another order must declare it as 'filters'.\n",
@@ -550,14 +550,15 @@ bool spec_validate_report_reproducer(const spec_validation *v, FILE *out)
     if (v->reproducer.kind != NULL) whole = write_case(v, out);
     else if (spec_validate_report_is_together(v)) whole = write_together(v, out);
     if (v->n_needed > 0) {
-        fputs("\n  Without one of these it does not show:", out);
+        fputs("\n  It disappears without any one of these:", out);
         for (int i = 0; i < v->n_needed; i++) fprintf(out, "%s %s", i > 0 ? ";" : "", v->needed[i]);
         fputc('\n', out);
     } else if (v->needed_why[0] != '\0') {
-        fprintf(out, "\n  None of its conditions is named as needed: %s.\n", v->needed_why);
+        fprintf(out, "\n  No single condition is needed for it: %s.\n", v->needed_why);
     }
     if (v->n_hints == 0) return whole;
-    fputs("\n  Known mistakes whose laws are nearest to what was seen; a hint, not a finding:\n",
+    fputs("\n  Known mistakes whose distributions are closest to what was seen; a hint, not a "
+          "finding:\n",
           out);
     for (int i = 0; i < v->n_hints; i++)
         fprintf(out, "    %s%s%s%s  (%.3g per draw behind the best)\n", v->hint[i].name,

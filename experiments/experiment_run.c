@@ -179,7 +179,8 @@ static int keep_rows(runner *run, spec_check *ret_check, const spec_table *old)
                            spec_cell_format(&wanted, SPEC_FORMAT_CSV, expected, sizeof expected)) !=
                     0)
                     return spec_fail(run->error, GSL_EINVAL,
-                                     "%.200s: row %zu has another %.40s than this run would write",
+                                     "%.200s: row %zu has a different %.40s from what this run "
+                                     "would write",
                                      path, table->n_rows + 1, name);
                 if (spec_cell_copy(&table->row[c], cell) != GSL_SUCCESS)
                     return spec_no_memory(run->error);
@@ -469,7 +470,8 @@ static int open_groups(runner *run)
     if (options->batches.of == 0 && options->opt_sums == NULL) return GSL_SUCCESS;
     if (!e->measure->divides)
         return spec_fail(run->error, GSL_EINVAL,
-                         "--batches: the points of %s have no groups; divide the grid by --shard",
+                         "--batches: the points of %s are not simulated in batches; divide the "
+                         "grid with --shard",
                          e->measure->name);
     if (e->measure->simulates && e->standard_error > 0.0)
         return spec_fail(run->error, GSL_EINVAL,

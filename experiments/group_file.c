@@ -96,7 +96,7 @@ int spec_group_reader_open(spec_group_reader *reader, const char *path, const ch
         strcmp(table->column[1], SPEC_GROUP_COLUMN) != 0)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.200s: not the merged batches of this run: another experiment, seed "
-                           "or version wrote it, or it has one part alone",
+                           "or version wrote it, or it has only one part",
                            path));
     if ((check = calloc(table->n_rows + 1, sizeof *check)) == NULL) SPEC_TRY(spec_no_memory(error));
     SPEC_TRY(spec_result_file_verify(check, NULL, path, table, error));

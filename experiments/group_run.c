@@ -72,10 +72,10 @@ int spec_group_run_point(void *self, const spec_groups *groups, const spec_point
     spec_groups all = *groups;
     if (part->of > groups->n)
         return spec_fail(error, GSL_EINVAL,
-                         "--batches %llu/%llu: this point has %llu group%s: give at "
-                         "most as many parts",
+                         "--batches %llu/%llu: this point has %llu batch%s; use at most that many "
+                         "parts",
                          (unsigned long long)part->number, (unsigned long long)part->of,
-                         (unsigned long long)groups->n, groups->n == 1 ? "" : "s");
+                         (unsigned long long)groups->n, groups->n == 1 ? "" : "es");
     if (run->counts) {
         run->counted = groups->n;
         return GSL_CONTINUE;

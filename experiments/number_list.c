@@ -87,7 +87,7 @@ static int add_item(spec_number_list *list, const char *name, char *item, const 
     }
     if (n == 2 && (number[0] != floor(number[0]) || number[1] != floor(number[1])))
         return spec_fail(error, GSL_EINVAL,
-                         "%s: '%.80s' is not lo:hi:step; give a step, as in %.80s:0.1", name, whole,
+                         "%s: '%.80s' is not lo:hi:step; add a step, as in %.80s:0.1", name, whole,
                          whole);
     if (n == 2) number[2] = 1.0;
     if (n >= 2) return add_range(list, name, whole, number[0], number[1], number[2], error);

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int allocate(spec_pass_costs *costs, size_t n, spec_error *error)
 {
@@ -90,6 +91,7 @@ int spec_pass_costs_read(spec_pass_costs *costs, const char *path, spec_error *e
     spec_table table = {0};
     int status = GSL_SUCCESS;
     *costs = (spec_pass_costs){0};
+    if (strcmp(path, "none") == 0) return GSL_SUCCESS;
     SPEC_TRY(spec_plan_read_table(&table, path, error));
     SPEC_TRY(spec_table_column(&table, "target_pass_ratio") >= 0
                  ? take_bench(costs, &table, path, error)

@@ -18,9 +18,9 @@ typedef struct {
 
 /* Reads the columns `nodes`, ascending, and `time`, in plain target calls: a pass of nodes + 1
  * tokens takes `time`, and at 0 nodes it takes 1. From a result of bench it reads the passes whose
- * ratio is reported. Returns GSL_EINVAL for times <= 0, nodes that do not ascend, a row for 0 that
- * is not 1, a last line without a newline, and otherwise as spec_timing_result_init. Zeroed on
- * failure. */
+ * ratio is reported. The path "none" gives costs->n = 0. Returns GSL_EINVAL for times <= 0, nodes
+ * that do not ascend, a row for 0 that is not 1, a last line without a newline, and otherwise as
+ * spec_timing_result_init. Zeroed on failure. */
 int spec_pass_costs_read(spec_pass_costs *costs, const char *path, spec_error *error);
 void spec_pass_costs_free(spec_pass_costs *costs);
 

@@ -214,7 +214,7 @@ static int begin_text(maker *m, size_t *ret_n, unsigned long number, spec_error 
     }
     if (n >= m->length)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "a prompt of %zu tokens leaves no place in texts of %llu", n,
+                           "a prompt of %zu tokens leaves no room in texts of %llu", n,
                            (unsigned long long)m->length));
     for (size_t i = 0; i < n; i++) SPEC_TRY(push(m, ret_n, prompt[i], error));
 done:
@@ -276,7 +276,7 @@ int spec_rows_make(const char *path, const spec_rows_plan *plan, spec_error *err
     if (plan->opt_text != NULL) SPEC_TRY(given_texts(&m, error));
     for (unsigned long number = 0; plan->opt_text == NULL && !is_full(&m); number++)
         SPEC_TRY(own_text(&m, number, error));
-    if (m.writer.places == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "the text has no token"));
+    if (m.writer.places == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "the text has no tokens"));
     SPEC_TRY(spec_rows_writer_close(&m.writer, error));
     if (plan->opt_kept != NULL) *plan->opt_kept = m.writer.file.kept;
 done:

@@ -60,8 +60,8 @@ static int compare(const spec_part *part, const char *head, const spec_part *fir
     char line[80];
     if (strcmp(head, parts->head) != 0)
         return spec_fail(error, GSL_EINVAL,
-                         "%.200s: its head differs from that of %.200s: '%s'; merge parts of one "
-                         "command alone",
+                         "%.200s: its head differs from that of %.200s: '%s'; only parts of one "
+                         "command can be merged",
                          part->path, first->path, differing_line(line, head, parts->head));
     bool same = part->table.n_columns == first->table.n_columns;
     for (int c = 0; same && c < first->table.n_columns; c++)

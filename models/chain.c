@@ -37,7 +37,11 @@ int spec_chain_init(spec_chain *chain, spec_session *target, spec_session *draft
             spec_fail(error, GSL_EUNSUP, "target and draft have vocabularies of different sizes"));
     SPEC_TRY(chain->kind->check(chain->target, chain->draft, K, error));
     chain->law = calloc((size_t)K + 1, sizeof *chain->law);
-    if (chain->law == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d laws", K));
+    if (chain->law == NULL)
+        SPEC_TRY(spec_fail(error, GSL_ENOMEM,
+                           "out of memory for %d "
+                           "distributions",
+                           K));
     for (int i = 0; i < K; i++)
         SPEC_TRY(chain->kind->law_init(chain->draft, &chain->law[i], error));
 done:

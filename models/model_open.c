@@ -101,16 +101,16 @@ static int refuse_file(const char *path, spec_error *error)
     if (stat(path, &file) != 0) return GSL_SUCCESS;
     if (S_ISDIR(file.st_mode))
         return spec_fail(error, GSL_EINVAL,
-                         "%.200s is a folder; make a file of a model of Hugging Face: speclab "
-                         "import %s -o model.gguf",
+                         "%.200s is a folder; convert a Hugging Face model first: speclab import "
+                         "%s -o model.gguf",
                          path, spec_escape_shell_fit(word, sizeof word, path, "FOLDER"));
     if (length > n && strcmp(path + length - n, ending) == 0)
         return spec_fail(error, GSL_EINVAL,
-                         "%.200s is a part of a folder of Hugging Face; make a file of it: speclab "
+                         "%.200s belongs to a Hugging Face folder; convert that first: speclab "
                          "import FOLDER -o model.gguf",
                          path);
     return spec_fail(error, GSL_EINVAL,
-                     "%.200s is a file; type its kind before it, as in ngram:%.200s", path, path);
+                     "%.200s is a file; put its kind before it, as in ngram:%.200s", path, path);
 }
 
 /* Returns a view of the settings without one key. */
@@ -152,7 +152,9 @@ int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spe
     given = settings;
     SPEC_TRY(spec_settings_choice(&vocabulary, &settings, "vocabulary", 0, vocabularies, error));
     if (vocabulary == 1 && opt_target == NULL)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "vocabulary=target is for drafts: this is no draft"));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "vocabulary=target is only for drafts, and this is a "
+                           "target"));
     if (vocabulary == 1 || spec_settings_text(&settings, "ids") != NULL)
         given = without(&settings, "temperature"); /* it applies to the tokens that remain */
     else if (kind->applies_temperature)

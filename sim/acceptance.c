@@ -54,15 +54,15 @@ static const char default_context[] = "0.8@0/0.7@4000/0.5@16000";
 const char *const spec_process_usages[] = {
     "iid\tevery draft token is accepted with chance alpha, independently",
     "decay?rate=0.95\tdraft token i = 0, 1, ... is accepted with chance alpha * rate^i",
-    "markov?rho=0.5&spread=0.2\talpha +- spread by a hidden state, whose neighbours have "
-    "correlation rho",
-    "minimum-variance?length=2.5\tlength tokens per round, as evenly as can be: its floor, or one "
-    "more",
+    "markov?rho=0.5&spread=0.2\talpha +- spread by a hidden state; correlation of neighbours is "
+    "rho",
+    "minimum-variance?length=2.5\tlength tokens per round, as evenly as possible: its floor, or "
+    "one more",
     "geometric?length=2.5\tlength tokens per round: iid, at the alpha of that mean",
     "rounded-normal?length=2.5\ta normal number of tokens, mean length and variance 1, within "
     "[1, K+1], rounded",
     "rates?of=0.8/0.5/0.29\tthe chances that at least 1, 2, ... draft tokens are accepted",
-    "context?of=0.8@0/0.7@4000/0.5@16000\talpha by tokens of a request's context, each from a "
+    "context?of=0.8@0/0.7@4000/0.5@16000\talpha by the length of a request's context, each from a "
     "length on: for serve",
     "profile:FILE?by=depth\tthe rates of a profile, which 'speclab advise --profile FILE' writes; "
     "by=context: its alpha by context",
@@ -184,11 +184,10 @@ bool spec_acceptance_reads_alpha(const spec_process *process)
 int spec_acceptance_process_check(const spec_process *process, int K, spec_error *error)
 {
     if (process->kind == SPEC_PROCESS_RATES && process->n_rates < K)
-        return spec_fail(error, GSL_EDOM, "acceptance is given to depth %d, and K is %d",
+        return spec_fail(error, GSL_EDOM, "acceptance is given to depth %d, but K is %d",
                          process->n_rates, K);
     if (process->kind == SPEC_PROCESS_CONTEXT)
-        return spec_fail(error, GSL_EDOM,
-                         "context: only the requests of serve have one, which grows");
+        return spec_fail(error, GSL_EDOM, "context: only serve has requests whose context grows");
     if (process->kind != SPEC_PROCESS_MINIMUM_VARIANCE && process->kind != SPEC_PROCESS_GEOMETRIC)
         return GSL_SUCCESS;
     if (process->length <= K + 1) return GSL_SUCCESS;

@@ -73,7 +73,7 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
         list_rules(rules, sizeof rules, SPEC_SIBLINGS_BIT(drafter->siblings));
         return spec_fail(
             error, GSL_EINVAL,
-            "rule '%s' does not hold for the %s siblings of draft strategy '%s'; these do: %s",
+            "rule '%s' does not support the %s siblings of draft strategy '%s'; these do: %s",
             rule->name, spec_siblings_names[drafter->siblings], drafting, rules);
     }
     if (misses_noise(rule, drafter))

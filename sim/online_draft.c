@@ -18,15 +18,14 @@ static int check(const spec_model *draft, spec_error *error)
     bool all_floats;
     if (spec_translated_model_is(draft))
         return spec_fail(error, GSL_EINVAL,
-                         "'%.200s' cannot learn: the target's rows have other tokens than its own",
-                         draft->spec);
+                         "'%.200s' cannot learn: its vocabulary is not the target's", draft->spec);
     if (model == NULL || model->weights != &model->own_weights)
         return spec_fail(error, GSL_EINVAL,
                          "'%.200s' cannot learn: give a transformer with weights of its own, from "
                          "'speclab train distill'",
                          draft->spec);
     if (!spec_device_is_cpu(model->weights->backend))
-        return spec_fail(error, GSL_EINVAL, "'%.200s' learns on the CPU alone: use device=cpu",
+        return spec_fail(error, GSL_EINVAL, "'%.200s' can only learn on the CPU; use device=cpu",
                          draft->spec);
     spec_weights_bytes(&all_floats, model->checkpoint, model->type, model->weights->backend);
     if (!all_floats)

@@ -265,7 +265,8 @@ int spec_output_law_check(const spec_rule *rule, const char *spec, spec_error *e
 {
     if (rule->noise.kind == SPEC_NOISE_NONE) return GSL_SUCCESS;
     return spec_fail(error, GSL_EINVAL,
-                     "rule '%s' emits the one text of its seed; '%s' has the law over all seeds",
+                     "rule '%s' emits the one text of its seed; '%s' gives the distribution over "
+                     "all seeds",
                      spec, rule->name);
 }
 
@@ -278,8 +279,8 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
     int status = GSL_SUCCESS;
     *law = (spec_output_law){0};
     if (n_tokens < 0 || n_tokens > TOKENS_MAX) {
-        status = spec_fail(error, GSL_EINVAL, "a law of %d tokens; it may have 0 to %d", n_tokens,
-                           TOKENS_MAX);
+        status =
+            spec_fail(error, GSL_EINVAL, "tokens must be 0 to %d, got %d", TOKENS_MAX, n_tokens);
         goto done;
     }
     law->size = power(config->target->vocab, n_tokens);
@@ -297,7 +298,10 @@ int spec_output_law_init(spec_output_law *law, const spec_decoder_config *config
     lost = calloc(law->size, sizeof *lost);
     token = malloc(((size_t)n_tokens + 1) * sizeof *token);
     if (law->law == NULL || law->target_law == NULL || lost == NULL || token == NULL) {
-        status = spec_fail(error, GSL_ENOMEM, "out of memory for a law of %zu texts", law->size);
+        status = spec_fail(error, GSL_ENOMEM,
+                           "out of memory for a distribution over %zu "
+                           "texts",
+                           law->size);
         goto done;
     }
     walker texts = {.decoder = &decoder,

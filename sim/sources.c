@@ -17,8 +17,7 @@ static int acceptance_worker_init(const void *self, void **ret_worker, spec_erro
     const spec_acceptance_config *config = self;
     *ret_worker = NULL;
     if (config->K < 0 || config->K > SPEC_K_MAX)
-        return spec_fail(error, GSL_EINVAL, "K is %d: a draft has 0 to %d tokens", config->K,
-                         SPEC_K_MAX);
+        return spec_fail(error, GSL_EINVAL, "K must be 0 to %d, got %d", SPEC_K_MAX, config->K);
     return spec_acceptance_process_check(&config->process, config->K, error);
 }
 

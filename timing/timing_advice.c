@@ -100,7 +100,10 @@ static void say_verdict(const spec_timing_result *result, spec_timing_verdict ve
               out);
         return;
     }
-    fputs(spec_timing_trusted(&result->trust) ? ": " : ", by times that are not trusted: ", out);
+    fputs(spec_timing_trusted(&result->trust) ? ": "
+                                              : ", judging by times that are not "
+                                                "reliable: ",
+          out);
     say_speed(best, out);
     fputc('.', out);
     if (verdict == SPEC_TIMING_OPEN && best->high < 1.0) say_what_is_open(result, out);
@@ -252,7 +255,7 @@ static void try_limit(const spec_timing_result *result, spec_limit limit, FILE *
             fputs("- --rule block, which accepts at least as much as the rule token\n", out);
         return;
     default:
-        fputs("- larger models, beside which the rule and the bookkeeping count for less\n", out);
+        fputs("- larger models, for which the rule and the bookkeeping matter less\n", out);
         return;
     }
 }

@@ -242,7 +242,7 @@ static int write_ahead(const spec_timing_result *result, FILE *out, spec_error *
     fputs("\nThe next chain drafted while this one is verified:\n", out);
     SPEC_TRY(
         write_part(all, ROWS_AHEAD, aheads, (int)(sizeof aheads / sizeof aheads[0]), out, error));
-    fputs("\nThe rounds that found it there:\n", out);
+    fputs("\nThe share of rounds whose chain was ready:\n", out);
     SPEC_TRY(
         write_part(all, ROWS_AHEAD, chains, (int)(sizeof chains / sizeof chains[0]), out, error));
     if (guess >= 0.0)
@@ -263,7 +263,10 @@ int spec_timing_page_write(const spec_timing_result *result, FILE *out, spec_err
                         error));
     SPEC_TRY(write_ahead(result, out, error));
     if (result->texts < FEW_TEXTS)
-        fprintf(out, "Intervals from %d texts hold less often than they say.\n", result->texts);
+        fprintf(out,
+                "Intervals from only %d texts cover the truth less often than 95 "
+                "%%.\n",
+                result->texts);
     fputs("\n", out);
     SPEC_TRY(spec_timing_advice_write(result, out, error));
     fputs(

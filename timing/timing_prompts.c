@@ -104,7 +104,7 @@ int spec_timing_prompts_read(spec_timing_prompts *prompts, const char *path,
          n < SPEC_TIMING_PROMPTS_MAX && (text = next_text(&length, text, end)) != NULL;
          text += length)
         n++;
-    if (n == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: there is no text in it", path));
+    if (n == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: contains no text", path));
     SPEC_TRY(allocate(prompts, n, error));
     for (const char *text = bytes; prompts->n < n && (text = next_text(&length, text, end)) != NULL;
          text += length)

@@ -37,7 +37,8 @@ static int check_own(const spec_figure_axes *axes, spec_error *error)
         return spec_fail(error, GSL_EINVAL, "--heat draws no series: use --facet instead of --by");
     if (axes->heat != NULL && (axes->log_x || axes->log_y))
         return spec_fail(error, GSL_EINVAL,
-                         "--heat has a cell for each value: --log has no place there");
+                         "--heat and --log cannot be combined: a heat map has one cell for each "
+                         "value");
     return GSL_SUCCESS;
 }
 
@@ -137,7 +138,7 @@ static int choose_axes(spec_figure_axes *ret, const spec_figure_request *request
     if (script->axes.x == NULL && changes_axes(request->axes))
         return spec_fail(error, GSL_EINVAL,
                          "the figure '%s' has its own axes; --by, --facet, --log, --kind, --error, "
-                         "--xlabel and --ylabel go with --x and --y",
+                         "--xlabel and --ylabel need --x and --y",
                          script->name);
     change_axes(ret, request->axes);
     return GSL_SUCCESS;

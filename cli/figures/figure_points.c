@@ -416,8 +416,7 @@ static int gather(maker *in)
         SPEC_TRY(spec_no_memory(in->error));
     if (points->n_series > SPEC_FIGURE_SERIES_MAX)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
-                           "%d series are too many for one figure; --facet and --where take some "
-                           "of them apart",
+                           "%d series are too many for one figure; use --facet or --where",
                            points->n_series));
 done:
     free(values);

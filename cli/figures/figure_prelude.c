@@ -142,8 +142,8 @@ static int check_places(spec_figure_data *data, const spec_figure_script *script
         spec_figure_series_differ(differ, sizeof differ, data, placed[r].row, placed[r - 1].row,
                                   &script->axes);
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "%s: the figure '%s' has one place for several rows%s%s; choose one of "
-                           "them with --where",
+                           "%s: several rows fall on one point of the figure '%s'%s%s; choose one "
+                           "of them with --where",
                            data->path, script->name, differ[0] != '\0' ? ", which differ in " : "",
                            differ));
     }

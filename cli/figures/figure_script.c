@@ -23,7 +23,7 @@ int spec_figure_script_text(char **ret_text, const char *name, spec_error *error
     *ret_text = NULL;
     snprintf(relative, sizeof relative, "plots/%.200s.gp", name);
     if (spec_share_find(path, sizeof path, relative) != 0)
-        return spec_fail(error, GSL_EINVAL, "%s is missing among speclab's own files", relative);
+        return spec_fail(error, GSL_EINVAL, "%s is missing from speclab's own files", relative);
     size_t n;
     return spec_input_file_read_text(ret_text, &n, path, &limit, error);
 }

@@ -100,7 +100,7 @@ static void write_strokes(FILE *out, spec_figure_note *ret_note, spec_figure_dat
                 spec_figure_series_differ(differ, sizeof differ, data, point->row, point[-1].row,
                                           axes);
                 snprintf(ret_note->text, sizeof ret_note->text,
-                         "several rows have one place, so no line joins them%s%.140s%s",
+                         "several rows have the same x, so no line joins them%s%.140s%s",
                          differ[0] != '\0' ? "; they differ in " : "", differ,
                          differ[0] != '\0' ? ": see --by, --facet, --where" : "");
             }

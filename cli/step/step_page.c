@@ -205,12 +205,15 @@ static void write_law(FILE *out, const spec_step_view *view, const char *label, 
 void spec_step_page_law(FILE *out, const spec_step_view *view, const spec_output_law *law)
 {
     const bool argmax = view->log->decoder->rule.claim == SPEC_LOSSLESS_ARGMAX;
-    fprintf(out, "\nThe first token's exact law, from all %llu branches of the round\n",
+    const bool same = law->tv < 1e-12;
+    fprintf(out,
+            "\n"
+            "The exact distribution of the first token, over all %llu branches of the round\n",
             (unsigned long long)law->branches);
     if ((int)law->size <= view->top) {
         write_law(out, view, "output", law->law, (int)law->size);
         write_law(out, view, argmax ? "argmax" : "target", law->target_law, (int)law->size);
     }
-    fprintf(out, "  %-*stotal variation %.2g: %s\n", SPEC_STEP_LABEL, "distance", law->tv,
-            law->tv < 1e-12 ? "the same law" : "not the same law");
+    fprintf(out, "  %-*stotal variation %.2g: %s\n", SPEC_STEP_LABEL, "distance",
+            same ? 0.0 : law->tv, same ? "the same distribution" : "another distribution");
 }

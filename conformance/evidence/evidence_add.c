@@ -14,13 +14,13 @@ const char *const spec_hard_reasons[] = {
     [SPEC_HARD_IMPOSSIBLE] = "it emitted a token whose probability is 0",
     [SPEC_HARD_RANGE] = "it emitted a token outside the vocabulary",
     [SPEC_HARD_COUNTS] = "n_emitted is not n_accepted + 1, or outside 1 to n_nodes + 1",
-    [SPEC_HARD_PATH] = "the tokens that it says it accepted are no path of the draft",
+    [SPEC_HARD_PATH] = "the tokens that it says it accepted are not a path of the draft",
     [SPEC_HARD_INPUT] = "it modified its input",
-    [SPEC_HARD_OVERRUN] = "it wrote past its output",
+    [SPEC_HARD_OVERRUN] = "it wrote past the end of its output",
     [SPEC_HARD_UNTOUCHED] = "it did not fill in its output",
     [SPEC_HARD_REPEAT] =
         "the same seed and offset gave other tokens, though it says that it is seeded",
-    [SPEC_HARD_COUNTERS] = "its own counters are not what came out",
+    [SPEC_HARD_COUNTERS] = "its own counters contradict its output",
 };
 
 const char *const spec_place_names[] = {"first", "later", "text", "correction", "bonus", NULL};

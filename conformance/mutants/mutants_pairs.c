@@ -251,7 +251,7 @@ static const mistake of_parameters[] = {
 static const mistake of_bonus = {"argmax", "the bonus is the argmax", {.bonus = last_argmax}};
 static const mistake of_rounds[] = {
     {"residual", "the residual is forgotten", {.residual = residual_forgotten}},
-    {"row", "the target's row is that of the place before", {.given = given_other}},
+    {"row", "the target's row is that of the position before", {.given = given_other}},
     {"often", "drafts are accepted too often", {.accept = accept_often}},
     {"argmax", "the bonus is the argmax", {.bonus = last_argmax}},
     {"again", "the coin that rejects also draws the correction", {.uniform = uniform_again}},

@@ -62,7 +62,9 @@ int spec_bias_init(spec_bias *bias, const spec_fixture *f, const spec_bias_spec 
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s has states 0 to %d, not %d", f->kind->name,
                            f->n_states - 1, spec->state));
     if (!spec_bias_law(law, f, spec->place, spec->state))
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: the law of a %s after state %d is not known",
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%s: the distribution of a %s after state %d is not "
+                           "known",
                            f->kind->name, spec_place_names[spec->place], spec->state));
     share_out(bias->source, law, f, spec->state);
     (void)spec_bias_law(law, f, spec->place, spec->state);

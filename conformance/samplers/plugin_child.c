@@ -102,10 +102,11 @@ static int describe(child *c, spec_error *error)
     for (int i = 0; i < DESCRIBE_GUARD; i++)
         if (asked.guard[i] != GUARD)
             return spec_fail(error, GSL_EFAILED,
-                             "its describe wrote past the end of its struct: is its header newer?");
+                             "its describe wrote past the end of its struct; was it built with a "
+                             "newer header?");
     if (asked.about.scopes & SPEC_SCOPE_STREAM && c->api.generate == NULL)
         return spec_fail(error, GSL_EFAILED,
-                         "it has scope S, and does not export spec_sampler_generate");
+                         "it has scope S, but does not export spec_sampler_generate");
     c->block->about = asked.about;
     return spec_subject_check_about(&asked.about, error);
 }

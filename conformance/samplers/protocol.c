@@ -194,7 +194,8 @@ static int read_hello(spec_hello *ret, const json_t *hello, spec_error *error)
     if (!json_is_integer(version)) return refuse(error, "speclab", "the protocol's version, 1");
     if (json_integer_value(version) != SPEC_SAMPLER_ABI)
         return spec_fail(error, GSL_EFAILED,
-                         "it speaks version %lld of the protocol, and this is version %d",
+                         "it speaks version %lld of the protocol, but this speclab speaks version "
+                         "%d",
                          (long long)json_integer_value(version), SPEC_SAMPLER_ABI);
     about->size = sizeof *about;
     SPEC_TRY(read_name(about->name, hello, error));
@@ -237,9 +238,8 @@ int spec_protocol_hello(spec_hello *ret, const char *line, size_t n, spec_error 
     if (!json_is_object(hello)) {
         json_decref(hello);
         return spec_fail(error, GSL_EFAILED,
-                         "its first line on standard output is no hello, but '%s'; standard output "
-                         "is for the protocol"
-                         " alone, standard error is free",
+                         "its first line on standard output is not a hello, but '%s'; only the "
+                         "protocol may use standard output, other text belongs on standard error",
                          spec_protocol_shown(shown, line, n));
     }
     const int status = read_hello(ret, hello, error);

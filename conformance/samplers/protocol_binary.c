@@ -106,9 +106,8 @@ static int extent(size_t *ret, const spec_question *q, const char *bytes, size_t
     /* Refuse the frame at the first wrong byte, because the rest may never arrive. */
     if (h.magic != MAGIC)
         return spec_fail(error, GSL_EFAILED,
-                         "a frame begins with 'SPEC', and '%s' came; standard output is for frames "
-                         "alone, standard"
-                         " error is free",
+                         "a frame must begin with 'SPEC', but '%s' came; only frames may go to "
+                         "standard output, other text belongs on standard error",
                          spec_protocol_shown(shown, bytes, n));
     if (n < sizeof h) return GSL_SUCCESS;
     if (h.type != q->type)
@@ -118,7 +117,7 @@ static int extent(size_t *ret, const spec_question *q, const char *bytes, size_t
         return spec_fail(error, GSL_EFAILED, "answer %u came to question %u", h.serial, q->serial);
     if (h.length > q->most)
         return spec_fail(error, GSL_EFAILED,
-                         "an answer of %u bytes came where at most %zu make sense", h.length,
+                         "an answer has %u bytes, but at most %zu make sense here", h.length,
                          q->most);
     if (n >= sizeof h + h.length) *ret = sizeof h + h.length;
     return GSL_SUCCESS;
@@ -143,7 +142,7 @@ static int cut_short(const spec_question *q, size_t n, spec_error *error)
 static int left_over(size_t left, size_t n, spec_error *error)
 {
     if (left == 0) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EFAILED, "an answer of %zu bytes has %zu too many", n, left);
+    return spec_fail(error, GSL_EFAILED, "an answer of %zu bytes is too long by %zu", n, left);
 }
 
 static int take_steps(spec_round_batch *b, const spec_question *q, const char *answer, size_t n,

@@ -185,7 +185,7 @@ static int extent(size_t *ret, const spec_question *q, const char *bytes, size_t
     if ((end != NULL ? *ret : n) <= most) return GSL_SUCCESS;
     *ret = 0;
     return spec_fail(error, GSL_EFAILED,
-                     "a line of more than %zu bytes came, where none makes sense: '%s'...", most,
+                     "a line of more than %zu bytes came, longer than any answer: '%s'...", most,
                      spec_protocol_shown(shown, bytes, n));
 }
 
@@ -209,9 +209,8 @@ static json_t *read_line(const spec_question *q, const char *answer, size_t n, s
                         spec_protocol_shown(shown, answer, n - 1));
     else
         (void)spec_fail(error, GSL_EFAILED,
-                        "its answer is no line of JSON, but '%s'; standard output is for answers "
-                        "alone, standard error"
-                        " is free",
+                        "its answer is not a line of JSON, but '%s'; only answers may go to "
+                        "standard output, other text belongs on standard error",
                         spec_protocol_shown(shown, answer, n - 1));
     json_decref(line);
     return NULL;

@@ -34,7 +34,9 @@ static int find_kind(const spec_subject_kind **ret_kind, const char **ret_path, 
         *ret_path = colon + 1;
     } else if (!ends_with(spec, ".so")) {
         return spec_fail(error, GSL_EINVAL,
-                         "'%.100s' is no sampler: use rule:NAME, ./FILE.so or exec:COMMAND", spec);
+                         "'%.100s' is not a sampler; use rule:NAME, ./FILE.so or "
+                         "exec:COMMAND",
+                         spec);
     }
     const int line = spec_names_find(name_of, name, "kind of sampler", error);
     if (line < 0) return GSL_EINVAL;
@@ -159,7 +161,7 @@ int spec_subject_check_about(const spec_sampler_about *about, spec_error *error)
         if (flag[i] != 0 && flag[i] != 1)
             return spec_fail(error, GSL_EFAILED, "its %s is %d: 0 or 1", flags[i], flag[i]);
     if (memchr(about->filters, '\0', sizeof about->filters) == NULL)
-        return spec_fail(error, GSL_EFAILED, "its filters are no text of at most %zu bytes",
+        return spec_fail(error, GSL_EFAILED, "its filters are not a text of at most %zu bytes",
                          sizeof about->filters - 1);
     if (about->filters[0] != '\0' && !about->sampling)
         return spec_fail(error, GSL_EFAILED, "its filters are declared, but sampling is 0");

@@ -42,7 +42,8 @@ static int read_spec(own *o, const char *path, spec_error *error)
         place++;
     if (spec_place_names[place] == NULL && !o->none)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "'%.40s' is no place: first, later, text, correction, bonus or none is",
+                           "'%.40s' is not a kind of token: first, later, text, correction, bonus "
+                           "or none is",
                            settings.name));
     SPEC_TRY(spec_settings_int(&o->spec.state, &settings, "state", 0, 0, 1 << 20, error));
     SPEC_TRY(spec_settings_double(&o->spec.tv, &settings, "tv", 0.05, 0.0, 1.0, error));
@@ -124,7 +125,8 @@ const spec_subject_kind spec_subject_biased = {
     .name = "biased",
     .usage = "biased:" KEYS,
     .summary =
-        "an exact sampler with a bias of exactly this TV at one place after one state of a fixture",
+        "an exact sampler with a bias of exactly this TV for one kind of token after one state of "
+        "a fixture",
     .open = open_subject,
     .begin = begin,
     .run = run,

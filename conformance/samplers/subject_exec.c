@@ -99,7 +99,7 @@ static int exchange(own *o, const spec_question *question, const char **ret, siz
 /* Fails if unread bytes follow the last answer. */
 static int expect_silence(own *o, spec_error *error)
 {
-    const spec_error why = {"it answered more than it was asked"};
+    const spec_error why = {"it sent more answers than there were questions"};
     return o->begin == o->end ? GSL_SUCCESS : give_up(o, &why, error);
 }
 

@@ -105,7 +105,9 @@ static int call(spec_subject *subject, uint32_t verb, spec_error *error)
     SPEC_TRY(spec_child_process_write(o->child, &command, sizeof command, &why));
     SPEC_TRY(spec_child_process_read(o->child, &answer, sizeof answer, sizeof answer, NULL, &why));
     if (answer.number != command.number)
-        SPEC_TRY(spec_child_process_kill(o->child, &why, "it wrote over speclab's channel"));
+        SPEC_TRY(spec_child_process_kill(o->child, &why,
+                                         "it overwrote the memory that it shares "
+                                         "with speclab"));
     if (answer.status != GSL_SUCCESS) {
         char text[sizeof o->block->error];
         memcpy(text, o->block->error, sizeof text);

@@ -95,13 +95,13 @@ static void say_without_rows(spec_validation *v, double share)
     if (v->draws == 0) say(v, SPEC_VERDICT_INCONCLUSIVE, "no token");
     else if (isnan(share))
         say(v, SPEC_VERDICT_INCONCLUSIVE,
-            "nothing seen, but there is too little to see it by: log rows, or more "
-            "tokens with the log-probabilities of both models");
+            "no difference seen, but the log has too little to see one: log rows, or more tokens "
+            "with the log-probabilities of both models");
     else
         say(v, SPEC_VERDICT_INCONCLUSIVE,
-            "nothing seen; with log-probabilities alone a share of %.2g of tokens taken "
-            "from the draft untested would have been, with a chance of %g, and little else: log "
-            "rows",
+            "no difference seen; from log-probabilities alone, a share of %.2g of draft tokens "
+            "accepted without a test would have been found with a chance of %g, and little else: "
+            "log rows",
             share, v->plan.power);
 }
 
@@ -145,8 +145,7 @@ static void judge(spec_validation *v, const spec_trace_evidence *evidence)
     else if (result->failed) {
         best = best_of(result, false);
         say(v, v->about.lossy ? SPEC_VERDICT_LOSSY : SPEC_VERDICT_FAIL,
-            "the tokens do not have the law of the recorded rows: the test '%s' shows it best",
-            best->name);
+            "the tokens do not follow the recorded rows: the test '%s' shows it best", best->name);
     } else if (result->p <= SUSPICIOUS || result->log_e >= -log(SUSPICIOUS)) {
         best = best_of(result, result->p <= SUSPICIOUS);
         say(v, SPEC_VERDICT_INCONCLUSIVE,
@@ -164,8 +163,8 @@ static void judge(spec_validation *v, const spec_trace_evidence *evidence)
             "too few tokens to tell: a TV of %.2g could have been missed", detectable);
     else
         say(v, SPEC_VERDICT_PASS,
-            "no difference seen; a TV of %.2g or more of the tokens' places in the recorded laws "
-            "would have been, with a chance of %g",
+            "no difference seen; a TV of %.2g or more in the tokens' quantiles in the recorded "
+            "rows would have been found with a chance of %g",
             detectable, v->plan.power);
 }
 

@@ -364,8 +364,8 @@ static int check_things(const spec_trace_reader *r, spec_error *error)
             if (r->judged[a] > 0 && r->there[a][k] == r->judged[a] && r->judged[1 - a] > 0 &&
                 r->there[1 - a][k] == 0)
                 return spec_fail(error, GSL_EINVAL,
-                                 "%.150s: %s is there for each %s, and for no %s: "
-                                 "whether it is logged must not depend on the token",
+                                 "%.150s: %s is logged for each %s, and for no %s: whether it is "
+                                 "logged must not depend on the token",
                                  r->in.text.name, names[k], a ? "accepted token" : "correction",
                                  a ? "correction" : "accepted token");
     return GSL_SUCCESS;
@@ -390,7 +390,7 @@ static int next_of_response(spec_trace_reader *r, spec_trace_record *ret, bool *
     }
     SPEC_TRY(find_text(&ret->text, r, text, error));
     if (ret->text->ended)
-        return BAD("a response comes a second time, and counts once: remove the copy, or requests "
+        return BAD("a response occurs twice, and counts once: remove the copy, or the requests "
                    "that have the id of another");
     ret->text->ended = responses->ends;
     SPEC_TRY(go_on(r, ret->text, -1, error));

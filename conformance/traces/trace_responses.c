@@ -91,7 +91,7 @@ static int check_end(const spec_trace_responses *s, const json_t *choice, const 
     const bool ends = end > 0 && size >= end && strcmp(text + size - end, last) == 0;
     if (n > 0 && !ends) return GSL_SUCCESS;
     return BAD("the text ended by itself, and its last token is not listed: without it the others "
-               "have another law; ask with \"ignore_eos\": true");
+               "have a different distribution; ask with \"ignore_eos\": true");
 }
 
 /* Checks a list that may be null or missing. */
@@ -334,8 +334,8 @@ static int read_token(spec_trace_responses *s, spec_trace_record *ret, const cho
     const bool among = emitted.log > least;
     n = make_cells(&sum, s, known, emitted.key, &cell);
     if (among && cell < 0)
-        return BAD("the token '%.40s' is more probable than the last ones of its list, which lacks "
-                   "it",
+        return BAD("the token '%.40s' is more probable than the last ones of its list, which does "
+                   "not contain it",
                    token_text(t, at));
     SPEC_TRY(use_cells(s, ret, n, among ? cell : -1, sum, least, error));
 done:

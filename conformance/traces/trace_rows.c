@@ -36,7 +36,9 @@ int spec_trace_rows_whole(spec_trace_rows *r, spec_trace_row *row, const char *k
     const size_t V = (size_t)r->head->vocab;
     double sum = 0.0;
     if (row->given)
-        return BAD("\"%s\" and the most probable tokens of the same row: one of them", key);
+        return BAD("\"%s\" and the most probable tokens of the same row are both given; give only "
+                   "one",
+                   key);
     if (!json_is_array(value)) return BAD("\"%s\" is not a list", key);
     if (json_array_size(value) != V)
         return BAD("\"%s\" has %zu entries, not %zu", key, json_array_size(value), V);
@@ -87,7 +89,7 @@ int spec_trace_rows_top(spec_trace_rows *r, spec_trace_row *row, const char *key
 {
     const size_t n = json_array_size(value);
     double sum = 0.0, least = 1.0;
-    if (row->given) return BAD("\"%s\" and the whole row: one of them", key);
+    if (row->given) return BAD("\"%s\" and the whole row are both given; give only one", key);
     if (n < 1 || n > TOP_MAX) return BAD("\"%s\" is not a list of 1 to %d pairs", key, TOP_MAX);
     /* All records must have the same k: an extra pair for an emitted token outside the top k would
      * depend on that token. */
@@ -103,7 +105,7 @@ int spec_trace_rows_top(spec_trace_rows *r, spec_trace_row *row, const char *key
         if (status != GSL_SUCCESS) return status;
         for (size_t k = 0; k < i; k++)
             if (row->id[k] == row->id[i])
-                return BAD("token %d is twice in \"%s\"", row->id[i], key);
+                return BAD("token %d occurs twice in \"%s\"", row->id[i], key);
         sum += row->chance[i];
         least = fmin(least, row->chance[i]);
     }
@@ -171,7 +173,7 @@ int spec_trace_rows_use(spec_trace_rows *r, spec_trace_record *record, spec_erro
     if (!r->target.given)
         return r->draft.given ? BAD("a row of the draft without one of the target") : GSL_SUCCESS;
     if (r->draft.given && whole_target != whole_draft)
-        return BAD("one row is whole, and of the other only the most probable tokens are there");
+        return BAD("one row is complete, and the other has only the most probable tokens");
     if (!whole_target)
         make_cells(r, record);
     else {

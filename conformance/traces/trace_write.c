@@ -132,7 +132,7 @@ int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *k
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_fixture_open(&fixture, kind, error));
     if (!fixture.chain || fixture.drawn != SPEC_DRAWN_IID || fixture.shorter || fixture.repeats)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: traces are made of whole drafted chains alone",
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: traces can only be made of whole drafted chains",
                            kind->name));
     SPEC_TRY(spec_subject_open(&sampler, subject, &SPEC_SUBJECT_LIMITS_DEFAULT, error));
     if (!spec_fixture_fits(&fixture, &sampler.about, SPEC_SCOPE_VERIFY, &why))

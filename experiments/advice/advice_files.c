@@ -46,7 +46,8 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
         trees = trees || strcmp(format->engine, "sglang") == 0;
         if (source->part != SPEC_SOURCE_PLAIN || source->summary.observations > 0) continue;
         return spec_fail(error, GSL_EINVAL,
-                         "--plain %.300s: no record of plain decoding, though its format is known",
+                         "--plain %.300s: the format is known, but there is no record of plain "
+                         "decoding",
                          source->path);
     }
     if (paths->n_plain > 0 && !has_plain_times(sums))

@@ -125,7 +125,7 @@ static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int
 /* Writes the heading, and names the ranges whose length might change with more windows. */
 static void write_schedule_heading(FILE *out, const spec_advice *advice, int columns)
 {
-    spec_diagnosis_text text = "Or a length for each batch";
+    spec_diagnosis_text text = "Or one length for each batch size";
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
     const char *join = "; more windows would decide for";
     for (int i = 0; i < advice->n_batches; i++) {
@@ -246,10 +246,10 @@ static void write_legend(FILE *out, const signs *seen, bool left_out, int column
     } legend[] = {
         {seen->interval && !(seen->shorter || seen->longer), "[low, high]: 95 % interval"},
         {seen->interval && (seen->shorter || seen->longer),
-         "[low, high]: 95 % interval, and all that these data leave open"},
+         "[low, high]: 95 % interval, which also covers what these data do not determine"},
         {seen->run, "run: this K was run"},
-        {seen->shorter, "shorter: from the rounds of a longer K"},
-        {seen->longer, "longer: no K as long was run"}};
+        {seen->shorter, "shorter: computed from the rounds of a longer K"},
+        {seen->longer, "longer: extrapolated, since no K as long was run"}};
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
     spec_diagnosis_text text = "";
     for (size_t i = 0; i < sizeof legend / sizeof legend[0]; i++)
@@ -321,20 +321,19 @@ static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int c
     else if (!interval)
         spec_advice_text_add(text, SIZE,
                              isfinite(advice->alpha.low)
-                                 ? ", without an interval: few windows or requests have most of "
-                                   "the rounds"
-                                 : ", without an interval: one window or request is not enough "
-                                   "for one");
+                                 ? ", without an interval, because a few windows or requests have "
+                                   "most of the rounds"
+                                 : ", without an interval, which needs more than one window or "
+                                   "request");
     spec_advice_text_add(text, SIZE, ".");
     if (advice->mixture_z > 3.0 && isfinite(advice->mixture_z))
         spec_advice_text_add(text, SIZE,
-                             " Rounds differ in acceptance, so tokens behind accepted ones are "
+                             " Rounds differ in acceptance, so tokens after accepted ones are "
                              "accepted more often.");
     else if (advice->mixture_z < -3.0 && isfinite(advice->mixture_z))
         spec_advice_text_add(text, SIZE, " Acceptance falls with depth.");
     if (isfinite(advice->mixture.a) && advice->mixture.likelihood_ratio > ONE_IN_100)
-        spec_advice_text_add(text, SIZE,
-                             " Over rounds it is rather Beta(%.2g, %.2g) than one rate.",
+        spec_advice_text_add(text, SIZE, " It varies over rounds as Beta(%.2g, %.2g).",
                              advice->mixture.a, advice->mixture.b);
     if (advice->break_even > 1.0 && advice->K > 0)
         spec_advice_text_add(text, SIZE,
@@ -454,10 +453,13 @@ static void write_gaps(FILE *out, const spec_diagnosis_facts *facts, int columns
                 {(set & SPEC_LOG_NO_TIMES) != 0, "times", engine->times}};
     for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
         if (!gaps[i].lacks) continue;
-        spec_advice_text_add(text, SIZE, "%s%s", text[0] == '\0' ? "Not in this output: " : "; ",
+        spec_advice_text_add(text, SIZE, "%s%s",
+                             text[0] == '\0' ? "This output does not "
+                                               "contain: "
+                                             : "; ",
                              gaps[i].what);
         if (gaps[i].opt_where != NULL)
-            spec_advice_text_add(text, SIZE, ", but in %s", gaps[i].opt_where);
+            spec_advice_text_add(text, SIZE, "; it is in %s", gaps[i].opt_where);
     }
     if (text[0] == '\0') return;
     spec_advice_text_add(text, SIZE, ".");
@@ -492,7 +494,7 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
         if (facts->opt_question != NULL && isfinite(facts->opt_question->round_over_plain)) {
             spec_diagnosis_text text;
             snprintf(text, sizeof text,
-                     "--round-over-plain is taken as that of K = %d, which has the most rounds.",
+                     "--round-over-plain is taken to be for K = %d, which has the most rounds.",
                      facts->advice->K);
             paragraph(out, text, 0, columns);
         }
@@ -501,7 +503,7 @@ int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int c
     }
     if (facts->n_K_given > 0 && facts->advice->K > 0 && !is_given(facts, facts->advice->K)) {
         fputc('\n', out);
-        paragraph(out, "--current is not used: these files have draft lengths of their own.", 0,
+        paragraph(out, "--current is ignored, because these files contain their draft lengths.", 0,
                   columns);
     }
     write_diagnoses(out, facts, columns);

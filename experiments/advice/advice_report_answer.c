@@ -80,14 +80,14 @@ static void add_reason(spec_diagnosis_text ret, const spec_advice *advice,
     spec_advice_text speedup, other, name;
     enum { SIZE = SPEC_DIAGNOSIS_TEXT };
     if (length == NULL || length->K == 0 || isnan(length->speedup)) {
-        spec_advice_text_add(ret, SIZE, ": these numbers do not decide.");
+        spec_advice_text_add(ret, SIZE, ": these numbers cannot tell.");
         return;
     }
     spec_advice_text_ratio(speedup, length->speedup, length->speedup_low, length->speedup_high);
     if (isnan(length->speedup_low))
         spec_advice_text_add(ret, SIZE,
-                             ": its speed-up, %s, has no interval, since one window or request is "
-                             "not enough for one.",
+                             ": its speed-up, %s, has no interval, which needs more than one "
+                             "window or request.",
                              speedup);
     else if (to == NULL)
         spec_advice_text_add(ret, SIZE, ": by estimate its speed-up is %s.", speedup);
@@ -142,8 +142,8 @@ static void add_caution(spec_diagnosis_text ret, const spec_advice *advice)
 {
     if (isnan(advice->gain_low))
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                             " It has no interval, since one window or request is not enough for "
-                             "one: longer runs would confirm it.");
+                             " It has no interval, which needs more than one window or request; a "
+                             "longer run would confirm it.");
 }
 
 /* Adds the run that decides, and why. */
@@ -169,7 +169,7 @@ static void add_measurement(spec_diagnosis_text ret, const spec_diagnosis_facts 
             spec_advice_text_add(ret, SIZE, ": its run has %.1f at a time against %.1f.",
                                  advice->plain_running, advice->running);
         else
-            spec_advice_text_add(ret, SIZE, ": its run in these files is not known to have them.");
+            spec_advice_text_add(ret, SIZE, ": these files do not say how many its run had.");
         return;
     }
     if (!timed(advice)) {
@@ -194,9 +194,8 @@ static void add_equal_rate(spec_diagnosis_text ret, const spec_advice *advice)
 {
     if (!advice->equal_rate) return;
     spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                         " This is at equal request rate: plain decoding had %.1f requests at a "
-                         "time against %.1f, with the same tokens/s in all, so that speeds are "
-                         "those of one request.",
+                         " This compares speeds per request at equal request rates: plain decoding "
+                         "had %.1f requests at a time against %.1f, with the same total tokens/s.",
                          advice->plain_running, advice->running);
 }
 
@@ -207,7 +206,7 @@ static void add_uncompared_plain(spec_diagnosis_text ret, const spec_advice *adv
     spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, " Plain decoding is not compared: %s.",
                          isnan(advice->plain_seconds)
                              ? "its speed is not known"
-                             : "its run is not known to have as many running requests");
+                             : "its run may have had another number of running requests");
 }
 
 static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
@@ -249,7 +248,7 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         if (lacks_K(facts) && facts->n_K_given > 0)
             spec_advice_text_add(
                 ret, SPEC_DIAGNOSIS_TEXT,
-                "The draft length of these rounds is not known: it changes between two counts of "
+                "The draft length of these rounds is not known: it changed between two counts of "
                 "the engine, or --current contradicts the files.");
         else if (lacks_K(facts))
             spec_advice_text_add(
@@ -259,8 +258,8 @@ static void add_verdict(spec_diagnosis_text ret, const spec_diagnosis_facts *fac
         else
             spec_advice_text_add(
                 ret, SPEC_DIAGNOSIS_TEXT,
-                "No round of speculation is in these files: nothing follows from them alone. A log "
-                "of plain decoding goes beside one with drafts, as --plain FILE.");
+                "These files contain no round of speculation, so there is nothing to advise. Give "
+                "a log with drafts, and this one as --plain FILE.");
         break;
     }
 }
@@ -273,7 +272,8 @@ static void add_comparison(spec_diagnosis_text ret, const spec_advice *advice)
     if (!advice->compared) return;
     if (isnan(change->before) || isnan(change->after))
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
-                             "No comparison: the files before and after share no draft length. ");
+                             "No comparison: the files before and after have no draft length in "
+                             "common. ");
     else if (change->p >= 0.01)
         spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT,
                              "No change of acceptance was found: %.1f %% before, %.1f %% after (p "
@@ -325,7 +325,7 @@ static void write_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *fa
     if (wrong != NULL) {
         if (advice->verdict == SPEC_ADVICE_MEASURE || advice->verdict == SPEC_ADVICE_NOTHING)
             return;
-        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "By the numbers as they are: ");
+        spec_advice_text_add(ret, SPEC_DIAGNOSIS_TEXT, "Taking the numbers as they are: ");
     }
     add_batches(ret, advice);
     add_verdict(ret, facts);

@@ -170,8 +170,8 @@ static int take(void *self, const spec_observation *o, spec_error *error)
     struct spec_counter_last *last = &d->last[at];
     if (last->total.time > 0.0 && o->time > 0.0 && o->time < last->total.time)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "scrapes are out of order: one of # time %.0f follows one of %.0f; give "
-                           "them in the order of their times",
+                           "scrapes are out of order: # time %.0f follows %.0f; give them in order "
+                           "of time",
                            o->time, last->total.time));
     if (falls(&last->total, o)) {
         d->resets++;

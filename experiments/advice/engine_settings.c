@@ -163,8 +163,8 @@ static void set_lm_studio(spec_engine_text ret, const spec_log_summary *read,
         add(ret, "# send requests without draftModel (draft_model in HTTP)");
     else
         add(ret,
-            "speculativeDecodingNumDraftTokensExact: %d\n# beside draftModel, in the prediction "
-            "config of the SDK (experimental)",
+            "speculativeDecodingNumDraftTokensExact: %d\n"
+            "# together with draftModel, in the prediction config of the SDK (experimental)",
             K);
 }
 

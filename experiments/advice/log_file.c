@@ -157,7 +157,7 @@ static int pass_over_damage(reading *r, const spec_log_piece *piece, spec_error 
                   "damaged",
                   r->name, (unsigned long long)piece->line, (unsigned long long)piece->zero);
     if (r->damaged <= 1 + piece->line / READABLE) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "%s, and others: it is no text file", r->fault.text);
+    return spec_fail(error, GSL_EINVAL, "%s, and others: it is not a text file", r->fault.text);
 }
 
 static int read_record(reading *r, candidate *c, const spec_log_record *record, spec_error *error)

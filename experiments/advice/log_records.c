@@ -202,7 +202,7 @@ static int next_line(line *ret, spec_log_records *r, size_t begin, spec_error *e
         if (begin == 0 && seen <= r->line_most && ret->end > r->line_most) {
             const size_t at = content(bytes, ret->end);
             if (!begins_value(bytes + at, ret->end - at))
-                return too_long(r, "line", r->line_most, "it is no log of an engine", error);
+                return too_long(r, "line", r->line_most, "it is not a log of an engine", error);
         }
         if (end != NULL || r->ended) {
             if (r->coloured) remove_codes(bytes + begin, ret->end - begin);

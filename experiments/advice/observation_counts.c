@@ -35,7 +35,7 @@ static void check_ranges(spec_counts_verdict *v, const spec_observation *o)
                   {"rounds", o->rounds_high}};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         if (counts[i].value < 0.0 || counts[i].value > COUNT_MAX)
-            broken(v, true, "%s is no count: %g", counts[i].name, counts[i].value);
+            broken(v, true, "%s is not a count: %g", counts[i].name, counts[i].value);
     if (o->K < -1 || o->K > SPEC_OBSERVED_DEPTHS)
         broken(v, true, "K is outside 0..%d: %d", SPEC_OBSERVED_DEPTHS, o->K);
     if (o->depths < 0 || o->depths > SPEC_OBSERVED_DEPTHS) {
@@ -44,7 +44,7 @@ static void check_ranges(spec_counts_verdict *v, const spec_observation *o)
     }
     for (int i = 0; i < o->depths; i++)
         if (!(o->passed[i] >= 0.0 && o->passed[i] <= COUNT_MAX))
-            broken(v, true, "passed at depth %d is no count: %g", i + 1, o->passed[i]);
+            broken(v, true, "passed at depth %d is not a count: %g", i + 1, o->passed[i]);
 }
 
 static int draft_length(const spec_observation *o)

@@ -56,9 +56,9 @@ static void write_sglang(FILE *out, const spec_acceptance_profile *profile)
             "\n"
             "The bonus token is counted: the length is between 1 and K + 1 = %d.\n"
             "\n"
-            "All requests of a step then accept the same number of tokens, the length rounded down "
-            "or up. The method multinomial, the default of older versions, rounds a normal number, "
-            "and its mean is not the length. Versions without the token mode ignore it.\n",
+            "All requests of a step then accept the same number of tokens: the length, rounded "
+            "down or up. The method multinomial, the default of older versions, rounds a normal "
+            "number, and its mean is not the length. Versions without the token mode ignore it.\n",
             length_of(profile), profile->K, profile->K + 1);
 }
 
@@ -70,8 +70,8 @@ static void write_tensorrt(FILE *out, const spec_acceptance_profile *profile)
             "\n"
             "The bonus token is not counted: the number is the mean length less 1.\n"
             "\n"
-            "The fraction is the chance of one more token. Older versions read a whole number "
-            "alone, and turn the setting off, with a warning, if it has a fraction.\n",
+            "The fraction is the chance of one more token. Older versions accept only a whole "
+            "number; if it has a fraction, they warn and ignore the setting.\n",
             length_of(profile) - 1.0, profile->K);
 }
 
@@ -161,8 +161,9 @@ void spec_profile_tool_write(FILE *out, const spec_profile_tool *tool,
     fprintf(out, "Setting for %s, with K = %d:\n\n", tool->title, profile->K);
     tool->write(out, profile);
     if (profile->one_rate)
-        fprintf(out, "\nThe engine showed the mean length alone: rates by depth assume one "
-                     "conditional rate.\n");
+        fprintf(out, "\n"
+                     "The engine printed only the mean length, so the rates by depth assume that "
+                     "all depths have the same conditional rate.\n");
     if (profile->passes > 1.01 * profile->rounds)
         fprintf(out,
                 "\n%.0f %% of the passes had no draft. The setting is for those that had one, and "

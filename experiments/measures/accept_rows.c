@@ -127,9 +127,11 @@ static int refuse(const spec_rule *rule, const char *drafting, spec_error *error
 {
     char list[80] = "";
     if (rule->siblings == 0)
-        return spec_fail(error, GSL_EINVAL, "rule: '%s' holds for one draft per position, n = 1",
+        return spec_fail(error, GSL_EINVAL,
+                         "rule: '%s' supports only one draft per position, n = "
+                         "1",
                          rule->name);
-    return spec_fail(error, GSL_EINVAL, "rule: '%s' does not hold for %s siblings; it does for %s",
+    return spec_fail(error, GSL_EINVAL, "rule: '%s' does not support %s siblings, only %s",
                      rule->name, drafting, kinds(list, sizeof list, rule->siblings));
 }
 

@@ -66,7 +66,7 @@ int spec_case_pairs_prompt(spec_case_pairs *pairs, const spec_point *point,
         SPEC_TRY(
             spec_settings_list_double(&token, &at, "prompt", text, 0.0, pairs->vocab - 1.0, error));
         if (token != floor(token))
-            SPEC_TRY(spec_fail(error, GSL_EINVAL, "prompt: %g is no token", token));
+            SPEC_TRY(spec_fail(error, GSL_EINVAL, "prompt: %g is not a token", token));
         pairs->prompt[pairs->n_prompt] = (int)token;
     }
 done:

@@ -264,13 +264,15 @@ static int walk_file(int **ret_text, double **ret_value, accept_question *questi
     if (file == NULL)
         return spec_fail(error, GSL_EINVAL, "contexts: 'all' needs a target rows:FILE");
     if (file->places > INT_MAX)
-        return spec_fail(error, GSL_EINVAL, "contexts: the file has too many places");
+        return spec_fail(error, GSL_EINVAL, "contexts: the file has too many positions");
     question->contexts = (int)file->places;
     *ret_text = spec_rows_text(file);
     *ret_value = malloc(file->places * n_values * sizeof **ret_value);
     if (*ret_text == NULL || *ret_value == NULL)
-        return spec_fail(error, GSL_ENOMEM, "out of memory for %zu values at %d places", n_values,
-                         question->contexts);
+        return spec_fail(error, GSL_ENOMEM,
+                         "out of memory for %zu values at %d "
+                         "positions",
+                         n_values, question->contexts);
     return GSL_SUCCESS;
 }
 
@@ -388,7 +390,7 @@ static const spec_assumption assumes[] = {
 const spec_measure spec_measure_accept = {
     .name = "accept",
     .summary = "how often each rule accepts one of n draft tokens: closed form, enumeration, and "
-               "the bound",
+               "the upper bound",
     .parameters = parameters,
     .assumes = assumes,
     .columns = columns,

@@ -87,7 +87,7 @@ static const spec_assumption assumes[] = {
 const spec_measure spec_measure_acceptance = {
     .name = "acceptance",
     .summary =
-        "tokens per round and speed-up of an acceptance process, simulated beside its theory",
+        "tokens per round and speed-up of an acceptance process: simulation compared with theory",
     .parameters = parameters,
     .assumes = assumes,
     .columns = columns,

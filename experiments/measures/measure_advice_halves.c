@@ -154,7 +154,7 @@ static const char *const checked[] = {"alpha_held_z", "tokens_held_z", NULL};
 const spec_measure spec_measure_advice_halves = {
     .name = "advice_halves",
     .summary = "how often half of the measured requests predict the other half within 95 % "
-               "intervals, beside intervals that take tokens for independent",
+               "intervals, compared with intervals that assume independent tokens",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

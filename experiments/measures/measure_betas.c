@@ -89,7 +89,8 @@ static const char *const keys[] = {"beta", NULL};
 
 const spec_measure spec_measure_betas = {
     .name = "betas",
-    .summary = "the law of the overlap over places, in bins: how the chance of acceptance varies",
+    .summary = "the distribution of the overlap over positions, in bins: how the acceptance "
+               "probability varies",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

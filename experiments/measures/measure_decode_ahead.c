@@ -96,8 +96,8 @@ static const spec_assumption assumes[] = {
 
 const spec_measure spec_measure_decode_ahead = {
     .name = "decode_ahead",
-    .summary = "the decoding loop that drafts ahead: chains found, and speed-up with and without, "
-               "beside exact theory",
+    .summary = "the decoding loop that drafts ahead: hit rate, and speed-up with and without, "
+               "compared with exact theory",
     .parameters = parameters,
     .assumes = assumes,
     .columns = columns,

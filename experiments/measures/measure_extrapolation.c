@@ -150,7 +150,7 @@ static const char *verdict_of(double outside, bool one_alpha)
 {
     if (outside == 0.0) return "inside";
     if (one_alpha) return "NOT inside";
-    return isnan(outside) ? "biased: no law of alpha has these counters"
+    return isnan(outside) ? "biased: no distribution of alpha gives these counters"
                           : "biased: acceptance falls with depth";
 }
 
@@ -206,8 +206,8 @@ static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_extrapolation = {
     .name = "extrapolation",
-    .summary = "tokens per round at another draft length from the counters at one, by a simple "
-               "rule and by sharp bounds, beside the truth",
+    .summary = "tokens per round at another draft length, predicted from the counters at one by a "
+               "simple rule and by sharp bounds, and the true value",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

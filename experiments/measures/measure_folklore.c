@@ -35,7 +35,7 @@ static const char *const checked[] = {"speedup_z", NULL};
 
 const spec_measure spec_measure_folklore = {
     .name = "folklore",
-    .summary = "formulas in circulation, beside Theorem 3.8 and a simulation",
+    .summary = "formulas in circulation, compared with Theorem 3.8 and a simulation",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

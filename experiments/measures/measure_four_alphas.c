@@ -87,8 +87,8 @@ static const char *const checked[] = {"alpha_z", NULL};
 
 const spec_measure spec_measure_four_alphas = {
     .name = "four_alphas",
-    .summary = "four numbers that are all called the acceptance rate, with 95 % intervals, and the "
-               "cost of confusing them",
+    .summary = "four numbers that are all called the acceptance rate, with 95 % intervals, and "
+               "what it costs to confuse them",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

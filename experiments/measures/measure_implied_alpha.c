@@ -43,8 +43,8 @@ static const spec_headline headlines[] = {{.column = "implied_alpha", .exact = t
 
 const spec_measure spec_measure_implied_alpha = {
     .name = "implied_alpha",
-    .summary = "the alpha and c that printed tokens and speed-up imply, and the tokens at "
-               "another K, or of several chains",
+    .summary = "the alpha and c implied by a printed number of tokens and speed-up, and the tokens "
+               "at another K, or of several chains",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

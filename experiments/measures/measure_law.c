@@ -27,7 +27,9 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_int(&K, point, measure, "K", 0, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_process(&process, point, measure, K, error));
     if (process.kind == SPEC_PROCESS_MARKOV)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "process: the law of markov has no closed form"));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "process: the distribution of markov has no closed "
+                           "form"));
     SPEC_TRY(spec_point_read(point));
     for (int k = 0; k <= K; k++) {
         spec_table_integer(table, "n_accepted", k);
@@ -46,7 +48,8 @@ static const char *const keys[] = {"n_accepted", NULL};
 
 const spec_measure spec_measure_law = {
     .name = "law",
-    .summary = "the law of n_accepted of an acceptance process: probability and tail of each value",
+    .summary = "the distribution of n_accepted of an acceptance process: probability and tail of "
+               "each value",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -66,7 +66,7 @@ static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_lossless = {
     .name = "lossless",
-    .summary = "chi-square of sampled texts against the exact law of the target",
+    .summary = "chi-square test of sampled texts against the exact distribution of the target",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -157,7 +157,7 @@ static const spec_assumption assumes[] = {
 
 const spec_measure spec_measure_predict = {
     .name = "predict",
-    .summary = "closed forms alone: tokens per round, speed-up, operations, the best K, break-even",
+    .summary = "closed forms: tokens per round, speed-up, operations, the best K, break-even",
     .parameters = parameters,
     .assumes = assumes,
     .columns = columns,

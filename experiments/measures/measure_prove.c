@@ -89,8 +89,8 @@ static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_prove = {
     .name = "prove",
-    .summary = "the exact law of the first tokens that a rule emits, by enumeration, beside the "
-               "law that it claims",
+    .summary = "the exact distribution of the first tokens that a rule emits, by enumeration, "
+               "compared with the claimed one",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -160,8 +160,8 @@ static const spec_assumption assumes[] = {
 
 const spec_measure spec_measure_prove_cases = {
     .name = "prove_cases",
-    .summary = "the exact output law of a rule on many random pairs that are hard to verify "
-               "(models of kind cases)",
+    .summary = "the exact output distribution of a rule on many random pairs that are hard to "
+               "verify (models of kind cases)",
     .parameters = parameters,
     .assumes = assumes,
     .columns = columns,

@@ -65,8 +65,8 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_quoted_optimum = {
     .name = "quoted_optimum",
-    .summary = "an expression quoted as optimal for several iid drafts, beside the optimum, over "
-               "random pairs",
+    .summary = "an expression quoted as optimal for several iid drafts, compared with the optimum "
+               "over random pairs",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -344,7 +344,7 @@ static const char *const parameters[] = {SPEC_SERVING_QUESTION_PARAMETERS, NULL}
 const spec_measure spec_measure_serve = {
     .name = "serve",
     .summary = "speculation under load: latency, throughput and speed-up of a serving engine, "
-               "beside queueing theory",
+               "compared with queueing theory",
     .parameters = parameters,
     .assumes = spec_serving_question_assumes,
     .columns = columns,

@@ -126,7 +126,7 @@ static const spec_headline headlines[] = {{.column = "value"}, {0}};
 
 const spec_measure spec_measure_serve_claims = {
     .name = "serve_claims",
-    .summary = "a number that settles a published claim about serving, beside the printed one",
+    .summary = "a number that settles a published claim about serving, and the published one",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -212,7 +212,7 @@ static const spec_headline headlines[] = {{.column = "error"}, {0}};
 
 const spec_measure spec_measure_serve_measured = {
     .name = "serve_measured",
-    .summary = "times of requests that an engine measured, beside those of a simulated engine "
+    .summary = "request times that an engine measured, compared with those of a simulated engine "
                "whose step cost was fitted to half of them",
     .parameters = parameters,
     .columns = columns,

@@ -123,8 +123,8 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_serve_published = {
     .name = "serve_published",
-    .summary = "a published speed-up beside that of step costs: from a card's data sheet, and with "
-               "the time of plain decoding measured",
+    .summary = "a published speed-up compared with predictions from step costs: from a card's data "
+               "sheet, and from the measured time of plain decoding",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -71,7 +71,9 @@ static int read_settings(spec_training_settings *ret, const spec_point *point,
                            "loss: '%.60s' is not ce, fkl, rkl, jsd, tv, nla or lk", loss));
     SPEC_TRY(spec_training_settings_check(ret, error));
     if (strcmp(ret->method, "lm") == 0)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "method: lm has no acceptance to measure"));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "method: lm trains no draft, so there is no "
+                           "acceptance to measure"));
     if (strcmp(ret->method, "layerskip") == 0)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "method: layerskip trains no draft apart from its target; use speclab "

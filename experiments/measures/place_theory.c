@@ -80,14 +80,18 @@ int spec_place_theory_emitted(double *ret_mean, const spec_decoding_config *conf
         return GSL_SUCCESS;
     const size_t n = file->places;
     store = malloc(3 * n * sizeof *store);
-    if (store == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for %zu places", n);
+    if (store == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory for %zu positions", n);
     double *beta = store, *start = store + n, *draft_start = store + 2 * n;
     spec_rows_starts(start, decoder->target);
     spec_rows_starts(draft_start, decoder->opt_draft);
     if (memcmp(start, draft_start, n * sizeof *start) != 0) goto done;
     SPEC_TRY(fill_beta(beta, decoder, file, begin, error));
     status = spec_places_mean(ret_mean, beta, start, (int)n, decoder->K, config->burn_in, batch);
-    if (status != GSL_SUCCESS) status = spec_fail(error, status, "out of memory for %zu places", n);
+    if (status != GSL_SUCCESS)
+        status = spec_fail(error, status,
+                           "out of memory for %zu "
+                           "positions",
+                           n);
 done:
     free(store);
     return status;

@@ -49,13 +49,14 @@ int spec_plan_read_accuracies(double **ret_accept, int *ret_heads, int *ret_rank
             const double chance = spec_cell_number(spec_table_cell(&table, row, c));
             if (!(chance >= 0.0 && chance <= 1.0))
                 SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                                   "%s: row %zu, '%.40s': not a chance in [0, 1]", path, row + 1,
-                                   table.column[c]));
+                                   "%s: row %zu, '%.40s': not a probability in [0, 1]", path,
+                                   row + 1, table.column[c]));
             sum += accept[i++] = chance;
         }
         if (sum > 1.0 + sum_slack)
             SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                               "%s: row %zu: the chances sum to %.10g, and one token is right",
+                               "%s: row %zu: the probabilities sum to %.10g, but only one token "
+                               "can be right",
                                path, row + 1, sum));
     }
     *ret_accept = accept;

@@ -46,12 +46,16 @@ static int read_list(spec_plan_question *question, const char *list, int levels,
             return spec_fail(error, GSL_EINVAL, "accept: more than %d ranks", SPEC_PLAN_RANKS_MAX);
         if (!spec_settings_parse_double(&accept[ranks], word) ||
             !(accept[ranks] >= 0.0 && accept[ranks] <= 1.0))
-            return spec_fail(error, GSL_EINVAL, "accept: '%.60s' is not a chance in [0, 1]", word);
+            return spec_fail(error, GSL_EINVAL,
+                             "accept: '%.60s' is not a probability in [0, "
+                             "1]",
+                             word);
         sum += accept[ranks++];
     }
     if (sum > 1.0 + 1e-9)
         return spec_fail(error, GSL_EINVAL,
-                         "accept: the chances sum to %.10g, and at most one child is accepted",
+                         "accept: the probabilities sum to %.10g, but at most one child is "
+                         "accepted",
                          sum);
     return repeat(question, accept, ranks, levels, error);
 }
@@ -103,9 +107,8 @@ static int read_chances(spec_plan_question *question, const spec_point *point,
     int levels, heads, ranks, status = GSL_SUCCESS;
     if ((accept[0] != '\0') + (accuracies[0] != '\0') + (target[0] != '\0') != 1)
         return spec_fail(error, GSL_EINVAL,
-                         "accept: give one of a list of chances by rank, a file of accuracies, and "
-                         "a target with a "
-                         "draft");
+                         "accept: give one of these: probabilities by rank, a file of accuracies, "
+                         "or a target with a draft");
     SPEC_TRY(spec_point_int(&levels, point, measure, "depth", 1, SPEC_PLAN_LEVELS_MAX, error));
     if (accept[0] != '\0') return read_list(question, accept, levels, error);
     if (target[0] != '\0') return read_pair(question, point, measure, levels, error);

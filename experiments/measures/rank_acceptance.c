@@ -77,7 +77,7 @@ int spec_rank_acceptance_exact(double *ret_accept, bool *ret_exact, int width,
     const double *draft_row = spec_session_row(&reads[1], NULL, 0, room + V, error);
     SPEC_TRY(target_row == NULL || draft_row == NULL ? GSL_EFAILED : GSL_SUCCESS);
     if (spec_ratio_order_sort(&order, target_row, draft_row) != GSL_SUCCESS)
-        SPEC_TRY(spec_fail(error, GSL_EDOM, "a model gave a row that is no distribution"));
+        SPEC_TRY(spec_fail(error, GSL_EDOM, "a model gave a row that is not a distribution"));
     double before = 0.0;
     for (int r = 0; r < width; r++) {
         const double some = form(&order, r + 1);

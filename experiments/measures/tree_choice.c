@@ -78,7 +78,8 @@ static int choose_sequoia(spec_tree_choice *ret, const tree_room *room,
     int depth, status = GSL_SUCCESS;
     if (chances->by_level)
         return spec_fail(error, GSL_EINVAL,
-                         "sequoia takes one list of chances for all levels; medusa takes a table");
+                         "sequoia needs one list of probabilities for all levels; medusa takes a "
+                         "table");
     SPEC_TRY(spec_tree_plan_init(&plan, chances->accept, chances->ranks, nodes, chances->levels));
     ret->speedup = spec_tree_plan_fastest(&ret->nodes, &depth, &plan, c, verify);
     ret->emitted = spec_tree_plan_emitted(&plan, ret->nodes, depth);
@@ -103,8 +104,8 @@ static int choose_medusa(spec_tree_choice *ret, const tree_room *room,
         if (i % ranks == 0 || !(chances->accept[i] > chances->accept[i - 1])) continue;
         return spec_fail(
             error, GSL_EINVAL,
-            "level %d: rank %d, of chance %g, has a larger chance than the rank before it: "
-            "medusa needs ranks by descending chance",
+            "level %d: rank %d, of probability %g, is more probable than the rank before it: "
+            "medusa needs ranks of descending probability",
             i / ranks + 1, i % ranks + 1, chances->accept[i]);
     }
     ret->speedup = 1 / verify[0];
@@ -158,7 +159,7 @@ int spec_tree_choose(spec_tree_choice *ret, const char *method, const spec_branc
     if (error->text[0] != '\0') return status;
     return spec_fail(error, status,
                      status == GSL_ENOMEM ? "out of memory for a tree of %d nodes"
-                                          : "no chances, or no costs, of a tree of %d nodes",
+                                          : "no probabilities, or no costs, for a tree of %d nodes",
                      nodes);
 }
 

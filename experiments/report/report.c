@@ -69,20 +69,20 @@ static int write_summary(FILE *out, const spec_experiment *const *experiments,
     else fputs(checked > 0 ? ": all hold.\n\n" : ".\n\n", out);
     fprintf(
         out,
-        "## How to read this page\n\n"
-        "* A row *holds* if its z is within %g of 0 (docs/notation.md#z), if its p-value is "
-        "above %g, or if its exact law is the claimed one.\n"
-        "* *a ± b* is an estimate and its standard error. Two values *differ* if their "
-        "difference exceeds %g times the root of the sum of their squared standard errors; by "
-        "chance alone about one pair in twenty does.\n"
+        "## How to read this page\n"
+        "\n* A row *holds* if its z is within %g of 0 (docs/notation.md#z), if its p-value is "
+        "above %g, or if its exact distribution is the claimed one.\n"
+        "* *a ± b* is an estimate and its standard error. Two values *differ* if their difference "
+        "exceeds %g times the root of the sum of their squared standard errors; by chance alone "
+        "about one pair in twenty does.\n"
         "* A *series* is a set of rows that differ in one column only. It *rises* if its last "
-        "value is above its first and no value is below an earlier one. It *rises and then "
-        "falls* if its largest value is above both ends, no value falls before it and no value "
-        "rises after it. *Falls* and *falls and then rises* are the reverse. It is *flat* if no "
-        "two values differ. Only values that differ count as above or below.\n"
-        "* A *finding* was written for one set of inputs, and is printed with these inputs "
-        "only. Question and theory hold for any inputs; everything else is computed from the "
-        "numbers.\n\n",
+        "value is above its first and no value is below an earlier one. It *rises and then falls* "
+        "if its largest value is above both ends, no value falls before it and no value rises "
+        "after it. *Falls* and *falls and then rises* are the reverse. It is *flat* if no two "
+        "values differ. Only values that differ count as above or below.\n"
+        "* A *finding* was written for one set of inputs, and is printed with these inputs only. "
+        "Question and theory hold for any inputs; everything else is computed from the numbers.\n"
+        "\n",
         SPEC_CHECK_Z, SPEC_CHECK_P, SPEC_TREND_SE);
 done:
     return status;
@@ -290,7 +290,7 @@ int spec_report_write(FILE *out, const spec_experiment *const *experiments,
     errno = 0;
     fputs("# ", out);
     spec_escape_markdown(out, options->title != NULL ? options->title : "speclab report");
-    fprintf(out, "\n\nTheory beside simulation, by speclab %s.\n\n", SPEC_VERSION);
+    fprintf(out, "\n\nTheory compared with simulation, by speclab %s.\n\n", SPEC_VERSION);
     SPEC_TRY(write_failures(out, experiments, results, n));
     SPEC_TRY(write_summary(out, experiments, results, n));
     for (int i = 0; i < n; i++)

@@ -15,7 +15,7 @@
 static int exactly(spec_claim_value *ret, double value, spec_error *error)
 {
     *ret = (spec_claim_value){value, value, value};
-    return isnan(value) ? spec_fail(error, GSL_EDOM, "the claim lacks a number that it needs")
+    return isnan(value) ? spec_fail(error, GSL_EDOM, "a number that the claim needs is missing")
                         : GSL_SUCCESS;
 }
 
@@ -94,7 +94,7 @@ int spec_claim_capacity(spec_claim_value *ret, const spec_claim *claim, spec_err
     SPEC_TRY(affine_of(&cost, claim, error));
     const spec_request_costs costs = spec_request_costs_shared(cost, claim->K);
     if (spec_request_kinds_life(&life, NULL, &kinds, &costs) != GSL_SUCCESS)
-        SPEC_TRY(spec_fail(error, GSL_EDOM, "the claim lacks a number that it needs"));
+        SPEC_TRY(spec_fail(error, GSL_EDOM, "a number that the claim needs is missing"));
     SPEC_TRY(exactly(ret, spec_capacity_rate(spec_request_life_total(&life)), error));
 done:
     spec_request_life_free(&life);

@@ -21,7 +21,9 @@ const spec_claim_quantity spec_claim_quantities[] = {
      spec_claim_break_even_batch},
     {"break_even_context", "above it speculation raises tokens per second at every batch",
      spec_claim_break_even_context},
-    {"continuous_rounds", "of a request in a full batch, over those of its own law, simulated",
+    {"continuous_rounds",
+     "of a request in a full batch, over those of its own distribution, "
+     "simulated",
      spec_claim_continuous_rounds},
     {"static_rounds", "of a static batch, over those of a request: E[max N] / E[N]",
      spec_claim_static_rounds},

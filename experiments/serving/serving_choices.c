@@ -49,7 +49,7 @@ static int read_K(int K[SPEC_SERVING_WAYS], int *ret_n, const char *list, spec_e
             SPEC_TRY(spec_fail(error, GSL_EDOM, "K: %.40s is not a whole number of 0 to %d",
                                numbers.value[i], SPEC_K_MAX));
         for (int k = 0; k < i; k++)
-            if (K[k] == K[i]) SPEC_TRY(spec_fail(error, GSL_EINVAL, "K: %d comes twice", K[i]));
+            if (K[k] == K[i]) SPEC_TRY(spec_fail(error, GSL_EINVAL, "K: %d is given twice", K[i]));
     }
     *ret_n = numbers.n;
 done:

@@ -87,7 +87,7 @@ static int read_load(reader *in)
                            "rate: give requests/s, or slots (always full), or a trace to replay"));
     if (speed != 1.0 && (rate || slots))
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
-                           "speed: only the times of a replayed trace have one; leave out %s",
+                           "speed: only a replayed trace has a speed; leave out %s",
                            rate ? "rate" : "slots"));
     if (rate) {
         question->load = SPEC_SERVING_OPEN;
@@ -138,7 +138,7 @@ static int read_process(reader *in)
                            text(in, "process")));
     if (is_given(in, "accepted"))
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
-                           "process: accepted lengths take the place of a process; give one"));
+                           "process: accepted lengths take the place of a process; give only one"));
     if (strcmp(text(in, "spread"), "one") != 0)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
                            "spread: the acceptance of a process is that of all requests; leave out "

@@ -77,7 +77,7 @@ int spec_training_settings_check(spec_training_settings *settings, spec_error *e
         return spec_fail(error, GSL_EINVAL, "give the texts with %sdata, a file, own or draft",
                          settings->dashes);
     if (settings->steps.n > 0 && settings->minutes > 0.0)
-        return spec_fail(error, GSL_EINVAL, "%ssteps and %sminutes exclude each other",
+        return spec_fail(error, GSL_EINVAL, "%ssteps and %sminutes cannot be combined",
                          settings->dashes, settings->dashes);
     return GSL_SUCCESS;
 }

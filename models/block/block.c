@@ -137,7 +137,7 @@ static int block_score(const spec_model *model, void *data, const spec_score_req
         double *const place = request->scratch + (size_t)i * V;
         if (depth >= model->reach)
             SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                               "'%.200s' has rows of %d draft tokens, and not of number %d",
+                               "'%.200s' has rows for %d draft tokens, so none for number %d",
                                model->spec, model->reach, depth + 1));
         const double *row =
             spec_block_rows_row(data, depth, i > 0 ? request->token[i - 1] : -1, error);

@@ -71,7 +71,7 @@ static int read_kind(loader *load)
     const bool markov = has_tensor(load, "markov_w1.weight"),
                lattice = has_tensor(load, "selector_hidden.weight");
     if (markov && lattice)
-        return REFUSE(load, "has %s, and a draft has one of them",
+        return REFUSE(load, "has %s, but a draft has only one of them",
                       "both a Markov head and a selector");
     load->to->shape.kind = markov    ? SPEC_DFLASH_MARKOV
                            : lattice ? SPEC_DFLASH_LATTICE
@@ -88,11 +88,11 @@ static int read_sizes(loader *load)
     const spec_gguf_value *tokens = spec_gguf_value_find(load->gguf, tokens_key);
     SPEC_TRY(need(&dim, load, "embedding_length", 1, SPEC_DIM_MAX));
     if (dim != target->dim)
-        return REFUSE(load, "'%s' is %d, and the target's is %d", load->keys.key, dim, target->dim);
+        return REFUSE(load, "'%s' is %d, but the target's is %d", load->keys.key, dim, target->dim);
     SPEC_TRY(may(&vocab, load, "vocab_size", target->vocab));
     if (tokens != NULL && tokens->is_array) vocab = tokens->n <= INT_MAX ? (int)tokens->n : INT_MAX;
     if (vocab != target->vocab)
-        return REFUSE(load, "is for a vocabulary of %d tokens, and the target has %d", vocab,
+        return REFUSE(load, "is for a vocabulary of %d tokens, but the target has %d", vocab,
                       target->vocab);
     *shape = (spec_shape){
         .dim = dim, .vocab = vocab, .context = target->context, .rope_pairs = SPEC_ROPE_HALVES};
@@ -140,7 +140,7 @@ static int read_block(loader *load)
                       shape->block, least, SPEC_DFLASH_BLOCK_MAX);
     SPEC_TRY(flag(&shape->causal, load, "attention.causal", false));
     if (spec_gguf_value_find(load->gguf, mask_key) == NULL)
-        return REFUSE(load, "lacks the value of '%s'", mask_key);
+        return REFUSE(load, "key '%s' is missing", mask_key);
     SPEC_TRY(spec_gguf_value_integer(&shape->mask, load->gguf, mask_key, 0, 0,
                                      shape->shape.vocab - 1, load->keys.error));
 done:
@@ -277,7 +277,7 @@ static int read_map(loader *load)
     SPEC_TRY(spec_gguf_token_map_read(&to->opt_token, &to->shape.draft_vocab, load->gguf, vocab,
                                       load->keys.error));
     if (to->shape.draft_vocab < vocab && !has_tensor(load, "output.weight"))
-        return REFUSE(load, "lacks tensor '%s', which a vocabulary of %d tokens needs",
+        return REFUSE(load, "tensor '%s' is missing, which a vocabulary of %d tokens needs",
                       "output.weight", to->shape.draft_vocab);
 done:
     return status;

@@ -30,7 +30,9 @@ static int find_functions(spec_driver *driver, void *library, const char *name, 
         *place[i] = dlsym(library, names[i]);
         if (*place[i] != NULL) continue;
         if (dlsym(library, "cuInit") == NULL)
-            return spec_fail(error, GSL_EFAILED, "%.200s is no CUDA driver: it has no function %s",
+            return spec_fail(error, GSL_EFAILED,
+                             "%.200s is not a CUDA driver: it has no function "
+                             "%s",
                              name, names[i]);
         return spec_fail(error, GSL_EFAILED,
                          "the NVIDIA driver is too old: %.200s has no function %s; a driver for "
@@ -59,7 +61,7 @@ static int refuse(const spec_driver *driver, const spec_gpu_settings *settings, 
                          text);
     if (result == CUDA_ERROR_STUB_LIBRARY)
         return spec_fail(error, GSL_EFAILED,
-                         "the library that was found is the toolkit's stub, which is no driver");
+                         "the library that was found is the toolkit's stub, which is not a driver");
     return spec_fail(error, GSL_EFAILED,
                      "the NVIDIA driver does not start: %s; nvidia-smi may say more", text);
 }

@@ -81,7 +81,7 @@ static int read_kind(loader *load)
                                   load->keys.error));
     while (kind < SPEC_HEAD_KINDS && !spec_piece_is(name, spec_head_kind_names[kind])) kind++;
     if (kind == SPEC_HEAD_KINDS || is_eagle3 != (kind == SPEC_HEAD_EAGLE3))
-        return REFUSE(load, "'%.*s' is no kind of draft head of architecture %.*s",
+        return REFUSE(load, "'%.*s' is not a kind of draft head of architecture %.*s",
                       SPEC_GGUF_SHOWN(name), SPEC_GGUF_SHOWN(architecture));
     load->to->shape.kind = (spec_head_kind)kind;
     load->keys.architecture = spec_head_keys_architecture((spec_head_kind)kind);
@@ -128,7 +128,7 @@ static int read_reach(loader *load)
                      shape->kind == SPEC_HEAD_EAGLE3;
     if (any) return GSL_SUCCESS;
     if (spec_gguf_value_find(load->gguf, reach_key) == NULL)
-        return REFUSE(load, "lacks the value of '%s'", reach_key);
+        return REFUSE(load, "key '%s' is missing", reach_key);
     SPEC_TRY(spec_gguf_value_integer(&shape->reach, load->gguf, reach_key, 0, 1,
                                      SPEC_HEAD_REACH_MAX, load->keys.error));
 done:
@@ -137,7 +137,7 @@ done:
 
 static int refuse_width(loader *load, int value, int wanted)
 {
-    return REFUSE(load, "'%s' is %d, and the target's is %d", load->keys.key, value, wanted);
+    return REFUSE(load, "'%s' is %d, but the target's is %d", load->keys.key, value, wanted);
 }
 
 /* The width is the target's, except that an eagle3 with both an embedding and an output may have
@@ -158,7 +158,9 @@ static int read_width(loader *load)
         spec_gguf_keys_need(&shape->shape.dim, &load->keys, "embedding_length", 1, SPEC_DIM_MAX));
     if (shape->shape.dim == dim) return GSL_SUCCESS;
     if (shape->own_embedding && shape->borrows_output)
-        return REFUSE(load, "lacks tensor 'output.weight': its width is %d, and the target's is %d",
+        return REFUSE(load,
+                      "tensor 'output.weight' is missing: its width is %d, but the target's "
+                      "is %d",
                       shape->shape.dim, dim);
     if (!shape->own_embedding) return refuse_width(load, shape->shape.dim, dim);
     shape->target_dim = dim;
@@ -176,7 +178,7 @@ static int read_vocabulary(loader *load)
     if (tokens != NULL && tokens->is_array && load->to->shape.kind == SPEC_HEAD_EAGLE3)
         return tokens->n == (uint64_t)vocab
                    ? GSL_SUCCESS
-                   : REFUSE(load, "has a vocabulary of %" PRIu64 " tokens, and the target's has %d",
+                   : REFUSE(load, "has a vocabulary of %" PRIu64 " tokens, but the target's has %d",
                             tokens->n, vocab);
     if (load->to->shape.kind == SPEC_HEAD_EAGLE3 && !spec_gguf_keys_has(&load->keys, "vocab_size"))
         return GSL_SUCCESS;
@@ -228,11 +230,10 @@ static int read_norms(loader *load)
                                  false));
     SPEC_TRY(spec_gguf_keys_bool(&shape->normed_features, &load->keys, "normed_features", false));
     if (shape->normed_features && shape->kind != SPEC_HEAD_EAGLE)
-        return REFUSE(load, "'%s' is true, which is for a head of kind eagle alone",
-                      load->keys.key);
+        return REFUSE(load, "'%s' is true, which is only for a head of kind eagle", load->keys.key);
     SPEC_TRY(spec_gguf_keys_bool(&shape->norm_before_fc, &load->keys, "norm_before_fc", false));
     if (shape->norm_before_fc && shape->kind != SPEC_HEAD_EAGLE3)
-        return REFUSE(load, "'%s' is true, which is for a head of kind eagle3 alone",
+        return REFUSE(load, "'%s' is true, which is only for a head of kind eagle3",
                       load->keys.key);
 done:
     return status;

@@ -16,7 +16,7 @@ static int check_kind(const spec_head *head, const spec_settings *settings, spec
 {
     const char *kind = spec_head_kind_names[head->shape.kind];
     if (strcmp(kind, settings->name) == 0) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "%.200s: is a head of kind %s; type %s:%.200s",
+    return spec_fail(error, GSL_EINVAL, "%.200s: is a head of kind %s; use %s:%.200s",
                      settings->path, kind, kind, settings->path);
 }
 

@@ -32,7 +32,7 @@ static void free_file(void *owned)
 static int check_same(const char *path, const char *what, int value, int wanted, spec_error *error)
 {
     if (value == wanted) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "%.300s: %s is %d, and the target's is %d", path, what,
+    return spec_fail(error, GSL_EINVAL, "%.300s: %s is %d, but the target's is %d", path, what,
                      value, wanted);
 }
 
@@ -95,7 +95,7 @@ int spec_head_nextn_load(spec_head *ret, const char *opt_path, const spec_checkp
                spec_head_file_fingerprint(own) == spec_head_file_fingerprint(target);
     } else if (target->n_nextn == 0) {
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "mtp: the target's file has no draft blocks; type mtp:FILE for a head"));
+                           "mtp: the target's file has no draft blocks; use mtp:FILE for a head"));
     }
     const int n = file->n_nextn;
     spec_head_shape *shape = &ret->shape;

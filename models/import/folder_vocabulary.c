@@ -155,7 +155,11 @@ static int read_scores(reader *in, const json_t *merges)
         text[left.length + right.length] = '\0';
         const json_t *piece = json_object_get(vocab, text);
         const json_int_t token = json_integer_value(piece);
-        if (piece == NULL) return REFUSE(in, "merge %zu makes '%.60s', which is no piece", i, text);
+        if (piece == NULL)
+            return REFUSE(in,
+                          "merge %zu makes '%.60s', which is not a "
+                          "piece",
+                          i, text);
         if (token == last) continue;
         if (in->to->score[token] > no_merge)
             return REFUSE(in,

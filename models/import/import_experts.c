@@ -139,14 +139,14 @@ static int find_all(const finder *find)
     const size_t n = (size_t)to->shape.n_layers * (size_t)to->n_names;
     char name[NAME_SIZE];
     if (n > find->folder->n_tensors)
-        return REFUSE(find, "lacks tensor '%.80s': %zu tensors are fewer than %d experts have",
+        return REFUSE(find, "tensor '%.80s' is missing: %zu tensors are too few for %d experts",
                       name_of(name, find, 0, 0), find->folder->n_tensors, to->shape.n_experts);
     to->tensor = calloc(n, sizeof *to->tensor);
     if (to->tensor == NULL) return spec_no_memory_for(find->error, find->folder->path);
     for (size_t i = 0; i < n; i++) {
         const int layer = (int)(i / (size_t)to->n_names), at = (int)(i % (size_t)to->n_names);
         to->tensor[i] = spec_tensor_folder_find(find->folder, name_of(name, find, layer, at));
-        if (to->tensor[i] == NULL) return REFUSE(find, "lacks tensor '%.80s'", name);
+        if (to->tensor[i] == NULL) return REFUSE(find, "tensor '%.80s' is missing", name);
         SPEC_TRY(check(find, to->tensor[i], at));
     }
 done:
@@ -226,7 +226,9 @@ int spec_import_experts_init(spec_import_experts *experts, spec_checkpoint *to,
     if (experts->layout == SPEC_IMPORT_EXPERTS_MXFP4 &&
         (!all.has_biases || shape->dim % SPEC_TENSOR_BLOCK != 0 ||
          shape->expert_dim % SPEC_TENSOR_BLOCK != 0))
-        SPEC_TRY(REFUSE(&all, "experts in MXFP4 have biases, and widths of a multiple of %d",
+        SPEC_TRY(REFUSE(&all,
+                        "experts in MXFP4 must have biases, and widths that are multiples of "
+                        "%d",
                         SPEC_TENSOR_BLOCK));
     SPEC_TRY(find_all(&all));
     SPEC_TRY(set_tensors(&all, to));

@@ -145,7 +145,7 @@ static int read_norms(loader *load)
     if (load->to->shape.kind != SPEC_HEAD_EAGLE3) return GSL_SUCCESS;
     if (json_object_get(load->root, "speculators_model_type") != NULL &&
         json_object_get(load->root, "norm_before_residual") == NULL)
-        return REFUSE(load, "its config.json lacks '%s': add it, true or false",
+        return REFUSE(load, "its config.json has no '%s'; add it, true or false",
                       "norm_before_residual");
     SPEC_TRY(read_flag(residual, load, "norm_before_residual"));
 done:

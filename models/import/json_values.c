@@ -75,8 +75,7 @@ int spec_json_values_need(int *ret_value, const spec_json_values *of, const char
 {
     *ret_value = 0;
     if (find(of, key) == NULL)
-        return spec_fail(of->error, GSL_EINVAL, "%.300s: lacks the value of '%.60s'", of->path,
-                         key);
+        return spec_fail(of->error, GSL_EINVAL, "%.300s: key '%.60s' is missing", of->path, key);
     return spec_json_values_integer(ret_value, of, key, 0, 1, high);
 }
 

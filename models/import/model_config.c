@@ -290,7 +290,7 @@ static int read_window(spec_model_config *ret, const family *of, const spec_json
                                       ret->architecture->window_period, 0, SPEC_LAYERS_MAX));
     SPEC_TRY(read_layer_types(ret, &any, period, config));
     if (ret->architecture->window_period > 0) {
-        if (any && window < 1) return REFUSE(config, "lacks the value of '%s'", "sliding_window");
+        if (any && window < 1) return REFUSE(config, "key '%s' is missing", "sliding_window");
         shape->window = any ? window : 0;
         return GSL_SUCCESS;
     }
@@ -338,7 +338,7 @@ int spec_model_config_read(spec_model_config *ret, const spec_json_values *confi
     *ret = (spec_model_config){0};
     if (strcmp(spec_json_values_word(config->object, "model_type"), "gemma3") == 0) {
         SPEC_TRY(spec_json_values_object(&text, config, "text_config"));
-        if (text.object == NULL) SPEC_TRY(REFUSE(config, "lacks the value of '%s'", "text_config"));
+        if (text.object == NULL) SPEC_TRY(REFUSE(config, "key '%s' is missing", "text_config"));
     }
     SPEC_TRY(read_family(&of, &text));
     ret->architecture =
@@ -353,7 +353,7 @@ int spec_model_config_read(spec_model_config *ret, const spec_json_values *confi
     SPEC_TRY(spec_checkpoint_check_shape(&ret->shape, config->path, config->error));
     if (of->scales_rope && json_object_get(text.object, "rope_scaling") == NULL &&
         json_object_get(text.object, "rope_parameters") == NULL)
-        SPEC_TRY(REFUSE(config, "lacks the value of '%s'", "rope_scaling"));
+        SPEC_TRY(REFUSE(config, "key '%s' is missing", "rope_scaling"));
     SPEC_TRY(spec_model_rope_read(&ret->shape, &ret->rope_factor, &text, of->base,
                                   ret->architecture->window_rope_base));
 done:

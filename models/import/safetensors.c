@@ -148,7 +148,7 @@ static int read_header(spec_safetensors *file, uint64_t *ret_length, spec_error 
     memcpy(&bytes, file->mapping.bytes, sizeof bytes);
     if (bytes > length - sizeof bytes)
         return REFUSE(file, error,
-                      "is cut short, or no safetensors file: its header of %" PRIu64
+                      "is cut short, or not a safetensors file: its header of %" PRIu64
                       " bytes ends beyond its %zu bytes",
                       bytes, length);
     if (bytes > HEADER_MAX)

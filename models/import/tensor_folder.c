@@ -93,7 +93,7 @@ static int add_index(spec_tensor_folder *folder, const char *path, spec_error *e
     SPEC_TRY(spec_json_values_load(&root, path, false, error));
     SPEC_TRY(spec_json_values_object(&map, &(spec_json_values){path, root, error}, "weight_map"));
     if (json_object_size(map.object) == 0)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: lacks the value of 'weight_map'", path));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: key 'weight_map' is missing", path));
     SPEC_TRY(add_shards(folder, map.object, path, error));
 done:
     json_decref(root);
@@ -231,7 +231,7 @@ int spec_tensor_folder_weights(spec_tensor *ret, spec_tensor_folder *folder, con
     const spec_safetensors_tensor *found = spec_tensor_folder_find(folder, name);
     int type = 0;
     *ret = (spec_tensor){0};
-    if (found == NULL) return REFUSE(folder, error, "lacks tensor '%.80s'", name);
+    if (found == NULL) return REFUSE(folder, error, "tensor '%.80s' is missing", name);
     while (type < 3 && strcmp(names[type], found->type) != 0) type++;
     if (type == 3)
         return REFUSE(folder, error, "tensor '%.80s' is of dtype %.20s; F32, F16 and BF16 are read",

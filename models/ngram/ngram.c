@@ -222,8 +222,9 @@ static int ngram_open(spec_model **ret_model, spec_settings *settings, const spe
                            vocab));
     }
     if (vocab == 1)
-        SPEC_TRY(
-            spec_fail(error, GSL_EINVAL, "V=1: the vocabulary needs a word beside <unk>, V >= 2"));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "V=1: the vocabulary needs a word besides <unk>, so V >= "
+                           "2"));
 
     if (tokens == SPEC_TOKENS_TARGET && (opt_target == NULL || opt_target->kind->tokenize == NULL))
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "tokens=target: %s",

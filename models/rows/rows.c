@@ -152,8 +152,8 @@ static int open_rows(spec_model **ret_model, spec_settings *settings, const spec
     if (at >= 0 && begin >= 0)
         SPEC_TRY(
             spec_fail(error, GSL_EINVAL,
-                      "rows: give at, one place for all contexts, or begin, the place where they "
-                      "begin, not both"));
+                      "rows: give at, one position for all contexts, or begin, the position where "
+                      "they begin, not both"));
     model->head = (spec_model){.vocab = model->file.vocab, .order = at >= 0 ? 0 : -1};
     if (at >= 0) {
         model->fixed = malloc((size_t)model->head.vocab * sizeof *model->fixed);
@@ -274,8 +274,8 @@ int *spec_rows_text(const spec_rows_file *file)
 const spec_model_kind spec_model_rows = {
     .name = "rows",
     .usage = "rows:PATH?side=target&at=-1&begin=-1",
-    .summary = "rows of real models along a text, written by speclab rows; by place, or the one "
-               "`at` a place",
+    .summary = "rows of real models along a text, written by speclab rows; by position, or `at` a "
+               "fixed one",
     .reference = "",
     .open = open_rows,
     .close = close_rows,

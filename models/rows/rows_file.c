@@ -79,16 +79,19 @@ static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file
     const unsigned char *head = file->map.bytes;
     const uint64_t size = file->map.length;
     if (size < SPEC_ROWS_HEAD || memcmp(head, SPEC_ROWS_MAGIC, 8) != 0)
-        return refuse(file, "not a file of rows: speclab rows makes one", error);
+        return refuse(file, "not a file of rows, which 'speclab rows' writes", error);
     if (get32(head + 8) != SPEC_ROWS_VERSION)
         return spec_fail(error, GSL_EINVAL,
-                         "%.160s: version %u of the format; this speclab reads version %u",
+                         "%.160s: has version %u of the format; this speclab reads version %u",
                          file->path, get32(head + 8), SPEC_ROWS_VERSION);
     if (get64(head + 88) != spec_rows_check(head, 88, 0))
-        return refuse(file, "damaged: its head does not add up", error);
+        return refuse(file, "damaged: the checksum of its header is wrong", error);
     if (get64(head + 24) != size)
-        return spec_fail(error, GSL_EINVAL, "%.160s: cut: it has %llu bytes of %llu", file->path,
-                         (unsigned long long)size, (unsigned long long)get64(head + 24));
+        return spec_fail(error, GSL_EINVAL,
+                         "%.160s: is truncated: it has %llu bytes of "
+                         "%llu",
+                         file->path, (unsigned long long)size,
+                         (unsigned long long)get64(head + 24));
     const uint64_t names = get64(head + 56), tables = get64(head + 72);
     const uint32_t vocab = get32(head + 12), sides = get32(head + 16);
     file->value_bytes = (int)get32(head + 20);
@@ -106,7 +109,7 @@ static int read_head(size_t *ret_tables, size_t *ret_names, spec_rows_file *file
     if (!counts || tables < SPEC_ROWS_HEAD || tables > size || tables % 8 != 0 ||
         size - tables != 16 * sides + 8 * (2 * file->places + 1 + file->texts) +
                              spec_rows_padded(4 * file->tokens) + spec_rows_padded((size_t)names))
-        return refuse(file, "damaged: its numbers do not go together", error);
+        return refuse(file, "damaged: the numbers in its header contradict each other", error);
     file->vocab = (int)vocab;
     file->sides = (int)sides;
     *ret_tables = (size_t)tables;
@@ -131,7 +134,7 @@ static int read_names(spec_rows_file *file, const unsigned char *at, size_t n, s
                 return spec_fail(error, GSL_ENOMEM, "%.160s: out of memory", file->path);
         }
         if (end - at < 4 || (size_t)(end - at) - 4 < get32(at))
-            return refuse(file, "damaged: a name is cut", error);
+            return refuse(file, "damaged: a name is truncated", error);
         if (i < side) {
             file->side[i].spec = (const char *)at + 4;
             file->side[i].spec_length = get32(at);
@@ -160,7 +163,7 @@ static int read_tables(spec_rows_file *file, size_t tables, size_t names, spec_e
 {
     const unsigned char *at = file->map.bytes + tables;
     if (spec_rows_check(at, file->map.length - tables, 0) != file->check)
-        return refuse(file, "damaged: its tables do not add up", error);
+        return refuse(file, "damaged: the checksum of its tables is wrong", error);
     const unsigned char *tv = at + (file->map.length - tables - 16 * (size_t)file->sides);
     for (int s = 0; s < file->sides; s++, tv += 16) {
         spec_rows_side *side = &file->side[s];
@@ -168,7 +171,7 @@ static int read_tables(spec_rows_file *file, size_t tables, size_t names, spec_e
         side->tv_max = get_double(tv + 8);
         if (!(side->tv_mean >= 0.0 && side->tv_mean <= 1.0 && side->tv_max >= 0.0 &&
               side->tv_max <= 1.0))
-            return refuse(file, "damaged: a total variation is not one", error);
+            return refuse(file, "damaged: a total variation is outside [0,1]", error);
     }
     file->row_at = at;
     file->position = at += 8 * (file->places + 1);
@@ -180,7 +183,7 @@ static int read_tables(spec_rows_file *file, size_t tables, size_t names, spec_e
         !rises(file->row_at, file->places + 1, SPEC_ROWS_HEAD, tables + 1, least) ||
         !rises(file->position, file->places, 0, file->tokens, 1) || get64(file->text_at) != 0 ||
         !rises(file->text_at, file->texts, 0, file->tokens, 1))
-        return refuse(file, "damaged: places out of order", error);
+        return refuse(file, "damaged: positions out of order", error);
     for (uint64_t i = 0; i < file->tokens; i++)
         if (get32(file->token + 4 * i) >= (uint32_t)file->vocab)
             return refuse(file, "damaged: a token outside the vocabulary", error);
@@ -214,7 +217,7 @@ void spec_rows_file_close(spec_rows_file *file)
 static int refuse_row(const spec_rows_file *file, uint64_t place, int side, const char *what,
                       spec_error *error)
 {
-    return spec_fail(error, GSL_EINVAL, "%.160s: place %llu, side %d: damaged: %s", file->path,
+    return spec_fail(error, GSL_EINVAL, "%.160s: position %llu, side %d: damaged: %s", file->path,
                      (unsigned long long)place, side, what);
 }
 
@@ -257,13 +260,13 @@ int spec_rows_file_row(double *ret_row, const spec_rows_file *file, uint64_t pla
 {
     size_t values;
     const unsigned char *at = find_row(file, place, side);
-    if (at == NULL) return refuse_row(file, place, side, "its sizes do not go together", error);
+    if (at == NULL) return refuse_row(file, place, side, "its sizes contradict each other", error);
     const size_t count = get32(at),
                  size = spec_rows_row_size(&values, count, file->vocab, file->value_bytes);
     const uint64_t check =
         spec_rows_check(at + SPEC_ROWS_ROW_HEAD, size - SPEC_ROWS_ROW_HEAD, count);
     if (get32(at + 4) != (uint32_t)(check ^ check >> 32))
-        return refuse_row(file, place, side, "it does not add up", error);
+        return refuse_row(file, place, side, "its checksum is wrong", error);
 
     const bool exact = file->value_bytes == 8;
     bool good = true;
@@ -273,7 +276,7 @@ int spec_rows_file_row(double *ret_row, const spec_rows_file *file, uint64_t pla
     }
     const double sum = good ? spec_row_sum(ret_row, (int)count) : 0.0;
     if (!(sum > 0.0) || (exact && fabs(sum - 1.0) > 1e-12))
-        return refuse_row(file, place, side, "these are no probabilities", error);
+        return refuse_row(file, place, side, "its values are not probabilities", error);
     for (size_t i = 0; i < count && !exact; i++) ret_row[i] /= sum;
     if (count < (size_t)file->vocab &&
         !scatter(ret_row, at + SPEC_ROWS_ROW_HEAD, count, file->vocab))

@@ -76,7 +76,7 @@ static int read_numbers(int *ret_n, double *opt_row, reader in, spec_error *erro
             SPEC_TRY(fail_at(&in, error, "more than 2^20 numbers, from", "here on"));
         if (opt_row != NULL) opt_row[n] = value;
     }
-    if (n == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "probs:%.160s holds no number", in.name));
+    if (n == 0) SPEC_TRY(spec_fail(error, GSL_EINVAL, "probs:%.160s contains no number", in.name));
 done:
     *ret_n = status == GSL_SUCCESS ? n : 0;
     return status;
@@ -107,8 +107,7 @@ static int check_sum(double sum, int n, bool normalise, spec_error *error)
     if (!normalise && fabs(sum - 1.0) > 1e-6) {
         return spec_fail(
             error, GSL_EDOM,
-            "probs: the %d numbers sum to %.9g, not to 1 (add normalise=1 to divide by it)", n,
-            sum);
+            "probs: the %d numbers sum to %.9g, not to 1 (normalise=1 divides by the sum)", n, sum);
     }
     return GSL_SUCCESS;
 }

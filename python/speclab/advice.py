@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`advise`: from an engine's log to a draft length."""
+"""`advise`: recommend a draft length from an engine's log."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ def advise(logs: Logs | None = None, *, plain: Logs = (), plain_tokens_per_s: fl
             round_over_plain, the time of a round over that of a plain token
     current the draft length, where the logs do not say it
     K       the least and the largest draft length to consider
-    before, after   acceptance before and after a change; the advice is for the time after it
-    engine  reads the logs as this engine's, or in this format; None: by content
+    before, after   logs from before and after a change; the advice is for the one after it
+    engine  reads the logs as those of this engine, or in this format; None: by content
     """
     if (before is None) != (after is None):
-        raise InputError("before and after need each other")
+        raise InputError("before and after must be given together")
     if (logs is None) == (after is None):
         raise InputError("give either logs, or before and after")
     given = {"plain_tokens_per_s": plain_tokens_per_s, "round_over_plain": round_over_plain,
              "current": current}
     for name, value in given.items():
         if value == 0:  # which would be absent in the library
-            raise InputError(f"{name} is 0: give a number above 0")
+            raise InputError(f"{name} must be above 0, got 0")
     with ExitStack() as stack:
         names: dict[str, str] = {}  # of texts, by their paths
         files = _paths(after if logs is None else logs, "text", names, stack)
@@ -101,7 +101,7 @@ def _lengths(K: tuple[int, int]) -> Any:
         low, high = K
         return ffi.new("int32_t[2]", [low, high])
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"K is {K!r}: give (low, high), whole numbers from 0 to 64") from None
+        raise InputError(f"K must be (low, high), whole numbers from 0 to 64, got {K!r}") from None
 
 
 def _paths(logs: Logs, name: str, names: dict[str, str], stack: ExitStack) -> list[str]:

@@ -19,9 +19,9 @@ def array_of(value: Any, name: str, shape: tuple[int, ...], meaning: str) -> np.
         value = value.detach().cpu().numpy()
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} has dtype {array.dtype}: give whole numbers, such as int32")
+        raise TypeError(f"{name} must be whole numbers, such as int32, got {array.dtype}")
     if array.shape != shape:
-        raise ValueError(f"{name} has shape {array.shape}: give {meaning}, here {shape}")
+        raise ValueError(f"{name} must have shape {shape}, {meaning}, got {array.shape}")
     return array
 
 
@@ -31,7 +31,7 @@ def check_tokens(token: np.ndarray, used: Any, vocab: int, name: str) -> None:
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         where = ", ".join(map(str, at))
-        raise ValueError(f"{name}[{where}] is {token[at]}: tokens are 0 to {vocab - 1}")
+        raise ValueError(f"{name}[{where}] must be 0 to {vocab - 1}, got {token[at]}")
 
 
 def write_batch(given: Any, batch: Batch, answer: Any) -> None:
@@ -45,8 +45,8 @@ def write_batch(given: Any, batch: Batch, answer: Any) -> None:
     wrong = (emitted < 1) | (emitted > batch.length + 1)
     if wrong.any():
         i = int(np.argmax(wrong))
-        raise ValueError(f"n_emitted[{i}] is {emitted[i]}: a draft of {batch.length[i]} tokens "
-                         f"gives 1 to {batch.length[i] + 1}")
+        raise ValueError(f"n_emitted[{i}] must be 1 to {batch.length[i] + 1} for a draft of "
+                         f"{batch.length[i]} tokens, got {emitted[i]}")
     if token.min() < 0 or token.max() >= batch.vocab:
         check_tokens(token, np.arange(places) < emitted[:, None], batch.vocab, "token")
     view(given.ret_token, (n, places), np.int32)[...] = token

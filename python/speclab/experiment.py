@@ -101,4 +101,4 @@ def _value(value: Any, key: str) -> str:
         return "{ " + " ".join(f"{k} = {_value(v, k)};" for k, v in value.items()) + " }"
     if isinstance(value, Iterable):
         return "( " + ", ".join(_value(item, key) for item in value) + " )"
-    raise InputError(f"{key} is {value!r}: give a finite number, a text, or several of them")
+    raise InputError(f"{key} must be a finite number, a text, or several of them, got {value!r}")

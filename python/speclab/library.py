@@ -140,5 +140,5 @@ def whole(value: int | None, name: str) -> Any:
     if value is None:
         return ffi.NULL
     if not 0 <= value < 2**64:
-        raise InputError(f"{name} is {value}: give a whole number from 0 to 2^64 - 1")
+        raise InputError(f"{name} must be a whole number from 0 to 2^64 - 1, got {value}")
     return ffi.new("uint64_t *", value)

@@ -7,8 +7,8 @@ import math
 from html import escape
 from typing import Any
 
-# The places of a text where a difference is looked for, as the report names them.
-PLACES = {"first": "first token", "later": "later places", "text": "text",
+# The kinds of tokens for which a difference is looked for, as the report names them.
+PLACES = {"first": "first token", "later": "later positions", "text": "text",
           "correction": "corrections", "bonus": "bonus tokens"}
 
 
@@ -22,7 +22,7 @@ def lines_of(report: dict[str, Any]) -> list[tuple[str, str]]:
                    f'seed {plan["seed"]}'),
         ("evidence", f'e = {_exp(report["log_e"])}, where {_exp(report["log_e_fail"])} is a FAIL; '
                      f'p = {report["p"]:.2g} over all tests'),
-        ("false alarm", "a lossless sampler is called wrong with a chance of at most "
+        ("false alarm", "a lossless sampler gets FAIL with a probability of at most "
                         f'{plan["false_alarm_rate"]:g}'),
     ]
     if "each_request" in report:
@@ -55,7 +55,7 @@ def text_of(report: dict[str, Any]) -> str:
     passed = report["verdict"] == "PASS"
     reason = report["reason"].split(";")[0] if passed else report["reason"]
     head = [f'{report["verdict"]}: {reason}']
-    return "\n".join(head + [f"  {name:<13} {said}" for name, said in lines_of(report)])
+    return "\n".join(head + [f"  {name:<16} {said}" for name, said in lines_of(report)])
 
 
 def html_of(report: dict[str, Any]) -> str:

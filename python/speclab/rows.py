@@ -27,10 +27,11 @@ def write(path: str | os.PathLike[str], target: Any, draft: Any = (), *, tokens:
           names: Sequence[str] | None = None, cutoff: float | None = None) -> None:
     """Writes the rows of a target, and of a draft or several, along a text.
 
-    target, draft  (N, V) probabilities, of NumPy or torch: row i is the law of token i given the
-                   tokens before it. A row whose sum is within 1e-3 of 1 is divided by its sum
+    target, draft  (N, V) probabilities, of NumPy or torch: row i is the distribution of token i
+                   given the tokens before it. A row whose sum is within 1e-3 of 1 is divided by
+                   its sum
     tokens         (N) the text; None: the most probable token of each target row
-    names          of the sides, for the reader; None: "target", "draft", "draft2" and so on
+    names          of the sides; None: "target", "draft", "draft2" and so on
     cutoff         smaller probabilities are left out, and the others rounded to floats; 0: rows are
                    bit for bit those given. None: 1e-7 above 512 tokens, else 0
     """
@@ -52,11 +53,11 @@ def write_logits(path: str | os.PathLike[str], tokens: Any, target: Any, draft: 
             first token of a text has no row, and the last logits have no token: they are left out
     """
     if not temperature > 0.0:
-        raise InputError(f"temperature is {temperature}: give a number above 0")
+        raise InputError(f"temperature must be above 0, got {temperature}")
     sides = _sides(target, draft, batches=True)
     n_texts, length, vocab = sides[0].shape
     if length < 2:
-        raise InputError("texts of one token have no row: give at least two tokens")
+        raise InputError("a text must have at least two tokens, since the first has no row")
     ids = _tokens(tokens, (n_texts, length) if np.ndim(tokens) == 2 else (length,), vocab)
     parts = [(ids.reshape(n_texts, length)[t], range(1, length), _softmax(sides, t, temperature))
              for t in range(n_texts)]
@@ -71,10 +72,11 @@ def _sides(target: Any, draft: Any, batches: bool = False) -> list[Any]:
         sides = [side if side.ndim == 3 else side[None] for side in sides]
     for s, side in enumerate(sides):
         if side.ndim != 2 + batches or 0 in side.shape:
-            raise InputError(f"side {s} has shape {tuple(side.shape)}: give (places, vocabulary)")
+            raise InputError(f"side {s} must have shape (positions, vocabulary), got "
+                             f"{tuple(side.shape)}")
         if side.shape != sides[0].shape:
-            raise InputError(f"side {s} has shape {tuple(side.shape)}, and the target "
-                             f"{tuple(sides[0].shape)}: give rows of the same places and tokens")
+            raise InputError(f"side {s} must have the target's shape, {tuple(sides[0].shape)}, got "
+                             f"{tuple(side.shape)}")
     return sides
 
 
@@ -98,8 +100,8 @@ def _probabilities(sides: list[Any], i: int) -> list[np.ndarray]:
     for s, row in enumerate(rows):
         total = row.sum()
         if not (abs(total - 1.0) < 1e-3 and row.min() >= 0.0):
-            raise InputError(f"side {s}, row {i}: sum {total:.6g}, least {row.min():.6g}: give "
-                             "probabilities, or logits through write_logits")
+            raise InputError(f"side {s}, row {i}: sum {total:.6g}, least {row.min():.6g}: not "
+                             "probabilities; for logits use write_logits")
         rows[s] = row if abs(total - 1.0) < 1e-13 else row / total
     return rows
 
@@ -124,7 +126,7 @@ def _write(path: str | os.PathLike[str],
     if names is None:
         names = ["target", "draft", *(f"draft{s}" for s in range(2, sides))][:sides]
     if len(names) != sides:
-        raise InputError(f"{len(names)} names for {sides} sides: give one for each")
+        raise InputError(f"names must have one name for each of {sides} sides, got {len(names)}")
     if cutoff is None:
         cutoff = 1e-7 if vocab > _SMALL_VOCABULARY else 0.0
     options = struct("speclab_rows_options", vocab=vocab, sides=sides, name=texts(names),

@@ -31,7 +31,7 @@ def sweep(alpha: Numbers = "0.5:0.9:0.1", K: Numbers = "1:8", c: Numbers = 0.1, 
           draft: Names = "perturb?of=target&alpha={alpha}", drafting: Names | None = None,
           policy: Names | None = None, rule: Names | None = None, positions: int | None = None,
           rounds: int | None = None, standard_error: float | None = None, **options: Any) -> Any:
-    """Theory beside Monte Carlo over a grid: of an acceptance process, or of a pair of models."""
+    """Compares theory with Monte Carlo on a grid: an acceptance process, or a pair of models."""
     if rounds is None and standard_error is None:
         rounds = 1_000_000 if target is None else 100_000
     top = {"rounds": rounds, "standard_error": standard_error}
@@ -48,7 +48,7 @@ def sweep(alpha: Numbers = "0.5:0.9:0.1", K: Numbers = "1:8", c: Numbers = 0.1, 
 def accept(target: Names = "probs:0.5,0.3,0.2", draft: Names = "probs:0.2,0.5,0.3", *,
            rule: Names | None = None, drafting: Names | None = None, n: Numbers = 1,
            contexts: int | str | None = None, **options: Any) -> Any:
-    """How often each rule accepts one of n draft tokens, beside the optimum over all rules."""
+    """How often each rule accepts one of n draft tokens, and the optimum over all rules."""
     axes = {"rule": _question(rule), "target": _texts(target), "draft": _texts(draft),
             "drafting": _question(drafting), "n": _question(n), "contexts": contexts}
     show = ["rule", "drafting", "n", "acceptance", "acceptance_se", "enumerated", "optimal",
@@ -63,7 +63,7 @@ def prove(target: Names = "dirichlet?V=3&concentration=1&seed=1",
           draft: Names | None = "dirichlet?V=3&concentration=1&seed=2", *,
           rule: Names | None = None, drafting: Names = ("chain", "greedy"), K: Numbers = 2,
           tokens: Numbers = 3, policy: Names | None = None, **options: Any) -> Any:
-    """The exact law of the first tokens that a rule emits, by enumeration of every decision.
+    """The exact distribution of the first tokens of a rule, by enumerating every decision.
 
     Rules, strategies and models are combined; rule=None takes every rule that fits. A strategy that
     needs no model, such as "lookup", has draft=None.
@@ -142,7 +142,7 @@ def _siblings_and_rule(siblings: str | None, rule: str | None,
 def serve(alpha: Numbers | None = None, rate: Numbers | None = None, K: Numbers = (0, 1, 3, 5), *,
           lengths: Names | None = None, slots: Numbers | None = None, trace: str | None = None,
           cost: str | None = None, draft_cost: str | None = None, **parameters: Any) -> Any:
-    """Speculation under load: a serving engine beside queueing theory.
+    """Simulates a serving engine that speculates under load, and compares it with theory.
 
     One of rate, slots and trace is the load. Other parameters of the measure `serve`, such as
     prompt, output, max_batch and requests (docs/formats.md#measures), are keywords, too.

@@ -228,8 +228,8 @@ static void observe(spec_drafter *drafter, const spec_draft *draft, const double
 const spec_drafter_kind spec_draft_lookahead = {
     .name = "lookahead",
     .usage = "lookahead?window=15&ngram=5&guesses=15",
-    .summary = "n-grams of the target's own Jacobi iterates, which ride in its pass as scouts "
-               "(one-hot, no model)",
+    .summary = "n-grams of the target's own Jacobi iterates, computed in the same pass (one-hot, "
+               "no model)",
     .reference = "Fu24",
     .nodes = nodes,
     .init = init,

@@ -63,7 +63,8 @@ static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *contex
 const spec_drafter_kind spec_draft_lookup = {
     .name = "lookup",
     .usage = "lookup?max=3&min=1&full=0&occurrence=earliest",
-    .summary = "what followed the context's last tokens when they came before (one-hot, no model)",
+    .summary = "what followed the last tokens of the context where they occurred before (one-hot, "
+               "no model)",
     .reference = "Saxena23",
     .init = init,
     .free = free,

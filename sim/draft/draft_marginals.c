@@ -66,7 +66,7 @@ static int open(spec_drafter *drafter, const spec_model *target, int K, spec_err
     const spec_model *model = drafter->session.model;
     if (model->by_depth) return GSL_SUCCESS;
     return spec_fail(error, GSL_EINVAL,
-                     "draft strategy 'marginals' needs rows that depend on the depth alone, and "
+                     "draft strategy 'marginals' needs rows that depend only on the depth, and "
                      "those of '%.200s' depend on the path: use dynamic, or a draft such as block",
                      model->spec);
 }

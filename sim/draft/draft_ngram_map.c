@@ -229,8 +229,8 @@ static void observe(spec_drafter *drafter, const spec_draft *draft, const double
 const spec_drafter_kind spec_draft_ngram_map_k = {
     .name = "ngram-map-k",
     .usage = "ngram-map-k?n=12&m=48",
-    .summary = "what followed the last n tokens before, at most as many of m tokens as the last "
-               "draft after them had accepted, as in llama.cpp (one-hot, no model)",
+    .summary = "what followed the last n tokens before, up to m tokens and no more than were "
+               "accepted there last time, as in llama.cpp (one-hot, no model)",
     .reference = "",
     .init = init_k,
     .free = close,

@@ -64,8 +64,8 @@ static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *contex
 const spec_drafter_kind spec_draft_ngram_simple = {
     .name = "ngram-simple",
     .usage = "ngram-simple?n=12&m=48",
-    .summary = "what followed the last n tokens the latest time before, at least n of at most m "
-               "tokens, as llama.cpp copies it (one-hot, no model)",
+    .summary = "what followed the last n tokens where they last occurred, n to m tokens, as in "
+               "llama.cpp (one-hot, no model)",
     .reference = "",
     .init = init,
     .free = close,

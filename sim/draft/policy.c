@@ -31,8 +31,7 @@ int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *e
     int status = GSL_SUCCESS;
     *policy = (spec_policy){.K = K, .now = K};
     if (K < 0 || K > SPEC_K_MAX) {
-        status =
-            spec_fail(error, GSL_EINVAL, "K is %d; a draft may have 0 to %d tokens", K, SPEC_K_MAX);
+        status = spec_fail(error, GSL_EINVAL, "K must be 0 to %d, got %d", SPEC_K_MAX, K);
         goto done;
     }
     SPEC_TRY(spec_settings_init(&settings, spec, error));

@@ -57,8 +57,8 @@ static void heuristic_observe(const spec_length_choice *choice, void *state,
 const spec_length_kind spec_length_heuristic = {
     .name = "heuristic",
     .usage = "heuristic?K=5&cap=20",
-    .summary = "each request begins with K; two more after a round accepted throughout, else one "
-               "less, within 1..cap",
+    .summary = "each request begins with K; two more after a round whose tokens were all accepted, "
+               "else one less, within 1..cap",
     .reference = "HF",
     .reads = true,
     .init = heuristic_init,

@@ -49,8 +49,8 @@ static int read_ranges(spec_length_choice *choice, const spec_settings *settings
     bool valid = skip(&at, '[');
     while (valid && (valid = range(&from, &to, &K, &at))) {
         if (K > SPEC_K_MAX)
-            return spec_fail(error, GSL_EINVAL,
-                             "schedule: K is %d; a draft may have 0 to %d tokens", K, SPEC_K_MAX);
+            return spec_fail(error, GSL_EINVAL, "schedule: K must be 0 to %d, got %d", SPEC_K_MAX,
+                             K);
         if (last == 0 && from != 1)
             return spec_fail(error, GSL_EINVAL,
                              "schedule: the first range begins at %d; begin it at 1", from);

@@ -131,8 +131,8 @@ static int take_points(spec_time_table *table, const point *points, size_t n, co
     if (table->n < 2)
         SPEC_TRY(
             spec_fail(error, GSL_EINVAL,
-                      "%.300s: one number of tokens alone gives no time per token: give passes "
-                      "of two or more widths",
+                      "%.300s: passes of one width give no time per token; add passes of another "
+                      "width",
                       path));
 done:
     return status;

@@ -95,7 +95,7 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 
 const spec_rule spec_verify_block = {
     .name = "block",
-    .summary = "judge the drafted chain as one block: keeps at least as much as token does",
+    .summary = "verify the drafted chain as one block: accepts at least as much as token",
     .reference = "Sun25",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_BLOCK,

@@ -129,8 +129,7 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 
 const spec_rule spec_verify_block_greedy = {
     .name = "block-greedy",
-    .summary = "keeps the most possible of one block; the next rounds then have a "
-               "worse target",
+    .summary = "accepts as much as possible of one block; the next rounds then have a worse target",
     .reference = "Sun25",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_BLOCK,

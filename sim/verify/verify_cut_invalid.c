@@ -33,8 +33,8 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 const spec_rule spec_verify_cut_invalid = {
     .name = "cut-invalid",
     .usage = "cut-invalid?rule=token",
-    .summary = "WRONG on purpose: cuts the draft before an impossible token, and draws its place "
-               "from the target, not from the residual",
+    .summary = "WRONG on purpose: cuts the draft before an impossible token, and draws the next "
+               "one from the target, not from the residual",
     .reference = "",
     .claim = SPEC_WRONG,
     .asks = SPEC_ASKS_CHILDREN,

@@ -23,8 +23,8 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 const spec_rule spec_verify_ensemble = {
     .name = "ensemble",
     .usage = "ensemble?w=0.7",
-    .summary = "LOSSY on purpose: accept with min(1, 1-w + w target/draft), so that a judged place "
-               "has the law w target + (1-w) draft",
+    .summary = "LOSSY on purpose: accept with min(1, 1-w + w target/draft), so that a verified "
+               "position has the distribution w target + (1-w) draft",
     .reference = "WangZ26",
     .claim = SPEC_LOSSY,
     .asks = SPEC_ASKS_CHILDREN,

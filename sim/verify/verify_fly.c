@@ -99,8 +99,8 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 const spec_rule spec_verify_fly = {
     .name = "fly",
     .usage = "fly?window=auto&entropy=0.3",
-    .summary = "LOSSY on purpose: the token rule, but a rejection at an uncertain place is undone "
-               "if the next tokens are accepted",
+    .summary = "LOSSY on purpose: the token rule, but a rejection at an uncertain position is "
+               "undone if the next tokens are accepted",
     .reference = "LiJ25",
     .claim = SPEC_LOSSY,
     .asks = SPEC_ASKS_AHEAD,

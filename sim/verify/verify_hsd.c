@@ -13,7 +13,8 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 
 const spec_rule spec_verify_hsd = {
     .name = "hsd",
-    .summary = "LOSSY, though called lossless: as released; block with the last test uncapped",
+    .summary = "LOSSY, though published as lossless: block with the last test uncapped, as in the "
+               "released code",
     .reference = "Zhou26",
     .claim = SPEC_LOSSY,
     .asks = SPEC_ASKS_BLOCK,

@@ -156,8 +156,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 
 const spec_rule spec_verify_khisti = {
     .name = "khisti",
-    .summary = "iid siblings: a tournament weighted by target/law, and the token rule against the "
-               "law of its winner",
+    .summary = "iid siblings: a tournament weighted by target/(distribution of the winner), and "
+               "the token rule against that distribution",
     .reference = "Khisti25",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_TOURNAMENT,

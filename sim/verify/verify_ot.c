@@ -170,7 +170,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 const spec_rule spec_verify_ot = {
     .name = "ot",
     .summary =
-        "select one sibling by the optimal law, and judge it by the token rule against that law",
+        "select one sibling by the optimal distribution, and verify it by the token rule against "
+        "that distribution",
     .reference = "SunZ23",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_SELECTED,

@@ -34,7 +34,7 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 const spec_rule spec_verify_rrs = {
     .name = "rrs",
     .summary =
-        "iid siblings: accept with min(1, residual/draft), go on with norm((residual - draft)+)",
+        "iid siblings: accept with min(1, residual/draft), continue with norm((residual - draft)+)",
     .reference = "Miao24",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_CHILDREN,

@@ -78,8 +78,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 
 const spec_rule spec_verify_rrsw = {
     .name = "rrsw",
-    .summary = "rrs for siblings without replacement: each judged by the draft without the ones "
-               "before it",
+    .summary = "rrs for siblings without replacement: each is verified against the draft without "
+               "the ones before it",
     .reference = "Chen24",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_CHILDREN,

@@ -73,8 +73,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 
 const spec_rule spec_verify_spechub = {
     .name = "spechub",
-    .summary = "pairs around the draft's argmax: serve the other token first, the argmax with what "
-               "remains",
+    .summary = "pairs around the draft's argmax: give probability to the other token first, and "
+               "what remains to the argmax",
     .reference = "SunR24",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_HUB,

@@ -41,7 +41,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 const spec_rule spec_verify_target_only = {
     .name = "target-only",
     .usage = "target-only?acc=1&single=1",
-    .summary = "one coin for all siblings, by the target alone; LOSSY with acc or single below 1",
+    .summary = "one coin for all siblings, from only the target's probabilities; LOSSY with acc or "
+               "single below 1",
     .reference = "",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_CHILDREN,

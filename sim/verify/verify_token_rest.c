@@ -47,8 +47,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 
 const spec_rule spec_verify_token_rest = {
     .name = "token-rest",
-    .summary = "the token rule on the drawn one of greedy siblings, by the draft without the "
-               "chosen ones",
+    .summary = "the token rule on the sampled one of greedy siblings, against the draft without "
+               "the deterministic ones",
     .reference = "Hu25",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_DRAWN,

@@ -169,7 +169,7 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
 
 const spec_rule spec_verify_traversal = {
     .name = "traversal",
-    .summary = "judge a tree from its leaves to the root: what block is to token, for siblings of "
+    .summary = "verify a tree from its leaves to the root: block verification for siblings of "
                "every kind",
     .reference = "Weng25",
     .claim = SPEC_LOSSLESS,

@@ -58,7 +58,7 @@ const spec_rule spec_verify_resample_target = {
 
 const spec_rule spec_verify_greedy_softmax = {
     .name = "greedy-softmax",
-    .summary = "WRONG on purpose: judges argmax drafts as if sampled from the draft model's row",
+    .summary = "WRONG on purpose: verifies argmax drafts as if sampled from the draft model's row",
     .reference = "",
     .claim = SPEC_WRONG,
     .asks = SPEC_ASKS_CHILDREN,

@@ -103,7 +103,7 @@ TEST(a_file_that_is_not_finished_is_removed)
     const int32_t token[] = {2};
     char error[512];
     assert_int_equal(speclab_rows_finish(rows, error, sizeof error), SPECLAB_INPUT);
-    assert_string_equal(error, "a file of rows needs a place");
+    assert_string_equal(error, "a file of rows must have at least one position");
     assert_int_equal(speclab_rows_text(rows, token, 1, NULL, 0), SPECLAB_OK);
     add(rows, 0, 0);
     speclab_rows_close(rows);
@@ -126,13 +126,13 @@ TEST(wrong_options_are_named)
     const char *const none[] = {"mine", NULL};
     speclab_rows_options options = two_sides();
     options.vocab = 0;
-    refused(options, "vocab is 0: give 1 to 1048576");
+    refused(options, "vocab must be 1 to 1048576, got 0");
     options.vocab = V;
     options.sides = 9;
-    refused(options, "sides is 9: give 1 to 8");
+    refused(options, "sides must be 1 to 8, the target first, got 9");
     options.sides = 2;
     options.cutoff = NAN;
-    refused(options, "cutoff is nan: give 0 to 0.01");
+    refused(options, "cutoff must be 0 to 0.01, got nan");
     options.cutoff = 0.0;
     options.name = none;
     refused(options, "a name is NULL");
@@ -155,21 +155,21 @@ TEST(wrong_rows_places_and_tokens_are_named)
     const int32_t token[] = {0, 3}, good[] = {0, 1};
     const double negative[V] = {-0.5, 1.0, 0.5}, light[V] = {0.5, 0.25, 0.2499999999},
                  none[V] = {NAN, 0.5, 0.5};
-    place_refused(rows, 0, draft[0], "position is 0");
+    place_refused(rows, 0, draft[0], "there is no text, or it has no position left");
     assert_int_equal(speclab_rows_text(rows, token, 2, error, sizeof error), SPECLAB_INPUT);
-    assert_string_equal(error, "token 1 is 3: give 0 to 2");
+    assert_string_equal(error, "token 1 must be 0 to 2, got 3");
     assert_int_equal(speclab_rows_text(rows, good, 0, error, sizeof error), SPECLAB_INPUT);
     assert_int_equal(speclab_rows_text(rows, good, 2, NULL, 0), SPECLAB_OK);
     place_refused(rows, 0, negative, "side 1: token 0 has probability -0.5");
     place_refused(rows, 0, none, "side 1: token 0 has probability nan");
-    place_refused(rows, 0, light, "side 1: the row sums to 0.9999999999: divide it by its sum");
+    place_refused(rows, 0, light, "side 1: the row sums to 0.9999999999, not to 1");
     place_refused(rows, 0, NULL, "a row is NULL");
-    place_refused(rows, 2, draft[0], "position is 2: give 0 to 1, before a token of the text");
+    place_refused(rows, 2, draft[0], "position must be 0 to 1, before a token of the text, got 2");
     add(rows, 1, 0);
-    place_refused(rows, 1, draft[0], "position is 1");
+    place_refused(rows, 1, draft[0], "there is no text, or it has no position left");
     assert_int_equal(speclab_rows_finish(rows, NULL, 0), SPECLAB_OK);
     assert_int_equal(speclab_rows_finish(rows, error, sizeof error), SPECLAB_INPUT);
-    assert_string_equal(error, "the file is finished: open another one");
+    assert_string_equal(error, "the file is finished; open another one");
     speclab_rows_close(rows);
     assert_int_equal(speclab_rows_text(NULL, good, 2, NULL, 0), SPECLAB_INPUT);
 }

@@ -199,7 +199,7 @@ TEST(wrong_arguments_are_refused)
     options.size = sizeof options + 8;
     refused(texts, &options, SPECLAB_INPUT, "sizeof");
     assert_int_equal(speclab_run(&table, NULL, texts, NULL, error, sizeof error), SPECLAB_INPUT);
-    assert_string_equal(error, "the handle is NULL: open one before");
+    assert_string_equal(error, "the handle is NULL; call speclab_open first");
     assert_int_equal(speclab_run(NULL, lab, texts, NULL, error, sizeof error), SPECLAB_INPUT);
     assert_string_equal(error, "ret_table is NULL");
 }

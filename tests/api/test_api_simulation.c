@@ -147,7 +147,7 @@ TEST(groups_computed_elsewhere_give_the_same_numbers)
             fail_msg("%s", error);
     assert_int_equal(speclab_simulation_add(&done, sum, text[groups - 1], error, sizeof error),
                      SPECLAB_INPUT);
-    assert_string_equal(error, "the text is not that of group 0");
+    assert_string_equal(error, "the text does not belong to group 0");
     for (int i = 0; i < groups; i++) {
         assert_int_equal(done, 0);
         assert_int_equal(speclab_simulation_add(&done, sum, text[i], NULL, 0), SPECLAB_OK);
@@ -215,22 +215,22 @@ TEST(wrong_inputs_are_refused)
     refused(NULL, &acceptance, &o, "standard");
     o = good;
     o.c = -0.5;
-    refused(&pair, NULL, &o, "c is -0.5");
+    refused(&pair, NULL, &o, "c must be 0 to 1e6, got -0.5");
     o.c = NAN;
-    refused(NULL, &acceptance, &o, "c is nan");
+    refused(NULL, &acceptance, &o, "c must be 0 to 1e6, got nan");
     o.size = 0;
     refused(&pair, NULL, &o, "the size of speclab_simulation_options is 0");
     p.rule = "no-such-rule";
     refused(&p, NULL, &good, "no-such-rule");
     a.alpha = NAN;
-    refused(NULL, &a, &good, "alpha is nan");
+    refused(NULL, &a, &good, "alpha must be 0 to 1, got nan");
     a.alpha = 1.1;
-    refused(NULL, &a, &good, "alpha is 1.1");
+    refused(NULL, &a, &good, "alpha must be 0 to 1, got 1.1");
     a = acceptance;
     a.K = 257;
-    refused(NULL, &a, &good, "K is 257");
+    refused(NULL, &a, &good, "K must be 0 to 256, got 257");
     a.K = -1;
-    refused(NULL, &a, &good, "K is -1");
+    refused(NULL, &a, &good, "K must be 0 to 256, got -1");
     a = acceptance;
     a.process = "decay?rat=0.9";
     refused(NULL, &a, &good, "rate");
@@ -238,7 +238,7 @@ TEST(wrong_inputs_are_refused)
     refused(NULL, &a, &good, "the size of speclab_acceptance is 8");
     char error[64];
     assert_int_equal(speclab_simulation_next(NULL, NULL, error, sizeof error), SPECLAB_INPUT);
-    assert_string_equal(error, "the handle is NULL: open one before");
+    assert_string_equal(error, "the handle is NULL; call speclab_open first");
     speclab_estimates e = {.size = sizeof e, .done = 1};
     assert_int_equal(speclab_simulation_read(&e, NULL), SPECLAB_INPUT);
     assert_int_equal(e.done, 0);

@@ -71,7 +71,7 @@ TEST(wrong_options_are_refused)
     speclab_options options = {.size = sizeof options, .threads = -1};
     assert_int_equal(speclab_open(&lab, &options, error, sizeof error), SPECLAB_INPUT);
     assert_null(lab);
-    assert_string_equal(error, "threads is -1: give 0 to 1024");
+    assert_string_equal(error, "threads must be 0 to 1024, got -1");
     options.threads = 1025;
     assert_int_equal(speclab_open(&lab, &options, NULL, 0), SPECLAB_INPUT);
     options = (speclab_options){.size = 4};

@@ -34,16 +34,16 @@ TEST(wrong_steps_are_refused)
     static const struct {
         const char *text, *expected;
     } bad[] = {
-        {"", "of: '' is no number of 0 to 1"},
-        {"1.5", "of: '1.5' is no number of 0 to 1"},
-        {"nan", "of: 'nan' is no number of 0 to 1"},
-        {"0.8@0/", "of: '' is no number of 0 to 1"},
-        {"0.8@0/0.7", "of: '0.7' lacks its length of context, as in 0.7@4000"},
-        {"0.8@x", "of: 'x' is no number of tokens"},
-        {"0.8@", "of: '' is no number of tokens"},
-        {"0.8@0/0.7@4k", "of: '4k' is no number of tokens"},
-        {"0.8@5", "of: @5: lengths of context rise, from 0 on"},
-        {"0.8@0/0.7@9/0.6@9", "of: @9: lengths of context rise, from 0 on"},
+        {"", "of: '' is not a number from 0 to 1"},
+        {"1.5", "of: '1.5' is not a number from 0 to 1"},
+        {"nan", "of: 'nan' is not a number from 0 to 1"},
+        {"0.8@0/", "of: '' is not a number from 0 to 1"},
+        {"0.8@0/0.7", "of: '0.7' has no context length; write it as in 0.7@4000"},
+        {"0.8@x", "of: 'x' is not a number of tokens"},
+        {"0.8@", "of: '' is not a number of tokens"},
+        {"0.8@0/0.7@4k", "of: '4k' is not a number of tokens"},
+        {"0.8@5", "of: @5: context lengths must increase, starting from 0"},
+        {"0.8@0/0.7@9/0.6@9", "of: @9: context lengths must increase, starting from 0"},
         {"0/0@1/0@2/0@3/0@4/0@5/0@6/0@7/0@8/0@9/0@10/0@11/0@12/0@13/0@14/0@15/0@16/0@17/0@18/0@19/"
          "0@20/0@21/0@22/0@23/0@24/0@25/0@26/0@27/0@28/0@29/0@30/0@31/0@32",
          "of: more than 32 steps"},

@@ -83,7 +83,9 @@ TEST(a_pipe_is_read_up_to_its_limit)
 TEST(what_is_no_file_is_refused)
 {
     fails("none", &small, "none: No such file or directory");
-    fails("http://a/metrics", &small, "http://a/metrics: URLs are not read: curl -s URL > FILE");
+    fails("http://a/metrics", &small,
+          "http://a/metrics: is a URL; download it first: curl -s URL "
+          "> FILE");
     fails(".", &small, ".: Is a directory");
     fails("/dev/zero", &small, "/dev/zero: is a device, not a file");
     FILE *out = fopen("zeros", "w");

@@ -204,7 +204,9 @@ TEST(a_file_that_another_program_wrote_meanwhile_is_left_alone)
     char *partial = strdup(file.partial);
     assert_int_equal(spec_new_file_close(&file, &error), GSL_EFAILED);
     spec_new_file_free(&file);
-    snprintf(line, sizeof line, "f: another program wrote it meanwhile; the new file is left as %s",
+    snprintf(line, sizeof line,
+             "f: another program wrote it in the meantime; the new file is left "
+             "as %s",
              partial);
     assert_string_equal(error.text, line);
     expect("f", "theirs");

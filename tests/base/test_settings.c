@@ -195,8 +195,7 @@ TEST(a_usage_line_says_whether_there_is_a_path)
     checked("m:file", "m:PATH", NULL, "");
     checked("m:file", "m[:PATH]?one=2", NULL, "");
     checked("m?one=1", "m[:PATH]?one=2", NULL, "");
-    checked("m?one=1", "m:PATH?one=2", NULL,
-            "m lacks what comes after its ':', as in m:PATH?one=2");
+    checked("m?one=1", "m:PATH?one=2", NULL, "m needs something after a ':', as in m:PATH?one=2");
     checked("m:file?one=1", "m?one=2\tprose", NULL,
             "m takes no ':file'; its keys follow a '?', as in m?one=2");
     checked("m:file", "m?of=a:b", NULL,

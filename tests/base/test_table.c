@@ -271,6 +271,15 @@ TEST(tables_for_the_eye_are_aligned_by_characters)
               "| to      |       12 |\n");
     free(text);
     spec_table_clear(&table);
+    spec_table_number(&table, "tv", 1.5e-17); /* rounding, which CSV keeps */
+    spec_table_append(&table);
+    text = as_bytes(&table, SPEC_FORMAT_TABLE, &n);
+    assert_string_equal(text, "rule  tv\n       0\n");
+    free(text);
+    text = as_bytes(&table, SPEC_FORMAT_CSV, &n);
+    assert_string_equal(text, "rule,tv\n,1.5e-17\n");
+    free(text);
+    spec_table_clear(&table);
     spec_table_text(&table, "rule", "\x1b[2J<b>\r\n");
     spec_table_append(&table);
     text = as_bytes(&table, SPEC_FORMAT_TABLE, &n); /* no control character reaches the terminal */

@@ -92,7 +92,7 @@ TEST(drafting_ahead_has_rows_beside_the_ordinary_ones)
     spec_table_free(&table);
     spec_program_prints(PAIR "--K 2 --texts 4 --ahead --format table", 0,
                         "The next chain drafted while this one is verified:", "over beforehand",
-                        "The rounds that found it there:",
+                        "The share of rounds whose chain was ready:",
                         "of the bonus tokens were the draft's most probable one");
 }
 
@@ -273,9 +273,9 @@ TEST(what_is_no_result_of_bench_is_refused_in_one_line)
     spec_program_fails("bench --from text.csv", 2,
                        "speclab bench: text.csv: row 2: 'pass' is a text, where");
     spec_program_fails("bench --from kept.csv --K 3", 2,
-                       "speclab bench: --from shows a measured result: leave");
+                       "speclab bench: --from shows a finished measurement; leave");
     spec_program_fails("bench --from=kept.csv -fcsv", 2,
-                       "speclab bench: --from shows a measured result: leave");
+                       "speclab bench: --from shows a finished measurement; leave");
     spec_child c;
     spec_child_run(&c, "bench --from escape.csv");
     assert_int_equal(c.code, 0);

@@ -180,7 +180,7 @@ TEST(drivers_and_cards_that_cannot_be_used_are_named_with_their_reason)
         spec_program_fails(command, 2, LINE("the NVIDIA driver is too old: "));
         setenv("SPECLAB_LIBCUDA", "libm.so.6", 1);
         spec_program_fails(command, 2,
-                           LINE("libm.so.6 is no CUDA driver: it has no function cuInit"));
+                           LINE("libm.so.6 is not a CUDA driver: it has no function cuInit"));
         setenv("SPECLAB_LIBCUDA", "/nowhere/libcuda.so", 1);
         spec_program_fails(command, 2,
                            LINE("the library in SPECLAB_LIBCUDA cannot be loaded: /nowhere/"));

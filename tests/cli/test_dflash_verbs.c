@@ -74,8 +74,8 @@ TEST(what_does_not_fit_is_refused_in_one_line)
          "speclab generate: --K: 'dflash:plain.gguf' drafts at most 3 tokens, and K is 4; use K = "
          "3 or less"},
         {"--draft gguf:plain.gguf",
-         "speclab generate: --draft: plain.gguf: is a draft head of kind dflash, which is no model "
-         "by itself; as a draft, type dflash:plain.gguf"},
+         "speclab generate: --draft: plain.gguf: is a draft head of kind dflash, not a model; use "
+         "it as a draft: dflash:plain.gguf"},
         {"--draft eagle3:plain.gguf",
          "speclab generate: --draft: plain.gguf: is of architecture 'dflash', not a draft head"},
         {"--draft dflash:plain.gguf?confidence=0.5",

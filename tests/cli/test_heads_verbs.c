@@ -77,14 +77,14 @@ TEST(what_does_not_fit_is_refused_in_one_line)
          "speclab generate: --K: 'mtp:mtp.gguf' drafts at most 3 tokens, and K is 4; use K = 3 or "
          "less"},
         {"--draft mtp:eagle3.gguf",
-         "speclab generate: --draft: eagle3.gguf: is a head of kind eagle3; type "
+         "speclab generate: --draft: eagle3.gguf: is a head of kind eagle3; use "
          "eagle3:eagle3.gguf"},
         {"--draft gguf:eagle3.gguf",
-         "speclab generate: --draft: eagle3.gguf: is a draft head of kind eagle3, which is no "
-         "model by itself; as a draft, type eagle3:eagle3.gguf"},
+         "speclab generate: --draft: eagle3.gguf: is a draft head of kind eagle3, not a model; use "
+         "it as a draft: eagle3:eagle3.gguf"},
         {"--draft gguf:hydra.gguf",
-         "speclab generate: --draft: hydra.gguf: is a draft head of kind hydra, which is no model "
-         "by itself; as a draft, type hydra:hydra.gguf"},
+         "speclab generate: --draft: hydra.gguf: is a draft head of kind hydra, not a model; use "
+         "it as a draft: hydra:hydra.gguf"},
         {"--draft hydra:hydra.gguf --rule block-greedy",
          "speclab generate: rule 'block-greedy' needs a draft whose rows do not change between "
          "rounds"},

@@ -37,7 +37,7 @@ TEST(a_model_is_imported_and_writes_text)
     assert_string_equal(c.text, "kind,dim,layers,heads,kv_heads,ffn,vocab,context,vocabulary,taps\n"
                                 "llama,8,9,2,2,12,6,32,none,\"\"\n");
     assert_string_equal(
-        c.line, "speclab import: hf has no tokenizer.json: the file is without a vocabulary\n");
+        c.line, "speclab import: hf has no tokenizer.json: the file will have no vocabulary\n");
     spec_child_free(&c);
     spec_program_works("generate --target gguf:m.gguf -n 3");
     spec_program_works("import hf -o again.gguf --format json");

@@ -255,7 +255,8 @@ TEST(a_map_has_a_cell_for_each_pair_and_a_line_at_one, SLOW)
     refuses("map.csv --x K --heat speedup", "--x needs --y COLUMN");
     refuses("map.csv --y K --heat speedup", "--y and --heat need --x COLUMN");
     refuses("map.csv --x K --y alpha --heat speedup --by c", "--heat draws no series");
-    refuses("map.csv --x K --y alpha --heat speedup --log x", "--heat has a cell for each value");
+    refuses("map.csv --x K --y alpha --heat speedup --log x",
+            "--heat and --log cannot be combined");
 }
 
 TEST(rows_of_one_place_are_told)
@@ -266,7 +267,7 @@ TEST(rows_of_one_place_are_told)
     spec_child_run(&c, "plot twice.csv --x K --y speedup -o once.svg");
     spec_child_says(
         &c, "plot", 0,
-        "speclab plot: several rows have one place, so no line joins them; they differ in c");
+        "speclab plot: several rows have the same x, so no line joins them; they differ in c");
     spec_child_free(&c);
     spec_child_run(&c, "plot twice.csv --x K --y speedup --by c -o by.svg");
     assert_int_equal(c.code, 0);
@@ -275,7 +276,7 @@ TEST(rows_of_one_place_are_told)
     spec_file_write("same.csv", "K,speedup\n1,1.2\n1,1.2\n2,1.5\n");
     spec_child_run(&c, "plot same.csv --x K --y speedup -o same.svg");
     assert_string_equal(c.line,
-                        "speclab plot: several rows have one place, so no line joins them\n");
+                        "speclab plot: several rows have the same x, so no line joins them\n");
     spec_child_free(&c);
 }
 

@@ -99,7 +99,7 @@ TEST(hostile_files_end_within_a_second_of_processor_time)
          "claims.bin: has 28 bytes where a llama2.c checkpoint with its "
          "header has 62"},
         {"generate --plain --target llama2c:sparse.bin",
-         "sparse.bin: no llama2.c checkpoint: the embedding's width is 0"},
+         "sparse.bin: not a llama2.c checkpoint: the embedding's width is 0"},
         {"generate --plain --target gguf:sparse.bin", "sparse.bin: is not a GGUF file"},
         {"generate --plain --target gguf:pipe.bin", "pipe.bin: is not a regular file"},
         {"generate --plain --target gguf:/dev/zero", "/dev/zero: is not a regular file"},

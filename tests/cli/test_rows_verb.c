@@ -153,7 +153,7 @@ TEST(a_large_file_is_announced_and_one_too_large_refused)
     spec_child_run(&c, large);
     spec_child_says(&c, large, 0,
                     "speclab rows: large.rows will have about 57.6 MB and take about ");
-    assert_non_null(strstr(c.line, "; -n N writes fewer places\n"));
+    assert_non_null(strstr(c.line, "; -n N writes fewer positions\n"));
     spec_child_free(&c);
     unlink("large.rows");
     spec_program_works("rows --target zipf?V=30 --draft zipf?V=30&s=2 -n 120 -o small.rows");

@@ -33,13 +33,10 @@ TEST(the_worked_example_is_printed_to_the_digit)
         "draft     probs:0.4,0.3,0.2,0.1\n"
         "drafting  chain, K = 1\n"
         "rule      token: accept with min(1, target/draft), correct from norm((target - draft)+)\n"
-        "\n"
-        "Round 1, after 0 tokens\n"
-        "\n"
-        "Draft                            draft   target    ratio  chance\n"
+        "\nRound 1, after 0 tokens\n"
+        "\nDraft                            draft   target    ratio  chance\n"
         "     1 cat                         0.3      0.2    0.667  coin 0.5\n"
-        "\n"
-        "Position 1\n"
+        "\nPosition 1\n"
         "  token               draft                        target\n"
         "  the                   0.4 ################          0.5 ####################\n"
         "  cat                   0.3 ############              0.2 ########\n"
@@ -48,13 +45,11 @@ TEST(the_worked_example_is_printed_to_the_digit)
         "  test        cat: target/draft = 0.2/0.3 = 0.667, coin 0.7: rejected\n"
         "  residual    sum 0.2, normalised: the 0.5, cat 0, sat 0, dog 0.5\n"
         "  correction  dog, coin 0.6 in the residual\n"
-        "\n"
-        "  emitted     dog: 0 accepted and a correction\n"
-        "\n"
-        "The first token's exact law, from all 20 branches of the round\n"
+        "\n  emitted     dog: 0 accepted and a correction\n"
+        "\nThe exact distribution of the first token, over all 20 branches of the round\n"
         "  output      the 0.5, cat 0.2, sat 0.1, dog 0.2\n"
         "  target      the 0.5, cat 0.2, sat 0.1, dog 0.2\n"
-        "  distance    total variation 1e-16: the same law\n";
+        "  distance    total variation 0: the same distribution\n";
     spec_child c;
     spec_needs_program();
     spec_child_run(&c, "step --K 1 --coins 0.5,0.7,0.6");
@@ -112,10 +107,10 @@ TEST(each_way_to_judge_a_draft_has_its_words)
     has("step --K 1 --rule greedy --drafting greedy",
         (const char *const[]){"0.5           chosen",
                               "accepted    the, without a random decision of its own", "argmax",
-                              "same law", NULL});
+                              "same distribution", NULL});
     has("step --K 1 --rule resample-target --coins 0.5,0.7,0.6",
         (const char *const[]){"correction  cat, coin 0.6 in the target's row",
-                              "output      the 0.5", "not the same law", NULL});
+                              "output      the 0.5", "another distribution", NULL});
     has("step --K 1 --rule ot --drafting tree?n=2 --seed 2",
         (const char *const[]){"select      number ", "test        ", NULL});
     has("step --K 1 --drafting gumbel?seed=7 --rule gumbel?seed=7",

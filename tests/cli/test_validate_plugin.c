@@ -42,7 +42,9 @@ TEST(a_plug_in_gets_its_verdict, SLOW)
     spec_needs_program();
     run(NULL, command("", "newcomer.so", ""), 0, "looks lossless", NULL);
     run(NULL, command("plugin:", "newcomer.so", "--options wrong"), 1, "is not lossless", NULL);
-    run("SPECLAB_HOSTILE=overrun", command("", "hostile.so", ""), 1, "it wrote past its output",
+    run("SPECLAB_HOSTILE=overrun", command("", "hostile.so", ""), 1,
+        "it wrote past the end of its "
+        "output",
         NULL);
     run("SPECLAB_HOSTILE=row written", command("", "hostile.so", ""), 1, "it modified its input",
         NULL);

@@ -231,7 +231,7 @@ TEST(a_watched_run_ends_on_ctrl_c_with_a_verdict)
     assert_int_equal(c.code, 0);
     assert_non_null(strstr(c.text, "PASS: rule:token looks lossless.\n"));
     assert_non_null(strstr(c.text, "1 of 1 fixtures in their scopes, when it was stopped"));
-    assert_non_null(strstr(c.text, "is found, with a chance of 0.9, by bets alone\n"));
+    assert_non_null(strstr(c.text, "is found with a chance of 0.9, by the e-value alone\n"));
     spec_child_free(&c);
 }
 

@@ -88,7 +88,7 @@ TEST(gross_mistakes_are_found_early)
 
 static void count_phase(void *self, const char *what)
 {
-    assert_string_equal(what, "looking for the likeliest mistake");
+    assert_string_equal(what, "looking for the most likely mistake");
     (*(int *)self)++;
 }
 
@@ -113,8 +113,9 @@ TEST(a_failure_says_why_it_names_no_condition)
     static const struct {
         const char *subject, *fixture, *why;
     } cases[] = {
-        {"mutant:residual-from-target", "two-2", "fixtures of two tokens are not asked in"},
-        {"mutant:residual-from-target", "vocab-2049", "fixtures of over 1024 tokens are not asked"},
+        {"mutant:residual-from-target", "two-2", "fixtures of two tokens are not tested in"},
+        {"mutant:residual-from-target", "vocab-2049",
+         "fixtures of over 1024 tokens are not tested"},
         {"mutant:residual-from-target", "draft-zeros-8", "its rows are special"},
         {"mutant:residual-from-target", "plain-4", "it shows with each of them changed"},
         {"mutant:chosen-ties-above", "k1-v5-chosen-top_k-ties", ""},
@@ -240,7 +241,7 @@ TEST(unreached_places_have_no_number)
     plan.seconds = 1e-9;
     run(&v, "rule:token", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_INCONCLUSIVE);
-    assert_string_equal(v.reason, "the time was over before a fixture was run");
+    assert_string_equal(v.reason, "the time ran out before any fixture was run");
 }
 
 /* A budget in seconds is kept, except for the batch under way. */

@@ -45,8 +45,7 @@ TEST(a_verdict_on_fresh_data_shows_their_figures)
     assert_same(v.log_e, v.result[0].log_e);
     assert_same(v.p, v.result[0].p);
     FREED char *report = both_reports(&v);
-    snprintf(line, sizeof line,
-             "\n  evidence     e = %s; p = %.2g, where 5e-07 is a FAIL: of fresh data",
+    snprintf(line, sizeof line, "\n  evidence     e = %s; p = %.2g on fresh data",
              spec_validate_report_e(e, v.log_e), v.p);
     says(report, line);
     snprintf(line, sizeof line,
@@ -72,20 +71,20 @@ static void reason_is(const char *subject, const char *fixture, uint64_t draws, 
 TEST(a_reason_says_what_the_test_is_about)
 {
     reason_is("rule:resample-target", "plain-4", 200000,
-              ": the tokens after a state have another law, by a TV of about ");
+              ": the tokens after a state have a different distribution, by a TV of about ");
     /* the tokens after one state differ, too, but alone they are no FAIL */
     reason_is(
         "mutant:one-coin", "plain-4", 10000,
-        ": the tokens of a text depend on each other in another way than promised (test 'pairs");
+        ": the tokens of a text depend on each other in a way that the models do not (test 'pairs");
     reason_is("rule:lenience?l=0.98", "zipf-16", 1000000,
-              ": the tokens after a state have another law: of 42969, token 11 came 15789 times, "
-              "where 16488 are expected");
-    reason_is(
-        "rule:lenience?l=0.985", "zipf-16", 1000000,
-        ": the tokens after one state have another law, by a TV that these data cannot measure");
-    reason_is(
-        "rule:lenience?l=0.97", "tile-257", 1000000,
-        ": the tokens have another law, though no state's tokens alone show it (test 'kept': ");
+              ": the tokens after a state have a different distribution: of 42969, token 11 came "
+              "15789 times, where 16488 are expected");
+    reason_is("rule:lenience?l=0.985", "zipf-16", 1000000,
+              ": the tokens after one state have a different distribution, by a TV that these data "
+              "cannot measure");
+    reason_is("rule:lenience?l=0.97", "tile-257", 1000000,
+              ": the tokens have a different distribution, though no single state shows it (test "
+              "'kept': ");
 }
 
 /* The table has the token that came, though rounds that break a hard rule are not counted. */
@@ -113,7 +112,7 @@ TEST(a_reason_names_random_numbers_that_rounds_share)
                       by_seed[] = ": rounds that have the same seed share random numbers: ",
                       by_seeds[] = ": rounds that have different seeds share random numbers: ",
                       mirrored[] = ": a round and the next use one random number as u and 1 - u",
-                      law[] = ": the tokens after a state have another law";
+                      law[] = ": the tokens after a state have a different distribution";
     reason_is("mutant:numbers-of-first", "no-draft-4", 100000, by_call);
     reason_is("mutant:coins-stratified", "no-draft-4", 100000, by_call);
     reason_is("mutant:offset-forgotten", "no-draft-4", 100000, by_seed);

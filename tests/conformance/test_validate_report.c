@@ -227,7 +227,7 @@ TEST(the_text_report_has_verdict_rates_and_command)
     run(&v, "rule:resample-target", &plan);
     FREED char *text = written(spec_validate_report_text, &v);
     assert_int_equal(strncmp(text, "FAIL: rule:resample-target is not lossless.\n", 44), 0);
-    assert_non_null(strstr(text, "is called wrong with a chance of at most 1e-06"));
+    assert_non_null(strstr(text, "gets FAIL with a probability of at most 1e-06"));
     assert_null(strstr(text, "  power  ")); /* the mistake was found */
     assert_non_null(strstr(text, "\n     token             drafted      accepted_draft"
                                  "          correction               bonus\n"));
@@ -261,20 +261,20 @@ TEST(every_report_tells_the_power_of_each_place)
     } cases[] = {
         {{"heavy-draft-4", NULL},
          300000,
-         {"after one state is found, with a chance of 0.9\n", " 1 of 1 fixtures\n",
+         {"after one state is found with a chance of 0.9\n", " 1 of 1 fixtures\n",
           "    bonus tokens"}},
         {{"plain-4", "zipf-16", NULL},
          100000,
-         {"or only above a TV of 0.1\n", "    corrections   plain-4 V", " 0 of 2 fixtures\n"}},
+         {"or only from a TV of 0.1 on\n", "    corrections      plain-4 V", " 0 of 2 fixtures\n"}},
         {{"disjoint-8", NULL},
          100000,
-         {"that the sampler never reaches, or", "    later places  disjoint-8 V\n",
-          "    bonus tokens  disjoint-8 V\n"}},
+         {"that the sampler never emits, or", "    later positions  disjoint-8 V\n",
+          "    bonus tokens     disjoint-8 V\n"}},
         {{"vocab-151936", NULL},
          100,
          {"too few draws to find a TV of 0.1: on vocab-151936 (V) no TV is guaranteed",
-          "    first token          -        -  0 of 1 fixtures\n",
-          "or only above a TV of 0.1\n    first token   vocab-151936 V\n"}}};
+          "    first token             -        -  0 of 1 fixtures\n",
+          "or only from a TV of 0.1 on\n    first token      vocab-151936 V\n"}}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spec_validate_plan plan = plan_of(cases[c].draws, 2, cases[c].only);
         OWNED(spec_validation) v;

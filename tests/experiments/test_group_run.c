@@ -130,6 +130,5 @@ TEST(more_parts_than_groups_are_refused)
     const spec_groups three = groups(3);
     spec_group_run run = {.writer = {.part = {1, 4}}};
     assert_fails(spec_group_run_point(&run, &three, &point, &error), GSL_EINVAL,
-                 "--batches 1/4: this point has 3 groups: give at most as many "
-                 "parts");
+                 "--batches 1/4: this point has 3 batches; use at most that many parts");
 }

@@ -37,7 +37,7 @@ TEST(lists_of_numbers_read_as_users_type_them)
         {"1,", "alpha: '1,' has an empty value"},
         {"0.5:0.4:0.1", "alpha: the range '0.5:0.4:0.1' is empty"},
         {"0:1:0", "alpha: the step of '0:1:0' is zero"},
-        {"0:1.5", "alpha: '0:1.5' is not lo:hi:step; give a step, as in 0:1.5:0.1"},
+        {"0:1.5", "alpha: '0:1.5' is not lo:hi:step; add a step, as in 0:1.5:0.1"},
         {"0:1:2:3", "alpha: '0:1:2:3' is not lo:hi:step"},
         {"0:1e9:0.5", "alpha: '0:1e9:0.5' has over a million values"},
         {"nan", "alpha: 'nan' is not a number or lo:hi:step"},

@@ -190,7 +190,7 @@ TEST(what_does_not_fit_is_refused_and_leaves_no_file)
     plan.opt_text = text;
     plan.text_end = &(size_t){0};
     plan.n_texts = 1;
-    assert_fails(spec_rows_make(path, &plan, &error), GSL_EINVAL, "the text has no token");
+    assert_fails(spec_rows_make(path, &plan, &error), GSL_EINVAL, "the text has no tokens");
     plan.text_end = &(size_t){3};
     plan.opt_stop = &stop;
     assert_fails(spec_rows_make(path, &plan, &error), GSL_EFAILED, "interrupted");
@@ -208,7 +208,7 @@ TEST(what_does_not_fit_is_refused_and_leaves_no_file)
     plan.places = 5;
     unlink(path);
     assert_fails(spec_rows_make(path, &plan, &error), GSL_EINVAL,
-                 "a prompt of 2 tokens leaves no place in texts of 2");
+                 "a prompt of 2 tokens leaves no room in texts of 2");
     assert_int_equal(access(path, F_OK), -1);
     opened_free(&draft);
     opened_free(&target);

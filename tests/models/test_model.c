@@ -68,10 +68,10 @@ TEST(a_file_alone_is_of_the_kind_of_its_ending)
     assert_refused("no/such.bin?end=2", NULL, "no/such.bin: ");
     assert_refused("no/such.rows", NULL, "no/such.rows: ");
     assert_refused("/dev/null?order=3", NULL,
-                   "/dev/null is a file; type its kind before it, as in ngram:/dev/null");
+                   "/dev/null is a file; put its kind before it, as in ngram:/dev/null");
     assert_refused("/tmp", NULL,
-                   "/tmp is a folder; make a file of a model of Hugging Face: "
-                   "speclab import /tmp -o model.gguf");
+                   "/tmp is a folder; convert a Hugging Face model first: speclab import /tmp -o "
+                   "model.gguf");
     assert_int_equal(mkdir("/tmp/speclab-$(x)", 0700), 0);
     assert_refused("/tmp/speclab-$(x)", NULL, ": speclab import '/tmp/speclab-$(x)' -o model.gguf");
     assert_int_equal(rmdir("/tmp/speclab-$(x)"), 0);

@@ -203,7 +203,7 @@ class Threads(unittest.TestCase):
             for n in (1, 3):
                 speclab.threads(n)
                 self.assertEqual(cells_of(speclab.sweep(0.8, [2, 4], rounds=10**5)), expected)
-            with self.assertRaisesRegex(speclab.InputError, "threads is -1"):
+            with self.assertRaisesRegex(speclab.InputError, "threads must be 0 to 1024, got -1"):
                 speclab.threads(-1)
         finally:
             speclab.threads(0)

@@ -181,15 +181,16 @@ class Run(unittest.TestCase):
         for experiment, line in [
             ('measure = "predictt"; grid = { K = 3; };', "predict"),
             ({"measure": "predict", "grid": {"alpha": 0.5, "KK": 3}}, "KK"),
-            ({"measure": "predict", "grid": {"alpha": float("nan")}}, "alpha is nan"),
-            ({"measure": "predict", "grid": {"alpha": object()}}, "give a finite number"),
+            ({"measure": "predict", "grid": {"alpha": float("nan")}},
+             "alpha must be a finite number"),
+            ({"measure": "predict", "grid": {"alpha": object()}}, "must be a finite number"),
             ("no_such_experiment", "neither the text"),
         ]:
             with self.assertRaises(speclab.InputError) as caught:
                 speclab.run(experiment)
             self.assertIn(line, str(caught.exception))
             self.assertNotIn("\n", str(caught.exception))
-        with self.assertRaisesRegex(speclab.InputError, "seed is -1"):
+        with self.assertRaisesRegex(speclab.InputError, "seed must be a whole number"):
             speclab.run(self.TEXT, seed=-1)
         with self.assertRaises(FileNotFoundError):
             speclab.run(Path("no/such/file.cfg"))

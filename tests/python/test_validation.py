@@ -188,17 +188,18 @@ class WrongAnswers(unittest.TestCase):
             (TypeError, "returned a tuple of 1: return", lambda batch: (batch.token,)),
             (ValueError, "9): give (n, n_nodes + 1), here (",
              self.answering(lambda t: np.zeros((len(t), 9), int))),
-            (TypeError, "token has dtype float64: give whole numbers",
+            (TypeError, "token must be whole numbers, such as int32, got float64",
              self.answering(lambda t: t * 1.0)),
-            (ValueError, "token[1, 0] is 4: tokens are 0 to 3",
+            (ValueError, "token[1, 0] must be 0 to 3, got 4",
              self.answering(lambda t: t + 4 * (np.arange(len(t)) == 1)[:, None])),
-            (ValueError, "token[0, 0] is -1: tokens are 0 to 3", self.answering(lambda t: t - 1)),
-            (TypeError, "n_emitted has dtype bool", self.answering(None, lambda n: n > 0)),
-            (ValueError, "n_emitted has shape (1,): give (n)",
+            (ValueError, "token[0, 0] must be 0 to 3, got -1", self.answering(lambda t: t - 1)),
+            (TypeError, "n_emitted must be whole numbers, such as int32, got bool",
+             self.answering(None, lambda n: n > 0)),
+            (ValueError, "n_emitted must have shape",
              self.answering(None, lambda n: n[:1])),
-            (ValueError, "n_emitted[0] is 0: a draft of 3 tokens gives 1 to 4",
+            (ValueError, "n_emitted[0] must be 1 to 4 for a draft of 3 tokens, got 0",
              self.answering(None, lambda n: n - 1)),
-            (ValueError, "n_emitted[0] is 9: a draft", self.answering(None, lambda n: n + 8)),
+            (ValueError, "n_emitted[0] must be", self.answering(None, lambda n: n + 8)),
         ]:
             with self.subTest(line=line):
                 self.refused(error, line, sampler, batched=True)
@@ -216,10 +217,11 @@ class WrongAnswers(unittest.TestCase):
     def test_of_single_drafts_and_texts_are_one_line(self):
         self.refused(ValueError, "returned 9 tokens: a draft of 3 gives 1 to 4", lambda s: [0] * 9)
         self.refused(ValueError, "token[0, 0] is 17", lambda step: [17])
-        self.refused(TypeError, "the answer has dtype float64", lambda step: [0.5])
-        self.refused(ValueError, "the text has shape (1,): give n_tokens tokens",
+        self.refused(TypeError, "the answer must be whole numbers, such as int32, got float64",
+                     lambda step: [0.5])
+        self.refused(ValueError, "the text must have shape",
                      lambda request: [0], scope="S")
-        self.refused(ValueError, "text[0] is 4: tokens are 0 to 3",
+        self.refused(ValueError, "text[0] must be 0 to 3, got 4",
                      lambda request: [4] * request.n_tokens, scope="S")
 
     def test_of_drafts_are_one_line(self):
@@ -229,7 +231,7 @@ class WrongAnswers(unittest.TestCase):
         def wild(batch):
             return (*self.answering()(batch), np.full((batch.n, batch.n_nodes), -1))
 
-        for line, sampler in [("draft has shape", short), ("draft[0, 0] is -1", wild)]:
+        for line, sampler in [("draft must have shape", short), ("draft[0, 0] must be 0 to", wild)]:
             with self.assertRaises(ValueError) as caught:
                 speclab.validate(sampler, batched=True, scope="DV", only=["blind-64"])
             self.assertIn(line, str(caught.exception))
@@ -242,8 +244,8 @@ class WrongAnswers(unittest.TestCase):
             ("chains: 'tree' is none of fixed, iid, without", {"chains": ["tree"]}),
             ("no-such-fixture", {"only": ["no-such-fixture"]}),
             ("'no-such-test'", {"only": "no-such-test"}),
-            ("eps is 2", {"eps": 2.0}),
-            ("seed is -1", {"seed": -1}),
+            ("eps must be above 0 and below 1, got 2", {"eps": 2.0}),
+            ("seed must be a whole number from 0 to 2^64 - 1, got -1", {"seed": -1}),
             ("max_batch is 4294967296", {"max_batch": 2**32}),
         ]:
             with self.assertRaises(speclab.InputError) as caught:
@@ -263,7 +265,7 @@ class Results(unittest.TestCase):
         self.assertEqual(lines[0], "PASS: no difference seen")
         self.assertTrue(repr(self.bad).startswith(f"FAIL: {self.bad.reason}\n"))
         self.assertIn("mine; scope V", lines[1])
-        self.assertIn("first token   a TV of", repr(self.good))
+        self.assertIn("first token      a TV of", repr(self.good))
         self.assertIn("looks like    residual-from-target", repr(self.bad))
 
     def test_are_html_with_a_figure_that_has_its_values_as_text(self):

@@ -65,9 +65,9 @@ TEST(lengths_and_rates_must_fit_into_a_round)
         assert_int_equal(status, row[i].fits ? GSL_SUCCESS : GSL_EDOM);
         if (!row[i].fits)
             assert_non_null(strstr(error.text, process.kind == SPEC_PROCESS_RATES
-                                                   ? "acceptance is given to depth 2, and K is 3"
+                                                   ? "acceptance is given to depth 2, but K is 3"
                                                : process.kind == SPEC_PROCESS_CONTEXT
-                                                   ? "only the requests of serve have one"
+                                                   ? "only serve has requests"
                                                    : "the tokens of a round of K = "));
     }
 }
@@ -98,8 +98,8 @@ TEST(bad_specs_get_one_clear_line)
         {"rates?of=0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0"
          "/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0/0",
          "rates: more than 64", 0.5, GSL_EINVAL},
-        {"context?of=0.8@5", "context: of: @5: lengths of context rise", 0.5, GSL_EINVAL},
-        {"context?of=1.8", "context: of: '1.8' is no number of 0 to 1", 0.5, GSL_EINVAL},
+        {"context?of=0.8@5", "context: of: @5: context lengths must increase", 0.5, GSL_EINVAL},
+        {"context?of=1.8", "context: of: '1.8' is not a number from 0 to 1", 0.5, GSL_EINVAL},
         {"minimum-variance?alpha=0.5", "alpha", 0.5, GSL_EINVAL},
         {"rounded-normal?length=nan", "length", 0.5, 0},
         {"", "", 0.5, GSL_EINVAL},

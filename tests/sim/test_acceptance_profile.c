@@ -96,7 +96,7 @@ TEST(a_process_has_the_rates_of_a_profile)
     assert_memory_equal(&of_profile, &of_rates, sizeof of_rates);
     assert_false(spec_acceptance_reads_alpha(&of_profile));
     assert_fails(spec_acceptance_process_check(&of_profile, 4, &error), GSL_EDOM,
-                 "acceptance is given to depth 3, and K is 4");
+                 "acceptance is given to depth 3, but K is 4");
     assert_fails_with(spec_acceptance_process_init(&of_profile, "profile:absent.json", 0.5, &error),
                       GSL_EFAILED, "absent.json");
     assert_fails_with(spec_acceptance_process_init(&of_profile, "profile", 0.5, &error), GSL_EINVAL,

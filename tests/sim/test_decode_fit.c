@@ -27,7 +27,7 @@ TEST(what_does_not_fit_is_refused_with_its_reason)
         {"block-greedy", "chain", "fixed", true, false, "needs a draft whose rows do not change"},
         {"rrsw", WITHOUT, "fixed", true, true, NULL},
         {"rrs", WITHOUT, "fixed", false, false,
-         "does not hold for the without siblings of draft strategy '"},
+         "does not support the without siblings of draft strategy '"},
         {"gumbel?seed=7", "gumbel?seed=7", "fixed", false, true, NULL},
         {"gumbel?seed=none", "gumbel?seed=7", "fixed", false, false,
          "'gumbel?seed=7' shares its noise with the rule, and rule 'gumbel?seed=none' has no seed"},

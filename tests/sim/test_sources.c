@@ -34,7 +34,7 @@ TEST(an_absurd_K_is_refused)
     void *worker;
     spec_error error;
     assert_int_equal(source.worker_init(source.self, &worker, &error), GSL_EINVAL);
-    assert_string_equal(error.text, "K is 257: a draft has 0 to 256 tokens");
+    assert_string_equal(error.text, "K must be 0 to 256, got 257");
     config.K = -1;
     assert_int_equal(source.worker_init(source.self, &worker, &error), GSL_EINVAL);
     config.K = SPEC_K_MAX;

@@ -209,7 +209,7 @@ TEST(every_limit_has_its_own_hint)
          "block",
          "larger models"},
         {{.K = 1, .tokens = 1.99, .verify = 1.0, .rule = 0.3, .rest = 0.1, .width = 0.01},
-         "- larger models, beside which the rule and the bookkeeping count for less",
+         "- larger models, for which the rule and the bookkeeping matter less",
          "a draft nearer"},
         {{.K = 1, .tokens = 1.99, .verify = 1.01, .width = 0.01},
          "- --K 2: the best K is the largest one measured",
@@ -306,7 +306,10 @@ TEST(times_that_are_not_trusted_are_called_so)
     bench_table_set(&a.table, 0, "others", 0.7);
     free(a.text);
     take(&a);
-    says(&a, "Speculation gains here, by times that are not trusted: K = 2 is 1.34 times", true);
+    says(&a,
+         "Speculation gains here, judging by times that are not reliable: K = 2 is 1.34 "
+         "times",
+         true);
     assert_true(spec_timing_result_warning(line, sizeof line, &a.result));
     assert_string_equal(line, "warning: this run lost 34 % of its time to other programs, which "
                               "took 0.7 of 2 processors: "

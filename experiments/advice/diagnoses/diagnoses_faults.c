@@ -58,7 +58,7 @@ static bool blind_draft(spec_diagnosis_text ret_evidence, spec_diagnosis_text re
 }
 
 const spec_diagnosis spec_diagnosis_blind_draft = {
-    "blind-draft", "acceptance near 0: the draft does not see what it should", true, blind_draft};
+    "blind-draft", "acceptance near 0: the draft does not get the right input", true, blind_draft};
 
 static bool all_accepted(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
                          const spec_diagnosis_facts *facts)
@@ -118,7 +118,7 @@ static bool drift(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next
         100.0 * found->after, found->p);
     validate_next(ret_next, facts);
     spec_advice_text_add(ret_next, SPEC_DIAGNOSIS_TEXT, "%s",
-                         ". If the texts changed, give each load a log of its own.");
+                         ". If the texts changed, use a separate log for each load.");
     return true;
 }
 

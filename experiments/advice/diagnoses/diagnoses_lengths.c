@@ -23,7 +23,7 @@ static bool short_drafts(spec_diagnosis_text ret_evidence, spec_diagnosis_text r
                  "and give that log to advise.");
     else
         snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
-                 "Look for what ends drafts: a confidence threshold, a lookup without a match, a "
+                 "Find what ends drafts early: a confidence threshold, a lookup without a match, a "
                  "grammar, adaptive lengths. Run once without it, and give that log to advise.");
     return true;
 }
@@ -51,18 +51,22 @@ static bool trained_depth(spec_diagnosis_text ret_evidence, spec_diagnosis_text 
     if (!(none * log1p(-0.5 * passed / tested) < log(0.001))) return false;
     snprintf(
         ret_evidence, SPEC_DIAGNOSIS_TEXT,
-        "Depth %d accepts %.0f of %.0f tokens, and depth %d none of %s%.0f: the draft is trained "
+        "Depth %d accepts %.0f of %.0f tokens, and depth %d none of %s%.0f: the draft was trained "
         "for %d token%s, or its state is lost there.",
         j, counts.passed[j - 1], counts.tested[j - 1], j + 1,
         none < counts.tested[j] ? "at least " : "", none, j, j == 1 ? "" : "s");
-    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT, "Set K = %d: longer drafts cost and give no tokens.",
+    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+             "Set K = %d: longer drafts cost time and give no "
+             "tokens.",
              j);
     return true;
 }
 
 const spec_diagnosis spec_diagnosis_trained_depth = {
-    "trained-depth", "no token is accepted behind a depth: the draft is trained up to it", false,
-    trained_depth};
+    "trained-depth",
+    "no token is accepted beyond some depth, up to which the draft was "
+    "trained",
+    false, trained_depth};
 
 /* If a draft is right once, it is right nearly to the end in at least this share of cases. */
 static const double TO_THE_END = 0.75;
@@ -110,8 +114,8 @@ static bool lookup(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_nex
              "wrong from the start, and the others nearly right to the end, as with lookup.",
              100.0 * first, 100.0 * rest);
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
-             "Speculate on a good match alone: a longer least match (in vLLM prompt_lookup_min, in "
-             "llama.cpp --draft-min), and a larger K.");
+             "Speculate only on a good match: require a longer match (in vLLM prompt_lookup_min, "
+             "in llama.cpp --draft-min), and a larger K.");
     return true;
 }
 

@@ -32,14 +32,13 @@ static bool accepted_over_drafted(spec_diagnosis_text ret_evidence, spec_diagnos
     const spec_cluster_ratio *tested = known ? &now->alpha : &advice->alpha;
     const double ratio = known ? now->accepted / now->drafted : advice->accepted_over_drafted;
     if (!(tested->value - ratio > 0.05)) return false;
-    snprintf(
-        ret_evidence, SPEC_DIAGNOSIS_TEXT,
-        "Accepted over drafted tokens, %s, is not the acceptance rate: drafts behind a rejection "
-        "are not tested. Of the tested tokens %s were accepted%s.",
-        spec_advice_text_share(printed, ratio, NAN, NAN), spec_advice_text_of(alpha, tested),
-        spec_diagnosis_counts_of(facts, known ? advice->K : -1).depths == 0
-            ? ", if it is the same at all depths"
-            : "");
+    snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
+             "Accepted over drafted tokens, %s, is not the acceptance rate, because drafts after a "
+             "rejection are not tested. Of the tested tokens %s were accepted%s.",
+             spec_advice_text_share(printed, ratio, NAN, NAN), spec_advice_text_of(alpha, tested),
+             spec_diagnosis_counts_of(facts, known ? advice->K : -1).depths == 0
+                 ? ", if it is the same at all depths"
+                 : "");
     const int K = shorter(facts, 0.95);
     if (K > 0)
         snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
@@ -124,7 +123,7 @@ static bool sglang_rate(spec_diagnosis_text ret_evidence, spec_diagnosis_text re
                  rate, tree ? "the nodes of a tree" : "num_steps", length,
                  tree ? "num_draft_tokens - 1" : "K");
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
-             "Compare servers of both generations by accept len alone.");
+             "Compare servers from before and after that date only by accept len.");
     return true;
 }
 
@@ -140,8 +139,8 @@ static bool vllm_v0(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_ne
         return false;
     const double printed = facts->evidence->printed_rate;
     snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
-             "vLLM V0 counts accepted tokens behind a rejection, too, so its accepted tokens are "
-             "not those of the output.");
+             "vLLM V0 also counts tokens that would be accepted after a rejection, so its accepted "
+             "tokens are not those of the output.");
     if (printed > 0.0 && isfinite(facts->advice->alpha.value))
         spec_advice_text_add(
             ret_evidence, SPEC_DIAGNOSIS_TEXT,
@@ -152,4 +151,4 @@ static bool vllm_v0(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_ne
 }
 
 const spec_diagnosis spec_diagnosis_vllm_v0 = {
-    "vllm-v0", "vLLM V0 counts accepted tokens behind a rejection", false, vllm_v0};
+    "vllm-v0", "vLLM V0 counts accepted tokens after a rejection", false, vllm_v0};

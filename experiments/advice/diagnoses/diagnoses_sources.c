@@ -11,17 +11,17 @@ static bool restarts(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_n
     if (facts->counters == NULL || facts->counters->resets == 0) return false;
     const unsigned long long n = facts->counters->resets;
     snprintf(ret_evidence, SPEC_DIAGNOSIS_TEXT,
-             "Counters fell %llu time%s: an engine started again, and counts from 0 on. Scrapes "
-             "that are not in order of time look the same, and then rounds count twice.",
+             "Counters fell %llu time%s: an engine restarted and counts from 0. Scrapes out of "
+             "order look the same, and then rounds are counted twice.",
              n, n == 1 ? "" : "s");
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
-             "Give scrapes from the oldest to the newest. If settings changed with the start, give "
-             "the files of each run to an advise of its own.");
+             "Give scrapes from the oldest to the newest. If the settings changed at the restart, "
+             "run advise separately on the files of each run.");
     return true;
 }
 
-const spec_diagnosis spec_diagnosis_restarts = {
-    "restarts", "a counter falls: an engine started again", false, restarts};
+const spec_diagnosis spec_diagnosis_restarts = {"restarts", "a counter falls: an engine restarted",
+                                                false, restarts};
 
 /* Finds a file that also has records of another engine or kind. */
 static bool has_other_format(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
@@ -32,12 +32,12 @@ static bool has_other_format(spec_diagnosis_text ret_evidence, spec_diagnosis_te
         if (read->other == NULL) continue;
         snprintf(
             ret_evidence, SPEC_DIAGNOSIS_TEXT,
-            "%.150s has records of %s and of %s. Those of %s (%llu, from line %llu on) are not "
-            "in the numbers here.",
+            "%.150s has records of %s and of %s. The numbers here leave out those of %s (%llu, "
+            "from line %llu on).",
             facts->source[i].path, read->format->name, read->other->name, read->other->name,
             (unsigned long long)read->other_records, (unsigned long long)read->other_line);
         snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
-                 "Give each engine a file of its own, or choose with --engine %s.",
+                 "Put each engine in its own file, or choose one with --engine %s.",
                  read->other->name);
         return true;
     }
@@ -64,7 +64,7 @@ static bool many_sources(spec_diagnosis_text ret_evidence, spec_diagnosis_text r
         "are of all of them together.",
         (unsigned long long)n);
     snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
-             "If they have different models or loads, give each a file of its own.");
+             "If they have different models or loads, put each in its own file.");
     return true;
 }
 
@@ -90,9 +90,9 @@ static bool mixed_lengths(spec_diagnosis_text ret_evidence, spec_diagnosis_text 
              "Draft lengths K = %s are in these files. Each has its own row; acceptance by depth "
              "is of all of them.",
              list);
-    snprintf(
-        ret_next, SPEC_DIAGNOSIS_TEXT,
-        "Their comparison is fair if they had the same load; else give each a run of its own.");
+    snprintf(ret_next, SPEC_DIAGNOSIS_TEXT,
+             "The comparison is fair only if all had the same load; otherwise run advise on each "
+             "separately.");
     return true;
 }
 

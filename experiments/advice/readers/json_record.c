@@ -123,7 +123,7 @@ static int load(json_t **ret, const char **ret_end, const char *at, const spec_j
     if (spec_json_lost()) return spec_no_memory_for(error, record.file);
     if (json_error_code(&why) == json_error_premature_end_of_input)
         return spec_log_bad(&record, error,
-                            "the JSON object with '%s' has no end: is the record cut?", key);
+                            "the JSON object with '%s' has no end; is the record truncated?", key);
     for (const char *c = record.bytes; c < at; c++) record.line += *c == '\n';
     record.line += (uint64_t)why.line - 1;
     return spec_log_bad(&record, error, "malformed JSON: %.140s", why.text);
@@ -186,6 +186,6 @@ int spec_json_each(const spec_log_record *record, spec_log_learned *learned, con
         more = at < end && *at == ',';
     }
     if (at == end || *at != ']')
-        return spec_log_bad(record, error, "the JSON array has no end: is the record cut?");
+        return spec_log_bad(record, error, "the JSON array has no end; is the record truncated?");
     return GSL_SUCCESS;
 }

@@ -40,8 +40,8 @@ static int check_rate(const spec_log_numbers *numbers, double rate, int decimals
     const int n = numbers->n;
     if (rate > 1.0 || (n > 0 && decimals != numbers->list_decimals))
         return spec_log_bad(scan->record, error,
-                            "%s: expected fractions of %d decimals, not %.*f; the line is cut or "
-                            "has another one in it",
+                            "%s: expected fractions of %d decimals, not %.*f; the line is "
+                            "truncated or has another one in it",
                             of, n > 0 ? numbers->list_decimals : decimals, decimals, rate);
     if (n > 0 && rate > numbers->list[n - 1])
         return spec_log_bad(scan->record, error,
@@ -99,8 +99,7 @@ static int read_behind(const char *behind, spec_log_scan *scan, const char *of, 
 
 static int twice(const spec_log_scan *scan, const char *of, spec_error *error)
 {
-    return spec_log_bad(scan->record, error,
-                        "%s: occurs twice; two lines were written into each other", of);
+    return spec_log_bad(scan->record, error, "%s: occurs twice; two lines are mixed up", of);
 }
 
 /* Reads a number. It is an error if a field comes twice, or if a field with another name gives a
@@ -245,7 +244,7 @@ int spec_log_fields_read(spec_log_numbers *ret, const spec_log_line *line, spec_
     const spec_log_field *f = missing(ret, line);
     if (f != NULL)
         SPEC_TRY(spec_log_bad(scan->record, error,
-                              "%s: expected '%s' before the end; the line is cut", line->name,
+                              "%s: expected '%s' before the end; the line is truncated", line->name,
                               f->before));
 done:
     return status;

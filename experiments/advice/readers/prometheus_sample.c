@@ -57,7 +57,7 @@ static int read_label(spec_prometheus_sample *s, spec_log_scan *c, spec_error *e
     const char *value = c->at;
     for (; c->at < c->end && *c->at != '"'; c->at++)
         if (*c->at == '\\' && c->at + 1 < c->end) c->at++;
-    if (c->at == c->end) return bad(c, "'\"' behind a label; the line is cut", error);
+    if (c->at == c->end) return bad(c, "'\"' after a label; the line is truncated", error);
     if (n == 8 && memcmp(key, "position", 8) == 0) {
         s->position = 0;
         for (const char *digit = value; digit < c->at; digit++) {
@@ -83,7 +83,7 @@ static int read_labels(spec_prometheus_sample *s, spec_log_scan *c, spec_error *
     if (!spec_log_scan_word(c, "{")) return GSL_SUCCESS;
     for (bool more = true; !spec_log_scan_word(c, "}"); more = spec_log_scan_word(c, ",")) {
         spec_log_scan_blanks(c);
-        if (!more) return bad(c, "',' or '}' behind a label", error);
+        if (!more) return bad(c, "',' or '}' after a label", error);
         const int status = read_label(s, c, error);
         if (status != GSL_SUCCESS) return status;
     }
@@ -99,7 +99,7 @@ static int read_number(double *ret, spec_log_scan *c, spec_error *error)
     if (*end == ',' && spec_log_scan_is_digit(end[1]))
         return bad(c, "a decimal point in place of the comma", error);
     if (end == c->at || end > c->at + n || (end < c->end && *end != ' ' && *end != '\t'))
-        return bad(c, "a number; the line is cut or has another one in it", error);
+        return bad(c, "a number; the line is truncated or has another one in it", error);
     c->at = end;
     return GSL_SUCCESS;
 }

@@ -46,7 +46,7 @@ static int replay(spec_observation *o, const char *key, const json_t *list, int 
         next += (size_t)accepted + 1;
     }
     if (json_array_size(list) == 0)
-        return spec_log_bad(record, error, "'%s' is no list of accepted lengths", key);
+        return spec_log_bad(record, error, "'%s' is not a list of accepted lengths", key);
     o->depths = o->K = K;
     o->drafted = o->rounds * K;
     o->emitted = o->rounds + o->accepted;
@@ -84,8 +84,8 @@ static int read_record(void *state, spec_log_learned *learned, const spec_log_re
     (void)state;
     if (record->K < 1 || record->K > SPEC_OBSERVED_DEPTHS)
         return spec_fail(error, GSL_EUNSUP,
-                         "%.150s: accepted lengths serve any draft length up to %d: choose the one "
-                         "to replay, as in --current 5",
+                         "%.150s: accepted lengths are valid for any draft length up to %d; choose "
+                         "the one to replay, as in --current 5",
                          record->file, SPEC_OBSERVED_DEPTHS);
     while (fields[first + 1] != NULL && !spec_json_has(record->bytes, record->n, fields[first]))
         first++;

@@ -116,7 +116,8 @@ static int finish_vllm(spec_observation *o, spec_log_learned *learned,
                                                      : NULL;
     if (missing != NULL)
         return spec_log_bad(record, error,
-                            "counters: expected vllm:spec_decode_num_%s_total; the scrape is cut",
+                            "counters: expected vllm:spec_decode_num_%s_total; the scrape is "
+                            "truncated",
                             missing);
     if (o->K < 0) o->K = record->K;
     passes_of(o, s);
@@ -142,8 +143,8 @@ static int finish_sglang(spec_observation *o, spec_log_learned *learned,
     if (!speculates && !(o->rounds > 0.0)) return finish_plain(o, learned);
     if (isnan(o->rounds) || isnan(o->emitted)) {
         spec_log_bad(record, error,
-                     "sglang:spec_accept_length is of the last interval alone, and a mean of it "
-                     "has no weights; without sglang:spec_verify_calls_total and "
+                     "sglang:spec_accept_length only covers the last interval, and cannot be "
+                     "averaged without weights; without sglang:spec_verify_calls_total and "
                      "sglang:generation_tokens_total give the server's log instead");
         return GSL_EUNSUP;
     }
@@ -174,7 +175,7 @@ static int finish_llama(spec_observation *o, spec_log_learned *learned,
     if (isnan(o->accepted))
         return spec_log_bad(record, error,
                             "counters: expected llamacpp:spec_decode_num_accepted_tokens_total; "
-                            "the scrape is cut");
+                            "the scrape is truncated");
     if (o->K < 0) o->K = record->K;
     if (o->emitted < o->accepted)
         return spec_log_bad(record, error,
@@ -317,7 +318,7 @@ static int read_tgi(void *state, spec_log_learned *learned, const spec_log_recor
     (void)state;
     (void)learned;
     spec_log_bad(record, error,
-                 "tgi_request_skipped_tokens has the last step of each request alone, a biased "
+                 "tgi_request_skipped_tokens only has the last step of each request, a biased "
                  "sample; TGI counts no accepted tokens: measure tokens/s with and without "
                  "--speculate");
     return GSL_EUNSUP;

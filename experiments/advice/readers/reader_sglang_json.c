@@ -8,7 +8,7 @@
 /* ---- meta_info of a response, or spec_tokens_details ----------------------------------------- */
 
 static const char *const response_generations[] = {
-    "spec_verify_ct alone (2024 to 2025)",
+    "only spec_verify_ct (2024 to 2025)",
     "spec_accept_token_num (since late 2025)",
     "spec_accepted_drafts or spec_num_correct_drafts (2026)",
     NULL,

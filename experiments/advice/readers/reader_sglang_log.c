@@ -26,7 +26,7 @@ enum {
 static const double PAUSE = 4.0;
 
 static const char *const generations[] = {
-    "accept len alone (to September 2025)",
+    "only accept len (to September 2025)",
     "accept rate with the bonus token (to November 2025)",
     "accept rate of draft tokens (since November 2025)",
     NULL,
@@ -405,8 +405,8 @@ static int end(void *self, spec_log_learned *learned, const spec_log_record *las
                  (unsigned long long)state->pauses, (unsigned long long)state->windows);
     else if (state->passed_over > 0)
         snprintf(learned->note, sizeof learned->note,
-                 "%llu requests have acceptance by depth: grep spec_verify_ct FILE, and give these "
-                 "lines alone",
+                 "%llu requests have acceptance by depth: grep spec_verify_ct FILE, and give only "
+                 "these lines",
                  (unsigned long long)state->passed_over);
     SPEC_TRY(hand_over_waiting(state, last, draft_length(state, last), error));
     SPEC_TRY(hand_over_requests(state, learned, last, error));

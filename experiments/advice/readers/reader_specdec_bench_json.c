@@ -55,7 +55,7 @@ static int response_read(void *state, spec_log_learned *learned, const spec_log_
     (void)state;
     if (record->K < 1 || record->K > SPEC_OBSERVED_DEPTHS)
         return spec_fail(error, GSL_EUNSUP,
-                         "%.150s: acceptance lengths do not say the draft length: give that of "
+                         "%.150s: acceptance lengths do not tell the draft length; give that of "
                          "the run, as in --current 3",
                          record->file);
     return spec_json_counts_each(record, learned, &responses, error);

@@ -12,7 +12,7 @@ static int iteration_finish(spec_json_counts *c, const spec_json_place *place, s
     const json_t *stats = json_object_get(place->object, "specDecodingStats");
     const double decoding = c->other[DECODING], overhead = c->other[OVERHEAD];
     if (!json_is_object(stats) && !json_is_null(stats))
-        return spec_log_bad(place->record, error, "'specDecodingStats' is no JSON object");
+        return spec_log_bad(place->record, error, "'specDecodingStats' is not a JSON object");
     c->skip = c->other[RANK] > 0; /* rank 0 has the same numbers */
     if (isnan(o->seconds) && overhead > 0.0) o->seconds = o->draft_seconds / overhead;
     if (isnan(o->draft_seconds)) o->draft_seconds = overhead * o->seconds;

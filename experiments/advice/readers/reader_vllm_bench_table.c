@@ -146,8 +146,9 @@ static int speculation_of(spec_observation *o, const table *t, const spec_log_re
     for (int i = DRAFTS; i <= ACCEPTED; i++)
         if (!has(t, i))
             return spec_log_bad(record, error,
-                                "vLLM's table: expected a line '%s:' or '%s:'; it is cut", names[i],
-                                names[i + OFFLINE_DRAFTS - DRAFTS]);
+                                "vLLM's table: expected a line '%s:' or '%s:'; it is "
+                                "truncated",
+                                names[i], names[i + OFFLINE_DRAFTS - DRAFTS]);
     o->rounds = o->rounds_low = o->rounds_high = t->value[DRAFTS];
     o->drafted = t->value[DRAFTED];
     o->accepted = t->value[ACCEPTED];
@@ -226,8 +227,8 @@ static int read(void *state, spec_log_learned *learned, const spec_log_record *r
     const int found = line_of(&scan), line = same[found] != 0 ? same[found] : found;
     if (line == SGLANG_LENGTH) {
         spec_log_bad(record, error,
-                     "this table is of SGLang's benchmark, whose mean length has no counts beside "
-                     "it; give the server's log instead");
+                     "this table is from SGLang's benchmark, which prints a mean length without "
+                     "counts; give the server's log instead");
         return GSL_EUNSUP;
     }
     /* The first line of a table, or one that repeats, ends the previous table. */

@@ -142,7 +142,7 @@ static int check_counts(const spec_log_numbers *line, const spec_log_line *form,
     if (spec_log_numbers_has(line, LENGTH) && !average && !spec_log_numbers_has(line, RATE))
         return spec_log_bad(record, error,
                             "%s: expected 'Avg Draft acceptance rate: ' before the end; the line "
-                            "is cut",
+                            "is truncated",
                             form->name);
     if (v[ACCEPTED] > v[DRAFTED] ||
         spec_log_scan_differs(v[rate], line->decimals[rate], unit * v[ACCEPTED] / v[DRAFTED]))

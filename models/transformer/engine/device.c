@@ -82,7 +82,7 @@ int spec_device_open(const spec_backend **ret_backend, spec_context *opt_context
     else if (strcmp(name, "auto") == 0)
         open_auto(ret_backend, opt_context);
     else if (!is_gpu(&ordinal, name))
-        status = spec_fail(error, GSL_EINVAL, "no such device: type one of %s", SPEC_DEVICE_USAGE);
+        status = spec_fail(error, GSL_EINVAL, "no such device; use one of %s", SPEC_DEVICE_USAGE);
     else if (opt_context == NULL)
         status = spec_fail(error, GSL_EINVAL, "%s", needs_context);
     else

@@ -40,8 +40,9 @@ static int skip_sublayers(spec_transformer *model, const char *text, int exit, s
         if (digits < sizeof word) memcpy(word, at, digits);
         if (!spec_settings_parse_int(&layer, word) || layer < 0 || layer >= exit)
             return spec_fail(error, GSL_EINVAL,
-                             "skip=%.80s: '%.*s' is no layer of 0 to %d; layers stand as in 3.5, "
-                             "attention alone as in 3a, the feed-forward network as in 5f",
+                             "skip=%.80s: '%.*s' is not a layer from 0 to %d; write layers as in "
+                             "3.5, only the attention as in 3a, only the feed-forward network as "
+                             "in 5f",
                              text, size < 80 ? (int)size : 80, at, exit - 1);
         if (last != 'f') model->sublayer[2 * layer] = -1;
         if (last != 'a') model->sublayer[2 * layer + 1] = -1;
@@ -53,7 +54,7 @@ static int skip_sublayers(spec_transformer *model, const char *text, int exit, s
     model->n_sublayers = n;
     return n > 0 ? GSL_SUCCESS
                  : spec_fail(error, GSL_EINVAL,
-                             "skip=%.80s: leaves nothing of the %d layers; skip less", text, exit);
+                             "skip=%.80s: none of the %d layers is left; skip fewer", text, exit);
 }
 
 int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,

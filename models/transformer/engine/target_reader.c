@@ -78,7 +78,7 @@ int spec_target_reader_check(const spec_target_reader *reader, const spec_model 
                          longest, request->n_context, draft->window);
     if (draft->reach > 0 && row > draft->reach)
         return spec_fail(error, GSL_EINVAL,
-                         "%.200s: this draft has rows of %d tokens, and not of number %d", path,
+                         "%.200s: this draft has rows for %d tokens, so none for number %d", path,
                          draft->reach, row);
     return GSL_SUCCESS;
 }

@@ -55,7 +55,7 @@ OPENS(random)
 const spec_model_kind spec_model_llama2c = {
     .name = "llama2c",
     .usage = "llama2c:PATH?tokenizer=PATH&context=0&end=1&device=cpu&kv=auto",
-    .summary = "a transformer from a llama2.c checkpoint; its tokenizer.bin lies beside it",
+    .summary = "a transformer from a llama2.c checkpoint; its tokenizer.bin is in the same folder",
     .reference = "Touvron23",
     .open = open_llama2c,
     TRANSFORMER,

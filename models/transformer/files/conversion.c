@@ -220,7 +220,7 @@ static int refuse_itself(const char *path, const char *model_path, spec_error *e
     if (stat(path, &out) != 0 || stat(model_path, &in) != 0 || out.st_dev != in.st_dev ||
         out.st_ino != in.st_ino)
         return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "%.300s: is the model's own file: type another name", path);
+    return spec_fail(error, GSL_EINVAL, "%.300s: is the model's own file; use another name", path);
 }
 
 /* `opt_gguf` is the container of a GGUF model, NULL for llama2.c. */

@@ -204,7 +204,8 @@ static int read_tensor(spec_gguf_tensor *tensor, reader *in, size_t i)
     }
     if (spec_tensor_row_bytes(tensor->tensor.type, tensor->tensor.cols) == 0)
         return REFUSE(in,
-                      "the rows of tensor '%.*s' have %d weights, no multiple of the %d of a block",
+                      "the rows of tensor '%.*s' have %d weights, not a multiple of the %d of a "
+                      "block",
                       SPEC_GGUF_SHOWN(tensor->name), tensor->tensor.cols,
                       spec_tensor_block_weights(tensor->tensor.type));
 done:
@@ -332,8 +333,10 @@ int spec_gguf_init(spec_gguf *gguf, const char *path, spec_error *error)
     SPEC_TRY(spec_gguf_value_integer(&alignment, gguf, "general.alignment", SPEC_GGUF_ALIGNMENT, 1,
                                      ALIGNMENT_MAX, error));
     if ((alignment & (alignment - 1)) != 0)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: an alignment of %d is no power of two", path,
-                           alignment));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.300s: an alignment of %d is not a power of "
+                           "two",
+                           path, alignment));
     const size_t step = (size_t)alignment, data = (in.at + step - 1) / step * step;
     qsort(gguf->tensor, gguf->n_tensors, sizeof *gguf->tensor, by_offset);
     SPEC_TRY(place(gguf, data, step, error));
@@ -362,7 +365,7 @@ int spec_gguf_need_weights(const spec_gguf_tensor **ret_tensor, const spec_gguf 
 {
     const spec_gguf_tensor *found = *ret_tensor = spec_gguf_find_tensor(gguf, name);
     if (found == NULL)
-        return spec_fail(error, GSL_EINVAL, "%.300s: lacks tensor '%s'", gguf->path, name);
+        return spec_fail(error, GSL_EINVAL, "%.300s: tensor '%s' is missing", gguf->path, name);
     if (found->tensor.rows != rows || found->tensor.cols != cols)
         return spec_fail(error, GSL_EINVAL,
                          "%.300s: tensor '%s' has %d rows of %d where the model's shape asks for "

@@ -243,7 +243,7 @@ int spec_gguf_attention_read_heads(spec_shape *shape, spec_gguf_keys *keys)
             keys, "a rotary embedding of %d of the %d dimensions of a head cannot be read", rotated,
             shape->head_dim);
     if (shape->norm_eps < 0.0f && !spec_gguf_keys_has(keys, eps_key))
-        return SPEC_GGUF_KEYS_REFUSE(keys, "lacks the value of '%s'", keys->key);
+        return SPEC_GGUF_KEYS_REFUSE(keys, "key '%s' is missing", keys->key);
     SPEC_TRY(spec_gguf_keys_real(&eps, keys, eps_key, (double)shape->norm_eps));
     shape->norm_eps = (float)eps;
 done:

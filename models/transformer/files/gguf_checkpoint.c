@@ -39,9 +39,7 @@ static int refuse_drafts(loader *load)
     const int status = spec_gguf_kind(&kind, load->gguf, load->keys.error);
     if (status != GSL_SUCCESS || spec_piece_is(kind, "gguf") || spec_piece_is(kind, "mtp"))
         return status;
-    return REFUSE(load,
-                  "is a draft head of kind %.*s, which is no model by itself; as a draft, type "
-                  "%.*s:%.200s",
+    return REFUSE(load, "is a draft head of kind %.*s, not a model; use it as a draft: %.*s:%.200s",
                   SPEC_GGUF_SHOWN(kind), SPEC_GGUF_SHOWN(kind), load->gguf->path);
 }
 
@@ -96,7 +94,7 @@ static int read_shape(loader *load)
     shape->rope_pairs = load->architecture->rope_pairs;
     shape->gate = load->architecture->gate;
     const spec_gguf_tensor *embedding = spec_gguf_find_tensor(load->gguf, "token_embd.weight");
-    if (embedding == NULL) return REFUSE(load, "lacks tensor '%s'", "token_embd.weight");
+    if (embedding == NULL) return REFUSE(load, "tensor '%s' is missing", "token_embd.weight");
     shape->vocab = embedding->tensor.rows;
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->keys.error));
 done:
@@ -149,7 +147,7 @@ static int take_nextn(loader *load, bool *taken)
     const bool has_layers = spec_gguf_find_tensor(gguf, "blk.0.attn_norm.weight") != NULL;
     SPEC_TRY(spec_gguf_nextn_take(load->to, gguf, load->n_nextn, taken, load->keys.error));
     if (!load->drafts_only && load->to->n_nextn > 0 && !has_layers)
-        return REFUSE(load, "has the draft blocks of a model alone; as a draft, type mtp:%.200s",
+        return REFUSE(load, "has only the draft blocks of a model; use it as a draft: mtp:%.200s",
                       gguf->path);
     if (load->drafts_only && load->to->n_nextn == 0)
         return REFUSE(load, "has no draft blocks ('%s')",

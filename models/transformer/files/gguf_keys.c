@@ -21,7 +21,7 @@ int spec_gguf_keys_need(int *ret_value, spec_gguf_keys *keys, const char *rest, 
     if (spec_gguf_keys_has(keys, rest))
         return spec_gguf_keys_integer(ret_value, keys, rest, 0, low, high);
     *ret_value = 0;
-    return SPEC_GGUF_KEYS_REFUSE(keys, "lacks the value of '%s'", keys->key);
+    return SPEC_GGUF_KEYS_REFUSE(keys, "key '%s' is missing", keys->key);
 }
 
 int spec_gguf_keys_integer(int *ret_value, spec_gguf_keys *keys, const char *rest, int fallback,

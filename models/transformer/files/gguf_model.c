@@ -151,7 +151,7 @@ static int of_gguf(spec_gguf_writer *writer, const spec_checkpoint *model,
     SPEC_TRY(spec_gguf_init(&gguf, file->path, error));
     const spec_gguf_tensor *embedding = spec_gguf_find_tensor(&gguf, "token_embd.weight");
     if (embedding == NULL || embedding->tensor.rows != model->shape.vocab)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: has another vocabulary than %d tokens",
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.300s: its vocabulary does not have %d tokens",
                            file->path, model->shape.vocab));
     for (size_t i = 0; i < gguf.n_values; i++)
         if (gguf.value[i].key.length >= sizeof prefix - 1 &&

@@ -30,7 +30,7 @@ int spec_gguf_token_map_read(int **ret_token, int *ret_n, const spec_gguf *gguf,
         if (!known || seen[token])
             SPEC_TRY(spec_fail(
                 error, GSL_EINVAL, "%.300s: row %d of its output is token %" PRId64 ", which %s",
-                gguf->path, i, token, known ? "occurs twice" : "the target has not"));
+                gguf->path, i, token, known ? "occurs twice" : "the target does not have"));
         (*ret_token)[i] = (int)token;
         seen[token] = true;
     }

@@ -102,7 +102,7 @@ static int read_header(header *ret_header, const spec_mapping *file, const char 
         .rope_pairs = SPEC_ROPE_ADJACENT,
     };
     char named[340];
-    snprintf(named, sizeof named, "%.300s: no llama2.c checkpoint", path);
+    snprintf(named, sizeof named, "%.300s: not a llama2.c checkpoint", path);
     SPEC_TRY(spec_checkpoint_check_shape(&ret_header->shape, named, error));
     if (number[0] % number[3] != 0)
         return spec_fail(error, GSL_EINVAL, "%s: %d heads do not divide a width of %d", named,

@@ -244,8 +244,8 @@ static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_
                                   error));
     if (shape->n_kv_heads == 0) shape->n_kv_heads = shape->n_heads;
     if (shape->dim % shape->n_heads != 0)
-        return spec_fail(error, GSL_EINVAL, "random: heads=%d do not divide dim=%d", shape->n_heads,
-                         shape->dim);
+        return spec_fail(error, GSL_EINVAL, "random: heads=%d does not divide dim=%d",
+                         shape->n_heads, shape->dim);
     shape->head_dim = shape->dim / shape->n_heads;
     *ret_type = (spec_tensor_type)type;
     SPEC_TRY(read_experts(shape, settings, error));

@@ -22,8 +22,8 @@ static int goodput_init(spec_policy *policy, spec_settings *settings, spec_error
     spec_policy_prices *prices = &policy->goodput.prices;
     prices->pass = 1.0;
     if (policy->K > SPEC_ESTIMATOR_PLACES)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: K is %d; it estimates %d places at most",
-                           policy->kind->name, policy->K, SPEC_ESTIMATOR_PLACES));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: it estimates at most %d positions, and K is %d",
+                           policy->kind->name, SPEC_ESTIMATOR_PLACES, policy->K));
     SPEC_TRY(spec_settings_double(&prices->call, settings, "c", 0.1, 0.0, 1e6, error));
     SPEC_TRY(spec_settings_double(&prices->token, settings, "token", 0.0, 0.0, 1e6, error));
     policy->goodput.has_call = spec_settings_text(settings, "c") != NULL;

@@ -38,7 +38,8 @@ const spec_policy_kind spec_policy_heuristic = {
     .name = "heuristic",
     .usage = "heuristic?cap=4K",
     .summary =
-        "begin with K; two more after a round accepted throughout, else one less, within 1..cap",
+        "begin with K; two more after a round whose tokens were all accepted, else one less, "
+        "within 1..cap",
     .reference = "HF",
     .init = heuristic_init,
     .observe = heuristic_observe,
@@ -58,7 +59,7 @@ static int oracle_charged(const spec_policy *policy, const spec_round *round, in
 const spec_policy_kind spec_policy_oracle = {
     .name = "oracle",
     .usage = "oracle",
-    .summary = "drafts K tokens and is charged for the accepted ones alone: the bound for adaptive "
+    .summary = "drafts K tokens and is charged only for the accepted ones: the bound for adaptive "
                "lengths",
     .reference = "Leviathan23",
     .charged = oracle_charged,

@@ -18,8 +18,8 @@ static const char *name_of(int i)
 
 const char *const spec_alpha_law_usages[] = {
     "one\tall requests have the same alpha",
-    "beta?concentration=5\talpha of a request is drawn from a Beta law; a large concentration is "
-    "narrow",
+    "beta?concentration=5\talpha of a request is drawn from a Beta distribution, narrow for a "
+    "large concentration",
     "two?spread=0.2\talpha - spread or alpha + spread, each for half of the requests",
     NULL,
 };
@@ -34,7 +34,7 @@ int spec_alpha_law_init(spec_alpha_law *law, const char *spec, double alpha, spe
     if (!(alpha >= 0.0 && alpha <= 1.0))
         SPEC_TRY(spec_fail(error, GSL_EDOM, "alpha = %g is outside [0,1]", alpha));
     SPEC_TRY(spec_settings_init(&settings, spec, error));
-    const int kind = spec_names_find(name_of, settings.name, "law of alpha", error);
+    const int kind = spec_names_find(name_of, settings.name, "distribution of alpha", error);
     SPEC_TRY(kind < 0 ? GSL_EINVAL
                       : spec_settings_check(&settings, spec_alpha_law_usages[kind], NULL, error));
     SPEC_TRY(spec_settings_double(&law->concentration, &settings, "concentration", 5.0, 0.01, 1e6,

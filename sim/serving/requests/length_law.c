@@ -91,8 +91,8 @@ static int read_tailed(spec_length_law *law, const spec_settings *settings, spec
     if (spec_settings_text(settings, "most") == NULL &&
         fabs(mean - law->mean) > SHIFT_MOST * law->mean)
         SPEC_TRY(spec_fail(error, GSL_EDOM,
-                           "%.80s: lengths of 1 to %d have mean %.6g, not %.6g: say where longer "
-                           "ones are cut, as in most=%d",
+                           "%.80s: lengths of 1 to %d have mean %.6g, not %.6g: give the largest "
+                           "length, as in most=%d",
                            settings->text, law->most, mean, law->mean, law->most));
 done:
     return status;
@@ -108,7 +108,7 @@ int spec_length_law_init(spec_length_law *law, const char *spec, int least, spec
     if (isdigit((unsigned char)spec[0]) || spec[0] == '-' || spec[0] == '+' || spec[0] == '.') {
         SPEC_TRY(read_number(law, spec, least, error));
     } else {
-        const int kind = spec_names_find(name_of, settings.name, "law of lengths", error);
+        const int kind = spec_names_find(name_of, settings.name, "distribution of lengths", error);
         SPEC_TRY(kind < 0
                      ? GSL_EINVAL
                      : spec_settings_check(&settings, spec_length_law_usages[kind], NULL, error));
@@ -134,7 +134,7 @@ int spec_length_law_draw(const spec_length_law *law, gsl_rng *rng)
         x = exp(law->mu + law->sigma * gsl_ran_gaussian_ziggurat(rng, 1.0));
         x += gsl_rng_uniform(rng); /* floor(x + u) rounds x up with probability x - floor(x) */
         break;
-    default: assert(!"a law of lengths"); return 0;
+    default: assert(!"a distribution of lengths"); return 0;
     }
     return x >= law->most ? law->most : x < 1.0 ? 1 : (int)x;
 }

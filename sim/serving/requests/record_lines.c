@@ -190,7 +190,7 @@ static const json_t *value_of(const spec_record_lines *records, spec_record_fiel
                               spec_error *error)
 {
     const json_t *value = json_object_get(records->object, field.name);
-    if (value == NULL) BAD("lacks '%.60s'", field.name);
+    if (value == NULL) BAD("has no '%.60s'", field.name);
     return value;
 }
 

@@ -75,7 +75,7 @@ static int choose_format(spec_request_trace *trace, reader *r, spec_error *error
     for (int c = 0; c < COLUMNS; c++) {
         r->column[c] = spec_record_lines_field(&r->records, best->column[c]);
         if (c > 0 && r->column[c].name == NULL)
-            return BAD("lacks the column '%s'; a trace of this format (%s) has %s, %s and %s",
+            return BAD("has no column '%s'; a trace of this format (%s) has %s, %s and %s",
                        best->column[c], best->name, best->column[0], best->column[1],
                        best->column[2]);
     }

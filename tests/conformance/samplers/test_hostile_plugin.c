@@ -109,7 +109,8 @@ TEST(an_attacked_channel_is_one_line_of_error)
         const char *deed, *line;
     } cases[] = {
         {"close all", "in spec_sampler_step*: it closed its output"},
-        {"write to all", "in spec_sampler_step*: it wrote over speclab's channel"},
+        {"write to all", "in spec_sampler_step*: it overwrote the memory that it shares with "
+                         "speclab"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_subject subject;

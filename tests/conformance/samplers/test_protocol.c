@@ -68,14 +68,14 @@ TEST(the_least_hello_has_the_documented_defaults)
 TEST(a_wrong_hello_is_refused_by_the_name_of_its_key)
 {
     static const char *const wrong[][2] = {
-        {"", "is no hello, but ''"},
-        {"[1]", "is no hello, but '[1]'"},
-        {"{\"speclab\":1,\"scopes\":[\"V\"]} x", "is no hello"},
-        {"{\"speclab\":1,\"speclab\":1,\"scopes\":[\"V\"]}", "is no hello"},
+        {"", "is not a hello, but ''"},
+        {"[1]", "is not a hello, but '[1]'"},
+        {"{\"speclab\":1,\"scopes\":[\"V\"]} x", "is not a hello"},
+        {"{\"speclab\":1,\"speclab\":1,\"scopes\":[\"V\"]}", "is not a hello"},
         {"{}", "'speclab' must be the protocol's version, 1"},
         {"{\"speclab\":\"1\",\"scopes\":[\"V\"]}", "'speclab'"},
         {"{\"speclab\":2,\"scopes\":[\"V\"]}",
-         "it speaks version 2 of the protocol, and this is version 1"},
+         "it speaks version 2 of the protocol, but this speclab speaks version 1"},
         {"{\"speclab\":1}", "'scopes'"},
         {"{\"speclab\":1,\"scopes\":[]}", "'scopes'"},
         {"{\"speclab\":1,\"scopes\":\"V\"}", "'scopes'"},

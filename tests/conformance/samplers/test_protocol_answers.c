@@ -101,14 +101,14 @@ TEST(invalid_frames_are_refused)
         int32_t frame[18];
         const char *says;
     } wrong[] = {
-        {SPEC_SCOPE_VERIFY, {0x43455052}, "a frame begins with 'SPEC', and 'RPEC"},
+        {SPEC_SCOPE_VERIFY, {0x43455052}, "a frame must begin with 'SPEC', but 'RPEC"},
         {SPEC_SCOPE_VERIFY,
          {0x43455053, 3, 0, SERIAL},
          "an answer of type 3 came to a question of type 2"},
         {SPEC_SCOPE_VERIFY, {0x43455053, 2, 0, 8}, "answer 8 came to question 7"},
         {SPEC_SCOPE_VERIFY,
          {0x43455053, 2, 137, SERIAL},
-         "an answer of 137 bytes came where at most 136 make sense"},
+         "an answer has 137 bytes, but at most 136 make sense here"},
         {SPEC_SCOPE_VERIFY,
          {0x43455053, 2, 0, SERIAL},
          "an answer of 0 bytes is too short for 2 rounds"},
@@ -126,10 +126,10 @@ TEST(invalid_frames_are_refused)
          "an answer of 20 bytes is too short"},
         {SPEC_SCOPE_VERIFY,
          {0x43455053, 2, 24, SERIAL, 1, 0, 0, 0, 5, 6},
-         "an answer of 24 bytes has 4 too many"},
+         "an answer of 24 bytes is too long by 4"},
         {SPEC_SCOPE_VERIFY,
          {0x43455053, 2, 25, SERIAL, 1, 1, 0, 0, 5, 6},
-         "an answer of 25 bytes has 1 too many"},
+         "an answer of 25 bytes is too long by 1"},
         {SPEC_SCOPE_VERIFY,
          {0x43455053, 2, 24, SERIAL, 2, -1, 0, 0, 5, 6},
          "it says that round 1 emitted -1 tokens"},
@@ -169,9 +169,9 @@ TEST(invalid_lines_are_refused)
 {
     static const char *const wrong[][2] = {
         {"step 1\n",
-         "its answer is no line of JSON, but 'step 1'; standard output is for answers alone"},
-        {"\n", "its answer is no line of JSON, but ''"},
-        {"[7]\n", "its answer is no line of JSON, but '[7]'"},
+         "its answer is not a line of JSON, but 'step 1'; only answers may go to standard output"},
+        {"\n", "its answer is not a line of JSON, but ''"},
+        {"[7]\n", "its answer is not a line of JSON, but '[7]'"},
         {"{\"emitted\":[[3],[6]]}\n", "its answer has no \"serial\": '{\"emitted\":[[3],[6]]}'"},
         {"{\"serial\":8,\"emitted\":[[3],[6]]}\n", "answer 8 came to question 7"},
         {"{\"serial\":-1,\"emitted\":[[3],[6]]}\n", "answer -1 came to question 7"},
@@ -212,7 +212,7 @@ TEST(an_endless_line_is_refused)
                      GSL_EFAILED);
     line[sizeof line - 1] = '\n';
     assert_fails_with(take(&spec_protocol_json, &r, SPEC_SCOPE_VERIFY, line, sizeof line, &error),
-                      GSL_EFAILED, "where none makes sense: 'xxxx");
+                      GSL_EFAILED, "longer than any answer: 'xxxx");
 }
 
 TEST(texts_and_counters_have_their_length)

@@ -172,19 +172,19 @@ TEST(writing_to_a_process_that_never_reads_times_out)
 
 TEST(invalid_frames_end_the_run)
 {
-    deed_ends("print", patience, "a frame begins with 'SPEC', and 'step 1: accepted 3.");
-    deed_ends("flood", patience, "a frame begins with 'SPEC', and '....");
+    deed_ends("print", patience, "a frame must begin with 'SPEC', but 'step 1: accepted 3.");
+    deed_ends("flood", patience, "a frame must begin with 'SPEC', but '....");
     deed_ends("half", patience, "it exited with code 0");
     deed_ends("short", patience, "an answer of 376 bytes is too short for 32 rounds");
-    deed_ends("long", patience, "an answer of 392 bytes has 8 too many");
-    deed_ends("odd", patience, "an answer of 385 bytes has 1 too many");
-    deed_ends("huge", patience, "an answer of 4294967280 bytes came where at most");
+    deed_ends("long", patience, "an answer of 392 bytes is too long by 8");
+    deed_ends("odd", patience, "an answer of 385 bytes is too long by 1");
+    deed_ends("huge", patience, "an answer has 4294967280 bytes, but at most");
     deed_ends("type", patience, "an answer of type 9 came to a question of type 2");
     deed_ends("serial", patience, "answer 1 came to question 0");
     deed_ends("negative", patience, "it says that round 0 emitted -1 tokens");
     deed_ends("many", patience, "is too short for 32 rounds");
-    deed_ends("twice", patience, "it answered more than it was asked");
-    deed_ends("unasked", patience, "it answered more than it was asked");
+    deed_ends("twice", patience, "it sent more answers than there were questions");
+    deed_ends("unasked", patience, "it sent more answers than there were questions");
 }
 
 TEST(a_command_without_a_hello_is_an_error)
@@ -193,14 +193,14 @@ TEST(a_command_without_a_hello_is_an_error)
          "at its hello: it exited with code 127; it said: '");
     ends("exec:true", patience, "at its hello: it exited with code 0");
     ends("exec:echo Loading model...", patience,
-         "its first line on standard output is no hello, but 'Loading model...'; standard output "
-         "is for the protocol");
+         "its first line on standard output is not a hello, but 'Loading model...'; only the "
+         "protocol may use");
     ends("exec:echo '{\"speclab\":1,\"scopes\":[\"V\"],\"rows\":7}'", patience,
          "its hello is wrong: 'rows' must be \"probabilities\" or \"logits\"");
-    ends("exec:cat /dev/zero", patience, "is no hello, but '....");
+    ends("exec:cat /dev/zero", patience, "is not a hello, but '....");
     ends("exec:sleep 30", short_patience, "at its hello: it did not answer within 0.3 s");
     ends("exec:printf '{\"speclab\":1,\"scopes\":[\"V\"]}\\nhm\\n'", patience,
-         "it answered more than it was asked");
+         "it sent more answers than there were questions");
     ends("exec:kill -SEGV $$", patience, "at its hello: it crashed (signal 11");
     ends("exec:sh -c 'kill -SEGV $$'; exit $?", patience,
          "it exited with code 139, which a shell returns for signal 11");

@@ -107,16 +107,16 @@ TEST(every_malformed_line_is_refused_with_its_number)
         {"{\"token\": 1, \"target\": [0.5, 0.3, 0.2], \"target_logprob\": -0.7}\n",
          "\"target_logprob\" says that the token had a chance of 0.4966, its row 0.3"},
         {"{\"token\": 1, \"target\": [0.5, 0.3, 0.2], \"draft_top\": [[0, -1]]}\n",
-         "one row is whole, and of the other only the most probable tokens are there"},
+         "one row is complete, and the other has only the most probable tokens"},
         {"{\"token\": 1, \"target\": [0.5, 0.3, 0.2], \"target_top\": [[0, -1]]}\n",
-         "\"target_top\" and the whole row: one of them"},
+         "\"target_top\" and the whole row are both given; give only one"},
         {"{\"token\": 1, \"target_top\": [[0, -1]], \"target\": [0.5, 0.3, 0.2]}\n",
-         "\"target\" and the most probable tokens of the same row: one of them"},
+         "\"target\" and the most probable tokens of the same row are both given; give only one"},
         {"{\"token\": 1, \"target_top\": []}\n", "\"target_top\" is not a list of 1 to 1024 pairs"},
         {"{\"token\": 1, \"target_top\": [[0]]}\n",
          "\"target_top\" is not a list of [token, log-probability]"},
         {"{\"token\": 1, \"target_top\": [[0, -1], [0, -1]]}\n",
-         "token 0 is twice in \"target_top\""},
+         "token 0 occurs twice in \"target_top\""},
         {"{\"token\": 1, \"target_top\": [[0, -0.1], [1, -0.1]]}\n",
          "\"target_top\" sums to 1.80967, more than 1"},
         {"{\"token\": 1, \"target_top\": [[0, -9999]]}\n",
@@ -149,9 +149,8 @@ TEST(logs_that_would_bias_a_test_are_refused)
     refuses(HEAD "{\"token\": 1, \"target_logprob\": -0.1, \"draft_logprob\": -1, \"drafted\": 1, "
                  "\"accepted\": true}\n"
                  "{\"token\": 1, \"target_logprob\": -0.1, \"drafted\": 2, \"accepted\": false}\n",
-            "t.jsonl: the draft's side is there for each accepted token, and for no correction: "
-            "whether it is logged "
-            "must not depend on the token");
+            "t.jsonl: the draft's side is logged for each accepted token, and for no correction: "
+            "whether it is logged must not depend on the token");
     refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"temperature\": 0.7}\n" GOOD,
             "t.jsonl:2: temperature and filters apply to whole rows only: log the rows "
             "after them");
@@ -314,9 +313,9 @@ TEST(right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_would_sh
                          SPEC_VERDICT_PASS);
         assert_int_equal(verdict_of(right[i], "zipf-16", SPEC_TRACE_TOP, 8000, "no difference"),
                          SPEC_VERDICT_PASS);
-        assert_int_equal(verdict_of(right[i], "plain-4", SPEC_TRACE_LOGPROBS, 8000,
-                                    "taken from the draft untested"),
-                         SPEC_VERDICT_INCONCLUSIVE);
+        assert_int_equal(
+            verdict_of(right[i], "plain-4", SPEC_TRACE_LOGPROBS, 8000, "accepted without a test"),
+            SPEC_VERDICT_INCONCLUSIVE);
     }
     assert_int_equal(verdict_of("rule:token", "plain-4", SPEC_TRACE_ROWS, 100, "too few tokens"),
                      SPEC_VERDICT_INCONCLUSIVE);
@@ -327,10 +326,11 @@ TEST(wrong_samplers_fail_whatever_the_trace_holds, SLOW)
 {
     for (int c = 0; c < SPEC_TRACE_CONTENTS; c++) {
         const spec_trace_contents contents = (spec_trace_contents)c;
-        assert_int_equal(
-            verdict_of("rule:resample-target", "zipf-16", contents, 20000, "the law of"),
-            SPEC_VERDICT_FAIL);
-        assert_int_equal(verdict_of("mutant:accept-all", "zipf-16", contents, 4000, "the law of"),
+        assert_int_equal(verdict_of("rule:resample-target", "zipf-16", contents, 20000,
+                                    "do not follow the recorded rows"),
+                         SPEC_VERDICT_FAIL);
+        assert_int_equal(verdict_of("mutant:accept-all", "zipf-16", contents, 4000,
+                                    "do not follow the recorded rows"),
                          SPEC_VERDICT_FAIL);
     }
     assert_int_equal(verdict_of("mutant:accept-all", "target-zeros-8", SPEC_TRACE_LOGPROBS, 1000,

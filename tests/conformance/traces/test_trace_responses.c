@@ -370,11 +370,12 @@ static const struct {
     {"{\"choices\": [{\"finish_reason\": \"stop\", \"message\": {\"content\": \"xa\"}, "
      "\"logprobs\": {\"content\": [" ENTRY("a", -1, "[]") "]}}]}\n",
      "r.jsonl:1: the text ended by itself, and its last token is not listed: without it the others "
-     "have another law; ask with \"ignore_eos\": true"},
+     "have a different distribution; ask with \"ignore_eos\": true"},
     {CHAT(FIRST ENTRY("a", -0.5, "[{\"token\": \"a\", \"logprob\": -0.5}]")),
      "r.jsonl:1: a list has 1 tokens, and those before had 4: always ask for the same number"},
     {CHAT(FIRST ENTRY("e", -1, LIST4(-0.75, -1.25, -2.5, -3))),
-     "r.jsonl:1: the token 'e' is more probable than the last ones of its list, which lacks it"},
+     "r.jsonl:1: the token 'e' is more probable than the last ones of its list, which does not "
+     "contain it"},
     {CHAT(FIRST ENTRY("a", -0.1, LIST4(-0.1, -0.2, -2.5, -3))),
      "r.jsonl:1: a list sums to 1.72357, more than 1"},
     {CHAT(FIRST ENTRY("a", -30, LIST4(-30, -31, -32, -33))),
@@ -393,9 +394,8 @@ static const struct {
     {"{\"choices\": [{\"logprobs\": {\"tokens\": [\"a\"], \"token_logprobs\": [-1], "
      "\"top_logprobs\": [[\"a\", -1]]}}]}\n",
      "r.jsonl:1: an entry of \"top_logprobs\" is not an object"},
-    {ENDED ENDED, "r.jsonl:2: a response comes a second time, and counts once: remove the copy, or "
-                  "requests that "
-                  "have the id of another"},
+    {ENDED ENDED, "r.jsonl:2: a response occurs twice, and counts once: remove the copy, or the "
+                  "requests that have the id of another"},
 };
 
 TEST(an_invalid_response_is_refused_with_its_line)

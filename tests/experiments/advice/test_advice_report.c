@@ -32,9 +32,10 @@ TEST(the_setting_is_that_of_the_answer)
     f.advice.n_batches = 2;
     f.advice.batch[0] = (spec_advice_batch){1, 8, 3, 1.4, 1.3, 1.5, true};
     f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, true};
-    assert_says(&f, "Or a length for each batch:\n\n    --speculative-config '{");
+    assert_says(&f, "Or one length for each batch size:\n\n    --speculative-config '{");
     f.advice.batch[0].decided = f.advice.batch[1].decided = false;
-    assert_says(&f, "Or a length for each batch; more windows would decide for 1 to 8, 9 or more:");
+    assert_says(&f, "Or one length for each batch size; more windows would decide for 1 to 8, 9 or "
+                    "more:");
 }
 
 /* The command reads each file again, but standard input cannot be read twice. */
@@ -95,7 +96,7 @@ TEST(each_length_says_how_it_is_known)
     f.advice.length[4] = f.advice.length[2];
     assert_silent(&f, "--round-over-plain");
     f.facts.opt_question = &given; /* a further run may have more rounds */
-    assert_says(&f, "\n--round-over-plain is taken as that of K = 3, which has the most rounds.\n");
+    assert_says(&f, "\n--round-over-plain is taken to be for K = 3, which has the most rounds.\n");
     f.advice.length[4].K = 4;
     f.advice.length[4].source = SPEC_ADVICE_BEYOND;
     f.advice.length[4].tokens = advice_facts_ratio(3.41, 3.118, 3.608);
@@ -116,12 +117,12 @@ TEST(the_legend_has_the_signs_of_the_table)
 {
     advice_facts f;
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3);
-    assert_says(&f,
-                "\n\n[low, high]: 95 % interval, and all that these data leave open; run: this K "
-                "was run; shorter: from the rounds of a longer K.\n");
+    assert_says(&f, "\n\n[low, high]: 95 % interval, which also covers what these data do not "
+                    "determine; run: this K was run; shorter: computed from the rounds of a longer "
+                    "K.\n");
     for (int k = 0; k < 4; k++)
         f.advice.length[k].tokens.low = f.advice.length[k].tokens.high = NAN; /* one window */
-    assert_says(&f, "\n\nrun: this K was run; shorter: from the rounds of a longer K.\n");
+    assert_says(&f, "\n\nrun: this K was run; shorter: computed from the rounds of a longer K.\n");
     f.advice.length[0] = f.advice.length[3];
     f.advice.n = 1; /* --K 3 */
     assert_says(&f, "\n\nrun: this K was run.\n");
@@ -129,7 +130,7 @@ TEST(the_legend_has_the_signs_of_the_table)
     assert_says(&f, "\n\n[low, high]: 95 % interval; run: this K was run.\n");
     f.advice.length[0].K = 4;
     f.advice.length[0].source = SPEC_ADVICE_BEYOND;
-    assert_says(&f, "open; longer: no K as long was run.\n");
+    assert_says(&f, "open; longer: extrapolated, since no K as long was run.\n");
 }
 
 TEST(an_interval_has_the_digits_that_tell_its_ends_apart)
@@ -188,8 +189,8 @@ TEST(acceptance_has_its_interval_and_what_disturbs_it)
     assert_says(&f, "80.6 % of the tested draft tokens, without an interval");
     f.advice.alpha.low = 0.0; /* two clusters of different size */
     f.advice.alpha.high = 1.0;
-    assert_says(&f, "80.6 % of the tested draft tokens, without an interval: few windows or "
-                    "requests have most");
+    assert_says(&f, "80.6 % of the tested draft tokens, without an interval, because a few "
+                    "windows or requests have most");
     f.advice.mixture_z = 4.2;
     assert_says(&f, "Rounds differ in acceptance");
     f.advice.mixture_z = -4.2;
@@ -197,7 +198,7 @@ TEST(acceptance_has_its_interval_and_what_disturbs_it)
     f.advice.mixture_z = -INFINITY; /* two equal clusters */
     assert_silent(&f, "Acceptance falls");
     f.advice.mixture = (spec_beta_mixture){0.0221, 0.218, 0.2, 18.2};
-    assert_says(&f, "Over rounds it is rather Beta(0.022, 0.22)");
+    assert_says(&f, "It varies over rounds as Beta(0.022, 0.22)");
     f.advice.mixture.likelihood_ratio = 6.6;
     assert_silent(&f, "rather Beta");
     f.advice.without_longest = advice_facts_ratio(0.71, 0.66, 0.76);
@@ -227,7 +228,7 @@ TEST(files_and_gaps_are_accounted_for)
     advice_facts f;
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     assert_says(&f, "Read server.log: its log, since 0.10.2; 5 measurements in 7 records.");
-    assert_silent(&f, "Not in this output");
+    assert_silent(&f, "This output does not contain");
     f.source.summary.unreadable = 1;
     strcpy(f.source.summary.fault.text, "server.log:4: there is no number");
     assert_says(
@@ -252,22 +253,22 @@ TEST(files_and_gaps_are_accounted_for)
     assert_says(&f, "4 scrapes repeat the one before.");
     f.counters.repeated = 1;
     assert_says(&f, "1 scrape repeats the one before.");
-    assert_says(&f, "Not in this output: acceptance by depth, but in responses with "
+    assert_says(&f, "This output does not contain: acceptance by depth, but in responses with "
                     "--per-request-spec-decode-metrics summary, or two scrapes of /metrics; times, "
                     "but in the server's log, ");
     f.format.engine = "other";
-    assert_says(&f, "Not in this output: acceptance by depth; times.");
+    assert_says(&f, "This output does not contain: acceptance by depth; times.");
     f.source.summary.learned.gaps |= SPEC_LOG_ROUNDED;
-    assert_says(&f, "Not in this output: exact counts and acceptance by depth; times.");
+    assert_says(&f, "This output does not contain: exact counts and acceptance by depth; times.");
     f.source.summary.learned.gaps = SPEC_LOG_ROUNDED;
-    assert_says(&f, "Not in this output: exact counts.");
+    assert_says(&f, "This output does not contain: exact counts.");
     f.source.path = "-";
     assert_says(&f, "Read standard input: its log");
     assert_silent(&f, "is not used");
     f.advice.verdict = SPEC_ADVICE_KEEP;
     f.facts.K_given = (const int[]){4, 5};
     f.facts.n_K_given = 2;
-    assert_says(&f, "--current is not used: these files have draft lengths of their own.");
+    assert_says(&f, "--current is ignored, because these files contain their draft lengths.");
 }
 
 /* A remark that is pasted with its setting remains one. */

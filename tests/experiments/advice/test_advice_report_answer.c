@@ -36,8 +36,8 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
                        "tokens/s of K = 3.");
     f.advice.gain_low = f.advice.gain_high = NAN;
     assert_answers(&f, "Turn speculation off: plain decoding has 1.12 times the tokens/s of K = 3. "
-                       "It has no interval, since one window or request is not enough for one: "
-                       "longer runs would confirm it.");
+                       "It has no interval, which needs more than one window or request; a longer "
+                       "run would confirm it.");
     f.advice.gain_low = 1.05;
     f.advice.gain_high = 1.19;
     f.advice.verdict = SPEC_ADVICE_MEASURE;
@@ -81,10 +81,10 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
                        "decide.");
     f.advice.length[3].speedup_low = NAN;
     assert_answers(&f,
-                   "Run K = 3 for longer: its speed-up, 1.44, has no interval, since one window "
-                   "or request is not enough for one.");
+                   "Run K = 3 for longer: its speed-up, 1.44, has no interval, which needs more "
+                   "than one window or request.");
     f.advice.decides_K = 4; /* not among the lengths */
-    assert_answers(&f, "Run K = 4 once: these numbers do not decide.");
+    assert_answers(&f, "Run K = 4 once: these numbers cannot tell.");
     f.advice.length[3].speedup = f.advice.length[2].speedup_low = f.advice.length[2].speedup = NAN;
     f.advice.length[3].best = false;
     assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
@@ -92,12 +92,12 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     f.advice.length[3].speedup = 1.441;
     f.advice.decides_K = 0;
     f.advice.length[0].speedup_low = NAN;
-    assert_answers(&f, "Measure plain decoding for longer: these numbers do not decide.");
+    assert_answers(&f, "Measure plain decoding for longer: these numbers cannot tell.");
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     f.evidence.n = 0;
     assert_answers(&f,
-                   "No round of speculation is in these files: nothing follows from them "
-                   "alone. A log of plain decoding goes beside one with drafts, as --plain FILE.");
+                   "These files contain no round of speculation, so there is nothing to advise. "
+                   "Give a log with drafts, and this one as --plain FILE.");
     assert_silent(&f, "Setting for");
 }
 
@@ -113,10 +113,10 @@ TEST(lengths_without_plain_decoding_say_so)
     f.advice.gain_high = 1.4;
     f.advice.decides_K = 2;
     assert_answers(&f,
-                   "Run K = 2 once: these numbers do not decide. Plain decoding is not compared: "
-                   "its speed is not known.");
+                   "Run K = 2 once: these numbers cannot tell. Plain decoding is not compared: its "
+                   "speed is not known.");
     f.advice.length[2].rounds = 3.0; /* one window */
-    assert_answers(&f, "Run K = 2 for longer: these numbers do not decide. Plain decoding is not "
+    assert_answers(&f, "Run K = 2 for longer: these numbers cannot tell. Plain decoding is not "
                        "compared: its speed is not known.");
     f.advice.K = 1;
     f.advice.verdict = SPEC_ADVICE_CHANGE;
@@ -127,7 +127,7 @@ TEST(lengths_without_plain_decoding_say_so)
     f.advice.K = 3;
     f.advice.plain_seconds = 0.01;
     assert_answers(&f, "Keep K = 3: no other length is over 2 % faster. Plain decoding is not "
-                       "compared: its run is not known to have as many running requests.");
+                       "compared: its run may have had another number of running requests.");
     known_times(&f);
     assert_answers(&f, "Keep K = 3: 1.44 [1.40, 1.48] times the tokens/s of plain decoding, and no "
                        "other length is over 2 % faster.");
@@ -142,8 +142,8 @@ TEST(plain_decoding_at_another_batch_is_measured_again)
                        "these files do not have it.");
     assert_silent(&f, "Setting for");
     f.advice.length[3].seconds = 0.02;
-    assert_answers(&f, "Measure plain decoding with as many running requests as K = 3 has: its run "
-                       "in these files is not known to have them.");
+    assert_answers(&f, "Measure plain decoding with as many running requests as K = 3 has: these "
+                       "files do not say how many its run had.");
     assert_says(&f, "then add --plain FILE with its log.");
 }
 
@@ -158,7 +158,7 @@ TEST(drafts_of_an_unknown_length_ask_for_it)
                    "advice depends on it.");
     f.facts.n_K_given = 1; /* which did not help */
     assert_answers(&f,
-                   "The draft length of these rounds is not known: it changes between two counts "
+                   "The draft length of these rounds is not known: it changed between two counts "
                    "of the engine, or --current contradicts the files.");
 }
 
@@ -172,8 +172,8 @@ TEST(a_comparison_comes_before_the_advice)
     assert_answers(&f, "No change of acceptance was found: 62.0 % before, 63.1 % after (p = 0.41). "
                        "Keep K = 3: no other length is over 2 % faster.");
     f.advice.change.before = NAN;
-    assert_answers(&f, "No comparison: the files before and after share no draft length. Keep K = "
-                       "3: no other length is over 2 % faster.");
+    assert_answers(&f, "No comparison: the files before and after have no draft length in common. "
+                       "Keep K = 3: no other length is over 2 % faster.");
     f.advice.change.before = 0.62;
     f.advice.change.p = 0.001;
     assert_says(&f, "Something is wrong: acceptance differs between --before and --after (changed, "
@@ -190,16 +190,16 @@ TEST(something_wrong_is_the_first_word)
     advice_facts_make(&f, "llama.cpp", 3, 980, few);
     f.advice.verdict = SPEC_ADVICE_OFF;
     f.advice.gain = 1.7;
-    assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
-                       "should (blind-draft, below). By the numbers as they are: Turn speculation "
-                       "off: plain decoding has 1.70 times the tokens/s of K = 3. It has no "
-                       "interval, since one window or request is not enough for one: longer runs "
+    assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not get the right "
+                       "input (blind-draft, below). Taking the numbers as they are: Turn "
+                       "speculation off: plain decoding has 1.70 times the tokens/s of K = 3. It "
+                       "has no interval, which needs more than one window or request; a longer run "
                        "would confirm it.");
     assert_says(&f, "Setting for llama.cpp:");
     f.advice.verdict = SPEC_ADVICE_MEASURE; /* nothing to measure before it is right */
     assert_silent(&f, "Setting for");
-    assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not see what it "
-                       "should (blind-draft, below).");
+    assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not get the right "
+                       "input (blind-draft, below).");
     assert_says(&f, "Wrong (blind-draft): 8 of 2940");
     assert_says(&f, "Next: Turn speculation off.");
     assert_true(spec_advice_report_wrong(&f.facts));

@@ -377,8 +377,8 @@ TEST(scrapes_out_of_order_are_an_error)
     earlier.time = 1770000000.0;
     put(&later);
     assert_fails(to.take(to.self, &earlier, &error), GSL_EINVAL,
-                 "scrapes are out of order: one of # time 1770000000 follows one of 1770000060; "
-                 "give them in the order of their times");
+                 "scrapes are out of order: # time 1770000000 follows 1770000060; give them in "
+                 "order of time");
 }
 
 SUITE(.before_each = begin, .after_each = end);

@@ -141,7 +141,7 @@ TEST(v0_counts_behind_a_rejection)
                      "It prints 0.642; from the emitted tokens the "
                      "acceptance rate is 0.663"));
     f.evidence.printed_rate = NAN;
-    assert_true(says(&f, &spec_diagnosis_vllm_v0, "behind a rejection"));
+    assert_true(says(&f, &spec_diagnosis_vllm_v0, "after a rejection"));
     f.format.engine = "sglang";
     assert_false(says(&f, &spec_diagnosis_vllm_v0, NULL));
 }
@@ -356,5 +356,5 @@ TEST(several_runs_lengths_and_engines_are_named)
     f.source.summary.other_line = 7;
     f.source.summary.other_records = 12;
     assert_true(says(&f, &spec_diagnosis_many_sources,
-                     "Those of sglang-log (12, from line 7 on) are not in the numbers here."));
+                     "The numbers here leave out those of sglang-log (12, from line 7 on)."));
 }

@@ -371,7 +371,7 @@ TEST(damaged_lines_are_left_out_and_named)
     text[3] = '\0';
     assert_int_equal(read_bytes(text, n), GSL_EINVAL);
     assert_string_equal(error.text, "log:1: byte 4 of the file is NUL: the line is damaged, and "
-                                    "others: it is no text file");
+                                    "others: it is not a text file");
 }
 
 /* As gzip compresses it. */

@@ -247,7 +247,7 @@ static void fails(const char *bytes, const char *line)
 
 TEST(records_have_a_limit)
 {
-    static const char line[] = "x:2: is a line of over 10 bytes: it is no log of an engine";
+    static const char line[] = "x:2: is a line of over 10 bytes: it is not a log of an engine";
     static const char value[] =
         "x:2: is a JSON value of over 30 bytes: write one response per line";
     fails("a\n0123456789\n0123456789", "");

@@ -155,11 +155,11 @@ TEST(contradictions_name_the_first_identity_that_breaks)
     o.passes = 19;
     breaks(o, false, "rounds exceed passes: 20 of 19");
     o = window(20, 60, -1);
-    breaks(o, true, "accepted is no count: -1");
+    breaks(o, true, "accepted is not a count: -1");
     o = window(1e17, 1e17, 1);
-    breaks(o, true, "rounds is no count: 1e+17");
+    breaks(o, true, "rounds is not a count: 1e+17");
     o = window(20, INFINITY, 10);
-    breaks(o, true, "drafted is no count: inf");
+    breaks(o, true, "drafted is not a count: inf");
     o = window(20, 60, 10);
     o.K = 65;
     breaks(o, true, "K is outside 0..64: 65");
@@ -168,7 +168,7 @@ TEST(contradictions_name_the_first_identity_that_breaks)
     breaks(o, true, "more than 64 depths: 65");
     o.depths = 1;
     o.passed[0] = NAN;
-    breaks(o, true, "passed at depth 1 is no count: nan");
+    breaks(o, true, "passed at depth 1 is not a count: nan");
 }
 
 /* The first token of a request comes from its prompt, and its last round may be cut. */
@@ -212,12 +212,12 @@ TEST(an_impossible_count_is_enough)
     breaks(o, true, "passed rises from depth 2 to 3: 57 after 56");
     o = known_line();
     o.passed[4] = -1;
-    breaks(o, true, "passed at depth 5 is no count: -1");
+    breaks(o, true, "passed at depth 5 is not a count: -1");
     o.passed[4] = 0x1p54;
-    breaks(o, true, "passed at depth 5 is no count: 1.80144e+16");
+    breaks(o, true, "passed at depth 5 is not a count: 1.80144e+16");
     o = window(20, 20, 10);
     o.rounds_low = -1;
-    breaks(o, true, "rounds is no count: -1");
+    breaks(o, true, "rounds is not a count: -1");
     o = window(20, 20, 10);
     o.K = -2;
     breaks(o, true, "K is outside 0..64: -2");

@@ -147,6 +147,6 @@ TEST(doubts_of_a_profile_are_said)
     profile.one_rate = true;
     FREED char *text = text_of("vllm", &profile);
     assert_non_null(strstr(text, "20 % of the passes had no draft"));
-    assert_non_null(strstr(text, "assume one conditional rate"));
+    assert_non_null(strstr(text, "the same conditional rate"));
     assert_int_equal(spec_profile_tool_find("vlm", NULL), -1);
 }

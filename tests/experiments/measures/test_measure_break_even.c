@@ -82,7 +82,7 @@ TEST(wrong_parameters_are_named)
         {"batch = 0; context = 0; cost = \"step=7ms\"", "batch: 0 is not"},
         {"batch = 1; context = -1; cost = \"step=7ms\"", "context: -1 is not"},
         {"batch = 1; context = 0; cost = \"stp=7ms\"", "cost: "},
-        {"batch = 1; context = 0; cost = \"step=7ms\"; K = [\"2,2\"]", "K: 2 comes twice"},
+        {"batch = 1; context = 0; cost = \"step=7ms\"; K = [\"2,2\"]", "K: 2 is given twice"},
     };
     assert_grids_refused("break_even", wrong, sizeof wrong / sizeof *wrong);
 }

@@ -94,7 +94,7 @@ TEST(wrong_parameters_are_refused)
         {"rule = \"tokn\"; other = \"block\";", "did you mean 'token'"},
         {"rule = \"token\"; other = \"block\"; cases = 0;", "cases: 0 is not within"},
         {"rule = \"traversal\"; other = \"rrs\"; drafting = \"tree?siblings=top\";",
-         "does not hold for the top siblings"},
+         "does not support the top siblings"},
     };
     assert_grids_refused("dominance", wrong, sizeof wrong / sizeof *wrong);
 }

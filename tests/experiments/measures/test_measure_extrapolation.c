@@ -90,7 +90,8 @@ TEST(acceptance_that_falls_with_depth_is_told_apart)
     assert_true(number(&result, 0, "outside") < -0.01);
     assert_string_equal(text(&result, 0, "verdict"), "biased: acceptance falls with depth");
     assert_true(isnan(number(&result, 2, "bound_low")));
-    assert_string_equal(text(&result, 2, "verdict"), "biased: no law of alpha has these counters");
+    assert_string_equal(text(&result, 2, "verdict"), "biased: no distribution of alpha gives these "
+                                                     "counters");
     assert_within(number(&result, 2, "simple_error"), 0.0, 1e-12); /* equal requests, cut */
     assert_int_equal(result.fails, 0);
 }

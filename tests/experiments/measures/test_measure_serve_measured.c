@@ -137,7 +137,7 @@ TEST(wrong_parameters_are_refused)
         {"quantity = \"floors?K=1\"", "there is no quantity 'floors'"},
         {"quantity = \"floor?K=1&beta=3\"", "beta"},
         {"quantity = \"floor?K=1&alpha=0.5\"; relation = \"about\"", "relation: 'about'"},
-        {"quantity = \"floor?K=1\"", "lacks a number"},
+        {"quantity = \"floor?K=1\"", "a number that the claim needs"},
         {"quantity = \"replayed_speedup?K=1&batch=2\"", "accepted: give a file"},
     };
     assert_grids_refused("serve_measured", measured, sizeof measured / sizeof *measured);

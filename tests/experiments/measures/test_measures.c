@@ -276,10 +276,10 @@ TEST(a_process_reads_alpha_or_has_a_length)
         {"K = 3;", "alpha: no value is given"},
         {"process = \"geometric\"; alpha = 0.5; K = 3;", "'geometric' has no alpha"},
         {"process = \"rates\"; alpha = 0.5; K = 3;", "'rates' has no alpha"},
-        {"process = \"rates\"; K = 4;", "acceptance is given to depth 3, and K is 4"},
+        {"process = \"rates\"; K = 4;", "acceptance is given to depth 3, but K is 4"},
         {"process = \"geometric?length=5\"; K = 3;", "process: geometric: length = 5 is above 4"},
         {"process = \"markov\"; alpha = 0.9; K = 3;", "spread may be at most 0.1"},
-        {"process = \"markov\"; alpha = 0.5; K = 3;", "process: the law of markov"},
+        {"process = \"markov\"; alpha = 0.5; K = 3;", "process: the distribution of markov"},
     };
     assert_grids_refused("law", wrong, sizeof wrong / sizeof *wrong);
     assert_grids_refused("acceptance", wrong, sizeof wrong / sizeof *wrong - 1);
@@ -313,7 +313,7 @@ TEST(predict_takes_a_process)
                     1e-9);
     }
     static const char *const wrong[][2] = {
-        {"process = \"rates\"; K = 4;", "acceptance is given to depth 3, and K is 4"},
+        {"process = \"rates\"; K = 4;", "acceptance is given to depth 3, but K is 4"},
         {"process = \"rates\"; alpha = 0.5; K = 3;", "has no alpha"},
         {"process = \"profile:absent.json\"; K = 3;", "absent.json"}};
     assert_grids_refused("predict", wrong, sizeof wrong / sizeof *wrong);

@@ -178,7 +178,7 @@ TEST(heads_are_planned_level_by_level)
         spec_tree_choice_free(&choice);
     }
     assert_fails_with(spec_tree_choose(&choice, "sequoia", &chances, 3, 0, verify, &error),
-                      GSL_EINVAL, "sequoia takes one list");
+                      GSL_EINVAL, "sequoia needs one list");
     assert_fails_with(spec_tree_choose(&choice, "medsa", &chances, 3, 0, verify, &error),
                       GSL_EINVAL, "'medusa'");
     chances.accept = rising;
@@ -282,7 +282,7 @@ TEST(accuracies_are_read_and_nonsense_is_refused)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {"a,b\n0.6,0.5\n", "row 1: the chances sum to 1.1"},
+        {"a,b\n0.6,0.5\n", "row 1: the probabilities sum to 1.1"},
         {"a,b\n0.6,x\n", "row 1, 'b'"},
         {"a,b\n0.6,\n", "row 1, 'b'"},
         {"a,b\n0.6,0.1\n0.5,-0.1\n", "row 2, 'b'"},

@@ -61,7 +61,7 @@ TEST(ways_are_in_the_order_of_the_lists)
 TEST(wrong_lists_name_their_parameter)
 {
     static const char *const wrong[][3] = {
-        {"", "fixed", "K"},           {"1,1", "fixed", "K: 1 comes twice"},
+        {"", "fixed", "K"},           {"1,1", "fixed", "K: 1 is given twice"},
         {"-1", "fixed", "K: -1"},     {"1.5", "fixed", "K: 1.5"},
         {"1:40", "fixed", "K: more"}, {"1:20", "fixed,fixed", "lengths: with all K more"},
         {"1", "", "lengths: "},       {"1", "fixed,", "lengths: "},

@@ -333,5 +333,5 @@ TEST(bad_settings_are_refused)
                                                                .ret_row = row,
                                                                .scratch = store},
                                          &error),
-                      GSL_EINVAL, "has rows of 2 draft tokens, and not of number 3");
+                      GSL_EINVAL, "has rows for 2 draft tokens, so none for number 3");
 }

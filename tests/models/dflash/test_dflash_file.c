@@ -107,10 +107,10 @@ TEST(another_target_is_refused)
     spec_checkpoint other = target;
     drawn_dflash_write(path, &config);
     other.shape.vocab = 12;
-    refuse(&other, "is for a vocabulary of 11 tokens, and the target has 12");
+    refuse(&other, "is for a vocabulary of 11 tokens, but the target has 12");
     other = target;
     other.shape.dim = 32;
-    refuse(&other, "'dflash.embedding_length' is 16, and the target's is 32");
+    refuse(&other, "'dflash.embedding_length' is 16, but the target's is 32");
     other = target;
     other.shape.n_layers = 3;
     refuse(&other, "reads the target after layer 4, which is not within 0..3");
@@ -122,18 +122,18 @@ TEST(a_lacking_value_is_named)
         spec_dflash_kind kind;
         const char *key, *expected;
     } lacking[] = {
-        {SPEC_DFLASH_PLAIN, "dflash.embedding_length", "lacks the value of"},
-        {SPEC_DFLASH_PLAIN, "dflash.block_count", "lacks the value of"},
-        {SPEC_DFLASH_PLAIN, "dflash.feed_forward_length", "lacks the value of"},
-        {SPEC_DFLASH_PLAIN, "dflash.attention.head_count", "lacks the value of"},
-        {SPEC_DFLASH_PLAIN, "dflash.attention.layer_norm_rms_epsilon", "lacks the value of"},
+        {SPEC_DFLASH_PLAIN, "dflash.embedding_length", "is missing"},
+        {SPEC_DFLASH_PLAIN, "dflash.block_count", "is missing"},
+        {SPEC_DFLASH_PLAIN, "dflash.feed_forward_length", "is missing"},
+        {SPEC_DFLASH_PLAIN, "dflash.attention.head_count", "is missing"},
+        {SPEC_DFLASH_PLAIN, "dflash.attention.layer_norm_rms_epsilon", "is missing"},
         {SPEC_DFLASH_PLAIN, "dflash.target_layers", "lists 0 layers of the target, not 1 to 16"},
-        {SPEC_DFLASH_PLAIN, "tokenizer.ggml.mask_token_id", "lacks the value of"},
-        {SPEC_DFLASH_MARKOV, "dflash.block_size", "lacks the value of"},
-        {SPEC_DFLASH_LATTICE, "dflash.selector_rank", "lacks the value of"},
-        {SPEC_DFLASH_LATTICE, "dflash.selector_top_k", "lacks the value of"},
-        {SPEC_DFLASH_LATTICE, "dflash.conv_kernel_size", "lacks the value of"},
-        {SPEC_DFLASH_LATTICE, "dflash.conv_group_size", "lacks the value of"},
+        {SPEC_DFLASH_PLAIN, "tokenizer.ggml.mask_token_id", "is missing"},
+        {SPEC_DFLASH_MARKOV, "dflash.block_size", "is missing"},
+        {SPEC_DFLASH_LATTICE, "dflash.selector_rank", "is missing"},
+        {SPEC_DFLASH_LATTICE, "dflash.selector_top_k", "is missing"},
+        {SPEC_DFLASH_LATTICE, "dflash.conv_kernel_size", "is missing"},
+        {SPEC_DFLASH_LATTICE, "dflash.conv_group_size", "is missing"},
         {SPEC_DFLASH_PLAIN, "dflash.attention.sliding_window_pattern",
          "does not say which layers have a window"},
     };
@@ -189,23 +189,23 @@ TEST(values_out_of_range_are_refused)
 TEST(wrong_tensors_are_refused)
 {
     const uint64_t key = UINT64_C(1) << SPEC_DFLASH_KEY, output = UINT64_C(1) << SPEC_DFLASH_OUTPUT;
-    REJECT(SPEC_DFLASH_PLAIN, config.lacks |= key, "lacks tensor 'blk.0.attn_k.weight'");
+    REJECT(SPEC_DFLASH_PLAIN, config.lacks |= key, "tensor 'blk.0.attn_k.weight' is missing");
     REJECT(SPEC_DFLASH_PLAIN, config.opt_extra_tensor = "markov_w2.weight",
            "tensor 'markov_w2.weight' is not one of a draft of dflash");
     REJECT(SPEC_DFLASH_PLAIN, config.opt_extra_tensor = "conf_proj.bias",
            "tensor 'conf_proj.bias' is not one of a draft of dflash");
     REJECT(SPEC_DFLASH_MARKOV, config.opt_extra_tensor = "selector_hidden.weight",
-           "has both a Markov head and a selector, and a draft has one of them");
+           "has both a Markov head and a selector, but a draft has only one of them");
     REJECT(SPEC_DFLASH_PLAIN, config.not_finite = true,
            "row 0 of blk.0.ffn_down.weight has a weight that is not finite");
     REJECT(SPEC_DFLASH_PLAIN, shape->draft_vocab = 5,
-           "lacks tensor 'output.weight', which a vocabulary of 5 tokens needs");
+           "tensor 'output.weight' is missing, which a vocabulary of 5 tokens needs");
     REJECT(SPEC_DFLASH_PLAIN,
            (config.lacks &= ~output, shape->draft_vocab = 5, config.bad_token = VOCAB),
-           "row 1 of its output is token 11, which the target has not");
+           "row 1 of its output is token 11, which the target does not have");
     REJECT(SPEC_DFLASH_PLAIN,
            (config.lacks &= ~output, shape->draft_vocab = 5, config.bad_token = -3),
-           "row 1 of its output is token -3, which the target has not");
+           "row 1 of its output is token -3, which the target does not have");
     REJECT(SPEC_DFLASH_PLAIN,
            (config.lacks &= ~output, shape->draft_vocab = 5, config.bad_token = 9),
            "row 1 of its output is token 9, which occurs twice");

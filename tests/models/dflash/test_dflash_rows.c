@@ -287,7 +287,7 @@ TEST(what_cannot_be_drafted_is_refused)
         .context = text, .n_context = 3, .token = text, .ret_row = row, .scratch = rows};
     request.n_nodes = 3;
     assert_fails_with(spec_session_score(&session, &request, &error), GSL_EINVAL,
-                      "rows of 3 tokens, and not of number 4");
+                      "rows for 3 tokens, so none for number 4");
     request.n_nodes = 2;
     request.n_context = (size_t)p.draft->window - 1;
     assert_fails_with(spec_session_score(&session, &request, &error), GSL_EINVAL,
@@ -304,8 +304,7 @@ TEST(what_cannot_be_drafted_is_refused)
     drawn_dflash_write(path, &config);
     snprintf(spec, sizeof spec, "gguf:%s", path);
     assert_refused(spec, NULL,
-                   "is a draft head of kind dflash, which is no model by itself; as a "
-                   "draft, type dflash:/tmp/");
+                   "is a draft head of kind dflash, not a model; use it as a draft: dflash:/tmp/");
     snprintf(spec, sizeof spec, "dflash:%s?confidence=0.4", path);
     assert_refused(spec, target.model, "has no confidence head; leave out confidence=0.4");
     snprintf(spec, sizeof spec, "dflash:%s?block=1", path);

@@ -60,7 +60,7 @@ TEST(missing_libraries_and_functions_are_named)
     refused("/nowhere/libcuda.so", NULL, NULL,
             "the library in SPECLAB_LIBCUDA cannot be loaded: /nowhere/libcuda.so: cannot open "
             "shared object file");
-    refused("libm.so.6", NULL, NULL, "libm.so.6 is no CUDA driver: it has no function cuInit");
+    refused("libm.so.6", NULL, NULL, "libm.so.6 is not a CUDA driver: it has no function cuInit");
     snprintf(line, sizeof line,
              "the NVIDIA driver is too old: %.200s has no function cuDriverGetVersion; a driver "
              "for CUDA 12.0 or "

@@ -96,9 +96,9 @@ TEST(another_target_is_refused_unless_forced)
     } others[] = {
         {TARGET "&seed=2", "made for another target"},
         {"random?dim=16&layers=4&heads=4&kv_heads=2&ffn=24&vocab=13&context=32&type=f32",
-         "'speclab-head.vocab_size' is 11, and the target's is 13"},
+         "'speclab-head.vocab_size' is 11, but the target's is 13"},
         {"random?dim=32&layers=4&heads=4&kv_heads=2&ffn=24&vocab=11&context=32&type=f32",
-         "'speclab-head.embedding_length' is 16, and the target's is 32"},
+         "'speclab-head.embedding_length' is 16, but the target's is 32"},
         {"random?dim=16&layers=3&heads=4&kv_heads=2&ffn=24&vocab=11&context=32&type=f32",
          "reads the target after layer 4, which is not within 0..3"},
     };
@@ -147,9 +147,9 @@ TEST(wrong_values_are_refused)
     reject(&head, "cannot share");
     head = good;
     head.opt_token[3] = VOCAB;
-    reject(&head, "row 3 of its output is token 11, which the target has not");
+    reject(&head, "row 3 of its output is token 11, which the target does not have");
     head.opt_token[3] = -1;
-    reject(&head, "row 3 of its output is token -1, which the target has not");
+    reject(&head, "row 3 of its output is token -1, which the target does not have");
     head.opt_token[3] = head.opt_token[1];
     reject(&head, "which occurs twice");
     spec_head_free(&head);
@@ -220,15 +220,15 @@ TEST(files_of_something_else_are_refused)
     write_file("llama", NULL, "x");
     refuse(&target, "is of architecture 'llama', not a draft head");
     write_file("speclab-head", NULL, "x");
-    refuse(&target, "'' is no kind of draft head of architecture speclab-head");
+    refuse(&target, "'' is not a kind of draft head of architecture speclab-head");
     write_file("speclab-head", "eagle3", "x");
     refuse(&target, "'eagle3' is no kind of draft head");
     write_file("eagle3", "medusa", "x");
-    refuse(&target, "'medusa' is no kind of draft head of architecture eagle3");
+    refuse(&target, "'medusa' is not a kind of draft head of architecture eagle3");
     write_file("speclab-head", "medusa", "x");
     refuse(&target, "'speclab.target.fingerprint' is not 16 hexadecimal digits");
     write_file("speclab-head", "eagle", "x");
-    refuse(&target, "lacks the value of 'speclab-head.block_count'");
+    refuse(&target, "key 'speclab-head.block_count' is missing");
 }
 
 TEST(an_unknown_tensor_is_refused)

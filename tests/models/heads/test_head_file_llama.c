@@ -121,17 +121,17 @@ TEST(wrong_values_of_llama_cpp_are_refused)
 {
     OWNED(spec_head) head = draw_form(SPEC_HEAD_EAGLE3, 0, DRAWN_EMBEDDING | DRAWN_FC_NORM);
     reject_changed(&head, (change){"tokenizer.ggml.tokens", TOKENS, VOCAB + 1, NULL},
-                   "has a vocabulary of 12 tokens, and the target's has 11");
+                   "has a vocabulary of 12 tokens, but the target's has 11");
     reject_changed(&head, (change){"eagle3.vocab_size", NUMBER, 12, NULL},
-                   "'eagle3.vocab_size' is 12, and the target's is 11");
+                   "'eagle3.vocab_size' is 12, but the target's is 11");
     reject_changed(&head, (change){"eagle3.target_hidden_size", NUMBER, 32, NULL},
-                   "'eagle3.target_hidden_size' is 32, and the target's is 16");
+                   "'eagle3.target_hidden_size' is 32, but the target's is 16");
     reject_changed(&head, (change){"eagle3.embedding_length", NUMBER, 8, NULL},
                    "a rotary embedding of 4 of the 2 dimensions of a head cannot be read");
     reject_changed(&head, (change){"eagle3.embedding_length", NUMBER, 0, NULL},
                    "'eagle3.embedding_length' is not a whole number between 1 and 65536");
     reject_changed(&head, (change){.key = "enc.output_norm.weight"},
-                   "lacks tensor 'enc.output_norm.weight'");
+                   "tensor 'enc.output_norm.weight' is missing");
     reject_changed(&head, (change){.key = "eagle3.norm_before_fc"},
                    "tensor 'enc.output_norm.weight' is not one of a head of kind eagle3");
     reject_changed(&head, (change){"eagle3.rope.dimension_count", NUMBER, 2, NULL},
@@ -141,20 +141,20 @@ TEST(wrong_values_of_llama_cpp_are_refused)
     reject_changed(&head, (change){"eagle3.rope.scaling.type", TEXT, 0, "longrope"},
                    "rope scaling of type 'longrope' cannot be read; none, linear and yarn can");
     reject_changed(&head, (change){.key = "blk.0.attn_norm_2.weight"},
-                   "lacks tensor 'blk.0.attn_norm_2.weight'");
+                   "tensor 'blk.0.attn_norm_2.weight' is missing");
     reject_changed(&head, (change){.key = "eagle3.target_layers"},
                    "'eagle3.target_layers' lists 0 layers of the target");
     spec_head_free(&head);
 
     head = draw_form(SPEC_HEAD_EAGLE3, 0, DRAWN_EMBEDDING | DRAWN_OTHER_DIM);
     reject_changed(&head, (change){.key = "token_embd.weight"},
-                   "'eagle3.embedding_length' is 32, and the target's is 16");
+                   "'eagle3.embedding_length' is 32, but the target's is 16");
     reject_changed(&head, (change){.key = "output.weight"},
-                   "lacks tensor 'output.weight': its width is 32, and the target's is 16");
+                   "tensor 'output.weight' is missing: its width is 32, but the target's is 16");
     spec_head_free(&head);
 
     head = draw(SPEC_HEAD_PARALLEL, 0);
-    reject_changed(&head, (change){.key = "output.weight"}, "lacks tensor 'output.weight'");
+    reject_changed(&head, (change){.key = "output.weight"}, "tensor 'output.weight' is missing");
 }
 
 /* llama.cpp rotates adjacent pairs: a head that rotates halves is written with its queries and keys

@@ -146,16 +146,16 @@ TEST(what_is_no_draft_of_the_target_is_refused)
     assert_string_equal(spec_model_open_kind("alone.gguf?force=1")->name, "mtp");
     assert_string_equal(spec_model_open_kind("whole.gguf")->name, "gguf");
     assert_refused("gguf:alone.gguf", NULL,
-                   "has the draft blocks of a model alone; as a draft, type mtp:alone.gguf");
+                   "has only the draft blocks of a model; use it as a draft: mtp:alone.gguf");
     const struct {
         const char *spec, *expected;
     } others[] = {
         {"random?dim=8&layers=3&heads=2&ffn=24&vocab=11&context=40&type=f32",
-         "alone.gguf: the embedding's width is 16, and the target's is 8"},
+         "alone.gguf: the embedding's width is 16, but the target's is 8"},
         {"random?dim=16&layers=3&heads=4&ffn=24&vocab=12&context=40&type=f32",
-         "alone.gguf: the vocabulary is 11, and the target's is 12"},
+         "alone.gguf: the vocabulary is 11, but the target's is 12"},
         {"random?dim=16&layers=2&heads=4&ffn=24&vocab=11&context=40&type=f32",
-         "the number of layers before the draft blocks is 3, and the target's is 2"},
+         "the number of layers before the draft blocks is 3, but the target's is 2"},
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         OWNED(opened) other = open_model(others[i].spec, NULL);
@@ -195,9 +195,9 @@ static void make_infinite(spec_tensor *tensor)
 
 TEST(wrong_blocks_are_refused)
 {
-    check_spoilt(SPEC_HEAD_PROJECTION, leave_out, "lacks tensor 'blk.3.nextn.eh_proj.weight'");
-    check_spoilt(SPEC_HEAD_FEATURE_NORM, leave_out, "lacks tensor 'blk.3.nextn.hnorm.weight'");
-    check_spoilt(SPEC_HEAD_DOWN, leave_out, "lacks tensor 'blk.3.ffn_down.weight'");
+    check_spoilt(SPEC_HEAD_PROJECTION, leave_out, "tensor 'blk.3.nextn.eh_proj.weight' is missing");
+    check_spoilt(SPEC_HEAD_FEATURE_NORM, leave_out, "tensor 'blk.3.nextn.hnorm.weight' is missing");
+    check_spoilt(SPEC_HEAD_DOWN, leave_out, "tensor 'blk.3.ffn_down.weight' is missing");
     check_spoilt(SPEC_HEAD_PROJECTION, shorten,
                  "tensor 'blk.3.nextn.eh_proj.weight' has 15 rows of 32");
     check_spoilt(SPEC_HEAD_QUERY, shorten, "tensor 'blk.3.attn_q.weight' has 15 rows of 16");

@@ -275,7 +275,7 @@ TEST(what_cannot_be_drafted_is_refused)
         .context = text, .n_context = 3, .token = text, .ret_row = row, .scratch = rows};
     request.n_nodes = REACH;
     assert_fails_with(spec_session_score(&session, &request, &error), GSL_EINVAL,
-                      "rows of 4 tokens, and not of number 5");
+                      "rows for 4 tokens, so none for number 5");
     request.n_nodes = 2;
     request.n_context = (size_t)p.draft->window - 1;
     assert_fails_with(spec_session_score(&session, &request, &error), GSL_EINVAL,

@@ -273,7 +273,7 @@ TEST(pieces_and_merges_must_fit)
     refused(steps, "'vocab':{'a':0},'merges':[['a']]", "merge 0 is not a pair of pieces");
     refused(steps, "'vocab':{'a':0},'merges':[3]", "merge 0 is not a pair of pieces");
     refused(SPM_STEPS, "'byte_fallback':true,'vocab':{'a':0},'merges':['a a']",
-            "merge 0 makes 'aa', which is no piece");
+            "merge 0 makes 'aa', which is not a piece");
     refused(SPM_STEPS, "'byte_fallback':true,'vocab':{'a':0},'merges':[3]",
             "merge 0 is not a pair of pieces");
     refused(SPM_STEPS,

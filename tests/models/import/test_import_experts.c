@@ -270,12 +270,12 @@ TEST(experts_that_are_missing_or_of_another_size_are_refused)
     float none[2 * WIDTH * DIM] = {0};
     put_separate(&file, 0, SPEC_TENSOR_F32);
     refused(&file, false,
-            "hf: lacks tensor 'model.layers.0.mlp.experts.0.gate_proj.weight': 9 tensors are fewer "
-            "than 3 experts have");
+            "hf: tensor 'model.layers.0.mlp.experts.0.gate_proj.weight' is missing: 9 tensors are "
+            "fewer than 3 experts have");
     file = (spec_hf_file){0};
     put_separate(&file, 0, SPEC_TENSOR_F32);
     put_separate(&file, 2, SPEC_TENSOR_F32);
-    refused(&file, false, "hf: lacks tensor 'model.layers.1.mlp.experts.0.gate_proj.weight'");
+    refused(&file, false, "hf: tensor 'model.layers.1.mlp.experts.0.gate_proj.weight' is missing");
     file = (spec_hf_file){0};
     put_separate(&file, 0, SPEC_TENSOR_F32);
     put_separate(&file, 1, SPEC_TENSOR_BF16);

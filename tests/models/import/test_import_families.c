@@ -320,7 +320,7 @@ TEST(a_folder_without_one_tensor_is_refused)
             spec_import_model model;
             char name[120], expected[160];
             name_of(name, of, one, LAYERS - 1);
-            snprintf(expected, sizeof expected, "hf: lacks tensor '%s'",
+            snprintf(expected, sizeof expected, "hf: tensor '%s' is missing",
                      one->part == SPEC_PART_EMBEDDING ? "model.embed_tokens.weight" : name);
             write_folder(of, name, &shape);
             assert_fails(spec_import_model_open(&model, "hf", &error), GSL_EINVAL, expected);

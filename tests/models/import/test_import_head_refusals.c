@@ -46,7 +46,7 @@ TEST(heads_that_are_not_computed_are_refused)
     refused(&w, NULL, "'norm_before_fc' is true, which is not computed");
     w = eagle3;
     w.config = "{" LAYER ",'eagle_config':{'norm_before_fc':true}}";
-    refused(&w, NULL, "hf: lacks tensor 'input_norm.weight'");
+    refused(&w, NULL, "hf: tensor 'input_norm.weight' is missing");
     w.config = "{" LAYER ",'target_hidden_size':8}";
     refused(&w, NULL, "is for a target of width 8 with 24 tokens; this target's width is 16");
     w.config = "{" LAYER ",'rope_scaling':{'rope_type':'yarn','factor':4}}";
@@ -54,16 +54,16 @@ TEST(heads_that_are_not_computed_are_refused)
     w.config = "{" WIDE_LAYER ",'target_hidden_size':16,'sliding_window':8}";
     refused(&w, NULL, "its layer has a window of 8 tokens, which is not computed in heads");
     w.config = "{'speculators_model_type':'eagle3','transformer_layer_config':{" LAYER "}}";
-    refused(&w, NULL, "its config.json lacks 'norm_before_residual'");
+    refused(&w, NULL, "its config.json has no 'norm_before_residual'");
     w.config = "{'model_type':'llama','hidden_size':32,'num_hidden_layers':1,"
                "'num_attention_heads':4,'intermediate_size':24,'vocab_size':24}";
     refused(&w, NULL, "is for a target of width 32 with 24 tokens; this target's width is 16");
     w = eagle3;
     w.left_out = "midlayer.mlp.up_proj.weight";
-    refused(&w, NULL, "hf: lacks tensor 'midlayer.mlp.up_proj.weight'");
+    refused(&w, NULL, "hf: tensor 'midlayer.mlp.up_proj.weight' is missing");
     w.draft_vocab = 10;
     w.left_out = "lm_head.weight";
-    refused(&w, NULL, "hf: lacks tensor 'lm_head.weight'");
+    refused(&w, NULL, "hf: tensor 'lm_head.weight' is missing");
     w.left_out = "midlayer.self_attn.q_proj.weight";
     refused(&w, NULL, "its tensors are not those of a draft head (medusa, eagle, eagle3)");
 }

@@ -257,16 +257,18 @@ TEST(folders_that_are_no_such_model_are_refused)
     OWNED(spec_checkpoint) model;
     load(&model, "random?" SHAPE "&type=f32");
     refused(&model, &(wish){.left_out = "model.layers.1.mlp.up_proj.weight"},
-            "hf: lacks tensor 'model.layers.1.mlp.up_proj.weight'");
-    refused(&model, &(wish){.left_out = "lm_head.weight"}, "hf: lacks tensor 'lm_head.weight'");
+            "hf: tensor 'model.layers.1.mlp.up_proj.weight' is missing");
+    refused(&model, &(wish){.left_out = "lm_head.weight"},
+            "hf: tensor 'lm_head.weight' is "
+            "missing");
     refused(&model, &(wish){.more = "model.layers.0.self_attn.o_proj.bias"},
             "hf: tensor 'model.layers.0.self_attn.o_proj.bias' is not one of such a model's");
     refused(&model, &(wish){.more = "model.layers.0.self_attn.q_norm.weight"},
             "hf: tensor 'model.layers.0.self_attn.q_norm.weight' is not one of such a model's");
     refused(&model, &(wish){.config = "'model_type':'qwen2'"},
-            "hf: lacks tensor 'model.layers.0.self_attn.q_proj.bias'");
+            "hf: tensor 'model.layers.0.self_attn.q_proj.bias' is missing");
     refused(&model, &(wish){.config = "'model_type':'qwen3','head_dim':6"},
-            "hf: lacks tensor 'model.layers.0.self_attn.q_norm.weight'");
+            "hf: tensor 'model.layers.0.self_attn.q_norm.weight' is missing");
     refused(&model, &(wish){.config = "'model_type':'phi3'"}, "hf/config.json: model_type is");
     refused(&model, &(wish){.config = "'model_type':'llama','head_dim':8"},
             "hf: tensor 'model.layers.0.self_attn.q_proj.weight' has 2 dimensions, 24 x 24, where "

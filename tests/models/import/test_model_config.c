@@ -242,13 +242,13 @@ TEST(configs_that_are_not_computed_are_refused)
     static const char *const cases[][2] = {
         {"", "model_type is ''; llama, mistral, qwen2, qwen3, qwen3_moe, gemma3_text and gpt_oss"},
         {"'model_type':'gpt2'", "model_type is 'gpt2'; llama, mistral, qwen2, qwen3, "},
-        {"'model_type':'gemma3'", "lacks the value of 'text_config'"},
+        {"'model_type':'gemma3'", "key 'text_config' is missing"},
         {MOE, "'norm_topk_prob' is false; weights of experts that sum to 1 are computed"},
         {MOE ",'norm_topk_prob':true,'decoder_sparse_step':2",
          "'decoder_sparse_step' gives some layers no experts"},
         {MOE ",'norm_topk_prob':true,'mlp_only_layers':[0]",
          "'mlp_only_layers' gives some layers no experts"},
-        {GPT, "lacks the value of 'rope_scaling'"},
+        {GPT, "key 'rope_scaling' is missing"},
         {GPT "," YARN ",'swiglu_limit':6.0", "swiglu_limit is 6; 7 is computed"},
         {GPT "," YARN ",'swiglu_alpha':1.0", "swiglu_alpha is 1; 1.702 is computed"},
         {"'model_type':'gpt_oss','num_key_value_heads':2,'num_local_experts':6,"
@@ -260,7 +260,7 @@ TEST(configs_that_are_not_computed_are_refused)
          "the value of 'layer_types' is not a list of a type for each layer"},
         {GPT "," YARN ",'layer_types':['full_attention','chunked_attention','full_attention']",
          "layer 1 is of type 'chunked_attention'; full_attention and sliding_attention are"},
-        {GPT "," YARN ",'sliding_window':0", "lacks the value of 'sliding_window'"},
+        {GPT "," YARN ",'sliding_window':0", "key 'sliding_window' is missing"},
         {GEMMA ",'hidden_activation':'gelu'", "hidden_act is 'gelu'; gelu_pytorch_tanh is"},
         {GEMMA ",'final_logit_softcapping':30.0", "'final_logit_softcapping' is 30; soft caps"},
         {GEMMA ",'use_bidirectional_attention':true", "'use_bidirectional_attention' is true"},
@@ -317,7 +317,7 @@ TEST(values_that_a_model_needs_are_asked_for)
     json_t *root = json_pack("{s:s,s:i}", "model_type", "llama", "hidden_size", 8);
     const spec_json_values values = {"config.json", root, &error};
     assert_int_equal(spec_model_config_read(&config, &values), GSL_EINVAL);
-    assert_string_equal(error.text, "config.json: lacks the value of 'num_hidden_layers'");
+    assert_string_equal(error.text, "config.json: key 'num_hidden_layers' is missing");
     json_object_set_new(root, "num_hidden_layers", json_integer(100000));
     assert_int_equal(spec_model_config_read(&config, &values), GSL_EINVAL);
     assert_non_null(strstr(error.text, "'num_hidden_layers' is not a whole number between 1 and"));

@@ -69,7 +69,7 @@ TEST(files_that_are_cut_short_are_refused)
     write_bytes(bytes, 9);
     refused("is cut short: it has 9 bytes");
     write_bytes("PK\3\4 a pickled file of torch", 28);
-    refused("is cut short, or no safetensors file: its header of ");
+    refused("is cut short, or not a safetensors file: its header of ");
     memcpy(bytes, &huge, sizeof huge);
     write_bytes(bytes, sizeof bytes);
     refused("its header of 18446744073709551615 bytes ends beyond its 18 bytes");

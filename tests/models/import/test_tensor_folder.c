@@ -60,7 +60,7 @@ TEST(weights_of_another_shape_or_type_are_refused)
         int rows, cols;
         const char *expected;
     } cases[] = {
-        {"w", 2, 2, "one: lacks tensor 'w'"},
+        {"w", 2, 2, "one: tensor 'w' is missing"},
         {"m", 4, 1, "one: tensor 'm' has 2 dimensions, 2 x 2, where the shape asks for 4 x 1"},
         {"m", 1, 4, "one: tensor 'm' has 2 dimensions, 2 x 2, where the shape asks for 1 x 4"},
         {"v", 3, 1, "one: tensor 'v' has 1 dimensions, 1 x 3, where the shape asks for 3 x 1"},
@@ -109,7 +109,7 @@ TEST(shards_are_one_folder)
 TEST(an_index_must_be_right)
 {
     INDEX("{'metadata':{}}");
-    refused("shards", "lacks the value of 'weight_map'");
+    refused("shards", "key 'weight_map' is missing");
     INDEX("{'weight_map':3}");
     refused("shards", "the value of 'weight_map' is not an object");
     INDEX("{'weight_map':{'a':'../shards/x-1.safetensors'}}");

@@ -276,8 +276,8 @@ TEST(texts_without_prompts_begin_with_nothing)
 
 TEST(specs_of_missing_parts_are_refused)
 {
-    assert_refused("rows", NULL, "rows lacks what comes after its ':', as in rows:PATH");
-    assert_refused("rows:", NULL, "rows lacks what comes after its ':', as in rows:PATH");
+    assert_refused("rows", NULL, "rows needs something after a ':', as in rows:PATH");
+    assert_refused("rows:", NULL, "rows needs something after a ':', as in rows:PATH");
     assert_refused("rows:no-such.rows", NULL, "no-such.rows: No such file");
     assert_refused("rows:test_rows.tmp?side=draft2", NULL,
                    "side=draft2: test_rows.tmp has 1 draft");
@@ -305,7 +305,7 @@ TEST(a_damaged_row_is_refused_by_its_place)
     assert_non_null(spec_session_row(&o.session, text, 1, scratch, &error));
     assert_null(spec_session_row(&o.session, text, 2, scratch, &error));
     assert_string_equal(error.text,
-                        "test_rows_bad.tmp: place 2, side 0: damaged: it does not add up");
+                        "test_rows_bad.tmp: position 2, side 0: damaged: its checksum is wrong");
     assert_int_not_equal(
         spec_session_score(
             &o.session,

@@ -254,17 +254,17 @@ TEST(foreign_and_cut_files_are_refused)
     image i = make_image(0.0);
     const size_t n = i.n;
     i.n = 95;
-    assert_image_refused(&i, "not a file of rows: speclab rows makes one");
+    assert_image_refused(&i, "not a file of rows, which 'speclab rows' writes");
     i.n = 96;
-    assert_image_refused(&i, "cut: it has 96 bytes of 2296");
+    assert_image_refused(&i, "is truncated: it has 96 bytes of 2296");
     i.n = n - 1;
-    assert_image_refused(&i, "cut: it has 2295 bytes of 2296");
+    assert_image_refused(&i, "is truncated: it has 2295 bytes of 2296");
     i.n = n;
     assert_int_equal(n, 2296);
     put(&i, 8, 2, 4);
-    assert_image_refused(&i, "version 2 of the format; this speclab reads version 1");
+    assert_image_refused(&i, "has version 2 of the format; this speclab reads version 1");
     i.bytes[0] = 's';
-    assert_image_refused(&i, "not a file of rows: speclab rows makes one");
+    assert_image_refused(&i, "not a file of rows, which 'speclab rows' writes");
     free(i.bytes);
 }
 
@@ -337,7 +337,7 @@ TEST(inconsistent_numbers_are_refused)
         const uint64_t before = get(&i, wrong[k].at, wrong[k].bytes);
         put(&i, wrong[k].at, wrong[k].value, wrong[k].bytes);
         put(&i, 88, spec_rows_check(i.bytes, 88, 0), 8);
-        assert_image_refused(&i, "damaged: its numbers do not go together");
+        assert_image_refused(&i, "damaged: the numbers in its header contradict each other");
         put(&i, wrong[k].at, before, wrong[k].bytes);
     }
     free(i.bytes);
@@ -355,27 +355,28 @@ TEST(inconsistent_tables_are_refused)
         uint64_t value;
         const char *expected;
     } lie[] = {
-        {row_at, 8, 104, "damaged: places out of order"},    /* the first row is not the first */
-        {row_at + 8, 8, 97, "damaged: places out of order"}, /* no space for two rows */
-        {row_at + 8, 8, UINT64_MAX, "damaged: places out of order"},
+        {row_at, 8, 104, "damaged: positions out of order"},    /* the first row is not the first */
+        {row_at + 8, 8, 97, "damaged: positions out of order"}, /* no space for two rows */
+        {row_at + 8, 8, UINT64_MAX, "damaged: positions out of order"},
         {row_at + 20 * 8, 8, tables - 8,
-         "damaged: places out of order"},                     /* rows do not end at the tables */
-        {position + 8, 8, 0, "damaged: places out of order"}, /* not after the position before */
-        {position + 19 * 8, 8, 20, "damaged: places out of order"}, /* beyond the text */
-        {text_at, 8, 1, "damaged: places out of order"},            /* tokens outside any text */
+         "damaged: positions out of order"},                     /* rows do not end at the tables */
+        {position + 8, 8, 0, "damaged: positions out of order"}, /* not after the position before */
+        {position + 19 * 8, 8, 20, "damaged: positions out of order"}, /* beyond the text */
+        {text_at, 8, 1, "damaged: positions out of order"},            /* tokens outside any text */
         {token + 4, 4, 5, "damaged: a token outside the vocabulary"},
         {token + 4, 4, UINT32_MAX, "damaged: a token outside the vocabulary"},
-        {names, 4, UINT32_MAX, "damaged: a name is cut"},
-        {names, 4, get(&i, 56, 8) - 3, "damaged: a name is cut"},
-        {names, 4, 2, "damaged: a name is cut"}, /* then the length field holds bytes of a name */
-        {tv, 8, 0xBFF0000000000000, "damaged: a total variation is not one"},
-        {tv + 24, 8, 0x7FF8000000000000, "damaged: a total variation is not one"},
-        {tv + 8, 8, 0x3FF0000000000001, "damaged: a total variation is not one"},
+        {names, 4, UINT32_MAX, "damaged: a name is truncated"},
+        {names, 4, get(&i, 56, 8) - 3, "damaged: a name is truncated"},
+        {names, 4, 2,
+         "damaged: a name is truncated"}, /* then the length field holds bytes of a name */
+        {tv, 8, 0xBFF0000000000000, "damaged: a total variation is outside [0,1]"},
+        {tv + 24, 8, 0x7FF8000000000000, "damaged: a total variation is outside [0,1]"},
+        {tv + 8, 8, 0x3FF0000000000001, "damaged: a total variation is outside [0,1]"},
     };
     for (size_t k = 0; k < sizeof lie / sizeof lie[0]; k++) {
         const uint64_t before = get(&i, lie[k].at, lie[k].bytes);
         put(&i, lie[k].at, lie[k].value, lie[k].bytes);
-        assert_image_refused(&i, "damaged: its tables do not add up");
+        assert_image_refused(&i, "damaged: the checksum of its tables is wrong");
         seal(&i);
         assert_image_refused(&i, lie[k].expected);
         put(&i, lie[k].at, before, lie[k].bytes);
@@ -397,17 +398,17 @@ TEST(inconsistent_rows_are_refused)
             uint64_t value;
             const char *expected;
         } lie[] = {
-            {FIRST, 4, 0, "its sizes do not go together"},
-            {FIRST, 4, 6, "its sizes do not go together"},
-            {FIRST, 4, UINT32_MAX, "its sizes do not go together"},
+            {FIRST, 4, 0, "its sizes contradict each other"},
+            {FIRST, 4, 6, "its sizes contradict each other"},
+            {FIRST, 4, UINT32_MAX, "its sizes contradict each other"},
             {FIRST + 8, width, floats ? 0xBE800000 : 0xBFD0000000000000,
-             "these are no probabilities"}, /* -0.25 */
+             "its values are not probabilities"}, /* -0.25 */
             {FIRST + 8, width, floats ? 0x7FC00000 : 0x7FF8000000000000,
-             "these are no probabilities"}, /* NaN */
+             "its values are not probabilities"}, /* NaN */
             {FIRST + 8, width, floats ? 0x7F800000 : 0x7FF0000000000000,
-             "these are no probabilities"}, /* infinity */
+             "its values are not probabilities"}, /* infinity */
             {FIRST + 8, width, floats ? 0x40000000 : 0x3FF8000000000000,
-             "these are no probabilities"}, /* 2, 1.5 */
+             "its values are not probabilities"}, /* 2, 1.5 */
         };
         for (size_t k = 0; k < sizeof lie / sizeof lie[0]; k++) {
             const uint64_t before = get(&i, lie[k].at, lie[k].bytes);
@@ -422,7 +423,9 @@ TEST(inconsistent_rows_are_refused)
             write_image(&i);
             assert_works(spec_rows_file_open(&file, path, &error));
             assert_int_equal(spec_rows_file_row(row, &file, 0, 0, &error), GSL_EINVAL);
-            snprintf(expected, sizeof expected, "test_rows_file.tmp: place 0, side 0: damaged: %s",
+            snprintf(expected, sizeof expected,
+                     "test_rows_file.tmp: position 0, side 0: damaged: "
+                     "%s",
                      lie[k].expected);
             assert_string_equal(error.text, expected);
             assert_works(spec_rows_file_row(row, &file, 1, 0, &error));
@@ -464,7 +467,7 @@ TEST(indices_out_of_order_are_refused)
         assert_int_equal(spec_rows_file_row(row, &file, 0, 0, &error), GSL_EINVAL);
         assert_string_equal(
             error.text,
-            "test_rows_file.tmp: place 0, side 0: damaged: its tokens are out of order");
+            "test_rows_file.tmp: position 0, side 0: damaged: its tokens are out of order");
     }
     unlink(path);
     free(i.bytes);

@@ -40,7 +40,7 @@ TEST(a_sum_near_one_is_made_one)
     for (int i = 0; i < 3; i++) assert_true(fabs(row[i] - 1.0 / 3.0) < 1e-16);
     opened_free(&o);
     assert_refused("probs:0.333333,0.333333,0.333332", NULL,
-                   "sum to 0.999998, not to 1 (add normalise=1");
+                   "sum to 0.999998, not to 1 (normalise=1");
     assert_refused("probs:0.6,0.400002", NULL, "sum to 1.000002");
 }
 

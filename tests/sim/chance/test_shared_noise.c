@@ -286,7 +286,8 @@ TEST(what_cannot_work_is_refused)
             "needs the seed of its rule: gumbel?seed=7");
     refuses("gumbel?seed=x", "chain", false, "seed");
     refuses("minhash?seed=7", "minhash?seed=-1", false, "seed");
-    refuses("gumbel", "tree?n=2", false, "does not hold for the iid siblings");
-    refuses("gumbel?seed=7", "chain", true, "'gumbel' has the law over all seeds");
-    refuses("minhash?seed=7", "minhash?seed=7", true, "'minhash' has the law over all seeds");
+    refuses("gumbel", "tree?n=2", false, "does not support the iid siblings");
+    refuses("gumbel?seed=7", "chain", true, "'gumbel' gives the distribution over all seeds");
+    refuses("minhash?seed=7", "minhash?seed=7", true,
+            "'minhash' gives the distribution over all seeds");
 }

@@ -235,7 +235,7 @@ TEST(bad_specs_are_refused_with_a_line)
         {"refit?schedule=heuristic&cap=4", 5, "cap"},
         {"bins?cut=both", 5, "cut"},
         {"bins?width=0", 5, "width"},
-        {"goodput", 65, "K is 65; it estimates 64 places at most"},
+        {"goodput", 65, "it estimates at most 64 positions, and K is 65"},
         {"trim?every=0", 5, "every"},
         {"trim?sizes=4.2", 5, "rising"},
         {"trim?sizes=", 5, "sizes"},

@@ -30,7 +30,7 @@ TEST(unknown_choices_keys_and_values_are_refused)
         {"fixed?k=3", "fixed has no key 'k'; did you mean 'K'?"},
         {"fixed?K=-1", "fixed: K=-1 is not a whole number between 0 and 256"},
         {"fixed:3", "fixed takes no ':3'; its keys follow a '?', as in fixed?K=3"},
-        {"schedule", "schedule lacks what comes after its ':', as in "
+        {"schedule", "schedule needs something after a ':', as in "
                      "schedule:[[1,32,5],[33,128,2]]?hysteresis=0"},
         {"schedule:[1,32,5]", "schedule:[1,32,5]: not valid from '1,32,5]' on; give [from,to,K] of "
                               "batch sizes, as in schedule:[[1,32,5],[33,128,2]]"},
@@ -48,7 +48,7 @@ TEST(unknown_choices_keys_and_values_are_refused)
          "schedule: the range [40,33] does not follow 32: ranges ascend"},
         {"schedule:[[1,32,5]]?hysteresis=-1",
          "schedule: hysteresis=-1 is not a whole number between 0 and 1048576"},
-        {"schedule:[[1,32,500]]", "schedule: K is 500; a draft may have 0 to 256 tokens"},
+        {"schedule:[[1,32,500]]", "schedule: K must be 0 to 256, got 500"},
         {"goodput?alpha=guess", "goodput: alpha=guess is not one of known or average"},
         {"goodput?K_max=257", "goodput: K_max=257 is not a whole number between 0 and 256"},
         {"goodput?rate=0", "goodput: rate=0 is not between 1e-06 and 1"},
@@ -74,9 +74,10 @@ TEST(unknown_choices_keys_and_values_are_refused)
         {"sglang?slots=1", "sglang: slots=1 at '1': give rising batch sizes from 1 on, each with "
                            "candidates, as in slots=1:1.3.5.7/8:0.1.3/32:0.1/64:0"},
         {"sglang?slots=1:3.1", "sglang: slots: candidates '3.1': give at most 16, rising"},
-        {"sglang?slots=1:", "slots=: '' is no number of 0 to 256; join numbers by dots: 1.3.5"},
+        {"sglang?slots=1:", "slots=: '' is not a number from 0 to 256; write several with "
+                            "dots, as in 1.3.5"},
         {"sglang?slots=1:1.x",
-         "slots=1.x: 'x' is no number of 0 to 256; join numbers by dots: 1.3.5"},
+         "slots=1.x: 'x' is not a number from 0 to 256; write several with dots, as in 1.3.5"},
         {"sglang?interval=0", "sglang: interval=0 is not a whole number between 1 and 1073741824"},
         {"trt?window=5", "trt: window= and threshold= need each other: give both or none"},
         {"trt?threshold=0.5", "trt: window= and threshold= need each other: give both or none"},
@@ -89,8 +90,8 @@ TEST(unknown_choices_keys_and_values_are_refused)
          "schedule=1:4/4:2/8:0"},
         {"trt?schedule=1:4x", "trt: schedule=1:4x: 'x' is left over"},
         {"context?of=5@0/2.5@9", "context: of: 2.5 is not a whole number"},
-        {"context?of=5@0/257@9", "context: of: '257' is no number of 0 to 256"},
-        {"context?of=5@0/3", "context: of: '3' lacks its length of context, as in 3@4000"},
+        {"context?of=5@0/257@9", "context: of: '257' is not a number from 0 to 256"},
+        {"context?of=5@0/3", "context: of: '3' has no context length; write it as in 3@4000"},
         {"context?K=5", "context has no key 'K'; its keys are of"},
         {"trt?sizes=to", "trt: sizes=to is not one of from or upto"},
     };

@@ -430,7 +430,7 @@ TEST(wrong_specs_are_refused_in_one_line)
         {"", NULL, "no step cost is named ''; they are affine, roofline, fit and table"},
         {"afine:step=1ms", NULL, "no step cost is named 'afine'; did you mean 'affine'?"},
         {"tabel:x.csv", NULL, "no step cost is named 'tabel'; did you mean 'table'?"},
-        {"table", NULL, "table lacks what comes after its ':', as in table:FILE?kv=0"},
+        {"table", NULL, "table needs something after a ':', as in table:FILE?kv=0"},
         {"affine:", NULL, "affine?: '' is not of the form key=value"},
         {"step=1ms,stp=2ms", NULL, "affine has no key 'stp'; did you mean 'step'?"},
         {"step=1ms,round=2ms", NULL, "affine has no key 'round'; its keys are step,token,kv"},

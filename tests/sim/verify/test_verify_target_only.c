@@ -169,7 +169,7 @@ TEST(a_repeated_sibling_would_be_counted_twice)
                                         .costs = SPEC_COSTS_DEFAULT};
     spec_output_law law;
     assert_fails_with(spec_output_law_init(&law, &config, NULL, 0, 1, 0, &error), GSL_EINVAL,
-                      "does not hold for the iid siblings");
+                      "does not support the iid siblings");
 }
 
 TEST(the_claim_follows_the_settings)

@@ -112,8 +112,9 @@ TEST(objects_with_a_key_are_found_at_any_depth)
 
 TEST(an_object_without_an_end_is_refused)
 {
-    static const char none[] = "x:3: the JSON object with 'key' has no end: is the record cut?";
-    static const char array[] = "x:3: the JSON array has no end: is the record cut?";
+    static const char none[] = "x:3: the JSON object with 'key' has no end; is the record "
+                               "truncated?";
+    static const char array[] = "x:3: the JSON array has no end; is the record truncated?";
     static const char malformed[] =
         "x:3: malformed JSON, or nested deeper than 512, before the key 'key'";
     static const struct {

@@ -183,7 +183,7 @@ TEST(malformed_lines_say_what_was_expected)
 {
     static const char *const cases[][2] = {
         {"statistics draft-mtp: #calls(b,g,a) = 1 67 67, #gen drafts = 67, #acc dr",
-         "x:1: statistics: expected '#acc drafts =' before the end; the line is cut"},
+         "x:1: statistics: expected '#acc drafts =' before the end; the line is truncated"},
         {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
          "#acc tokens = 5",
          "x:1: #acc tokens: expected at most the 4 of #gen tokens, not 5"},
@@ -201,7 +201,7 @@ TEST(malformed_lines_say_what_was_expected)
          "x:1: #acc rate/pos: expected rates that sum to 2 of #acc tokens"},
         {"statistics a: #calls(b,g,a) = 1 2 2, #gen drafts = 2, #acc drafts = 1, #gen tokens = 4, "
          "#acc tokens = 2, statistics b: #calls(b,g,a) = 1",
-         "x:1: #calls(b,g,a): occurs twice; two lines were written into each other"},
+         "x:1: #calls(b,g,a): occurs twice; two lines are mixed up"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         read_lines_fails(format, cases[i][0], GSL_EINVAL, cases[i][1]);

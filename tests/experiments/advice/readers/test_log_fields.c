@@ -65,21 +65,21 @@ TEST(malformed_lines_say_what_was_expected)
         const char *text, *error;
     } cases[] = {
         {&free_line, "length = 3",
-         "a.log:7: line: expected 'Drafted: ' before the end; the line is cut"},
+         "a.log:7: line: expected 'Drafted: ' before the end; the line is truncated"},
         {&free_line, "Drafted: 3 tok", "a.log:7: Drafted: expected 'tokens', not ' tok'"},
         {&free_line, "Drafted: 3 tokensINFO",
          "a.log:7: Drafted: expected 'tokens', not ' tokensINFO'"},
         {&free_line, "Drafted: 3.5 tokens",
          "a.log:7: Drafted: expected the end of the number, not '.5 tokens'"},
         {&free_line, "Drafted: 3 tokens Draft tokens: 4 tokens",
-         "a.log:7: Draft tokens: occurs twice; two lines were written into each other"},
+         "a.log:7: Draft tokens: occurs twice; two lines are mixed up"},
         {&free_line, "Drafted: 3 tokens rates: (0.5, 0.6)",
          "a.log:7: rates: expected rates that do not rise with depth, not 0.6 at depth 2"},
         {&free_line, "Drafted: 3 tokens rates: (1.5)",
-         "a.log:7: rates: expected fractions of 1 decimals, not 1.5; the line is cut or has "
+         "a.log:7: rates: expected fractions of 1 decimals, not 1.5; the line is truncated or has "
          "another one in it"},
         {&free_line, "Drafted: 3 tokens rates: (0.5, 0.41)",
-         "a.log:7: rates: expected fractions of 1 decimals, not 0.41; the line is cut or has "
+         "a.log:7: rates: expected fractions of 1 decimals, not 0.41; the line is truncated or has "
          "another one in it"},
         {&free_line, "Drafted: 3 tokens rates: (0.5, 0.4", "a.log:7: rates: expected ')', not ''"},
         {&free_line, "Drafted: 3 tokens rates: (0,5, 0,4)",

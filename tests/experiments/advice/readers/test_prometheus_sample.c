@@ -71,25 +71,25 @@ TEST(malformed_samples_are_refused)
         const char *text, *error;
     } cases[] = {
         {"vllm:generation_tokens_total{model_name=\"m\n",
-         "x:1: Prometheus sample: expected '\"' behind a label; the line is cut, not ''"},
+         "x:1: Prometheus sample: expected '\"' after a label; the line is truncated, not ''"},
         {"vllm:generation_tokens_total{model_name=\"m\"\n",
-         "x:1: Prometheus sample: expected ',' or '}' behind a label, not ''"},
+         "x:1: Prometheus sample: expected ',' or '}' after a label, not ''"},
         {"vllm:generation_tokens_total{model_name\n",
          "x:1: Prometheus sample: expected '=\"', not ''"},
         {"vllm:generation_tokens_total{\"m\"} 1\n",
          "x:1: Prometheus sample: expected a label or '}', not '\"m\"} 1'"},
         {"vllm:generation_tokens_total{} \n",
-         "x:1: Prometheus sample: expected a number; the line is cut or has another one in it, not "
-         "''"},
+         "x:1: Prometheus sample: expected a number; the line is truncated or has another one in "
+         "it, not ''"},
         {"vllm:generation_tokens_total 1e+\n",
-         "x:1: Prometheus sample: expected a number; the line is cut or has another one in it, not "
-         "'1e+'"},
+         "x:1: Prometheus sample: expected a number; the line is truncated or has another one in "
+         "it, not '1e+'"},
         {"vllm:generation_tokens_total 12vllm:x 1\n",
-         "x:1: Prometheus sample: expected a number; the line is cut or has another one in it, not "
-         "'12vllm:x 1'"},
+         "x:1: Prometheus sample: expected a number; the line is truncated or has another one in "
+         "it, not '12vllm:x 1'"},
         {"vllm:generation_tokens_total 1 2x\n",
-         "x:1: Prometheus sample: expected a number; the line is cut or has another one in it, not "
-         "'2x'"},
+         "x:1: Prometheus sample: expected a number; the line is truncated or has another one in "
+         "it, not '2x'"},
         {"vllm:num_requests_running 12,5\n",
          "x:1: Prometheus sample: expected a decimal point in place of the comma, not '12,5'"},
         {"vllm:spec_decode_num_accepted_tokens_per_pos_total{position=\"-1\"} 1\n",

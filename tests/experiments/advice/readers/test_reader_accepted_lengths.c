@@ -46,8 +46,8 @@ TEST(a_draft_length_is_needed)
         const read_record r = read_record_with(format, LINE("acc_eagle", "[1, 2]"), K);
         assert_int_equal(r.status, GSL_EUNSUP);
         assert_string_equal(r.error.text,
-                            "x: accepted lengths serve any draft length up to 64: choose the one "
-                            "to replay, as in --current 5");
+                            "x: accepted lengths are valid for any draft length up to 64; choose "
+                            "the one to replay, as in --current 5");
     }
 }
 
@@ -63,12 +63,12 @@ TEST(mistakes_are_refused)
         {LINE("acc_eagle", "[1, 1.5]"),
          "x:7: 'acc_eagle' is '1.5': expected a whole number, at least 0 and below 2^53"},
         {"{\"acc_eagle\": {\"acc_len\": [1, 1",
-         "x:7: the JSON object with 'acc_eagle' has no end: is the record cut?"},
+         "x:7: the JSON object with 'acc_eagle' has no end; is the record truncated?"},
         {LINE("acc_eagle", "[1, 1"), "x:7: malformed JSON: ']' expected near '}'"},
-        {LINE("acc_eagle", "[]"), "x:7: 'acc_eagle' is no list of accepted lengths"},
+        {LINE("acc_eagle", "[]"), "x:7: 'acc_eagle' is not a list of accepted lengths"},
         {LINE("acc_eagle", "[1 2]"), "x:7: malformed JSON: ']' expected near '2'"},
-        {LINE("acc_eagle", "3"), "x:7: 'acc_eagle' is no list of accepted lengths"},
-        {"{\"acc_eagle\": null}", "x:7: 'acc_eagle' is no list of accepted lengths"},
+        {LINE("acc_eagle", "3"), "x:7: 'acc_eagle' is not a list of accepted lengths"},
+        {"{\"acc_eagle\": null}", "x:7: 'acc_eagle' is not a list of accepted lengths"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const read_record r = read_record_with(format, cases[c].text, 3);

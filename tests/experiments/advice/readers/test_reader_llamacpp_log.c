@@ -210,7 +210,7 @@ TEST(malformed_lines_say_what_was_expected)
         {"draft acceptance = -nan (  0 accepted /   0 generated)",
          "x:1: draft acceptance: expected a number, not '-nan (  0 accepted /   0'"},
         {"draft acceptance = 0.50000 (  1 accepted /   2 generated)draft acceptance = 0.5",
-         "x:1: draft acceptance: occurs twice; two lines were written into each other"},
+         "x:1: draft acceptance: occurs twice; two lines are mixed up"},
         {"draft acceptance = 0.64479 (  167 accepted /   259 generated), mean len =  9.92",
          "x:1: expected a length and rates by depth that belong to one number of rounds (167 "
          "accepted of 259 drafted, nan tokens)"},

@@ -45,7 +45,7 @@ TEST(malformed_lines_say_what_was_expected)
         "contradict one another, the acceptance or max_draft";
     read_lines_fails(format, STATS "iterations=133 drafted=502 accep\n", GSL_EINVAL,
                      "x:1: speculative decode stats: expected ' accepted=' before the end; the "
-                     "line is cut");
+                     "line is truncated");
     read_lines_fails(format,
                      STATS "iterations=133 drafted=502 accepted=424 acceptance=0.80 max_draft=5\n",
                      GSL_EINVAL, contradicts);

@@ -79,8 +79,8 @@ TEST(gauges_of_sglang_alone_cannot_answer)
     read_lines_fails(&spec_reader_prometheus_sglang,
                      "sglang:generation_tokens_total 20\nsglang:spec_accept_length 2.5\n",
                      GSL_EUNSUP,
-                     "x:2: sglang:spec_accept_length is of the last interval alone, and a mean of "
-                     "it has no weights; without sglang:spec_verify_calls_total and "
+                     "x:2: sglang:spec_accept_length only covers the last interval, and cannot be "
+                     "averaged without weights; without sglang:spec_verify_calls_total and "
                      "sglang:generation_tokens_total give the server's log instead");
     read_lines_fails(&spec_reader_prometheus_sglang,
                      "sglang:spec_verify_calls_total 30\nsglang:generation_tokens_total 20\n",
@@ -139,7 +139,7 @@ TEST(tgi_is_refused)
                      "# TYPE tgi_request_skipped_tokens histogram\ntgi_batch_current_size 1\n"
                      "tgi_request_skipped_tokens_bucket{le=\"1\"} 7\n",
                      GSL_EUNSUP,
-                     "x:3: tgi_request_skipped_tokens has the last step of each request alone, a "
+                     "x:3: tgi_request_skipped_tokens only has the last step of each request, a "
                      "biased sample; TGI counts no accepted tokens: measure tokens/s with and "
                      "without --speculate");
 }
@@ -150,11 +150,13 @@ TEST(counters_may_contradict_one_another)
         const char *text, *error;
     } cases[] = {
         {"vllm:spec_decode_num_drafts_total 10\nvllm:spec_decode_num_draft_tokens_total 20\n",
-         "x:2: counters: expected vllm:spec_decode_num_accepted_tokens_total; the scrape is cut"},
+         "x:2: counters: expected vllm:spec_decode_num_accepted_tokens_total; the scrape is "
+         "truncated"},
         {"vllm:spec_decode_num_drafts_total 10\n",
-         "x:1: counters: expected vllm:spec_decode_num_draft_tokens_total; the scrape is cut"},
+         "x:1: counters: expected vllm:spec_decode_num_draft_tokens_total; the scrape is "
+         "truncated"},
         {"vllm:spec_decode_num_draft_tokens_total 10\n",
-         "x:1: counters: expected vllm:spec_decode_num_drafts_total; the scrape is cut"},
+         "x:1: counters: expected vllm:spec_decode_num_drafts_total; the scrape is truncated"},
         {"vllm:spec_decode_num_drafts_total 10\nvllm:spec_decode_num_draft_tokens_total 20\n"
          "vllm:spec_decode_num_accepted_tokens_total 21\n",
          "x:3: counters: 21 accepted tokens exceed 20 drafted ones"},
@@ -169,7 +171,7 @@ TEST(counters_may_contradict_one_another)
     read_lines_fails(&spec_reader_prometheus_llama,
                      "llamacpp:spec_decode_num_draft_tokens_total 20\n", GSL_EINVAL,
                      "x:1: counters: expected llamacpp:spec_decode_num_accepted_tokens_total; the "
-                     "scrape is cut");
+                     "scrape is truncated");
 }
 
 TEST(counters_of_V0_may_contradict_K)

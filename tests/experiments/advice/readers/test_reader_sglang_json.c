@@ -234,7 +234,7 @@ TEST(contradictions_are_refused)
          "x:7: 'spec_correct_drafts_histogram' has 63 accepted tokens, 'spec_num_correct_drafts' "
          "is 62"},
         {"{\"meta_info\":{\"spec_verify_ct\":43",
-         "x:7: the JSON object with 'spec_verify_ct' has no end: is the record cut?"},
+         "x:7: the JSON object with 'spec_verify_ct' has no end; is the record truncated?"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         read_record_fails(format, cases[c].text, cases[c].line);

@@ -382,7 +382,7 @@ TEST(batches_win_over_requests)
     assert_int_equal(r.n, 1);
     assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_WINDOW);
     assert_string_equal(r.learned.note, "2 requests have acceptance by depth: grep spec_verify_ct "
-                                        "FILE, and give these lines alone");
+                                        "FILE, and give only these lines");
     text[0] = '\0'; /* lines of plain decoding have no rounds */
     line(text, "", 8, "", "400.00");
     strcat(text, FINISH("'spec_verify_ct': 30, 'completion_tokens': 128"));
@@ -395,7 +395,8 @@ TEST(malformed_lines_say_what_was_expected)
     read_lines_fails(
         format, "Decode batch. #running-req: 32, #token: 7352, token usage: 0.01, accept\n",
         GSL_EINVAL,
-        "x:1: Decode batch: expected 'gen throughput (token/s):' before the end; the line is cut");
+        "x:1: Decode batch: expected 'gen throughput (token/s):' before the end; the line is "
+        "truncated");
     read_lines_fails(
         format, "Decode batch. #running-req: 32, accept len: 2,54, gen throughput (token/s): 1",
         GSL_EINVAL,
@@ -414,8 +415,7 @@ TEST(malformed_lines_say_what_was_expected)
     read_lines_fails(format,
                      "Decode batch. #running-req: 3, accept leDecode batch. #running-req: 3, gen "
                      "throughput (token/s): 1",
-                     GSL_EINVAL,
-                     "x:1: #running-req: occurs twice; two lines were written into each other");
+                     GSL_EINVAL, "x:1: #running-req: occurs twice; two lines are mixed up");
     read_lines_fails(format, "Decode batch. #running-req: 3, gen throughput (token/s): nan",
                      GSL_EINVAL, "x:1: gen throughput (token/s): expected a number, not 'nan'");
 }

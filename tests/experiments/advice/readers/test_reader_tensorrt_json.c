@@ -97,8 +97,9 @@ TEST(contradictions_of_iterations_are_refused)
         const char *text, *line;
     } cases[] = {
         {"{\"specDecodingStats\":{\"numDraftTokens\":24}}",
-         "x:7: a count 'numRequestsWithDraftTokens' is expected beside 'numDraftTokens'"},
-        {"{\"specDecodingStats\":3}", "x:7: 'specDecodingStats' is no JSON object"},
+         "x:7: the count 'numRequestsWithDraftTokens' is missing, which belongs to "
+         "'numDraftTokens'"},
+        {"{\"specDecodingStats\":3}", "x:7: 'specDecodingStats' is not a JSON object"},
         {"{\"specDecodingStats\":{\"numDraftTokens\":3,\"numAcceptedTokens\":4,"
          "\"numRequestsWithDraftTokens\":8}}",
          "x:7: 'numAcceptedTokens' is 4, more than 'numDraftTokens', 3"},
@@ -149,7 +150,7 @@ TEST(contradictions_of_choices_are_refused)
         responses, CHOICE("20", "4"),
         "x:7: 'acceptance_histogram' has 4 entries, 'num_spec_tokens' is 4: expected 5");
     read_record_fails(responses, "{\"total_accepted_draft_tokens\":1,\"total_draft_tokens\":2}",
-                      "x:7: a count 'num_spec_steps' is expected beside "
+                      "x:7: the count 'num_spec_steps' is missing, which belongs to "
                       "'total_accepted_draft_tokens'");
 }
 

@@ -127,7 +127,8 @@ TEST(the_totals_of_the_offline_example_are_read)
     assert_passed(&r.observation[1], 2, (const double[]){4, 2});
     read_lines_fails(&spec_reader_vllm_bench_table,
                      "mean acceptance length: 2.20\nacceptance at token 0:0.80\n", GSL_EINVAL,
-                     "x:2: vLLM's table: expected a line 'Drafts:' or 'num_drafts:'; it is cut");
+                     "x:2: vLLM's table: expected a line 'Drafts:' or 'num_drafts:'; it is "
+                     "truncated");
 }
 
 TEST(malformed_tables_are_refused)
@@ -136,7 +137,7 @@ TEST(malformed_tables_are_refused)
         const char *text, *error;
     } cases[] = {
         {"Drafts: 10\nDraft tokens: 30\n", "x:2: vLLM's table: expected a line 'Accepted tokens:' "
-                                           "or 'num_accepted_tokens:'; it is cut"},
+                                           "or 'num_accepted_tokens:'; it is truncated"},
         {"Drafts: ten\n", "x:1: Drafts: expected a whole number, not 'ten'"},
         {"Drafts: 10 20\n", "x:1: Drafts: expected the end of the line, not '20'"},
         {"Acceptance rate (%): 53,00\n",
@@ -177,8 +178,8 @@ TEST(the_table_of_sglang_is_refused)
 {
     read_lines_fails(&spec_reader_vllm_bench_table, TIMES("2610", "12.50") "Accept length: 2.5\n",
                      GSL_EUNSUP,
-                     "x:10: this table is of SGLang's benchmark, whose mean length has no counts "
-                     "beside it; give the server's log instead");
+                     "x:10: this table is from SGLang's benchmark, which prints a mean length "
+                     "without counts; give the server's log instead");
 }
 
 TEST(other_lines_are_passed_over)

@@ -113,11 +113,14 @@ TEST(contradictions_are_refused)
         const char *text, *line;
     } cases[] = {
         {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_draft_tokens\":3"),
-         "x:7: a count 'num_spec_steps' is expected beside 'num_accepted_draft_tokens'"},
+         "x:7: the count 'num_spec_steps' is missing, which belongs to "
+         "'num_accepted_draft_tokens'"},
         {RESPONSE("\"num_accepted_draft_tokens\":1,\"num_spec_steps\":3"),
-         "x:7: a count 'num_draft_tokens' is expected beside 'num_accepted_draft_tokens'"},
+         "x:7: the count 'num_draft_tokens' is missing, which belongs to "
+         "'num_accepted_draft_tokens'"},
         {RESPONSE("\"num_accepted_draft_tokens\":null,\"num_spec_steps\":3"),
-         "x:7: a count 'num_accepted_draft_tokens' is expected beside 'num_spec_steps'"},
+         "x:7: the count 'num_accepted_draft_tokens' is missing, which belongs to "
+         "'num_spec_steps'"},
         {RESPONSE("\"num_accepted_draft_tokens\":-1,\"num_spec_steps\":3,\"num_draft_tokens\":3"),
          "x:7: 'num_accepted_draft_tokens' is '-1': expected a whole number, at least 0 and below "
          "2^53"},
@@ -167,7 +170,8 @@ TEST(contradictions_are_refused)
         {RESPONSE(SUMMARY ",\"num_spec_steps\":43"),
          "x:7: malformed JSON: duplicate object key near '\"num_spec_steps\"'"},
         {"{\"metrics\":{\"speculative_decoding\":{" SUMMARY,
-         "x:7: the JSON object with 'num_accepted_draft_tokens' has no end: is the record cut?"},
+         "x:7: the JSON object with 'num_accepted_draft_tokens' has no end; is the record "
+         "truncated?"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         read_record_fails(&spec_reader_vllm_response, cases[c].text, cases[c].line);

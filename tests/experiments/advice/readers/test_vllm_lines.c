@@ -172,11 +172,11 @@ TEST(malformed_lines_are_refused)
         const char *line, *error;
     } cases[] = {
         {V1 "Draft acceptance rate: 100.0%, Accepted: 66 tokens\n",
-         "x:1: SpecDecoding metrics: expected 'Drafted: ' before the end; the line is cut"},
+         "x:1: SpecDecoding metrics: expected 'Drafted: ' before the end; the line is truncated"},
         {V1 "Mean acceptance length: 2.59, Accepted: 1590 tokens, Drafted: 3000 tokens, "
             "Per-position acceptance rate: 0.800, 0.500, 0.290\n",
          "x:1: SpecDecoding metrics: expected 'Avg Draft acceptance rate: ' before the end; the "
-         "line is cut"},
+         "line is truncated"},
         {V1 "Draft acceptance rate: 50.0%, Accepted: 1 tokens, Drafted: 2 tok\n",
          "x:1: Drafted: expected 'tokens', not ' tok'"},
         {V1 "Mean acceptance length: 2.59, Accepted through" V1
@@ -184,7 +184,7 @@ TEST(malformed_lines_are_refused)
          "x:1: SpecDecoding metrics: expected a field such as 'Accepted: ', not 'Accepted "
          "through'"},
         {V1 "Accepted: 1 tokens, Accepted: 1 tokens, Drafted: 2 tokens\n",
-         "x:1: Accepted: occurs twice; two lines were written into each other"},
+         "x:1: Accepted: occurs twice; two lines are mixed up"},
         {V1 "Draft acceptance rate: 50,0%, Accepted: 1 tokens, Drafted: 2 tokens\n",
          "x:1: Draft acceptance rate: expected a decimal point, not the comma of '50,0'; run the "
          "engine with LC_ALL=C"},
@@ -216,17 +216,16 @@ TEST(malformed_lines_are_refused)
         {V1 "Draft acceptance rate: 50.0%, Accepted: 1 tokens, Drafted: 2 tokens, Per-position "
             "acceptance rate: 0.500, 0.2\n",
          "x:1: Per-position acceptance rate: expected fractions of 3 decimals, not 0.2; the line "
-         "is "
-         "cut or has another one in it"},
+         "is truncated or has another one in it"},
         {V1 "Draft acceptance rate: 50.0%, Accepted: 1 tokens, Drafted: 2 tokens, Per-position "
             "acceptance rate: 1.500\n",
          "x:1: Per-position acceptance rate: expected fractions of 3 decimals, not 1.500; the line "
-         "is cut or has another one in it"},
+         "is truncated or has another one in it"},
         {V1 "Accepted: 1 tokens, Drafted: 2 tokensINFO 05-01\n",
          "x:1: Drafted: expected 'tokens', not ' tokensINFO 05-01'"},
         {V0 "Draft acceptance rate: 0.500\n",
          "x:1: Speculative metrics: expected 'Number of accepted tokens: ' before the end; the "
-         "line is cut"},
+         "line is truncated"},
         {V0 "Draft acceptance rate: 0.500, System efficiency: 0.667, Number of speculative tokens: "
             "2, Number of accepted tokens: 10, Number of draft tokens: 20, Number of emitted "
             "tokens: 2\n",

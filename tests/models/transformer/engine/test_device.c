@@ -44,7 +44,7 @@ TEST(invalid_names_are_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(spec_device_is_name(bad[i]));
         assert_fails(spec_device_open(&backend, spec_test_context(0), bad[i], &error), GSL_EINVAL,
-                     "no such device: type one of cpu, gpu, gpu:N, auto");
+                     "no such device; use one of cpu, gpu, gpu:N, auto");
         assert_null(backend);
     }
     assert_true(spec_device_is_name("gpu:12"));

@@ -231,7 +231,7 @@ TEST(invalid_values_are_refused)
         snprintf(
             line, sizeof line,
             i == 1 || i == 2
-                ? ": an alignment of %u is no power of two"
+                ? ": an alignment of %u is not a power of two"
                 : ": the value of 'general.alignment' is not a whole number between 1 and 1048576",
             alignment[i]);
         refused(&file, line);
@@ -283,17 +283,18 @@ TEST(invalid_tensors_are_refused)
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
         refused_tensor(
             1, fits, wide[i], 0,
-            ": the rows of tensor 'name' have 32 weights, no multiple of the 256 of a block");
+            ": the rows of tensor 'name' have 32 weights, not a multiple of the 256 of a block");
     for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
         refused_tensor(
             1, (uint64_t[]){48}, narrow[i], 0,
-            ": the rows of tensor 'name' have 48 weights, no multiple of the 32 of a block");
+            ": the rows of tensor 'name' have 48 weights, not a multiple of the 32 of a block");
     refused_tensor(1, (uint64_t[]){256}, 14, 0,
                    ": is cut short: tensor 'name' ends beyond its 192 bytes");
     refused_tensor(1, (uint64_t[]){INT32_MAX - 255}, 12, 0,
                    ": is cut short: tensor 'name' ends beyond its 192 bytes");
     refused_tensor(1, (uint64_t[]){33}, 8, 0,
-                   ": the rows of tensor 'name' have 33 weights, no multiple of the 32 of a block");
+                   ": the rows of tensor 'name' have 33 weights, not a multiple of the 32 of a "
+                   "block");
     refused_tensor(1, fits, 0, 1, ": tensor 'name' lies off the alignment of 32 bytes");
     refused_tensor(1, (uint64_t[]){33}, 0, 0,
                    ": is cut short: tensor 'name' ends beyond its 192 bytes");

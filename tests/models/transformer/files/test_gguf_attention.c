@@ -233,7 +233,7 @@ TEST(values_that_make_no_sense_are_refused)
             "'gemma3.final_logit_softcapping' is inf, not a number above 0");
     refused("gemma3", WITH({"gemma3.attn_logit_softcapping", F32, 50, NULL, 0}),
             "attention with scores capped at 50 cannot be computed");
-    refused("gpt-oss", WITH({0}), "lacks the value of 'gpt-oss.attention.sliding_window'");
+    refused("gpt-oss", WITH({0}), "key 'gpt-oss.attention.sliding_window' is missing");
     refused("gpt-oss", WITH({"gpt-oss.attention.sliding_window", U32, 0, NULL, 0}),
             "the value of 'gpt-oss.attention.sliding_window' is not a whole number between 1 and "
             "2147483647");

@@ -381,7 +381,7 @@ TEST(values_that_a_model_needs_are_asked_for)
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         char key[96], line[160];
         snprintf(key, sizeof key, "llama.%s", needed[i]);
-        snprintf(line, sizeof line, ": lacks the value of '%s'", key);
+        snprintf(line, sizeof line, ": key '%s' is missing", key);
         refused(&(wish){.key = key, .change = LEAVE_OUT}, line);
         if (i == 5) continue;
         const int most = i == 0 ? INT32_MAX : i == 2 ? SPEC_LAYERS_MAX : SPEC_DIM_MAX;
@@ -423,11 +423,11 @@ TEST(invalid_shapes_are_refused)
 TEST(tensors_that_do_not_fit_are_refused)
 {
     refused(&(wish){.tensor = "token_embd.weight", .left_out = true},
-            ": lacks tensor 'token_embd.weight'");
+            ": tensor 'token_embd.weight' is missing");
     refused(&(wish){.tensor = "blk.1.ffn_up.weight", .left_out = true},
-            ": lacks tensor 'blk.1.ffn_up.weight'");
+            ": tensor 'blk.1.ffn_up.weight' is missing");
     refused(&(wish){.tensor = "output_norm.weight", .left_out = true},
-            ": lacks tensor 'output_norm.weight'");
+            ": tensor 'output_norm.weight' is missing");
     refused(&(wish){.tensor = "blk.0.attn_k.weight", .rows = HEADS * HEAD},
             ": tensor 'blk.0.attn_k.weight' has 32 rows of 32 where the model's shape asks for 16 "
             "of 32");

@@ -225,7 +225,7 @@ TEST(routers_that_make_no_sense_are_refused)
         {6, 2, 64,
          "tensor 'blk.0.ffn_gate_exps.weight' has 192 rows of 64 where the model's shape asks for "
          "384 of 64"},
-        {0, 0, 0, "lacks the value of 'qwen3moe.expert_count'"},
+        {0, 0, 0, "key 'qwen3moe.expert_count' is missing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spec_shape claimed = shape_of_random();

@@ -268,7 +268,7 @@ static void refused_header(int at, int32_t value, const char *line)
 TEST(absurd_headers_are_refused)
 {
     refused_header(0, 0,
-                   "a.bin: no llama2.c checkpoint: the embedding's width is 0, which is not "
+                   "a.bin: not a llama2.c checkpoint: the embedding's width is 0, which is not "
                    "between 1 and 65536");
     refused_header(0, INT32_MAX, "the embedding's width is 2147483647");
     refused_header(0, INT32_MIN, "the embedding's width is -2147483648");
@@ -328,7 +328,7 @@ TEST(other_files_are_refused_at_once)
     write_file("a.bin", "GGUF and twenty-four bytes more", 31);
     refused("a.bin", "", "a.bin: is a GGUF file");
     write_file("a.bin", "Once upon a time there was a text.", 34);
-    refused("a.bin", "", "a.bin: no llama2.c checkpoint: the embedding's width is 1701015119");
+    refused("a.bin", "", "a.bin: not a llama2.c checkpoint: the embedding's width is 1701015119");
     refused("", "", ": is a folder");
     refused("none.bin", "", "none.bin: No such file or directory");
     assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);

@@ -133,7 +133,7 @@ TEST(weights_depend_on_the_seed_alone)
 TEST(invalid_shapes_are_refused)
 {
     static const char *const bad[][2] = {
-        {"random?heads=7", "random: heads=7 do not divide dim=768"},
+        {"random?heads=7", "random: heads=7 does not divide dim=768"},
         {"random?dim=12",
          "random: the width of a head is 1, which is odd: rotary embedding pairs its dimensions"},
         {"random?kv_heads=5", "random: 12 heads cannot share 5 key-value heads evenly"},

@@ -144,7 +144,7 @@ TEST(wrong_laws_are_refused)
     } cases[] = {
         {"one", 1.2, "alpha = 1.2 is outside [0,1]"},
         {"one", NAN, "alpha = nan is outside [0,1]"},
-        {"betta", 0.5, "no law of alpha is named 'betta'; did you mean 'beta'?"},
+        {"betta", 0.5, "no distribution of alpha is named 'betta'; did you mean 'beta'?"},
         {"beta?concentration=0", 0.5, "beta: concentration=0 is not between 0.01 and 1e+06"},
         {"beta?concentration=nan", 0.5, "beta: concentration=nan is not a finite number"},
         {"one?spread=0.1", 0.5, "one has no key 'spread'"},

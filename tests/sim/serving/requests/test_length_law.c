@@ -206,16 +206,18 @@ TEST(wrong_laws_are_refused)
         {"16777217", "'16777217' is not a whole number of tokens between 1 and 16777216"},
         {"99999999999999999999",
          "'99999999999999999999' is not a whole number of tokens between 1 and 16777216"},
-        {"nan", "no law of lengths is named 'nan'; they are lognormal, geometric and uniform"},
-        {"log-normal", "no law of lengths is named 'log-normal'; did you mean 'lognormal'?"},
+        {"nan", "no distribution of lengths is named 'nan'; they are lognormal, geometric and "
+                "uniform"},
+        {"log-normal", "no distribution of lengths is named 'log-normal'; did you mean "
+                       "'lognormal'?"},
         {"lognormal?mean=inf", "lognormal: mean=inf is not a finite number"},
         {"lognormal?mean=1e300", "lognormal: mean=1e300 is not between 1 and 1.67772e+07"},
         {"lognormal?sigma=1000", "lognormal: sigma=1000 is not between 0 and 10"},
         {"lognormal?sigma=-1", "lognormal: sigma=-1 is not between 0 and 10"},
         {"lognormal?median=3", "lognormal has no key 'median'; did you mean 'mean'?"},
         {"lognormal?mean=512&sigma=5",
-         "lognormal?mean=512&sigma=5: lengths of 1 to 131072 have mean 63.0352, not 512: say where "
-         "longer ones are cut, as in most=131072"},
+         "lognormal?mean=512&sigma=5: lengths of 1 to 131072 have mean 63.0352, not 512: give the "
+         "largest length, as in most=131072"},
         {"lognormal?mean=1.1&sigma=2",
          "lognormal?mean=1.1&sigma=2: lengths of 1 or more have mean 1.7674, not 1.1: the mean "
          "must be larger"},
@@ -223,8 +225,8 @@ TEST(wrong_laws_are_refused)
          "lognormal?mean=1.1&sigma=2&most=50: lengths of 1 or more have mean 1.7674, not 1.1: the "
          "mean must be larger"},
         {"geometric?mean=100000",
-         "geometric?mean=100000: lengths of 1 to 131072 have mean 73037.6, not 100000: say where "
-         "longer ones are cut, as in most=131072"},
+         "geometric?mean=100000: lengths of 1 to 131072 have mean 73037.6, not 100000: give the "
+         "largest length, as in most=131072"},
         {"geometric?mean=0.5", "geometric: mean=0.5 is not between 1 and 1.67772e+07"},
         {"geometric?sigma=1", "geometric has no key 'sigma'; its keys are mean,most"},
         {"uniform?low=9&high=3", "uniform: low=9 is above high=3"},

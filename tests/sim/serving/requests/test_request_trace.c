@@ -184,10 +184,10 @@ TEST(every_mistake_has_its_line)
          "x:1: has no column of a known trace; name them arrival,prompt,output or as in "
          "docs/formats.md#traces-of-requests. There are: id, x"},
         {"TIMESTAMP,ContextTokens\n",
-         "x:1: lacks the column 'GeneratedTokens'; a trace of this format (azure) has TIMESTAMP, "
+         "x:1: has no column 'GeneratedTokens'; a trace of this format (azure) has TIMESTAMP, "
          "ContextTokens and GeneratedTokens"},
         {"arrival,output\n",
-         "x:1: lacks the column 'prompt'; a trace of this format (plain) has arrival, prompt and "
+         "x:1: has no column 'prompt'; a trace of this format (plain) has arrival, prompt and "
          "output"},
         {HEAD "1,5,5\n3,5,5\n2,5,5\n",
          "x:4: time goes back, from 2 s to 1 s after the first request: "
