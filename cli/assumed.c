@@ -22,21 +22,6 @@ void spec_assumed_add_default(spec_assumed *assumed, const char *typed, const ch
     if (opt_value == by_default) spec_assumed_add(assumed, typed, by_default, NULL);
 }
 
-void spec_assumed_add_options(spec_assumed *assumed, const struct argp_option *options,
-                              const char *const *names)
-{
-    for (; *names != NULL; names++) {
-        const struct argp_option *option = options;
-        while (option->name == NULL || strcmp(option->name, *names) != 0) option++;
-        const char *begin = strrchr(option->doc, '(');
-        char typed[64], value[64];
-        if (spec_usage_gave(*names)) continue;
-        snprintf(typed, sizeof typed, "--%s ", *names);
-        snprintf(value, sizeof value, "%.*s", (int)strcspn(begin + 1, ")"), begin + 1);
-        spec_assumed_add(assumed, typed, value, NULL);
-    }
-}
-
 /* Returns whether the grid has a value for any of the parameters, a list such as "trace
  * accepted". */
 static bool has_any(const spec_grid *grid, const char *parameters)

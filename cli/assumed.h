@@ -7,8 +7,6 @@
 
 #include "experiments/measures/measure.h"
 
-#include <argp.h>
-
 typedef struct {
     char text[1024]; /* "" : nothing is assumed */
 } spec_assumed;
@@ -22,11 +20,6 @@ void spec_assumed_add(spec_assumed *assumed, const char *typed, const char *valu
  * value. */
 void spec_assumed_add_default(spec_assumed *assumed, const char *typed, const char *opt_value,
                               const char *by_default);
-
-/* Adds the options in the list (NULL-terminated) that the user did not give. Their defaults are in
- * parentheses at the end of their help. */
-void spec_assumed_add_options(spec_assumed *assumed, const struct argp_option *options,
-                              const char *const *names);
 
 /* Adds what a measure assumes about a grid (spec_measure.assumes). `typed_for` writes what the user
  * would type before the value of a parameter. */

@@ -31,17 +31,33 @@ static double read_number(const char *verb, const spec_field *field, const char 
     double value;
     char range[80] = "";
     const bool limited = field->above || field->low != 0.0 || field->high != 0.0;
-    const bool is_number = spec_settings_parse_double(&value, word);
-    if (is_number && (!limited || ((field->above ? value > field->low : value >= field->low) &&
-                                   (field->high == 0.0 || value <= field->high))))
+    if (spec_settings_parse_double(&value, word) &&
+        (!limited ||
+         ((field->above ? value > field->low : value >= field->low) &&
+          (field->high == 0.0 || (field->below ? value < field->high : value <= field->high)))))
         return value;
-    if (limited && field->high == 0.0)
-        snprintf(range, sizeof range, " %s %g", field->above ? "above" : "of at least", field->low);
-    else if (limited && field->above)
-        snprintf(range, sizeof range, " above %g and at most %g", field->low, field->high);
-    else if (limited)
-        snprintf(range, sizeof range, " from %g to %g", field->low, field->high);
+    const int n = limited ? snprintf(range, sizeof range, " %s %g",
+                                     field->above ? "above" : "of at least", field->low)
+                          : 0;
+    if (field->high != 0.0)
+        snprintf(range + n, sizeof range - (size_t)n, " and %s %g",
+                 field->below ? "below" : "at most", field->high);
     spec_usage_fail(verb, "--%s must be a number%s, got '%s'", field->name, range, word);
+}
+
+static int read_choice(const char *verb, const spec_field *field, const char *word)
+{
+    char names[256] = "";
+    for (int i = 0; field->choice[i] != NULL; i++) {
+        if (strcmp(field->choice[i], word) == 0) return i;
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s",
+                 used == 0                      ? ""
+                 : field->choice[i + 1] == NULL ? " or "
+                                                : ", ",
+                 field->choice[i]);
+    }
+    spec_usage_fail(verb, "--%s must be %s, got '%s'", field->name, names, word);
 }
 
 static void read_value(void *arguments, const spec_field *field, const char *opt_word,
@@ -53,14 +69,16 @@ static void read_value(void *arguments, const spec_field *field, const char *opt
                           : field->type == SPEC_FIELD_WHOLE ? INT_MAX
                                                             : UINT64_MAX;
     switch (field->type) {
-    case SPEC_FIELD_HEADING: break;
+    case SPEC_FIELD_HEADING: field->read(arguments, opt_word, verb); break;
     case SPEC_FIELD_TEXT: *(const char **)member = opt_word; break;
     case SPEC_FIELD_FLAG: *(bool *)member = true; break;
     case SPEC_FIELD_COUNT:
         *(uint64_t *)member = spec_options_count(verb, field->name, opt_word, low, high);
         break;
     case SPEC_FIELD_WHOLE:
-        *(int *)member = (int)spec_options_count(verb, field->name, opt_word, low, high);
+        *(int *)member = field->choice != NULL
+                             ? read_choice(verb, field, opt_word)
+                             : (int)spec_options_count(verb, field->name, opt_word, low, high);
         break;
     case SPEC_FIELD_NUMBER: *(double *)member = read_number(verb, field, opt_word); break;
     }
@@ -106,8 +124,15 @@ static error_t parse(int key, char *word, struct argp_state *state)
     const reading *r = state->input;
     const spec_field *fields = r->of->fields;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = r->common; return 0;
+    case ARGP_KEY_INIT:
+        if (r->of->opt_also != NULL) state->child_inputs[0] = (char *)r->arguments + r->of->also;
+        state->child_inputs[r->of->opt_also != NULL] = r->common;
+        return 0;
     case ARGP_KEY_ARG:
+        if (r->of->word != NULL) {
+            r->of->word(r->arguments, word, state->name);
+            return 0;
+        }
         spec_usage_fail(state->name, "'%s' is not an option; '%s --help' lists the options", word,
                         state->name);
     case ARGP_KEY_END: check_relations(r->of, state->name); return 0;
@@ -140,6 +165,7 @@ static void list_options(struct argp_option option[MOST_FIELDS + 1], char **text
         option[n] = (struct argp_option){.name = field->name,
                                          .key = heads ? 0 : key_of(field, fields),
                                          .arg = field->value,
+                                         .flags = field->repeats ? SPEC_OPTION_REPEATS : 0,
                                          .doc = help != NULL ? help : field->help,
                                          .group = 1 + field->group};
     }
@@ -154,8 +180,10 @@ void spec_fields_parse(void *arguments, spec_options *common, const spec_fields 
     for (const spec_field *field = of->fields; field->help != NULL; field++)
         if (field->fallback != NULL) read_value(arguments, field, field->fallback, argv[0]);
     list_options(option, texts, of->fields, argv[0]);
-    const struct argp_child children[] = {{of->common, 0, NULL, 0}, {0}};
-    const struct argp argp = {option, parse, NULL, of->doc, children, NULL, NULL};
+    const struct argp_child children[] = {
+        {of->opt_also, 0, NULL, 0}, {of->common, 0, NULL, 0}, {0}};
+    const struct argp argp = {option, parse, of->words, of->doc, &children[of->opt_also == NULL],
+                              NULL,   NULL};
     reading r = {.arguments = arguments, .common = common, .of = of};
     spec_usage_parse(&argp, argc, argv, &r);
     for (int i = 0; i < MOST_FIELDS; i++) free(texts[i]);
@@ -170,7 +198,10 @@ void spec_fields_assume(spec_assumed *assumed, const spec_field *fields, const v
 {
     for (const spec_field *field = fields; field->help != NULL; field++) {
         char typed[64];
-        if (!field->assumed || text_of(field, arguments) != field->fallback) continue;
+        if (!field->assumed ||
+            (field->type == SPEC_FIELD_TEXT ? text_of(field, arguments) != field->fallback
+                                            : spec_usage_gave(field->name)))
+            continue;
         snprintf(typed, sizeof typed, "--%s ", field->name);
         spec_assumed_add(assumed, typed, field->fallback, NULL);
     }

@@ -32,15 +32,19 @@ typedef struct {
 } spec_verb_axis;
 
 /* The type of a member: const char * keeps the word as it was typed, bool is an option without a
- * value, uint64_t and int are whole numbers, and double is a number. */
+ * value, uint64_t and int are whole numbers (an int with `choice` is the index of a name), and
+ * double is a number. */
 typedef enum {
-    SPEC_FIELD_HEADING, /* a heading of --help, without a member */
+    SPEC_FIELD_HEADING, /* a heading of --help, or an option with a `read` function of its own */
     SPEC_FIELD_TEXT,
     SPEC_FIELD_FLAG,
     SPEC_FIELD_COUNT,
     SPEC_FIELD_WHOLE,
     SPEC_FIELD_NUMBER
 } spec_field_type;
+
+/* Reads a word into the arguments; exits 2 if it is wrong. */
+typedef void spec_field_reader(void *arguments, const char *word, const char *verb);
 
 typedef struct {
     const char *name;  /* "c-token"; its parameter is c_token. NULL: a heading */
@@ -54,9 +58,13 @@ typedef struct {
     bool assumed;  /* the line "assumed" names the default if the user gave no value */
     bool has_axis; /* the value becomes an axis of the grid, written as `axis` says */
     spec_axis_kind axis;
-    /* least and largest value of a number; both 0: no limit. `above`: `low` itself is too small */
+    /* least and largest value of a number; both 0: no limit. `above`: `low` itself is too small;
+     * `below`: `high` itself is too large */
     double low, high;
-    bool above;
+    bool above, below;
+    const char *const *choice; /* the names that an int stands for, ending with NULL */
+    spec_field_reader *read;   /* instead of a member */
+    bool repeats;              /* may be given several times */
     int group; /* the help lists groups in order, and the options of a group by name */
 } spec_field;
 
@@ -87,6 +95,10 @@ typedef struct {
     const spec_field_relation *relations; /* ends with a row without option; or NULL */
     const char *doc;                      /* of argp: the summary, "\v", and the text below */
     const struct argp *common;            /* of cli/options.h */
+    const char *words;                    /* what the help calls words that are no options, or NULL */
+    spec_field_reader *word;              /* reads such a word */
+    const struct argp *opt_also;          /* further options, whose input is at this offset */
+    size_t also;
 } spec_fields;
 
 /* Sets the defaults, then reads the options of the command line into the arguments. `common` is

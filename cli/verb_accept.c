@@ -33,7 +33,8 @@ static const spec_field fields[] = {
 int spec_verb_accept(spec_context *context, int argc, char **argv)
 {
     static const spec_fields options = {
-        fields, NULL,
+        .fields = fields,
+        .doc =
         "compute how often each rule accepts one of n draft tokens, and the optimum\vacceptance is "
         "the probability that the emitted token is one of the drafted tokens, in closed form; "
         "enumerated is the same number by enumeration of the rule's code, where that is short "
@@ -44,7 +45,8 @@ int spec_verb_accept(spec_context *context, int argc, char **argv)
         "  $ speclab accept --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3 --n 1:3\n"
         "  $ speclab accept --target 'zipf?V=50' --draft 'zipf?V=50&s=2' --rule token,kseq,ot --n "
         "2",
-        &spec_options_grid_argp};
+        .common = &spec_options_grid_argp,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_fields_parse(&args, &args.common, &options, argc, argv);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fields.h"
 #include "cli/large_file.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -16,17 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TARGET = 0x7101, KEY_TAPS };
-
-static const struct argp_option options_table[] = {
-    {"target", KEY_TARGET, "SPEC", 0, "the target of a draft head, such as gguf:model.gguf", 1},
-    {"taps", KEY_TAPS, "A,B,C", 0,
-     "EAGLE-3: after which layers of the target its hidden states are read (those of "
-     "config.json)",
-     1},
-    {0},
-};
-
 typedef struct {
     spec_options common;
     const char *folder, *target;
@@ -34,8 +24,9 @@ typedef struct {
     int tap[SPEC_HEAD_TAPS_MAX];
 } arguments;
 
-static void parse_taps(arguments *args, const char *verb, const char *text)
+static void read_taps(void *arguments_, const char *text, const char *verb)
 {
+    arguments *args = arguments_;
     int read = 0;
     args->has_taps =
         sscanf(text, "%4d,%4d,%4d%n", &args->tap[0], &args->tap[1], &args->tap[2], &read) == 3 &&
@@ -44,31 +35,23 @@ static void parse_taps(arguments *args, const char *verb, const char *text)
         spec_usage_fail(verb, "--taps: '%s' is not three numbers of layers such as 2,16,29", text);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take(void *arguments_, const char *word, const char *verb)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_TARGET: args->target = arg; return 0;
-    case KEY_TAPS: parse_taps(args, state->name, arg); return 0;
-    case ARGP_KEY_ARG:
-        if (args->folder != NULL)
-            spec_usage_fail(state->name, "'%s' is a second folder; give only one", arg);
-        if (*arg == '\0') spec_usage_fail(state->name, "the folder has no name");
-        args->folder = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (args->folder == NULL)
-            spec_usage_fail(state->name, "no folder is given; give only one with config.json and "
-                                         "*.safetensors");
-        if (args->common.output == NULL)
-            spec_usage_fail(state->name, "name the file to write: -o model.gguf");
-        if (args->has_taps && args->target == NULL)
-            spec_usage_fail(state->name, "--taps is for draft heads: add --target");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    arguments *args = arguments_;
+    if (args->folder != NULL) spec_usage_fail(verb, "'%s' is a second folder; give one", word);
+    if (*word == '\0') spec_usage_fail(verb, "the folder has no name");
+    args->folder = word;
 }
+
+static const spec_field fields[] = {
+    {"target", 0, "SPEC", "the target of a draft head, such as gguf:model.gguf",
+     SPEC_FIELD(arguments, target)},
+    {"taps", 0, "A,B,C",
+     "EAGLE-3: after which layers of the target its hidden states are read (those of "
+     "config.json)",
+     .read = read_taps},
+    {0},
+};
 
 /* ---- what was written ------------------------------------------------------------------------ */
 
@@ -199,11 +182,9 @@ done:
 
 int spec_verb_import(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "FOLDER",
+    static const spec_fields options = {
+        .fields = fields,
+        .doc =
         "write a model or a draft head of a Hugging Face folder as GGUF\vFOLDER has config.json "
         "and *.safetensors (shards with their index, too). Models of type llama, mistral, qwen2, "
         "qwen3, qwen3_moe, gemma3 (its text) and gpt_oss are read, with tokenizer.json as the "
@@ -213,11 +194,18 @@ int spec_verb_import(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab import Llama-3.2-1B -o model.gguf\n"
         "  $ speclab import EAGLE3-head --target gguf:model.gguf -o head.gguf",
-        children,
-        NULL,
-        NULL};
+        .common = &spec_options_argp,
+        .words = "FOLDER",
+        .word = take,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    if (args.folder == NULL)
+        spec_usage_fail(argv[0], "no folder is given; give one with config.json and *.safetensors");
+    if (args.common.output == NULL)
+        spec_usage_fail(argv[0], "name the file to write: -o model.gguf");
+    if (args.has_taps && args.target == NULL)
+        spec_usage_fail(argv[0], "--taps is for draft heads: add --target");
 
     spec_error error = {{0}};
     spec_output_say_left_over(args.common.output, argv[0]);

@@ -158,7 +158,9 @@ static assumption assume(spec_assumed *ret_said, const arguments *args,
 int spec_verb_plan(spec_context *context, int argc, char **argv)
 {
     static const spec_fields options = {
-        fields, relations,
+        .fields = fields,
+        .relations = relations,
+        .doc =
         "find the best draft tree for a budget of nodes, and compare it with chains and k-ary "
         "trees\vThe target verifies a tree of draft tokens in one call. Each row is the fastest "
         "tree that a method finds: emitted is the expected number of tokens per round, speedup "
@@ -173,7 +175,8 @@ int spec_verb_plan(spec_context *context, int argc, char **argv)
         "  $ speclab plan --accept 0.7,0.12,0.05 --nodes 16 --c 0.05\n"
         "  $ speclab plan --accept 0.7,0.12 -o plan.csv --figure plan.svg\n"
         "  $ speclab plan --target big.gguf --draft small.gguf --costs bench.csv",
-        &spec_options_grid_argp};
+        .common = &spec_options_grid_argp,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_pass_costs costs;
     spec_fields_parse(&args, &args.common, &options, argc, argv);

@@ -82,7 +82,9 @@ static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], c
 int spec_verb_predict(spec_context *context, int argc, char **argv)
 {
     static const spec_fields options = {
-        fields, relations,
+        .fields = fields,
+        .relations = relations,
+        .doc =
         "compute tokens per round, speed-up and best K in closed form from alpha, K and c\vA LIST "
         "is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens per round, and its variance; "
         "speedup, Theorem 3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and "
@@ -103,7 +105,8 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         "  $ speclab predict --alpha 0.8 --K 5 --law\n"
         "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6\n"
         "  $ speclab predict --process profile:seen.json --c 0.1",
-        &spec_options_grid_argp};
+        .common = &spec_options_grid_argp,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     char alpha[32], c[32];
     spec_fields_parse(&args, &args.common, &options, argc, argv);

@@ -94,7 +94,9 @@ static char *with_models(const char *draftings, const char *model, const char *v
 int spec_verb_prove(spec_context *context, int argc, char **argv)
 {
     static const spec_fields options = {
-        fields, relations,
+        .fields = fields,
+        .relations = relations,
+        .doc =
         "compute the exact output distribution of a rule, by enumerating every "
         "decision\vEnumerates every branch of the decoding loop with its exact probability, and "
         "compares the distribution of the first tokens with the target's. tv is the total "
@@ -108,7 +110,8 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
         "  $ speclab prove --rule token,block --K 3 --tokens 3\n"
         "  $ speclab prove --rule rrs --n 2:3 --siblings iid --tokens 2\n"
         "  $ speclab prove --rule block --cases 100 --family zeros",
-        &spec_options_grid_argp};
+        .common = &spec_options_grid_argp,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_fields_parse(&args, &args.common, &options, argc, argv);
     const bool trees = args.n != NULL || args.tree != NULL, cases = args.cases != NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fields.h"
 #include "cli/large_file.h"
 #include "cli/model_file.h"
 #include "cli/options.h"
@@ -13,45 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TYPE = 0x7001 };
-
-static const struct argp_option options_table[] = {
-    {"type", KEY_TYPE, "TYPE", 0,
-     "type of the matrices: q8_0, q6_K, q5_K, q4_K, q5_1, q5_0, q4_1, "
-     "q4_0, bf16, f16 or f32, or a mixture: q5_K_M, q5_K_S, q4_K_M or q4_K_S (q8_0)",
-     1},
-    {0},
-};
-
 typedef struct {
     spec_options common;
     const char *in, *out, *type;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take(void *arguments_, const char *word, const char *verb)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_TYPE: args->type = arg; return 0;
-    case ARGP_KEY_ARG:
-        if (args->out != NULL)
-            spec_usage_fail(state->name, "'%s' is a third file; give MODEL and OUT.gguf", arg);
-        if (*arg == '\0')
-            spec_usage_fail(state->name, "the %s has no name",
-                            args->in == NULL ? "model" : "file to write");
-        *(args->in == NULL ? &args->in : &args->out) = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (args->in == NULL)
-            spec_usage_fail(state->name,
-                            "no model is given; give a checkpoint of llama2.c or a GGUF file");
-        if (args->out == NULL)
-            spec_usage_fail(state->name, "give the file to write after the model");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    arguments *args = arguments_;
+    if (args->out != NULL)
+        spec_usage_fail(verb, "'%s' is a third file; give MODEL and OUT.gguf", word);
+    if (*word == '\0')
+        spec_usage_fail(verb, "the %s has no name", args->in == NULL ? "model" : "file to write");
+    *(args->in == NULL ? &args->in : &args->out) = word;
 }
+
+static const spec_field fields[] = {
+    {"type", 0, "TYPE",
+     "type of the matrices: q8_0, q6_K, q5_K, q4_K, q5_1, q5_0, q4_1, "
+     "q4_0, bf16, f16 or f32, or a mixture: q5_K_M, q5_K_S, q4_K_M or q4_K_S",
+     SPEC_FIELD(arguments, type), .fallback = "q8_0"},
+    {0},
+};
 
 static int add_row(spec_table *table, const char *before, const char *after,
                    const spec_conversion_count *count)
@@ -107,11 +91,9 @@ static int announce(void *self, uint64_t bytes, spec_error *error)
 
 int spec_verb_quantize(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "MODEL OUT.gguf",
+    static const spec_fields options = {
+        .fields = fields,
+        .doc =
         "quantize a transformer and write it as GGUF\vMODEL is a checkpoint of llama2.c or a GGUF "
         "file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. Shape, vocabulary "
         "and metadata are copied; vectors stay floats. The mixtures are llama.cpp's: q6_K for the "
@@ -123,11 +105,15 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab quantize model.bin model-q8_0.gguf --type q8_0\n"
         "  $ speclab quantize model.gguf model-q4_K_M.gguf --type q4_K_M",
-        children,
-        NULL,
-        NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .type = "q8_0"};
-    spec_usage_parse(&argp, argc, argv, &args);
+        .common = &spec_options_argp,
+        .words = "MODEL OUT.gguf",
+        .word = take,
+    };
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    if (args.in == NULL)
+        spec_usage_fail(argv[0], "no model is given; give a checkpoint of llama2.c or a GGUF file");
+    if (args.out == NULL) spec_usage_fail(argv[0], "give the file to write after the model");
 
     spec_error error = {{0}};
     spec_settings settings = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/progress.h"
 #include "cli/device_option.h"
+#include "cli/fields.h"
 #include "cli/large_file.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -23,47 +24,7 @@
 /* The largest vocabulary stored exactly without --cutoff; maximum bytes of text read per token. */
 enum { EXACT_VOCAB = 512, TOKEN_BYTES = 64 };
 #define CUTOFF 1e-7
-#define COUNT_MAX UINT64_C(1000000000000)
-
-enum {
-    KEY_TARGET = 0x8001,
-    KEY_DRAFT,
-    KEY_TEXT,
-    KEY_SPLIT,
-    KEY_PROMPT,
-    KEY_LENGTH,
-    KEY_EVERY,
-    KEY_CUTOFF,
-    KEY_DEVICE
-};
-
-static const struct argp_option options_table[] = {
-    {0, 0, 0, 0, "Write a file of rows (-o FILE):", 1},
-    {"target", KEY_TARGET, "SPEC", 0, "the target model", 1},
-    {"draft", KEY_DRAFT, "SPEC", SPEC_OPTION_REPEATS,
-     "a draft model; may be repeated, for up to 7 of them", 1},
-    {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
-    {"text", KEY_TEXT, "FILE", 0, "the text: a file, or a pattern that matches several", 1},
-    {"split", KEY_SPLIT, "TEXT", 0,
-     "separator between two texts in the file ($'\\n"
-     "\\n"
-     "' is an empty line)",
-     1},
-    {"places", 'n', "N", 0,
-     "largest number of positions; without --text, the target generates the texts (--seed)", 1},
-    {"prompt", KEY_PROMPT, "TEXT", 0,
-     "prompt of the texts that the target generates (the model's own prompts, or none)", 1},
-    {"length", KEY_LENGTH, "N", 0,
-     "largest length of a text in tokens, after which the context starts again (the context window "
-     "of the models)",
-     1},
-    {"every", KEY_EVERY, "N", 0, "store the rows of every Nth position (1)", 1},
-    {"cutoff", KEY_CUTOFF, "P", 0,
-     "leave out tokens of smaller probability, and store the rest as floats; 0: store all rows "
-     "exactly (0 for vocabularies up to 512 tokens, else 1e-7)",
-     1},
-    {0},
-};
+#define COUNT_MAX 1e12
 
 typedef struct {
     spec_options common;
@@ -73,44 +34,55 @@ typedef struct {
     double cutoff; /* < 0: not given */
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void read_draft(void *arguments_, const char *spec, const char *verb)
 {
-    arguments *args = state->input;
-    const char *verb = state->name;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_TARGET: args->spec[0] = arg; return 0;
-    case KEY_DRAFT:
-        if (++args->drafts == SPEC_ROWS_SIDES_MAX)
-            spec_usage_fail(verb, "--draft: a file has at most %d drafts", SPEC_ROWS_SIDES_MAX - 1);
-        args->spec[args->drafts] = arg;
-        return 0;
-    case KEY_DEVICE:
-        spec_device_option_check(arg, verb);
-        args->device = arg;
-        return 0;
-    case KEY_TEXT: args->text = arg; return 0;
-    case KEY_SPLIT:
-        if (*arg == '\0') spec_usage_fail(verb, "--split: the separator is empty");
-        args->split = arg;
-        return 0;
-    case KEY_PROMPT: args->prompt = arg; return 0;
-    case 'n': args->n = spec_options_count(verb, "places", arg, 1, COUNT_MAX); return 0;
-    case KEY_LENGTH: args->length = spec_options_count(verb, "length", arg, 1, COUNT_MAX); return 0;
-    case KEY_EVERY: args->every = spec_options_count(verb, "every", arg, 1, COUNT_MAX); return 0;
-    case KEY_CUTOFF:
-        if (!spec_settings_parse_double(&args->cutoff, arg) || !(args->cutoff >= 0.0) ||
-            args->cutoff > SPEC_ROWS_CUTOFF_MAX)
-            spec_usage_fail(verb, "--cutoff: '%s' is not a number from 0 to %g", arg,
-                            SPEC_ROWS_CUTOFF_MAX);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->file != NULL) spec_usage_fail(verb, "'%s' is a second file; give only one", arg);
-        args->file = arg;
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    arguments *args = arguments_;
+    if (++args->drafts == SPEC_ROWS_SIDES_MAX)
+        spec_usage_fail(verb, "--draft: a file has at most %d drafts", SPEC_ROWS_SIDES_MAX - 1);
+    args->spec[args->drafts] = spec;
 }
+
+static void read_device(void *arguments_, const char *device, const char *verb)
+{
+    spec_device_option_check(device, verb);
+    ((arguments *)arguments_)->device = device;
+}
+
+static void take(void *arguments_, const char *word, const char *verb)
+{
+    arguments *args = arguments_;
+    if (args->file != NULL) spec_usage_fail(verb, "'%s' is a second file; give one", word);
+    args->file = word;
+}
+
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const spec_field fields[] = {
+    {.help = "Write a file of rows (-o FILE):"},
+    {"target", 0, "SPEC", "the target model", FIELD(spec[0])},
+    {"draft", 0, "SPEC", "a draft model; may be repeated, for up to 7 of them", .read = read_draft,
+     .repeats = true},
+    {"device", 0, "DEVICE", SPEC_DEVICE_OPTION_HELP, .read = read_device},
+    {"text", 0, "FILE", "the text: a file, or a pattern that matches several", FIELD(text)},
+    {"split", 0, "TEXT", "separator between two texts in the file ($'\\n\\n' is an empty line)",
+     FIELD(split)},
+    {"places", 'n', "N",
+     "largest number of positions; without --text, the target generates the texts (--seed)",
+     FIELD(n), .low = 1, .high = COUNT_MAX},
+    {"prompt", 0, "TEXT",
+     "prompt of the texts that the target generates (the model's own prompts, or none)",
+     FIELD(prompt)},
+    {"length", 0, "N",
+     "largest length of a text in tokens, after which the context starts again (the context window "
+     "of the models)",
+     FIELD(length), .low = 1, .high = COUNT_MAX},
+    {"every", 0, "N", "store the rows of every Nth position (1)", FIELD(every), .low = 1,
+     .high = COUNT_MAX},
+    {"cutoff", 0, "P",
+     "leave out tokens of smaller probability, and store the rest as floats; 0: store all rows "
+     "exactly (0 for vocabularies up to 512 tokens, else 1e-7)",
+     FIELD(cutoff), .high = SPEC_ROWS_CUTOFF_MAX},
+    {0},
+};
 
 static void check(const arguments *args, const char *verb)
 {
@@ -313,11 +285,9 @@ done:
 
 int spec_verb_rows(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "[FILE]",
+    static const spec_fields options = {
+        .fields = fields,
+        .doc =
         "record the distributions of a target and its drafts along a text\vThe file stores, for "
         "each position of the text, the next-token distributions of the target and of each draft. "
         "Every verb takes rows:FILE and rows:FILE?side=draft as models: real distributions, "
@@ -327,13 +297,16 @@ int spec_verb_rows(spec_context *context, int argc, char **argv)
         "  $ speclab rows --target big.gguf --draft small.gguf -n 1000 -o p.rows\n"
         "  $ speclab accept --target p.rows --draft 'p.rows?side=draft' --contexts all\n"
         "  $ speclab rows p.rows",
-        children,
-        NULL,
-        NULL};
+        .common = &spec_options_argp,
+        .words = "[FILE]",
+        .word = take,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .cutoff = -1.0};
     spec_error error = {{0}};
     spec_table table;
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    if (args.split != NULL && *args.split == '\0')
+        spec_usage_fail(argv[0], "--split: the separator is empty");
     check(&args, argv[0]);
     spec_options show = args.common;
     const char *file = args.file;

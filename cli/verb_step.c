@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fields.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/pair_options.h"
@@ -27,57 +28,33 @@
 /* The law of one token is enumerated only for small vocabularies, in well under a second. */
 enum { LAW_VOCAB = 64, LAW_BRANCHES = 300000, ROUNDS_MAX = 10000, TOP_MAX = 1000 };
 
-enum { KEY_COINS = 0x8001, KEY_CONTEXT, KEY_NAMES, KEY_ROUNDS, KEY_TOP };
-
-static const struct argp_option options_table[] = {
-    {"K", 'K', "N", 0, "draft tokens per round (2)", 1},
-    {0, 0, 0, 0, "The round:", 2},
-    {"coins", KEY_COINS, "U,...", 0,
-     "the first uniform numbers, in [0,1); further ones come from --seed", 2},
-    {"context", KEY_CONTEXT, "TEXT", 0,
-     "the text before the round, or token numbers for a model without a tokenizer (none)", 2},
-    {"rounds", KEY_ROUNDS, "N", 0, "rounds, one after the other (1)", 2},
-    {"names", KEY_NAMES, "NAME,...", 0, "names of all tokens, to be shown instead of numbers", 2},
-    {"top", KEY_TOP, "N", 0, "show the N most probable tokens of a larger vocabulary (8)", 2},
-    {0},
-};
-
 typedef struct {
     spec_options common;
     spec_pair_options pair;
     int K;
-    bool K_given, json;
+    bool json;
     uint64_t rounds;
     int top;
     const char *coins, *context, *names;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    arguments *args = state->input;
-    const char *verb = state->name;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->pair;
-        state->child_inputs[1] = &args->common;
-        return 0;
-    case 'K':
-        args->K = (int)spec_options_count(verb, "K", arg, 0, SPEC_K_MAX);
-        args->K_given = true;
-        return 0;
-    case KEY_COINS: args->coins = arg; return 0;
-    case KEY_CONTEXT: args->context = arg; return 0;
-    case KEY_NAMES: args->names = arg; return 0;
-    case KEY_ROUNDS:
-        args->rounds = spec_options_count(verb, "rounds", arg, 1, ROUNDS_MAX);
-        return 0;
-    case KEY_TOP: args->top = (int)spec_options_count(verb, "top", arg, 1, TOP_MAX); return 0;
-    case ARGP_KEY_ARG:
-        spec_usage_fail(verb, "'%s' is not an option; 'speclab step --help' lists the options",
-                        arg);
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const spec_field fields[] = {
+    {"K", 'K', "N", "draft tokens per round", FIELD(K), .fallback = "2", .high = SPEC_K_MAX},
+    {.help = "The round:", .group = 2},
+    {"coins", 0, "U,...", "the first uniform numbers, in [0,1); further ones come from --seed",
+     FIELD(coins), .group = 2},
+    {"context", 0, "TEXT",
+     "the text before the round, or token numbers for a model without a tokenizer (none)",
+     FIELD(context), .group = 2},
+    {"rounds", 0, "N", "rounds, one after the other", FIELD(rounds), .fallback = "1", .low = 1,
+     .high = ROUNDS_MAX, .group = 2},
+    {"names", 0, "NAME,...", "names of all tokens, to be shown instead of numbers", FIELD(names),
+     .group = 2},
+    {"top", 0, "N", "show the N most probable tokens of a larger vocabulary", FIELD(top),
+     .fallback = "8", .low = 1, .high = TOP_MAX, .group = 2},
+    {0},
+};
 
 /* Without models, takes the example of four tokens. */
 static void complete(arguments *args, const char *verb)
@@ -204,36 +181,35 @@ done:
 
 int spec_verb_step(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&spec_pair_options_argp, 0, NULL, 0}, {&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        NULL,
-        "show one round of speculative decoding, decision by decision\vShows the draft tokens, the "
-        "rows of both models as bars, every test with its ratio and its coin, the residual after a "
-        "rejection, and the correction or bonus token. A coin is the uniform number that decides: "
-        "a test accepts if it is below the ratio, and a token is picked where it falls among the "
-        "weights; a decision without one was certain. For small vocabularies the exact "
-        "distribution of the first token follows, computed from every branch of the round, "
-        "together with the target's row. --format json has all numbers in full. Without models, "
-        "the example has four tokens.\n"
-        "\n"
-        "  $ speclab step --K 1 --coins 0.5,0.7,0.6\n"
-        "  $ speclab step --rule block --K 3 --seed 7\n"
-        "  $ speclab step --rule rrs --drafting 'tree?n=2' --K 2 --rounds 2",
-        children,
-        NULL,
-        NULL};
+    static const spec_fields options = {
+        .fields = fields,
+        .doc = "show one round of speculative decoding, decision by decision\vShows the draft "
+               "tokens, the "
+               "rows of both models as bars, every test with its ratio and its coin, the residual "
+               "after a "
+               "rejection, and the correction or bonus token. A coin is the uniform number that "
+               "decides: "
+               "a test accepts if it is below the ratio, and a token is picked where it falls "
+               "among the "
+               "weights; a decision without one was certain. For small vocabularies the exact "
+               "distribution of the first token follows, computed from every branch of the round, "
+               "together with the target's row. --format json has all numbers in full. Without "
+               "models, "
+               "the example has four tokens.\n"
+               "\n"
+               "  $ speclab step --K 1 --coins 0.5,0.7,0.6\n"
+               "  $ speclab step --rule block --K 3 --seed 7\n"
+               "  $ speclab step --rule rrs --drafting 'tree?n=2' --K 2 --rounds 2",
+        .common = &spec_options_argp,
+        .opt_also = &spec_pair_options_argp,
+        .also = offsetof(arguments, pair),
+    };
     const char *verb = argv[0];
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),
-                      .pair = SPEC_PAIR_OPTIONS_DEFAULT(context),
-                      .K = 2,
-                      .rounds = 1,
-                      .top = 8};
+                      .pair = SPEC_PAIR_OPTIONS_DEFAULT(context)};
     args.common.opt_formats = "json: all rows, weights and coins (plain text)";
     args.common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
     complete(&args, verb);
 
     int status = GSL_SUCCESS, n_coins;
@@ -250,7 +226,7 @@ int spec_verb_step(spec_context *context, int argc, char **argv)
     if (rng == NULL) SPEC_TRY(spec_no_memory(&error));
     spec_rng_stream(rng, args.common.seed, 0);
     SPEC_TRY(spec_pair_options_open(&target, &draft, &args.pair, &error));
-    SPEC_TRY(spec_pair_options_K(&args.K, args.K_given, draft, &error));
+    SPEC_TRY(spec_pair_options_K(&args.K, spec_usage_gave("K"), draft, &error));
     SPEC_TRY(spec_token_names_init(&names, args.names, target, shows_utf8(&args), &error));
     const char *text = args.context != NULL ? args.context : "";
     before = spec_prompt_tokens(&n, "context", text, strlen(text), target, verb);

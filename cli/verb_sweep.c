@@ -86,7 +86,9 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
     static const char default_alpha[] = "0.5:0.9:0.1",
                       default_draft[] = "perturb?of=target&alpha={alpha}";
     static const spec_fields options = {
-        fields, relations,
+        .fields = fields,
+        .relations = relations,
+        .doc =
         "compare theory with Monte Carlo on a grid of alpha, K and c, with standard errors and "
         "z\vA LIST is 0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard errors "
         "makes the exit status 1. The result has the same bytes for any number of threads.\n"
@@ -99,7 +101,8 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         "  $ speclab sweep --process 'rates?of=0.8/0.5/0.29'\n"
         "  $ speclab sweep --process profile:seen.json\n"
         "  $ speclab sweep --target 'zipf?V=1000' --alpha 0.7 --K 4 --rule token,block",
-        &spec_options_grid_argp};
+        .common = &spec_options_grid_argp,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_fields_parse(&args, &args.common, &options, argc, argv);
 

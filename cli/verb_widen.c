@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fields.h"
 #include "cli/large_file.h"
 #include "cli/model_file.h"
 #include "cli/options.h"
@@ -17,14 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { KEY_BY = 0x9001, KEY_TARGET, KIND_SIZE = 32 };
-
-static const struct argp_option options_table[] = {
-    {"by", KEY_BY, "N", 0, "multiply every width by N, a power of four (4)", 1},
-    {"target", KEY_TARGET, "MODEL", 0,
-     "of a draft head: the target that it belongs to, before it was widened", 1},
-    {0},
-};
+enum { KIND_SIZE = 32 };
 
 typedef struct {
     spec_options common;
@@ -32,34 +26,22 @@ typedef struct {
     int by;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take(void *arguments_, const char *word, const char *verb)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_BY:
-        args->by = (int)spec_options_count(state->name, "by", arg, 1, SPEC_DIM_MAX);
-        return 0;
-    case KEY_TARGET: args->target = arg; return 0;
-    case ARGP_KEY_ARG:
-        if (args->in != NULL)
-            spec_usage_fail(state->name,
-                            "'%s' is a second model; give only one, and -o "
-                            "OUT.gguf",
-                            arg);
-        if (*arg == '\0') spec_usage_fail(state->name, "the model has no name");
-        args->in = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (args->in == NULL)
-            spec_usage_fail(state->name,
-                            "no model is given; give a checkpoint of llama2.c or a GGUF file");
-        if (args->common.output == NULL)
-            spec_usage_fail(state->name, "give the file of the wider model with -o OUT.gguf");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    arguments *args = arguments_;
+    if (args->in != NULL)
+        spec_usage_fail(verb, "'%s' is a second model; give one, and -o OUT.gguf", word);
+    if (*word == '\0') spec_usage_fail(verb, "the model has no name");
+    args->in = word;
 }
+
+static const spec_field fields[] = {
+    {"by", 0, "N", "multiply every width by N, a power of four", SPEC_FIELD(arguments, by),
+     .fallback = "4", .low = 1, .high = SPEC_DIM_MAX},
+    {"target", 0, "MODEL", "of a draft head: the target that it belongs to, before it was widened",
+     SPEC_FIELD(arguments, target)},
+    {0},
+};
 
 /* ---- the table -------------------------------------------------------------------------------
  */
@@ -235,11 +217,9 @@ static int widen(const arguments *args, const char *verb, spec_error *error)
 
 int spec_verb_widen(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "MODEL",
+    static const spec_fields options = {
+        .fields = fields,
+        .doc =
         "write a wider transformer that computes the same function\vMODEL is a checkpoint of "
         "llama2.c or a GGUF file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. "
         "Embedding, heads, key-value heads and feed-forward network are N times as wide, with "
@@ -250,12 +230,17 @@ int spec_verb_widen(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab widen model.bin --by 4 -o wide.gguf\n"
         "  $ speclab widen head.gguf --target model.bin --by 4 -o wide_head.gguf",
-        children,
-        NULL,
-        NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .by = 4};
+        .common = &spec_options_argp,
+        .words = "MODEL",
+        .word = take,
+    };
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     args.common.opt_output = "the wider model, a GGUF file; the table goes to standard output";
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    if (args.in == NULL)
+        spec_usage_fail(argv[0], "no model is given; give a checkpoint of llama2.c or a GGUF file");
+    if (args.common.output == NULL)
+        spec_usage_fail(argv[0], "give the file of the wider model with -o OUT.gguf");
     spec_error error = {{0}};
     spec_output_say_left_over(args.common.output, argv[0]);
     const int status = widen(&args, argv[0], &error);
