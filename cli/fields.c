@@ -167,7 +167,7 @@ static void list_options(struct argp_option option[MOST_FIELDS + 1], char **text
                                          .arg = field->value,
                                          .flags = field->repeats ? SPEC_OPTION_REPEATS : 0,
                                          .doc = help != NULL ? help : field->help,
-                                         .group = 1 + field->group};
+                                         .group = field->group > 0 ? field->group : 1};
     }
     option[n] = (struct argp_option){0};
 }

@@ -65,7 +65,7 @@ typedef struct {
     const char *const *choice; /* the names that an int stands for, ending with NULL */
     spec_field_reader *read;   /* instead of a member */
     bool repeats;              /* may be given several times */
-    int group; /* the help lists groups in order, and the options of a group by name */
+    int group; /* the help lists groups in order, and the options of a group by name; 0 is 1 */
 } spec_field;
 
 /* Sets type and at. */

@@ -2,6 +2,7 @@
 #include "cli/generate_args.h"
 
 #include "base/input_file.h"
+#include "cli/fields.h"
 #include "cli/prompt.h"
 #include "speclab/round.h"
 
@@ -9,54 +10,29 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_K 5
-#define TEXT_OF(value) QUOTED(value)
-#define QUOTED(text) #text
-
 enum { COUNT_MAX = 1000000000 };
-enum { KEY_PROMPT_FILE = 0x7001, KEY_TEXTS, KEY_PLAIN, KEY_BASELINE, KEY_COLOR };
-
-static const struct argp_option options_table[] = {
-    {"K", 'K', "N", 0, "draft tokens per round (" TEXT_OF(DEFAULT_K) ")", 1},
-    {"plain", KEY_PLAIN, 0, 0, "decode with only the target, without speculation", 1},
-    {"baseline", KEY_BASELINE, 0, 0, "also measure plain decoding, on the same text", 1},
-    {0, 0, 0, 0, "The text:", 2},
-    {"prompt", 'p', "TEXT", 0, "the prompt (none)", 2},
-    {"prompt-file", KEY_PROMPT_FILE, "FILE", 0, "read the prompt from a file; - is standard input",
-     2},
-    {"tokens", 'n', "N", 0, "largest number of tokens (256)", 2},
-    {"texts", KEY_TEXTS, "N", 0, "number of texts, each with its own random numbers (1)", 2},
-    {"color", KEY_COLOR, "WHEN", 0,
-     "colour tokens by their origin: auto (on a terminal), always or never", 2},
+#define FIELD(member) SPEC_FIELD(spec_generate_args, member)
+static const spec_field fields[] = {
+    {"K", 'K', "N", "draft tokens per round", FIELD(K), .fallback = "5", .high = SPEC_K_MAX},
+    {"plain", 0, NULL, "decode with only the target, without speculation", FIELD(plain)},
+    {"baseline", 0, NULL, "also measure plain decoding, on the same text", FIELD(baseline)},
+    {.help = "The text:", .group = 2},
+    {"prompt", 'p', "TEXT", "the prompt (none)", FIELD(opt_prompt), .group = 2},
+    {"prompt-file", 0, "FILE", "read the prompt from a file; - is standard input",
+     FIELD(opt_prompt_file), .group = 2},
+    {"tokens", 'n', "N", "largest number of tokens", FIELD(tokens), .fallback = "256", .low = 1,
+     .high = COUNT_MAX, .group = 2},
+    {"texts", 0, "N", "number of texts, each with its own random numbers", FIELD(texts),
+     .fallback = "1", .low = 1, .high = COUNT_MAX, .group = 2},
+    {"color", 0, "WHEN", "colour tokens by their origin: auto (on a terminal), always or never",
+     FIELD(colour), .group = 2},
     {0},
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    spec_generate_args *args = state->input;
-    const char *verb = state->name;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->pair;
-        state->child_inputs[1] = &args->common;
-        return 0;
-    case 'K':
-        args->K = (int)spec_options_count(verb, "K", arg, 0, SPEC_K_MAX);
-        args->K_given = true;
-        return 0;
-    case KEY_PLAIN: args->plain = true; return 0;
-    case KEY_BASELINE: args->baseline = true; return 0;
-    case 'p': args->opt_prompt = arg; return 0;
-    case KEY_PROMPT_FILE: args->opt_prompt_file = arg; return 0;
-    case 'n': args->tokens = spec_options_count(verb, "tokens", arg, 1, COUNT_MAX); return 0;
-    case KEY_TEXTS: args->texts = spec_options_count(verb, "texts", arg, 1, COUNT_MAX); return 0;
-    case KEY_COLOR: args->colour = arg; return 0;
-    case ARGP_KEY_ARG:
-        spec_usage_fail(verb, "'%s' is not an option; 'speclab generate --help' lists the options",
-                        arg);
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+static const spec_field_relation relations[] = {
+    {"plain", false, "baseline", ": plain decoding is the baseline"},
+    {"prompt", false, "prompt-file", NULL},
+    {0},
+};
 
 /* ---- the prompt ------------------------------------------------------------------------------ */
 
@@ -100,55 +76,52 @@ static void choose_output(spec_generate_args *args, const char *verb)
 void spec_generate_args_parse(spec_generate_args *args, spec_context *context, int argc,
                               char **argv)
 {
-    static const struct argp_child children[] = {
-        {&spec_pair_options_argp, 0, NULL, 0}, {&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        NULL,
-        "generate text from a model, with and without speculation\vTokens are printed as they are "
-        "generated. On a terminal the text follows its prompt, colours tell accepted draft tokens, "
-        "corrections and bonus tokens apart, and control characters are written as \\xNN; "
-        "otherwise the output is exactly the bytes of the text. --format json lists the tokens "
-        "with their origins. Texts are separated by a line of dashes. For a model without a "
-        "tokenizer, prompt and text are token numbers, separated by blanks.\n"
-        "\n"
-        "The last line gives the speed, tokens per round, alpha_tested (accepted over tested "
-        "tokens, docs/notation.md) and, with a GPU or --device auto, the device of each model. "
-        "--baseline adds the speed-up over plain decoding with a 95 % interval: both decode the "
-        "same text in the same run, taking turns. A warning follows if the machine is busy or the "
-        "text is too short. A seed gives the same text for any number of threads; at temperature 0 "
-        "it is the text of --plain.\n"
-        "\n"
-        "Sampling options apply to target and draft; a spec may set its own instead. A perturb "
-        "draft is computed from the target's rows and needs none.\n"
-        "\n"
-        "  $ speclab generate --target ngram:a.txt --draft 'ngram:a.txt?order=2' -n 99\n"
-        "  $ speclab generate --target llama2c:stories.bin --baseline --temperature 0",
-        children,
-        NULL,
-        NULL};
+    static const spec_fields options = {
+        .fields = fields,
+        .relations = relations,
+        .doc =
+            "generate text from a model, with and without speculation\vTokens are printed as they "
+            "are "
+            "generated. On a terminal the text follows its prompt, colours tell accepted draft "
+            "tokens, "
+            "corrections and bonus tokens apart, and control characters are written as \\xNN; "
+            "otherwise the output is exactly the bytes of the text. --format json lists the tokens "
+            "with their origins. Texts are separated by a line of dashes. For a model without a "
+            "tokenizer, prompt and text are token numbers, separated by blanks.\n"
+            "\n"
+            "The last line gives the speed, tokens per round, alpha_tested (accepted over tested "
+            "tokens, docs/notation.md) and, with a GPU or --device auto, the device of each model. "
+            "--baseline adds the speed-up over plain decoding with a 95 % interval: both decode "
+            "the "
+            "same text in the same run, taking turns. A warning follows if the machine is busy or "
+            "the "
+            "text is too short. A seed gives the same text for any number of threads; at "
+            "temperature 0 "
+            "it is the text of --plain.\n"
+            "\n"
+            "Sampling options apply to target and draft; a spec may set its own instead. A perturb "
+            "draft is computed from the target's rows and needs none.\n"
+            "\n"
+            "  $ speclab generate --target ngram:a.txt --draft 'ngram:a.txt?order=2' -n 99\n"
+            "  $ speclab generate --target llama2c:stories.bin --baseline --temperature 0",
+        .common = &spec_options_argp,
+        .opt_also = &spec_pair_options_argp,
+        .also = offsetof(spec_generate_args, pair),
+    };
     const char *verb = argv[0];
     *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT(context),
                                  .pair = SPEC_PAIR_OPTIONS_DEFAULT(context),
-                                 .K = DEFAULT_K,
-                                 .tokens = 256,
-                                 .texts = 1,
                                  .colour = "auto"};
     args->common.opt_formats = "json: the tokens with their origins (plain text)";
     args->common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
-    spec_usage_parse(&argp, argc, argv, args);
+    spec_fields_parse(args, &args->common, &options, argc, argv);
+    args->K_given = spec_usage_gave("K");
     if (args->plain) args->pair.verify = SPEC_VERIFY_AUTO; /* plain decoding verifies nothing */
     args->pair.plain = args->plain;
     spec_pair_options_complete(&args->pair, verb);
-    if (args->plain && args->baseline)
-        spec_usage_fail(
-            verb, "--plain and --baseline cannot be combined: plain decoding is the baseline");
     if (args->plain && args->pair.ahead)
         spec_usage_fail(verb,
                         "--plain and --ahead cannot be combined: plain decoding drafts nothing");
-    if (args->opt_prompt != NULL && args->opt_prompt_file != NULL)
-        spec_usage_fail(verb, "--prompt and --prompt-file cannot be combined");
     choose_output(args, verb);
     if (args->opt_prompt_file != NULL) {
         read_prompt(args, verb);

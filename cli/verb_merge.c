@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/calibrate_part.h"
+#include "cli/fields.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/serve_advice.h"
@@ -18,13 +19,6 @@
 
 enum { MOST_LINES = 10 /* commands printed at once */, KEY_FORCE = 0xA001 };
 
-static const struct argp_option options_table[] = {
-    {"output", 'o', "FILE", 0, "write to FILE instead of standard output", 1},
-    {"force", KEY_FORCE, NULL, 0,
-     "overwrite FILE; without --force an older file that differs is kept as FILE.bak", 1},
-    {0},
-};
-
 typedef struct {
     const char *output;
     bool force;
@@ -32,21 +26,26 @@ typedef struct {
     size_t n;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void read_output(void *arguments_, const char *word, const char *verb)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case 'o':
-        if (*arg == '\0') spec_usage_fail(state->name, "--output: the file has no name");
-        args->output = strcmp(arg, "-") == 0 ? NULL : arg;
-        return 0;
-    case KEY_FORCE: args->force = true; return 0;
-    case ARGP_KEY_ARG: args->path[args->n++] = arg; return 0;
-    case ARGP_KEY_NO_ARGS:
-        spec_usage_fail(state->name, "no part is given; 'speclab run --shard I/N' writes them");
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    if (*word == '\0') spec_usage_fail(verb, "--output: the file has no name");
+    ((arguments *)arguments_)->output = strcmp(word, "-") == 0 ? NULL : word;
 }
+
+static void take(void *arguments_, const char *word, const char *verb)
+{
+    arguments *args = arguments_;
+    (void)verb;
+    args->path[args->n++] = word;
+}
+
+static const spec_field fields[] = {
+    {"output", 'o', "FILE", "write to FILE instead of standard output", .read = read_output},
+    {"force", 0, NULL,
+     "overwrite FILE; without --force an older file that differs is kept as FILE.bak",
+     SPEC_FIELD(arguments, force)},
+    {0},
+};
 
 /* Returns whether the first line of a text is a command of plain and quoted words alone, as speclab
  * writes it, so that a shell would do nothing else with it. */
@@ -194,27 +193,29 @@ static int merge(const spec_parts *parts, const arguments *args, const char *ver
 
 int spec_verb_merge(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "PART.csv...",
-        "join the parts of a run with --shard or --batches\vThe result of --shard, also of "
-        "'validate --calibrate', has the same bytes as the command without it. That of --batches "
-        "has the sums, for the same command with --sums. All parts must be of one command, and "
-        "every part finished: for a missing or unfinished one, the command to type is printed. "
-        "The exit status is 1 if a check failed.\n"
-        "\n"
-        "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
-        "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"
-        "  $ speclab merge part1.csv part2.csv -o speedup.csv",
-        children,
-        NULL,
-        NULL};
+    static const spec_fields options = {
+        .fields = fields,
+        .doc =
+            "join the parts of a run with --shard or --batches\vThe result of --shard, also of "
+            "'validate --calibrate', has the same bytes as the command without it. That of "
+            "--batches "
+            "has the sums, for the same command with --sums. All parts must be of one command, and "
+            "every part finished: for a missing or unfinished one, the command to type is printed. "
+            "The exit status is 1 if a check failed.\n"
+            "\n"
+            "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
+            "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"
+            "  $ speclab merge part1.csv part2.csv -o speedup.csv",
+        .common = &spec_usage_argp,
+        .words = "PART.csv...",
+        .word = take,
+    };
     (void)context;
     arguments args = {.path = calloc((size_t)argc, sizeof *args.path)};
     if (args.path == NULL) spec_usage_no_memory(argv[0]);
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, NULL, &options, argc, argv);
+    if (args.n == 0)
+        spec_usage_fail(argv[0], "no part is given; 'speclab run --shard I/N' writes them");
 
     spec_parts parts;
     spec_error error = {{0}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/options.h"
+#include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/report/report_pages.h"
 #include "cli/stop.h"
@@ -12,50 +12,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_HTML = 0x9001, KEY_TITLE, KEY_ROWS, KEY_FORCE };
 enum { FILES_MAX = 1000, ROWS_MAX = 100000, ROWS_HTML = 2000, ROWS_MARKDOWN = 24 };
-
-static const struct argp_option options_table[] = {
-    {"html", KEY_HTML, 0, 0,
-     "one HTML file with tables and figures, which needs no other file (if FILE ends in .html)", 1},
-    {"output", 'o', "FILE", 0, "the page (standard output)", 1},
-    {"title", KEY_TITLE, "TEXT", 0, "the title of the page (speclab report)", 1},
-    {"rows", KEY_ROWS, "N", 0, "most rows of a table (HTML: 2000; Markdown: 24)", 1},
-    {"force", KEY_FORCE, 0, 0,
-     "overwrite the page; without --force an older file that differs is kept as FILE.bak", 1},
-    {0},
-};
 
 typedef struct {
     const char *output, *title;
     bool html, force;
-    size_t rows; /* 0: by the format */
+    uint64_t rows; /* 0: by the format */
     const char *path[FILES_MAX];
     int n;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take(void *arguments_, const char *word, const char *verb)
 {
-    arguments *args = state->input;
-    const char *verb = state->name;
-    switch (key) {
-    case KEY_HTML: args->html = true; return 0;
-    case 'o': args->output = arg; return 0;
-    case KEY_TITLE: args->title = arg; return 0;
-    case KEY_FORCE: args->force = true; return 0;
-    case KEY_ROWS:
-        args->rows = (size_t)spec_options_count(verb, "rows", arg, 1, ROWS_MAX);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->n == FILES_MAX)
-            spec_usage_fail(verb, "'%s': a page has at most %d results", arg, FILES_MAX);
-        args->path[args->n++] = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        spec_usage_fail(verb, "no result is given; 'speclab sweep -o FILE.csv' writes one");
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    arguments *args = arguments_;
+    if (args->n == FILES_MAX)
+        spec_usage_fail(verb, "'%s': a page has at most %d results", word, FILES_MAX);
+    args->path[args->n++] = word;
 }
+
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const spec_field fields[] = {
+    {"html", 0, NULL,
+     "one HTML file with tables and figures, which needs no other file (if FILE ends in .html)",
+     FIELD(html)},
+    {"output", 'o', "FILE", "the page (standard output)", FIELD(output)},
+    {"title", 0, "TEXT", "the title of the page", FIELD(title), .fallback = "speclab report"},
+    {"rows", 0, "N", "most rows of a table (HTML: 2000; Markdown: 24)", FIELD(rows), .low = 1,
+     .high = ROWS_MAX},
+    {"force", 0, NULL,
+     "overwrite the page; without --force an older file that differs is kept as FILE.bak",
+     FIELD(force)},
+    {0},
+};
 
 /* Draws the figures of all results; prints one line if gnuplot is missing. */
 static void draw(spec_report_figure *figure, const spec_report_page *page, const char *verb)
@@ -69,28 +57,34 @@ static void draw(spec_report_figure *figure, const spec_report_page *page, const
 
 int spec_verb_report(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "RESULT...",
-        "show results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the JSON "
-        "of any verb or program. The page begins with what fails: which row of which file, and by "
-        "how much. Each result has a section with its checks, its table (failing rows first) and "
-        "its provenance. In HTML the table can be sorted and filtered, and gnuplot draws the "
-        "figure that the result names; a point under the mouse shows its numbers. The page makes "
-        "no request. A row that was edited after 'speclab run -o' is noticed. The exit status is 1 "
-        "if a check failed or a row was edited.\n"
-        "\n"
-        "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
-        "  $ speclab report --html *.csv --title 'Our pair' -o results.html",
-        children,
-        NULL,
-        NULL};
+    static const spec_fields options = {
+        .fields = fields,
+        .doc =
+            "show results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the "
+            "JSON "
+            "of any verb or program. The page begins with what fails: which row of which file, and "
+            "by "
+            "how much. Each result has a section with its checks, its table (failing rows first) "
+            "and "
+            "its provenance. In HTML the table can be sorted and filtered, and gnuplot draws the "
+            "figure that the result names; a point under the mouse shows its numbers. The page "
+            "makes "
+            "no request. A row that was edited after 'speclab run -o' is noticed. The exit status "
+            "is 1 "
+            "if a check failed or a row was edited.\n"
+            "\n"
+            "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
+            "  $ speclab report --html *.csv --title 'Our pair' -o results.html",
+        .common = &spec_usage_argp,
+        .words = "RESULT...",
+        .word = take,
+    };
     const char *verb = argv[0];
-    arguments args = {.title = "speclab report"};
+    arguments args = {.n = 0};
     (void)context;
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, NULL, &options, argc, argv);
+    if (args.n == 0)
+        spec_usage_fail(verb, "no result is given; 'speclab sweep -o FILE.csv' writes one");
     const char *ending = args.output != NULL ? strrchr(args.output, '.') : NULL;
     args.html = args.html || (ending != NULL && strcmp(ending, ".html") == 0);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/progress.h"
+#include "cli/fields.h"
 #include "cli/figures/figure.h"
 #include "cli/figures/gnuplot.h"
 #include "cli/options.h"
@@ -25,32 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    KEY_SET = 0x5001,
-    KEY_ROUNDS,
-    KEY_LIMIT,
-    KEY_TARGET,
-    KEY_DRAFT,
-    KEY_DIGEST,
-    MOST_FILES = 64,
-    MOST_SETS = 64
-};
-
-static const struct argp_option options_table[] = {
-    {"set", KEY_SET, "KEY=VALUE", SPEC_OPTION_REPEATS,
-     "override a number, a grid list or a default of the file, e.g. TEXT=my.txt; NAME:KEY=VALUE "
-     "overrides in one of several experiments; may be repeated",
-     1},
-    {"rounds", KEY_ROUNDS, "N", 0, "the same as --set rounds=N", 1},
-    {"target", KEY_TARGET, "MODEL", 0, "use this target model: the same as --set target=MODEL", 1},
-    {"draft", KEY_DRAFT, "MODEL", 0, "use this draft model: the same as --set draft=MODEL", 1},
-    {"limit", KEY_LIMIT, "N", 0, "most branches to enumerate (50000000)", 1},
-    {"digest", KEY_DIGEST, NULL, 0,
-     "run nothing: print the digest of each experiment's inputs, for its key finding_for", 1},
-    {"directory", 'd', "DIR", 0,
-     "write NAME.csv and NAME.svg for each experiment, and one report.md, into DIR", 1},
-    {0},
-};
+enum { MOST_FILES = 64, MOST_SETS = 64 };
 
 typedef struct {
     spec_options common;
@@ -84,49 +60,71 @@ static void add_short(arguments *args, const char *key, const char *value, const
     add_set(args, text, verb);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void read_set(void *args, const char *text, const char *verb)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_SET: add_set(args, arg, state->name); return 0;
-    case KEY_ROUNDS:
-        spec_options_count(state->name, "rounds", arg, 1, UINT64_MAX);
-        add_short(args, "rounds", arg, state->name);
-        return 0;
-    case KEY_TARGET: add_short(args, "target", arg, state->name); return 0;
-    case KEY_DRAFT: add_short(args, "draft", arg, state->name); return 0;
-    case KEY_DIGEST: args->digest = true; return 0;
-    case KEY_LIMIT:
-        args->limit = spec_options_count(state->name, "limit", arg, 1, UINT64_MAX);
-        return 0;
-    case 'd': args->directory = arg; return 0;
-    case ARGP_KEY_ARG:
-        if (args->n_files == MOST_FILES)
-            spec_usage_fail(state->name, "more than %d experiments", MOST_FILES);
-        args->file[args->n_files++] = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        spec_usage_fail(state->name,
-                        "no experiment is given; 'speclab list experiments' names them");
-    case ARGP_KEY_END:
-        if (args->directory != NULL && args->common.output != NULL)
-            spec_usage_fail(state->name, "--directory and --output cannot be combined");
-        if (args->n_files > 1 && args->directory == NULL && !args->digest)
-            spec_usage_fail(state->name, "several experiments need --directory DIR");
-        if (args->common.resume && args->common.output == NULL && args->directory == NULL)
-            spec_usage_fail(state->name,
-                            "--resume needs the output to continue: -o FILE or -d DIR");
-        if (args->directory != NULL &&
-            (args->common.shard.of > 0 || args->common.batches.of > 0 || args->common.sums != NULL))
-            spec_usage_fail(state->name,
-                            "--directory cannot be combined with --shard, --batches and --sums: "
-                            "use -o FILE");
-        if (args->common.context->opt_team != NULL && args->directory != NULL)
-            spec_usage_fail(state->name, "--directory needs speclab; give speclab-mpi -o FILE");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    add_set(args, text, verb);
+}
+
+static void read_rounds(void *args, const char *text, const char *verb)
+{
+    spec_options_count(verb, "rounds", text, 1, UINT64_MAX);
+    add_short(args, "rounds", text, verb);
+}
+
+static void read_target(void *args, const char *text, const char *verb)
+{
+    add_short(args, "target", text, verb);
+}
+
+static void read_draft(void *args, const char *text, const char *verb)
+{
+    add_short(args, "draft", text, verb);
+}
+
+static void take(void *arguments_, const char *word, const char *verb)
+{
+    arguments *args = arguments_;
+    if (args->n_files == MOST_FILES) spec_usage_fail(verb, "more than %d experiments", MOST_FILES);
+    args->file[args->n_files++] = word;
+}
+
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const spec_field fields[] = {
+    {"set", 0, "KEY=VALUE",
+     "override a number, a grid list or a default of the file, e.g. TEXT=my.txt; NAME:KEY=VALUE "
+     "overrides in one of several experiments; may be repeated",
+     .read = read_set, .repeats = true},
+    {"rounds", 0, "N", "the same as --set rounds=N", .read = read_rounds},
+    {"target", 0, "MODEL", "use this target model: the same as --set target=MODEL",
+     .read = read_target},
+    {"draft", 0, "MODEL", "use this draft model: the same as --set draft=MODEL",
+     .read = read_draft},
+    {"limit", 0, "N", "most branches to enumerate (50000000)", FIELD(limit), .low = 1},
+    {"digest", 0, NULL,
+     "run nothing: print the digest of each experiment's inputs, for its key finding_for",
+     FIELD(digest)},
+    {"directory", 'd', "DIR",
+     "write NAME.csv and NAME.svg for each experiment, and one report.md, into DIR",
+     FIELD(directory)},
+    {0},
+};
+
+static void check(const arguments *args, const char *verb)
+{
+    if (args->n_files == 0)
+        spec_usage_fail(verb, "no experiment is given; 'speclab list experiments' names them");
+    if (args->directory != NULL && args->common.output != NULL)
+        spec_usage_fail(verb, "--directory and --output cannot be combined");
+    if (args->n_files > 1 && args->directory == NULL && !args->digest)
+        spec_usage_fail(verb, "several experiments need --directory DIR");
+    if (args->common.resume && args->common.output == NULL && args->directory == NULL)
+        spec_usage_fail(verb, "--resume needs the output to continue: -o FILE or -d DIR");
+    if (args->directory != NULL &&
+        (args->common.shard.of > 0 || args->common.batches.of > 0 || args->common.sums != NULL))
+        spec_usage_fail(verb, "--directory cannot be combined with --shard, --batches and --sums: "
+                              "use -o FILE");
+    if (args->common.context->opt_team != NULL && args->directory != NULL)
+        spec_usage_fail(verb, "--directory needs speclab; give speclab-mpi -o FILE");
 }
 
 /* Finds an experiment file: a path, or the name of one of speclab's own experiments. */
@@ -443,28 +441,26 @@ __attribute__((noreturn)) static void help_on(const char *name, const char *verb
 
 int spec_verb_run(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "FILE.cfg|NAME...",
-        "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
-        "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row is "
-        "written when it is finished: after a kill, "
-        "--resume continues, and the file gets the same bytes as in an uninterrupted run. "
-        "docs/formats.md describes experiment files.\n"
-        "\n"
-        "  $ speclab run speedup_table -o speedup.csv\n"
-        "  $ speclab run real_text --set TEXT=novel.txt --rounds 20000\n"
-        "  $ speclab run -d out prove temperature",
-        children,
-        NULL,
-        NULL};
+    static const spec_fields form = {
+        .fields = fields,
+        .doc = "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
+               "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row "
+               "is written when it is finished: after a kill, --resume continues, and the file gets the same bytes as in an uninterrupted run. "
+               "docs/formats.md describes experiment files.\n"
+               "\n"
+               "  $ speclab run speedup_table -o speedup.csv\n"
+               "  $ speclab run real_text --set TEXT=novel.txt --rounds 20000\n"
+               "  $ speclab run -d out prove temperature",
+        .common = &spec_options_grid_argp,
+        .words = "FILE.cfg|NAME...",
+        .word = take,
+    };
     static arguments args = {.common = {.seed = 42}};
     args.common.context = context;
     /* `run NAME --help` is about the experiment. */
     if (argc == 3 && argv[1][0] != '-' && strcmp(argv[2], "--help") == 0) help_on(argv[1], argv[0]);
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &form, argc, argv);
+    check(&args, argv[0]);
 
     if (args.digest) return print_digests(&args, argv[0]);
     if (args.directory != NULL) return run_directory(&args, argv[0]);
