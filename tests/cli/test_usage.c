@@ -191,8 +191,11 @@ static void expect_meant(const char *arguments, const char *meant)
 
 static bool is_as_near_to_another(const char *made, const char *name)
 {
-    static const char *const pairs[][2] = {
-        {"theads", "threads"}, {"seeed", "seed"}, {"sed", "seed"}, {"form", "from"}};
+    static const char *const pairs[][2] = {{"theads", "threads"},
+                                           {"seeed", "seed"},
+                                           {"sed", "seed"},
+                                           {"spead", "spread"},
+                                           {"form", "from"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (strcmp(made, pairs[i][0]) == 0 && strcmp(name, pairs[i][1]) == 0) return true;
     return false; /* to heads, speed and set, and the beginning of format */
