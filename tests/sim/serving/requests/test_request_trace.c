@@ -218,7 +218,7 @@ TEST(every_mistake_has_its_line)
         {SIM "}\n7\n", "x:2: '[' or '{' expected near '7' at byte 1"},
         {SIM "}\n[]\n", "x:2: is not a JSON object"},
         {SIM "}\n" SIM "\n", "x:2: '}' expected near end of file at byte 53"},
-        {SIM "}\n{\"input_toks\": 5, \"output_toks\": 5}\n", "x:2: lacks 'arrival_time'"},
+        {SIM "}\n{\"input_toks\": 5, \"output_toks\": 5}\n", "x:2: has no 'arrival_time'"},
         {SIM "}\n{\"input_toks\": \"5\", \"output_toks\": 5, \"arrival_time\": 2}\n",
          "x:2: input_toks is not a number"},
         {SIM ", \"first_token_ts\": 2, \"last_token_ts\": 1}\n",
