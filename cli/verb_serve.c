@@ -81,8 +81,9 @@ static const struct argp_option options_table[] = {
      3},
     {0, 0, 0, 0, "Engine:", 4},
     {"cost", KEY_COST, "SPEC", 0,
-     "time of a step: affine:step=T,token=T,kv=T, roofline:card=H100,parameters=8B,..., fit:FILE "
-     "of a few measured times or table:FILE (affine:step=7.1ms,token=21us,kv=39ns, with a draft of "
+     "time of a step: affine:step=T,token=T,kv=T, roofline:card=H100,parameters=8B,... "
+     "('speclab list cards'), fit:FILE of a few measured times or table:FILE "
+     "(affine:step=7.1ms,token=21us,kv=39ns, with a draft of "
      "round=2.1ms)",
      4},
     {"draft-cost", KEY_DRAFT_COST, "SPEC", 0,
@@ -103,11 +104,9 @@ static const struct argp_option options_table[] = {
     {"chunk", KEY_CHUNK, "LIST", 0, "largest number of tokens of a prompt in a step (0)", 4},
     {"blocks", KEY_BLOCKS, "LIST", 0, "KV blocks of the device (0)", 4},
     {"block", KEY_BLOCK, "N", 0, "tokens in a KV block (16)", 4},
-    {"memory", KEY_MEMORY, "BYTES", 0,
-     "memory of all KV blocks, instead of --blocks, such as "
-     "40GB",
-     4},
-    {"kv-bytes", KEY_KV_BYTES, "BYTES", 0, "size of a token in the KV cache, such as 128KiB", 4},
+    {"memory", KEY_MEMORY, "BYTES", 0, "memory of all KV blocks, instead of --blocks: 40GB", 4},
+    {"kv-bytes", KEY_KV_BYTES, "BYTES", 0,
+     "size of a token in the KV cache: 128KiB (kv_bytes of --cost)", 4},
     {0, 0, 0, 0, "Results:", 5},
     {"slo", KEY_SLO, "SPEC", 0, "objectives: ttft=500ms,tpot=50ms,latency=20s, any of them", 5},
     {"requests", KEY_REQUESTS, "N", 0,
