@@ -13,6 +13,16 @@
 static const double impossible = -9999.0;
 enum { HEAD_SIZE = 512 };
 
+/* One excluded token is evidence that cannot be a draw, so an edge must be clearly apart: by more
+ * than was seen in the few texts that measure the noise, and by more than floats are rounded. */
+static const double times = 3.0, least_noise = 1e-4;
+
+void spec_capture_set_noise(spec_capture *c, double noise)
+{
+    c->noise = noise;
+    c->rule.noise = fmax(times * noise, least_noise);
+}
+
 static int check(const spec_capture *c, spec_error *error)
 {
     if (!ferror(c->file)) return GSL_SUCCESS;
@@ -27,7 +37,7 @@ static const char *head_of(char line[HEAD_SIZE], const spec_capture *c)
     const bool sampled = t->temperature != 1.0 || t->top_k > 0 || t->top_p < 1.0 || t->min_p > 0.0;
     snprintf(line, HEAD_SIZE,
              "{\"speclab_trace\": 1, \"engine\": \"%s\", \"vocab\": %d, \"precision\": %.4g%s}\n",
-             c->engine, c->vocab, fmin(fmax(c->rule.noise, 1e-6), 0.1),
+             c->engine, c->vocab, fmin(fmax(c->noise, 1e-6), 0.1),
              sampled ? ", \"sampled\": true" : "");
     return line;
 }
@@ -47,18 +57,20 @@ int spec_capture_resume(spec_capture *c, bool *done, int texts, spec_error *erro
     ssize_t n;
     long end = 0, last = 0;
     int number, latest = -1, vocab, status = GSL_SUCCESS;
+    double noise;
     rewind(c->file);
     if ((n = getline(&line, &capacity, c->file)) <= 0 ||
         sscanf(line,
                "{\"speclab_trace\": 1, \"engine\": \"%63[^\"]\", \"vocab\": %d, "
                "\"precision\": %lf",
-               engine, &vocab, &c->rule.noise) != 3)
+               engine, &vocab, &noise) != 3)
         SPEC_TRY(
             spec_fail(error, GSL_EINVAL, "%.200s: no file of 'speclab served --capture'", c->name));
     if (strcmp(engine, c->engine) != 0 || vocab != c->vocab)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.200s: it was captured with other servers, prompts or settings",
                            c->name));
+    spec_capture_set_noise(c, noise);
     last = end = ftell(c->file);
     while ((n = getline(&line, &capacity, c->file)) > 0) {
         if (sscanf(line, "{\"request\": %d,", &number) != 1 || line[n - 1] != '\n') break;

@@ -12,10 +12,14 @@ typedef struct {
     FILE *file;
     const char *name; /* for messages */
     spec_drawn_rule rule;
+    double noise;    /* of the scorer; also sets that of the rule */
     char engine[64]; /* names the settings, which a resumed run must share */
     int vocab, top;
     double *chance; /* (SPEC_LIVE_TOP) */
 } spec_capture;
+
+/* Sets the noise, and from it how far from a token a filter's edge must be. */
+void spec_capture_set_noise(spec_capture *capture, double noise);
 
 /* Writes the head of a new file. */
 int spec_capture_begin(spec_capture *capture, spec_error *error);

@@ -183,11 +183,12 @@ static void vllm_ask_text(spec_http_request *ret, const spec_live_server *server
     const spec_transform *t = &sampling->transform;
     (void)lane;
     ask(ret, server, "/v1/completions",
-        json_pack("{s:s, s:o, s:i, s:f, s:i, s:f, s:f, s:f, s:o, s:b, s:b}", "model", server->model,
-                  "prompt", list_of(prompt->token, prompt->n), "max_tokens", sampling->tokens,
-                  "temperature", t->temperature, "top_k", t->top_k > 0 ? t->top_k : -1, "top_p",
-                  t->top_p, "min_p", t->min_p, "repetition_penalty", 1.0, "seed", seed_of(seed),
-                  "ignore_eos", 1, "return_token_ids", 1));
+        json_pack("{s:s, s:o, s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:o, s:b, s:b}", "model",
+                  server->model, "prompt", list_of(prompt->token, prompt->n), "max_tokens",
+                  sampling->tokens, "temperature", t->temperature, "top_k",
+                  t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
+                  "repetition_penalty", 1.0, "presence_penalty", 0.0, "frequency_penalty", 0.0,
+                  "seed", seed_of(seed), "ignore_eos", 1, "return_token_ids", 1));
 }
 
 static int vllm_read_text(spec_live_tokens *ret, const json_t *answer, spec_error *error)
@@ -282,11 +283,12 @@ static void sglang_ask_text(spec_http_request *ret, const spec_live_server *serv
     const spec_transform *t = &sampling->transform;
     (void)lane;
     ask(ret, server, "/generate",
-        json_pack("{s:o, s:{s:i, s:f, s:i, s:f, s:f, s:b, s:o}, s:b}", "input_ids",
+        json_pack("{s:o, s:{s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:b, s:o}, s:b}", "input_ids",
                   list_of(prompt->token, prompt->n), "sampling_params", "max_new_tokens",
                   sampling->tokens, "temperature", t->temperature, "top_k",
-                  t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p, "ignore_eos",
-                  1, "sampling_seed", seed_of(seed), "return_logprob", 1));
+                  t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
+                  "repetition_penalty", 1.0, "presence_penalty", 0.0, "frequency_penalty", 0.0,
+                  "ignore_eos", 1, "sampling_seed", seed_of(seed), "return_logprob", 1));
 }
 
 static int sglang_read_text(spec_live_tokens *ret, const json_t *answer, spec_error *error)

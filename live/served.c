@@ -173,7 +173,7 @@ static int open_capture(run *r, bool *done, spec_error *error)
     const char *path = plan->opt_capture;
     bool old = false;
     c->name = path != NULL ? path : "the captured texts";
-    c->rule.noise = r->result->noise.worst;
+    spec_capture_set_noise(c, r->result->noise.worst);
     c->vocab = r->result->score.vocab > 0 ? r->result->score.vocab : SPEC_TRACE_VOCAB_MAX;
     c->top = plan->top;
     name_settings(r);

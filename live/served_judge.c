@@ -21,6 +21,7 @@ enum { ALTERNATIVES = 2, SHARES = 4, PARTS = 3 };
 static const double shares[SHARES] = {0.01, 0.05, 0.25, 1.0};
 static const double suspicious = 7.0; /* log e of a text that counts as wrong */
 static const double half = 0.5;       /* share of excluded tokens after the first one */
+enum { FEW = 2 };                     /* excluded tokens that may be a scorer's slip */
 
 /* ---- one text -------------------------------------------------------------------------------- */
 
@@ -275,7 +276,12 @@ static void name_sampler(const judge *j, const spec_validate_result *trace)
 static void decide(spec_served_judgement *r, const spec_validation *trace, const judge *j)
 {
     const spec_validate_result *result = trace->result;
-    if (r->excluded > 0 && j->excluded > half * j->after)
+    if (r->excluded > 0 && r->excluded <= FEW)
+        say(r, SPEC_SERVED_UNDECIDED,
+            "%llu tokens are excluded by the filters, which may be a slip of the scorer: draw more "
+            "texts",
+            (unsigned long long)r->excluded);
+    else if (r->excluded > 0 && j->excluded > half * j->after)
         say(r, SPEC_SERVED_STATE,
             "%llu tokens are impossible after what stands before them, and so are most that "
             "follow: look for a cache that was not rolled back after a rejection, a wrong "
