@@ -104,7 +104,7 @@ TEST(with_fewer_threads_than_asked_for_the_bytes_are_the_same)
         char command[PATH_MAX + 512];
         snprintf(command, sizeof command, "'%s' %s >all.csv", spec_program, commands[i][0]);
         const int code = system(command);
-        snprintf(command, sizeof command, "ulimit -d 6000; exec '%s' %s >few.csv 2>few.txt",
+        snprintf(command, sizeof command, "ulimit -d 7000; exec '%s' %s >few.csv 2>few.txt",
                  spec_program, commands[i][0]);
         assert_int_equal(system(command), code);
         spec_files_same("few.csv", "all.csv");

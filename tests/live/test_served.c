@@ -119,6 +119,9 @@ TEST(coarse_mistakes_show_in_few_texts, STATISTICS, .setup = spec_folder_enter,
         assert_works(spec_served(&result, &plan, &error));
         assert_int_equal(result.judgement.verdict, fault[i].verdict);
         assert_int_equal(result.judgement.texts, 16);
+        const spec_served_judgement *j = &result.judgement;
+        assert_int_equal(j->n_suspects > 0, fault[i].verdict == SPEC_SERVED_STATE);
+        assert_true(j->wrong_texts < 16 && j->n_suspects <= j->wrong_texts);
     }
 }
 
