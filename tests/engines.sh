@@ -12,10 +12,11 @@ page() {
     cat <<'END'
 # Options of engines
 
-Engines give methods names of their own. The first tables go from an option of an engine to the name
-here, the last one goes back. `tests/engines.sh` writes this page from `docs/engines.txt`. The
-second column says where a name is listed: `speclab list rules` and so on. What an engine releases
-may differ from its documents: see the [verdicts](verdicts.md) on their samplers.
+Every engine has its own names for methods. The first tables go from an option of an engine to
+speclab's name, and the last one goes back. `tests/engines.sh` writes this page from
+`docs/engines.txt`. The second column says which list has the name: `speclab list rules` and so on.
+What an engine releases may differ from its documents: see the [verdicts](verdicts.md) on their
+samplers.
 END
     awk -F ' *[|] *' '
     function fail(text) {

@@ -238,7 +238,7 @@ TEST(a_resume_of_something_else_is_refused)
         {other_rounds, "", "", ":7: cannot resume"},
         {other_alpha, "", "", ":7: cannot resume"},
         {NULL, "0.27,5", "0.28,5", ": row 2 has a different alpha from what this run would write"},
-        {NULL, "0.8,9", "0.8,8", ": row 6 has another K than"},
+        {NULL, "0.8,9", "0.8,8", ": row 6 has a different K from"},
         {NULL, "0.8,1,", "0.8,1,7,", ":11: more than the 10 fields"},
         {NULL, "0.27,5", "0.270,5", ": cannot resume: row 2 was edited"},
         {NULL, "0.5066080745,", "0.5066080746,", ": cannot resume: row 3 was edited"},

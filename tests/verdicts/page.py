@@ -12,21 +12,21 @@ PATH = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs/verdicts.md")
 BEGIN = """# Verdicts on samplers that engines run
 
 Which samplers for speculative decoding keep the target's distribution, as they are released? This
-page is written by `make verdicts`: it takes the packages from PyPI into a virtual environment
-below `build/`, runs `speclab validate` on each sampler, and prints what it saw. The last run was on
+page is written by `make verdicts`: it installs the packages from PyPI into a virtual environment
+below `build/`, runs `speclab validate` on each sampler, and prints the results. The last run was on
 {date}. Packages take 6 GB of disk, and the runs 25 minutes of a busy processor.
 
-* **run**: the released code itself ran, on a CPU. Each section says which functions, and what was
-  joined to them. A mistake in the joining would be ours.
-* **port**: the logic as read, written again in [ports.py](../tests/verdicts/ports.py).
-* **derived**: concluded from the source alone; the text says so.
+* **run**: the released code itself ran, on a CPU. Each section says which functions, and which code
+  connects them. A mistake in that code would be ours.
+* **port**: the logic as we read it, reimplemented in [ports.py](../tests/verdicts/ports.py).
+* **derived**: concluded only from the source; the text says so.
 
 A verdict holds for the named version in the named configuration, on the named fixtures, and is
-about the *law of the text* alone: no statement about speed, or about parts of the engine that were
-not run. [PASS, FAIL and LOSSY](conformance.md#verdicts): a lossless sampler gets FAIL with a chance
-of at most one in a million; PASS means that the TV in the table would have been found in a round's
-first token with a chance of .9. LOSSY is a difference that the software's own documentation
-announces.
+only about the *distribution of the text*: it says nothing about speed, or about parts of the engine
+that were not run. [PASS, FAIL and LOSSY](conformance.md#verdicts): a lossless sampler gets FAIL
+with a probability of at most one in a million; PASS means that the TV in the table would have been
+found in a round's first token with a probability of .9. LOSSY is a difference that the software's
+own documentation announces.
 """
 
 
@@ -189,14 +189,14 @@ PORTS = """## Ports
 
 The same logic in plain Python, with the same verdicts. `make verdicts-check`, a part of `make
 check`, repeats these runs and the programs above that need no package, offline. It fails if a
-number differs or if this page is not what the results say. A line is
+number differs or if this page does not match the results. A line is
 `speclab validate --exec 'python3 tests/verdicts/ports.py PORT' --only FIXTURES --budget {budget}`.
 """
 
 AGAIN = """## Another version, another sampler
 
 Versions are in [subjects.py](../tests/verdicts/subjects.py); change one there, and run
-`make verdicts`. `make verdicts ONLY=vllm-grammar,sglang-block` runs some samplers alone.
+`make verdicts`. `make verdicts ONLY=vllm-grammar,sglang-block` runs only these samplers.
 [Adapters](conformance.md#adapters) of the same kind connect your own build.
 """
 

@@ -48,10 +48,10 @@ ENGINES = [
          "vllm/v1/worker/gpu/sample/gumbel.py", "vllm/v1/spec_decode/fly.py",
          "vllm/v1/worker/gpu/structured_outputs.py:grammar_invalid_drafts"),
         "`rejection_sample` of the V2 runner and its Triton kernels, as released, by Triton's "
-        "interpreter on the CPU. Joined here: empty packages in place of `vllm` and "
-        "`vllm.triton_utils`, whose own need a GPU; `log1p`, which the interpreter lacks; and for "
-        "grammars the marking of drafts by -1, which the scheduler's `validate_tokens` and the "
-        "runner's `grammar_invalid_drafts` do. The engine as a whole was not run.",
+        "interpreter on the CPU. Added here: empty packages in place of `vllm` and "
+        "`vllm.triton_utils`, whose own need a GPU; `log1p`, which the interpreter does not "
+        "have; and for grammars the marking of drafts by -1, which the scheduler's "
+        "`validate_tokens` and the runner's `grammar_invalid_drafts` do. The engine as a whole was not run.",
     ),
     Engine(
         "SGLang", "sglang", "0.5.23", "0.5.23",
@@ -80,15 +80,15 @@ ENGINES = [
         ("vendor/llama.cpp/common/sampling.cpp", "vendor/llama.cpp/src/llama-sampler.cpp",
          "vendor/llama.cpp/examples/speculative/speculative.cpp"),
         "The source in the package llama-cpp-python. `common/sampling.cpp` and "
-        "`src/llama-sampler.cpp` are compiled as released; joined here: a context that returns the "
-        "fixture's rows, clocks and logging, and functions that abort in place of all others. "
+        "`src/llama-sampler.cpp` are compiled as released; added here: a context that returns the "
+        "fixture's rows, clocks and logging, and functions that abort instead of all others. "
         "`examples/speculative/speculative.cpp` runs from its `main` on, with models, a cache and "
         "a tokenizer made here.",
     ),
     Engine(
         "Articles", "", "", "", (),
         "Samplers that articles print as code, as ports: their logic, not their text. The verdict "
-        "is on the code as printed, which states that its output has the target's law.",
+        "is on the code as printed, which states that its output has the target's distribution.",
     ),
 ]
 
@@ -119,8 +119,8 @@ SUBJECTS = [
         "standard, probabilistic drafts, structured output",
         VLLM + "standard grammar", "target-zeros-8", "2k", port="grammar",
         wrong="A draft token that the grammar forbids is a rejection by the token rule, and its "
-        "place must be drawn from the residual; the kernel draws a marked place from the target. "
-        "Tokens that the draft overrates come too often; the TV is the draft's mass on forbidden "
+        "replacement must be drawn from the residual; the kernel draws it from the target. "
+        "Tokens that the draft overrates occur too often; the TV is the draft's mass on forbidden "
         "tokens times the TV of target and residual. Every token still obeys the grammar.",
         instead="`draft_sample_method` greedy, the default",
         reproducer="vllm_grammar.py",
@@ -186,8 +186,8 @@ SUBJECTS = [
         "`generate(assistant_model=..., do_sample=True)` with a Gemma 4 assistant",
         FACE + "gemma4", "blind-3", "10k", port="argmax-drafts",
         wrong="The generator drafts the argmax of the assistant's logits, and returns the logits. "
-        "The judge divides by their softmax, as if the draft had been sampled: the assistant's "
-        "favourite token comes too often. Greedy decoding compares with the target's argmax.",
+        "The verifier divides by their softmax, as if the draft had been sampled: the assistant's "
+        "favourite token occurs too often. Greedy decoding compares with the target's argmax.",
         instead="`do_sample=False`, or no `assistant_model`",
         reproducer="transformers_gemma4.py",
     ),
@@ -208,7 +208,7 @@ SUBJECTS = [
         "llama-example", "llama.cpp",
         "examples/speculative with a temperature above 0, one sequence",
         "{llama_example}", "plain-4,text-1-4", "300k", port="argmax-drafts", port_only="blind-3",
-        wrong="It drafts the draft's most probable token, and judges it by the ratio of target to "
+        wrong="It drafts the draft's most probable token, and accepts it by the ratio of target to "
         "draft, as if it had been drawn.",
         instead="llama-server or examples/speculative-simple",
         reproducer="llama_example.py",
@@ -235,11 +235,12 @@ SUBJECTS = [
         "Speculative Decoding for LLMs: Accelerate Inference 2–3× with Draft Models (no address "
         "at hand), read as its comment says",
         "", "plain-4", "", port="article-rows",
-        wrong="The copy at hand has lost its indentation; this reads it as its comment says: where "
-        "no token is accepted, the next one is drawn from the last row of the target, which "
+        wrong="The available copy has lost its indentation; it is read here as its comment says: "
+        "if no token is accepted, the next one is drawn from the last row of the target, which "
         "follows all drafted tokens. The right row is the first one, less the draft's. Read the "
-        "other way, with the last row after a draft that was accepted whole, the law is right. In "
-        "either reading PyTorch refuses the correction's shape, (1, 1, 1), when it is appended.",
+        "other way, with the last row after a draft that was accepted completely, the distribution "
+        "is right. In either reading PyTorch refuses the correction's shape, (1, 1, 1), when it "
+        "is appended.",
         instead="the target's first row less the draft's",
         reproducer="article_rows.py",
     ),

@@ -118,7 +118,8 @@ TEST(wrong_populations_are_refused)
         {"population = \"all-or-nothing?x=1\"; K = 2; other_K = 3", "population:"},
         {"population = \"published\"; K = 1; other_K = 1", "give tokens=1.8/2.3"},
         {"population = \"published?tokens=1.8/2.3\"; K = 2; other_K = 3", "up to K = 2"},
-        {"population = \"published?tokens=2.3\"; K = 1; other_K = 1", "is no number of 1 to 2"},
+        {"population = \"published?tokens=2.3\"; K = 1; other_K = 1",
+         "is not a number from 1 to 2"},
         {"K = 0; other_K = 3", "K: 0 is not within"},
         {"K = 2; other_K = 65", "other_K: 65 is not within"},
     };

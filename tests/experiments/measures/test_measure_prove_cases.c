@@ -243,7 +243,7 @@ TEST(wrong_parameters_are_refused)
         {"rule = \"token\"; V = 2; end = 2;", "end: 2 is not within [-1, 1]"},
         {"rule = \"token\"; V = 2; prompt = \"0/2\";", "prompt=0/2: '2' is not a number from 0 to "
                                                        "1"},
-        {"rule = \"token\"; prompt = \"0/\";", "'' is no number of 0 to 2"},
+        {"rule = \"token\"; prompt = \"0/\";", "'' is not a number from 0 to 2"},
         {"rule = \"token\"; prompt = \"0.5\";", "prompt: 0.5 is not a token"},
         {"rule = \"token\"; cases = 0;", "cases: 0 is not within"},
         {"rule = \"rrs\"; drafting = \"tree?siblings=top\";", "does not support the top siblings"},
