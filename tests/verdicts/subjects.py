@@ -51,7 +51,8 @@ ENGINES = [
         "interpreter on the CPU. Added here: empty packages in place of `vllm` and "
         "`vllm.triton_utils`, whose own need a GPU; `log1p`, which the interpreter does not "
         "have; and for grammars the marking of drafts by -1, which the scheduler's "
-        "`validate_tokens` and the runner's `grammar_invalid_drafts` do. The engine as a whole was not run.",
+        "`validate_tokens` and the runner's `grammar_invalid_drafts` do. The engine as a whole "
+        "was not run.",
     ),
     Engine(
         "SGLang", "sglang", "0.5.23", "0.5.23",

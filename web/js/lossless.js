@@ -174,7 +174,7 @@ class Lossless {
     this.axis = x;
     const wrong = this.wrong.law && this.wrong.law.tv > 1e-12 ? this.wrong.law.tv : null;
     const last = w => w.trail.length ? distance(w.trail[w.trail.length - 1].tv) : '–';
-    this.showTv({words: `Total variation of sampled texts from the target’s law: ${state.right} `
+    this.showTv({words: `Total variation of sampled texts from the target’s distribution: ${state.right} `
       + `${last(this.right)}, ${state.wrong} ${last(this.wrong)}.`,
     draw: width => drawChart({height: 270, left: 56, x, y: {domain: [low, 1], log: true,
       ticks: powersOf([low, 1], 10), label: 'total variation from the target',

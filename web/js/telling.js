@@ -16,7 +16,7 @@ function namesOfTest(round, d, node) {
   const row = round.target[d.after + 1];
   const first = node && row && row[node.token] === d.num ? 'target' : 'what is left of the target';
   const second = node && node.row && node.row[node.token] === d.den ? 'draft'
-    : d.den === 1 ? '1' : 'its law';
+    : d.den === 1 ? '1' : 'its probability';
   return [first, second];
 }
 
@@ -64,7 +64,7 @@ const TELLERS = {
 
   select: ({d}) => ({
     chip: 'choose a sibling', color: 'ink', title: 'Which sibling is tested first?',
-    sum: d.kind === 'accept' ? `${fixed(d.num, 3)} / ${fixed(d.den, 3)}` : 'by the rule’s law',
+    sum: d.kind === 'accept' ? `${fixed(d.num, 3)} / ${fixed(d.den, 3)}` : 'by the rule’s distribution',
     why: `Siblings compete to be the one that is tested; ${coinText(d)}.`,
     verdict: d.kind === 'accept' ? (d.answer ? 'yes' : 'no') : `number ${d.answer + 1}`,
   }),
