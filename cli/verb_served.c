@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/input_file.h"
 #include "base/progress.h"
-#include "base/settings.h"
-#include "cli/options.h"
+#include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
@@ -12,52 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEY_TEXT_FROM = 0x6001,
-    KEY_SCORE_BY,
-    KEY_PROMPTS,
-    KEY_TEXTS,
-    KEY_TOKENS,
-    KEY_TEMPERATURE,
-    KEY_TOP_K,
-    KEY_TOP_P,
-    KEY_MIN_P,
-    KEY_TOP,
-    KEY_CONCURRENCY,
-    KEY_TIMEOUT,
-    KEY_TEXT_KEY,
-    KEY_SCORE_KEY,
-    KEY_CAPTURE,
-    KEY_RESUME,
-    KEY_FALSE_ALARM_RATE
-};
 enum { KEY_BYTES = 1 << 16 };
-
-static const struct argp_option options_table[] = {
-    {"text-from", KEY_TEXT_FROM, "URL", 0, "the server whose text is judged", 1},
-    {"score-by", KEY_SCORE_BY, "URL", 0,
-     "a server of the same model without speculation, which scores the text", 1},
-    {"prompts", KEY_PROMPTS, "FILE", 0, "prompts, lines like {\"prompt\": \"Once upon\"}", 1},
-    {"texts", KEY_TEXTS, "N", 0, "texts to draw, prompt after prompt (200)", 2},
-    {"tokens", KEY_TOKENS, "N", 0, "most tokens of a text (64)", 2},
-    {"temperature", KEY_TEMPERATURE, "T", 0, "of the text (1); 0: greedy texts", 2},
-    {"top-k", KEY_TOP_K, "K", 0, "draw from the K most probable tokens (0: all)", 2},
-    {"top-p", KEY_TOP_P, "P", 0, "draw from the most probable tokens with a sum of P (1: all)", 2},
-    {"min-p", KEY_MIN_P, "P", 0,
-     "draw from tokens with at least P times the largest probability (0: all)", 2},
-    {"top", KEY_TOP, "N", 0, "tokens that the scorer lists at each position (20)", 3},
-    {"concurrency", KEY_CONCURRENCY, "N", 0, "texts side by side (4)", 3},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "longest time of a request (120)", 3},
-    {"text-key", KEY_TEXT_KEY, "env:NAME|file:FILE", 0,
-     "where the API key of --text-from is: an environment variable, or a file", 3},
-    {"score-key", KEY_SCORE_KEY, "env:NAME|file:FILE", 0, "the same for --score-by", 3},
-    {"capture", KEY_CAPTURE, "FILE", 0,
-     "keep the texts and their scores, for --resume and 'speclab validate --trace FILE'", 4},
-    {"resume", KEY_RESUME, NULL, 0, "go on with the file of --capture", 4},
-    {"false-alarm-rate", KEY_FALSE_ALARM_RATE, "P", 0,
-     "largest chance that a right server is called wrong (1e-6)", 4},
-    {0},
-};
 
 typedef struct {
     spec_options common;
@@ -88,55 +42,63 @@ static char *read_key(const char *verb, const char *option, const char *arg)
     return key;
 }
 
-static double number(const char *verb, const char *option, const char *arg, double low, double high)
+static void read_text_key(void *arguments_, const char *word, const char *verb)
 {
-    double x;
-    if (!spec_settings_parse_double(&x, arg) || !(x >= low && x <= high))
-        spec_usage_fail(verb, "--%s must be a number from %g to %g, got '%s'", option, low, high,
-                        arg);
-    return x;
+    ((arguments *)arguments_)->text_key = read_key(verb, "text-key", word);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void read_score_key(void *arguments_, const char *word, const char *verb)
 {
-    arguments *args = state->input;
-    spec_served_plan *plan = &args->plan;
-    spec_transform *t = &plan->sampling.transform;
-    const char *verb = state->name;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_TEXT_FROM: plan->text_url = arg; return 0;
-    case KEY_SCORE_BY: plan->score_url = arg; return 0;
-    case KEY_PROMPTS: plan->prompts = arg; return 0;
-    case KEY_TEXTS: plan->texts = (int)spec_options_count(verb, "texts", arg, 1, 1000000); return 0;
-    case KEY_TOKENS:
-        plan->sampling.tokens = (int)spec_options_count(verb, "tokens", arg, 1, 100000);
-        return 0;
-    case KEY_TEMPERATURE: t->temperature = number(verb, "temperature", arg, 0.0, 100.0); return 0;
-    case KEY_TOP_K:
-        t->top_k = (int)spec_options_count(verb, "top-k", arg, 0, SPEC_LIVE_TOP - 1);
-        return 0;
-    case KEY_TOP_P: t->top_p = number(verb, "top-p", arg, 1e-6, 1.0); return 0;
-    case KEY_MIN_P: t->min_p = number(verb, "min-p", arg, 0.0, 1.0); return 0;
-    case KEY_TOP: plan->top = (int)spec_options_count(verb, "top", arg, 2, SPEC_LIVE_TOP); return 0;
-    case KEY_CONCURRENCY:
-        plan->lanes = (int)spec_options_count(verb, "concurrency", arg, 1, SPEC_HTTP_LANES);
-        return 0;
-    case KEY_TIMEOUT: plan->how.timeout = number(verb, "timeout", arg, 0.1, 1e5); return 0;
-    case KEY_TEXT_KEY: args->text_key = read_key(verb, "text-key", arg); return 0;
-    case KEY_SCORE_KEY: args->score_key = read_key(verb, "score-key", arg); return 0;
-    case KEY_CAPTURE:
-        if (*arg == '\0') spec_usage_fail(verb, "--capture: the file has no name");
-        plan->opt_capture = arg;
-        return 0;
-    case KEY_RESUME: plan->resume = true; return 0;
-    case KEY_FALSE_ALARM_RATE:
-        plan->rate = number(verb, "false-alarm-rate", arg, 1e-12, 0.5);
-        return 0;
-    case ARGP_KEY_ARG: spec_usage_fail(verb, "'%s' is no option; all inputs are options", arg);
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    ((arguments *)arguments_)->score_key = read_key(verb, "score-key", word);
 }
+
+static const spec_field fields[] = {
+    {"text-from", 0, "URL", "the server whose text is judged",
+     SPEC_FIELD(arguments, plan.text_url)},
+    {"score-by", 0, "URL", "a server of the same model without speculation, which scores the text",
+     SPEC_FIELD(arguments, plan.score_url)},
+    {"prompts", 0, "FILE", "prompts, lines like {\"prompt\": \"Once upon\"}",
+     SPEC_FIELD(arguments, plan.prompts)},
+    {"texts", 0, "N", "texts to draw, prompt after prompt", SPEC_FIELD(arguments, plan.texts),
+     .fallback = "200", .low = 1, .high = 1e6, .group = 2},
+    {"tokens", 0, "N", "most tokens of a text", SPEC_FIELD(arguments, plan.sampling.tokens),
+     .fallback = "64", .low = 1, .high = 1e5, .group = 2},
+    {"temperature", 0, "T", "of the text; 0: greedy texts",
+     SPEC_FIELD(arguments, plan.sampling.transform.temperature), .fallback = "1", .low = 0,
+     .high = 100, .group = 2},
+    {"top-k", 0, "K", "draw from the K most probable tokens; 0: all",
+     SPEC_FIELD(arguments, plan.sampling.transform.top_k), .fallback = "0", .low = 0,
+     .high = SPEC_LIVE_TOP - 1, .group = 2},
+    {"top-p", 0, "P", "draw from the most probable tokens with a sum of P; 1: all",
+     SPEC_FIELD(arguments, plan.sampling.transform.top_p), .fallback = "1", .low = 0, .high = 1,
+     .above = true, .group = 2},
+    {"min-p", 0, "P", "draw from tokens with at least P times the largest probability; 0: all",
+     SPEC_FIELD(arguments, plan.sampling.transform.min_p), .fallback = "0", .low = 0, .high = 1,
+     .group = 2},
+    {"top", 0, "N", "tokens that the scorer lists at each position",
+     SPEC_FIELD(arguments, plan.top), .fallback = "20", .low = 2, .high = SPEC_LIVE_TOP,
+     .group = 3},
+    {"concurrency", 0, "N", "texts side by side", SPEC_FIELD(arguments, plan.lanes),
+     .fallback = "4", .low = 1, .high = SPEC_HTTP_LANES, .group = 3},
+    {"timeout", 0, "SECONDS", "longest time of a request", SPEC_FIELD(arguments, plan.how.timeout),
+     .fallback = "120", .low = 0.1, .high = 1e5, .group = 3},
+    {"text-key", 0, "env:NAME|file:FILE",
+     "where the API key of --text-from is: an environment variable, or a file",
+     .read = read_text_key, .group = 3},
+    {"score-key", 0, "env:NAME|file:FILE", "the same for --score-by", .read = read_score_key,
+     .group = 3},
+    {"capture", 0, "FILE",
+     "keep the texts and their scores, for --resume and 'speclab validate --trace FILE'",
+     SPEC_FIELD(arguments, plan.opt_capture), .group = 4},
+    {"resume", 0, NULL, "go on with the file of --capture", SPEC_FIELD(arguments, plan.resume),
+     .group = 4},
+    {"false-alarm-rate", 0, "P", "largest chance that a right server is called wrong",
+     SPEC_FIELD(arguments, plan.rate), .fallback = "1e-6", .low = 0, .high = 0.5, .above = true,
+     .group = 4},
+    {0},
+};
+
+static const spec_field_relation relations[] = {{"resume", true, "capture", NULL}, {0}};
 
 static void complete(arguments *args, const char *verb)
 {
@@ -146,8 +108,8 @@ static void complete(arguments *args, const char *verb)
     if (plan->text_url == NULL) spec_usage_fail(verb, "--text-from: which server is to be judged?");
     if (plan->score_url == NULL) spec_usage_fail(verb, "--score-by: which server scores the text?");
     if (plan->prompts == NULL) spec_usage_fail(verb, "--prompts: which file has the prompts?");
-    if (plan->resume && plan->opt_capture == NULL)
-        spec_usage_fail(verb, "--resume needs --capture FILE");
+    if (plan->opt_capture != NULL && *plan->opt_capture == '\0')
+        spec_usage_fail(verb, "--capture: the file has no name");
     if (greedy && plan->opt_capture != NULL)
         spec_usage_fail(verb, "--capture is for drawn text: leave out --temperature 0");
     if (plan->opt_capture != NULL && args->common.output != NULL &&
@@ -209,42 +171,41 @@ done:
 
 int spec_verb_served(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        NULL,
-        "is the text of a server right?\vserved draws texts at one server, which speculates, and "
-        "scores them at another that runs the same model without speculation. Every token must "
-        "have been drawn from the scorer's distribution. The verdict says what is wrong: the state "
-        "(a cache that was not rolled back, another request's text), the sampler, or the filters; "
-        "or how small a difference can be that was not seen. At temperature 0 every token must be "
-        "the most probable one, up to rounding, which is measured.\n"
-        "\n"
-        "It knows llama-server, vLLM and SGLang, and asks each server which it is. docs/served.md "
-        "shows how to start the servers and what to do with a verdict.\n"
-        "\n"
-        "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts p.jsonl\n"
-        "  $ speclab served ... --temperature 0\n"
-        "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
-        "\n"
-        "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few tokens "
-        "to say; 130 after ctrl-C, which judges the texts so far.",
-        children,
-        NULL,
-        NULL};
+    static const spec_fields options = {
+        .fields = fields,
+        .relations = relations,
+        .doc =
+            "is the text of a server right?\vserved draws texts at one server, which speculates, "
+            "and "
+            "scores them at another that runs the same model without speculation. Every token must "
+            "have been drawn from the scorer's distribution. The verdict says what is wrong: the "
+            "state "
+            "(a cache that was not rolled back, another request's text), the sampler, or the "
+            "filters; "
+            "or how small a difference can be that was not seen. At temperature 0 every token must "
+            "be "
+            "the most probable one, up to rounding, which is measured.\n"
+            "\n"
+            "It knows llama-server, vLLM and SGLang, and asks each server which it is. "
+            "docs/served.md "
+            "shows how to start the servers and what to do with a verdict.\n"
+            "\n"
+            "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts "
+            "p.jsonl\n"
+            "  $ speclab served ... --temperature 0\n"
+            "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
+            "\n"
+            "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few "
+            "tokens "
+            "to say; 130 after ctrl-C, which judges the texts so far.",
+        .common = &spec_options_argp,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),
-                      .plan = {.texts = 200,
-                               .top = 20,
-                               .lanes = 4,
-                               .sampling = {.tokens = 64, .transform = SPEC_TRANSFORM_NONE},
-                               .rate = 1e-6,
-                               .how = SPEC_HTTP_DEFAULT,
-                               .progress = show_progress}};
+                      .plan = {.how = SPEC_HTTP_DEFAULT, .progress = show_progress}};
     args.common.opt_formats = "table (the text, default) or json";
     args.common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     args.plan.how.opt_stop = &spec_stop;
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
     complete(&args, argv[0]);
     const int code = served(&args, argv[0]);
     free(args.text_key);
