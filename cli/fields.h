@@ -95,7 +95,7 @@ typedef struct {
     const spec_field_relation *relations; /* ends with a row without option; or NULL */
     const char *doc;                      /* of argp: the summary, "\v", and the text below */
     const struct argp *common;            /* of cli/options.h */
-    const char *words;                    /* what the help calls words that are no options, or NULL */
+    const char *words;                    /* the arguments that are no options; or NULL */
     spec_field_reader *word;              /* reads such a word */
     const struct argp *opt_also;          /* further options, whose input is at this offset */
     size_t also;

@@ -71,7 +71,7 @@ static const meaning meanings[] = {
     [TOP_K] = {"top-k", "top-k", "step, generate, bench and served", "--target 'SPEC?top_k=N'"},
     [TOP_P] = {"top-p", "top-p", "step, generate, bench and served", "--target 'SPEC?top_p=X'"},
     [MIN_P] = {"min-p", "min-p", "step, generate, bench and served", "--target 'SPEC?min_p=X'"},
-    [TOKENS] = {"tokens", "the number of tokens", "prove, generate, bench and tune",
+    [TOKENS] = {"tokens", "the number of tokens", "prove, generate, bench, tune and served",
                 "--set tokens=N"},
     [ROUNDS] = {"rounds", "the number of simulated rounds", "sweep, run, step and plan", NULL},
     [SEED] = {"seed", "the seed", COMMON, NULL},

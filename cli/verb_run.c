@@ -445,7 +445,8 @@ int spec_verb_run(spec_context *context, int argc, char **argv)
         .fields = fields,
         .doc = "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
                "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row "
-               "is written when it is finished: after a kill, --resume continues, and the file gets the same bytes as in an uninterrupted run. "
+               "is written when it is finished: after a kill, --resume continues, and the file "
+               "gets the same bytes as in an uninterrupted run. "
                "docs/formats.md describes experiment files.\n"
                "\n"
                "  $ speclab run speedup_table -o speedup.csv\n"

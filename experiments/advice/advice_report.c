@@ -454,12 +454,10 @@ static void write_gaps(FILE *out, const spec_diagnosis_facts *facts, int columns
     for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
         if (!gaps[i].lacks) continue;
         spec_advice_text_add(text, SIZE, "%s%s",
-                             text[0] == '\0' ? "This output does not "
-                                               "contain: "
-                                             : "; ",
+                             text[0] == '\0' ? "This output does not contain: " : "; ",
                              gaps[i].what);
         if (gaps[i].opt_where != NULL)
-            spec_advice_text_add(text, SIZE, "; it is in %s", gaps[i].opt_where);
+            spec_advice_text_add(text, SIZE, " (see %s)", gaps[i].opt_where);
     }
     if (text[0] == '\0') return;
     spec_advice_text_add(text, SIZE, ".");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* endings: every verb, with commands that show how it ends; served, which needs servers, is in
- * tests/live/test_served_verb.c.
- * SPECLAB names the program. */
+/* endings: every verb, with commands that show how it ends.
+ * The verb `served` needs servers: it is in tests/live/test_served_verb.c. SPECLAB names the
+ * program. */
 #ifndef SPECLAB_TESTS_ENDINGS_H
 #define SPECLAB_TESTS_ENDINGS_H
 

@@ -130,7 +130,7 @@ TEST(the_legend_has_the_signs_of_the_table)
     assert_says(&f, "\n\n[low, high]: 95 % interval; run: this K was run.\n");
     f.advice.length[0].K = 4;
     f.advice.length[0].source = SPEC_ADVICE_BEYOND;
-    assert_says(&f, "open; longer: extrapolated, since no K as long was run.\n");
+    assert_says(&f, "determine; longer: extrapolated, since no K as long was run.\n");
 }
 
 TEST(an_interval_has_the_digits_that_tell_its_ends_apart)
@@ -253,9 +253,9 @@ TEST(files_and_gaps_are_accounted_for)
     assert_says(&f, "4 scrapes repeat the one before.");
     f.counters.repeated = 1;
     assert_says(&f, "1 scrape repeats the one before.");
-    assert_says(&f, "This output does not contain: acceptance by depth, but in responses with "
-                    "--per-request-spec-decode-metrics summary, or two scrapes of /metrics; times, "
-                    "but in the server's log, ");
+    assert_says(&f, "This output does not contain: acceptance by depth (see responses with "
+                    "--per-request-spec-decode-metrics summary, or two scrapes of /metrics); times "
+                    "(see the server's log, ");
     f.format.engine = "other";
     assert_says(&f, "This output does not contain: acceptance by depth; times.");
     f.source.summary.learned.gaps |= SPEC_LOG_ROUNDED;

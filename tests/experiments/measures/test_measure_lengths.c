@@ -82,7 +82,7 @@ TEST(wrong_policies_are_refused)
     static const char *const wrong[][2] = {
         {PAIR "K = 3; policies = \"fixed,trimm\"", "'trim'"},
         {PAIR "K = 3; policies = \"fixed,,trim\"", "policies"},
-        {PAIR "K = 65; policies = \"goodput\"", "64 places"},
+        {PAIR "K = 65; policies = \"goodput\"", "64 positions"},
         {PAIR "K = 3; most = 0", "most"},
         {PAIR "K = 3; token = -1", "token"},
         {PAIR "K = 3; one_pass = 2", "one_pass"},

@@ -454,7 +454,7 @@ TEST(wrong_parameters_are_named)
         {ENGINE "rate = 2; place = [\"ahead?guess=2\"]", "place: "},
         {ENGINE "rate = 2; slo = [\"ttft=fast\"]", "slo: "},
         {ENGINE "rate = 2; slo = [\"p99=1s\"]", "slo: "},
-        {ENGINE "rate = 2; memory = [\"1GB\"]", "kv_bytes: "},
+        {ENGINE "rate = 2; memory = [\"1GB\"]", "memory: needs kv_bytes"},
         {ENGINE "rate = 2; memory = [\"1GB\"]; kv_bytes = [\"1kB\"]; blocks = 3", "memory: "},
         {ENGINE "rate = 2; blocks = 3; requests = 5", "block"},
         {ENGINE "trace = [\"none.csv\"]", "trace: none.csv"},

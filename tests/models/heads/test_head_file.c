@@ -222,7 +222,7 @@ TEST(files_of_something_else_are_refused)
     write_file("speclab-head", NULL, "x");
     refuse(&target, "'' is not a kind of draft head of architecture speclab-head");
     write_file("speclab-head", "eagle3", "x");
-    refuse(&target, "'eagle3' is no kind of draft head");
+    refuse(&target, "'eagle3' is not a kind of draft head");
     write_file("eagle3", "medusa", "x");
     refuse(&target, "'medusa' is not a kind of draft head of architecture eagle3");
     write_file("speclab-head", "medusa", "x");

@@ -314,7 +314,7 @@ TEST(a_damaged_row_is_refused_by_its_place)
             &error),
         GSL_SUCCESS);
     opened_free(&o);
-    assert_refused("rows:test_rows_bad.tmp?at=2", NULL, "place 2, side 0: damaged");
+    assert_refused("rows:test_rows_bad.tmp?at=2", NULL, "position 2, side 0: damaged");
 }
 
 SUITE(.setup = set_up, .teardown = tear_down);

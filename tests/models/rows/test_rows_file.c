@@ -289,7 +289,7 @@ TEST(a_flipped_bit_is_seen)
                     bad += spec_rows_file_row(row, &file, p, s, &error) != GSL_SUCCESS;
             assert_in_range(bad, 1,
                             2); /* that row, and the draft's if the target's size is wrong */
-            assert_non_null(strstr(error.text, "test_rows_file.tmp: place "));
+            assert_non_null(strstr(error.text, "test_rows_file.tmp: position "));
         }
         spec_rows_file_close(&file);
         i.bytes[at] = (unsigned char)(i.bytes[at] ^ 1 << at % 8);

@@ -78,8 +78,8 @@ TEST(at_order_one_there_is_a_row_for_the_beginning_and_after_each_token)
 
 TEST(bad_lists_are_refused)
 {
-    assert_refused("probs", NULL, "lacks");
-    assert_refused("probs:", NULL, "lacks");
+    assert_refused("probs", NULL, "needs something after");
+    assert_refused("probs:", NULL, "needs something after");
     assert_refused("probs: ", NULL, "no number");
     assert_refused("probs:0.5,-0.1,0.6", NULL,
                    "probs:0.5,-0.1,0.6: a negative probability: '-0.1'");

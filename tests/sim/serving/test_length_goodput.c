@@ -138,7 +138,7 @@ static small_case edged_case_of(int i, bool passes)
              0.5 + 2.0 * uniform(key, 0), 1e9 + 2e11 * uniform(key, 1), 0.5 * uniform(key, 2));
     snprintf(c.draft, sizeof c.draft,
              "roofline:flops=1TFLOPS,bandwidth=1TB/s,parameters=%.17g,form=max",
-             passes ? 1e9 + 1e11 * uniform(key, 3) : 1.0);
+             passes ? 1e9 + 1e11 * uniform(key, 3) : 1e4);
     return c;
 }
 
