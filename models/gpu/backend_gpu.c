@@ -10,6 +10,7 @@
 #include "models/gpu/layout.h"
 #include "models/gpu/pass_queue.h"
 #include "models/gpu/upload.h"
+#include "models/transformer/engine/logits.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -239,28 +240,26 @@ static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n,
     return GSL_SUCCESS;
 }
 
+/* Logits cross the bus, half as large as rows, and become rows as on the CPU, with its bits. */
 static int rows(spec_queue *queue, double *const *row, const float *logits, double temperature,
                 int n, spec_error *error)
 {
     spec_pass_queue *q = queue->state;
-    const size_t vocab = (size_t)q->shape.vocab;
-    const int at_once = spec_pass_queue_rows_at_once(q);
-    int *there = q->results, *here = q->results_here; /* flags of bad rows: GPU, host */
+    const int vocab = q->shape.vocab, at_once = spec_pass_queue_rows_at_once(q);
+    spec_thread_pool *const pool = spec_context_pool(queue->backend->opt_context);
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_pass_queue_status(q, error));
     SPEC_TRY(spec_pass_queue_make_rows(q, error));
     for (int done = 0; done < n; done += at_once) {
         const int some = spec_int_min(at_once, n - done);
-        spec_launch_rows(q->stream, q->rows, there, logits + (size_t)done * vocab, q->shape.vocab,
-                         temperature, some, q->logits_work);
-        spec_stream_get(q->stream, here, there, (size_t)some * sizeof *here);
-        spec_stream_get(q->stream, q->rows_here, q->rows, (size_t)some * vocab * sizeof(double));
+        const size_t from = (size_t)done * (size_t)vocab, all = (size_t)some * (size_t)vocab;
+        spec_stream_get(q->stream, q->logits_here, logits + from, all * sizeof *logits);
         SPEC_TRY(spec_pass_queue_wait(q, error));
-        for (int i = 0; i < some; i++) {
-            if (here[i] != 0) SPEC_TRY(fail_logits(error));
-            memcpy(row[done + i], (const double *)q->rows_here + (size_t)i * vocab,
-                   vocab * sizeof(double));
-        }
+        spec_thread_pool *locked = spec_thread_pool_try_lock(pool);
+        status = spec_logits_rows(row + done, q->logits_here, temperature, some, vocab,
+                                  spec_vector_kernels_of(spec_cpu_isa()), locked, error);
+        spec_thread_pool_unlock(locked);
+        SPEC_TRY(status);
     }
 done:
     return status;
@@ -275,8 +274,8 @@ static int draw(spec_queue *queue, int *ret_token, void *law, const float *logit
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_pass_queue_status(q, error));
     SPEC_TRY(spec_pass_queue_make_sampling(q, error));
-    SPEC_TRY(
-        spec_sampling_gpu_draw(q->sampling, ret_token, law, logits, transform, uniform, error));
+    status = spec_sampling_gpu_draw(q->sampling, ret_token, law, logits, transform, uniform, error);
+    q->uploads = 0; /* it has waited */
 done:
     return status;
 }
@@ -288,7 +287,8 @@ static int verify(spec_queue *queue, spec_chain_outcome *outcome, const float *l
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_pass_queue_status(q, error));
     SPEC_TRY(spec_pass_queue_make_sampling(q, error));
-    SPEC_TRY(spec_sampling_gpu_verify(q->sampling, outcome, logits, request, error));
+    status = spec_sampling_gpu_verify(q->sampling, outcome, logits, request, error);
+    q->uploads = 0;
 done:
     return status;
 }

@@ -40,8 +40,7 @@ struct gate_args {
     const pass_batch *batch;
 };
 
-/* Block (x, u): pieces of row u of logits (n, vocab), one warp each. `largest` and `sum` are (n,
- * pieces). */
+/* Block (x, u): pieces of row u of logits (n, vocab), one warp each. `largest` is (n, pieces). */
 struct largest_args {
     sampling_largest *largest;
     const float *logits;
@@ -55,28 +54,9 @@ struct argmax_args {
     int pieces;
 };
 
-/* row = exp((logits - largest) * factor) with sums per piece and ret_bad[u] per row; then row /=
- * its sum. The bits equal the host's, with the same exponential and the same order of sums
- * (models/transformer/engine/logits.c). */
-struct row_exps_args {
-    double *row; /* (n, vocab) */
-    double *sum;
-    int32_t *bad; /* (n) */
-    const float *logits;
-    const sampling_largest *largest;
-    int vocab;
-    double factor;
-};
-
-struct row_scale_args {
-    double *row;
-    const double *sum;
-    int vocab;
-};
-
 #define SPEC_KERNELS_COLUMNS(X)                                                                    \
     X(columns, norm, 512)                                                                          \
-    X(columns, norm_narrow, 32) X(columns, gate, 128) X(columns, largest, 128)                     \
-        X(columns, argmax, 32) X(columns, row_exps, 128) X(columns, row_scale, 128)
+    X(columns, norm_narrow, 32)                                                                    \
+    X(columns, gate, 128) X(columns, largest, 128) X(columns, argmax, 32)
 
 #endif

@@ -3,9 +3,6 @@
 
 #include "base/int_math.h"
 
-#include <float.h>
-#include <math.h>
-
 enum { PIECES_OF_BLOCK = LOGITS_THREADS / 32, VALUES_OF_BLOCK = GATE_THREADS * 4 };
 
 void spec_launch_norm(spec_launch launch, void *y, const float *x, const float *gain, int dim,
@@ -24,38 +21,17 @@ void spec_launch_gate(spec_launch launch, void *y, const float *h, int ffn, oper
              .h = h, .ffn = ffn, .format = format, .batch = launch.batch);
 }
 
-/* The sums come first because of their alignment. */
-static sampling_largest *largest_of(void *workspace, int pieces, int n)
-{
-    return (sampling_largest *)((double *)workspace + (size_t)n * (size_t)pieces);
-}
-
 size_t spec_launch_logits_bytes(int vocab, int n)
 {
-    const size_t pieces = (size_t)n * (size_t)spec_int_ceil_div(vocab, LOGITS_PIECE);
-    return pieces * (sizeof(double) + sizeof(sampling_largest));
+    return (size_t)n * (size_t)spec_int_ceil_div(vocab, LOGITS_PIECE) * sizeof(sampling_largest);
 }
 
 void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits, int vocab, int n,
                         void *workspace)
 {
     const int pieces = spec_int_ceil_div(vocab, LOGITS_PIECE);
-    sampling_largest *largest = largest_of(workspace, pieces, n);
+    sampling_largest *largest = workspace;
     SPEC_RUN(stream, largest, spec_int_ceil_div(pieces, PIECES_OF_BLOCK), n, 1, .largest = largest,
              .logits = logits, .vocab = vocab);
     SPEC_RUN(stream, argmax, n, 1, 1, .token = ret_token, .largest = largest, .pieces = pieces);
-}
-
-void spec_launch_rows(spec_stream *stream, double *row, int *ret_bad, const float *logits,
-                      int vocab, double temperature, int n, void *workspace)
-{
-    const int pieces = spec_int_ceil_div(vocab, LOGITS_PIECE),
-              blocks = spec_int_ceil_div(pieces, PIECES_OF_BLOCK);
-    double *sum = workspace;
-    sampling_largest *largest = largest_of(workspace, pieces, n);
-    SPEC_RUN(stream, largest, blocks, n, 1, .largest = largest, .logits = logits, .vocab = vocab);
-    SPEC_RUN(stream, row_exps, blocks, n, 1, .row = row, .sum = sum, .bad = ret_bad,
-             .logits = logits, .largest = largest, .vocab = vocab,
-             .factor = fmin(1.0 / temperature, DBL_MAX));
-    SPEC_RUN(stream, row_scale, blocks, n, 1, .row = row, .sum = sum, .vocab = vocab);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* launch_columns: launches the kernels of norm, gate, argmax and softmax.
+/* launch_columns: launches the kernels of norm, gate and argmax.
  * y is an operand of a format (pass_batch.h). */
 #ifndef SPECLAB_LAUNCH_COLUMNS_H
 #define SPECLAB_LAUNCH_COLUMNS_H
@@ -15,17 +15,12 @@ void spec_launch_norm(spec_launch launch, void *y, const float *x, const float *
 /* y = silu(h[..ffn]) * h[ffn..]; h is (n, 2 ffn). */
 void spec_launch_gate(spec_launch launch, void *y, const float *h, int ffn, operand_format format);
 
-/* Returns the bytes of GPU memory that the two functions below need for n rows. */
+/* Returns the bytes of GPU memory that _argmax needs for n rows. */
 size_t spec_launch_logits_bytes(int vocab, int n);
 
 /* Writes to ret_token[u] the index of the largest logit (n, vocab), the lowest among ties; -1 if a
  * logit is not finite. */
 void spec_launch_argmax(spec_stream *stream, int *ret_token, const float *logits, int vocab, int n,
                         void *workspace);
-
-/* row (n, vocab) = softmax(logits / temperature) in double precision, normalised to 1e-15;
- * ret_bad[u] is not 0 if a logit is not finite. */
-void spec_launch_rows(spec_stream *stream, double *row, int *ret_bad, const float *logits,
-                      int vocab, double temperature, int n, void *workspace);
 
 #endif

@@ -17,7 +17,7 @@ enum {
     LONGEST_LEAST = 256, /* in positions: shorter sequences launch as many blocks as one of this
                             length */
     SLOTS = 4,           /* pending uploads */
-    ROWS_BYTES = 1 << 23 /* most bytes of rows per copy to the host, unless one row is larger */
+    ROWS_BYTES = 1 << 23 /* most bytes of logits per copy to the host, unless one row is larger */
 };
 
 /* Uploads stay in pinned memory until the GPU has read them: a slot for each upload since the last
@@ -58,7 +58,7 @@ static void list_buffers(queue_buffer *ret_buffer, spec_pass_queue *q, const spe
     const size_t half = (size_t)shape->head_dim / 2;
     const queue_buffer all[BUFFERS] = {
         {&q->slot, SLOTS * sizeof(upload_slot), true},
-        {&q->results_here, 2 * PASS_COLUMNS * sizeof(int), true},
+        {&q->results_here, PASS_COLUMNS * sizeof(int), true},
         {&q->batch, sizeof(pass_batch), false},
         {&q->from, SPEC_NODES_MAX * sizeof(int), false},
         {&q->frequency, half * sizeof(double), false},
@@ -66,22 +66,16 @@ static void list_buffers(queue_buffer *ret_buffer, spec_pass_queue *q, const spe
         {&q->attention_work, spec_launch_attend_bytes(shape, longest_of(shape->context)), false},
         {&q->product_work, spec_launch_product_bytes(), false},
         {&q->logits_work, spec_launch_logits_bytes(shape->vocab, PASS_COLUMNS), false},
-        {&q->results, 2 * PASS_COLUMNS * sizeof(int), false},
+        {&q->results, PASS_COLUMNS * sizeof(int), false},
     };
     memcpy(ret_buffer, all, sizeof all);
-}
-
-static size_t rows_bytes(const spec_pass_queue *q)
-{
-    return (size_t)spec_pass_queue_rows_at_once(q) * (size_t)q->shape.vocab * sizeof(double);
 }
 
 size_t spec_pass_queue_bytes(const spec_shape *shape)
 {
     spec_pass_queue none = {.shape = *shape};
     queue_buffer buffer[BUFFERS];
-    size_t bytes =
-        spec_card_piece(rows_bytes(&none)) + spec_card_piece(spec_sampling_gpu_bytes(shape->vocab));
+    size_t bytes = spec_card_piece(spec_sampling_gpu_bytes(shape->vocab));
     list_buffers(buffer, &none, shape);
     for (int i = 0; i < BUFFERS; i++)
         if (!buffer[i].pinned) bytes += spec_card_piece(buffer[i].bytes);
@@ -102,8 +96,7 @@ void spec_pass_queue_free(spec_pass_queue *q)
         else
             spec_card_free(q->card, *buffer[i].memory);
     }
-    spec_card_free(q->card, q->rows);
-    spec_card_pinned_free(q->card, q->rows_here);
+    spec_card_pinned_free(q->card, q->logits_here);
     spec_stream_free(q->stream);
     free(q);
 }
@@ -151,17 +144,18 @@ done:
 
 int spec_pass_queue_rows_at_once(const spec_pass_queue *q)
 {
-    const int most = (int)(ROWS_BYTES / ((size_t)q->shape.vocab * sizeof(double)));
+    const int most = (int)(ROWS_BYTES / ((size_t)q->shape.vocab * sizeof(float)));
     return most < 1 ? 1 : spec_int_min(most, PASS_COLUMNS);
 }
 
 int spec_pass_queue_make_rows(spec_pass_queue *q, spec_error *error)
 {
-    if (q->rows_here != NULL) return GSL_SUCCESS;
-    int status = GSL_SUCCESS;
-    if (q->rows == NULL) SPEC_TRY(spec_card_alloc(q->card, &q->rows, rows_bytes(q), error));
-    SPEC_TRY(spec_card_pinned_alloc(q->card, &q->rows_here, rows_bytes(q), error));
-done:
+    if (q->logits_here != NULL) return GSL_SUCCESS;
+    void *memory;
+    const size_t bytes =
+        (size_t)spec_pass_queue_rows_at_once(q) * (size_t)q->shape.vocab * sizeof *q->logits_here;
+    const int status = spec_card_pinned_alloc(q->card, &memory, bytes, error);
+    q->logits_here = memory;
     return status;
 }
 

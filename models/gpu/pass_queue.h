@@ -22,8 +22,8 @@ typedef struct {
     void *frequency; /* double (head_dim/2) */
     void *angles;    /* float (PASS_COLUMNS, head_dim/2, 2) */
     void *attention_work, *product_work, *logits_work;
-    void *results, *results_here; /* int (2, PASS_COLUMNS): on the GPU, and pinned */
-    void *rows, *rows_here;       /* double (rows at once, vocab), allocated at the first request
+    void *results, *results_here; /* int (PASS_COLUMNS): on the GPU, and pinned */
+    float *logits_here;           /* pinned (rows at once, vocab), allocated at the first request
                                    * for rows */
     spec_sampling_gpu *sampling;  /* allocated when the first token is drawn */
     int bucket, wanted, longest;  /* of the current pass, as in spec_pass_kind */
@@ -57,8 +57,8 @@ spec_launch spec_pass_queue_launch(const spec_pass_queue *queue, bool wanted);
 /* Uploads n slots into `from`. */
 void spec_pass_queue_put_slots(spec_pass_queue *queue, const int *from, int n);
 
-/* The memory for rows is allocated when they are first requested. _rows_at_once returns how many
- * rows are copied to the host at a time. */
+/* The host's memory for logits is allocated when rows are first requested. _rows_at_once returns
+ * how many are copied there at a time. */
 int spec_pass_queue_rows_at_once(const spec_pass_queue *queue);
 int spec_pass_queue_make_rows(spec_pass_queue *queue, spec_error *error);
 int spec_pass_queue_make_sampling(spec_pass_queue *queue, spec_error *error);

@@ -22,7 +22,7 @@ for file in "$@"; do ldd "$file"; done | awk '$3 ~ /^\// { print $3 }' | sort -u
     xargs -I{} cp -L {} "$folder/lib/"
 for file in babyllama/target.bin babyllama/draft.bin babyllama/tokenizer.bin \
     stories260K/stories260K.bin stories260K/tokenizer.bin; do
-    from=${SPECLAB_DATA:-../shared/data}/$file
+    from=${SPECLAB_DATA:-/nowhere}/$file
     [ ! -f "$from" ] || install -D -m 644 "$from" "$folder/data/$file"
 done
 install "$here/run.sh" "$folder/"

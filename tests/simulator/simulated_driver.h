@@ -29,6 +29,7 @@
 
 #include "models/gpu/driver.h"
 #include "tests/simulator/kernel_table.h"
+#include "tests/simulator/simulated_traffic.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,6 +73,8 @@ void simulated_lock(void);
 CUresult simulated_leave(CUresult result);
 CUresult simulated_current(simulated_card **ret_card, const char *function);
 long simulated_setting(const char *name, long otherwise);
+
+extern simulated_traffic simulated_counts;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 

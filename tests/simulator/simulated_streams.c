@@ -57,6 +57,7 @@ struct CUevent_st {
 static CUstream streams;                      /* all streams */
 static struct CUstream_st legacy[MOST_CARDS]; /* each GPU's legacy stream, named NULL */
 static uint64_t nanoseconds, chance;
+simulated_traffic simulated_counts;
 
 /* ---- lists of work --------------------------------------------------------------------------- */
 
@@ -108,6 +109,7 @@ static void launch(simulated_card *card, const work *item)
         card->failed = CUDA_ERROR_ILLEGAL_ADDRESS;
         return;
     }
+    simulated_counts.launches++;
     nanoseconds +=
         1000 + 10 * (uint64_t)item->grid[0] * (uint64_t)item->grid[1] * (uint64_t)item->grid[2];
     block_run(item->kernel, item->args, item->grid, item->threads, order(), item->early);
@@ -120,6 +122,9 @@ static void perform(simulated_card *card, const work *item)
     else block_run_settle();
     if (item->kind == WORK_PUT || item->kind == WORK_GET) memcpy(item->to, item->from, item->bytes);
     if (item->kind == WORK_SET) memset(item->to, item->value, item->bytes);
+    if (item->kind == WORK_PUT) simulated_counts.bytes_up += item->bytes;
+    if (item->kind == WORK_GET) simulated_counts.bytes_down += item->bytes;
+    simulated_counts.copies += item->kind == WORK_PUT || item->kind == WORK_GET;
     if (item->kind != WORK_EVENT) nanoseconds += 100 + item->bytes / 16;
     if (item->kind != WORK_EVENT) return;
     item->event->done = true;
@@ -287,8 +292,6 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
         &(work){.kind = WORK_SET, .to = (void *)(uintptr_t)to, .value = value, .bytes = bytes}));
 }
 
-long simulated_early_launches; /* early launches that were requested; tests read it */
-
 /* An early launch needs a GPU of 9.0 and a driver of 12.3, which can record it. */
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
                           void **extra)
@@ -310,7 +313,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
     if (config->sharedMemBytes != 0)
         block_run_fail("kernel %s is launched with shared memory, which kernels declare",
                        function->name);
-    simulated_early_launches += early;
+    simulated_counts.early += early;
     return simulated_leave(
         ask(card, config->hStream,
             &(work){.kind = WORK_LAUNCH,
@@ -369,6 +372,7 @@ CUresult cuStreamSynchronize(CUstream stream)
         stream->spoilt = true;
         return simulated_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED_);
     }
+    simulated_counts.waits += stream != &legacy[card->device];
     perform_by_chance();
     drain_before(stream);
     perform_some(stream, stream->waiting.n);
@@ -450,6 +454,7 @@ CUresult cuGraphLaunch(CUgraphExec recording, CUstream stream)
     SIMULATED_ENTER(card);
     stream = stream_of(card, stream);
     if (recording == NULL) return simulated_leave(CUDA_ERROR_INVALID_HANDLE);
+    simulated_counts.replays++;
     for (size_t i = 0; i < recording->list.n; i++) {
         const CUresult result = ask(card, stream, &recording->list.items[i]);
         if (result != CUDA_SUCCESS) return simulated_leave(result);

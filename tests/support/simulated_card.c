@@ -3,6 +3,7 @@
 
 #include "tests/support/support.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,4 +34,13 @@ void spec_simulated_card(void)
     const char *name = getenv("SIM_LIBRARY");
     if (!spec_card_is_real())
         setenv("SPECLAB_LIBCUDA", spec_simulator_path(name != NULL ? name : "libcuda.so"), 1);
+}
+
+simulated_traffic spec_simulated_traffic(void)
+{
+    void *library = dlopen(getenv("SPECLAB_LIBCUDA"), RTLD_NOW);
+    const simulated_traffic *counts = library != NULL ? dlsym(library, "simulated_counts") : NULL;
+    assert_non_null(counts);
+    dlclose(library);
+    return *counts;
 }

@@ -5,6 +5,8 @@
 #ifndef SPECLAB_TESTS_SIMULATED_CARD_H
 #define SPECLAB_TESTS_SIMULATED_CARD_H
 
+#include "tests/simulator/simulated_traffic.h"
+
 #include <stdbool.h>
 
 /* Sets SPECLAB_LIBCUDA for this process and its children. Call it before the driver is first used,
@@ -13,6 +15,9 @@ void spec_simulated_card(void);
 
 /* Whether tests run on a real GPU, which has no SIM_ variables. */
 bool spec_card_is_real(void);
+
+/* The counts of the simulated GPU. */
+simulated_traffic spec_simulated_traffic(void);
 
 /* The path of a library in build/<config>/tests/simulator. */
 const char *spec_simulator_path(const char *name);

@@ -235,7 +235,8 @@ struct spec_backend {
     void (*silu_add)(spec_queue *queue, float *y, const float *opt_x, const float *h, int width);
     void (*norm_wide)(spec_queue *queue, float *y, const float *x, const float *gain, int width);
 
-    /* After _wait, reduce logits (n, vocab) in the backend's memory to results on the host.
+    /* After _end, reduce logits (n, vocab) in the backend's memory to results on the host. They,
+     * and _draw and _verify, wait for the pass and fail as _wait does.
      * _argmax: the index of the largest logit (the lowest among ties). _rows: the distribution
      * softmax(logits / temperature), temperature > 0, normalised to 1e-15; `row` (n) points to rows
      * (vocab). Both return GSL_EDOM if a logit is not finite. */

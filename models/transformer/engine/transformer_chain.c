@@ -50,7 +50,8 @@ static void law_free(const spec_session *draft, void *law)
     backend_of(draft)->free(backend_of(draft), law);
 }
 
-/* Computes the requested logits, which stay in the backend's memory. */
+/* Queues the pass for the requested logits, which stay in the backend's memory. Sampling from them
+ * is queued behind it, so that the host waits once. */
 static int logits(spec_forward **ret_forward, spec_session *session,
                   const spec_score_request *request, spec_error *error)
 {
@@ -92,9 +93,13 @@ static int score_begin(spec_session *target, const spec_score_request *chain, sp
     return spec_transformer_session_score_begin(target->model, target->data, chain, error);
 }
 
+/* Waits, since this is where a round's time is divided into scoring and verification. */
 static int score_end(spec_session *target, spec_error *error)
 {
-    return spec_transformer_session_score_end(target->model, target->data, error);
+    const int status = spec_transformer_session_score_end(target->model, target->data, error);
+    return status == GSL_SUCCESS
+               ? spec_forward_wait(spec_transformer_session_forward(target->data), error)
+               : status;
 }
 
 static int verify(spec_session *target, spec_chain_outcome *outcome,

@@ -255,15 +255,14 @@ static void begin_pass(session_data *session, const spec_transformer *model, con
                        model->n_sublayers);
 }
 
+/* Rows wait for the pass. Without scratch the caller samples from the logits, which waits, too. */
 static int end_pass(session_data *session, const spec_transformer *model, const work *of,
                     spec_error *error)
 {
-    const int status = spec_forward_wait(&session->forward, error),
-              n_rows = session->batch.n - session->batch.first;
-    const bool wanted = n_rows > 0 && of->request.scratch != NULL;
-    return status == GSL_SUCCESS && wanted ? spec_forward_rows(&session->forward, session->row,
-                                                               model->temperature, n_rows, error)
-                                           : status;
+    const int n_rows = session->batch.n - session->batch.first;
+    if (n_rows == 0) return spec_forward_wait(&session->forward, error);
+    if (of->request.scratch == NULL) return GSL_SUCCESS;
+    return spec_forward_rows(&session->forward, session->row, model->temperature, n_rows, error);
 }
 
 /* Runs all passes, SPEC_COLUMNS_MAX tokens each; the last may still run. The first pass is the

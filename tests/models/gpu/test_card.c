@@ -196,7 +196,7 @@ TEST(all_kernels_request_shared_memory_and_a_refusal_is_no_failure)
 /* Whether launches begin early on a GPU of that capability, with that setting. */
 static bool begins_early(const char *opt_capability, bool in_order)
 {
-    const long before = counted("simulated_early_launches");
+    const long before = spec_simulated_traffic().early;
     if (opt_capability != NULL) setenv("SIM_CAPABILITY", opt_capability, 1);
     spec_test_context(0)->gpu.in_order = in_order;
     spec_card *card = open_card();
@@ -209,7 +209,7 @@ static bool begins_early(const char *opt_capability, bool in_order)
     spec_card_close(card);
     unsetenv("SIM_CAPABILITY");
     spec_test_context(0)->gpu.in_order = false;
-    return counted("simulated_early_launches") > before;
+    return spec_simulated_traffic().early > before;
 }
 
 TEST(launches_begin_early_where_supported_unless_disabled)
