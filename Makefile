@@ -332,7 +332,7 @@ BENCH_GPU := $(BUILD)/tests/bench/gpu/bench_gpu
 $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c) \
     tests/support/contexts.c) | $(LIB_SO)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)$(link_tests)
+	$(Q)$(link_shared)
 
 # One program for the tests of a folder: build/release/tests/sim/verify/test.
 $(TESTS): | $(PLUGINS) $(CLIENTS) $(if $(filter-out arm64,$(CONFIG)),$(SIMULATORS) $(BENCH_GPU))
@@ -346,8 +346,9 @@ $(TEST_OBJ) $(SUPPORT_OBJ): CFLAGS_release := $(TEST_FLAGS)
 $(TEST_OBJ): CFLAGS_asan := -O0 -g1 -fsanitize=address -fno-omit-frame-pointer
 # gcc 12 for arm64 fails on some loops of tests at -O3.
 $(TEST_OBJ): CFLAGS_arm64 := $(TEST_FLAGS)
-link_tests = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-rpath,$(abspath $(BUILD)) $(LIB_SO) \
-    $(LDLIBS) -lcmocka
+link_shared = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-rpath,$(abspath $(BUILD)) $(LIB_SO) \
+    $(LDLIBS)
+link_tests = $(link_shared) -lcmocka
 $(foreach d,$(dir $(TESTS)),$(eval $(d)test: $(filter $(d)test_%.o,$(TEST_OBJ))))
 $(TESTS): $(SUPPORT_OBJ) | $(LIB_SO)
 	@[ $(V) = 1 ] || echo "  LD $@"
