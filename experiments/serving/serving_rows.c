@@ -155,15 +155,13 @@ static spec_begun_requests begun_of(const spec_serving_row *row,
         begun.tokens = fmax(1.0, output / row->rounds);
     begun.context = spec_requests_mean_context(&question->requests);
     begun.most_context = spec_requests_most_context(&question->requests);
-    /* If arrivals are random, a step that is longer by dt has more requests, and is longer by
-     * dt/(1 - load) in all. */
-    double step = question->plan.slots / (row->capacity * row->rounds);
+    double step = row->step_guess;
     if (question->load == SPEC_SERVING_CLOSED) {
         begun.slots = question->plan.slots;
+        step = question->plan.slots / (row->capacity * row->rounds);
     } else {
         begun.mean = question->rate * output * unit;
         begun.step = row->step_guess / unit;
-        step = (1.0 - row->load) * row->step_guess;
     }
     if (step > 0.0)
         begun.growth = fmin(kv_time(question, way, begun.context) / step, 0.9 / begun.context);
