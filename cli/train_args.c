@@ -121,7 +121,7 @@ static const spec_field fields[] = {
      .high = 1, .below = true, .group = 4},
     {"exit-scale", 0, "X", "scale of the weights of exits (0.2)", SETTING(exit_scale),
      .above = true, .high = 100, .group = 4},
-    {"rotate", 0, "N", "train one exit of N in each step, in turn (4, or the number of exits)",
+    {"rotate", 0, "N", "in each step train every N-th exit, in turn (4, or the number of exits)",
      SETTING(rotate), .low = 1, .high = SPEC_LAYERS_MAX, .group = 4},
     {0},
 };
@@ -131,25 +131,21 @@ void spec_train_args_parse(spec_train_args *args, spec_context *context, int arg
     static const spec_fields options = {
         .fields = fields,
         .doc =
-            "train a model, or a draft of a target\vMETHOD is lm, a language model on its own; "
-            "distill, a draft model that imitates the rows of --target; layerskip, a copy of "
-            "--target "
-            "whose early exits draft; or a draft head, which reads the target's hidden states: "
-            "medusa, "
-            "hydra, redrafter, eagle, eagle3, mtp or parallel. The table is the learning curve; "
-            "`speclab plot` draws it.\n"
-            "\n"
-            "bits_per_token is the cross-entropy of held-out text, or of the target's own text. "
-            "tokens_T1 and tokens_T0 are tokens per round of K draft tokens at temperatures 1 and "
-            "0, "
-            "walked along texts of the target; alpha_d is the acceptance of draft token d, given "
-            "those "
-            "before it; tree8 and tree60 are tokens per round of the best static trees. The state "
-            "in "
-            "OUT.gguf.state serves --resume; results do not depend on threads or interruptions.\n"
-            "\n"
-            "  $ speclab train distill --target model.bin --data own -o draft.gguf\n"
-            "  $ speclab train eagle3 --target model.bin --data own -o head.gguf",
+        "train a model, or a draft of a target\vMETHOD is lm, a language model on its own; "
+        "distill, a draft model that imitates the rows of --target; layerskip, a copy of --target "
+        "whose early exits draft; or a draft head, which reads the target's hidden states: "
+        "medusa, hydra, redrafter, eagle, eagle3, mtp or parallel. The table is the learning "
+        "curve; `speclab plot` draws it.\n"
+        "\n"
+        "bits_per_token is the cross-entropy of held-out text, or of the target's own text. "
+        "tokens_T1 and tokens_T0 are tokens per round of K draft tokens at temperatures 1 and 0, "
+        "walked along texts of the target; alpha_d is the acceptance of draft token d, given "
+        "those before it; tree8 and tree60 are tokens per round of the best static trees. "
+        "--resume continues from the state in OUT.gguf.state; results do not depend on threads or "
+        "interruptions.\n"
+        "\n"
+        "  $ speclab train distill --target model.bin --data own -o draft.gguf\n"
+        "  $ speclab train eagle3 --target model.bin --data own -o head.gguf",
         .common = &spec_options_argp,
         .words = "METHOD",
         .word = take_method,

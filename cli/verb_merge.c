@@ -196,16 +196,15 @@ int spec_verb_merge(spec_context *context, int argc, char **argv)
     static const spec_fields options = {
         .fields = fields,
         .doc =
-            "join the parts of a run with --shard or --batches\vThe result of --shard, also of "
-            "'validate --calibrate', has the same bytes as the command without it. That of "
-            "--batches "
-            "has the sums, for the same command with --sums. All parts must be of one command, and "
-            "every part finished: for a missing or unfinished one, the command to type is printed. "
-            "The exit status is 1 if a check failed.\n"
-            "\n"
-            "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
-            "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"
-            "  $ speclab merge part1.csv part2.csv -o speedup.csv",
+        "join the parts of a run with --shard or --batches\vThe result of --shard, also of "
+        "'validate --calibrate', has the same bytes as the command without it. That of --batches "
+        "has the sums, for the same command with --sums. All parts must be of one command, and "
+        "every part finished: for a missing or unfinished one, the command to type is printed. "
+        "The exit status is 1 if a check failed.\n"
+        "\n"
+        "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
+        "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"
+        "  $ speclab merge part1.csv part2.csv -o speedup.csv",
         .common = &spec_usage_argp,
         .words = "PART.csv...",
         .word = take,

@@ -67,7 +67,7 @@ static const struct argp_option options_table[] = {
      "font and size in points (DejaVu Sans, 8 to 10 depending on the width)", 3},
     {"terminal", KEY_TERMINAL, "NAME", 0,
      "file format: svg, png, pdf or tikz (for LaTeX) (from the ending of -o)", 3},
-    {"legend", KEY_LEGEND, "PLACE", 0, "place of the legend: right, bottom, none or auto (auto)",
+    {"legend", KEY_LEGEND, "PLACE", 0, "position of the legend: right, bottom, none or auto (auto)",
      3},
     {0},
 };

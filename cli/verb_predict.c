@@ -27,7 +27,7 @@ static const spec_field fields[] = {
      "time of a draft call over that of a target call (0.1, or measured by --costs)", FIELD(c),
      SPEC_FIELD_AXIS(NUMBERS)},
     {"c-token", 0, "LIST",
-     "further time per draft token, such as a Markov head takes after its pass (0)", FIELD(c_token),
+     "additional time per draft token, as for a Markov head after its pass (0)", FIELD(c_token),
      SPEC_FIELD_AXIS(NUMBERS)},
     {"one-pass", 0, NULL, "the draft makes one call per round for all tokens", FIELD(one_pass),
      SPEC_FIELD_AXIS(FLAG)},
@@ -90,8 +90,8 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         "is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens per round, and its variance; "
         "speedup, Theorem 3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and "
         "best_speedup, the fastest K for this alpha and c, without an upper limit; "
-        "break_even_alpha, the alpha at which the speed-up is 1. At c = 0, and at alpha = 1 with c "
-        "below 1, every further token gains: best_K is then inf, and best_speedup the limit.\n"
+        "break_even_alpha, the alpha at which the speed-up is 1. At c = 0, and at alpha = 1 with "
+        "c below 1, every further token gains: best_K is then inf, and best_speedup the limit.\n"
         "\n"
         "With --costs, a verification of K drafts takes the measured time of a pass of K + 1 "
         "tokens; alpha and c default to those of that run, and best_K is among the measured "
@@ -99,8 +99,8 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         "\n"
         "With --guess, the next chain is drafted while the target verifies this one, on two "
         "devices unless --handed says otherwise. hit is the share of rounds whose chain was "
-        "drafted ahead; further columns give the hit rate and the c at which this breaks even, the "
-        "best K with and without it, and the speed-up of PEARL.\n"
+        "drafted ahead; further columns give the hit rate and the c at which this breaks even, "
+        "the best K with and without it, and the speed-up of PEARL.\n"
         "\n"
         "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.05,0.1\n"
         "  $ speclab predict --alpha 0.8 --K 5 --law\n"

@@ -46,7 +46,7 @@ static const spec_field fields[] = {
      "(none)",
      FIELD(c), SPEC_FIELD_AXIS(NUMBERS)},
     {"c-token", 0, "LIST",
-     "with --c: further time per row that the draft reads, such as a Markov head takes (0)",
+     "with --c: additional time per row that the draft reads, as for a Markov head (0)",
      FIELD(c_token), SPEC_FIELD_AXIS(NUMBERS)},
     {"ahead", 0, NULL, "draft the next chain while the target verifies this one", FIELD(ahead),
      SPEC_FIELD_AXIS(FLAG)},
@@ -101,11 +101,11 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
         "decision\vEnumerates every branch of the decoding loop with its exact probability, and "
         "compares the distribution of the first tokens with the target's. tv is the total "
         "variation distance, max_error the largest difference in probability; mean_n_accepted is "
-        "the expected n_accepted of the first round. The exit status is 1 if a rule that claims to "
-        "be lossless has tv >= 1e-12; known mistakes are marked in the column verdict. If there "
-        "are more branches than --limit, the verdict of the row is 'too large' and the exit status "
-        "is 3. With --cases: the largest and the smallest tv, and the share of pairs with tv >= "
-        "1e-6 (shown).\n"
+        "the expected n_accepted of the first round. The exit status is 1 if a rule that claims "
+        "to be lossless has tv >= 1e-12; known mistakes are marked in the column verdict. If "
+        "there are more branches than --limit, the verdict of the row is 'too large' and the exit "
+        "status is 3. With --cases: the largest and the smallest tv, and the share of pairs with "
+        "tv >= 1e-6 (shown).\n"
         "\n"
         "  $ speclab prove --rule token,block --K 3 --tokens 3\n"
         "  $ speclab prove --rule rrs --n 2:3 --siblings iid --tokens 2\n"

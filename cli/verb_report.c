@@ -60,21 +60,16 @@ int spec_verb_report(spec_context *context, int argc, char **argv)
     static const spec_fields options = {
         .fields = fields,
         .doc =
-            "show results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the "
-            "JSON "
-            "of any verb or program. The page begins with what fails: which row of which file, and "
-            "by "
-            "how much. Each result has a section with its checks, its table (failing rows first) "
-            "and "
-            "its provenance. In HTML the table can be sorted and filtered, and gnuplot draws the "
-            "figure that the result names; a point under the mouse shows its numbers. The page "
-            "makes "
-            "no request. A row that was edited after 'speclab run -o' is noticed. The exit status "
-            "is 1 "
-            "if a check failed or a row was edited.\n"
-            "\n"
-            "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
-            "  $ speclab report --html *.csv --title 'Our pair' -o results.html",
+        "show results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the "
+        "JSON of any verb or program. The page begins with what fails: which row of which file, "
+        "and by how much. Each result has a section with its checks, its table (failing rows "
+        "first) and its provenance. In HTML the table can be sorted and filtered, and gnuplot "
+        "draws the figure that the result names; a point under the mouse shows its numbers. The "
+        "page makes no request. The page says if a row was edited after 'speclab run -o'. The "
+        "exit status is 1 if a check failed or a row was edited.\n"
+        "\n"
+        "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
+        "  $ speclab report --html *.csv --title 'Our pair' -o results.html",
         .common = &spec_usage_argp,
         .words = "RESULT...",
         .word = take,

@@ -443,15 +443,15 @@ int spec_verb_run(spec_context *context, int argc, char **argv)
 {
     static const spec_fields form = {
         .fields = fields,
-        .doc = "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
-               "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row "
-               "is written when it is finished: after a kill, --resume continues, and the file "
-               "gets the same bytes as in an uninterrupted run. "
-               "docs/formats.md describes experiment files.\n"
-               "\n"
-               "  $ speclab run speedup_table -o speedup.csv\n"
-               "  $ speclab run real_text --set TEXT=novel.txt --rounds 20000\n"
-               "  $ speclab run -d out prove temperature",
+        .doc =
+        "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
+        "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row is "
+        "written when it is finished: after a kill, --resume continues, and the file gets the "
+        "same bytes as in an uninterrupted run. docs/formats.md describes experiment files.\n"
+        "\n"
+        "  $ speclab run speedup_table -o speedup.csv\n"
+        "  $ speclab run real_text --set TEXT=novel.txt --rounds 20000\n"
+        "  $ speclab run -d out prove temperature",
         .common = &spec_options_grid_argp,
         .words = "FILE.cfg|NAME...",
         .word = take,

@@ -175,29 +175,22 @@ int spec_verb_served(spec_context *context, int argc, char **argv)
         .fields = fields,
         .relations = relations,
         .doc =
-            "is the text of a server right?\vserved draws texts at one server, which speculates, "
-            "and "
-            "scores them at another that runs the same model without speculation. Every token must "
-            "have been drawn from the scorer's distribution. The verdict says what is wrong: the "
-            "state "
-            "(a cache that was not rolled back, another request's text), the sampler, or the "
-            "filters; "
-            "or how small a difference can be that was not seen. At temperature 0 every token must "
-            "be "
-            "the most probable one, up to rounding, which is measured.\n"
-            "\n"
-            "It knows llama-server, vLLM and SGLang, and asks each server which it is. "
-            "docs/served.md "
-            "shows how to start the servers and what to do with a verdict.\n"
-            "\n"
-            "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts "
-            "p.jsonl\n"
-            "  $ speclab served ... --temperature 0\n"
-            "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
-            "\n"
-            "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few "
-            "tokens "
-            "to say; 130 after ctrl-C, which judges the texts so far.",
+        "is the text of a server right?\vserved draws texts at one server, which speculates, and "
+        "scores them at another that runs the same model without speculation. Every token must "
+        "have been drawn from the scorer's distribution. The verdict says what is wrong: the "
+        "state (a cache that was not rolled back, another request's text), the sampler, or the "
+        "filters; or how small a difference can be that was not seen. At temperature 0 every "
+        "token must be the most probable one, up to rounding, which is measured.\n"
+        "\n"
+        "It knows llama-server, vLLM and SGLang, and asks each server which it is. docs/served.md "
+        "shows how to start the servers and what to do with a verdict.\n"
+        "\n"
+        "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts p.jsonl\n"
+        "  $ speclab served ... --temperature 0\n"
+        "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
+        "\n"
+        "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few tokens "
+        "to say; 130 after ctrl-C, which judges the texts so far.",
         .common = &spec_options_argp,
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),

@@ -41,7 +41,7 @@ static const spec_field fields[] = {
     {"c", 'c', "LIST", "time of a draft call over that of a target call", FIELD(c),
      SPEC_FIELD_AXIS(NUMBERS), .fallback = default_c, .assumed = true},
     {"c-token", 0, "LIST",
-     "further time per draft token, such as a Markov head takes after its pass (0)", FIELD(c_token),
+     "additional time per draft token, as for a Markov head after its pass (0)", FIELD(c_token),
      SPEC_FIELD_AXIS(NUMBERS)},
     {"one-pass", 0, NULL,
      "the draft makes one call per round for all tokens; with models, this is known",

@@ -221,12 +221,13 @@ int spec_verb_widen(spec_context *context, int argc, char **argv)
         .fields = fields,
         .doc =
         "write a wider transformer that computes the same function\vMODEL is a checkpoint of "
-        "llama2.c or a GGUF file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. "
-        "Embedding, heads, key-value heads and feed-forward network are N times as wide, with "
-        "zeros as new weights, and norms are scaled. The logits are the same bits on the CPU. So "
-        "speed is measured at the size of a larger model, with the acceptance of trained weights. "
-        "Vocabulary and types are kept; the file is GGUF, since llama2.c's format has no epsilon. "
-        "Widen a draft of separate weights, too, and a draft head with its --target.\n"
+        "llama2.c or a GGUF file: a path, or a spec such as "
+        "llama2c:model.bin?tokenizer=other.bin. Embedding, heads, key-value heads and "
+        "feed-forward network are N times as wide, with zeros as new weights, and norms are "
+        "scaled. The logits are the same bits on the CPU. So speed is measured at the size of a "
+        "larger model, with the acceptance of trained weights. Vocabulary and types are kept; the "
+        "file is GGUF, since llama2.c's format has no epsilon. Widen a draft of separate weights, "
+        "too, and a draft head with its --target.\n"
         "\n"
         "  $ speclab widen model.bin --by 4 -o wide.gguf\n"
         "  $ speclab widen head.gguf --target model.bin --by 4 -o wide_head.gguf",

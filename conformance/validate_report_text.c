@@ -433,19 +433,19 @@ static void write_round(const spec_reproducer *c, FILE *out)
                                                                : "iid";
     if (round->n_emitted == 0) return;
     if (c->scope == SPEC_SCOPE_STREAM) {
-        fprintf(
-            out,
-            "\n  A text with it: seed %llu, started in state %d. Token %llu of it, counted from "
-            "0, came after\n  the state above; it is the last of these:\n",
-            (unsigned long long)round->seed, round->state, (unsigned long long)round->index);
+        fprintf(out,
+                "\n  A text that shows it: seed %llu, started in state %d. Its token %llu, counted "
+                "from 0, came after\n"
+                "  the state above; it is the last of these:\n",
+                (unsigned long long)round->seed, round->state, (unsigned long long)round->index);
         write_ids("emitted", round->emitted, round->n_emitted, out);
         return;
     }
-    fprintf(
-        out,
-        "\n  A round with it, number %llu: seed %llu, offset %llu, request %llu; drafts drawn %s\n",
-        (unsigned long long)round->index, (unsigned long long)round->seed,
-        (unsigned long long)round->offset, (unsigned long long)round->request, drawn);
+    fprintf(out,
+            "\n  A round that shows it, number %llu: seed %llu, offset %llu, request %llu; drafts "
+            "drawn %s\n",
+            (unsigned long long)round->index, (unsigned long long)round->seed,
+            (unsigned long long)round->offset, (unsigned long long)round->request, drawn);
     write_ids("drafted", round->token, round->n_nodes, out);
     bool chain = true;
     for (int i = 0; i < round->n_nodes; i++) chain = chain && c->parent[i] == i - 1;

@@ -14,13 +14,13 @@ int spec_decode_ahead_init(spec_ahead *ahead, const spec_drafter *drafter,
     *ahead = (spec_ahead){.on = true};
     if (drafter->kind != &spec_draft_chain && drafter->kind != &spec_draft_greedy)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "what is drafted ahead is a chain of a draft model: draft strategy "
+                           "only chains of a draft model can be drafted ahead: draft strategy "
                            "chain or greedy, not %s",
                            drafter->kind->name));
     if (spec_policy_reads(policy) || kind->charged != NULL)
         SPEC_TRY(spec_fail(
             error, GSL_EINVAL,
-            "a chain that is drafted ahead has a length known beforehand: length policy fixed, "
+            "a chain that is drafted ahead needs a length known beforehand: length policy fixed, "
             "heuristic, average, gate, tiers or switch-off, not %s",
             kind->name));
     SPEC_TRY(spec_draft_init(&ahead->draft, policy->K, vocab, error));

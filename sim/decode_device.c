@@ -10,16 +10,16 @@ static int check(const spec_rule *rule, const spec_drafter *drafter, const spec_
 {
     if (rule->verify != spec_verify_token.verify)
         return spec_fail(why, GSL_EUNSUP,
-                         "rule '%s' takes rows; on a device there is the rule token", rule->name);
+                         "rule '%s' needs rows; a device supports only the rule token", rule->name);
     if (drafter->kind != &spec_draft_chain)
         return spec_fail(why, GSL_EUNSUP,
-                         "draft strategy '%s' takes rows; on a device there is the strategy chain",
+                         "draft strategy '%s' needs rows; a device supports only the strategy "
+                         "chain",
                          drafter->kind->name);
     if (spec_policy_reads(policy))
         return spec_fail(why, GSL_EUNSUP,
-                         "length policy '%s' looks at rows; on a device there are fixed, "
-                         "heuristic, oracle, average, "
-                         "gate, tiers and switch-off",
+                         "length policy '%s' needs rows; a device supports only fixed, heuristic, "
+                         "oracle, average, gate, tiers and switch-off",
                          policy->kind->name);
     return GSL_SUCCESS;
 }

@@ -186,7 +186,7 @@ const spec_mutant spec_mutants_draft[] = {
      "none: draft and target win one race of clocks, and the target's winner is emitted",
      "[Daliri24]", .hooks = {.draw = race, .round = round_race}},
     {"coin-of-cell", SPEC_MUTANT_EXACT, SPEC_SCOPE_DRAFT,
-     "none: the coin is where in its cell the number fell that drew the draft", "",
+     "none: the coin is the position of the draft's random number within its cell", "",
      .hooks = {.draw = draw_by_cell, .uniform = uniform_of_cell}},
     {.name = NULL},
 };

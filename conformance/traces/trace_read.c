@@ -278,8 +278,8 @@ static int go_on(spec_trace_reader *r, spec_trace_text *text, int64_t position, 
                        (long long)text->position);
         if (!r->head.sampled)
             return BAD(
-                "position %lld comes after %lld: every token is needed, unless the head says "
-                "\"sampled\": true, that the missing ones were chosen whatever they are",
+                "position %lld comes after %lld: no token may be missing, unless the head says "
+                "\"sampled\": true, which means that positions were left out whatever their tokens",
                 (long long)position, (long long)text->position);
         text->place = text->accepted = -1;
     }

@@ -171,7 +171,9 @@ int spec_trace_rows_use(spec_trace_rows *r, spec_trace_record *record, spec_erro
         ((r->target.given && !whole_target) || (!r->target.given && !isnan(record->target_log))))
         return BAD("temperature and filters apply to whole rows only: log the rows after them");
     if (!r->target.given)
-        return r->draft.given ? BAD("a row of the draft without one of the target") : GSL_SUCCESS;
+        return r->draft.given ? BAD("there is a row of the draft, but none of the "
+                                    "target")
+                              : GSL_SUCCESS;
     if (r->draft.given && whole_target != whole_draft)
         return BAD("one row is complete, and the other has only the most probable tokens");
     if (!whole_target)

@@ -77,7 +77,10 @@ int spec_head_tokens_read(spec_head *head, spec_tensor_folder *folder, spec_erro
     SPEC_TRY(find_list(&d2t, folder, "d2t", "I64", "I32", n, error));
     SPEC_TRY(find_list(&t2d, folder, "t2d", "BOOL", "U8", vocab, error));
     if (d2t == NULL && n < vocab)
-        return REFUSE(folder, error, "tensor 'd2t' is missing, which has the tokens of %d rows", n);
+        return REFUSE(folder, error,
+                      "tensor 'd2t' is missing, which must name the tokens of %d "
+                      "rows",
+                      n);
     if (d2t == NULL) return GSL_SUCCESS;
     head->opt_token = malloc((size_t)n * sizeof *head->opt_token);
     seen = calloc((size_t)vocab, sizeof *seen);

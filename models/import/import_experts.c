@@ -122,7 +122,7 @@ static int check(const finder *find, const spec_safetensors_tensor *found, int i
     if (!fits)
         return REFUSE(find,
                       "tensor '%.80s' has %d dimensions, %d x %d x %d x %d, where %d experts of "
-                      "width %d ask for others",
+                      "width %d need others",
                       found->name, found->n_dimensions, found->dimension[0], found->dimension[1],
                       found->dimension[2], found->dimension[3], find->to->shape.n_experts,
                       find->to->shape.expert_dim);

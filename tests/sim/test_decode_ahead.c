@@ -249,16 +249,16 @@ TEST(what_cannot_be_drafted_ahead_is_refused_with_a_line)
         const char *drafting, *policy, *line;
     } refused[] = {
         {"lookup", "fixed",
-         "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not "
+         "only chains of a draft model can be drafted ahead: draft strategy chain or greedy, not "
          "lookup"},
         {"tree?widths=2.1", "fixed",
-         "what is drafted ahead is a chain of a draft model: draft strategy chain or greedy, not "
+         "only chains of a draft model can be drafted ahead: draft strategy chain or greedy, not "
          "tree"},
         {"chain", "confidence",
-         "a chain that is drafted ahead has a length known beforehand: length policy fixed, "
+         "a chain that is drafted ahead needs a length known beforehand: length policy fixed, "
          "heuristic, average, gate, tiers or switch-off, not confidence"},
         {"chain", "oracle",
-         "a chain that is drafted ahead has a length known beforehand: length policy fixed, "
+         "a chain that is drafted ahead needs a length known beforehand: length policy fixed, "
          "heuristic, average, gate, tiers or switch-off, not oracle"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {

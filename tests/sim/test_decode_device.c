@@ -208,16 +208,15 @@ TEST(what_cannot_be_is_refused_with_its_reason)
     check_refused(config, NOT "drafts of 64 tokens take more than one pass of 64");
     config.K = 4;
     config.rule = "block";
-    check_refused(config, NOT "rule 'block' takes rows; on a device there is the rule token");
+    check_refused(config, NOT "rule 'block' needs rows; a device supports only the rule token");
     config.rule = "token";
     config.drafting = "greedy";
     check_refused(config, NOT
-                  "draft strategy 'greedy' takes rows; on a device there is the strategy chain");
+                  "draft strategy 'greedy' needs rows; a device supports only the strategy chain");
     config.drafting = "chain";
     config.policy = "confidence";
-    check_refused(config, NOT "length policy 'confidence' looks at rows; on a device there are "
-                              "fixed, heuristic, oracle, average, gate, tiers and "
-                              "switch-off");
+    check_refused(config, NOT "length policy 'confidence' needs rows; a device supports only "
+                              "fixed, heuristic, oracle, average, gate, tiers and switch-off");
     config.policy = "fixed";
     config.opt_draft = synthetic;
     check_refused(config,

@@ -24,7 +24,7 @@ void spec_cards_free(spec_cards *cards)
 static int count(spec_context *context, spec_error *error)
 {
     (void)context;
-    spec_fail(error, GSL_EINVAL, "a web page computes on the CPU alone");
+    spec_fail(error, GSL_EINVAL, "a web page can only use the CPU");
     return 0;
 }
 
@@ -33,7 +33,7 @@ static int open_card(const spec_backend **ret_backend, spec_context *context, in
 {
     (void)context, (void)ordinal;
     *ret_backend = NULL;
-    return spec_fail(error, GSL_EINVAL, "a web page computes on the CPU alone");
+    return spec_fail(error, GSL_EINVAL, "a web page can only use the CPU");
 }
 
 static void describe(char *line, size_t size, spec_context *context, int ordinal)

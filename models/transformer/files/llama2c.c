@@ -60,8 +60,8 @@ static int read_v1(header *ret_header, const spec_mapping *file, const char *pat
     if (version != 1)
         return spec_fail(
             error, GSL_EINVAL,
-            "%.300s: a llama2.c checkpoint of version %d, or cut short; versions 0 and "
-            "1 can be read",
+            "%.300s: is truncated, or a llama2.c checkpoint of version %d; versions 0 and 1 can be "
+            "read",
             path, version);
     ret_header->bytes = V1_HEADER_BYTES;
     ret_header->is_v1 = true;

@@ -103,7 +103,7 @@ TEST(every_malformed_line_is_refused_with_its_number)
          "entry 2 of \"target\" is -0.2, which is no probability"},
         {"{\"token\": 1, \"target\": [0.5, 0.3, 0.1]}\n", "\"target\" sums to 0.9, not to 1"},
         {"{\"token\": 1, \"draft\": [0.5, 0.3, 0.2]}\n",
-         "a row of the draft without one of the target"},
+         "there is a row of the draft, but none of the target"},
         {"{\"token\": 1, \"target\": [0.5, 0.3, 0.2], \"target_logprob\": -0.7}\n",
          "\"target_logprob\" says that the token had a chance of 0.4966, its row 0.3"},
         {"{\"token\": 1, \"target\": [0.5, 0.3, 0.2], \"draft_top\": [[0, -1]]}\n",
@@ -125,9 +125,8 @@ TEST(every_malformed_line_is_refused_with_its_number)
         {"{\"token\": 1, \"target_top\": [[3, -1]]}\n", "\"target_top\" is 3: it is from 0 to 2"},
         {"{\"token\": 1, \"position\": 0}\n", "position 0 comes after 0 in the same request"},
         {"{\"token\": 1, \"position\": 7}\n",
-         "position 7 comes after 0: every token is needed, unless the head says \"sampled\": true, "
-         "that the missing "
-         "ones were chosen whatever they are"},
+         "position 7 comes after 0: no token may be missing, unless the head says \"sampled\": "
+         "true, which means that positions were left out whatever their tokens"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512], line[512];

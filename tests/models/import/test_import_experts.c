@@ -271,7 +271,7 @@ TEST(experts_that_are_missing_or_of_another_size_are_refused)
     put_separate(&file, 0, SPEC_TENSOR_F32);
     refused(&file, false,
             "hf: tensor 'model.layers.0.mlp.experts.0.gate_proj.weight' is missing: 9 tensors are "
-            "fewer than 3 experts have");
+            "too few for 3 experts");
     file = (spec_hf_file){0};
     put_separate(&file, 0, SPEC_TENSOR_F32);
     put_separate(&file, 2, SPEC_TENSOR_F32);
@@ -285,7 +285,7 @@ TEST(experts_that_are_missing_or_of_another_size_are_refused)
     put(&file, 0, "down_proj", SPEC_TENSOR_F32, 1, (const int[]){1}, none);
     refused(&file, true,
             "tensor 'model.layers.0.mlp.experts.gate_up_proj' has 2 dimensions, 64 x 64 x 1 x 1, "
-            "where 3 experts of width 32 ask for others");
+            "where 3 experts of width 32 need others");
 }
 
 TEST(one_layer_in_two_types_is_refused)

@@ -310,7 +310,7 @@ TEST(files_of_another_length_are_refused)
     refused("a.bin", "", "something follows it");
     make_v1(&file, true);
     write_file("a.bin", file.bytes, 255);
-    refused("a.bin", "", "of version 0, or cut short");
+    refused("a.bin", "", "a llama2.c checkpoint of version 0");
     write_file("a.bin", file.bytes, file.length - 4);
     refused("a.bin", "", "it is cut short");
     file.bytes[4] = 2;
