@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/input_file.h"
+#include "base/memory_text.h"
 #include "base/progress.h"
 #include "cli/fields.h"
 #include "cli/output.h"
+#include "cli/page.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
 #include "live/served.h"
+#include "speclab/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -143,6 +146,19 @@ static int code_of(const spec_served_result *r)
                                                            : SPEC_EXIT_FAILS;
 }
 
+/* Writes the report as text, wrapped on a terminal. */
+static int write_text(const spec_served_result *result, int columns, FILE *out, spec_error *error)
+{
+    spec_memory_text page;
+    if (!spec_memory_text_open(&page)) return spec_no_memory(error);
+    spec_served_report(page.out, result);
+    char *text = spec_memory_text_take(&page, NULL);
+    if (text == NULL) return spec_no_memory(error);
+    spec_page_write(text, columns, out);
+    free(text);
+    return GSL_SUCCESS;
+}
+
 static int served(const arguments *args, const char *verb)
 {
     const spec_options *common = &args->common;
@@ -155,10 +171,8 @@ static int served(const arguments *args, const char *verb)
     SPEC_TRY(spec_served(&result, &args->plan, &error));
     spec_progress_clear();
     SPEC_TRY(spec_output_open(&output, common->output, verb, &error));
-    if (json)
-        status = spec_served_report_json(output.out, &result, &error);
-    else
-        spec_served_report(output.out, &result);
+    status = json ? spec_served_report_json(output.out, &result, &error)
+                  : write_text(&result, spec_options_columns(common), output.out, &error);
     SPEC_TRY(spec_output_check(&output, status, &error));
     SPEC_TRY(spec_output_close(&output, common->force, verb, &error));
 done:

@@ -306,7 +306,10 @@ static void decide(spec_served_judgement *r, const spec_validation *trace, const
     else if (r->state_log_e >= r->needed)
         name_state(r);
     else if (trace->verdict == SPEC_VERDICT_PASS)
-        say(r, SPEC_SERVED_RIGHT, "no difference above a total variation of %.2g", r->detectable);
+        say(r, SPEC_SERVED_RIGHT,
+            "the tokens look like draws from the scorer's distribution; a total variation of %.2g "
+            "would have shown, with a chance of %g",
+            r->detectable, trace->plan.power);
     else
         say(r, SPEC_SERVED_UNDECIDED, "%.400s", trace->reason);
 }
