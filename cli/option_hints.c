@@ -47,8 +47,7 @@ enum {
 #define OF_MODELS "run, train, " DECODING
 #define COMMON                                                                                     \
     "predict, sweep, run, prove, accept, step, plan, generate, bench, validate, rows, train, "     \
-    "tune, "                                                                                       \
-    "quantize, widen, import, serve, advise, profile and list"
+    "tune, quantize, widen, import, serve, served, advise, profile and list"
 #define WRITING "plot, merge, report, " COMMON
 
 static const meaning meanings[] = {
