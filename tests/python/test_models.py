@@ -177,7 +177,7 @@ class Rows(unittest.TestCase):
              lambda: write(self.file, good[0])),
             ("side 1 must have the target's shape, (3, 4), got (2, 4)",
              lambda: write(self.file, good, good[:2])),
-            ("side 0, row 0: sum 0.5, least 0.125: give probabilities",
+            ("side 0, row 0: sum 0.5, least 0.125: not probabilities",
              lambda: write(self.file, good / 2)),
             ("least -0.25", lambda: write(self.file, good - [[0.5, -0.5, 0, 0]])),
             ("sum nan", lambda: write(self.file, good * np.nan)),
