@@ -649,7 +649,7 @@ man: $(BIN) ## man pages in build/man, from --help
 
 # The manual: one page of all documents, in this order, and the man pages.
 FIRST_DOCS := README.md $(patsubst %,docs/%.md,learn paper check-a-sampler tune-a-server faq guide)
-LAST_DOCS  := $(patsubst %,docs/%.md,formats notation formulas references corrections testing map) \
+LAST_DOCS  := $(patsubst %,docs/%.md,formats notation formulas references testing map) \
     CONTRIBUTING.md CHANGELOG.md
 DOCS    := $(FIRST_DOCS) $(filter-out $(FIRST_DOCS) $(LAST_DOCS),$(sort $(wildcard docs/*.md))) \
     $(LAST_DOCS)
