@@ -81,25 +81,25 @@ static void put_length(json_t *object, const char *key, int K)
 
 static json_t *json_of(const spec_diagnosis_facts *facts)
 {
-    spec_diagnosis_text text, next;
-    spec_engine_text setting;
+    spec_sentences text;
+    spec_diagnosis_said said;
     json_t *root = json_object(), *diagnoses = json_array();
     spec_advice_report_answer(text, facts);
     put_text(root, "answer", text);
     put_text(root, "verdict", spec_advice_verdict_name(facts->advice->verdict));
     put_length(root, "to_K", facts->advice->to_K);
     put_length(root, "decides_K", facts->advice->decides_K);
-    spec_advice_report_setting(setting, facts);
-    put_text(root, "setting", setting);
+    spec_advice_report_setting(text, facts);
+    put_text(root, "setting", text);
     json_object_set_new(root, "diagnoses", diagnoses);
-    for (const spec_diagnosis *const *d = spec_diagnoses; *d != NULL; d++) {
-        if (!(*d)->applies(text, next, facts)) continue;
+    for (const spec_diagnosis *d = spec_diagnoses; d->name != NULL; d++) {
+        if (!spec_diagnosis_applies(&said, d, facts)) continue;
         json_t *one = json_object();
         json_array_append_new(diagnoses, one);
-        put_text(one, "name", (*d)->name);
-        json_object_set_new(one, "wrong", json_boolean((*d)->wrong));
-        put_text(one, "evidence", text);
-        put_text(one, "next", next);
+        put_text(one, "name", d->name);
+        json_object_set_new(one, "wrong", json_boolean(d->wrong));
+        put_text(one, "evidence", said.evidence);
+        put_text(one, "next", said.next);
     }
     return root;
 }

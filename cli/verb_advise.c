@@ -5,7 +5,6 @@
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
-#include "experiments/advice/advice_profile.h"
 #include "experiments/advice/advice_report.h"
 #include "experiments/advice/asked_advice.h"
 #include "experiments/advice/log_format.h"

@@ -133,9 +133,8 @@ static void list_logs(spec_table *table)
 
 static void list_diagnoses(spec_table *table)
 {
-    for (int i = 0; spec_diagnoses[i] != NULL; i++)
-        add(table, "diagnosis", spec_diagnoses[i]->name, spec_diagnoses[i]->summary,
-            spec_diagnoses[i]->wrong ? "wrong" : "");
+    for (const spec_diagnosis *d = spec_diagnoses; d->name != NULL; d++)
+        add(table, "diagnosis", d->name, d->summary, d->wrong ? "wrong" : "");
 }
 
 static void list_cards(spec_table *table)

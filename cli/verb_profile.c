@@ -4,8 +4,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "experiments/advice/advice_text.h"
 #include "experiments/advice/profile_settings.h"
+#include "experiments/advice/say.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -92,20 +92,18 @@ static int write_depths(FILE *out, const spec_acceptance_profile *profile, spec_
     static const char *const name[] = {"depth", "of all rounds", "of those that reach it",
                                        "tokens/round"};
     spec_table table = {0};
-    spec_advice_text text;
     int status = GSL_SUCCESS;
     if (spec_table_init(&table, name, 4) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
     for (int i = 0; i < profile->K; i++) {
         const spec_profile_number *all = &profile->unconditional[i],
                                   *reached = &profile->conditional[i];
         spec_table_integer(&table, name[0], i + 1);
-        spec_table_text(&table, name[1],
-                        spec_advice_text_share(text, all->value, all->low, all->high));
+        spec_table_text(&table, name[1], spec_say_share(all->value, all->low, all->high).text);
         spec_table_text(&table, name[2],
-                        spec_advice_text_share(text, reached->value, reached->low, reached->high));
+                        spec_say_share(reached->value, reached->low, reached->high).text);
         spec_table_text(
             &table, name[3],
-            spec_advice_text_ratio(text, spec_acceptance_profile_length(profile, i + 1), NAN, NAN));
+            spec_say_ratio(spec_acceptance_profile_length(profile, i + 1), NAN, NAN).text);
         if (spec_table_append(&table) != GSL_SUCCESS) SPEC_TRY(spec_no_memory(error));
     }
     SPEC_TRY(spec_table_write(&table, SPEC_FORMAT_TABLE, out, error));
@@ -117,13 +115,11 @@ done:
 static int write_profile(FILE *out, const spec_acceptance_profile *profile, spec_error *error)
 {
     const spec_profile_number *length = &profile->length;
-    spec_advice_text with, without;
     fprintf(out,
             "With K = %d a round emits %s tokens, the bonus or correction token included; without "
             "it, %s are accepted.\n\n",
-            profile->K, spec_advice_text_ratio(with, length->value, length->low, length->high),
-            spec_advice_text_ratio(without, length->value - 1.0, length->low - 1.0,
-                                   length->high - 1.0));
+            profile->K, SPEC_SAY_RATIO(*length),
+            spec_say_ratio(length->value - 1.0, length->low - 1.0, length->high - 1.0).text);
     const int status = write_depths(out, profile, error);
     if (status != GSL_SUCCESS) return status;
     fprintf(out, "\n[low, high]: 95 %% interval; tokens/round: with drafts cut at this depth.\n");

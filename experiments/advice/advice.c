@@ -2,8 +2,6 @@
 #include "experiments/advice/advice.h"
 
 #include "analysis/acceptance/round_times.h"
-#include "experiments/advice/advice_acceptance.h"
-#include "experiments/advice/advice_choice.h"
 #include "speclab/no_memory.h"
 
 #include <math.h>
@@ -34,26 +32,12 @@ static int check(const spec_advice_question *question, spec_error *error)
 static void forget(spec_advice *advice)
 {
     static const spec_cluster_ratio none = {NAN, NAN, NAN, NAN, NAN, NAN};
-    *advice = (spec_advice){.K = -1,
-                            .alpha = none,
-                            .without_longest = none,
-                            .longest_share = NAN,
-                            .accepted_over_drafted = NAN,
-                            .missing = NAN,
-                            .mixture_z = NAN,
-                            .mixture = {NAN, NAN, NAN, NAN},
-                            .drift = {.p = 1.0, .before = NAN, .after = NAN},
-                            .plain_seconds = NAN,
-                            .running = NAN,
-                            .plain_running = NAN,
-                            .break_even = NAN,
-                            .verdict = SPEC_ADVICE_NOTHING,
-                            .to_K = -1,
-                            .decides_K = -1,
-                            .gain = NAN,
-                            .gain_low = NAN,
-                            .gain_high = NAN,
-                            .loss = NAN};
+    *advice = (spec_advice){
+        .K = -1, .to_K = -1, .decides_K = -1, .verdict = SPEC_ADVICE_NOTHING, .alpha = none,
+        .without_longest = none, .longest_share = NAN, .accepted_over_drafted = NAN, .missing = NAN,
+        .mixture_z = NAN, .mixture = {NAN, NAN, NAN, NAN}, .plain_seconds = NAN, .running = NAN,
+        .drift = {.p = 1.0, .before = NAN, .after = NAN}, .plain_running = NAN, .break_even = NAN,
+        .gain = {NAN, NAN, NAN, NAN}, .loss = NAN};
 }
 
 /* Computes the seconds per token of plain decoding. */
@@ -133,19 +117,16 @@ static int fill_length(spec_advice_length *length, spec_length_samples *samples)
     }
     if (length->K == 0) length->tokens = (spec_cluster_ratio){1.0, 0.0, NAN, 1.0, 1.0, NAN};
     length->round_over_plain = (spec_block_interval){NAN, NAN, NAN, NAN};
-    length->speedup = length->speedup_low = length->speedup_high = NAN;
+    length->speedup = (spec_block_interval){NAN, NAN, NAN, NAN};
     if (plan->reference == 0) {
-        const spec_block_interval speedup =
-            spec_length_samples_interval(samples, length->K, SPEC_LENGTH_SPEED);
         length->round_over_plain =
             spec_length_samples_interval(samples, length->K, SPEC_LENGTH_TIME);
         if (length->K > 0) {
             length->round_over_plain.low *= 1.0 - FIRST_TOKENS;
             length->round_over_plain.high *= 1.0 + FIRST_TOKENS;
         }
-        length->speedup = speedup.value;
-        length->speedup_low = length->K == 0 ? 1.0 : speedup.low;
-        length->speedup_high = length->K == 0 ? 1.0 : speedup.high;
+        length->speedup = spec_length_samples_interval(samples, length->K, SPEC_LENGTH_SPEED);
+        if (length->K == 0) length->speedup.low = length->speedup.high = 1.0;
     }
     return spec_advice_acceptance_at(length, plan);
 }

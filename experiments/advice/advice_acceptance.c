@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/advice_acceptance.h"
+#include "experiments/advice/advice.h"
 
 #include "analysis/alpha.h"
 #include "sim/chance/rng.h"
@@ -38,8 +38,7 @@ static int implied_alpha(spec_cluster_ratio *ret, const spec_observed_run *run, 
     const spec_cluster_question tokens = {.passed = spec_cluster_per_pass,
                                           .tested = spec_cluster_column,
                                           .tested_arg = SPEC_SUM_PASSES};
-    const int status = spec_observed_run_ratio(ret, run, &tokens, error);
-    if (status != GSL_SUCCESS) return status;
+    SPEC_PASS(spec_observed_run_ratio(ret, run, &tokens, error));
     const double lacks = fmax(0.0, run->K - spec_observed_run_sum(run, SPEC_SUM_DRAFTED) /
                                                 spec_observed_run_sum(run, SPEC_SUM_ROUNDS)),
                  low = fmin(fmax(ret->low, 1.0), run->K + 1.0),
@@ -247,8 +246,7 @@ static int find_drift(spec_advice *advice, const spec_observed_sums *sums, int K
 static int alpha_at(spec_cluster_ratio *ret, trials *all, const spec_length_plan *plan, int K,
                     const spec_observed_run *run)
 {
-    const int status = trials_init(all, clusters_of(plan->runs));
-    if (status != GSL_SUCCESS) return status;
+    SPEC_PASS(trials_init(all, clusters_of(plan->runs)));
     trials_add_all(all, plan->runs, K, 0);
     if (all->n == 0) return implied_alpha(ret, run, plan->question->error);
     *ret = ratio_of(all, plan->question->error);

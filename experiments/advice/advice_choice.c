@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/advice_choice.h"
+#include "experiments/advice/advice.h"
 
 #include <math.h>
+
+static const spec_block_interval unknown = {NAN, NAN, NAN, NAN};
 
 static const spec_length_number *speed_of(const spec_length_samples *samples, int K)
 {
@@ -141,10 +143,7 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
         advice->to_K = safe >= 0 ? all->K[safe] : advice->K;
         advice->decides_K = next_run(all, samples, best);
     }
-    const spec_block_interval gain = spec_length_samples_ratio(samples, advice->to_K, advice->K);
-    advice->gain = gain.value;
-    advice->gain_low = gain.low;
-    advice->gain_high = gain.high;
+    advice->gain = spec_length_samples_ratio(samples, advice->to_K, advice->K);
     const int to = place_of(all, advice->to_K);
     advice->loss = to >= 0 ? all->largest[to] : NAN;
 }
@@ -157,7 +156,7 @@ int spec_advice_choose(spec_advice *advice, spec_length_samples *samples)
     advice->verdict = SPEC_ADVICE_MEASURE;
     advice->to_K = advice->K;
     advice->decides_K = 0;
-    advice->gain = advice->gain_low = advice->gain_high = NAN;
+    advice->gain = unknown;
     /* Without times only tokens are known; with only one length, no other length has a time. */
     if (isnan(speed_of(samples, plan->current)->point)) return GSL_SUCCESS;
     if (plan->reference != 0 && lengths_run(samples) < 2) return GSL_SUCCESS;
@@ -203,8 +202,7 @@ static bool choose_in(spec_advice_batch *ret, const spec_cluster_ratio rate[SPEC
     if (lengths < 2) return false;
     for (int K = 0; K < best; K++)
         if (rate[K].value * (1.0 + SPEC_ADVICE_TOLERANCE) >= rate[best].value) best = K;
-    *ret = (spec_advice_batch){
-        .K = best, .decided = true, .speedup = NAN, .speedup_low = NAN, .speedup_high = NAN};
+    *ret = (spec_advice_batch){.K = best, .decided = true, .speedup = unknown};
     for (int K = 0; K < SPEC_ADVICE_K; K++) {
         if (K == best || !(rate[K].value > 0.0)) continue;
         const double high = ratio_interval(&rate[K], &rate[best]).high;
@@ -212,9 +210,9 @@ static bool choose_in(spec_advice_batch *ret, const spec_cluster_ratio rate[SPEC
     }
     if (rate[0].value > 0.0) {
         const spec_bounds interval = ratio_interval(&rate[best], &rate[0]);
-        ret->speedup = rate[best].value / rate[0].value;
-        ret->speedup_low = best == 0 ? 1.0 : interval.low;
-        ret->speedup_high = best == 0 ? 1.0 : interval.high;
+        ret->speedup.value = rate[best].value / rate[0].value;
+        ret->speedup.low = best == 0 ? 1.0 : interval.low;
+        ret->speedup.high = best == 0 ? 1.0 : interval.high;
     }
     return true;
 }
@@ -227,7 +225,7 @@ static void append(spec_advice *advice, spec_advice_batch entry, int b)
     entry.to = -1;
     if (last != NULL && last->K == entry.K) {
         last->decided = last->decided && entry.decided;
-        last->speedup = last->speedup_low = last->speedup_high = NAN; /* differs within the range */
+        last->speedup = unknown; /* differs within the range */
         return;
     }
     if (last != NULL) last->to = entry.from - 1;

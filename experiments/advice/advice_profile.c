@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/advice_profile.h"
+#include "experiments/advice/advice_report.h"
 
 #include "experiments/advice/engine_settings.h"
 #include "experiments/advice/observed_runs.h"
@@ -41,23 +41,21 @@ static int fill_depths(spec_acceptance_profile *profile, const spec_observed_run
                                           .tested = spec_cluster_column,
                                           .tested_arg = SPEC_SUM_DEPTH_ROUNDS};
     spec_cluster_ratio length;
-    int status = GSL_SUCCESS;
     for (int d = 1; d <= run->K; d++) {
         const int before = d == 1 ? SPEC_SUM_DEPTH_ROUNDS : SPEC_SUM_PASSED + d - 2;
-        SPEC_TRY(rate(&profile->unconditional[d - 1], run, d, SPEC_SUM_DEPTH_ROUNDS, error_rate));
-        SPEC_TRY(rate(&profile->conditional[d - 1], run, d, before, error_rate));
+        SPEC_PASS(rate(&profile->unconditional[d - 1], run, d, SPEC_SUM_DEPTH_ROUNDS, error_rate));
+        SPEC_PASS(rate(&profile->conditional[d - 1], run, d, before, error_rate));
         if (spec_observed_run_sum(run, SPEC_SUM_PASSED + d - 1) >
             spec_observed_run_sum(run, before))
-            SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                               "no profile: more rounds accept depth %d than reach it", d));
+            return spec_fail(error, GSL_EINVAL,
+                             "no profile: more rounds accept depth %d than reach it", d);
     }
-    SPEC_TRY(spec_observed_run_ratio(&length, run, &tokens, error_rate));
+    SPEC_PASS(spec_observed_run_ratio(&length, run, &tokens, error_rate));
     profile->length = number_of(&length);
     profile->length.low = fmax(profile->length.low, 1.0);
     profile->length.high = fmin(profile->length.high, run->K + 1.0);
     if (isnan(length.low)) profile->length.low = profile->length.high = NAN;
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* Returns the mean of n_emitted at one rate. */
@@ -87,16 +85,14 @@ static void fill_one_rate(spec_acceptance_profile *profile, const spec_advice_le
 static int fill_source(spec_acceptance_profile *profile, const spec_diagnosis_facts *facts,
                        spec_error *error)
 {
-    int status = GSL_SUCCESS;
     if (facts->read != NULL && facts->read->format != NULL) {
         snprintf(profile->engine, sizeof profile->engine, "%s", spec_engine_of(facts->read)->title);
         snprintf(profile->format, sizeof profile->format, "%s", facts->read->format->name);
     }
     for (int i = 0; i < facts->n_sources; i++)
         if (facts->source[i].part == SPEC_SOURCE_FILE)
-            SPEC_TRY(spec_acceptance_profile_add_file(profile, facts->source[i].path, error));
-done:
-    return status;
+            SPEC_PASS(spec_acceptance_profile_add_file(profile, facts->source[i].path, error));
+    return GSL_SUCCESS;
 }
 
 /* Returns the longest length whose acceptance is known at each depth, because its rates are also
@@ -122,7 +118,7 @@ int spec_advice_profile(spec_acceptance_profile *profile, const spec_diagnosis_f
     *profile = (spec_acceptance_profile){0};
     SPEC_TRY(spec_observed_runs_init(&runs, facts->evidence, error));
     const int K = length_of(&runs, facts->advice);
-    const spec_advice_length *length = spec_diagnosis_length(facts, K);
+    const spec_advice_length *length = spec_advice_length_of(facts->advice, K);
     const spec_observed_run *run = spec_observed_runs_find(&runs, K, -1);
     if (K < 1 || run == NULL)
         SPEC_TRY(spec_fail(error, GSL_EUNSUP, "no profile: no round of a known K was seen"));

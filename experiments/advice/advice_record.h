@@ -53,9 +53,7 @@ typedef struct {
     double seconds;                   /* time of a round of one request */
     /* time of a round, in plain tokens, with ends as for `tokens` */
     spec_block_interval round_over_plain;
-    double speedup;                       /* over plain decoding */
-    double speedup_low, speedup_high;     /* ends that cover sampling at 1 - error and what the data
-                                           * leave open */
+    spec_block_interval speedup; /* over plain decoding; the ends as for `tokens` */
     bool best;
 } spec_advice_length;
 
@@ -71,7 +69,7 @@ typedef enum {
 typedef struct {
     int from, to; /* requests; to = -1: no upper end */
     int K;
-    double speedup, speedup_low, speedup_high;
+    spec_block_interval speedup;
     bool decided;
 } spec_advice_batch;
 
@@ -100,11 +98,19 @@ typedef struct {
     spec_advice_verdict verdict;
     int to_K;      /* the length to run; without times: the current one */
     int decides_K; /* MEASURE: the length whose run may decide (0: plain decoding); else -1 */
-    double gain, gain_low, gain_high; /* tokens per second at to_K relative to the current length */
+    spec_block_interval gain; /* tokens per second at to_K relative to the current length */
     double loss; /* the most that we may lose at to_K, compared with the fastest length */
     /* before against after, if both were given */
     bool compared;
     spec_permutation change;
 } spec_advice;
+
+/* Returns the entry of K, or NULL. */
+static inline const spec_advice_length *spec_advice_length_of(const spec_advice *advice, int K)
+{
+    for (int i = 0; i < advice->n; i++)
+        if (advice->length[i].K == K) return &advice->length[i];
+    return NULL;
+}
 
 #endif

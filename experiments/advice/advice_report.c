@@ -3,49 +3,65 @@
 
 #include "base/escape.h"
 #include "base/text_width.h"
-#include "experiments/advice/advice_text.h"
 #include "experiments/advice/context_acceptance.h"
 #include "speclab/no_memory.h"
 
 #include <gsl/gsl_errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
-static void paragraph(FILE *out, const char *text, int indent, int columns)
+/* Where the text goes, and what it is about. */
+typedef struct {
+    FILE *out;
+    int columns; /* 0: not wrapped */
+    const spec_diagnosis_facts *facts;
+} report;
+
+__attribute__((format(printf, 3, 4))) static void paragraph(const report *r, int indent,
+                                                            const char *format, ...)
 {
-    spec_text_wrap(text, columns > indent + 8 ? columns - indent : columns, indent, out);
-    fputc('\n', out);
+    char text[3 * SPEC_SENTENCES];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    spec_text_wrap(text, r->columns > indent + 8 ? r->columns - indent : r->columns, indent,
+                   r->out);
+    fputc('\n', r->out);
 }
+
+/* ---- The setting ----------------------------------------------------------------------------- */
 
 /* Writes a remark of n bytes. Each of its lines begins with '#', so that users can paste it with
  * the rest. */
-static void write_remark(FILE *out, const char *text, size_t n, int columns)
+static void write_remark(const report *r, const char *text, size_t n)
 {
-    spec_engine_text remark;
+    spec_sentences remark;
     snprintf(remark, sizeof remark, "%.*s", (int)n, text);
     for (const char *rest = remark; *rest != '\0';) {
         int width;
-        size_t line = columns > 16 ? spec_text_line(rest, columns - 6, &width) : strlen(rest);
+        size_t line = r->columns > 16 ? spec_text_line(rest, r->columns - 6, &width) : strlen(rest);
         const size_t next = line;
         while (line > 0 && rest[line - 1] == ' ') line--;
-        fputs("    # ", out);
-        spec_escape_line(out, rest, line);
-        fputc('\n', out);
+        fputs("    # ", r->out);
+        spec_escape_line(r->out, rest, line);
+        fputc('\n', r->out);
         rest += next;
     }
 }
 
 /* Writes a setting: wraps remarks, but not lines to paste. */
-static void write_setting(FILE *out, const char *setting, int columns)
+static void write_setting(const report *r, const char *setting)
 {
     for (const char *line = setting; *line != '\0';) {
         const size_t n = strcspn(line, "\n");
         if (n > 2 && strncmp(line, "# ", 2) == 0) {
-            write_remark(out, line + 2, n - 2, columns);
+            write_remark(r, line + 2, n - 2);
         } else {
-            fputs("    ", out);
-            spec_escape_line(out, line, n);
-            fputc('\n', out);
+            fputs("    ", r->out);
+            spec_escape_line(r->out, line, n);
+            fputc('\n', r->out);
         }
         line += n + (line[n] == '\n');
     }
@@ -53,23 +69,20 @@ static void write_setting(FILE *out, const char *setting, int columns)
 
 /* Says how to measure plain decoding. If the files have no times, a plain log alone does not
  * help. */
-static void measure_plain(spec_diagnosis_text ret, const spec_diagnosis_facts *facts)
+static void measure_plain(const report *r)
 {
-    const spec_engine *engine = spec_engine_of(facts->read);
-    const bool times = facts->read == NULL || (facts->read->learned.gaps & SPEC_LOG_NO_TIMES) == 0;
-    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
-    ret[0] = '\0';
-    spec_advice_text_add(ret, SIZE, "Run %s", spec_engine_plain(facts->read));
-    if (times)
-        spec_advice_text_add(ret, SIZE, ", then add --plain FILE with its log.");
-    else if (engine->times != NULL)
-        spec_advice_text_add(ret, SIZE,
-                             ". The files read here have no times: for both runs give %s.",
-                             engine->times);
+    const spec_log_summary *read = r->facts->read;
+    const char *plain = spec_engine_run_of(read).plain, *times = spec_engine_of(read)->times;
+    if (read == NULL || (read->learned.gaps & SPEC_LOG_NO_TIMES) == 0)
+        paragraph(r, 0, "Run %s, then add --plain FILE with its log.", plain);
+    else if (times != NULL)
+        paragraph(r, 0, "Run %s. The files read here have no times: for both runs give %s.", plain,
+                  times);
     else
-        spec_advice_text_add(ret, SIZE,
-                             ". The files read here have no times: time both runs, and give "
-                             "--round-over-plain.");
+        paragraph(r, 0,
+                  "Run %s. The files read here have no times: time both runs, and give "
+                  "--round-over-plain.",
+                  plain);
 }
 
 /* Writes the options that change an answer, as the user gave them. */
@@ -98,51 +111,50 @@ static void write_options(FILE *out, const spec_diagnosis_facts *facts)
 }
 
 /* Writes the command that also reads a new run. It is a line to paste, so it is not wrapped. */
-static void write_next_command(FILE *out, const spec_diagnosis_facts *facts, int columns)
+static void write_next_command(const report *r)
 {
+    const spec_diagnosis_facts *facts = r->facts;
     int n[2] = {0, 0}, n_K = 0;
-    paragraph(out, "Run the same load with it, then add its log:", 0, columns);
-    fputs("\n    speclab advise", out);
+    paragraph(r, 0, "Run the same load with it, then add its log:");
+    fputs("\n    speclab advise", r->out);
     for (int plain = 0; plain < 2; plain++) {
         for (int i = 0; i < facts->n_sources; i++) {
             const char *path = facts->source[i].path;
             const spec_source_part part = plain == 1 ? SPEC_SOURCE_PLAIN : SPEC_SOURCE_FILE;
             if (facts->source[i].part != part) continue;
             n[plain]++;
-            fputs(plain == 1 ? " --plain " : " ", out);
-            spec_escape_shell_file(out, strcmp(path, "-") == 0 ? "OLD" : path);
+            fputs(plain == 1 ? " --plain " : " ", r->out);
+            spec_escape_shell_file(r->out, strcmp(path, "-") == 0 ? "OLD" : path);
         }
-        if (plain == 0) fputs(" NEW", out);
+        if (plain == 0) fputs(" NEW", r->out);
     }
     for (; n_K < n[0] && facts->n_K_given > 0; n_K++)
-        fprintf(out, "%s%d", n_K == 0 ? " --current " : ",",
+        fprintf(r->out, "%s%d", n_K == 0 ? " --current " : ",",
                 facts->K_given[facts->n_K_given > 1 ? n_K : 0]);
-    if (n_K > 0) fprintf(out, ",%d", spec_advice_report_K(facts->advice));
-    write_options(out, facts);
-    fputc('\n', out);
+    if (n_K > 0) fprintf(r->out, ",%d", spec_advice_report_K(facts->advice));
+    write_options(r->out, facts);
+    fputc('\n', r->out);
 }
 
 /* Writes the heading, and names the ranges whose length might change with more windows. */
-static void write_schedule_heading(FILE *out, const spec_advice *advice, int columns)
+static void write_schedule_heading(const report *r)
 {
-    spec_diagnosis_text text = "Or one length for each batch size";
-    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
-    const char *join = "; more windows would decide for";
-    for (int i = 0; i < advice->n_batches; i++) {
-        const spec_advice_batch *batch = &advice->batch[i];
+    spec_sentences ranges = "";
+    for (int i = 0; i < r->facts->advice->n_batches; i++) {
+        const spec_advice_batch *batch = &r->facts->advice->batch[i];
         if (batch->decided) continue;
+        spec_say(ranges, "%s %d", ranges[0] == '\0' ? "; more windows would decide for" : ",",
+                 batch->from);
         if (batch->to > 0)
-            spec_advice_text_add(text, SIZE, "%s %d to %d", join, batch->from, batch->to);
+            spec_say(ranges, " to %d", batch->to);
         else
-            spec_advice_text_add(text, SIZE, "%s %d or more", join, batch->from);
-        join = ",";
+            spec_say(ranges, " or more");
     }
-    spec_advice_text_add(text, SIZE, ":");
-    paragraph(out, text, 0, columns);
-    fputc('\n', out);
+    paragraph(r, 0, "Or one length for each batch size%s:", ranges);
+    fputc('\n', r->out);
 }
 
-void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts *facts)
+void spec_advice_report_setting(spec_sentences ret, const spec_diagnosis_facts *facts)
 {
     const spec_advice *advice = facts->advice;
     const int K = spec_advice_report_K(advice);
@@ -152,40 +164,34 @@ void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts
         spec_engine_setting(ret, facts->read, advice, K);
 }
 
-static bool is_given(const spec_diagnosis_facts *facts, int K)
+static void write_settings(const report *r)
 {
-    for (int i = 0; i < facts->n_K_given; i++)
-        if (facts->K_given[i] == K) return true;
-    return false;
+    const spec_advice *advice = r->facts->advice;
+    const char *title = spec_engine_of(r->facts->read)->title;
+    const int K = spec_advice_report_K(advice);
+    const bool measure = advice->verdict == SPEC_ADVICE_MEASURE;
+    spec_sentences setting;
+    spec_advice_report_setting(setting, r->facts);
+    if (setting[0] == '\0') return;
+    if (measure && K > 0)
+        fprintf(r->out, "\nSetting of %s for the run of K = %d:\n\n", title, K);
+    else
+        fprintf(r->out, "\nSetting for %s:\n\n", title);
+    write_setting(r, setting);
+    if (measure) {
+        fputc('\n', r->out);
+        if (K == 0)
+            measure_plain(r);
+        else
+            write_next_command(r);
+    }
+    if (!spec_engine_schedule(setting, r->facts->read, advice)) return;
+    fputc('\n', r->out);
+    write_schedule_heading(r);
+    write_setting(r, setting);
 }
 
-static void write_settings(FILE *out, const spec_diagnosis_facts *facts, int columns)
-{
-    const spec_engine *engine = spec_engine_of(facts->read);
-    const spec_advice *advice = facts->advice;
-    const int K = spec_advice_report_K(advice);
-    spec_engine_text setting;
-    spec_advice_report_setting(setting, facts);
-    if (setting[0] == '\0') return;
-    if (advice->verdict == SPEC_ADVICE_MEASURE && K > 0)
-        fprintf(out, "\nSetting of %s for the run of K = %d:\n\n", engine->title, K);
-    else
-        fprintf(out, "\nSetting for %s:\n\n", engine->title);
-    write_setting(out, setting, columns);
-    if (advice->verdict == SPEC_ADVICE_MEASURE && K == 0) {
-        spec_diagnosis_text text;
-        measure_plain(text, facts);
-        fputc('\n', out);
-        paragraph(out, text, 0, columns);
-    } else if (advice->verdict == SPEC_ADVICE_MEASURE) {
-        fputc('\n', out);
-        write_next_command(out, facts, columns);
-    }
-    if (!spec_engine_schedule(setting, facts->read, advice)) return;
-    fputs("\n", out);
-    write_schedule_heading(out, advice, columns);
-    write_setting(out, setting, columns);
-}
+/* ---- The table of lengths -------------------------------------------------------------------- */
 
 /* Chooses about 14 rows at most: short lengths, those that were run, and the neighbours of the
  * answer. */
@@ -202,32 +208,28 @@ typedef struct {
     bool interval, run, shorter, longer;
 } signs;
 
-static void put_ratio(spec_table *table, signs *seen, const char *column, double value, double low,
-                      double high)
+static void put_ratio(spec_table *table, signs *seen, const char *column,
+                      const spec_block_interval *x)
 {
-    spec_advice_text text = "";
-    if (!isnan(value)) spec_advice_text_ratio(text, value, low, high);
-    seen->interval |= strchr(text, '[') != NULL;
-    spec_table_text(table, column, text);
+    const spec_said ratio = spec_say_ratio(x->value, x->low, x->high);
+    seen->interval |= strchr(ratio.text, '[') != NULL;
+    spec_table_text(table, column, isnan(x->value) ? "" : ratio.text);
 }
 
 static void add_length(spec_table *table, signs *seen, const spec_advice *advice,
                        const spec_advice_length *length, bool timed)
 {
     const char *known_from = spec_advice_known_from(advice, length);
+    const spec_block_interval tokens = {
+        .value = length->tokens.value, .low = length->tokens.low, .high = length->tokens.high};
     char name[64];
     spec_table_integer(table, "K", length->K);
     if (length->K == 0)
         spec_table_text(table, "tokens/round", "1");
     else
-        put_ratio(table, seen, "tokens/round", length->tokens.value, length->tokens.low,
-                  length->tokens.high);
-    if (timed) {
-        put_ratio(table, seen, "round/plain", length->round_over_plain.value,
-                  length->round_over_plain.low, length->round_over_plain.high);
-        put_ratio(table, seen, "speed-up", length->speedup, length->speedup_low,
-                  length->speedup_high);
-    }
+        put_ratio(table, seen, "tokens/round", &tokens);
+    if (timed) put_ratio(table, seen, "round/plain", &length->round_over_plain);
+    if (timed) put_ratio(table, seen, "speed-up", &length->speedup);
     snprintf(name, sizeof name, "%s%s%s", known_from, length->K == advice->K ? ", now" : "",
              length->best ? ", best" : "");
     spec_table_text(table, "known from", name);
@@ -238,45 +240,42 @@ static void add_length(spec_table *table, signs *seen, const spec_advice *advice
 }
 
 /* Explains the signs that the table uses. */
-static void write_legend(FILE *out, const signs *seen, bool left_out, int columns)
+static void write_legend(const report *r, const signs *seen, bool left_out)
 {
+    const bool open = seen->shorter || seen->longer;
     const struct {
         bool seen;
         const char *meaning;
     } legend[] = {
-        {seen->interval && !(seen->shorter || seen->longer), "[low, high]: 95 % interval"},
-        {seen->interval && (seen->shorter || seen->longer),
+        {seen->interval && !open, "[low, high]: 95 % interval"},
+        {seen->interval && open,
          "[low, high]: 95 % interval, which also covers what these data do not determine"},
         {seen->run, "run: this K was run"},
         {seen->shorter, "shorter: computed from the rounds of a longer K"},
         {seen->longer, "longer: extrapolated, since no K as long was run"}};
-    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
-    spec_diagnosis_text text = "";
+    spec_sentences text = "";
     for (size_t i = 0; i < sizeof legend / sizeof legend[0]; i++)
-        if (legend[i].seen)
-            spec_advice_text_add(text, SIZE, "%s%s", text[0] != '\0' ? "; " : "",
-                                 legend[i].meaning);
-    if (text[0] != '\0') spec_advice_text_add(text, SIZE, ".");
-    if (left_out)
-        spec_advice_text_add(text, SIZE, "%s-f csv has all lengths.", text[0] != '\0' ? " " : "");
+        if (legend[i].seen) spec_say(text, "%s%s", text[0] != '\0' ? "; " : "", legend[i].meaning);
+    if (text[0] != '\0') spec_say(text, ".");
+    if (left_out) spec_say(text, "%s-f csv has all lengths.", text[0] != '\0' ? " " : "");
     if (text[0] == '\0') return;
-    fputc('\n', out);
-    paragraph(out, text, 0, columns);
+    fputc('\n', r->out);
+    paragraph(r, 0, "%s", text);
 }
 
-static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec_error *error)
+static int write_lengths(const report *r, spec_error *error)
 {
-    static const char *const columns_timed[] = {"K", "tokens/round", "round/plain", "speed-up",
-                                                "known from"},
-                             *const columns_untimed[] = {"K", "tokens/round", "known from"};
+    static const char *const columns[] = {"K", "tokens/round", "round/plain", "speed-up",
+                                          "known from"},
+                             *const untimed[] = {"K", "tokens/round", "known from"};
+    const spec_advice *advice = r->facts->advice;
     spec_table table = {0};
     signs seen = {0};
     int status = GSL_SUCCESS;
     bool left_out = false, timed = false;
     for (int i = 0; i < advice->n; i++)
-        timed |= advice->length[i].K > 0 && !isnan(advice->length[i].speedup);
-    if (spec_table_init(&table, timed ? columns_timed : columns_untimed, timed ? 5 : 3) !=
-        GSL_SUCCESS)
+        timed |= advice->length[i].K > 0 && !isnan(advice->length[i].speedup.value);
+    if (spec_table_init(&table, timed ? columns : untimed, timed ? 5 : 3) != GSL_SUCCESS)
         SPEC_TRY(spec_no_memory(error));
     for (int i = 0; i < advice->n; i++) {
         const spec_advice_length *length = &advice->length[i];
@@ -285,228 +284,196 @@ static int write_lengths(FILE *out, const spec_advice *advice, int columns, spec
         else
             left_out = true;
     }
-    fputc('\n', out);
-    if (columns >= 20)
-        SPEC_TRY(
-            spec_table_write_fitting(&table, &(spec_table_screen){.columns = columns}, out, error));
+    fputc('\n', r->out);
+    if (r->columns >= 20)
+        SPEC_TRY(spec_table_write_fitting(&table, &(spec_table_screen){.columns = r->columns},
+                                          r->out, error));
     else
-        SPEC_TRY(spec_table_write(&table, SPEC_FORMAT_TABLE, out, error));
-    write_legend(out, &seen, left_out, columns);
+        SPEC_TRY(spec_table_write(&table, SPEC_FORMAT_TABLE, r->out, error));
+    write_legend(r, &seen, left_out);
 done:
     spec_table_free(&table);
     return status;
 }
 
+/* ---- The evidence ---------------------------------------------------------------------------- */
+
 /* The quantile 0.99 of chi-square with one degree of freedom. */
 static const double ONE_IN_100 = 6.635;
 
-static void write_acceptance(FILE *out, const spec_diagnosis_facts *facts, int columns)
+static void write_acceptance(const report *r)
 {
-    const spec_advice *advice = facts->advice;
-    enum { SIZE = 2 * SPEC_DIAGNOSIS_TEXT };
-    char text[SIZE] = "";
-    spec_advice_text share;
-    const spec_advice_length *now = spec_diagnosis_length(facts, advice->K);
-    if (isnan(advice->alpha.value)) return;
-    spec_advice_text_add(text, SIZE, "Acceptance: %s of the tested draft tokens%s",
-                         spec_advice_text_of(share, &advice->alpha),
-                         advice->K > 1 && spec_diagnosis_counts_of(facts, -1).depths == 0
-                             ? " if it is the same at all depths"
-                             : "");
-    const bool interval = isfinite(advice->alpha.low) && !spec_advice_text_vague(&advice->alpha);
-    if (interval && advice->alpha.design_effect > 1.5)
-        spec_advice_text_add(
-            text, SIZE, " (the interval is %.*f times as wide as that of independent tokens)",
-            advice->alpha.design_effect < 100.0 ? 1 : 0, sqrt(advice->alpha.design_effect));
-    else if (!interval)
-        spec_advice_text_add(text, SIZE,
-                             isfinite(advice->alpha.low)
-                                 ? ", without an interval, because a few windows or requests have "
-                                   "most of the rounds"
-                                 : ", without an interval, which needs more than one window or "
-                                   "request");
-    spec_advice_text_add(text, SIZE, ".");
+    const spec_advice *advice = r->facts->advice;
+    const spec_log_summary *read = r->facts->read;
+    const spec_advice_length *now = spec_advice_length_of(advice, advice->K);
+    const spec_cluster_ratio *alpha = &advice->alpha;
+    const bool one_rate = advice->K > 1 && spec_diagnosis_counts_of(r->facts, -1).depths == 0;
+    const bool interval = isfinite(alpha->low) && !spec_say_is_vague(alpha);
+    const bool counted = read == NULL || (read->learned.gaps & SPEC_LOG_NO_ROUNDS) == 0;
+    spec_sentences text = "";
+    if (isnan(alpha->value)) return;
+    spec_say(text, "Acceptance: %s of the tested draft tokens%s", spec_say_share_of(alpha).text,
+             one_rate ? " if it is the same at all depths" : "");
+    if (!interval)
+        spec_say(text, ", without an interval, %s",
+                 isfinite(alpha->low) ? "because a few windows or requests have most of the rounds"
+                                      : "which needs more than one window or request");
+    else if (alpha->design_effect > 1.5)
+        spec_say(text, " (the interval is %.*f times as wide as that of independent tokens)",
+                 alpha->design_effect < 100.0 ? 1 : 0, sqrt(alpha->design_effect));
+    spec_say(text, ".");
     if (advice->mixture_z > 3.0 && isfinite(advice->mixture_z))
-        spec_advice_text_add(text, SIZE,
-                             " Rounds differ in acceptance, so tokens after accepted ones are "
-                             "accepted more often.");
+        spec_say(text, " Rounds differ in acceptance, so tokens after accepted ones are accepted "
+                       "more often.");
     else if (advice->mixture_z < -3.0 && isfinite(advice->mixture_z))
-        spec_advice_text_add(text, SIZE, " Acceptance falls with depth.");
+        spec_say(text, " Acceptance falls with depth.");
     if (isfinite(advice->mixture.a) && advice->mixture.likelihood_ratio > ONE_IN_100)
-        spec_advice_text_add(text, SIZE, " It varies over rounds as Beta(%.2g, %.2g).",
-                             advice->mixture.a, advice->mixture.b);
+        spec_say(text, " It varies over rounds as Beta(%.2g, %.2g).", advice->mixture.a,
+                 advice->mixture.b);
     if (advice->break_even > 1.0 && advice->K > 0)
-        spec_advice_text_add(text, SIZE,
-                             " At this load K = %d does not pay even if all drafts are accepted.",
-                             advice->K);
+        spec_say(text, " At this load K = %d does not pay even if all drafts are accepted.",
+                 advice->K);
     else if (isfinite(advice->break_even) && advice->K > 0)
-        spec_advice_text_add(
-            text, SIZE,
-            " At this load K = %d pays if accepted over drafted is above %.3f; it is %.3f.",
-            advice->K, advice->break_even, advice->accepted_over_drafted);
+        spec_say(text,
+                 " At this load K = %d pays if accepted over drafted is above %.3f; it is %.3f.",
+                 advice->K, advice->break_even, advice->accepted_over_drafted);
     if (now != NULL && advice->K > 0 && now->round_over_plain.value > 0.0)
-        spec_advice_text_add(text, SIZE,
-                             " A perfect draft would have %.2f times the tokens/s of plain "
-                             "decoding with these rounds.",
-                             (advice->K + 1.0) / now->round_over_plain.value);
-    fputc('\n', out);
-    paragraph(out, text, 0, columns);
-    const bool counted =
-        facts->read == NULL || (facts->read->learned.gaps & SPEC_LOG_NO_ROUNDS) == 0;
-    if (counted && advice->undrafted > 0.01) {
-        snprintf(text, SIZE,
-                 "%.0f %% of the steps of a request had no draft; tokens/round counts each as a "
-                 "round of one token.",
-                 100.0 * advice->undrafted);
-        paragraph(out, text, 0, columns);
-    }
-    if (advice->longest_share > 0.2 &&
-        fabs(advice->without_longest.value - advice->alpha.value) > 0.02) {
-        snprintf(text, SIZE,
-                 "The longest 1 %% of the requests have %.0f %% of the rounds; without them "
-                 "acceptance is %s.",
-                 100.0 * advice->longest_share,
-                 spec_advice_text_of(share, &advice->without_longest));
-        paragraph(out, text, 0, columns);
-    }
+        spec_say(text,
+                 " A perfect draft would have %.2f times the tokens/s of plain decoding with these "
+                 "rounds.",
+                 (advice->K + 1.0) / now->round_over_plain.value);
+    fputc('\n', r->out);
+    paragraph(r, 0, "%s", text);
+    if (counted && advice->undrafted > 0.01)
+        paragraph(r, 0,
+                  "%.0f %% of the steps of a request had no draft; tokens/round counts each as a "
+                  "round of one token.",
+                  100.0 * advice->undrafted);
+    if (advice->longest_share > 0.2 && fabs(advice->without_longest.value - alpha->value) > 0.02)
+        paragraph(r, 0,
+                  "The longest 1 %% of the requests have %.0f %% of the rounds; without them "
+                  "acceptance is %s.",
+                  100.0 * advice->longest_share, spec_say_share_of(&advice->without_longest).text);
 }
 
 /* Writes acceptance by context, if requests show that it differs, as serve takes it. */
-static void write_context(FILE *out, const spec_diagnosis_facts *facts, int columns)
+static void write_context(const report *r)
 {
-    enum { SIZE = SPEC_DIAGNOSIS_TEXT };
-    spec_diagnosis_text text = "Acceptance differs by context. In serve: --process context?of=";
+    spec_sentences text = "";
     spec_context_steps steps;
-    spec_context_acceptance(&steps, facts->evidence->context);
+    spec_context_acceptance(&steps, r->facts->evidence->context);
     if (steps.n == 0) return;
     for (int i = 0; i < steps.n; i++)
-        spec_advice_text_add(text, SIZE, "%s%.3f@%d", i > 0 ? "/" : "", steps.value[i],
-                             steps.from[i]);
-    paragraph(out, text, 0, columns);
+        spec_say(text, "%s%.3f@%d", i > 0 ? "/" : "", steps.value[i], steps.from[i]);
+    paragraph(r, 0, "Acceptance differs by context. In serve: --process context?of=%s", text);
 }
 
-static void write_sources(FILE *out, const spec_diagnosis_facts *facts, int columns)
+static void write_diagnoses(const report *r)
 {
-    enum { SIZE = 4 * SPEC_DIAGNOSIS_TEXT };
-    char text[SIZE];
-    fputc('\n', out);
-    for (int i = 0; i < facts->n_sources; i++) {
-        const spec_log_summary *read = &facts->source[i].summary;
-        snprintf(text, SIZE, "Read %.300s: ",
-                 strcmp(facts->source[i].path, "-") == 0 ? "standard input"
-                                                         : facts->source[i].path);
-        const char *const *names = read->format->generations;
-        const int g = read->learned.generation;
-        spec_advice_text_add(text, SIZE, "%s", read->format->summary);
-        if (g >= 0 && names != NULL && names[g] != NULL)
-            spec_advice_text_add(text, SIZE, ", %s", names[g]);
-        spec_advice_text_add(text, SIZE, "; %llu measurement%s in %llu record%s",
-                             (unsigned long long)read->observations,
-                             read->observations == 1 ? "" : "s", (unsigned long long)read->records,
-                             read->records == 1 ? "" : "s");
-        if (read->unreadable > 0)
-            spec_advice_text_add(text, SIZE, "; %llu record%s left out, the first at %s",
-                                 (unsigned long long)read->unreadable,
-                                 read->unreadable == 1 ? " is" : "s are", read->fault.text);
-        if (read->cut)
-            spec_advice_text_add(text, SIZE, "; the last line is not complete and is left out");
-        if (read->learned.note[0] != '\0')
-            spec_advice_text_add(text, SIZE, "; %s", read->learned.note);
-        spec_advice_text_add(text, SIZE, ".");
-        paragraph(out, text, 2, columns);
+    spec_diagnosis_said said;
+    for (const spec_diagnosis *d = spec_diagnoses; d->name != NULL; d++) {
+        if (!spec_diagnosis_applies(&said, d, r->facts)) continue;
+        fputc('\n', r->out);
+        paragraph(r, 2, "%s (%s): %s", d->wrong ? "Wrong" : "Note", d->name, said.evidence);
+        paragraph(r, 2, "  Next: %s", said.next);
     }
-    text[0] = '\0';
-    if (facts->evidence->idle > 0)
-        spec_advice_text_add(text, SIZE, "%llu idle window%s left out. ",
-                             (unsigned long long)facts->evidence->idle,
-                             facts->evidence->idle == 1 ? " is" : "s are");
-    if (facts->evidence->inexact > 0 && facts->advice->verdict != SPEC_ADVICE_NOTHING)
-        spec_advice_text_add(text, SIZE,
-                             "In %llu of %llu measurements the number of rounds is rounded or not "
-                             "printed; the likeliest one is used. ",
-                             (unsigned long long)facts->evidence->inexact,
-                             (unsigned long long)facts->evidence->observations);
-    if (facts->counters != NULL && facts->counters->repeated > 0)
-        spec_advice_text_add(text, SIZE, "%llu scrape%s the one before.",
-                             (unsigned long long)facts->counters->repeated,
-                             facts->counters->repeated == 1 ? " repeats" : "s repeat");
-    if (text[0] != '\0') paragraph(out, text, 0, columns);
+}
+
+static void write_source(const report *r, const spec_diagnosis_source *source)
+{
+    const spec_log_summary *read = &source->summary;
+    const unsigned long long observations = read->observations, records = read->records,
+                             unreadable = read->unreadable;
+    const char *const *names = read->format->generations;
+    const int g = read->learned.generation;
+    spec_sentences text = "";
+    spec_say(text, "Read %.300s: %s",
+             strcmp(source->path, "-") == 0 ? "standard input" : source->path,
+             read->format->summary);
+    if (g >= 0 && names != NULL && names[g] != NULL) spec_say(text, ", %s", names[g]);
+    spec_say(text, "; %llu measurement%s in %llu record%s", observations,
+             observations == 1 ? "" : "s", records, records == 1 ? "" : "s");
+    if (unreadable > 0)
+        spec_say(text, "; %llu record%s left out, the first at %s", unreadable,
+                 unreadable == 1 ? " is" : "s are", read->fault.text);
+    if (read->cut) spec_say(text, "; the last line is not complete and is left out");
+    if (read->learned.note[0] != '\0') spec_say(text, "; %s", read->learned.note);
+    paragraph(r, 2, "%s.", text);
+}
+
+static void write_sources(const report *r)
+{
+    const spec_diagnosis_facts *facts = r->facts;
+    const spec_observed_sums *evidence = facts->evidence;
+    const unsigned long long idle = evidence->idle, inexact = evidence->inexact,
+                             all = evidence->observations,
+                             repeated = facts->counters != NULL ? facts->counters->repeated : 0;
+    spec_sentences text = "";
+    fputc('\n', r->out);
+    for (int i = 0; i < facts->n_sources; i++) write_source(r, &facts->source[i]);
+    if (idle > 0)
+        spec_say(text, "%llu idle window%s left out. ", idle, idle == 1 ? " is" : "s are");
+    if (inexact > 0 && facts->advice->verdict != SPEC_ADVICE_NOTHING)
+        spec_say(text,
+                 "In %llu of %llu measurements the number of rounds is rounded or not printed; the "
+                 "likeliest one is used. ",
+                 inexact, all);
+    if (repeated > 0)
+        spec_say(text, "%llu scrape%s the one before.", repeated,
+                 repeated == 1 ? " repeats" : "s repeat");
+    if (text[0] != '\0') paragraph(r, 0, "%s", text);
 }
 
 /* Writes which numbers are missing from the output, and which output of the engine has them. */
-static void write_gaps(FILE *out, const spec_diagnosis_facts *facts, int columns)
+static void write_gaps(const report *r)
 {
-    enum { SIZE = 2 * SPEC_DIAGNOSIS_TEXT };
-    char text[SIZE] = "";
-    if (facts->read == NULL || facts->read->format == NULL) return;
-    const spec_engine *engine = spec_engine_of(facts->read);
-    const unsigned set = facts->read->learned.gaps;
-    const bool rounded = (set & SPEC_LOG_ROUNDED) != 0, depths = (set & SPEC_LOG_NO_DEPTHS) != 0;
-    const struct {
-        bool lacks;
-        const char *what, *opt_where;
-    } gaps[] = {{rounded || depths,
-                 rounded && depths ? "exact counts and acceptance by depth"
-                 : rounded         ? "exact counts"
-                                   : "acceptance by depth",
-                 engine->depths},
-                {(set & SPEC_LOG_NO_TIMES) != 0, "times", engine->times}};
-    for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
-        if (!gaps[i].lacks) continue;
-        spec_advice_text_add(text, SIZE, "%s%s",
-                             text[0] == '\0' ? "This output does not contain: " : "; ",
-                             gaps[i].what);
-        if (gaps[i].opt_where != NULL)
-            spec_advice_text_add(text, SIZE, " (see %s)", gaps[i].opt_where);
-    }
-    if (text[0] == '\0') return;
-    spec_advice_text_add(text, SIZE, ".");
-    paragraph(out, text, 0, columns);
+    const spec_log_summary *read = r->facts->read;
+    if (read == NULL || read->format == NULL) return;
+    const spec_engine *engine = spec_engine_of(read);
+    const bool rounded = (read->learned.gaps & SPEC_LOG_ROUNDED) != 0,
+               depths = (read->learned.gaps & SPEC_LOG_NO_DEPTHS) != 0,
+               times = (read->learned.gaps & SPEC_LOG_NO_TIMES) != 0;
+    spec_sentences text = "";
+    if (rounded || depths)
+        spec_say(text, "%s%s%s", rounded ? "exact counts" : "", rounded && depths ? " and " : "",
+                 depths ? "acceptance by depth" : "");
+    if ((rounded || depths) && engine->depths != NULL) spec_say(text, " (see %s)", engine->depths);
+    if (times) spec_say(text, "%stimes", rounded || depths ? "; " : "");
+    if (times && engine->times != NULL) spec_say(text, " (see %s)", engine->times);
+    if (text[0] != '\0') paragraph(r, 0, "This output does not contain: %s.", text);
 }
 
-static void write_diagnoses(FILE *out, const spec_diagnosis_facts *facts, int columns)
+static bool is_given(const spec_diagnosis_facts *facts, int K)
 {
-    spec_diagnosis_text evidence, next;
-    char text[2 * SPEC_DIAGNOSIS_TEXT + 64];
-    for (const spec_diagnosis *const *d = spec_diagnoses; *d != NULL; d++) {
-        if (!(*d)->applies(evidence, next, facts)) continue;
-        snprintf(text, sizeof text, "%s (%s): %s", (*d)->wrong ? "Wrong" : "Note", (*d)->name,
-                 evidence);
-        fputc('\n', out);
-        paragraph(out, text, 2, columns);
-        snprintf(text, sizeof text, "  Next: %s", next);
-        paragraph(out, text, 2, columns);
-    }
+    for (int i = 0; i < facts->n_K_given; i++)
+        if (facts->K_given[i] == K) return true;
+    return false;
 }
 
 int spec_advice_report_write(FILE *out, const spec_diagnosis_facts *facts, int columns,
                              spec_error *error)
 {
-    spec_diagnosis_text answer;
-    int status = GSL_SUCCESS;
+    const report r = {out, columns, facts};
+    const int K = facts->advice->K;
+    spec_sentences answer;
     spec_advice_report_answer(answer, facts);
-    paragraph(out, answer, 0, columns);
+    paragraph(&r, 0, "%s", answer);
     if (facts->advice->verdict != SPEC_ADVICE_NOTHING) {
-        write_settings(out, facts, columns);
-        SPEC_TRY(write_lengths(out, facts->advice, columns, error));
-        if (facts->opt_question != NULL && isfinite(facts->opt_question->round_over_plain)) {
-            spec_diagnosis_text text;
-            snprintf(text, sizeof text,
-                     "--round-over-plain is taken to be for K = %d, which has the most rounds.",
-                     facts->advice->K);
-            paragraph(out, text, 0, columns);
-        }
-        write_acceptance(out, facts, columns);
-        write_context(out, facts, columns);
+        write_settings(&r);
+        SPEC_PASS(write_lengths(&r, error));
+        if (facts->opt_question != NULL && isfinite(facts->opt_question->round_over_plain))
+            paragraph(&r, 0,
+                      "--round-over-plain is taken to be for K = %d, which has the most rounds.",
+                      K);
+        write_acceptance(&r);
+        write_context(&r);
     }
-    if (facts->n_K_given > 0 && facts->advice->K > 0 && !is_given(facts, facts->advice->K)) {
+    if (facts->n_K_given > 0 && K > 0 && !is_given(facts, K)) {
         fputc('\n', out);
-        paragraph(out, "--current is ignored, because these files contain their draft lengths.", 0,
-                  columns);
+        paragraph(&r, 0, "--current is ignored, because these files contain their draft lengths.");
     }
-    write_diagnoses(out, facts, columns);
-    write_sources(out, facts, columns);
-    write_gaps(out, facts, columns);
-done:
-    return status;
+    write_diagnoses(&r);
+    write_sources(&r);
+    write_gaps(&r);
+    return GSL_SUCCESS;
 }

@@ -8,6 +8,7 @@
 #include "base/table.h"
 #include "experiments/advice/diagnosis.h"
 #include "experiments/advice/engine_settings.h"
+#include "sim/acceptance_profile.h"
 
 extern const char *const spec_advice_columns[]; /* NULL-terminated */
 
@@ -19,7 +20,7 @@ const char *spec_advice_verdict_name(spec_advice_verdict verdict);
 const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_length *length);
 
 /* Writes the answer in one sentence. */
-void spec_advice_report_answer(spec_diagnosis_text ret, const spec_diagnosis_facts *facts);
+void spec_advice_report_answer(spec_sentences ret, const spec_diagnosis_facts *facts);
 
 /* Returns the length whose setting is shown: the current one, the new one, or the one to run; -1 if
  * there is none. */
@@ -27,7 +28,7 @@ int spec_advice_report_K(const spec_advice *advice);
 
 /* Writes the setting for that length, ready to paste; "" if there is none, or if something must be
  * fixed before a run. */
-void spec_advice_report_setting(spec_engine_text ret, const spec_diagnosis_facts *facts);
+void spec_advice_report_setting(spec_sentences ret, const spec_diagnosis_facts *facts);
 
 /* Writes the text, wrapped to `columns` >= 20 (0: not wrapped); settings are never wrapped. Returns
  * GSL_ENOMEM. */
@@ -41,5 +42,13 @@ bool spec_advice_report_wrong(const spec_diagnosis_facts *facts);
  * batches if they have several lengths. Returns GSL_ENOMEM. */
 int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *facts,
                              spec_error *error);
+
+/* Fills the acceptance behind the advice, at the current draft length and over all batches. If a
+ * draft ended early, we treat its next token as rejected, so a round has at most K tests. The
+ * caller frees the profile even after a failure. Without acceptance by depth it assumes one rate
+ * for all depths, which gives the mean length. Returns GSL_EUNSUP if no round was seen; GSL_EINVAL
+ * if more rounds accept a depth than the previous one; GSL_ENOMEM. */
+int spec_advice_profile(spec_acceptance_profile *profile, const spec_diagnosis_facts *facts,
+                        double error_rate, spec_error *error);
 
 #endif

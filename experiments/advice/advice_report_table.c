@@ -51,6 +51,9 @@ static void put_interval(spec_table *table, const char *name, double value, doub
     spec_table_number(table, column, high);
 }
 
+#define PUT(table, name, interval)                                                                 \
+    put_interval(table, name, (interval).value, (interval).low, (interval).high)
+
 const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_length *length)
 {
     static const char *const sources[] = {"run", "shorter", "longer"};
@@ -68,15 +71,12 @@ static void put_length(spec_table *table, const spec_advice *advice,
     spec_table_number(table, "accepted", length->drafted > 0.0 ? length->accepted : NAN);
     spec_table_number(table, "accepted_over_drafted",
                       length->drafted > 0.0 ? length->accepted / length->drafted : NAN);
-    put_interval(table, "alpha_tested", length->alpha.value, length->alpha.low, length->alpha.high);
+    PUT(table, "alpha_tested", length->alpha);
     spec_table_number(table, "design_effect", length->alpha.design_effect);
-    put_interval(table, "conditional", length->conditional.value, length->conditional.low,
-                 length->conditional.high);
-    put_interval(table, "tokens_per_round", length->tokens.value, length->tokens.low,
-                 length->tokens.high);
-    put_interval(table, "round_over_plain", length->round_over_plain.value,
-                 length->round_over_plain.low, length->round_over_plain.high);
-    put_interval(table, "speedup", length->speedup, length->speedup_low, length->speedup_high);
+    PUT(table, "conditional", length->conditional);
+    PUT(table, "tokens_per_round", length->tokens);
+    PUT(table, "round_over_plain", length->round_over_plain);
+    PUT(table, "speedup", length->speedup);
     spec_table_integer(table, "best", length->best);
 }
 
@@ -114,7 +114,7 @@ int spec_advice_report_table(spec_table *table, const spec_diagnosis_facts *fact
         spec_table_integer(table, "batch_from", batch->from);
         if (batch->to >= 0) spec_table_integer(table, "batch_to", batch->to);
         spec_table_integer(table, "K", batch->K);
-        put_interval(table, "speedup", batch->speedup, batch->speedup_low, batch->speedup_high);
+        PUT(table, "speedup", batch->speedup);
         spec_table_text(table, "answer", spec_advice_verdict_name(verdict_of(advice, batch)));
         spec_table_append(table);
     }

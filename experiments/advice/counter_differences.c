@@ -16,12 +16,11 @@ struct spec_counter_last {
 
 /* Returns counter number i; counts come first. It leaves out rounds, whose rounding is known, and
  * passed. */
-enum { COUNTS = 4, COUNTERS = 8 };
+enum { COUNTS = 4, COUNTERS = 7 };
 static const double *counter(const spec_observation *o, int i)
 {
-    const double *const counters[COUNTERS] = {&o->passes,  &o->drafted, &o->accepted,
-                                              &o->emitted, &o->seconds, &o->draft_seconds,
-                                              &o->busy,    &o->steps};
+    const double *const counters[COUNTERS] = {&o->passes,  &o->drafted, &o->accepted, &o->emitted,
+                                              &o->seconds, &o->busy,    &o->steps};
     return counters[i];
 }
 
@@ -86,15 +85,8 @@ static spec_observation difference(const spec_observation *from, const spec_obse
     } else {
         o.rounds_low = o.rounds_high = o.rounds;
     }
-    o.passes -= from->passes;
-    o.drafted -= from->drafted;
-    o.accepted -= from->accepted;
-    o.emitted -= from->emitted;
-    o.seconds -= from->seconds;
+    for (int i = 0; i < COUNTERS; i++) *(double *)counter(&o, i) -= *counter(from, i);
     if (to->time > from->time) o.seconds = to->time - from->time;
-    o.draft_seconds -= from->draft_seconds;
-    o.busy -= from->busy;
-    o.steps -= from->steps;
     if (from->depths == 0 && from->K != 0) o.depths = 0;
     for (int i = 0; i < o.depths; i++) o.passed[i] = fmax(o.passed[i] - passed(from, i), 0.0);
     return o;
@@ -155,42 +147,36 @@ static int insert(spec_counter_differences *d, size_t at, const spec_observation
     memmove(d->last + at + 1, d->last + at, (d->n - at) * sizeof *d->last);
     d->last[at] = (struct spec_counter_last){.total = *o, .order = d->n, .used = false};
     d->n++;
-    d->labels++;
     return GSL_SUCCESS;
 }
 
 static int take(void *self, const spec_observation *o, spec_error *error)
 {
     spec_counter_differences *d = self;
-    int status = GSL_SUCCESS;
     if (o->kind != SPEC_OBSERVED_TOTAL) return d->to.take(d->to.self, o, error);
     assert(o->depths >= 0 && o->depths <= SPEC_OBSERVED_DEPTHS);
     const size_t at = place(d, o->label);
     if (at == d->n || d->last[at].total.label != o->label) return insert(d, at, o, error);
     struct spec_counter_last *last = &d->last[at];
     if (last->total.time > 0.0 && o->time > 0.0 && o->time < last->total.time)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "scrapes are out of order: # time %.0f follows %.0f; give them in order "
-                           "of time",
-                           o->time, last->total.time));
+        return spec_fail(error, GSL_EINVAL,
+                         "scrapes are out of order: # time %.0f follows %.0f; give them in order "
+                         "of time",
+                         o->time, last->total.time);
     if (falls(&last->total, o)) {
         d->resets++;
-        SPEC_TRY(average(d, last, error));
-        SPEC_TRY(hand_on(d, *o, error));
+        SPEC_PASS(average(d, last, error));
+        SPEC_PASS(hand_on(d, *o, error));
         last->used = true;
     } else if (repeats(&last->total, o)) {
         d->repeated++;
     } else {
-        if (!last->used && last->total.rounds > 0.0) {
-            d->begins++;
-            d->begin_rounds += last->total.rounds;
-        }
-        SPEC_TRY(hand_on(d, difference(&last->total, o), error));
+        if (!last->used && last->total.rounds > 0.0) d->begin_rounds += last->total.rounds;
+        SPEC_PASS(hand_on(d, difference(&last->total, o), error));
         last->used = true;
     }
     last->total = *o;
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 spec_observer spec_counter_differences_observer(spec_counter_differences *differences)

@@ -17,11 +17,8 @@ typedef struct {
     spec_observer to;
     struct spec_counter_last *last; /* (n) by label, ascending */
     size_t n, capacity;
-    uint64_t resets, labels, repeated; /* events seen; repeated: scrapes equal to the previous
-                                        * one */
-    /* number of first totals with rounds, which belong to no window */
-    uint64_t begins;
-    double begin_rounds; /* their rounds */
+    uint64_t resets, repeated; /* events seen; repeated: scrapes equal to the previous one */
+    double begin_rounds;       /* rounds of first totals, which belong to no window */
 } spec_counter_differences;
 
 /* Returns the observer. Differences that are zeroed except for `to` are ready to use. The windows

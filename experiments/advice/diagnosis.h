@@ -8,6 +8,7 @@
 #include "experiments/advice/advice.h"
 #include "experiments/advice/counter_differences.h"
 #include "experiments/advice/log_file.h"
+#include "experiments/advice/say.h"
 
 #include <stdbool.h>
 
@@ -36,32 +37,26 @@ typedef struct {
     const spec_advice_question *opt_question; /* NULL: one without options */
 } spec_diagnosis_facts;
 
-enum { SPEC_DIAGNOSIS_TEXT = 1024 };
-typedef char spec_diagnosis_text[SPEC_DIAGNOSIS_TEXT];
+/* The evidence with its numbers, and what to do next. */
+typedef struct {
+    spec_sentences evidence, next;
+} spec_diagnosis_said;
 
 typedef struct {
     const char *name;    /* "accepted-over-drafted" */
     const char *summary; /* one line for the documents */
     /* something is really wrong (exit status 1), rather than easy to misread */
     bool wrong;
-    /* Returns whether the diagnosis applies. If so, writes the evidence with its numbers, and what
-     * to do next. */
-    bool (*applies)(spec_diagnosis_text ret_evidence, spec_diagnosis_text ret_next,
-                    const spec_diagnosis_facts *facts);
+    /* Returns whether the diagnosis applies; adds to the empty texts. */
+    bool (*applies)(spec_diagnosis_said *said, const spec_diagnosis_facts *facts);
 } spec_diagnosis;
 
-extern const spec_diagnosis
-    *const spec_diagnoses[]; /* NULL-terminated; first those that say something is wrong */
+/* Ends with a NULL name; first those that say something is wrong. */
+extern const spec_diagnosis spec_diagnoses[];
 
-/* The entries, in experiments/advice/diagnoses. */
-extern const spec_diagnosis spec_diagnosis_accepted_over_drafted, spec_diagnosis_per_position,
-    spec_diagnosis_sglang_rate, spec_diagnosis_vllm_v0;
-extern const spec_diagnosis spec_diagnosis_blind_draft, spec_diagnosis_all_accepted,
-    spec_diagnosis_changed, spec_diagnosis_drift, spec_diagnosis_broken_identity;
-extern const spec_diagnosis spec_diagnosis_short_drafts, spec_diagnosis_trained_depth,
-    spec_diagnosis_lookup, spec_diagnosis_slow_rounds;
-extern const spec_diagnosis spec_diagnosis_restarts, spec_diagnosis_many_sources,
-    spec_diagnosis_mixed_lengths;
+/* Returns whether a diagnosis applies, and what it says. */
+bool spec_diagnosis_applies(spec_diagnosis_said *ret, const spec_diagnosis *diagnosis,
+                            const spec_diagnosis_facts *facts);
 
 /* Sums of the evidence over runs with drafts. */
 typedef struct {
@@ -74,14 +69,5 @@ typedef struct {
 
 /* Returns the sums over the runs of K; over all runs for -1. */
 spec_diagnosis_counts spec_diagnosis_counts_of(const spec_diagnosis_facts *facts, int K);
-
-/* Returns the entry of K, or NULL. */
-const spec_advice_length *spec_diagnosis_length(const spec_diagnosis_facts *facts, int K);
-
-/* Returns whether the files come from this engine. */
-bool spec_diagnosis_engine(const spec_diagnosis_facts *facts, const char *engine);
-
-/* Returns the command that tests the engine's sampler, for the end of a sentence. */
-const char *spec_diagnosis_validate(spec_diagnosis_text text, const spec_diagnosis_facts *facts);
 
 #endif

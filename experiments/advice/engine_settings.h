@@ -7,23 +7,28 @@
 
 #include "experiments/advice/advice.h"
 #include "experiments/advice/log_file.h"
+#include "experiments/advice/say.h"
 
-/* '\n' separates the lines of a setting; a line that begins with '#' is a remark. */
-enum { SPEC_ENGINE_SETTING_TEXT = 512 };
-typedef char spec_engine_text[SPEC_ENGINE_SETTING_TEXT];
+/* How to run an engine. In a setting '\n' separates lines, a line that begins with '#' is a remark,
+ * and {K}, {K+1} and {s} (of a plural) stand for what they say. */
+typedef struct {
+    const char *plain; /* without speculation, to measure plain decoding */
+    const char *off;   /* the setting for K = 0; NULL: as for other K */
+    const char *on;    /* the setting for K draft tokens */
+} spec_engine_run;
 
 typedef struct {
     const char *engine;
-    const char *title;        /* "vLLM" */
-    const char *validate;     /* command that tests its sampler; NULL: there is no adapter */
-    const char *plain;        /* how to run it without speculation, to measure plain decoding */
-    const char *opt_plain_v0; /* the same for the generation named V0 */
+    const char *title;    /* "vLLM" */
+    const char *validate; /* command that tests its sampler; NULL: there is no adapter */
     /* which output has acceptance by depth, and which has times; NULL: none */
     const char *depths, *times;
-    void (*set)(spec_engine_text ret, const spec_log_summary *read, const spec_advice *advice,
-                int K);
+    spec_engine_run run, run_v0; /* run_v0: of the generation named V0, if it differs */
+    /* Adds what depends on more than K; NULL: nothing does. */
+    void (*remark)(spec_sentences ret, const spec_log_summary *read, const spec_advice *advice,
+                   int K);
     /* Writes a schedule for n >= 2 ranges of batches. NULL if the engine has no schedules. */
-    void (*schedule)(spec_engine_text ret, const spec_log_summary *read,
+    void (*schedule)(spec_sentences ret, const spec_log_summary *read,
                      const spec_advice_batch *batch, int n);
 } spec_engine;
 
@@ -33,16 +38,16 @@ extern const spec_engine spec_engines[]; /* ends with a NULL engine */
  * table. */
 const spec_engine *spec_engine_of(const spec_log_summary *opt_read);
 
-/* Returns how to run the engine without speculation, for the generation that was read. */
-const char *spec_engine_plain(const spec_log_summary *opt_read);
+/* Returns how to run the engine, for the generation that was read. */
+spec_engine_run spec_engine_run_of(const spec_log_summary *opt_read);
 
 /* Writes the setting for K draft tokens (0: no speculation). */
-void spec_engine_setting(spec_engine_text ret, const spec_log_summary *opt_read,
+void spec_engine_setting(spec_sentences ret, const spec_log_summary *opt_read,
                          const spec_advice *advice, int K);
 
 /* Writes the setting that chooses lengths by batch. Returns false if the engine has none, or if
  * there is only one range. */
-bool spec_engine_schedule(spec_engine_text ret, const spec_log_summary *opt_read,
+bool spec_engine_schedule(spec_sentences ret, const spec_log_summary *opt_read,
                           const spec_advice *advice);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/length_samples.h"
+#include "experiments/advice/length_speeds.h"
 
 #include "analysis/minimax_length.h"
 #include "base/wide_rng.h"

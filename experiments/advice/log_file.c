@@ -4,8 +4,8 @@
 #include "base/input_file.h"
 #include "base/names.h"
 #include "base/needle_set.h"
+#include "experiments/advice/log_format.h"
 #include "experiments/advice/log_records.h"
-#include "experiments/advice/readers/time_comment.h"
 #include "speclab/no_memory.h"
 
 #include <assert.h>
@@ -194,7 +194,6 @@ static bool concerns(const candidate *c, const spec_log_record *record, bool fou
 static int ask(reading *r, const spec_log_record *record, spec_error *error)
 {
     const bool found = spec_needle_set_find(&r->needles, record->bytes, record->n) != NULL;
-    int status = GSL_SUCCESS;
     if (!found && !r->asks_all) return GSL_SUCCESS;
     if (r->fixed != NULL && concerns(r->fixed, record, found))
         return read_record(r, r->fixed, record, error);
@@ -204,11 +203,10 @@ static int ask(reading *r, const spec_log_record *record, spec_error *error)
         if (r->fixed != NULL)
             note_other(r, c, record->line);
         else
-            SPEC_TRY(read_record(r, c, record, error));
+            SPEC_PASS(read_record(r, c, record, error));
         if (r->fixed != NULL) break;
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* Lets formats hand over records that wait for a companion. The first format that then has a record
@@ -216,21 +214,19 @@ done:
  * that recognised most records. */
 static int end_formats(reading *r, const spec_log_record *last, spec_error *error)
 {
-    int status = GSL_SUCCESS;
     for (int i = 0; i < r->n; i++) {
         candidate *c = &r->list[i];
         const uint64_t before = r->observations;
         if (c->state == NULL || c->format->end == NULL) continue;
         r->muted = r->fixed != NULL && r->fixed != c;
-        SPEC_TRY(c->format->end(c->state, &c->learned, last, error));
+        SPEC_PASS(c->format->end(c->state, &c->learned, last, error));
         if (r->observations > before && r->muted) note_other(r, c, c->first_line);
         if (r->muted) r->observations = before;
         if (r->observations > before) fix(r, c);
     }
     for (int i = 0; i < r->n && r->observations == 0; i++)
         if (r->list[i].records > (r->fixed != NULL ? r->fixed->records : 0)) r->fixed = &r->list[i];
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* Checks that only few records are unreadable and few lines are damaged. */
@@ -302,34 +298,31 @@ static int read_records(spec_log_summary *ret, reading *r, spec_log_records *rec
 {
     spec_log_record record = {
         .bytes = "", .file = r->name, .line = 1, .K = r->K, .observer = &r->mine};
-    int status = GSL_SUCCESS;
     for (;;) {
         spec_log_piece piece;
         bool end;
-        SPEC_TRY(spec_log_records_next(&piece, &end, records, error));
+        SPEC_PASS(spec_log_records_next(&piece, &end, records, error));
         if (end) break;
         record.bytes = piece.bytes;
         record.n = piece.n;
         record.line = piece.line;
         if (piece.zero > 0) {
-            SPEC_TRY(pass_over_damage(r, &piece, error));
+            SPEC_PASS(pass_over_damage(r, &piece, error));
             continue;
         }
-        if (spec_time_comment(&record.time, record.bytes, record.n)) continue;
+        if (spec_log_time_comment(&record.time, record.bytes, record.n)) continue;
         if (r->fixed == NULL) keep_beginning(r, &record);
         const uint64_t unreadable = r->unreadable;
-        SPEC_TRY(ask(r, &record, error));
+        SPEC_PASS(ask(r, &record, error));
         if (piece.cut && r->unreadable > unreadable) {
             ret->cut = true;
             r->unreadable = unreadable;
         }
     }
-    SPEC_TRY(check_readable(r, records->line, error));
+    SPEC_PASS(check_readable(r, records->line, error));
     record.bytes = "";
     record.n = 0;
-    SPEC_TRY(end_formats(r, &record, error));
-done:
-    return status;
+    return end_formats(r, &record, error);
 }
 
 int spec_log_file_read(spec_log_summary *ret, const char *path, const spec_log_options *options,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_file: reads a log, a metrics file or responses, and recognises the format by the content.
  * It streams, so memory does not grow with the file. A file has one format; text of other programs
- * and engines between its records is skipped. A line of time_comment.h sets the time of the records
+ * and engines between its records is skipped. A line "# time SECONDS" sets the time of the records
  * below it. docs/advise.md. */
 #ifndef SPECLAB_LOG_FILE_H
 #define SPECLAB_LOG_FILE_H

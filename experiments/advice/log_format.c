@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/log_format.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
+
+const spec_log_format *const spec_log_formats[] = {
+    &spec_reader_vllm_log, &spec_reader_vllm_bench_table, &spec_reader_sglang_log,
+    &spec_reader_llamacpp_log, &spec_reader_mlx_vlm_log, &spec_reader_ollama_log,
+    &spec_reader_prometheus_vllm, &spec_reader_prometheus_sglang, &spec_reader_prometheus_llama,
+    &spec_reader_prometheus_tgi, &spec_reader_vllm_response, &spec_reader_vllm_bench,
+    &spec_reader_aiperf, &spec_reader_aiperf_summary, &spec_reader_speed_bench_report,
+    &spec_reader_sglang_response, &spec_reader_sglang_server_info,
+    &spec_reader_tensorrt_iterations, &spec_reader_tensorrt_response,
+    &spec_reader_llamacpp_response, &spec_reader_mlx_vlm_response,
+    &spec_reader_lmstudio_response, &spec_reader_mlc_metrics, &spec_reader_accepted_lengths,
+    &spec_reader_specdec_bench, &spec_reader_specdec_bench_response, &spec_reader_openai_usage,
+    NULL};
 
 int spec_log_bad(const spec_log_record *record, spec_error *error, const char *format, ...)
 {
@@ -15,6 +29,12 @@ int spec_log_bad(const spec_log_record *record, spec_error *error, const char *f
                      (unsigned long long)record->line, what);
 }
 
+int spec_log_hand_over(const spec_log_record *record, const spec_observation *observation,
+                       spec_error *error)
+{
+    return record->observer->take(record->observer->self, observation, error);
+}
+
 const char *spec_log_find(const char *bytes, size_t n, const char *needle)
 {
     return memmem(bytes, n, needle, strlen(needle));
@@ -25,4 +45,29 @@ uint64_t spec_log_label(const char *bytes, size_t n)
     uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
     for (size_t i = 0; i < n; i++) hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3;
     return hash != 0 ? hash : 1;
+}
+
+/* ---- # time SECONDS -------------------------------------------------------------------------- */
+
+bool spec_log_time_comment(double *ret_seconds, const char *bytes, size_t n)
+{
+    static const char begin[] = "# time ", blanks[] = " \t\r", digits[] = "0123456789";
+    static const double MOST = 1e11; /* more must be milliseconds; seconds reach this in 5138 */
+    double value = 0.0, unit = 1.0;
+    if (n < sizeof begin || memcmp(bytes, begin, sizeof begin - 1) != 0) return false;
+    const char *word = bytes + sizeof begin - 1;
+    word += strspn(word, blanks);
+    const size_t length = strcspn(word, blanks), whole = strspn(word, digits);
+    if (*word == '\0' || strchr("+-.0123456789", *word) == NULL) return false;
+    if (word[length + strspn(word + length, blanks)] != '\0') return false;
+    const size_t fraction = word[whole] == '.' ? strspn(word + whole + 1, digits) : 0;
+    for (size_t i = 0; i < whole + 1 + fraction; i++) {
+        if (i == whole || !(unit < 1e9)) continue;
+        value = 10.0 * value + (word[i] - '0');
+        if (i > whole) unit *= 10.0;
+    }
+    value /= unit;
+    const bool number = whole > 0 && length == whole + (fraction > 0 ? 1 + fraction : 0);
+    *ret_seconds = number && value > 0.0 && value < MOST ? value : NAN;
+    return true;
 }

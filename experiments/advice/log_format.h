@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* log_format: the table of the logs, metrics and responses of engines that `advise` reads.
- * Each format has its own file in experiments/advice/readers and a line in log_formats_table.c. A
- * record is a line of text, or one JSON value that may span lines. Readers do no input
+ * A record is a line of text, or one JSON value that may span lines. Readers do no input
  * themselves. */
 #ifndef SPECLAB_LOG_FORMAT_H
 #define SPECLAB_LOG_FORMAT_H
@@ -64,16 +63,41 @@ typedef struct {
                spec_error *error);
 } spec_log_format;
 
+/* A list of texts that ends with NULL, for the members above. */
+#define SPEC_TEXTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* The table, and its entries, each of which is in the file of its engine. A record has at most one
+ * format. */
 extern const spec_log_format *const spec_log_formats[]; /* NULL-terminated */
+extern const spec_log_format spec_reader_vllm_log, spec_reader_vllm_bench_table,
+    spec_reader_prometheus_vllm, spec_reader_prometheus_sglang, spec_reader_prometheus_llama,
+    spec_reader_prometheus_tgi, spec_reader_vllm_response, spec_reader_vllm_bench,
+    spec_reader_aiperf, spec_reader_aiperf_summary, spec_reader_speed_bench_report,
+    spec_reader_specdec_bench, spec_reader_specdec_bench_response, spec_reader_openai_usage,
+    spec_reader_sglang_response, spec_reader_sglang_server_info, spec_reader_tensorrt_iterations,
+    spec_reader_tensorrt_response, spec_reader_llamacpp_response, spec_reader_mlx_vlm_response,
+    spec_reader_lmstudio_response, spec_reader_mlc_metrics, spec_reader_accepted_lengths,
+    spec_reader_llamacpp_log, spec_reader_mlx_vlm_log, spec_reader_ollama_log,
+    spec_reader_sglang_log;
 
 /* Fails with "file:line: ..."; returns GSL_EINVAL. */
 __attribute__((format(printf, 3, 4))) int spec_log_bad(const spec_log_record *record,
                                                        spec_error *error, const char *format, ...);
+
+/* Hands an observation of the record to its observer. */
+int spec_log_hand_over(const spec_log_record *record, const spec_observation *observation,
+                       spec_error *error);
 
 /* Returns the first occurrence of these bytes in the record, or NULL. */
 const char *spec_log_find(const char *bytes, size_t n, const char *needle);
 
 /* Returns the hash of a text for `label`; never 0. */
 uint64_t spec_log_label(const char *bytes, size_t n);
+
+/* Returns whether this is a line "# time SECONDS", which says when the scrape below it was taken:
+ * { echo "# time $(date +%s)"; curl -s HOST/metrics; } writes one. After "# time " comes one word
+ * that begins with a digit or a sign. *ret_seconds, since 1970, is then above 0 and below 10^11, or
+ * NaN if the word is something else, such as 12:30 or 1,5. */
+bool spec_log_time_comment(double *ret_seconds, const char *bytes, size_t n);
 
 #endif

@@ -76,16 +76,14 @@ static void look_at(spec_log_records *r, size_t from)
 /* Reads a block into the buffer, after the bytes it has. The buffer then starts with `begin`. */
 static int read_block(spec_log_records *r, spec_error *error)
 {
-    int status = GSL_SUCCESS;
     size_t got;
-    SPEC_TRY(make_space(r, error));
-    SPEC_TRY(spec_unpacked_read(&got, &r->source, r->buffer + r->end, BLOCK, error));
+    SPEC_PASS(make_space(r, error));
+    SPEC_PASS(spec_unpacked_read(&got, &r->source, r->buffer + r->end, BLOCK, error));
     r->end += got;
     r->bytes += got;
     r->ended = got == 0;
     if (r->started) look_at(r, r->end - got);
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* Returns the name of the encoding if the text is UTF-16 without a byte-order mark (one byte of
@@ -101,8 +99,7 @@ static const char *wide_text(const spec_log_records *r)
 /* Checks by its first bytes whether the file is something other than text of single bytes. */
 static int start(spec_log_records *r, spec_error *error)
 {
-    int status = GSL_SUCCESS;
-    while (r->end < 4 && !r->ended) SPEC_TRY(read_block(r, error));
+    while (r->end < 4 && !r->ended) SPEC_PASS(read_block(r, error));
     const bool marked = r->end >= 2 && (memcmp(r->buffer, "\xff\xfe", 2) == 0 ||
                                         memcmp(r->buffer, "\xfe\xff", 2) == 0);
     if (marked) return bad(r, 1, error, "is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)");
@@ -115,8 +112,7 @@ static int start(spec_log_records *r, spec_error *error)
     if (r->end >= 3 && memcmp(r->buffer, "\xef\xbb\xbf", 3) == 0) r->begin = 3;
     r->started = true;
     look_at(r, 0);
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* ---- Lines ---- */
@@ -189,7 +185,6 @@ static int too_long(const spec_log_records *r, const char *what, size_t most, co
 static int next_line(line *ret, spec_log_records *r, size_t begin, spec_error *error)
 {
     size_t seen = begin;
-    int status = GSL_SUCCESS;
     for (;;) {
         char *bytes = r->buffer + r->begin;
         const size_t left = r->end - r->begin;
@@ -209,10 +204,9 @@ static int next_line(line *ret, spec_log_records *r, size_t begin, spec_error *e
             return GSL_SUCCESS;
         }
         seen = left;
-        SPEC_TRY(read_block(r, error));
+        SPEC_PASS(read_block(r, error));
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* ---- Records ---- */
@@ -268,11 +262,10 @@ static void read_as_lines(spec_log_records *r, size_t broken)
  * doubled, so we recognise text early, but parse each byte only a few times. */
 static int follow(size_t *ret_end, line *l, spec_log_records *r, size_t from, spec_error *error)
 {
-    int status = GSL_SUCCESS;
     long open = 0;
     *ret_end = 0;
     for (size_t at = from, parsed = 0;; at = l->end + 1) {
-        if (at > from) SPEC_TRY(next_line(l, r, at, error));
+        if (at > from) SPEC_PASS(next_line(l, r, at, error));
         const char *bytes = r->buffer + r->begin;
         open += open_brackets(bytes + at, l->end - at);
         const size_t n = l->end + l->whole - from;
@@ -299,8 +292,7 @@ static int follow(size_t *ret_end, line *l, spec_log_records *r, size_t from, sp
         r->lines_until = r->end;
         return GSL_SUCCESS;
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* Finds the end of a value that begins at `from` and may span several lines; 0 if it is text. */
@@ -320,16 +312,15 @@ static int find_end(size_t *ret_end, line *l, spec_log_records *r, size_t from, 
 int spec_log_records_next(spec_log_piece *ret, bool *ret_end, spec_log_records *r,
                           spec_error *error)
 {
-    int status = GSL_SUCCESS;
     *ret = (spec_log_piece){.bytes = NULL};
     *ret_end = false;
-    if (!r->started) SPEC_TRY(start(r, error));
+    if (!r->started) SPEC_PASS(start(r, error));
     for (;;) {
         line first, last;
-        SPEC_TRY(next_line(&first, r, 0, error));
+        SPEC_PASS(next_line(&first, r, 0, error));
         size_t from = content(r->buffer + r->begin, first.end), end;
         last = first;
-        SPEC_TRY(find_end(&end, &last, r, from, error));
+        SPEC_PASS(find_end(&end, &last, r, from, error));
         if (end == 0) {
             last = first;
             end = first.end;
@@ -349,6 +340,5 @@ int spec_log_records_next(spec_log_piece *ret, bool *ret_end, spec_log_records *
         bytes[end] = '\0';
         return GSL_SUCCESS;
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }

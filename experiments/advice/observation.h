@@ -44,32 +44,17 @@ typedef struct {
     double busy;
     /* steps of the engine; one step is a simultaneous pass of all requests */
     double steps;
-    double draft_seconds;  /* part of `seconds` spent drafting */
     double printed_length; /* the engine's own tokens per round, for the diagnoses */
     double printed_rate;   /* the engine's own acceptance rate, as a fraction */
 } spec_observation;
 
 static inline spec_observation spec_observation_empty(spec_observation_kind kind, uint64_t line)
 {
-    return (spec_observation){.kind = kind,
-                              .line = line,
-                              .K = -1,
-                              .rounds = NAN,
-                              .rounds_low = NAN,
-                              .rounds_high = NAN,
-                              .passes = NAN,
-                              .drafted = NAN,
-                              .accepted = NAN,
-                              .emitted = NAN,
-                              .prompt = NAN,
-                              .seconds = NAN,
-                              .time = NAN,
-                              .running = NAN,
-                              .busy = NAN,
-                              .steps = NAN,
-                              .draft_seconds = NAN,
-                              .printed_length = NAN,
-                              .printed_rate = NAN};
+    return (spec_observation){
+        .kind = kind, .line = line, .K = -1, .rounds = NAN, .rounds_low = NAN, .rounds_high = NAN,
+        .passes = NAN, .drafted = NAN, .accepted = NAN, .emitted = NAN, .prompt = NAN,
+        .seconds = NAN, .time = NAN, .running = NAN, .busy = NAN, .steps = NAN,
+        .printed_length = NAN, .printed_rate = NAN};
 }
 
 /* Fills in plain decoding: each token takes a pass, and there are no rounds. NaN: not given. */

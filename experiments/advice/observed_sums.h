@@ -7,13 +7,44 @@
 #define SPECLAB_OBSERVED_SUMS_H
 
 #include "experiments/advice/context_acceptance.h"
-#include "experiments/advice/observation_counts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The columns of a cluster: counts, completed by observation_counts.h, and times. An unknown number
- * adds 0. */
+/* ---- Counts of an observation ---------------------------------------------------------------- */
+
+enum { SPEC_OBSERVATION_FAULT = 120 };
+
+/* Verdict on the counts of an observation. */
+typedef struct {
+    bool idle; /* no token, or nothing about acceptance, so faults are ignored */
+    /* rounds are not known exactly: rounding allows several numbers, or we derived them */
+    bool inexact;
+    bool broken;     /* the counts break an identity */
+    bool impossible; /* they break an identity that every run obeys, so they are meaningless */
+    /* the first identity that breaks, as "accepted exceeds drafted: 70 of 60" */
+    char text[SPEC_OBSERVATION_FAULT];
+} spec_counts_verdict;
+
+/* Fills in counts that follow from the others, unless one of those is not a count or is outside the
+ * arrays.
+ *
+ *     K         the number of depths if drafted tokens permit, else drafted / rounds if whole
+ *     rounds    drafted / K, at most the passes; the passes if K is not known
+ *     passes    emitted - accepted if rounds do not follow otherwise, else rounds
+ *     drafted   rounds K
+ *     accepted  the sum of passed if all depths are given, else emitted - passes
+ *     emitted   passes + accepted
+ *
+ * In plain decoding (K = 0) there are no rounds, and each pass emits a token. */
+spec_counts_verdict spec_observation_counts_complete(spec_observation *observation);
+
+/* Returns the sum of passed over its depths. */
+double spec_observation_counts_passed(const spec_observation *observation);
+
+/* ---- Sums ------------------------------------------------------------------------------------ */
+
+/* The columns of a cluster: counts, completed as above, and times. An unknown number adds 0. */
 enum {
     SPEC_SUM_ROUNDS, /* rounds with at least one draft token */
     SPEC_SUM_PASSES, /* target passes, including those without a draft */
@@ -27,7 +58,6 @@ enum {
     SPEC_SUM_BUSY_EMITTED, /* tokens emitted in that time */
     SPEC_SUM_BUSY_ROUNDS,  /* passes in that time, including those without a draft */
     SPEC_SUM_RUNNING,      /* requests at a time, multiplied by that time; 0 if not known */
-    SPEC_SUM_DRAFT_SECONDS,
     /* number of observations, and the sum of their indices in order of arrival ... */
     SPEC_SUM_OBSERVATIONS,
     SPEC_SUM_ORDER,        /* ... whose mean sorts the clusters of several series by time */
@@ -63,9 +93,8 @@ typedef struct {
     size_t n, capacity;
     /* inexact: rounds are not known exactly */
     uint64_t observations, inexact;
-    uint64_t idle;          /* no token, or nothing about acceptance: left out */
+    uint64_t idle; /* no token, or nothing about acceptance: left out */
     spec_context_sums context[SPEC_CONTEXT_OCTAVES];
-    double largest_cluster; /* rounds of the longest request or window */
     /* from the newest observation that prints them; NaN if it printed none, 0 before the first */
     double printed_length, printed_rate;
     uint64_t contradictions; /* observations whose counts break an identity */

@@ -27,4 +27,11 @@ __attribute__((format(printf, 3, 4))) int spec_fail(spec_error *opt_error, int s
         if ((status = (call)) != GSL_SUCCESS) goto done;                                           \
     } while (0)
 
+/* Runs `call`; on failure returns its code. For a function that has nothing to free. */
+#define SPEC_PASS(call)                                                                            \
+    do {                                                                                           \
+        const int spec_pass_status = (call);                                                       \
+        if (spec_pass_status != GSL_SUCCESS) return spec_pass_status;                              \
+    } while (0)
+
 #endif

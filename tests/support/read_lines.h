@@ -5,7 +5,6 @@
 #define SPECLAB_TESTS_READ_LINES_H
 
 #include "experiments/advice/log_format.h"
-#include "experiments/advice/readers/time_comment.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -58,7 +57,7 @@ static inline void read_lines_with(read_lines *ret, const spec_log_format *forma
         bool found = false; /* records without a needle are passed over */
         for (int i = 0; format->needles[i] != NULL; i++)
             found = found || spec_log_find(bytes, n, format->needles[i]) != NULL;
-        if (!spec_time_comment(&record.time, bytes, n) && found && format->concerns(bytes, n))
+        if (!spec_log_time_comment(&record.time, bytes, n) && found && format->concerns(bytes, n))
             ret->status = format->read(state, &ret->learned, &record, &ret->error);
         free(bytes);
         at += n + (at[n] == '\n');

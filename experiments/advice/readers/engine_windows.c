@@ -106,7 +106,6 @@ static int hold(const spec_engine_windows *windows, spec_engine_lines *engine,
 static int engine_of(spec_engine_lines **ret_engine, bool *ret_new, spec_engine_windows *windows,
                      const spec_engine_line *line, const spec_observer *observer, spec_error *error)
 {
-    int status = GSL_SUCCESS;
     spec_engine_lines *oldest = windows->engine;
     for (spec_engine_lines *e = windows->engine; e < windows->engine + windows->n; e++) {
         const spec_engine_origin *origin = &e->last.line.origin;
@@ -119,13 +118,12 @@ static int engine_of(spec_engine_lines **ret_engine, bool *ret_new, spec_engine_
     if (windows->n < SPEC_ENGINE_WINDOWS) {
         oldest = &windows->engine[windows->n++];
     } else {
-        SPEC_TRY(hold(windows, oldest, observer, error));
-        SPEC_TRY(settle(windows, oldest, 0, observer, error));
+        SPEC_PASS(hold(windows, oldest, observer, error));
+        SPEC_PASS(settle(windows, oldest, 0, observer, error));
     }
     oldest->gap = 0.0;
     *ret_engine = oldest;
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* Returns the seconds that a line covers. If more time has passed since the previous line, some
@@ -147,11 +145,10 @@ int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line
                             const spec_observer *observer, spec_error *error)
 {
     bool is_new = false;
-    int status = GSL_SUCCESS;
     spec_engine_lines *engine;
-    SPEC_TRY(engine_of(&engine, &is_new, windows, line, observer, error));
+    SPEC_PASS(engine_of(&engine, &is_new, windows, line, observer, error));
     if (!is_new && mingles(windows, engine)) windows->mingled = true;
-    SPEC_TRY(hold(windows, engine, observer, error));
+    SPEC_PASS(hold(windows, engine, observer, error));
     const spec_engine_line before = engine->last.line;
     spec_engine_window w = {.line = *line, .running = NAN};
     w.seconds = covered(windows, engine, is_new ? NAN : line->stamp - before.stamp);
@@ -162,8 +159,7 @@ int spec_engine_windows_add(spec_engine_windows *windows, const spec_engine_line
     engine->last = w;
     engine->waits = true;
     engine->turn = ++windows->turn;
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* Returns the engine whose line of throughput directly precedes a line of speculation; NULL:
@@ -241,12 +237,10 @@ int spec_engine_windows_join(spec_engine_windows *windows, spec_observation *obs
 int spec_engine_windows_end(spec_engine_windows *windows, const spec_observer *observer,
                             spec_error *error)
 {
-    int status = GSL_SUCCESS;
     for (spec_engine_lines *e = windows->engine; e < windows->engine + windows->n; e++) {
         /* The last line's own line of speculation may not have been written yet. */
-        if (!windows->speculates) SPEC_TRY(hold(windows, e, observer, error));
-        SPEC_TRY(settle(windows, e, 0, observer, error));
+        if (!windows->speculates) SPEC_PASS(hold(windows, e, observer, error));
+        SPEC_PASS(settle(windows, e, 0, observer, error));
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }

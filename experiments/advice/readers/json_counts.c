@@ -7,6 +7,194 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    NEEDLE = 64, /* most bytes of a key, with its quotes */
+    FLAGS = JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
+            JSON_DECODE_INT_AS_REAL
+};
+static const size_t MEMORY = (size_t)1 << 30; /* most memory for the values of a text */
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
+    return at;
+}
+
+/* Returns the opening quote of the next such key, searching from `at`; NULL if there is none.
+ * *ret_value is after its colon. */
+static const char *find_key(const char **ret_value, const char *at, spec_json_part text,
+                            const char *key)
+{
+    char needle[NEEDLE];
+    const char *end = text.bytes + text.n;
+    const int n = snprintf(needle, sizeof needle, "\"%s\"", key);
+    while (n < NEEDLE && at < end) {
+        const char *found = memmem(at, (size_t)(end - at), needle, (size_t)n);
+        if (found == NULL) return NULL;
+        at = skip_blanks(found + n, end);
+        if (at < end && *at == ':' && (found == text.bytes || found[-1] != '\\')) {
+            *ret_value = skip_blanks(at + 1, end);
+            return found;
+        }
+    }
+    return NULL;
+}
+
+const char *spec_json_behind_key(spec_json_part text, const char *key)
+{
+    const char *value;
+    return find_key(&value, text.bytes, text, key) != NULL ? value : NULL;
+}
+
+bool spec_json_has(const char *bytes, size_t n, const char *key)
+{
+    return spec_json_behind_key((spec_json_part){bytes, n}, key) != NULL;
+}
+
+bool spec_json_has_all(const char *bytes, size_t n, const char *const *keys)
+{
+    bool all = true;
+    for (; *keys != NULL; keys++) {
+        if (**keys == '|' && all) return true;
+        all = **keys == '|' ||
+              (all && spec_json_has(bytes, n, *keys + (**keys == '!')) != (**keys == '!'));
+    }
+    return all;
+}
+
+json_t *spec_json_find(spec_json_part text, const char *key)
+{
+    const char *value = spec_json_behind_key(text, key);
+    json_error_t why;
+    if (value == NULL) return NULL;
+    return spec_json_load_within(MEMORY, value, (size_t)(text.bytes + text.n - value), FLAGS, &why);
+}
+
+/* ---- objects with a key ---------------------------------------------------------------------- */
+
+/* The brackets that are open at some point of a text. */
+typedef struct {
+    const char *open[SPEC_JSON_DEPTH];
+    int depth;
+} nesting;
+
+/* Returns the byte after the string that begins at this quote; NULL if it does not end. */
+static const char *skip_string(const char *begin, const char *end)
+{
+    for (const char *at = begin + 1; at < end; at++) {
+        at = memchr(at, '"', (size_t)(end - at));
+        if (at == NULL) return NULL;
+        const char *back = at;
+        while (back[-1] == '\\') back--;
+        if ((at - back) % 2 == 0) return at + 1;
+    }
+    return NULL;
+}
+
+/* Follows the brackets between `at` and `to`. Returns false if they do not match or there is a
+ * string. */
+static bool nest(nesting *in, const char *at, const char *to, const char *end)
+{
+    while (at != NULL && at < to) {
+        const char c = *at;
+        if (c == '"') {
+            at = skip_string(at, end);
+            continue;
+        }
+        if (c == '{' || c == '[') {
+            if (in->depth == SPEC_JSON_DEPTH) return false;
+            in->open[in->depth++] = at;
+        } else if (c == '}' || c == ']') {
+            if (in->depth == 0 || *in->open[--in->depth] != (c == '}' ? '{' : '[')) return false;
+        }
+        at++;
+    }
+    return at == to;
+}
+
+/* Parses the value that begins at `at`; *ret_end is the byte after it. The key appears in
+ * messages. */
+static int load(json_t **ret, const char **ret_end, const char *at, const spec_json_place *place,
+                const char *key, spec_error *error)
+{
+    spec_log_record record = *place->record;
+    json_error_t why;
+    const char *end = place->element.bytes + place->element.n;
+    *ret = spec_json_load_within(MEMORY, at, (size_t)(end - at), FLAGS, &why);
+    *ret_end = at + why.position;
+    if (*ret != NULL) return GSL_SUCCESS;
+    if (spec_json_lost()) return spec_no_memory_for(error, record.file);
+    if (json_error_code(&why) == json_error_premature_end_of_input)
+        return spec_log_bad(&record, error,
+                            "the JSON object with '%s' has no end; is the record truncated?", key);
+    for (const char *c = record.bytes; c < at; c++) record.line += *c == '\n';
+    record.line += (uint64_t)why.line - 1;
+    return spec_log_bad(&record, error, "malformed JSON: %.140s", why.text);
+}
+
+static int each_in_element(spec_json_place *place, const char *key, spec_json_take *take,
+                           const void *self, spec_error *error)
+{
+    const spec_json_part element = place->element;
+    const char *end = element.bytes + element.n, *at = element.bytes, *value;
+    nesting in;
+    in.depth = 0;
+    place->alone = true;
+    for (const char *found; (found = find_key(&value, at, element, key)) != NULL;) {
+        if (!nest(&in, at, found, end) || in.depth == 0 || *in.open[in.depth - 1] != '{')
+            return spec_log_bad(place->record, error,
+                                "malformed JSON, or nested deeper than %d, before the key '%s'",
+                                SPEC_JSON_DEPTH, key);
+        const char *object = in.open[--in.depth];
+        int status = load(&place->object, &at, object, place, key, error);
+        if (status != GSL_SUCCESS) return status;
+        place->text = (spec_json_part){object, (size_t)(at - object)};
+        place->alone = place->alone && !spec_json_has(at, (size_t)(end - at), key);
+        status = take(place, self, error);
+        json_decref(place->object);
+        if (status != GSL_SUCCESS) return status;
+        place->alone = false;
+    }
+    return GSL_SUCCESS;
+}
+
+/* Returns the first element of an array of objects or arrays; NULL: the text is not such an
+ * array. */
+static const char *first_element(const char *at, const char *end)
+{
+    if (at == end || *at != '[') return NULL;
+    at = skip_blanks(at + 1, end);
+    return at < end && memchr("{[]", *at, 3) != NULL ? at : NULL;
+}
+
+int spec_json_each(const spec_log_record *record, spec_log_learned *learned, const char *key,
+                   spec_json_take *take, const void *self, spec_error *error)
+{
+    const char *end = record->bytes + record->n, *begin = skip_blanks(record->bytes, end);
+    const spec_json_part whole = {begin, (size_t)(end - begin)};
+    spec_json_place place = {.record = record, .learned = learned, .element = whole};
+    const char *at = first_element(begin, end);
+    if (at == NULL) return each_in_element(&place, key, take, self, error);
+    for (bool more = *at != ']'; more; at = more ? skip_blanks(at + 1, end) : at) {
+        const char *element = at;
+        json_t *value;
+        place.element = (spec_json_part){at, (size_t)(end - at)};
+        int status = load(&value, &at, element, &place, key, error);
+        if (status != GSL_SUCCESS) return status;
+        json_decref(value);
+        place.element.n = (size_t)(at - element);
+        status = each_in_element(&place, key, take, self, error);
+        if (status != GSL_SUCCESS) return status;
+        at = skip_blanks(at, end);
+        more = at < end && *at == ',';
+    }
+    if (at == end || *at != ']')
+        return spec_log_bad(record, error, "the JSON array has no end; is the record truncated?");
+    return GSL_SUCCESS;
+}
+
 /* For functions that have a record and an error. */
 #define BAD(...) spec_log_bad(record, error, __VA_ARGS__)
 
@@ -44,7 +232,6 @@ static int sparse_counts(double *count, int *ret_n, json_t *object, const char *
 {
     const char *name;
     json_t *value;
-    int status = GSL_SUCCESS;
     json_object_foreach(object, name, value)
     {
         char *end;
@@ -54,11 +241,10 @@ static int sparse_counts(double *count, int *ret_n, json_t *object, const char *
             return bad_value(object, "counts by index, as {\"0\": 39, \"3\": 3}", key, record,
                              error);
         while (*ret_n <= index) count[(*ret_n)++] = 0.0;
-        SPEC_TRY(
+        SPEC_PASS(
             spec_json_counts_number(&count[index], value, SPEC_JSON_IS_COUNT, key, record, error));
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 int spec_json_counts_list(double ret_count[SPEC_JSON_ENTRIES], int *ret_n, json_t *list,
@@ -66,18 +252,16 @@ int spec_json_counts_list(double ret_count[SPEC_JSON_ENTRIES], int *ret_n, json_
 {
     json_t *entry;
     size_t i;
-    int status = GSL_SUCCESS;
     *ret_n = 0;
     if (list == NULL) return GSL_SUCCESS;
     if (json_is_object(list)) return sparse_counts(ret_count, ret_n, list, key, record, error);
     if (!json_is_array(list)) return bad_value(list, "a list of counts", key, record, error);
     if (json_array_size(list) > SPEC_JSON_ENTRIES)
         return BAD("'%s' has more than %d entries", key, SPEC_JSON_ENTRIES);
-    json_array_foreach(list, i, entry) SPEC_TRY(
+    json_array_foreach(list, i, entry) SPEC_PASS(
         spec_json_counts_number(&ret_count[i], entry, SPEC_JSON_IS_COUNT, key, record, error));
     *ret_n = (int)json_array_size(list);
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -225,22 +409,20 @@ static int read_object(spec_json_counts *ret, const spec_json_place *place,
     const spec_json_field *fields = table->fields;
     const spec_log_record *record = place->record;
     spec_observation *o = &ret->o;
-    int status = GSL_SUCCESS;
     *ret = (spec_json_counts){.o = spec_observation_empty(table->kind, record->line),
                               .times = {NAN, NAN, NAN, NAN},
                               .K = NAN};
     for (int i = 0; i < SPEC_JSON_OTHERS; i++) ret->other[i] = NAN;
-    SPEC_TRY(read_fields(ret, place, fields, error));
+    SPEC_PASS(read_fields(ret, place, fields, error));
     if (ret->K > SPEC_OBSERVED_DEPTHS)
-        SPEC_TRY(BAD("'%s' is %.0f: expected at most %d", KEY(K), ret->K, SPEC_OBSERVED_DEPTHS));
+        return BAD("'%s' is %.0f: expected at most %d", KEY(K), ret->K, SPEC_OBSERVED_DEPTHS);
     if (!isnan(ret->K)) o->K = (int)ret->K;
-    if (table->needs_all) SPEC_TRY(check_all(ret, place, fields, error));
-    SPEC_TRY(take_histogram(ret, place, fields, error));
+    if (table->needs_all) SPEC_PASS(check_all(ret, place, fields, error));
+    SPEC_PASS(take_histogram(ret, place, fields, error));
     o->rounds_low = o->rounds_high = o->rounds;
-    if (!table->widths_vary) SPEC_TRY(check_drafted(o, place, fields, error));
-    if (table->finish != NULL) SPEC_TRY(table->finish(ret, place, error));
-done:
-    return status;
+    if (!table->widths_vary) SPEC_PASS(check_drafted(o, place, fields, error));
+    if (table->finish != NULL) SPEC_PASS(table->finish(ret, place, error));
+    return GSL_SUCCESS;
 }
 
 static bool is(spec_json_part text, const char *key, const char *word)
@@ -287,7 +469,9 @@ static int take(const spec_json_place *place, const void *self, spec_error *erro
 int spec_json_counts_each(const spec_log_record *record, spec_log_learned *learned,
                           const spec_json_table *table, spec_error *error)
 {
-    return spec_json_each(record, learned, table->key, take, table, error);
+    const char *const *key = table->key;
+    while (key[1] != NULL && !spec_json_has(record->bytes, record->n, *key)) key++;
+    return spec_json_each(record, learned, *key, take, table, error);
 }
 
 /* ---- for the formats ------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 /* Drafts are cut at the end of an output, so their mean length may be a little below K. */
 static const double CUT = 0.05;
 
-enum { BEGUN, GENERATE, ACCEPT, DRAFTS, FIRSTS, DRAFTED, ACCEPTED, LENGTH, BEGIN_MS, DRAFT_MS };
+enum { BEGUN, GENERATE, ACCEPT, DRAFTS, FIRSTS, DRAFTED, ACCEPTED, LENGTH };
 static const spec_log_field fields[] = {
     {"#calls(b,g,a) =", NULL, SPEC_LOG_COUNT, false, BEGUN},
     {NULL, NULL, SPEC_LOG_COUNT, false, GENERATE},
@@ -20,8 +20,6 @@ static const spec_log_field fields[] = {
     {"#acc tokens =", NULL, SPEC_LOG_COUNT, true, ACCEPTED},
     {"#mean acc len =", NULL, SPEC_LOG_REAL, false, LENGTH},
     {"#acc rate/pos = (", ")", SPEC_LOG_RATES, false, 0},
-    {"dur(b,g,a) =", ",", SPEC_LOG_REAL, false, BEGIN_MS},
-    {NULL, NULL, SPEC_LOG_REAL, false, DRAFT_MS},
     {0},
 };
 static const spec_log_line form = {"statistics", NULL, fields};
@@ -36,7 +34,7 @@ void spec_llamacpp_statistics_restart(spec_llamacpp_statistics *statistics)
     for (int i = 0; i < statistics->n; i++) {
         spec_observation *total = &statistics->way[i].total;
         *total = spec_observation_empty(SPEC_OBSERVED_TOTAL, total->line);
-        total->rounds = total->drafted = total->accepted = total->draft_seconds = 0.0;
+        total->rounds = total->drafted = total->accepted = 0.0;
     }
 }
 
@@ -132,14 +130,13 @@ static spec_observation since(const spec_observation *from, const spec_observati
                               bool from_start)
 {
     spec_observation o = *to;
-    const bool falls = to->rounds < from->rounds || to->drafted < from->drafted ||
-                       to->accepted < from->accepted || to->draft_seconds < from->draft_seconds;
+    const bool falls =
+        to->rounds < from->rounds || to->drafted < from->drafted || to->accepted < from->accepted;
     o.kind = SPEC_OBSERVED_REQUEST;
     if (falls || (from_start && isnan(from->rounds))) return o;
     o.rounds = o.rounds_low = o.rounds_high = to->rounds - from->rounds;
     o.drafted -= from->drafted;
     o.accepted -= from->accepted;
-    o.draft_seconds -= from->draft_seconds;
     for (int i = 0; i < o.depths; i++)
         o.passed[i] = fmax(o.passed[i] - (i < from->depths ? from->passed[i] : 0.0), 0.0);
     return o;
@@ -148,50 +145,42 @@ static spec_observation since(const spec_observation *from, const spec_observati
 static int hand_over(spec_llamacpp_way *way, const spec_log_record *record,
                      const spec_observation *opt_second, spec_error *error)
 {
-    int status = GSL_SUCCESS;
-    if (way->waits) SPEC_TRY(record->observer->take(record->observer->self, &way->first, error));
+    if (way->waits) SPEC_PASS(spec_log_hand_over(record, &way->first, error));
     way->waits = false;
-    if (opt_second != NULL)
-        SPEC_TRY(record->observer->take(record->observer->self, opt_second, error));
-done:
-    return status;
+    return opt_second != NULL ? spec_log_hand_over(record, opt_second, error) : GSL_SUCCESS;
 }
 
 int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, spec_log_learned *learned,
                                   const spec_log_record *record, spec_error *error)
 {
-    int status = GSL_SUCCESS;
     spec_log_scan scan = spec_log_scan_of(record);
     spec_observation total = spec_observation_empty(SPEC_OBSERVED_TOTAL, record->line);
     spec_log_numbers line;
     total.label = label_of(record);
-    SPEC_TRY(spec_log_fields_read(&line, &form, &scan, error));
-    SPEC_TRY(check(&line, record, error));
+    SPEC_PASS(spec_log_fields_read(&line, &form, &scan, error));
+    SPEC_PASS(check(&line, record, error));
     total.K = draft_length(&line, line.n);
     if (total.K < 0) total.K = record->K;
-    SPEC_TRY(recover(&total, &line, record, error));
+    SPEC_PASS(recover(&total, &line, record, error));
     total.drafted = line.value[DRAFTED];
     total.accepted = line.value[ACCEPTED];
-    total.draft_seconds = line.value[DRAFT_MS] / 1000.0;
     total.printed_length = line.value[LENGTH];
     spec_llamacpp_way *way = find_way(statistics, total.label);
     if (way == NULL)
-        SPEC_TRY(
-            spec_log_bad(record, error, "expected at most %d ways to draft", SPEC_LLAMACPP_WAYS));
+        return spec_log_bad(record, error, "expected at most %d ways to draft", SPEC_LLAMACPP_WAYS);
     const bool second = way->seen;
     way->since = since(&way->total, &total, line.value[BEGUN] <= 1.0);
     way->total = total;
     way->seen = way->of_request = true;
-    if (statistics->requests) goto done;
+    if (statistics->requests) return GSL_SUCCESS;
     learned->gaps = SPEC_LOG_NO_TIMES | (total.depths == 0 ? (unsigned)SPEC_LOG_NO_DEPTHS : 0);
     if (second) {
-        SPEC_TRY(hand_over(way, record, &total, error));
+        SPEC_PASS(hand_over(way, record, &total, error));
     } else {
         way->first = total;
         way->waits = true;
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 void spec_llamacpp_statistics_request(spec_llamacpp_request *ret,
@@ -199,7 +188,7 @@ void spec_llamacpp_statistics_request(spec_llamacpp_request *ret,
                                       double accepted)
 {
     double sum_drafted = 0.0, sum_accepted = 0.0;
-    *ret = (spec_llamacpp_request){.draft_seconds = NAN};
+    ret->n = 0;
     for (int i = 0; i < statistics->n; i++) {
         spec_llamacpp_way *way = &statistics->way[i];
         const spec_observation *part = &way->since;
@@ -207,8 +196,6 @@ void spec_llamacpp_statistics_request(spec_llamacpp_request *ret,
         way->of_request = false;
         sum_drafted += part->drafted;
         sum_accepted += part->accepted;
-        if (!isnan(part->draft_seconds))
-            ret->draft_seconds = fmax(ret->draft_seconds, 0.0) + part->draft_seconds;
         if (!(part->drafted > 0.0)) continue;
         ret->of_way[ret->n] = *part;
         if (statistics->n == 1) ret->of_way[ret->n].label = 0;
@@ -220,9 +207,7 @@ void spec_llamacpp_statistics_request(spec_llamacpp_request *ret,
 int spec_llamacpp_statistics_end(spec_llamacpp_statistics *statistics, const spec_log_record *last,
                                  spec_error *error)
 {
-    int status = GSL_SUCCESS;
     for (int i = 0; i < statistics->n && !statistics->requests; i++)
-        SPEC_TRY(hand_over(&statistics->way[i], last, NULL, error));
-done:
-    return status;
+        SPEC_PASS(hand_over(&statistics->way[i], last, NULL, error));
+    return GSL_SUCCESS;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* llamacpp_statistics: the lines "statistics draft-mtp: #calls(b,g,a) = ..." of llama-server.
  * After each request comes one line per drafting method, with counts since the server started. If
- * the log also has the requests, the lines show which methods drafted for a request, in how many
- * rounds, and for how long. */
+ * the log also has the requests, the lines show which methods drafted for a request, and in how
+ * many rounds. */
 #ifndef SPECLAB_LLAMACPP_STATISTICS_H
 #define SPECLAB_LLAMACPP_STATISTICS_H
 
@@ -30,7 +30,6 @@ typedef struct {
     int n;                                       /* methods that drafted; 0: not known */
     spec_observation of_way[SPEC_LLAMACPP_WAYS]; /* (n) label: 0 if the server has only one
                                                   * method */
-    double draft_seconds;                        /* NaN: not printed */
 } spec_llamacpp_request;
 
 bool spec_llamacpp_statistics_concerns(const char *bytes, size_t n);

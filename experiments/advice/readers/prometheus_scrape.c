@@ -1,10 +1,130 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/prometheus_scrape.h"
 
-#include "experiments/advice/readers/prometheus_sample.h"
+#include "experiments/advice/readers/log_fields.h"
 
+#include <locale.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { SHOWN = 24 };
+
+/* Labels that tell engines and models apart. Other labels, such as ranks, are parts of one
+ * engine. */
+static const char *const identity[] = {"model_name", "model", "engine",    "instance",
+                                       "pod",        "job",   "namespace", "server"};
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
+}
+
+/* Returns the byte after the letters and digits of a name. */
+static const char *behind_name(const char *at, const char *end)
+{
+    while (at < end && (is_letter(*at) || spec_log_scan_is_digit(*at))) at++;
+    return at;
+}
+
+bool spec_prometheus_sample_begins(const char *bytes, size_t n, const char *prefix)
+{
+    const size_t length = strlen(prefix);
+    if (n <= length || memcmp(bytes, prefix, length) != 0) return false;
+    const char *end = bytes + n, *at = behind_name(bytes, end);
+    if (at < end && *at == '{') return true;
+    if (at == end || (*at != ' ' && *at != '\t')) return false;
+    while (at < end && (*at == ' ' || *at == '\t')) at++;
+    return at < end && (spec_log_scan_is_digit(*at) || strchr("+-.NI", *at) != NULL);
+}
+
+static int bad(const spec_log_scan *c, const char *expected, spec_error *error)
+{
+    const ptrdiff_t left = c->end - c->at;
+    return spec_log_bad(c->record, error, "Prometheus sample: expected %s, not '%.*s'", expected,
+                        left < SHOWN ? (int)left : SHOWN, c->at);
+}
+
+/* Reads KEY="VALUE", where VALUE may contain \". */
+static int read_label(spec_prometheus_sample *s, spec_log_scan *c, spec_error *error)
+{
+    const char *key = c->at;
+    c->at = behind_name(c->at, c->end);
+    const size_t n = (size_t)(c->at - key);
+    if (n == 0) return bad(c, "a label or '}'", error);
+    if (c->end - c->at < 2 || c->at[0] != '=' || c->at[1] != '"') return bad(c, "'=\"'", error);
+    c->at += 2;
+    const char *value = c->at;
+    for (; c->at < c->end && *c->at != '"'; c->at++)
+        if (*c->at == '\\' && c->at + 1 < c->end) c->at++;
+    if (c->at == c->end) return bad(c, "'\"' after a label; the line is truncated", error);
+    if (n == 8 && memcmp(key, "position", 8) == 0) {
+        s->position = 0;
+        for (const char *digit = value; digit < c->at; digit++) {
+            if (!spec_log_scan_is_digit(*digit) || s->position > 9999) {
+                c->at = value;
+                return bad(c, "a whole number as position", error);
+            }
+            s->position = 10 * s->position + (*digit - '0');
+        }
+    } else {
+        /* Sums of hashes do not depend on the order of labels. */
+        const uint64_t hash = spec_log_label(key, (size_t)(c->at - key));
+        s->series += hash;
+        for (size_t i = 0; i < sizeof identity / sizeof identity[0]; i++)
+            if (n == strlen(identity[i]) && memcmp(key, identity[i], n) == 0) s->label += hash;
+    }
+    c->at++;
+    return GSL_SUCCESS;
+}
+
+static int read_labels(spec_prometheus_sample *s, spec_log_scan *c, spec_error *error)
+{
+    if (!spec_log_scan_word(c, "{")) return GSL_SUCCESS;
+    for (bool more = true; !spec_log_scan_word(c, "}"); more = spec_log_scan_word(c, ",")) {
+        spec_log_scan_blanks(c);
+        if (!more) return bad(c, "',' or '}' after a label", error);
+        SPEC_PASS(read_label(s, c, error));
+    }
+    return GSL_SUCCESS;
+}
+
+/* Reads a number with a decimal point, in any locale. */
+static int read_number(double *ret, spec_log_scan *c, spec_error *error)
+{
+    const size_t n = strspn(c->at, "+-.0123456789eENaInf"); /* no hexadecimal digits */
+    char *end;
+    *ret = strtod_l(c->at, &end, newlocale(LC_ALL_MASK, "C", (locale_t)0));
+    if (*end == ',' && spec_log_scan_is_digit(end[1]))
+        return bad(c, "a decimal point in place of the comma", error);
+    if (end == c->at || end > c->at + n || (end < c->end && *end != ' ' && *end != '\t'))
+        return bad(c, "a number; the line is truncated or has another one in it", error);
+    c->at = end;
+    return GSL_SUCCESS;
+}
+
+int spec_prometheus_sample_read(spec_prometheus_sample *ret, const spec_log_record *record,
+                                spec_error *error)
+{
+    spec_log_scan c = spec_log_scan_of(record);
+    double stamp;
+    *ret = (spec_prometheus_sample){.name = record->bytes, .position = -1, .stamp = NAN};
+    while (c.end > c.at && (c.end[-1] == ' ' || c.end[-1] == '\r' || c.end[-1] == '\t')) c.end--;
+    c.at = behind_name(c.at, c.end);
+    ret->n = (size_t)(c.at - ret->name);
+    ret->series = spec_log_label(ret->name, ret->n);
+    SPEC_PASS(read_labels(ret, &c, error));
+    spec_log_scan_blanks(&c);
+    SPEC_PASS(read_number(&ret->value, &c, error));
+    spec_log_scan_blanks(&c);
+    if (c.at < c.end && *c.at != '#') { /* an exemplar */
+        SPEC_PASS(read_number(&stamp, &c, error));
+        ret->stamp = stamp / 1000.0;
+    }
+    return GSL_SUCCESS;
+}
+
+/* ---- Scrapes --------------------------------------------------------------------------------- */
 
 static const double COUNT_MAX = 0x1p53; /* larger counts are not exact */
 
@@ -21,7 +141,6 @@ double spec_prometheus_scrape_value(const spec_prometheus_label *s, int slot)
 static int hand_over(spec_prometheus_label *s, const spec_prometheus_source *source,
                      spec_log_learned *learned, const spec_log_record *record, spec_error *error)
 {
-    int status = GSL_SUCCESS;
     const unsigned counters = (1u << SPEC_SCRAPE_FIRST) - 1; /* except the counters of times */
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, s->line);
     spec_log_record at = *record;
@@ -40,19 +159,17 @@ static int hand_over(spec_prometheus_label *s, const spec_prometheus_source *sou
     for (uint64_t bits = s->seen_passed; bits != 0; bits >>= 1) o.depths++;
     for (int i = 0; i < o.depths; i++) o.passed[i] = s->passed[i];
     if (s->seen_passed + 1 != (o.depths < 64 ? (uint64_t)1 << o.depths : 0))
-        SPEC_TRY(spec_log_bad(&at, error,
-                              "counters of accepted tokens by position: expected "
-                              "positions from 0 on without gaps"));
+        return spec_log_bad(&at, error,
+                            "counters of accepted tokens by position: expected "
+                            "positions from 0 on without gaps");
     if (o.depths > 0) o.K = o.depths;
-    SPEC_TRY(source->finish(&o, learned, s, &at, error));
+    SPEC_PASS(source->finish(&o, learned, s, &at, error));
     if (o.accepted > o.drafted)
-        SPEC_TRY(spec_log_bad(&at, error, "counters: %.0f accepted tokens exceed %.0f drafted ones",
-                              o.accepted, o.drafted));
+        return spec_log_bad(&at, error, "counters: %.0f accepted tokens exceed %.0f drafted ones",
+                            o.accepted, o.drafted);
     o.rounds_low = o.rounds_high = o.rounds;
     if (isnan(o.busy) && (isnan(o.time) || isnan(o.running))) learned->gaps |= SPEC_LOG_NO_TIMES;
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
-done:
-    return status;
+    return spec_log_hand_over(record, &o, error);
 }
 
 int spec_prometheus_scrape_end(spec_prometheus_scrape *scrape, const spec_prometheus_source *source,
@@ -61,8 +178,7 @@ int spec_prometheus_scrape_end(spec_prometheus_scrape *scrape, const spec_promet
 {
     for (int i = 0; i < scrape->n; i++) {
         spec_prometheus_label *s = &scrape->label[i];
-        const int status = hand_over(s, source, learned, last, error);
-        if (status != GSL_SUCCESS) return status;
+        SPEC_PASS(hand_over(s, source, learned, last, error));
         s->seen = 0;
         s->seen_passed = 0;
         s->stamp = NAN;
@@ -148,18 +264,17 @@ static int add(spec_prometheus_scrape *scrape, const spec_prometheus_source *sou
                spec_log_learned *learned, const spec_prometheus_sample *sample, int slot,
                const spec_log_record *record, spec_error *error)
 {
-    int status = GSL_SUCCESS;
     spec_prometheus_label *s = label_of(scrape, sample->label);
     if (s == NULL)
-        SPEC_TRY(spec_log_bad(record, error,
-                              "counters of more than %d engines and models; give fewer at a time",
-                              SPEC_SCRAPE_LABELS));
+        return spec_log_bad(record, error,
+                            "counters of more than %d engines and models; give fewer at a time",
+                            SPEC_SCRAPE_LABELS);
     const bool seen =
         slot == SPEC_SCRAPE_PASSED ? (s->seen_passed >> sample->position & 1) != 0 : has(s, slot);
     /* If a series repeats, a new scrape begins. Another series of the same engine comes from
      * another rank. */
-    if (has(s, slot) && s->series[slot] != sample->series) goto done;
-    if (seen) SPEC_TRY(spec_prometheus_scrape_end(scrape, source, learned, record, error));
+    if (has(s, slot) && s->series[slot] != sample->series) return GSL_SUCCESS;
+    if (seen) SPEC_PASS(spec_prometheus_scrape_end(scrape, source, learned, record, error));
     s->seen |= 1u << slot;
     s->series[slot] = sample->series;
     s->line = record->line;
@@ -170,8 +285,7 @@ static int add(spec_prometheus_scrape *scrape, const spec_prometheus_source *sou
         s->seen_passed |= (uint64_t)1 << sample->position;
         s->passed[sample->position] = sample->value;
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 int spec_prometheus_scrape_read(spec_prometheus_scrape *scrape,
@@ -179,24 +293,22 @@ int spec_prometheus_scrape_read(spec_prometheus_scrape *scrape,
                                 const spec_log_record *record, spec_error *error)
 {
     static const char created[] = "generation_tokens_created";
-    int status = GSL_SUCCESS;
     spec_prometheus_sample sample;
     if (isnan(record->time))
-        SPEC_TRY(spec_log_bad(record, error,
-                              "the comment '# time' above this line has no seconds since 1970; "
-                              "write one with: echo \"# time $(date +%%s)\""));
+        return spec_log_bad(record, error,
+                            "the comment '# time' above this line has no seconds since 1970; "
+                            "write one with: echo \"# time $(date +%%s)\"");
     if (record->time != scrape->time)
-        SPEC_TRY(spec_prometheus_scrape_end(scrape, source, learned, record, error));
+        SPEC_PASS(spec_prometheus_scrape_end(scrape, source, learned, record, error));
     scrape->time = record->time;
-    SPEC_TRY(spec_prometheus_sample_read(&sample, record, error));
+    SPEC_PASS(spec_prometheus_sample_read(&sample, record, error));
     const int slot = slot_of(source, &sample, learned);
     if (slot >= 0) {
-        SPEC_TRY(check_value(&sample, slot, record, error));
-        SPEC_TRY(add(scrape, source, learned, &sample, slot, record, error));
+        SPEC_PASS(check_value(&sample, slot, record, error));
+        SPEC_PASS(add(scrape, source, learned, &sample, slot, record, error));
     } else if (ends(sample.name, sample.n, created)) {
         spec_prometheus_label *s = label_of(scrape, sample.label);
         if (s != NULL) s->created = sample.value;
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }

@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* prometheus_scrape: the numbers of one scrape by engine and model, and the totals they give.
+/* prometheus_scrape: samples of the Prometheus text format, and the totals that a scrape gives.
  * A file may have several scrapes: the next one begins when a series repeats, or at a new time. A
  * table per engine names its counters and gauges. A zeroed struct has seen no sample. */
 #ifndef SPECLAB_PROMETHEUS_SCRAPE_H
 #define SPECLAB_PROMETHEUS_SCRAPE_H
 
 #include "experiments/advice/log_format.h"
+
+/* One sample, NAME{LABELS} VALUE [STAMP]. */
+typedef struct {
+    const char *name; /* (n) */
+    size_t n;
+    uint64_t label;  /* hash of model, engine, instance and so on, in any order; 0: none */
+    uint64_t series; /* hash of the name and all labels but position */
+    int position;    /* value of the label `position`; -1 if there is none */
+    double value;    /* may be NaN or infinite */
+    double stamp;    /* seconds since 1970; NaN without a stamp */
+} spec_prometheus_sample;
+
+/* Returns whether the text begins with a sample of a metric whose name has this prefix. */
+bool spec_prometheus_sample_begins(const char *bytes, size_t n, const char *prefix);
+
+/* Reads the record as a sample. Numbers have a decimal point in any locale. Returns GSL_EINVAL with
+ * spec_log_bad. */
+int spec_prometheus_sample_read(spec_prometheus_sample *ret, const spec_log_record *record,
+                                spec_error *error);
 
 /* Numbers of a scrape. Counts, which are whole, come before COUNTERS. */
 enum {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
-#include "experiments/advice/readers/readers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,15 +9,11 @@
  * draft tokens. */
 
 /* We read the first of these that a record has. */
-static const char *const fields[] = {"acc_eagle", "acc_eagle_three", "acc_ngram", "acc", NULL};
+#define FIELDS "acc_eagle", "acc_eagle_three", "acc_ngram", "acc"
+static const char *const fields[] = {FIELDS, NULL};
 
-static bool concerns(const char *bytes, size_t n)
-{
-    for (int i = 0; i < 3; i++) {
-        if (spec_json_has(bytes, n, fields[i])) return true;
-    }
-    return spec_json_has(bytes, n, "acc") && spec_json_has(bytes, n, "acc_len");
-}
+SPEC_JSON_CONCERNS(concerns, "acc_eagle", "|", "acc_eagle_three", "|", "acc_ngram", "|", "acc",
+                   "acc_len")
 
 /* Rounds begin at the second token, because the first comes from the prefill. */
 static int replay(spec_observation *o, const char *key, const json_t *list, int K,
@@ -30,9 +25,7 @@ static int replay(spec_observation *o, const char *key, const json_t *list, int 
     json_array_foreach(list, i, entry)
     {
         double length;
-        const int status =
-            spec_json_counts_number(&length, entry, SPEC_JSON_IS_COUNT, key, record, error);
-        if (status != GSL_SUCCESS) return status;
+        SPEC_PASS(spec_json_counts_number(&length, entry, SPEC_JSON_IS_COUNT, key, record, error));
         if (!(length >= 1 && length <= 128))
             return spec_log_bad(record, error,
                                 "'%s' has a length %.0f: expected 1 to 128, the bonus token "
@@ -77,32 +70,27 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
     return status;
 }
 
+static const spec_json_table table = {.key = {FIELDS},
+                                      .kind = SPEC_OBSERVED_REQUEST,
+                                      .fields = &(const spec_json_field){0},
+                                      .finish = finish};
+
 static int read_record(void *state, spec_log_learned *learned, const spec_log_record *record,
                        spec_error *error)
 {
-    int first = 0;
     (void)state;
     if (record->K < 1 || record->K > SPEC_OBSERVED_DEPTHS)
         return spec_fail(error, GSL_EUNSUP,
                          "%.150s: accepted lengths are valid for any draft length up to %d; choose "
                          "the one to replay, as in --current 5",
                          record->file, SPEC_OBSERVED_DEPTHS);
-    while (fields[first + 1] != NULL && !spec_json_has(record->bytes, record->n, fields[first]))
-        first++;
-    const spec_json_table table = {.key = fields[first],
-                                   .kind = SPEC_OBSERVED_REQUEST,
-                                   .fields = &(const spec_json_field){0},
-                                   .finish = finish};
     return spec_json_counts_each(record, learned, &table, error);
 }
 
 const spec_log_format spec_reader_accepted_lengths = {
-    .name = "specdecode-bench",
-    .engine = "any",
+    .name = "specdecode-bench", .engine = "any",
     .summary = "accepted lengths of SpecDecode-Bench, replayed with K draft tokens",
-    .generations = (const char *const[]){"acc_len by position", NULL},
+    .generations = SPEC_TEXTS("acc_len by position"),
     .concerns = concerns,
-    .needles = (const char *const[]){"\"acc_eagle\"", "\"acc_eagle_three\"", "\"acc_ngram\"",
-                                     "\"acc_len\"", NULL},
-    .read = read_record,
-};
+    .needles = SPEC_TEXTS("\"acc_eagle\"", "\"acc_eagle_three\"", "\"acc_ngram\"", "\"acc_len\""),
+    .read = read_record};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
-#include "experiments/advice/readers/readers.h"
 
 /* `usage` and `stats` of a response share the counts, so counts that are missing in one are looked
  * for in the whole response. LM Studio's SDKs and conversations write names in camel case, its REST
@@ -37,42 +36,22 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
     return spec_json_counts_by_tokens(c, place, fields, error);
 }
 
-static bool is_camel(const char *bytes, size_t n)
-{
-    return spec_json_has(bytes, n, "totalDraftTokensCount") ||
-           (spec_json_has(bytes, n, "predictedTokensCount") &&
-            spec_json_has(bytes, n, "tokensPerSecond"));
-}
+SPEC_JSON_CONCERNS(concerns, "totalDraftTokensCount", "|", "predictedTokensCount",
+                   "tokensPerSecond", "|", "total_draft_tokens_count", "|", "tokens_per_second",
+                   "generation_time")
 
-static bool concerns(const char *bytes, size_t n)
-{
-    return is_camel(bytes, n) || spec_json_has(bytes, n, "total_draft_tokens_count") ||
-           (spec_json_has(bytes, n, "tokens_per_second") &&
-            spec_json_has(bytes, n, "generation_time"));
-}
-
-/* Reads a response. It may have no draft, but it has tokens or a speed. */
-static int read_record(void *state, spec_log_learned *learned, const spec_log_record *record,
-                       spec_error *error)
-{
-    static const char *const keys[2][2] = {{"tokens_per_second", "total_draft_tokens_count"},
-                                           {"predictedTokensCount", "totalDraftTokensCount"}};
-    const char *const *key = keys[is_camel(record->bytes, record->n)];
-    const spec_json_table table = {.key = key[!spec_json_has(record->bytes, record->n, key[0])],
-                                   .kind = SPEC_OBSERVED_REQUEST,
-                                   .fields = fields,
-                                   .finish = finish};
-    (void)state;
-    return spec_json_counts_each(record, learned, &table, error);
-}
+/* A response may have no draft, but it has tokens or a speed. */
+static const spec_json_table table = {
+    .key = {"predictedTokensCount", "totalDraftTokensCount", "tokens_per_second",
+            "total_draft_tokens_count"},
+    .kind = SPEC_OBSERVED_REQUEST, .fields = fields, .finish = finish};
+SPEC_JSON_READ(read_record, &table)
 
 const spec_log_format spec_reader_lmstudio_response = {
-    .name = "lm-studio-response",
-    .engine = "lm-studio",
+    .name = "lm-studio-response", .engine = "lm-studio",
     .summary = "stats of LM Studio's responses and conversations",
-    .generations = (const char *const[]){"draft token counts since 0.3.10", NULL},
+    .generations = SPEC_TEXTS("draft token counts since 0.3.10"),
     .concerns = concerns,
-    .needles = (const char *const[]){"\"totalDraftTokensCount\"", "\"predictedTokensCount\"",
-                                     "\"total_draft_tokens_count\"", "\"generation_time\"", NULL},
-    .read = read_record,
-};
+    .needles = SPEC_TEXTS("\"totalDraftTokensCount\"", "\"predictedTokensCount\"",
+                          "\"total_draft_tokens_count\"", "\"generation_time\""),
+    .read = read_record};

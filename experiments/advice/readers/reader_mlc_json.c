@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
-#include "experiments/advice/readers/readers.h"
 
 SPEC_JSON_CONCERNS(concerns, "draft_count", "accept_count")
 
@@ -38,37 +37,30 @@ static int take_counts(spec_observation *o, const double *drafted, const double 
 static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     static const char *const key[] = {"draft_count", "accept_count"};
-    int status = GSL_SUCCESS, n[2];
+    int n[2];
     double count[2][SPEC_JSON_ENTRIES];
     for (int i = 0; i < 2; i++)
-        SPEC_TRY(spec_json_counts_list(count[i], &n[i], c->list[i], key[i], place->record, error));
+        SPEC_PASS(spec_json_counts_list(count[i], &n[i], c->list[i], key[i], place->record, error));
     if (n[0] != n[1])
-        SPEC_TRY(spec_log_bad(place->record, error, "'%s' has %d entries, '%s' %d", key[0], n[0],
-                              key[1], n[1]));
+        return spec_log_bad(place->record, error, "'%s' has %d entries, '%s' %d", key[0], n[0],
+                            key[1], n[1]);
     c->skip = n[0] == 0;
-    if (!c->skip) SPEC_TRY(take_counts(&c->o, count[0], count[1], n[0], place->record, error));
-done:
-    return status;
+    if (!c->skip) SPEC_PASS(take_counts(&c->o, count[0], count[1], n[0], place->record, error));
+    return GSL_SUCCESS;
 }
 
 static const spec_json_table table = {
-    .key = "draft_count",
-    .kind = SPEC_OBSERVED_TOTAL,
-    .fields = (const spec_json_field[]){SPEC_LIST("draft_count", list[0]),
-                                        SPEC_LIST("accept_count", list[1]),
-                                        SPEC_REAL("*engine_decode_time_sum", o.seconds, 1),
-                                        {0}},
-    .finish = finish,
-};
+    .key = {"draft_count"}, .kind = SPEC_OBSERVED_TOTAL, .finish = finish,
+    .fields = (const spec_json_field[]){
+        SPEC_LIST("draft_count", list[0]),
+        SPEC_LIST("accept_count", list[1]),
+        SPEC_REAL("*engine_decode_time_sum", o.seconds, 1), {0}}};
 
 SPEC_JSON_READ(read_record, &table)
 
 const spec_log_format spec_reader_mlc_metrics = {
-    .name = "mlc-metrics",
-    .engine = "mlc",
+    .name = "mlc-metrics", .engine = "mlc",
     .summary = "metrics of MLC's engine in JSON, since its start",
-    .generations = (const char *const[]){"draft_count and accept_count", NULL},
+    .generations = SPEC_TEXTS("draft_count and accept_count"),
     .concerns = concerns,
-    .needles = (const char *const[]){"\"accept_count\"", NULL},
-    .read = read_record,
-};
+    .needles = SPEC_TEXTS("\"accept_count\""), .read = read_record};

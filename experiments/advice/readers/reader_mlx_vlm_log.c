@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mlx-vlm prints one line for each generation: means, a percentage, and the number of rounds. */
 #include "experiments/advice/readers/log_fields.h"
-#include "experiments/advice/readers/readers.h"
 
 static const char *const generations[] = {
     "accepted tokens over rounds (to mid-2026)",
@@ -53,16 +52,15 @@ static const spec_log_line form = {"Speculative decoding", NULL, fields};
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {
-    int status = GSL_SUCCESS;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
     range accepted = {0.0, INFINITY}, drafted = {0.0, INFINITY};
     spec_log_scan scan = spec_log_scan_of(record);
     spec_log_numbers line;
     (void)self;
-    SPEC_TRY(spec_log_fields_read(&line, &form, &scan, error));
+    SPEC_PASS(spec_log_fields_read(&line, &form, &scan, error));
     const double *v = line.value, rounds = v[ROUNDS];
     const bool drafts = spec_log_numbers_has(&line, DRAFT);
-    if (rounds < 1.0) SPEC_TRY(spec_log_bad(record, error, "rounds: expected 1 or more"));
+    if (rounds < 1.0) return spec_log_bad(record, error, "rounds: expected 1 or more");
     narrow(&accepted, v[LENGTH] - 1.0, half(&line, LENGTH), rounds);
     if (drafts) {
         const double share = half(&line, PERCENTAGE);
@@ -74,11 +72,10 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
             fmin(accepted.high, floor((v[PERCENTAGE] + share) / 100.0 * drafted.high + 1e-6));
     }
     if (accepted.low > accepted.high || drafted.low > drafted.high || accepted.low > drafted.high) {
-        status = spec_log_bad(record, error,
-                              "expected accepted tokens, accepted drafts and their share that "
-                              "belong to %.0f rounds",
-                              rounds);
-        goto done;
+        return spec_log_bad(record, error,
+                            "expected accepted tokens, accepted drafts and their share that "
+                            "belong to %.0f rounds",
+                            rounds);
     }
     o.K = record->K;
     o.rounds = o.rounds_low = o.rounds_high = rounds;
@@ -91,17 +88,12 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     learned->gaps = SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES;
     if (accepted.low < accepted.high || drafted.low < drafted.high)
         learned->gaps |= SPEC_LOG_ROUNDED;
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
-done:
-    return status;
+    return spec_log_hand_over(record, &o, error);
 }
 
 const spec_log_format spec_reader_mlx_vlm_log = {
-    .name = "mlx-vlm-log",
-    .engine = "mlx-vlm",
+    .name = "mlx-vlm-log", .engine = "mlx-vlm",
     .summary = "the line 'Speculative decoding: ...' of mlx-vlm",
     .generations = generations,
     .concerns = concerns,
-    .needles = (const char *const[]){begin, NULL},
-    .read = read,
-};
+    .needles = SPEC_TEXTS(begin), .read = read};

@@ -4,7 +4,6 @@
  * llama-server serves a request for ollama, the lines are llama-server's own
  * (reader_llamacpp_log.c). */
 #include "experiments/advice/readers/log_fields.h"
-#include "experiments/advice/readers/readers.h"
 
 static const char begin[] = "msg=\"speculative decode stats\"";
 
@@ -40,17 +39,16 @@ static int check(const spec_log_numbers *line, const spec_log_record *record, sp
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {
-    int status = GSL_SUCCESS;
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, record->line);
     spec_log_scan scan = spec_log_scan_of(record);
     spec_log_numbers line;
     (void)self;
     spec_log_scan_find(&scan, begin);
-    SPEC_TRY(spec_log_fields_read(&line, &form, &scan, error));
-    SPEC_TRY(check(&line, record, error));
+    SPEC_PASS(spec_log_fields_read(&line, &form, &scan, error));
+    SPEC_PASS(check(&line, record, error));
     const double *v = line.value;
     const bool deepest = v[MAX_DRAFT] >= 1.0;
-    if (v[PASSES] == 0.0) goto done;
+    if (v[PASSES] == 0.0) return GSL_SUCCESS;
     o.K = deepest ? (int)v[MAX_DRAFT] : record->K;
     o.passes = v[PASSES];
     o.drafted = v[DRAFTED];
@@ -63,17 +61,12 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     learned->generation = 0;
     learned->gaps = SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES |
                     (o.rounds_low < o.rounds_high ? (unsigned)SPEC_LOG_NO_ROUNDS : 0);
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
-done:
-    return status;
+    return spec_log_hand_over(record, &o, error);
 }
 
 const spec_log_format spec_reader_ollama_log = {
-    .name = "ollama-log",
-    .engine = "ollama",
+    .name = "ollama-log", .engine = "ollama",
     .summary = "the line 'speculative decode stats' of ollama's runner for MLX",
-    .generations = (const char *const[]){"speculative decode stats (2026)", NULL},
+    .generations = SPEC_TEXTS("speculative decode stats (2026)"),
     .concerns = concerns,
-    .needles = (const char *const[]){begin, NULL},
-    .read = read,
-};
+    .needles = SPEC_TEXTS(begin), .read = read};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
-#include "experiments/advice/readers/readers.h"
 
 /* usage.completion_tokens_details of OpenAI's responses, which LiteLLM and other servers fill in.
  * If a provider does not speculate, it writes 0 or null, which says nothing. Providers disagree on
@@ -47,24 +46,18 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
 }
 
 static const spec_json_table table = {
-    .key = "accepted_prediction_tokens",
-    .kind = SPEC_OBSERVED_REQUEST,
-    .streamed = true,
-    .fields = (const spec_json_field[]){SPEC_COUNT("accepted_prediction_tokens", o.accepted),
-                                        SPEC_COUNT("rejected_prediction_tokens", other[REJECTED]),
-                                        {0}},
+    .key = {"accepted_prediction_tokens"}, .kind = SPEC_OBSERVED_REQUEST, .streamed = true,
     .finish = finish,
-};
+    .fields = (const spec_json_field[]){
+        SPEC_COUNT("accepted_prediction_tokens", o.accepted),
+        SPEC_COUNT("rejected_prediction_tokens", other[REJECTED]), {0}}};
 
 SPEC_JSON_READ(read, &table)
 
 const spec_log_format spec_reader_openai_usage = {
-    .name = "openai-usage",
-    .engine = "any",
+    .name = "openai-usage", .engine = "any",
     .summary = "usage with accepted_prediction_tokens: OpenAI, LiteLLM and servers like them",
-    .generations = (const char *const[]){"completion_tokens_details since late 2024", NULL},
+    .generations = SPEC_TEXTS("completion_tokens_details since late 2024"),
     .concerns = concerns,
-    .needles = (const char *const[]){"\"accepted_prediction_tokens\"",
-                                     "\"rejected_prediction_tokens\"", NULL},
-    .read = read,
-};
+    .needles = SPEC_TEXTS("\"accepted_prediction_tokens\"", "\"rejected_prediction_tokens\""),
+    .read = read};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/prometheus_sample.h"
 #include "experiments/advice/readers/prometheus_scrape.h"
-#include "experiments/advice/readers/readers.h"
 
 #include <math.h>
 
@@ -107,8 +105,7 @@ static int finish_vllm(spec_observation *o, spec_log_learned *learned,
 {
     if (!isnan(spec_prometheus_scrape_value(s, SPEC_SCRAPE_EMITTED_BY_ROUNDS)))
         return finish_vllm_V0(o, learned, s, record, error);
-    const int status = times_of_vllm(o, s, record, error);
-    if (status != GSL_SUCCESS) return status;
+    SPEC_PASS(times_of_vllm(o, s, record, error));
     if (isnan(o->rounds) && isnan(o->drafted)) return finish_plain(o, learned);
     const char *const missing = isnan(o->rounds)     ? "drafts"
                                 : isnan(o->drafted)  ? "draft_tokens"
@@ -264,46 +261,31 @@ FUNCTIONS(sglang)
 FUNCTIONS(llama)
 
 const spec_log_format spec_reader_prometheus_vllm = {
-    .name = "prometheus-vllm",
-    .engine = "vllm",
-    .summary = "Prometheus metrics of vLLM (/metrics)",
-    .generations = (const char *const[]){"0.4 to 0.8 (V0)", "0.8.3 and later", NULL},
+    .name = "prometheus-vllm", .engine = "vllm", .summary = "Prometheus metrics of vLLM (/metrics)",
+    .generations = SPEC_TEXTS("0.4 to 0.8 (V0)", "0.8.3 and later"),
     .concerns = concerns_vllm,
-    .needles =
-        (const char *const[]){"vllm:spec_", "vllm:generation_tokens", "vllm:num_requests_running",
-                              "vllm:inter_token_latency", "vllm:time_per_output_token",
-                              "vllm:time_to_first_token", "vllm:iteration_tokens", NULL},
-    .state_size = sizeof(spec_prometheus_scrape),
-    .read = read_vllm,
-    .end = end_vllm,
-};
+    .needles = SPEC_TEXTS("vllm:spec_", "vllm:generation_tokens", "vllm:num_requests_running",
+                          "vllm:inter_token_latency", "vllm:time_per_output_token",
+                          "vllm:time_to_first_token", "vllm:iteration_tokens"),
+    .state_size = sizeof(spec_prometheus_scrape), .read = read_vllm, .end = end_vllm};
 
 const spec_log_format spec_reader_prometheus_sglang = {
-    .name = "prometheus-sglang",
-    .engine = "sglang",
+    .name = "prometheus-sglang", .engine = "sglang",
     .summary = "Prometheus metrics of SGLang (--enable-metrics)",
-    .generations = (const char *const[]){"with spec_verify_calls_total", NULL},
+    .generations = SPEC_TEXTS("with spec_verify_calls_total"),
     .concerns = concerns_sglang,
-    .needles = (const char *const[]){"sglang:spec_", "sglang:generation_tokens",
-                                     "sglang:num_running_reqs", "sglang:inter_token_latency", NULL},
-    .state_size = sizeof(spec_prometheus_scrape),
-    .read = read_sglang,
-    .end = end_sglang,
-};
+    .needles = SPEC_TEXTS("sglang:spec_", "sglang:generation_tokens", "sglang:num_running_reqs",
+                          "sglang:inter_token_latency"),
+    .state_size = sizeof(spec_prometheus_scrape), .read = read_sglang, .end = end_sglang};
 
 const spec_log_format spec_reader_prometheus_llama = {
-    .name = "prometheus-llama",
-    .engine = "llama.cpp",
+    .name = "prometheus-llama", .engine = "llama.cpp",
     .summary = "Prometheus metrics of llama-server (--metrics)",
-    .generations =
-        (const char *const[]){"forks with n_drafted_total", "spec_decode counters", NULL},
+    .generations = SPEC_TEXTS("forks with n_drafted_total", "spec_decode counters"),
     .concerns = concerns_llama,
-    .needles = (const char *const[]){"llamacpp:spec_", "llamacpp:n_", "llamacpp:tokens_predicted",
-                                     "llamacpp:draft", NULL},
-    .state_size = sizeof(spec_prometheus_scrape),
-    .read = read_llama,
-    .end = end_llama,
-};
+    .needles = SPEC_TEXTS("llamacpp:spec_", "llamacpp:n_", "llamacpp:tokens_predicted",
+                          "llamacpp:draft"),
+    .state_size = sizeof(spec_prometheus_scrape), .read = read_llama, .end = end_llama};
 
 /* ---- Text Generation Inference --------------------------------------------------------------- */
 
@@ -325,11 +307,8 @@ static int read_tgi(void *state, spec_log_learned *learned, const spec_log_recor
 }
 
 const spec_log_format spec_reader_prometheus_tgi = {
-    .name = "prometheus-tgi",
-    .engine = "tgi",
+    .name = "prometheus-tgi", .engine = "tgi",
     .summary = "Prometheus metrics of Text Generation Inference, which are refused",
-    .generations = (const char *const[]){"all", NULL},
+    .generations = SPEC_TEXTS("all"),
     .concerns = concerns_tgi,
-    .needles = (const char *const[]){"tgi_request_skipped_tokens", NULL},
-    .read = read_tgi,
-};
+    .needles = SPEC_TEXTS("tgi_request_skipped_tokens"), .read = read_tgi};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
-#include "experiments/advice/readers/readers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,25 +81,17 @@ static int response_finish(spec_json_counts *c, const spec_json_place *place, sp
 }
 
 static const spec_json_table response = {
-    .key = "spec_verify_ct",
-    .kind = SPEC_OBSERVED_REQUEST,
-    .widths_vary = true,
-    .streamed = true,
-    .fields = response_fields,
-    .finish = response_finish,
-};
+    .key = {"spec_verify_ct"}, .kind = SPEC_OBSERVED_REQUEST, .widths_vary = true, .streamed = true,
+    .fields = response_fields, .finish = response_finish};
 
 SPEC_JSON_READ(response_read, &response)
 
 const spec_log_format spec_reader_sglang_response = {
-    .name = "sglang-response",
-    .engine = "sglang",
+    .name = "sglang-response", .engine = "sglang",
     .summary = "meta_info of SGLang's responses, or their spec_tokens_details",
     .generations = response_generations,
     .concerns = response_concerns,
-    .needles = (const char *const[]){"\"spec_verify_ct\"", NULL},
-    .read = response_read,
-};
+    .needles = SPEC_TEXTS("\"spec_verify_ct\""), .read = response_read};
 
 /* ---- /server_info ---------------------------------------------------------------------------- */
 
@@ -120,20 +111,15 @@ static int info_finish(spec_json_counts *c, const spec_json_place *place, spec_e
 }
 
 static const spec_json_table info = {
-    .key = "avg_spec_accept_length",
-    .fields =
-        (const spec_json_field[]){SPEC_REAL("avg_spec_accept_length", o.printed_length, 1), {0}},
-    .finish = info_finish,
-};
+    .key = {"avg_spec_accept_length"}, .finish = info_finish,
+    .fields = (const spec_json_field[]){
+        SPEC_REAL("avg_spec_accept_length", o.printed_length, 1), {0}}};
 
 SPEC_JSON_READ(info_read, &info)
 
 const spec_log_format spec_reader_sglang_server_info = {
-    .name = "sglang-server-info",
-    .engine = "sglang",
+    .name = "sglang-server-info", .engine = "sglang",
     .summary = "SGLang's /server_info, which is refused: a mean without counts",
-    .generations = (const char *const[]){"avg_spec_accept_length of internal_states", NULL},
+    .generations = SPEC_TEXTS("avg_spec_accept_length of internal_states"),
     .concerns = info_concerns,
-    .needles = (const char *const[]){"\"avg_spec_accept_length\"", NULL},
-    .read = info_read,
-};
+    .needles = SPEC_TEXTS("\"avg_spec_accept_length\""), .read = info_read};

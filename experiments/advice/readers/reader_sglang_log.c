@@ -5,8 +5,6 @@
  * does not depend on the weight. Time stamps are not used, because they are whole seconds, as long
  * as a window. */
 #include "experiments/advice/readers/log_fields.h"
-#include "experiments/advice/readers/readers.h"
-#include "experiments/advice/readers/sglang_finish.h"
 #include "experiments/advice/readers/sglang_rates.h"
 
 #include <stdlib.h>
@@ -58,14 +56,24 @@ typedef struct {
     uint64_t passed_over;              /* number of ignored requests */
 } sglang_state;
 
+static const char verify[] = "'spec_verify_ct': ";
+static const char unfinished[] = "'finish_reason': None";
+
+static bool has_requests(const char *bytes, size_t n)
+{
+    return spec_log_find(bytes, n, verify) != NULL;
+}
+
 static bool concerns(const char *bytes, size_t n)
 {
     const char *place = spec_log_find(bytes, n, "Decode batch");
     if (place == NULL)
-        return spec_log_find(bytes, n, "server_args=ServerArgs(") != NULL ||
-               spec_sglang_finish_concerns(bytes, n);
+        return spec_log_find(bytes, n, "server_args=ServerArgs(") != NULL || has_requests(bytes, n);
     return spec_log_find(place, n - (size_t)(place - bytes), "#running-req: ") != NULL;
 }
+
+/* Numbers of the two kinds of lines. */
+enum { RUNNING, LENGTH, RATE, THROUGHPUT, ROUNDS, TOKENS, SECONDS, ACCEPTED, DRAFTED };
 
 /* ---- The settings of the server ---- */
 
@@ -148,7 +156,7 @@ static int hand_over(const sglang_state *state, const spec_log_record *record,
     const int nodes = is_tree(state, record->K) ? width(state, record->K) - 1 : K;
     observation->K = K;
     if (K >= 1 && nodes >= 1) observation->drafted = nodes * observation->rounds;
-    return record->observer->take(record->observer->self, observation, error);
+    return spec_log_hand_over(record, observation, error);
 }
 
 static int hand_over_waiting(sglang_state *state, const spec_log_record *record, int K,
@@ -219,7 +227,6 @@ static int find_rank(rank **ret, sglang_state *state, const spec_log_record *rec
     return GSL_SUCCESS;
 }
 
-enum { RUNNING, LENGTH, RATE, THROUGHPUT };
 static const spec_log_field decode_fields[] = {
     {"#running-req:", NULL, SPEC_LOG_COUNT, true, RUNNING},
     {"accept len:", NULL, SPEC_LOG_REAL, false, LENGTH},
@@ -249,7 +256,6 @@ static int take_drafted(sglang_state *state, spec_log_learned *learned,
                         const spec_log_record *record, spec_observation *observation,
                         const spec_log_numbers *line, spec_error *error)
 {
-    int status = GSL_SUCCESS;
     const bool printed = !isnan(line->value[RATE]);
     if (printed) {
         const spec_sglang_rates before = state->rates;
@@ -259,7 +265,7 @@ static int take_drafted(sglang_state *state, spec_log_learned *learned,
         if (!agrees) { /* from here on the draft length is different */
             const spec_sglang_rates after = state->rates;
             state->rates = before;
-            SPEC_TRY(hand_over_waiting(state, record, draft_length(state, record), error));
+            SPEC_PASS(hand_over_waiting(state, record, draft_length(state, record), error));
             state->rates = after;
             state->unfit++;
         }
@@ -270,15 +276,134 @@ static int take_drafted(sglang_state *state, spec_log_learned *learned,
     const bool known = K >= 1 || !printed || !fits;
     if (!known && state->n_waiting < WAITING) {
         state->waiting[state->n_waiting++] = *observation;
-        goto done;
+        return GSL_SUCCESS;
     }
-    SPEC_TRY(hand_over_waiting(state, record, K, error));
-    SPEC_TRY(hand_over(state, record, observation, K, error));
-done:
-    return status;
+    SPEC_PASS(hand_over_waiting(state, record, K, error));
+    return hand_over(state, record, observation, K, error);
 }
 
 /* ---- Lines of requests ---- */
+
+/* The lines "Finish: ..." of --log-requests have Python's text of the response's meta_info; several
+ * versions use different names. */
+static const spec_log_field request_fields[] = {
+    {verify, NULL, SPEC_LOG_COUNT, true, ROUNDS},
+    {"'completion_tokens': ", NULL, SPEC_LOG_COUNT, false, TOKENS},
+    {"'e2e_latency': ", NULL, SPEC_LOG_MEAN, false, SECONDS},
+    {"'spec_num_correct_drafts': ", NULL, SPEC_LOG_COUNT, false, ACCEPTED},
+    {"'spec_accepted_drafts': ", NULL, SPEC_LOG_COUNT, false, ACCEPTED},
+    {"'spec_accept_token_num': ", NULL, SPEC_LOG_COUNT, false, ACCEPTED}, /* 2025 */
+    {"'spec_num_proposed_drafts': ", NULL, SPEC_LOG_COUNT, false, DRAFTED},
+    {"'spec_proposed_drafts': ", NULL, SPEC_LOG_COUNT, false, DRAFTED},
+    {"'spec_draft_token_num': ", NULL, SPEC_LOG_COUNT, false, DRAFTED}, /* 2025 */
+    {"'spec_correct_drafts_histogram': [", "]", SPEC_LOG_COUNTS, false, 0},
+    {"'spec_accept_histogram': [", "]", SPEC_LOG_COUNTS, false, 0},
+    {"'spec_acceptance_histogram': [", "]", SPEC_LOG_COUNTS, false, 0},
+    {"'spec_accept_length': ", NULL, SPEC_LOG_MEAN, false, LENGTH},
+    {"'spec_accept_rate': ", NULL, SPEC_LOG_MEAN, false, RATE},
+    {0},
+};
+static const spec_log_line request = {"meta_info", NULL, request_fields};
+
+/* Returns the part of the scan between the braces around `place`. */
+static spec_log_scan braces(const spec_log_scan *scan, const char *place)
+{
+    spec_log_scan inner = *scan;
+    int depth = 0;
+    const char *at = place;
+    while (at > scan->at && depth <= 0) {
+        at--;
+        if (*at == '{') depth++;
+        if (*at == '}') depth--;
+    }
+    inner.at = at;
+    for (at = place, depth = 1; at < scan->end && depth > 0; at++) {
+        if (*at == '{') depth++;
+        if (*at == '}') depth--;
+    }
+    inner.end = at;
+    return inner;
+}
+
+/* Takes the histogram: [i] counts rounds that accepted i draft tokens. */
+static int take_histogram(spec_observation *o, const spec_log_numbers *line,
+                          const spec_log_record *record, spec_error *error)
+{
+    double rounds = 0.0, accepted = 0.0, reach = 0.0;
+    for (int i = 0; i < line->n; i++) {
+        rounds += line->list[i];
+        accepted += i * line->list[i];
+    }
+    if (line->n == 0) return GSL_SUCCESS;
+    if (rounds != o->rounds || accepted != o->accepted)
+        return spec_log_bad(record, error,
+                            "the histogram has %.0f rounds with %.0f accepted tokens, the counts "
+                            "%.0f with %.0f",
+                            rounds, accepted, o->rounds, o->accepted);
+    o->depths = line->n - 1;
+    for (int i = o->depths; i > 0; i--) o->passed[i - 1] = reach += line->list[i];
+    return GSL_SUCCESS;
+}
+
+/* Takes the width: drafted tokens are computed as rounds times the width at the end. A round that
+ * accepted more shows that this is wrong. */
+static void take_width(spec_observation *o)
+{
+    const double width = o->drafted / o->rounds, least = fmax(o->depths, o->accepted / o->rounds);
+    if (width < least) o->drafted = NAN;
+    if (!(width >= least && width == floor(width) && width <= SPEC_OBSERVED_DEPTHS)) return;
+    o->K = (int)width;
+    if (o->depths > 0) o->depths = o->K; /* the rest of passed is 0 */
+}
+
+static int request_counts(spec_observation *o, const spec_log_numbers *line,
+                          const spec_log_record *record, spec_error *error)
+{
+    const double *v = line->value;
+    o->emitted = v[TOKENS];
+    o->seconds = v[SECONDS];
+    o->printed_length = v[LENGTH];
+    o->printed_rate = v[RATE];
+    if (v[ROUNDS] == 0.0) {
+        spec_observation_decode_plainly(o, v[TOKENS]);
+        return GSL_SUCCESS;
+    }
+    o->rounds = o->rounds_low = o->rounds_high = v[ROUNDS];
+    o->drafted = v[DRAFTED];
+    o->accepted = v[ACCEPTED];
+    /* Each round emits one more token than it accepts, and the prefill adds the first. */
+    if (isnan(o->accepted) && line->n == 0) o->accepted = fmax(v[TOKENS] - 1.0 - o->rounds, 0.0);
+    for (int i = 0; isnan(v[ACCEPTED]) && i < line->n; i++)
+        o->accepted = fmax(o->accepted, 0.0) + i * line->list[i];
+    if (o->accepted > o->drafted)
+        return spec_log_bad(record, error, "meta_info: %.0f accepted of %.0f proposed drafts",
+                            o->accepted, o->drafted);
+    const int status = take_histogram(o, line, record, error);
+    take_width(o);
+    if (o->K < 0) o->K = record->K;
+    return status;
+}
+
+/* Reads the next request of the scan, and moves past it. *ret_found is false at the end. Skips
+ * unfinished responses. */
+static int next_request(spec_observation *ret, bool *ret_found, spec_log_scan *scan,
+                        spec_error *error)
+{
+    spec_log_scan inner;
+    spec_log_numbers line;
+    *ret_found = false;
+    *ret = spec_observation_empty(SPEC_OBSERVED_REQUEST, scan->record->line);
+    do {
+        const char *place = spec_log_find(scan->at, (size_t)(scan->end - scan->at), verify);
+        if (place == NULL) return GSL_SUCCESS;
+        inner = braces(scan, place);
+        scan->at = inner.end;
+    } while (spec_log_find(inner.at, (size_t)(inner.end - inner.at), unfinished) != NULL);
+    SPEC_PASS(spec_log_fields_read(&line, &request, &inner, error));
+    SPEC_PASS(request_counts(ret, &line, scan->record, error));
+    *ret_found = true;
+    return GSL_SUCCESS;
+}
 
 static void learn_requests(spec_log_learned *learned, const spec_observation *o)
 {
@@ -292,7 +417,7 @@ static int hand_over_requests(sglang_state *state, spec_log_learned *learned,
     int status = GSL_SUCCESS;
     for (int i = 0; i < state->n_requests; i++) {
         learn_requests(learned, &state->request[i]);
-        SPEC_TRY(record->observer->take(record->observer->self, &state->request[i], error));
+        SPEC_TRY(spec_log_hand_over(record, &state->request[i], error));
     }
 done:
     state->n_requests = 0;
@@ -304,44 +429,40 @@ done:
 static int read_requests(sglang_state *state, spec_log_learned *learned,
                          const spec_log_record *record, spec_error *error)
 {
-    int status = GSL_SUCCESS;
     bool found;
     spec_log_scan scan = spec_log_scan_of(record);
     for (;;) {
         spec_observation o;
-        SPEC_TRY(spec_sglang_finish_next(&o, &found, &scan, error));
-        if (!found) goto done;
+        SPEC_PASS(next_request(&o, &found, &scan, error));
+        if (!found) return GSL_SUCCESS;
         if (state->decodes) {
             state->passed_over++;
         } else {
             if (state->n_requests == WAITING)
-                SPEC_TRY(hand_over_requests(state, learned, record, error));
+                SPEC_PASS(hand_over_requests(state, learned, record, error));
             state->request[state->n_requests++] = o;
         }
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 static int read(void *self, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {
-    int status = GSL_SUCCESS;
     sglang_state *state = self;
     spec_log_scan message = spec_log_scan_of(record);
     spec_observation observation = spec_observation_empty(SPEC_OBSERVED_WINDOW, record->line);
     spec_log_numbers line;
     rank *r;
-    if (spec_sglang_finish_concerns(record->bytes, record->n))
-        return read_requests(state, learned, record, error);
+    if (has_requests(record->bytes, record->n)) return read_requests(state, learned, record, error);
     if (!spec_log_scan_find(&message, "Decode batch")) {
-        SPEC_TRY(hand_over_waiting(state, record, draft_length(state, record), error));
+        SPEC_PASS(hand_over_waiting(state, record, draft_length(state, record), error));
         start(state, record);
-        goto done;
+        return GSL_SUCCESS;
     }
-    SPEC_TRY(parse(&line, message, error));
-    SPEC_TRY(find_rank(&r, state, record, message.at - strlen("Decode batch"), error));
-    if (r == NULL) goto done;
+    SPEC_PASS(parse(&line, message, error));
+    SPEC_PASS(find_rank(&r, state, record, message.at - strlen("Decode batch"), error));
+    if (r == NULL) return GSL_SUCCESS;
     const bool plain = isnan(line.value[LENGTH]);
     const double steps = state->steps > 0 ? state->steps : STEPS;
     const double passes = steps * line.value[RUNNING], before = r->running;
@@ -353,12 +474,12 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     observation.seconds =
         seconds_of(state, r, !plain, tokens, line.value[RUNNING], line.value[THROUGHPUT]);
     r->running = line.value[RUNNING];
-    if (!(tokens > 0.0)) goto done; /* no request is running, or nothing was verified */
+    if (!(tokens > 0.0)) return GSL_SUCCESS; /* no request is running, or nothing was verified */
     if (plain) {
         spec_observation_decode_plainly(&observation, tokens);
         if (learned->gaps == 0) learned->gaps = SPEC_LOG_ROUNDED;
-        SPEC_TRY(record->observer->take(record->observer->self, &observation, error));
-        goto done;
+        SPEC_PASS(spec_log_hand_over(record, &observation, error));
+        return GSL_SUCCESS;
     }
     state->decodes = true;
     state->passed_over += (uint64_t)state->n_requests;
@@ -369,15 +490,12 @@ static int read(void *self, spec_log_learned *learned, const spec_log_record *re
     observation.accepted = tokens - passes;
     observation.printed_length = line.value[LENGTH];
     observation.printed_rate = line.value[RATE];
-    SPEC_TRY(take_drafted(state, learned, record, &observation, &line, error));
-done:
-    return status;
+    return take_drafted(state, learned, record, &observation, &line, error);
 }
 
 static int end(void *self, spec_log_learned *learned, const spec_log_record *last,
                spec_error *error)
 {
-    int status = GSL_SUCCESS;
     sglang_state *state = self;
     const int K = spec_sglang_rates_K(&state->rates);
     if (is_given_tree(state, last->K))
@@ -408,21 +526,14 @@ static int end(void *self, spec_log_learned *learned, const spec_log_record *las
                  "%llu requests have acceptance by depth: grep spec_verify_ct FILE, and give only "
                  "these lines",
                  (unsigned long long)state->passed_over);
-    SPEC_TRY(hand_over_waiting(state, last, draft_length(state, last), error));
-    SPEC_TRY(hand_over_requests(state, learned, last, error));
-done:
-    return status;
+    SPEC_PASS(hand_over_waiting(state, last, draft_length(state, last), error));
+    return hand_over_requests(state, learned, last, error);
 }
 
 const spec_log_format spec_reader_sglang_log = {
-    .name = "sglang-log",
-    .engine = "sglang",
+    .name = "sglang-log", .engine = "sglang",
     .summary = "SGLang's log: the lines 'Decode batch', or 'Finish' of --log-requests",
     .generations = generations,
     .concerns = concerns,
-    .needles = (const char *const[]){"Decode batch", "server_args=ServerArgs(",
-                                     "'spec_verify_ct': ", NULL},
-    .state_size = sizeof(sglang_state),
-    .read = read,
-    .end = end,
-};
+    .needles = SPEC_TEXTS("Decode batch", "server_args=ServerArgs(", "'spec_verify_ct': "),
+    .state_size = sizeof(sglang_state), .read = read, .end = end};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
-#include "experiments/advice/readers/readers.h"
 
 /* specdec_bench of NVIDIA's Model Optimizer counts the tokens of each step of the engine: accepted
  * draft tokens, and the target's own. Since 2026 it leaves out the first step of an answer, if that
@@ -22,9 +21,8 @@ static int response_finish(spec_json_counts *c, const spec_json_place *place, sp
     json_array_foreach(c->list[0], i, entry)
     {
         double length;
-        const int status =
-            spec_json_counts_number(&length, entry, SPEC_JSON_IS_COUNT, key, place->record, error);
-        if (status != GSL_SUCCESS) return status;
+        SPEC_PASS(
+            spec_json_counts_number(&length, entry, SPEC_JSON_IS_COUNT, key, place->record, error));
         if (!(length >= 1 && length <= SPEC_OBSERVED_DEPTHS + 1))
             return spec_log_bad(place->record, error,
                                 "'%s' has a length %.0f: expected 1 to %d, the target's own token "
@@ -43,11 +41,8 @@ static int response_finish(spec_json_counts *c, const spec_json_place *place, sp
 }
 
 static const spec_json_table responses = {
-    .key = "acceptance_lengths",
-    .kind = SPEC_OBSERVED_REQUEST,
-    .fields = (const spec_json_field[]){SPEC_LIST("acceptance_lengths", list[0]), {0}},
-    .finish = response_finish,
-};
+    .key = {"acceptance_lengths"}, .kind = SPEC_OBSERVED_REQUEST, .finish = response_finish,
+    .fields = (const spec_json_field[]){SPEC_LIST("acceptance_lengths", list[0]), {0}}};
 
 static int response_read(void *state, spec_log_learned *learned, const spec_log_record *record,
                          spec_error *error)
@@ -62,61 +57,41 @@ static int response_read(void *state, spec_log_learned *learned, const spec_log_
 }
 
 const spec_log_format spec_reader_specdec_bench_response = {
-    .name = "specdec_bench-responses",
-    .engine = "any",
+    .name = "specdec_bench-responses", .engine = "any",
     .summary = "responses of Model Optimizer's specdec_bench, with --current",
-    .generations = (const char *const[]){"acceptance_lengths of a request", NULL},
+    .generations = SPEC_TEXTS("acceptance_lengths of a request"),
     .concerns = response_concerns,
-    .needles = (const char *const[]){"\"acceptance_lengths\"", NULL},
-    .read = response_read,
-};
+    .needles = SPEC_TEXTS("\"acceptance_lengths\""), .read = response_read};
 
 /* ---- results: a histogram of the run --------------------------------------------------------- */
 
-static const char *const results[] = {"Acceptance_Length_Histogram", "Conditional_Acceptance_Rate",
-                                      NULL};
-static const char *const profile[] = {"acceptance_length_histogram", "conditional_accept_rates",
-                                      NULL};
-
-static bool results_concern(const char *bytes, size_t n)
-{
-    return spec_json_has_all(bytes, n, results) || spec_json_has_all(bytes, n, profile);
-}
+SPEC_JSON_CONCERNS(results_concern, "Acceptance_Length_Histogram", "Conditional_Acceptance_Rate",
+                   "|", "acceptance_length_histogram", "conditional_accept_rates")
 
 static int results_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     const int K = place->record->K;
     (void)error;
     c->skip = isnan(c->o.rounds); /* a profile that was not measured */
-    c->generation = json_object_get(place->object, profile[0]) != NULL;
+    c->generation = json_object_get(place->object, "acceptance_length_histogram") != NULL;
     if (c->o.K < 0 && K >= c->o.depths && K <= SPEC_OBSERVED_DEPTHS) c->o.depths = c->o.K = K;
     return GSL_SUCCESS;
 }
 
-static int results_read(void *state, spec_log_learned *learned, const spec_log_record *record,
-                        spec_error *error)
-{
-    const bool portable = spec_json_has_all(record->bytes, record->n, profile);
-    const spec_json_table table = {
-        .key = portable ? profile[0] : results[0],
-        .kind = SPEC_OBSERVED_WINDOW,
-        .fields = (const spec_json_field[]){SPEC_LIST("Acceptance_Length_Histogram", lengths),
-                                            SPEC_LIST("acceptance_length_histogram", lengths),
-                                            SPEC_COUNT("num_speculative_tokens", K),
-                                            SPEC_REAL("mean_accept_length", o.printed_length, 1),
-                                            {0}},
-        .finish = results_finish};
-    (void)state;
-    return spec_json_counts_each(record, learned, &table, error);
-}
+static const spec_json_table results = {
+    .key = {"acceptance_length_histogram", "Acceptance_Length_Histogram"},
+    .kind = SPEC_OBSERVED_WINDOW, .finish = results_finish,
+    .fields = (const spec_json_field[]){
+        SPEC_LIST("Acceptance_Length_Histogram", lengths),
+        SPEC_LIST("acceptance_length_histogram", lengths),
+        SPEC_COUNT("num_speculative_tokens", K),
+        SPEC_REAL("mean_accept_length", o.printed_length, 1), {0}}};
+SPEC_JSON_READ(results_read, &results)
 
 const spec_log_format spec_reader_specdec_bench = {
-    .name = "specdec_bench",
-    .engine = "any",
+    .name = "specdec_bench", .engine = "any",
     .summary = "results and profiles of Model Optimizer's specdec_bench",
-    .generations = (const char *const[]){"acceptance_rate.json", "speculation_profile.json", NULL},
+    .generations = SPEC_TEXTS("acceptance_rate.json", "speculation_profile.json"),
     .concerns = results_concern,
-    .needles = (const char *const[]){"\"Acceptance_Length_Histogram\"",
-                                     "\"acceptance_length_histogram\"", NULL},
-    .read = results_read,
-};
+    .needles = SPEC_TEXTS("\"Acceptance_Length_Histogram\"", "\"acceptance_length_histogram\""),
+    .read = results_read};

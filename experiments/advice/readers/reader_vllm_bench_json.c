@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
-#include "experiments/advice/readers/readers.h"
 
 #include <gsl/gsl_cdf.h>
 #include <stdio.h>
@@ -25,17 +24,11 @@ static const spec_json_field fields[] = {
 
 /* Members of the results, with or without speculation. SGLang's and TensorRT-LLM's programs come
  * from the same one, but lack rtfx; so do versions that may not write spec_decode_*. */
-static const char newest[] = "rtfx";
-static const char *const plain_keys[] = {newest,         "burstiness", "tokenizer_id",
-                                         "mean_tpot_ms", "completed",  "total_output_tokens",
-                                         "num_prompts",  "duration",   NULL};
+#define PLAIN_KEYS                                                                                 \
+    "rtfx", "burstiness", "tokenizer_id", "mean_tpot_ms", "completed", "total_output_tokens",      \
+        "num_prompts", "duration"
 
-static bool concerns(const char *bytes, size_t n)
-{
-    return (spec_json_has(bytes, n, "spec_decode_num_drafts") &&
-            spec_json_has(bytes, n, "spec_decode_draft_tokens")) ||
-           spec_json_has_all(bytes, n, plain_keys);
-}
+SPEC_JSON_CONCERNS(concerns, "spec_decode_num_drafts", "spec_decode_draft_tokens", "|", PLAIN_KEYS)
 
 /* Turns rates by depth into counts of rounds. A rate times the number of rounds is a whole
  * number. */
@@ -49,9 +42,7 @@ static int take_rates(spec_observation *o, const json_t *rates, const spec_log_r
     json_array_foreach(rates, i, rate)
     {
         double value;
-        const int status =
-            spec_json_counts_number(&value, rate, SPEC_JSON_IS_REAL, key, record, error);
-        if (status != GSL_SUCCESS) return status;
+        SPEC_PASS(spec_json_counts_number(&value, rate, SPEC_JSON_IS_REAL, key, record, error));
         const double rounds = nearbyint(value * o->rounds);
         if (!(fabs(value * o->rounds - rounds) <= 1e-6 * o->rounds) || rounds > most)
             return spec_log_bad(record, error,
@@ -100,8 +91,7 @@ static int give_plain(spec_json_counts *c, const spec_json_place *place, spec_er
         spec_observation o;
         if (!request_at(&o, c, i)) continue;
         spec_observation_decode_plainly(&o, o.emitted);
-        const int status = to->take(to->self, &o, error);
-        if (status != GSL_SUCCESS) return status;
+        SPEC_PASS(to->take(to->self, &o, error));
         c->skip = true;
     }
     return GSL_SUCCESS;
@@ -140,7 +130,7 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
     /* If there are no counts of drafts, there were no drafts, because the program reads the
      * engine's metrics. */
     const bool plain = isnan(o->rounds);
-    c->skip = plain && !spec_json_has_all(place->text.bytes, place->text.n, plain_keys);
+    c->skip = plain && !spec_json_has_all(place->text.bytes, place->text.n, SPEC_TEXTS(PLAIN_KEYS));
     if (plain) o->K = 0;
     if (plain) c->generation = place->learned->generation;
     spec_bench_times_add(o, &c->times);
@@ -150,25 +140,13 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
     return plain ? GSL_SUCCESS : take_rates(o, c->list[RATES], place->record, error);
 }
 
-static int read(void *state, spec_log_learned *learned, const spec_log_record *record,
-                spec_error *error)
-{
-    const bool any = spec_json_has(record->bytes, record->n, newest);
-    const spec_json_table table = {.key = any ? newest : "spec_decode_num_drafts",
-                                   .kind = SPEC_OBSERVED_WINDOW,
-                                   .needs_all = true,
-                                   .fields = fields,
-                                   .finish = finish};
-    (void)state;
-    return spec_json_counts_each(record, learned, &table, error);
-}
+static const spec_json_table table = {
+    .key = {"rtfx", "spec_decode_num_drafts"}, .kind = SPEC_OBSERVED_WINDOW, .needs_all = true,
+    .fields = fields, .finish = finish};
+SPEC_JSON_READ(read, &table)
 
 const spec_log_format spec_reader_vllm_bench = {
-    .name = "vllm-bench",
-    .engine = "vllm",
-    .summary = "results of vllm bench serve --save-result",
-    .generations = (const char *const[]){"results with spec_decode_num_drafts", NULL},
+    .name = "vllm-bench", .engine = "vllm", .summary = "results of vllm bench serve --save-result",
+    .generations = SPEC_TEXTS("results with spec_decode_num_drafts"),
     .concerns = concerns,
-    .needles = (const char *const[]){"\"spec_decode_num_drafts\"", "\"burstiness\"", NULL},
-    .read = read,
-};
+    .needles = SPEC_TEXTS("\"spec_decode_num_drafts\"", "\"burstiness\""), .read = read};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/bench_times.h"
-#include "experiments/advice/readers/log_scan.h"
-#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/readers/log_fields.h"
 
 #include <string.h>
 
@@ -190,7 +189,7 @@ static int hand_over(table *t, spec_log_learned *learned, const spec_log_record 
                                                  .token_time = 1e-3 * value_of(t, TOKEN_TIME)});
     learned->gaps = (speculates && o.depths == 0 ? (unsigned)SPEC_LOG_NO_DEPTHS : 0) |
                     (isnan(o.running) ? (unsigned)SPEC_LOG_NO_TIMES : 0);
-    SPEC_TRY(record->observer->take(record->observer->self, &o, error));
+    SPEC_TRY(spec_log_hand_over(record, &o, error));
 done:
     *t = (table){0};
     return status;
@@ -200,28 +199,25 @@ done:
 
 static int read_position(table *t, bool fraction, spec_log_scan *scan, spec_error *error)
 {
-    int status = GSL_SUCCESS, decimals;
+    int decimals;
     double position, rate;
-    SPEC_TRY(spec_log_scan_count(&position, scan, "Position", error));
+    SPEC_PASS(spec_log_scan_count(&position, scan, "Position", error));
     if (position != t->depths || t->depths == SPEC_OBSERVED_DEPTHS)
-        SPEC_TRY(spec_log_bad(scan->record, error, "Position: expected %d of 0 to %d, not %.0f",
-                              t->depths, SPEC_OBSERVED_DEPTHS - 1, position));
-    SPEC_TRY(spec_log_scan_expect(scan, ":", "Position", error));
-    SPEC_TRY(spec_log_scan_real(&rate, &decimals, scan, "Position", error));
+        return spec_log_bad(scan->record, error, "Position: expected %d of 0 to %d, not %.0f",
+                            t->depths, SPEC_OBSERVED_DEPTHS - 1, position);
+    SPEC_PASS(spec_log_scan_expect(scan, ":", "Position", error));
+    SPEC_PASS(spec_log_scan_real(&rate, &decimals, scan, "Position", error));
     if (fraction) rate *= 100.0, decimals -= 2;
     if (rate > 100.0)
-        SPEC_TRY(
-            spec_log_bad(scan->record, error, "Position: expected at most 100 %%, not %g", rate));
+        return spec_log_bad(scan->record, error, "Position: expected at most 100 %%, not %g", rate);
     if (t->depths == 0) t->rate_decimals = decimals;
     t->rate[t->depths++] = rate;
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 static int read(void *state, spec_log_learned *learned, const spec_log_record *record,
                 spec_error *error)
 {
-    int status = GSL_SUCCESS;
     table *t = state;
     spec_log_scan scan = spec_log_scan_of(record);
     const int found = line_of(&scan), line = same[found] != 0 ? same[found] : found;
@@ -233,25 +229,24 @@ static int read(void *state, spec_log_learned *learned, const spec_log_record *r
     }
     /* The first line of a table, or one that repeats, ends the previous table. */
     if (line != POSITION && (has(t, line) || line == REQUESTS))
-        SPEC_TRY(hand_over(t, learned, record, error));
+        SPEC_PASS(hand_over(t, learned, record, error));
     t->seen |= 1u << line;
     t->line = record->line;
     if (line == POSITION) {
-        SPEC_TRY(read_position(t, found == OFFLINE_POSITION, &scan, error));
+        SPEC_PASS(read_position(t, found == OFFLINE_POSITION, &scan, error));
     } else {
         const char *name = names[found];
-        SPEC_TRY(spec_log_scan_expect(&scan, ":", name, error));
+        SPEC_PASS(spec_log_scan_expect(&scan, ":", name, error));
         if ((WHOLE >> line & 1) != 0)
-            SPEC_TRY(spec_log_scan_count(&t->value[line], &scan, name, error));
+            SPEC_PASS(spec_log_scan_count(&t->value[line], &scan, name, error));
         else
-            SPEC_TRY(spec_log_scan_real(&t->value[line], &t->decimals[line], &scan, name, error));
+            SPEC_PASS(spec_log_scan_real(&t->value[line], &t->decimals[line], &scan, name, error));
     }
     while (scan.at < scan.end && strchr(" \t\r", *scan.at) != NULL) scan.at++;
     if (scan.at < scan.end)
-        SPEC_TRY(spec_log_bad(record, error, "%s: expected the end of the line, not '%.24s'",
-                              names[found], scan.at));
-done:
-    return status;
+        return spec_log_bad(record, error, "%s: expected the end of the line, not '%.24s'",
+                            names[found], scan.at);
+    return GSL_SUCCESS;
 }
 
 static int end(void *state, spec_log_learned *learned, const spec_log_record *last,
@@ -261,13 +256,8 @@ static int end(void *state, spec_log_learned *learned, const spec_log_record *la
 }
 
 const spec_log_format spec_reader_vllm_bench_table = {
-    .name = "vllm-bench-table",
-    .engine = "vllm",
+    .name = "vllm-bench-table", .engine = "vllm",
     .summary = "table that vllm bench serve or its offline example prints",
-    .generations = (const char *const[]){"tables with Acceptance length", NULL},
+    .generations = SPEC_TEXTS("tables with Acceptance length"),
     .concerns = concerns,
-    .needles = names,
-    .state_size = sizeof(table),
-    .read = read,
-    .end = end,
-};
+    .needles = names, .state_size = sizeof(table), .read = read, .end = end};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
-#include "experiments/advice/readers/readers.h"
 
 #include <string.h>
 
@@ -21,33 +20,29 @@ enum { EMITTED };
 static int check_steps(const spec_json_counts *c, const spec_log_record *record, spec_error *error)
 {
     static const char *const key[] = {"per_step_accepted", "per_step_drafted"};
-    int status = GSL_SUCCESS;
     json_t *const *list = c->list;
     double step[2], sum[2] = {0.0, 0.0};
-    if (!json_is_array(list[0]) || !json_is_array(list[1])) goto done;
+    if (!json_is_array(list[0]) || !json_is_array(list[1])) return GSL_SUCCESS;
     const size_t n = json_array_size(list[0]);
     if (n != json_array_size(list[1]))
-        SPEC_TRY(
-            spec_log_bad(record, error, "'%s' and '%s' have different lengths", key[0], key[1]));
+        return spec_log_bad(record, error, "'%s' and '%s' have different lengths", key[0], key[1]);
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < 2; k++) {
-            SPEC_TRY(spec_json_counts_number(&step[k], json_array_get(list[k], i),
-                                             SPEC_JSON_IS_COUNT, key[k], record, error));
+            SPEC_PASS(spec_json_counts_number(&step[k], json_array_get(list[k], i),
+                                              SPEC_JSON_IS_COUNT, key[k], record, error));
             sum[k] += step[k];
         }
         if (step[0] > step[1])
-            SPEC_TRY(spec_log_bad(record, error,
-                                  "'%s' and '%s': a round accepts %.0f of %.0f tokens", key[0],
-                                  key[1], step[0], step[1]));
+            return spec_log_bad(record, error, "'%s' and '%s': a round accepts %.0f of %.0f tokens",
+                                key[0], key[1], step[0], step[1]);
     }
     if ((double)n != c->o.rounds || sum[0] != c->o.accepted || sum[1] != c->o.drafted)
-        SPEC_TRY(spec_log_bad(record, error,
-                              "'%s' and '%s' have %zu rounds, %.0f of %.0f tokens: expected %.0f, "
-                              "%.0f of %.0f",
-                              key[0], key[1], n, sum[0], sum[1], c->o.rounds, c->o.accepted,
-                              c->o.drafted));
-done:
-    return status;
+        return spec_log_bad(record, error,
+                            "'%s' and '%s' have %zu rounds, %.0f of %.0f tokens: expected %.0f, "
+                            "%.0f of %.0f",
+                            key[0], key[1], n, sum[0], sum[1], c->o.rounds, c->o.accepted,
+                            c->o.drafted);
+    return GSL_SUCCESS;
 }
 
 static int finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
@@ -60,15 +55,11 @@ static int finish(spec_json_counts *c, const spec_json_place *place, spec_error 
 /* ---- vLLM: metrics.speculative_decoding of a response ---------------------------------------- */
 
 static const spec_json_table vllm = {
-    .key = "num_accepted_draft_tokens",
-    .kind = SPEC_OBSERVED_REQUEST,
-    .needs_all = true,
-    .fields = (const spec_json_field[]){FIELDS,
-                                        SPEC_COUNT("*completion_tokens", other[EMITTED]),
-                                        SPEC_COUNT("*prompt_tokens", o.prompt),
-                                        {0}},
+    .key = {"num_accepted_draft_tokens"}, .kind = SPEC_OBSERVED_REQUEST, .needs_all = true,
     .finish = finish,
-};
+    .fields = (const spec_json_field[]){
+        FIELDS, SPEC_COUNT("*completion_tokens", other[EMITTED]),
+        SPEC_COUNT("*prompt_tokens", o.prompt), {0}}};
 
 SPEC_JSON_CONCERNS(vllm_concerns, "num_accepted_draft_tokens", "speculative_decoding",
                    "!spec_decode_acceptance")
@@ -76,14 +67,11 @@ SPEC_JSON_CONCERNS(vllm_concerns, "num_accepted_draft_tokens", "speculative_deco
 SPEC_JSON_READ(vllm_read, &vllm)
 
 const spec_log_format spec_reader_vllm_response = {
-    .name = "vllm-response",
-    .engine = "vllm",
+    .name = "vllm-response", .engine = "vllm",
     .summary = "responses of vLLM with --per-request-spec-decode-metrics",
-    .generations = (const char *const[]){"0.27 and later", NULL},
+    .generations = SPEC_TEXTS("0.27 and later"),
     .concerns = vllm_concerns,
-    .needles = (const char *const[]){"\"num_accepted_draft_tokens\"", NULL},
-    .read = vllm_read,
-};
+    .needles = SPEC_TEXTS("\"num_accepted_draft_tokens\""), .read = vllm_read};
 
 /* ---- AIPerf: spec_decode_acceptance of a record ---------------------------------------------- */
 
@@ -128,13 +116,10 @@ static int aiperf_finish(spec_json_counts *c, const spec_json_place *place, spec
 }
 
 static const spec_json_table aiperf = {
-    .key = "num_accepted_draft_tokens",
-    .kind = SPEC_OBSERVED_REQUEST,
-    .needs_all = true,
-    .fields =
-        (const spec_json_field[]){FIELDS, SPEC_COUNT("completion_tokens", other[EMITTED]), {0}},
+    .key = {"num_accepted_draft_tokens"}, .kind = SPEC_OBSERVED_REQUEST, .needs_all = true,
     .finish = aiperf_finish,
-};
+    .fields = (const spec_json_field[]){
+        FIELDS, SPEC_COUNT("completion_tokens", other[EMITTED]), {0}}};
 
 SPEC_JSON_CONCERNS(aiperf_concerns, "spec_decode_acceptance", "num_accepted_draft_tokens")
 
@@ -144,11 +129,9 @@ const spec_log_format spec_reader_aiperf = {
     .name = "aiperf",
     .engine = "any", /* the record names it */
     .summary = "records of AIPerf (--export-level records)",
-    .generations = (const char *const[]){"records with spec_decode_acceptance", NULL},
+    .generations = SPEC_TEXTS("records with spec_decode_acceptance"),
     .concerns = aiperf_concerns,
-    .needles = (const char *const[]){"\"spec_decode_acceptance\"", NULL},
-    .read = aiperf_read,
-};
+    .needles = SPEC_TEXTS("\"spec_decode_acceptance\""), .read = aiperf_read};
 
 /* ---- AIPerf: the summary of a run ------------------------------------------------------------ */
 
@@ -161,38 +144,29 @@ static int summary_finish(spec_json_counts *c, const spec_json_place *place, spe
 }
 
 static const spec_json_table summary = {
-    .key = "pooled_spec_decode_acceptance_histogram",
-    .kind = SPEC_OBSERVED_WINDOW,
-    .needs_all = true,
-    .fields =
-        (const spec_json_field[]){
-            SPEC_COUNT("total_spec_decode_steps.avg", o.rounds),
-            SPEC_COUNT("total_accepted_draft_tokens.avg", o.accepted),
-            SPEC_COUNT("total_draft_tokens.avg", o.drafted),
-            SPEC_LIST("pooled_spec_decode_acceptance_histogram", histogram),
-            SPEC_REAL("spec_decode_token_weighted_acceptance_length.avg", o.printed_length, 1),
-            SPEC_REAL("spec_decode_overall_draft_acceptance_rate.avg", o.printed_rate, 0.01),
-            SPEC_REAL("benchmark_duration.avg", times.duration, 1),
-            SPEC_COUNT("request_count.avg", times.requests),
-            SPEC_COUNT("total_osl.avg", times.tokens),
-            SPEC_REAL("inter_token_latency.avg", times.token_time, 1e-3),
-            {0}},
-    .finish = summary_finish,
-};
+    .key = {"pooled_spec_decode_acceptance_histogram"}, .kind = SPEC_OBSERVED_WINDOW,
+    .needs_all = true, .finish = summary_finish,
+    .fields = (const spec_json_field[]){
+        SPEC_COUNT("total_spec_decode_steps.avg", o.rounds),
+        SPEC_COUNT("total_accepted_draft_tokens.avg", o.accepted),
+        SPEC_COUNT("total_draft_tokens.avg", o.drafted),
+        SPEC_LIST("pooled_spec_decode_acceptance_histogram", histogram),
+        SPEC_REAL("spec_decode_token_weighted_acceptance_length.avg", o.printed_length, 1),
+        SPEC_REAL("spec_decode_overall_draft_acceptance_rate.avg", o.printed_rate, 0.01),
+        SPEC_REAL("benchmark_duration.avg", times.duration, 1),
+        SPEC_COUNT("request_count.avg", times.requests),
+        SPEC_COUNT("total_osl.avg", times.tokens),
+        SPEC_REAL("inter_token_latency.avg", times.token_time, 1e-3), {0}}};
 
 SPEC_JSON_CONCERNS(summary_concerns, "pooled_spec_decode_acceptance_histogram")
 
 SPEC_JSON_READ(summary_read, &summary)
 
 const spec_log_format spec_reader_aiperf_summary = {
-    .name = "aiperf-summary",
-    .engine = "any",
-    .summary = "AIPerf's profile_export_aiperf.json",
-    .generations = (const char *const[]){"totals and the pooled acceptance histogram", NULL},
+    .name = "aiperf-summary", .engine = "any", .summary = "AIPerf's profile_export_aiperf.json",
+    .generations = SPEC_TEXTS("totals and the pooled acceptance histogram"),
     .concerns = summary_concerns,
-    .needles = (const char *const[]){"\"pooled_spec_decode_acceptance_histogram\"", NULL},
-    .read = summary_read,
-};
+    .needles = SPEC_TEXTS("\"pooled_spec_decode_acceptance_histogram\""), .read = summary_read};
 
 /* ---- AIPerf: the table of speed-bench-report ------------------------------------------------- */
 
@@ -215,11 +189,8 @@ static int report_read(void *state, spec_log_learned *learned, const spec_log_re
 }
 
 const spec_log_format spec_reader_speed_bench_report = {
-    .name = "speed-bench-report",
-    .engine = "any",
+    .name = "speed-bench-report", .engine = "any",
     .summary = "AIPerf's speed-bench-report, which is refused: means without counts",
-    .generations = (const char *const[]){"a column per category", NULL},
+    .generations = SPEC_TEXTS("a column per category"),
     .concerns = report_concerns,
-    .needles = (const char *const[]){",Overall", NULL},
-    .read = report_read,
-};
+    .needles = SPEC_TEXTS(",Overall"), .read = report_read};

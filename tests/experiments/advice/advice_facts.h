@@ -5,7 +5,7 @@
 #define SPECLAB_TESTS_ADVICE_FACTS_H
 
 #include "experiments/advice/advice_report.h"
-#include "experiments/advice/advice_text.h"
+#include "experiments/advice/say.h"
 #include "tests/support/near.h"
 
 #include <stdbool.h>
@@ -77,9 +77,7 @@ static inline void advice_facts_make(advice_facts *f, const char *engine, int K,
                               .break_even = NAN,
                               .verdict = SPEC_ADVICE_MEASURE,
                               .to_K = 0,
-                              .gain = NAN,
-                              .gain_low = NAN,
-                              .gain_high = NAN,
+                              .gain = {NAN, NAN, NAN, NAN},
                               .running = NAN,
                               .plain_running = NAN,
                               .loss = NAN};
@@ -93,9 +91,7 @@ static inline void advice_facts_make(advice_facts *f, const char *engine, int K,
                                  .alpha = advice_facts_unknown,
                                  .conditional = advice_facts_unknown,
                                  .round_over_plain = {NAN, NAN, NAN, NAN},
-                                 .speedup = NAN,
-                                 .speedup_low = NAN,
-                                 .speedup_high = NAN};
+                                 .speedup = {NAN, NAN, NAN, NAN}};
         if (k > 0) {
             const double c = passed[k - 1] / (k > 1 ? passed[k - 2] : D);
             length->conditional = advice_facts_ratio(c, c - 0.01, c + 0.01);

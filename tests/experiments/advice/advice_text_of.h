@@ -36,7 +36,7 @@ static inline void assert_silent(const advice_facts *f, const char *words)
 
 static inline void assert_answers(const advice_facts *f, const char *sentence)
 {
-    spec_diagnosis_text answer;
+    spec_sentences answer;
     FREED char *text = text_of(f, 0);
     spec_advice_report_answer(answer, &f->facts);
     assert_string_equal(answer, sentence);
@@ -49,16 +49,16 @@ static inline void known_times(advice_facts *f)
     f->advice.plain_seconds = 0.018;
     f->advice.break_even = 0.388;
     now->round_over_plain = (spec_block_interval){2.163, NAN, 2.163, 2.163};
-    now->speedup = 1.441;
-    now->speedup_low = 1.402;
-    now->speedup_high = 1.481;
+    now->speedup.value = 1.441;
+    now->speedup.low = 1.402;
+    now->speedup.high = 1.481;
     now->best = true;
     f->advice.length[2].round_over_plain = (spec_block_interval){1.9, NAN, 1.775, 2.163};
-    f->advice.length[2].speedup = 1.35;
-    f->advice.length[2].speedup_low = 1.216;
-    f->advice.length[2].speedup_high = 1.480;
-    f->advice.length[0].speedup = f->advice.length[0].speedup_low =
-        f->advice.length[0].speedup_high = 1.0;
+    f->advice.length[2].speedup.value = 1.35;
+    f->advice.length[2].speedup.low = 1.216;
+    f->advice.length[2].speedup.high = 1.480;
+    f->advice.length[0].speedup.value = f->advice.length[0].speedup.low =
+        f->advice.length[0].speedup.high = 1.0;
 }
 
 #endif

@@ -19,13 +19,13 @@ TEST(one_length_bounds_the_others)
     assert_int_equal(advice.K, 3);
     assert_near(at(&advice, 3)->tokens.value, 3.1176, 5e-5);
     assert_near(at(&advice, 3)->round_over_plain.value, 2.163, 2e-3);
-    assert_near(at(&advice, 3)->speedup, 1.441, 1e-3);
+    assert_near(at(&advice, 3)->speedup.value, 1.441, 1e-3);
     /* from a time in proportion to K, and no shorter than a plain token, to a fixed one */
     assert_near(at(&advice, 2)->tokens.low / at(&advice, 2)->round_over_plain.high, 1.14, 0.01);
     assert_near(at(&advice, 1)->round_over_plain.value, 1.0 + 1.163 / 3.0, 1e-3);
     assert_near(at(&advice, 2)->round_over_plain.value, 1.0 + 2.0 * 1.163 / 3.0, 1e-3);
     assert_near(advice.break_even, 0.388, 1e-3);
-    assert_true(at(&advice, 2)->speedup > 1.45 && at(&advice, 2)->speedup < 1.52);
+    assert_true(at(&advice, 2)->speedup.value > 1.45 && at(&advice, 2)->speedup.value < 1.52);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.decides_K, 2);
     assert_true(advice.to_K == 3 && advice.loss > 0.2 && advice.loss < 0.45);
@@ -84,11 +84,11 @@ TEST(the_users_numbers_stand_in_for_a_plain_run)
     add_noisy(&sums, at_length(3), 30);
     question.plain_tokens_per_s = 1000.0 / (4.0 * 2.5); /* of one of four requests */
     spec_advice advice = advise(&sums, &question);
-    assert_near(at(&advice, 3)->speedup, 2.176 / 1.3, 0.01);
+    assert_near(at(&advice, 3)->speedup.value, 2.176 / 1.3, 0.01);
     question.plain_tokens_per_s = NAN;
     question.round_over_plain = 1.3;
     advice = advise(&sums, &question);
-    assert_near(at(&advice, 3)->speedup, 2.176 / 1.3, 0.01);
+    assert_near(at(&advice, 3)->speedup.value, 2.176 / 1.3, 0.01);
     assert_near(advice.break_even, 0.1, 1e-9);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The acceptance that an advice reports, from counts whose answer is known. */
-#include "experiments/advice/advice_acceptance.h"
+#include "experiments/advice/advice.h"
 
 #include "analysis/alpha.h"
 #include "tests/experiments/advice/observed_windows.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Verdicts from times whose best length is known. */
-#include "experiments/advice/advice_choice.h"
+#include "experiments/advice/advice.h"
 
 #include "tests/experiments/advice/observed_windows.h"
 #include "tests/support/support.h"
@@ -15,15 +15,15 @@ TEST(a_length_between_measured_ones_is_recommended)
     add_noisy(&sums, at_length(4), 30);
     const spec_advice advice = advise(&sums, &question);
     assert_int_equal(advice.K, 1);
-    assert_near(at(&advice, 1)->speedup, 1.6 / 1.1, 0.01);
-    assert_near(at(&advice, 3)->speedup, 2.176 / 1.3, 0.01);
+    assert_near(at(&advice, 1)->speedup.value, 1.6 / 1.1, 0.01);
+    assert_near(at(&advice, 3)->speedup.value, 2.176 / 1.3, 0.01);
     assert_int_equal(at(&advice, 3)->source, SPEC_ADVICE_WITHIN);
-    assert_near(at(&advice, 4)->speedup, 2.3056 / 1.4, 0.01);
-    assert_true(at(&advice, 3)->speedup_low < 2.176 / 1.3);
-    assert_true(at(&advice, 3)->speedup_high > 2.176 / 1.3);
+    assert_near(at(&advice, 4)->speedup.value, 2.3056 / 1.4, 0.01);
+    assert_true(at(&advice, 3)->speedup.low < 2.176 / 1.3);
+    assert_true(at(&advice, 3)->speedup.high > 2.176 / 1.3);
     assert_int_equal(advice.verdict, SPEC_ADVICE_CHANGE);
     assert_int_equal(advice.to_K, 3);
-    assert_near(advice.gain, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
+    assert_near(advice.gain.value, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
 }
 
 TEST(the_best_length_is_kept)
@@ -53,7 +53,7 @@ TEST(a_small_gain_changes_nothing)
     const spec_advice advice = advise(&sums, &question);
     assert_int_equal(advice.K, 4);
     assert_true(at(&advice, 3)->best);
-    assert_near(at(&advice, 3)->speedup / at(&advice, 4)->speedup, 1.016, 5e-3);
+    assert_near(at(&advice, 3)->speedup.value / at(&advice, 4)->speedup.value, 1.016, 5e-3);
     assert_int_equal(advice.verdict, SPEC_ADVICE_KEEP);
     assert_int_equal(advice.to_K, 4);
 }
@@ -72,7 +72,7 @@ TEST(drafts_that_cost_more_than_they_give_are_turned_off)
     const spec_advice advice = advise(&sums, &question);
     assert_int_equal(advice.verdict, SPEC_ADVICE_OFF);
     assert_int_equal(advice.to_K, 0);
-    assert_near(advice.gain, 3.0 / 1.96, 0.02);
+    assert_near(advice.gain.value, 3.0 / 1.96, 0.02);
 }
 
 /* One window of each length gives no interval, but a clear difference between lengths that were run
@@ -90,8 +90,8 @@ TEST(one_window_decides_if_the_difference_is_clear)
         add(&sums, &plain);
         add(&sums, &two);
         const spec_advice advice = advise(&sums, &question);
-        assert_near(at(&advice, 2)->speedup, 1.0 / slower[i], 0.01);
-        assert_true(isnan(advice.gain_low));
+        assert_near(at(&advice, 2)->speedup.value, 1.0 / slower[i], 0.01);
+        assert_true(isnan(advice.gain.low));
         assert_int_equal(advice.verdict, i == 0 ? SPEC_ADVICE_OFF : SPEC_ADVICE_MEASURE);
         if (i == 0) assert_int_equal(advice.to_K, 0);
     }
@@ -104,7 +104,7 @@ TEST(without_plain_decoding_its_run_decides)
     const spec_advice advice = advise(&sums, &usual);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.decides_K, 0);
-    assert_true(isnan(at(&advice, 3)->speedup));
+    assert_true(isnan(at(&advice, 3)->speedup.value));
     assert_near(at(&advice, 3)->tokens.value, 2.176, 1e-3);
     assert_near(at(&advice, 0)->tokens.value, 1.0, 1e-12); /* by definition */
 }
@@ -120,8 +120,8 @@ TEST(two_lengths_without_plain_decoding_are_compared)
     const spec_advice advice = advise(&sums, &question);
     assert_int_equal(advice.verdict, SPEC_ADVICE_CHANGE);
     assert_int_equal(advice.to_K, 3);
-    assert_true(isnan(at(&advice, 3)->speedup));
-    assert_near(advice.gain, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
+    assert_true(isnan(at(&advice, 3)->speedup.value));
+    assert_near(advice.gain.value, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
 }
 
 TEST(lengths_that_did_not_run_need_a_run_of_theirs)
@@ -150,9 +150,9 @@ TEST(a_given_speed_is_not_measured_for_longer)
     }
     question.plain_tokens_per_s = 1.0;
     const spec_advice first = advise(&sums, &question);
-    question.plain_tokens_per_s = at(&first, 1)->speedup / 1.001;
+    question.plain_tokens_per_s = at(&first, 1)->speedup.value / 1.001;
     const spec_advice advice = advise(&sums, &question);
-    assert_near(at(&advice, 1)->speedup, 1.001, 1e-9);
+    assert_near(at(&advice, 1)->speedup.value, 1.001, 1e-9);
     assert_true(at(&advice, 1)->best);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.decides_K, 1);
@@ -168,7 +168,7 @@ TEST(plain_decoding_at_another_batch_is_no_yardstick)
     const spec_advice advice = advise(&sums, &usual);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.decides_K, 0);
-    assert_true(isnan(at(&advice, 3)->speedup));
+    assert_true(isnan(at(&advice, 3)->speedup.value));
 }
 
 TEST(every_range_of_batches_has_its_length)
@@ -192,7 +192,7 @@ TEST(every_range_of_batches_has_its_length)
     assert_int_equal(advice.batch[1].from, 33);
     assert_int_equal(advice.batch[1].to, -1);
     assert_int_equal(advice.batch[1].K, 0);
-    assert_near(advice.batch[1].speedup, 1.0, 1e-12);
+    assert_near(advice.batch[1].speedup.value, 1.0, 1e-12);
 }
 
 /* K = 3 is 1 % faster than K = 2 in each request: that is known, and within the 2 % of equals. */
@@ -238,13 +238,14 @@ TEST(a_range_takes_the_smaller_of_equals_with_its_interval)
                                  b = spec_cluster_ratio_of(tokens[0], seconds[0], 8, 0, 0.05);
         assert_int_equal(got->K, plain ? 0 : 2);
         if (plain) {
-            assert_true(got->speedup == 1.0 && got->speedup_low == 1.0 && got->speedup_high == 1.0);
+            assert_true(got->speedup.value == 1.0 && got->speedup.low == 1.0 &&
+                        got->speedup.high == 1.0);
         } else {
             const double down = hypot(log(a.value / a.low), log(b.high / b.value)),
                          up = hypot(log(a.high / a.value), log(b.value / b.low));
-            assert_near(got->speedup, a.value / b.value, 1e-12);
-            assert_near(got->speedup_low, a.value / b.value * exp(-down), 1e-12);
-            assert_near(got->speedup_high, a.value / b.value * exp(up), 1e-12);
+            assert_near(got->speedup.value, a.value / b.value, 1e-12);
+            assert_near(got->speedup.low, a.value / b.value * exp(-down), 1e-12);
+            assert_near(got->speedup.high, a.value / b.value * exp(up), 1e-12);
         }
     }
 }
@@ -269,7 +270,7 @@ TEST(joined_ranges_are_decided_if_all_are)
     assert_int_equal(advice.batch[0].from, 1);
     assert_int_equal(advice.batch[0].to, -1);
     assert_false(advice.batch[0].decided);
-    assert_nan(advice.batch[0].speedup);
+    assert_nan(advice.batch[0].speedup.value);
 }
 
 TEST(tokens_without_times_decide_nothing)
@@ -295,10 +296,10 @@ TEST(one_window_has_no_interval)
     add_noisy(&sums, at_length(3), 1);
     add_noisy(&sums, at_length(0), 1);
     const spec_advice advice = advise(&sums, &usual);
-    assert_true(isnan(at(&advice, 3)->speedup_low));
-    assert_same(at(&advice, 0)->speedup_low, 1.0);
+    assert_true(isnan(at(&advice, 3)->speedup.low));
+    assert_same(at(&advice, 0)->speedup.low, 1.0);
     assert_true(isnan(advice.alpha.low));
-    assert_near(at(&advice, 3)->speedup, 1.6738, 0.03);
+    assert_near(at(&advice, 3)->speedup.value, 1.6738, 0.03);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
 }
 
@@ -315,7 +316,7 @@ TEST(the_current_length_takes_part_where_it_is_not_asked_for)
     add_noisy(&sums, four, 60);
     const spec_advice advice = advise(&sums, &question);
     assert_int_equal(advice.K, 4);
-    assert_near(at(&advice, 2)->speedup, 1.96 / 1.5, 0.02);
+    assert_near(at(&advice, 2)->speedup.value, 1.96 / 1.5, 0.02);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.decides_K, 2);
 }
@@ -343,7 +344,7 @@ TEST(a_small_gain_is_taken_where_it_may_be_a_large_one)
     assert_int_equal(advice.K, 2);
     assert_int_equal(advice.verdict, SPEC_ADVICE_CHANGE);
     assert_int_equal(advice.to_K, 3);
-    assert_true(advice.gain > 1.0 && advice.gain < 1.02);
+    assert_true(advice.gain.value > 1.0 && advice.gain.value < 1.02);
 }
 
 /* K = 1 and 2 take the time of a plain token, so a longer length is faster by any estimate; but it
@@ -398,6 +399,6 @@ TEST(at_equal_request_rate_no_range_is_compared)
     const spec_advice advice = advise(&sums, &usual);
     assert_true(advice.equal_rate);
     assert_int_equal(advice.n_batches, 0);
-    assert_near(at(&advice, 3)->speedup, 7.0 / 5.0, 0.01);
+    assert_near(at(&advice, 3)->speedup.value, 7.0 / 5.0, 0.01);
     assert_near(at(&advice, 1)->round_over_plain.low, 0.98 * 2.176 * 5.0 / 7.0 / 3.0, 0.01);
 }

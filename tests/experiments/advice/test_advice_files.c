@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parts of a question: their sums are apart, plain runs have no drafts, and one file is the one
  * that the advice is about. */
-#include "experiments/advice/advice_files.h"
+#include "experiments/advice/asked_advice.h"
 
 #include "tests/support/child.h"
 #include "tests/support/folder.h"

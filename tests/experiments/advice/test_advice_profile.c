@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The profile of an advice: rates by depth from counts that are known. */
-#include "experiments/advice/advice_profile.h"
+#include "experiments/advice/advice_report.h"
 
 #include "tests/experiments/advice/observed_windows.h"
 #include "tests/support/support.h"

@@ -30,8 +30,8 @@ TEST(the_setting_is_that_of_the_answer)
     assert_says(&f, "    --spec-draft-n-max 2\n");
     f.format.engine = "vllm";
     f.advice.n_batches = 2;
-    f.advice.batch[0] = (spec_advice_batch){1, 8, 3, 1.4, 1.3, 1.5, true};
-    f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, true};
+    f.advice.batch[0] = (spec_advice_batch){1, 8, 3, {1.4, NAN, 1.3, 1.5}, true};
+    f.advice.batch[1] = (spec_advice_batch){9, -1, 0, {1.0, NAN, 1.0, 1.0}, true};
     assert_says(&f, "Or one length for each batch size:\n\n    --speculative-config '{");
     f.advice.batch[0].decided = f.advice.batch[1].decided = false;
     assert_says(&f, "Or one length for each batch size; more windows would decide for 1 to 8, 9 or "
@@ -109,7 +109,8 @@ TEST(each_length_says_how_it_is_known)
     f.advice.plain_seconds = NAN;
     assert_says(&f, "1.00               not run\n");
     assert_says(&f, "3.41 [3.12, 3.61]");
-    for (int k = 1; k < 5; k++) f.advice.length[k].speedup = f.advice.length[k].speedup_low = NAN;
+    for (int k = 1; k < 5; k++)
+        f.advice.length[k].speedup.value = f.advice.length[k].speedup.low = NAN;
     assert_silent(&f, "speed-up  "); /* no times: no columns for them */
 }
 
@@ -135,17 +136,15 @@ TEST(the_legend_has_the_signs_of_the_table)
 
 TEST(an_interval_has_the_digits_that_tell_its_ends_apart)
 {
-    spec_advice_text text;
-    assert_string_equal(spec_advice_text_ratio(text, 1.441, 1.402, 1.481), "1.44 [1.40, 1.48]");
-    assert_string_equal(spec_advice_text_ratio(text, 1.7021, 1.7011, 1.7036),
-                        "1.702 [1.701, 1.704]");
-    assert_string_equal(spec_advice_text_ratio(text, 2.3, 2.3 - 1e-12, 2.3 + 1e-12), "2.30");
-    assert_string_equal(spec_advice_text_ratio(text, 2.0, NAN, NAN), "2.00");
-    assert_string_equal(spec_advice_text_ratio(text, 2.0, 2.0, 2.0), "2.00");
-    assert_string_equal(spec_advice_text_ratio(text, NAN, NAN, 1.0), "not known");
-    assert_string_equal(spec_advice_text_ratio(text, 12.34, 11.0, 13.0), "12.3 [11.0, 13.0]");
-    assert_string_equal(spec_advice_text_ratio(text, 123.4, 110.0, INFINITY), "123");
-    assert_string_equal(spec_advice_text_share(text, 0.578, 0.501, 0.652), "57.8 % [50.1, 65.2]");
+    assert_string_equal(spec_say_ratio(1.441, 1.402, 1.481).text, "1.44 [1.40, 1.48]");
+    assert_string_equal(spec_say_ratio(1.7021, 1.7011, 1.7036).text, "1.702 [1.701, 1.704]");
+    assert_string_equal(spec_say_ratio(2.3, 2.3 - 1e-12, 2.3 + 1e-12).text, "2.30");
+    assert_string_equal(spec_say_ratio(2.0, NAN, NAN).text, "2.00");
+    assert_string_equal(spec_say_ratio(2.0, 2.0, 2.0).text, "2.00");
+    assert_string_equal(spec_say_ratio(NAN, NAN, 1.0).text, "not known");
+    assert_string_equal(spec_say_ratio(12.34, 11.0, 13.0).text, "12.3 [11.0, 13.0]");
+    assert_string_equal(spec_say_ratio(123.4, 110.0, INFINITY).text, "123");
+    assert_string_equal(spec_say_share(0.578, 0.501, 0.652).text, "57.8 % [50.1, 65.2]");
 }
 
 TEST(long_tables_have_the_rows_that_matter)

@@ -15,7 +15,7 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     f.advice.verdict = SPEC_ADVICE_KEEP;
     assert_answers(&f, "Keep K = 3: 1.44 [1.40, 1.48] times the tokens/s of plain decoding, and no "
                        "other length is over 2 % faster.");
-    f.advice.length[3].speedup_low = f.advice.length[3].speedup_high = NAN;
+    f.advice.length[3].speedup.low = f.advice.length[3].speedup.high = NAN;
     assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
     f.advice.n = 1; /* --K 0 */
     assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
@@ -26,25 +26,25 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     f.advice.n = 4;
     f.advice.verdict = SPEC_ADVICE_CHANGE;
     f.advice.to_K = 2;
-    f.advice.gain = 1.124;
-    f.advice.gain_low = 1.05;
-    f.advice.gain_high = 1.19;
+    f.advice.gain.value = 1.124;
+    f.advice.gain.low = 1.05;
+    f.advice.gain.high = 1.19;
     assert_answers(&f, "Change K from 3 to 2: 1.12 [1.05, 1.19] times the tokens/s of now.");
     f.advice.verdict = SPEC_ADVICE_OFF;
     f.advice.to_K = 0;
     assert_answers(&f, "Turn speculation off: plain decoding has 1.12 [1.05, 1.19] times the "
                        "tokens/s of K = 3.");
-    f.advice.gain_low = f.advice.gain_high = NAN;
+    f.advice.gain.low = f.advice.gain.high = NAN;
     assert_answers(&f, "Turn speculation off: plain decoding has 1.12 times the tokens/s of K = 3. "
                        "It has no interval, which needs more than one window or request; a longer "
                        "run would confirm it.");
-    f.advice.gain_low = 1.05;
-    f.advice.gain_high = 1.19;
+    f.advice.gain.low = 1.05;
+    f.advice.gain.high = 1.19;
     f.advice.verdict = SPEC_ADVICE_MEASURE;
     f.advice.to_K = 3;
     f.advice.decides_K = 2;
-    f.advice.length[3].speedup_low = 1.402;
-    f.advice.length[3].speedup_high = 1.481;
+    f.advice.length[3].speedup.low = 1.402;
+    f.advice.length[3].speedup.high = 1.481;
     f.advice.loss = 0.071;
     assert_answers(&f,
                    "Keep K = 3 for now: it is at most 8 % slower than the fastest of K = 0 to 3. "
@@ -52,9 +52,9 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
                    "K = 3 1.44 [1.40, 1.48].");
     f.advice.K = 2; /* another one is safer than that of now */
     f.advice.decides_K = 1;
-    f.advice.length[1].speedup = 1.2;
-    f.advice.length[1].speedup_low = 0.9;
-    f.advice.length[1].speedup_high = 1.5;
+    f.advice.length[1].speedup.value = 1.2;
+    f.advice.length[1].speedup.low = 0.9;
+    f.advice.length[1].speedup.high = 1.5;
     assert_answers(&f,
                    "Take K = 3 for now: it has 1.12 [1.05, 1.19] times the tokens/s of K = 2, and "
                    "is at most 8 % slower than the fastest of K = 0 to 3. Run K = 1 once: by "
@@ -73,25 +73,26 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     f.advice.to_K = f.advice.K = 3;
     f.advice.decides_K = 2;
     f.advice.loss = NAN;
-    f.advice.length[1].speedup = f.advice.length[1].speedup_low = f.advice.length[1].speedup_high =
-        NAN;
+    f.advice.length[1].speedup.value = f.advice.length[1].speedup.low =
+        f.advice.length[1].speedup.high = NAN;
     f.advice.length[3].rounds = 51.0;
     f.advice.decides_K = 3;
     assert_answers(&f, "Run K = 3 for longer: its speed-up, 1.44 [1.40, 1.48], is too uncertain to "
                        "decide.");
-    f.advice.length[3].speedup_low = NAN;
+    f.advice.length[3].speedup.low = NAN;
     assert_answers(&f,
                    "Run K = 3 for longer: its speed-up, 1.44, has no interval, which needs more "
                    "than one window or request.");
     f.advice.decides_K = 4; /* not among the lengths */
     assert_answers(&f, "Run K = 4 once: these numbers cannot tell.");
-    f.advice.length[3].speedup = f.advice.length[2].speedup_low = f.advice.length[2].speedup = NAN;
+    f.advice.length[3].speedup.value = f.advice.length[2].speedup.low =
+        f.advice.length[2].speedup.value = NAN;
     f.advice.length[3].best = false;
     assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
                        "these files do not have it.");
-    f.advice.length[3].speedup = 1.441;
+    f.advice.length[3].speedup.value = 1.441;
     f.advice.decides_K = 0;
-    f.advice.length[0].speedup_low = NAN;
+    f.advice.length[0].speedup.low = NAN;
     assert_answers(&f, "Measure plain decoding for longer: these numbers cannot tell.");
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     f.evidence.n = 0;
@@ -108,9 +109,9 @@ TEST(lengths_without_plain_decoding_say_so)
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     f.advice.length[3].best = true;
     f.advice.to_K = 3;
-    f.advice.gain = 1.3;
-    f.advice.gain_low = 1.2;
-    f.advice.gain_high = 1.4;
+    f.advice.gain.value = 1.3;
+    f.advice.gain.low = 1.2;
+    f.advice.gain.high = 1.4;
     f.advice.decides_K = 2;
     assert_answers(&f,
                    "Run K = 2 once: these numbers cannot tell. Plain decoding is not compared: its "
@@ -189,7 +190,7 @@ TEST(something_wrong_is_the_first_word)
     advice_facts f;
     advice_facts_make(&f, "llama.cpp", 3, 980, few);
     f.advice.verdict = SPEC_ADVICE_OFF;
-    f.advice.gain = 1.7;
+    f.advice.gain.value = 1.7;
     assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not get the right "
                        "input (blind-draft, below). Taking the numbers as they are: Turn "
                        "speculation off: plain decoding has 1.70 times the tokens/s of K = 3. It "
@@ -211,8 +212,8 @@ TEST(lengths_by_batch_come_first)
     advice_facts_make(&f, "vllm", 3, 51, mtp3);
     f.advice.verdict = SPEC_ADVICE_KEEP;
     f.advice.n_batches = 2;
-    f.advice.batch[0] = (spec_advice_batch){1, 32, 4, 1.68, 1.66, 1.70, true};
-    f.advice.batch[1] = (spec_advice_batch){33, -1, 0, 1.0, 1.0, 1.0, true};
+    f.advice.batch[0] = (spec_advice_batch){1, 32, 4, {1.68, NAN, 1.66, 1.70}, true};
+    f.advice.batch[1] = (spec_advice_batch){33, -1, 0, {1.0, NAN, 1.0, 1.0}, true};
     assert_answers(&f,
                    "The length depends on the batch: K = 4 for 1 to 32 requests (1.68 [1.66, "
                    "1.70] times plain decoding), plain decoding for 33 or more. With one length "
@@ -229,7 +230,7 @@ TEST(lengths_by_batch_come_first)
     assert_says(&f, "and that of K = 3 1.44 [1.40, 1.48].\n");
     f.advice.n_batches = 2;
     f.advice.verdict = SPEC_ADVICE_KEEP;
-    f.advice.length[3].speedup_low = NAN;
+    f.advice.length[3].speedup.low = NAN;
     f.advice.batch[0].decided = false;
     assert_answers(&f, "Keep K = 3: no other length is over 2 % faster.");
 }

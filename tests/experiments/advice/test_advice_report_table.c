@@ -25,8 +25,8 @@ TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
     f.advice.verdict = SPEC_ADVICE_CHANGE;
     f.advice.to_K = 2;
     f.advice.n_batches = 2;
-    f.advice.batch[0] = (spec_advice_batch){1, 8, 3, 1.4, 1.3, 1.5, true};
-    f.advice.batch[1] = (spec_advice_batch){9, -1, 0, 1.0, 1.0, 1.0, false};
+    f.advice.batch[0] = (spec_advice_batch){1, 8, 3, {1.4, NAN, 1.3, 1.5}, true};
+    f.advice.batch[1] = (spec_advice_batch){9, -1, 0, {1.0, NAN, 1.0, 1.0}, false};
     f.advice.length[1].tokens = advice_facts_ratio(1.8, 1.7, 1.9);
     assert_works(spec_advice_report_table(&table, &f.facts, &error));
     assert_int_equal(table.n_rows, 6);

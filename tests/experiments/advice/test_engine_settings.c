@@ -4,7 +4,7 @@
 #include "tests/support/support.h"
 
 static const double passed[3] = {46, 37, 25};
-static spec_engine_text text;
+static spec_sentences text;
 
 static const char *setting(advice_facts *f, const char *engine, int K)
 {
@@ -45,7 +45,7 @@ TEST(every_engine_has_a_setting_on_and_off)
         assert_true(strstr(setting(&f, e->engine, 7), "7") != NULL ||
                     strstr(text, "8") != NULL); /* a block of 8 */
         assert_true(strlen(setting(&f, e->engine, 0)) > 10);
-        assert_true(strlen(e->plain) > 10 && strlen(e->title) > 2);
+        assert_true(strlen(e->run.plain) > 10 && strlen(e->title) > 2);
     }
     spec_engine_setting(text, NULL, &f.advice, 7);
     assert_string_equal(text, "# set the draft length of your engine to 7 tokens");
@@ -105,9 +105,9 @@ TEST(a_schedule_has_the_form_of_the_engine)
     advice_facts_make(&f, "vllm", 5, 51, (const double[]){46, 37, 25, 20, 10});
     assert_false(schedule(&f, "vllm")); /* no batches are known */
     f.advice.n_batches = 3;
-    f.advice.batch[0] = (spec_advice_batch){1, 32, 5, 1.4, 1.3, 1.5, true};
-    f.advice.batch[1] = (spec_advice_batch){33, 128, 2, 1.1, 1.0, 1.2, true};
-    f.advice.batch[2] = (spec_advice_batch){129, 512, 0, 1.0, 1.0, 1.0, true};
+    f.advice.batch[0] = (spec_advice_batch){1, 32, 5, {1.4, NAN, 1.3, 1.5}, true};
+    f.advice.batch[1] = (spec_advice_batch){33, 128, 2, {1.1, NAN, 1.0, 1.2}, true};
+    f.advice.batch[2] = (spec_advice_batch){129, 512, 0, {1.0, NAN, 1.0, 1.0}, true};
     assert_true(schedule(&f, "vllm"));
     assert_has(text, "\"num_speculative_tokens\": 5, \"num_speculative_tokens_per_batch_size\": "
                      "[[1, 32, 5], [33, 128, 2], [129, 512, 0]]}'");
@@ -137,7 +137,7 @@ TEST(the_longest_schedule_is_cut_at_the_end_of_the_text)
     f.advice.n_batches = SPEC_SUM_BATCHES;
     for (int i = 0; i < SPEC_SUM_BATCHES; i++)
         f.advice.batch[i] =
-            (spec_advice_batch){1000000000 + i, 2000000000, i, 1.0, 1.0, 1.0, false};
+            (spec_advice_batch){1000000000 + i, 2000000000, i, {1.0, NAN, 1.0, 1.0}, false};
     for (const spec_engine *e = spec_engines; e->engine != NULL; e++)
-        if (schedule(&f, e->engine)) assert_true(strlen(text) < SPEC_ENGINE_SETTING_TEXT);
+        if (schedule(&f, e->engine)) assert_true(strlen(text) < SPEC_SENTENCES);
 }

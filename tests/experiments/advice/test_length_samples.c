@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Intervals of speeds from resampled clusters: few clusters, exact yardsticks, and ranges. */
-#include "experiments/advice/length_samples.h"
+#include "experiments/advice/length_speeds.h"
 
 #include "tests/experiments/advice/observed_windows.h"
 #include "tests/support/support.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/log_file.h"
 
-#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/log_format.h"
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/observation_counts.h"
+#include "experiments/advice/observed_sums.h"
 
 #include "tests/experiments/advice/known_window.h"
 #include "tests/support/near.h"

@@ -2,7 +2,7 @@
 #include "experiments/measures/counted_cases.h"
 
 #include "base/memory_text.h"
-#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/log_format.h"
 #include "tests/support/near.h"
 #include "tests/support/read_lines.h"
 #include "tests/support/support.h"

@@ -161,7 +161,7 @@ static int read_text(const char *text, spec_error *error)
 {
     const spec_log_record one = {.bytes = text, .n = strlen(text), .file = "x", .line = 3};
     const spec_json_table table = {
-        .key = "ms", .kind = SPEC_OBSERVED_WINDOW, .fields = fields, .finish = see};
+        .key = {"ms"}, .kind = SPEC_OBSERVED_WINDOW, .fields = fields, .finish = see};
     spec_log_learned learned = {0};
     return spec_json_counts_each(&one, &learned, &table, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/json_record.h"
+#include "experiments/advice/readers/json_counts.h"
 
 #include "sim/chance/rng.h"
 #include "tests/support/support.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* llamacpp_run, by the reader of the log. */
-#include "experiments/advice/readers/readers.h"
+/* The runs of llama-speculative, by the reader of the log. */
+#include "experiments/advice/log_format.h"
 #include "tests/experiments/advice/readers/llamacpp_lines.h"
 #include "tests/support/read_lines.h"
 #include "tests/support/support.h"

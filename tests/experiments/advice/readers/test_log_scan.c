@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/log_scan.h"
+#include "experiments/advice/readers/log_fields.h"
 #include "tests/support/support.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/prometheus_scrape.h"
 
-#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/log_format.h"
 #include "tests/support/read_lines.h"
 #include "tests/support/support.h"
 
@@ -156,7 +156,7 @@ TEST(a_comment_is_the_time_of_its_scrape)
                                         "# times 5",        "# time s 5", " # time 5"};
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
         double seconds;
-        assert_false(spec_time_comment(&seconds, other[i], strlen(other[i])));
+        assert_false(spec_log_time_comment(&seconds, other[i], strlen(other[i])));
     }
 }
 

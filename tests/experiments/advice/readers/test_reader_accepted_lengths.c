@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/log_format.h"
 
 #include "sim/chance/rng.h"
 #include "sim/serving/requests/accepted_lengths.h"

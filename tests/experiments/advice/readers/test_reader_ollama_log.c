@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/log_format.h"
 #include "tests/support/read_lines.h"
 #include "tests/support/support.h"
 

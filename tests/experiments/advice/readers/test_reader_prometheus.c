@@ -2,7 +2,7 @@
 #include "analysis/alpha.h"
 #include "experiments/advice/advice.h"
 #include "experiments/advice/counter_differences.h"
-#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/log_format.h"
 #include "tests/support/read_lines.h"
 #include "tests/support/support.h"
 
@@ -294,5 +294,6 @@ TEST(scrapes_before_and_after_give_a_speedup)
     assert_int_equal(spec_advice_of(&advice, &sums, NULL, &question, NULL), GSL_SUCCESS);
     assert_int_equal(advice.K, 3);
     for (int i = 0; i < advice.n; i++)
-        if (advice.length[i].K == 3) assert_near(advice.length[i].speedup, 2.5 * 18 / 20, 1e-12);
+        if (advice.length[i].K == 3)
+            assert_near(advice.length[i].speedup.value, 2.5 * 18 / 20, 1e-12);
 }

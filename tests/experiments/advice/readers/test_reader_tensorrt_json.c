@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/log_format.h"
 
 #include "tests/support/read_record.h"
 #include "tests/support/support.h"
@@ -23,7 +23,6 @@ TEST(an_iteration_is_a_round_of_each_request)
     assert_true(o->kind == SPEC_OBSERVED_WINDOW);
     assert_counts(o, -1, (const double[]){8, 8, 24, 13, 21});
     assert_near(o->seconds, 0.020, 1e-15);
-    assert_near(o->draft_seconds, 0.0025, 1e-15);
     assert_same(o->running, 8.0);
     assert_same(o->printed_length, 2.625);
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS);
@@ -36,18 +35,11 @@ TEST(times_follow_from_the_overhead)
     assert_counts(&r.observation[0], -1, (const double[]){8, NAN, 24, 13, NAN});
     assert_near(r.observation[0].seconds, 0.020, 1e-15);
     assert_same(r.observation[0].running, 8.0);
-    /* No latency of the draft: an eighth of 20 ms. */
-    r = read_record_of(iterations,
-                       ITERATION(DECODING,
-                                 "{\"numDraftTokens\":24,\"numAcceptedTokens\":13,"
-                                 "\"numRequestsWithDraftTokens\":8,\"draftOverhead\":0.125}"),
-                       -1);
-    assert_near(r.observation[0].draft_seconds, 0.0025, 1e-15);
     /* A prefill in the same iteration: its time is not that of a round. */
     r = read_record_of(iterations,
                        ITERATION("\"numContextRequests\":1,\"numGenRequests\":10", DRAFTS), -1);
     assert_counts(&r.observation[0], -1, (const double[]){8, 10, 24, 13, 23});
-    assert_true(isnan(r.observation[0].seconds) && isnan(r.observation[0].draft_seconds));
+    assert_true(isnan(r.observation[0].seconds));
     assert_same(r.observation[0].running, 10.0);
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS); /* other iterations have a time */
     /* Fewer requests than drafts is for the evidence to say. */

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_TESTS_VLLM_LOG_H
 #define SPECLAB_TESTS_VLLM_LOG_H
 
-#include "experiments/advice/readers/readers.h"
+#include "experiments/advice/log_format.h"
 #include "tests/support/read_lines.h"
 
 #define AT(time) "(APIServer pid=1) INFO 05-01 14:" time " [metrics.py:101] "
