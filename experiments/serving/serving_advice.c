@@ -271,7 +271,7 @@ static void write_gain(FILE *out, const advice_load *at)
     if (isnan(best->speedup)) {
         fprintf(out, ": plain decoding has no result at this load");
     } else {
-        fprintf(out, ": latency %.3g times less than without speculation", best->speedup);
+        fprintf(out, ": latency %.3g times lower than without speculation", best->speedup);
         write_interval(out, best);
         if (isinf(best->worst))
             fprintf(out, ", but with other plausible costs this load is above the capacity");

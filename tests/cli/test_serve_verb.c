@@ -37,7 +37,7 @@ TEST(the_recommendation_is_made_of_the_numbers_of_the_table)
     read_csv(&table, "serve.csv");
     assert_true(number(&table, 3, "best_K") == 3.0);
     snprintf(words, sizeof words,
-             "at 60 requests/s K = 3: latency %.3g times less than without speculation [%.3g, "
+             "at 60 requests/s K = 3: latency %.3g times lower than without speculation [%.3g, "
              "%.3g]\n",
              number(&table, 3, "speedup"), number(&table, 3, "speedup_low"),
              number(&table, 3, "speedup_high"));
@@ -64,7 +64,7 @@ TEST(the_recommendation_is_the_way_with_the_lowest_latency)
     }
     assert_int_equal(best, 7);
     snprintf(words, sizeof words,
-             "at 60 requests/s goodput: latency %.3g times less than without speculation [%.3g, "
+             "at 60 requests/s goodput: latency %.3g times lower than without speculation [%.3g, "
              "%.3g]; the best fixed K is %g, %.3g times [%.3g, %.3g]",
              number(&table, best, "speedup"), number(&table, best, "speedup_low"),
              number(&table, best, "speedup_high"), number(&table, fixed, "K"),

@@ -101,8 +101,8 @@ TEST(a_way_without_a_result_may_be_the_best)
     FREED char *of_closed = advice_of(closed, 4, true), *of_open = advice_of(open, 2, false),
                *alone = advice_of(closed + 2, 2, true);
     assert_non_null(strstr(of_closed, "K = 3 at 256 requests in the system: the warm-up"));
-    assert_non_null(strstr(of_closed, "at 32 requests in the system K = 3: latency 1.25 times less "
-                                      "than without speculation\n"));
+    assert_non_null(strstr(of_closed, "at 32 requests in the system K = 3: latency 1.25 times "
+                                      "lower than without speculation\n"));
     assert_non_null(strstr(of_open, "at 32 requests/s K = 0: no other choice has a lower latency"));
     assert_non_null(strstr(alone, "\nno recommendation: "));
 }
