@@ -595,6 +595,7 @@ fuzz: ## fuzz the parsers side by side, FUZZ_SECONDS=600 each (clang)
 
 $(FUZZERS:=.o): COUNTED = $(COUNT_$(CONFIG))
 $(BUILD)/tests/fuzz/fuzz_served: $(LIVE)
+$(BUILD)/tests/fuzz/fuzz_served: LDLIBS += $(CURL_LIBS)
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) \
