@@ -263,6 +263,7 @@ static int sglang_read_triples(spec_live_tokens *ret, const json_t *answer, cons
 {
     const json_t *list = json_object_get(json_object_get(answer, "meta_info"), key);
     json_t *ids = json_array();
+    *ret = (spec_live_tokens){.token = NULL};
     for (size_t i = 0; i < json_array_size(list); i++)
         json_array_append(ids, json_array_get(json_array_get(list, i), 1));
     const bool whole = json_is_array(list) && json_array_size(ids) == json_array_size(list);

@@ -61,7 +61,7 @@ typedef struct spec_dialect {
                      uint64_t seed, int lane);
     void (*ask_scores)(spec_http_request *ret, const spec_live_server *server,
                        const spec_live_tokens *tokens, int n_text, int top, int lane);
-    /* Read an answer. Return GSL_EINVAL if it is not what was asked for. */
+    /* Read an answer. Return GSL_EINVAL if it is not what was asked for; *ret is then empty. */
     int (*read_tokens)(spec_live_tokens *ret, const json_t *answer, spec_error *error);
     int (*read_text)(spec_live_tokens *ret, const json_t *answer, spec_error *error);
     int (*read_scores)(spec_live_place *ret, int n_text, int top, const json_t *answer,

@@ -198,3 +198,20 @@ TEST(llama_server_keeps_a_lanes_prefix_in_the_lanes_slot)
     assert_int_equal(json_array_size(json_object_get(request.body, "prompt")), 3);
     json_decref(request.body);
 }
+
+/* The caller frees them whatever was read. */
+TEST(an_answer_without_tokens_leaves_none)
+{
+    static const char *const name[] = {"llama-server", "vLLM", "SGLang"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        int32_t other = 7;
+        json_t *answer = parsed("{\"meta_info\": {}}");
+        spec_live_tokens tokens = {&other, 1};
+        assert_status(dialect_of(name[i])->read_tokens(&tokens, answer, &error), GSL_EINVAL);
+        assert_true(tokens.token == NULL && tokens.n == 0);
+        tokens = (spec_live_tokens){&other, 1};
+        assert_status(dialect_of(name[i])->read_text(&tokens, answer, &error), GSL_EINVAL);
+        assert_true(tokens.token == NULL && tokens.n == 0);
+        json_decref(answer);
+    }
+}

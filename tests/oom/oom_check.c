@@ -56,7 +56,7 @@ static const command commands[] = {
     {"prove --rule rrs,kseq --n 2 --cases 2 --family every", NULL, SAME},
     {"accept --target zipf?V=9 --draft zipf?V=9&s=2 --n 1:2", NULL, SAME},
     {"plan --accept 0.6,0.2 --nodes 1,4,8", NULL, SAME},
-    {"plan --accuracies ../heads.csv --verify ../costs.csv --nodes 8 --format json", NULL, SAME},
+    {"plan --accuracies ../heads.csv --costs ../costs.csv --nodes 8 --format json", NULL, SAME},
     {"plan --target zipf?V=9 --draft zipf?V=9&s=2 --nodes 4 --positions 100 --rounds 100", NULL,
      SAME},
     {"generate --target ngram:../text.txt?tokens=words --draft "
