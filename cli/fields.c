@@ -12,7 +12,7 @@
 
 /* FIRST_KEY is above the keys of the common options; a field's is FIRST_KEY + its index, or its
  * letter. */
-enum { MOST_FIELDS = 48, MOST_RELATIONS = 8, FIRST_KEY = 0x20000 };
+enum { MOST_FIELDS = 48, FIRST_KEY = 0x20000 };
 
 /* What argp passes to parse. */
 typedef struct {
@@ -69,7 +69,7 @@ static void read_value(void *arguments, const spec_field *field, const char *opt
                           : field->type == SPEC_FIELD_WHOLE ? INT_MAX
                                                             : UINT64_MAX;
     switch (field->type) {
-    case SPEC_FIELD_HEADING: field->read(arguments, opt_word, verb); break;
+    case SPEC_FIELD_NONE: field->read(arguments, opt_word, verb); break;
     case SPEC_FIELD_TEXT: *(const char **)member = opt_word; break;
     case SPEC_FIELD_FLAG: *(bool *)member = true; break;
     case SPEC_FIELD_COUNT:
@@ -212,7 +212,8 @@ int spec_fields_axes(spec_verb_axis axis[SPEC_FIELDS_AXES], const spec_field *fi
 {
     int n = 0;
     for (const spec_field *field = fields; field->help != NULL; field++) {
-        if (!field->has_axis || n == SPEC_FIELDS_AXES) continue;
+        if (field->axis == SPEC_AXIS_NONE) continue;
+        assert(n < SPEC_FIELDS_AXES);
         const bool flag = field->type == SPEC_FIELD_FLAG;
         const char *value =
             flag ? *((const bool *)arguments + field->at) ? "" : NULL : text_of(field, arguments);

@@ -17,6 +17,7 @@
  * values differ from what the user typed, _MADE has the values, one per line, and _ASKED has what
  * the user typed, for the provenance. _MADE axes are zipped: a point takes line i of each. */
 typedef enum {
+    SPEC_AXIS_NONE,
     SPEC_AXIS_NUMBERS,
     SPEC_AXIS_NAMES,
     SPEC_AXIS_LINES,
@@ -35,7 +36,7 @@ typedef struct {
  * value, uint64_t and int are whole numbers (an int with `choice` is the index of a name), and
  * double is a number. */
 typedef enum {
-    SPEC_FIELD_HEADING, /* a heading of --help, or an option with a `read` function of its own */
+    SPEC_FIELD_NONE, /* no member: a heading of --help, or an option with a `read` function */
     SPEC_FIELD_TEXT,
     SPEC_FIELD_FLAG,
     SPEC_FIELD_COUNT,
@@ -56,8 +57,7 @@ typedef struct {
     /* default, as the user would type it; the help ends with it, in parentheses */
     const char *fallback;
     bool assumed;  /* the line "assumed" names the default if the user gave no value */
-    bool has_axis; /* the value becomes an axis of the grid, written as `axis` says */
-    spec_axis_kind axis;
+    spec_axis_kind axis; /* how the value becomes an axis of the grid */
     /* least and largest value of a number; both 0: no limit. `above`: `low` itself is too small;
      * `below`: `high` itself is too large */
     double low, high;
@@ -77,9 +77,6 @@ typedef struct {
         int: SPEC_FIELD_WHOLE,                                                                     \
         double: SPEC_FIELD_NUMBER),                                                                \
     .at = offsetof(of, member)
-
-/* Sets has_axis and axis: SPEC_FIELD_AXIS(NUMBERS). */
-#define SPEC_FIELD_AXIS(kind) .has_axis = true, .axis = SPEC_AXIS_##kind
 
 /* What an option needs, or cannot be combined with. `option` and `others` are names separated by
  * blanks; an option needs one of the others. */

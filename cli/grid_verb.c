@@ -6,6 +6,7 @@
 #include "cli/verb.h"
 #include "experiments/grid_references.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +128,7 @@ static void fill_grid(spec_grid *grid, const spec_grid_verb *verb)
         case SPEC_AXIS_MADE:
             spec_options_texts(grid, verb->verb, axis->name, axis->value, "\n");
             break;
+        case SPEC_AXIS_NONE:
         case SPEC_AXIS_ASKED: break;
         }
     }
@@ -181,6 +183,7 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
     const int n = verb->fields != NULL ? spec_fields_axes(axis, verb->fields, verb->arguments) : 0;
     whole.axis = axis;
     whole.n_axes = n;
+    assert(n + verb->n_axes <= SPEC_FIELDS_AXES);
     for (int i = 0; i < verb->n_axes; i++) axis[whole.n_axes++] = verb->axis[i];
     return run(&whole, options);
 }

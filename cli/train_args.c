@@ -10,17 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static void read_loss(void *arguments, const char *word, const char *verb)
-{
-    spec_train_args *args = arguments;
-    for (int i = 0; i < SPEC_LOSSES_KINDS; i++) {
-        if (strcmp(word, spec_losses_names[i]) != 0) continue;
-        args->settings.loss = i;
-        return;
-    }
-    spec_usage_fail(verb, "--loss: '%s' is not ce, fkl, rkl, jsd, tv, nla or lk", word);
-}
-
 static void read_taps(void *arguments, const char *word, const char *verb)
 {
     spec_train_args *args = arguments;
@@ -67,7 +56,7 @@ static const spec_field fields[] = {
     {"data", 0, "FILE", "a text file; own, draft: texts sampled from the target, or from --draft",
      SETTING(data), .group = 1},
     {"loss", 0, "LOSS", "ce, fkl, rkl, jsd, tv, nla or lk (lm: ce, distill: jsd, others: fkl)",
-     .read = read_loss, .group = 1},
+     SETTING(loss), .choice = spec_losses_names, .group = 1},
     {"draft", 0, "SPEC", "start from the weights of this model or head file (random weights)",
      SETTING(draft), .group = 1},
     {.help = "The shape of a new model:", .group = 2},

@@ -12,16 +12,16 @@ typedef struct {
 #define FIELD(member) SPEC_FIELD(arguments, member)
 static const spec_field fields[] = {
     {"rule", 'r', "LIST", "verification rules, see 'speclab list rules' (all of them)", FIELD(rule),
-     SPEC_FIELD_AXIS(LINES)},
-    {"target", 0, "SPEC", "the target distribution or model", FIELD(target), SPEC_FIELD_AXIS(LINES),
-     .fallback = "probs:0.5,0.3,0.2", .assumed = true},
-    {"draft", 0, "SPEC", "the draft distribution or model", FIELD(draft), SPEC_FIELD_AXIS(LINES),
+     .axis = SPEC_AXIS_LINES},
+    {"target", 0, "SPEC", "the target distribution or model", FIELD(target),
+     .axis = SPEC_AXIS_LINES, .fallback = "probs:0.5,0.3,0.2", .assumed = true},
+    {"draft", 0, "SPEC", "the draft distribution or model", FIELD(draft), .axis = SPEC_AXIS_LINES,
      .fallback = "probs:0.2,0.5,0.3", .assumed = true},
     {"drafting", 0, "LIST",
      "how the drafts are drawn: iid, without (replacement), top, hub, greedy; lookup for one chain "
      "(all that the rule supports)",
-     FIELD(drafting), SPEC_FIELD_AXIS(LINES)},
-    {"n", 'n', "LIST", "draft tokens per position", FIELD(n), SPEC_FIELD_AXIS(LINES),
+     FIELD(drafting), .axis = SPEC_AXIS_LINES},
+    {"n", 'n', "LIST", "draft tokens per position", FIELD(n), .axis = SPEC_AXIS_LINES,
      .fallback = "1"},
     {"contexts", 0, "N",
      "average over N contexts of text that the target generates, or over all positions of "
