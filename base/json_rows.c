@@ -183,7 +183,7 @@ static int no_value(const char *path, const json_error_t *where, int line, spec_
     return spec_fail(error, GSL_EINVAL, "%s:%d: %.200s", path, line + where->line, where->text);
 }
 
-/* Loads lines that hold one JSON value each, as a list. */
+/* Loads a file with one JSON value per line, as a list of these values. */
 static int load_lines(json_t **ret_root, const char *bytes, size_t n, const char *path,
                       spec_error *error)
 {

@@ -9,8 +9,8 @@
 /* Tokens of one run if --budget is missing. */
 #define SPEC_VALIDATE_CALIBRATE_DRAWS 200000ull
 
-/* Returns the exit code: 0; 1 if so many false alarms are unlikely at the false-alarm rate (p <
- * 0.01); 2, 130. */
+/* Returns the exit code: 0; 1 if at the stated false-alarm rate so many false alarms would be rare
+ * (p < 0.01); 2, 130. */
 int spec_validate_calibrate(const spec_validate_args *args, const char *verb);
 
 /* Does the same for merged parts of --shard (calibrate_part.h); `options` says where the output

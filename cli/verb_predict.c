@@ -27,7 +27,7 @@ static const spec_field fields[] = {
      "time of a draft call over that of a target call (0.1, or measured by --costs)", FIELD(c),
      .axis = SPEC_AXIS_NUMBERS},
     {"c-token", 0, "LIST",
-     "additional time per draft token, as for a Markov head after its pass (0)", FIELD(c_token),
+     "extra time per draft token, for example for a Markov head after the pass (0)", FIELD(c_token),
      .axis = SPEC_AXIS_NUMBERS},
     {"one-pass", 0, NULL, "the draft makes one call per round for all tokens", FIELD(one_pass),
      .axis = SPEC_AXIS_FLAG},

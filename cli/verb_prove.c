@@ -46,7 +46,7 @@ static const spec_field fields[] = {
      "(none)",
      FIELD(c), .axis = SPEC_AXIS_NUMBERS},
     {"c-token", 0, "LIST",
-     "with --c: additional time per row that the draft reads, as for a Markov head (0)",
+     "with --c: extra time per row that the draft reads, for example for a Markov head (0)",
      FIELD(c_token), .axis = SPEC_AXIS_NUMBERS},
     {"ahead", 0, NULL, "draft the next chain while the target verifies this one", FIELD(ahead),
      .axis = SPEC_AXIS_FLAG},

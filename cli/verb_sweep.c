@@ -41,7 +41,7 @@ static const spec_field fields[] = {
     {"c", 'c', "LIST", "time of a draft call over that of a target call", FIELD(c),
      .axis = SPEC_AXIS_NUMBERS, .fallback = default_c, .assumed = true},
     {"c-token", 0, "LIST",
-     "additional time per draft token, as for a Markov head after its pass (0)", FIELD(c_token),
+     "extra time per draft token, for example for a Markov head after the pass (0)", FIELD(c_token),
      .axis = SPEC_AXIS_NUMBERS},
     {"one-pass", 0, NULL,
      "the draft makes one call per round for all tokens; with models, this is known",

@@ -44,7 +44,7 @@ const char *spec_validate_report_scope(uint32_t scope);
  * false if out of memory. */
 bool spec_validate_report_reproducer(const spec_validation *validation, FILE *out);
 
-/* Writes as text the detectable TV of each place, and which places have no guarantee. */
+/* Writes the detectable TV for each kind of token, and says which kinds have no guarantee. */
 void spec_validate_report_power(const spec_validation *validation, FILE *out);
 
 /* Write which combinations of two values were tested, as text; and count them for a scope:

@@ -18,8 +18,8 @@ typedef struct {
     double round, context;
 } spec_request_costs;
 
-/* Returns the costs in a batch, which shares the step's own time: prefill is 0 and round is token
- * (K+1) + draft_token K. */
+/* Returns the costs of a request in a large batch, whose requests share the step's own time:
+ * prefill is 0 and round is token (K+1) + draft_token K. */
 spec_request_costs spec_request_costs_shared(const spec_affine_step *cost, int K);
 
 /* Returns the costs of a request that runs alone and so pays each step's own time, and draft_round

@@ -99,10 +99,10 @@ static void say_without_rows(spec_validation *v, double share)
             "with the log-probabilities of both models");
     else
         say(v, SPEC_VERDICT_INCONCLUSIVE,
-            "no difference seen; from log-probabilities alone, a share of %.2g of draft tokens "
-            "accepted without a test would have been found with a chance of %g, and little else: "
-            "log rows",
-            share, v->plan.power);
+            "no difference seen; log-probabilities alone would have shown, with a chance of %g, "
+            "that a share of %.2g of the draft tokens is accepted without a test, but hardly any "
+            "other mistake: log rows",
+            v->plan.power, share);
 }
 
 /* Mentions the order of filters: whole rows are logged raw, and an undeclared order may cause the

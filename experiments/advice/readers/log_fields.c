@@ -151,7 +151,7 @@ int spec_log_scan_real(double *ret, int *opt_decimals, spec_log_scan *scan, cons
 
 enum { SHORTEST = 14 }; /* bytes of "05-01 14:24:50" */
 
-/* Returns the number with two digits, or -1 if there is none or it exceeds `most`. */
+/* Reads a number of two digits; returns -1 if there is none, or if it is above `most`. */
 static int two(const char *at, int most)
 {
     if (!spec_log_scan_is_digit(at[0]) || !spec_log_scan_is_digit(at[1])) return -1;
@@ -385,7 +385,7 @@ static int read_joined(spec_log_numbers *ret, const spec_log_line *line, spec_lo
     return GSL_SUCCESS;
 }
 
-/* Reads fields that may be anywhere, always the nearest one first. */
+/* Reads fields that may come in any order: each time the one whose words come next. */
 static int read_scattered(spec_log_numbers *ret, const spec_log_line *line, spec_log_scan *scan,
                           spec_error *error)
 {

@@ -97,8 +97,9 @@ static int give_plain(spec_json_counts *c, const spec_json_place *place, spec_er
     return GSL_SUCCESS;
 }
 
-/* Notes an interval for the tokens per step, from the requests: a ratio of sums, linearised. With
- * drafts, the counts by depth are totals of the run, so requests cannot be used one by one. */
+/* Notes an interval for the tokens per step: over independent requests it is a ratio of sums, which
+ * is linearised. With drafts, the counts by depth are totals of the run, so requests cannot be used
+ * one by one. */
 static void note_requests(const spec_json_counts *c, spec_log_learned *learned)
 {
     request_sums s = {0};
