@@ -437,7 +437,7 @@ docs: $(BIN) $(LIBRARY) ## check links, map, manual, man pages; run the document
 	@tests/man.sh $(BIN)
 	@tests/engines.sh --check $(BIN)
 	@tests/docs.sh $(BIN) $(filter-out docs/library.md docs/python.md $(SLOW_DOCS),$(shell \
-	    grep -l '^...console$$' README.md docs/*.md))
+	    grep -l '^...console$$' README.md docs/*.md docs/formulas/*.md))
 	@tests/library/docs.sh $(BIN) docs/library.md
 docs-slow: $(BIN)
 	@tests/docs.sh $(BIN) $(SLOW_DOCS)
@@ -650,8 +650,10 @@ man: $(BIN) ## man pages in build/man, from --help
 
 # The manual: one page of all documents, in this order, and the man pages.
 FIRST_DOCS := README.md $(patsubst %,docs/%.md,learn paper check-a-sampler tune-a-server faq guide)
-LAST_DOCS  := $(patsubst %,docs/%.md,formats notation formulas references testing map) \
-    CONTRIBUTING.md CHANGELOG.md
+FORMULAS   := $(patsubst %,docs/formulas/%.md,README acceptance rules trees lengths block-drafts \
+    serving costs statistics models)
+LAST_DOCS  := docs/formats.md docs/notation.md $(FORMULAS) \
+    $(patsubst %,docs/%.md,references testing map) CONTRIBUTING.md CHANGELOG.md
 DOCS    := $(FIRST_DOCS) $(filter-out $(FIRST_DOCS) $(LAST_DOCS),$(sort $(wildcard docs/*.md))) \
     $(LAST_DOCS)
 MANUAL  := build/manual/speclab.html
@@ -663,7 +665,7 @@ manual: $(BIN) ## the documents as one page, build/manual/speclab.html
 $(MANUAL): $(DOCS) $(wildcard docs/*.svg docs/manual/*) $(BIN) | man
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  HTML $@"
-	$(Q)pandoc -f gfm -t html5 --no-highlight --template docs/manual/page.html \
+	$(Q)pandoc -f gfm -t html5 --mathml --no-highlight --template docs/manual/page.html \
 	    --lua-filter docs/manual/manual.lua -M title="speclab $(VERSION)" \
 	    -M documents="$(FIRST_DOCS) $$(echo build/man/speclab.1 build/man/speclab-*.1) \
         $(filter-out $(FIRST_DOCS),$(DOCS))" \
@@ -718,7 +720,7 @@ python_paths := python api include packaging/libspeclab.map tests/python docs/py
 deb_paths    := packaging cli/install.sh cli/man.sh tests/deb.sh tests/chroot.sh docs/packages.md
 fresh_paths  := Makefile packaging web/web.mk web/sources.sh python/wheel.sh python/environment.sh \
     cli/install.sh .ci/libraries tests/fresh.sh tests/chroot.sh tests/docs.sh README.md \
-    $(wildcard docs/*.md)
+    $(wildcard docs/*.md docs/formulas/*.md)
 %-changed:
 	@if tests/changed.sh $* $($*_paths); then $(MAKE) --no-print-directory $*-check; fi
 

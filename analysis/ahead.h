@@ -2,13 +2,13 @@
 /* ahead: what we gain by drafting the next chain while the target verifies the current one.
  * The chain is drafted after a guess of how the round ends. It is used if the round is accepted in
  * full (A1) and its bonus token was guessed, which happens with a separate chance. Pure functions,
- * NaN outside the domain. [Liu25] [Kumar26]; docs/formulas.md#ahead. */
+ * NaN outside the domain. [Liu25] [Kumar26]; docs/formulas/lengths.md#ahead. */
 #ifndef SPECLAB_AHEAD_H
 #define SPECLAB_AHEAD_H
 
 /* Returns the share of rounds whose chain was drafted ahead, in a long text.
  *
- *     hit = alpha^K guessed                                            docs/formulas.md#ahead
+ *     hit = alpha^K guessed                                          docs/formulas/lengths.md#ahead
  *
  *   alpha   acceptance rate, in [0,1]
  *   K       draft length, tokens, >= 0
@@ -19,7 +19,7 @@ double spec_ahead_hit(double alpha, double K, double guessed);
 
 /* Returns the expected time of a round in a long text, in any unit.
  *
- *     handed + max(verify - handed, during) + (1 - hit) before         docs/formulas.md#ahead
+ *     handed + max(verify - handed, during) + (1 - hit) before       docs/formulas/lengths.md#ahead
  *
  *   hit     share of rounds whose chain was drafted ahead, in [0,1]
  *   before  time to draft a chain beforehand, >= 0
@@ -56,7 +56,7 @@ double spec_ahead_rounds(int n, double hit, double before, double during, double
 /* Returns the hit above which drafting ahead is faster than drafting each chain beforehand; at this
  * hit both take the same time. Verification takes one target call, and handed is 0.
  *
- *     max(0, (K+1) c - 1) / (K c)                                      docs/formulas.md#ahead
+ *     max(0, (K+1) c - 1) / (K c)                                    docs/formulas/lengths.md#ahead
  *
  *   returns a share; 0 if (K+1) c <= 1; above 1 if c > 1: no hit gains. NaN at K = 0 and at c = 0,
  *           where drafting costs nothing */
@@ -66,15 +66,15 @@ double spec_ahead_break_even(int K, double c);
  * each chain beforehand, with handed = 0. Below it drafting ahead gains if c > 0 and hit > 0; both
  * take the same time if either is 0.
  *
- *     1 / (1 + (1 - hit) K)                                            docs/formulas.md#ahead
+ *     1 / (1 + (1 - hit) K)                                          docs/formulas/lengths.md#ahead
  *
  *   alpha, K, guessed  as above, K >= 1
  *   returns target calls, from 1/(K+1) at hit = 0 to 1 at hit = 1. NaN at K = 0
  * Checked by: both speed-ups are equal there. */
 double spec_ahead_break_even_cost(double alpha, int K, double guessed);
 
-/* Returns the smallest K that maximises spec_ahead_speedup; docs/formulas.md#ahead. It is the
- * better of two maxima. The first is over the K whose guess and chain fit into the rest of the
+/* Returns the smallest K that maximises spec_ahead_speedup; docs/formulas/lengths.md#ahead. It is
+ * the better of two maxima. The first is over the K whose guess and chain fit into the rest of the
  * verification, (K+1) c <= 1 - handed, the second over longer chains. O(log K) steps.
  *   returns an integer; 0 if no K gains. inf if every further token gains: at c = 0 < alpha,
  *           and at alpha = 1 if 1/((2 - guessed) c) exceeds the value at every K. NaN outside the
@@ -89,7 +89,7 @@ double spec_ahead_best_speedup(double alpha, double c, double guessed, double ha
  * and never waits for a chain.
  *
  *     (1 - alpha^K) / ((1 - alpha) (1 - alpha^K + alpha)) / max(1, K c)
- *                                                               docs/formulas.md#ahead-others
+ *                                                             docs/formulas/lengths.md#ahead-others
  *
  * Each of its steps drafts K tokens during one target pass. After a rejection (pre-verify) the pass
  * reads only the text, and tests the first of them. Otherwise (post-verify) it reads the previous K

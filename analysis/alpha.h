@@ -3,7 +3,7 @@
  * (i) alpha: mean overlap along the target's trajectory. (ii) conditional: the chance that position
  * i is accepted, given that it is tested. (iii) accepted over drafted tokens. (iv) emitted over K +
  * 1. Under iid acceptance (i) and (ii) agree; (iii) agrees only at 0, 1 or K = 1, and (iv) only by
- * chance. docs/formulas.md#four-alphas. */
+ * chance. docs/formulas/acceptance.md#four-alphas. */
 #ifndef SPECLAB_ALPHA_H
 #define SPECLAB_ALPHA_H
 
@@ -21,8 +21,8 @@
  *
  * A round tests draft tokens until one fails, and is censored at K: the next test was never made.
  * Under iid acceptance the likelihood is alpha^passed (1 - alpha)^(tested - passed). Source:
- * docs/formulas.md#four-alphas. Checked by: the sums of the tally's tested[] and passed[]; the
- * likelihood's maximum, found numerically. */
+ * docs/formulas/acceptance.md#four-alphas. Checked by: the sums of the tally's tested[] and
+ * passed[]; the likelihood's maximum, found numerically. */
 void spec_alpha_trials(uint64_t *ret_passed, uint64_t *ret_tested, const uint64_t *counts, int K);
 
 /* Returns the maximum likelihood estimate of (ii), pooled over positions: passed / tested. Under

@@ -2,7 +2,7 @@
 /* capped_geometric: the distribution of n_accepted under iid acceptance.
  * P(n_accepted = k) = alpha^k (1-alpha) for k < K, alpha^K for k = K. n_emitted = n_accepted + 1:
  * the correction or bonus counts. Pure functions, NaN outside 0 <= alpha <= 1, K >= 0.
- * [Leviathan23] section 3.1; docs/formulas.md#capped-geometric. */
+ * [Leviathan23] section 3.1; docs/formulas/lengths.md#capped-geometric. */
 #ifndef SPECLAB_CAPPED_GEOMETRIC_H
 #define SPECLAB_CAPPED_GEOMETRIC_H
 
@@ -14,7 +14,7 @@
  *   K       draft length, tokens, >= 0
  *   k       any integer
  *   returns a probability; 0 for k outside 0..K. NaN outside the domain of alpha and K.
- * Assumes A1, docs/formulas.md#A1.
+ * Assumes A1, docs/formulas/README.md#A1.
  * Checked by: difference of tails; the sum over k is 1. */
 double spec_capped_geometric_probability(double alpha, int K, int k);
 
@@ -39,7 +39,7 @@ double spec_capped_geometric_mean(double alpha, double K);
 /* Returns the variance of the tokens per round: Var[n_emitted] = Var[n_accepted].
  *
  *     Var = alpha (1 - alpha^m - m alpha^K (1-alpha)) / (1-alpha)^2,   m = 2K+1
- *                                                               docs/formulas.md#capped-geometric
+ *                                                         docs/formulas/lengths.md#capped-geometric
  *
  *   returns tokens^2; 0 at alpha = 0, alpha = 1 and K = 0. It does not cancel near alpha = 1: the
  *           relative error is a few 1e-15
@@ -64,8 +64,8 @@ double spec_capped_geometric_pgf(double alpha, int K, double z);
  *   a       (K) chance that draft token i is accepted, given that all before it were, in [0,1];
  *           not read for K = 0
  *   returns tokens per target call, in [1, K+1]. NaN if an a[i] is outside [0,1] or K < 0
- * Assumes A2 (acceptance by position), docs/formulas.md#A2. Checked by: spec_capped_geometric_mean
- * for equal chances; sum over the law. */
+ * Assumes A2 (acceptance by position), docs/formulas/README.md#A2. Checked by:
+ * spec_capped_geometric_mean for equal chances; sum over the law. */
 double spec_capped_geometric_positional_mean(const double *a, int K);
 
 /* Returns the variance of the tokens per round in the same model, computed from the last position

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cost_curve: the cost of a pass of n tokens, from timed passes, and the time of a round.
- * A7 (docs/formulas.md) only bounds the cost of a pass from below, but a curve measures it. With a
- * curve we no longer need A3, which says that verification costs one target call for every K. The
- * caller owns the arrays. docs/formulas.md#cost-curve. */
+ * A7 (docs/formulas/README.md) only bounds the cost of a pass from below, but a curve measures it.
+ * With a curve we no longer need A3, which says that verification costs one target call for every
+ * K. The caller owns the arrays. docs/formulas/costs.md#cost-curve. */
 #ifndef SPECLAB_COST_CURVE_H
 #define SPECLAB_COST_CURVE_H
 
@@ -27,7 +27,7 @@ double spec_cost_curve_mean(const spec_cost_curve *curve, const uint64_t *counts
 
 /* Returns the speed-up, given the times of drafting, of verification and of the rest of a round.
  *
- *     speedup = emitted plain / (draft + verify + rest)            docs/formulas.md#cost-curve
+ *     speedup = emitted plain / (draft + verify + rest)           docs/formulas/costs.md#cost-curve
  *
  *   emitted   tokens per round, >= 0
  *   plain     time of a token of plain decoding; all times in one unit, >= 0, and finite

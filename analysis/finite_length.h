@@ -2,7 +2,7 @@
 /* finite_length: the rounds that a text of L tokens needs, which are more than L / E[n_emitted].
  * The last round overshoots; renewal theory gives its mean. Rounds are iid (A4), and law (n) holds
  * P(n_emitted = 1..n), so law[0] is for one token. Pure functions, NaN outside the domain; the
- * caller owns the arrays. docs/formulas.md#finite-length. */
+ * caller owns the arrays. docs/formulas/lengths.md#finite-length. */
 #ifndef SPECLAB_FINITE_LENGTH_H
 #define SPECLAB_FINITE_LENGTH_H
 
@@ -16,13 +16,14 @@
  *   work    (L+1) filled with R(0..L)
  *   returns rounds, in [L/n, L]; 0 for L = 0. NaN for an invalid law, n < 1 or L < 0; work is then
  *           not written. O(L n)
- * Assumes A4 (independent rounds), docs/formulas.md#A4. Checked by: the sum over rounds of P(fewer
- * than L tokens so far). */
+ * Assumes A4 (independent rounds), docs/formulas/README.md#A4. Checked by: the sum over rounds of
+ * P(fewer than L tokens so far). */
 double spec_finite_length_rounds(const double *law, int n, int L, double *work);
 
 /* Returns the same for long texts, from only the mean and the variance.
  *
- *     (L-1) / mean + (variance + mean^2 + mean) / (2 mean^2)       docs/formulas.md#finite-length
+ *     (L-1) / mean + (variance + mean^2 + mean) / (2 mean^2)
+ *         docs/formulas/lengths.md#finite-length
  *
  *   mean      of n_emitted, >= 1
  *   variance  of n_emitted, >= 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* minimax_length: the draft length that loses least if acceptance or times are not known.
  * A scenario is one possible combination of acceptance and times. Pure functions.
- * docs/formulas.md#minimax-length. */
+ * docs/formulas/lengths.md#minimax-length. */
 #ifndef SPECLAB_MINIMAX_LENGTH_H
 #define SPECLAB_MINIMAX_LENGTH_H
 

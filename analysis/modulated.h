@@ -2,7 +2,7 @@
 /* modulated: n_emitted when the acceptance chance depends on a state that changes per token.
  * States may be hidden (Markov-modulated acceptance, A5) or visible (the context of a Markov pair,
  * A6). Arrays are row-major and owned by the caller; GSL status, outputs zeroed on failure.
- * docs/formulas.md#modulated. */
+ * docs/formulas/acceptance.md#modulated. */
 #ifndef SPECLAB_MODULATED_H
 #define SPECLAB_MODULATED_H
 
@@ -13,7 +13,7 @@
 /* Computes mean and variance of the tokens per round when the chance follows a hidden Markov chain.
  *
  *     E[n_emitted] = 1 + sum_{k=1..K} start D (stay D)^(k-1) 1,   D = diag(accept)
- *                                                               docs/formulas.md#modulated
+ *                                                             docs/formulas/acceptance.md#modulated
  *
  *   start   (S)    law of the state at the first draft token of a round, sums to 1
  *   stay    (S,S)  stay[s*S+t]: chance to go from s to t from one token to the next, rows sum to 1
@@ -43,7 +43,8 @@ int spec_modulated_pair(double *ret_mean, double *ret_variance, double alpha, do
  * correction) with probability reject[s*S+t]. After K acceptances it moves (by the bonus) with
  * probability bonus[s*S+t]:
  *
- *     round kernel = sum_{k<K} accept^k reject + accept^K bonus    docs/formulas.md#pair-chain
+ *     round kernel = sum_{k<K} accept^k reject + accept^K bonus
+ *         docs/formulas/acceptance.md#pair-chain
  *
  * Its stationary law is the law of the contexts in which rounds start.
  *   accept, reject   (S,S) >= 0; row s of the two sums to 1 together

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* places: n_emitted when the acceptance chance depends only on the position in the text.
  * Each place in the text has its own chance. The places form a circle: the first follows the last.
- * Arrays belong to the caller; GSL status, outputs zeroed on failure. docs/formulas.md#places. */
+ * Arrays belong to the caller; GSL status, outputs zeroed on failure.
+ * docs/formulas/acceptance.md#places. */
 #ifndef SPECLAB_PLACES_H
 #define SPECLAB_PLACES_H
 

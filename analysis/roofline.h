@@ -2,7 +2,7 @@
 /* roofline: the shortest time in which hardware can do one pass of n tokens, and its intensity.
  * FLOP and bytes are counted per pass; the time is the larger of compute and memory time (A7). Pure
  * functions, NaN outside the domain: hardware, parameters, bytes per weight and n_tokens > 0, all
- * others >= 0, all finite. docs/formulas.md#roofline. */
+ * others >= 0, all finite. docs/formulas/costs.md#roofline. */
 #ifndef SPECLAB_ROOFLINE_H
 #define SPECLAB_ROOFLINE_H
 
@@ -19,7 +19,7 @@ typedef struct {
 /* Returns the FLOP of one pass over n_tokens new tokens after `context` cached ones: two per
  * parameter and token, plus attention.
  *
- *     2 parameters n + 4 layers width (n context + n (n+1)/2)      docs/formulas.md#roofline
+ *     2 parameters n + 4 layers width (n context + n (n+1)/2)      docs/formulas/costs.md#roofline
  *
  * New token i (from 1) attends to context + i positions, including itself, with two products of
  * `width` each per layer. */
@@ -38,7 +38,7 @@ double spec_roofline_pass_bytes(const spec_transformer_shape *shape, double n_to
 /* Returns the expected number of distinct experts that a pass of n_tokens reads. Each token uses
  * `active` experts, independently of the other tokens, and all sets of experts are equally likely.
  *
- *     experts (1 - (1 - active / experts)^n)                       docs/formulas.md#experts
+ *     experts (1 - (1 - active / experts)^n)                       docs/formulas/costs.md#experts
  *
  * 1 <= active <= experts, n_tokens >= 0. NaN outside. */
 double spec_roofline_experts(double experts, double active, double n_tokens);

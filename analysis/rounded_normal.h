@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rounded_normal: the tokens of a round as a normal variate, clamped and rounded.
  * n_emitted = round(clamp(N(length, 1), 1, K+1)), as SGLang simulates acceptance by default.
- * Pure functions, NaN for a length that is not finite or K < 0. docs/formulas.md#length. */
+ * Pure functions, NaN for a length that is not finite or K < 0. docs/formulas/lengths.md#length. */
 #ifndef SPECLAB_ROUNDED_NORMAL_H
 #define SPECLAB_ROUNDED_NORMAL_H
 

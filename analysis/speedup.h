@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* speedup: what speculation gains and costs, given alpha, K and c, under iid acceptance.
  * Times are in target calls: a round costs K draft calls of c each and one verification, for every
- * K (assumptions A1 and A3 of docs/formulas.md). Pure functions, NaN outside alpha in [0,1], K >=
- * 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, Corollary 3.9, section 3.4;
- * docs/formulas.md#speedup. */
+ * K (assumptions A1 and A3 of docs/formulas/README.md). Pure functions, NaN outside alpha in [0,1],
+ * K >= 0, 0 <= c < inf. [Leviathan23] Theorems 3.8 and 3.11, Corollary 3.9, section 3.4;
+ * docs/formulas/lengths.md#speedup. */
 #ifndef SPECLAB_SPEEDUP_H
 #define SPECLAB_SPEEDUP_H
 
@@ -58,7 +58,7 @@ double spec_speedup_oracle_emitted(double alpha);
 
 /* Returns the speed-up of this oracle, which pays c only for accepted draft tokens.
  *
- *     1 / ((1-alpha) + c alpha)                                      docs/formulas.md#speedup
+ *     1 / ((1-alpha) + c alpha)                                    docs/formulas/lengths.md#speedup
  *
  *   returns the factor, an upper bound on the speed-up at any K if c <= 1; +inf at alpha = 1, c = 0
  */
@@ -66,7 +66,7 @@ double spec_speedup_oracle(double alpha, double c);
 
 /* Returns the smallest K that maximises the speed-up. One more token gains while
  *
- *     alpha^(K+1) (1 + c K) > c E[n_emitted at K]                    docs/formulas.md#best-K
+ *     alpha^(K+1) (1 + c K) > c E[n_emitted at K]                   docs/formulas/lengths.md#best-K
  *
  * and never again after that, so bisection finds the maximum in O(log K) steps.
  *   returns a whole number; 0 if no K gains (alpha <= c). inf if every further token gains: at
@@ -90,7 +90,7 @@ double spec_speedup_best(double alpha, double c);
  *   low     a whole number, >= 0
  *   high    a whole number, >= low, or inf
  *   returns a whole number, or inf if high is inf and every further token gains
- * The quotient rises up to its maximum and falls after it: docs/formulas.md#best-K. */
+ * The quotient rises up to its maximum and falls after it: docs/formulas/lengths.md#best-K. */
 typedef struct {
     double fixed, calls, guessed;
 } spec_round_time;
@@ -106,8 +106,8 @@ double spec_speedup_best_K_between(double alpha, double c, spec_round_time time,
  *   token   additional time per draft token, e.g. for a Markov head; c_token
  * Domain and limits are as for spec_speedup. best_K is the smallest best K, and 0 if no K gains. It
  * is inf if every further token gains and the limit is above 1, as can happen at token = 0 and at
- * alpha = 1. best is the speed-up at best_K, or the limit. docs/formulas.md#one-pass. Checked by:
- * the largest of all speed-ups; the Lambert function for a real K. */
+ * alpha = 1. best is the speed-up at best_K, or the limit. docs/formulas/lengths.md#one-pass.
+ * Checked by: the largest of all speed-ups; the Lambert function for a real K. */
 double spec_speedup_one_pass(double alpha, double K, double pass, double token);
 double spec_speedup_one_pass_best_K(double alpha, double pass, double token);
 double spec_speedup_one_pass_best(double alpha, double pass, double token);
@@ -119,13 +119,13 @@ double spec_speedup_one_pass_best(double alpha, double pass, double token);
  *   returns a real, negative if the maximum lies below K = 0 (-1 at c = 1). NaN
  *           at alpha = 0, alpha = 1, c = 0 and c > 1, where the speed-up has no stationary point,
  *           and outside the domain
- * Derivation: docs/formulas.md#best-K. Checked by: the derivative there is 0; GSL's Lambert
+ * Derivation: docs/formulas/lengths.md#best-K. Checked by: the derivative there is 0; GSL's Lambert
  * function where its argument does not underflow. */
 double spec_speedup_best_K_lambert(double alpha, double c);
 
 /* Returns the alpha above which speculation with this K and c gains; at it the speed-up is 1.
  *
- *     root of  alpha + alpha^2 + ... + alpha^K = c K                 docs/formulas.md#break-even
+ *     root of  alpha + alpha^2 + ... + alpha^K = c K            docs/formulas/lengths.md#break-even
  *
  *   returns alpha in [c, min(1, c K)], to 1e-15 relative: c at K = 1, 0 at c = 0, 1 at c = 1. NaN
  *           if no alpha does (c > 1), if every alpha does (K = 0), and outside the domain

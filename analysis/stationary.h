@@ -2,7 +2,7 @@
 /* stationary: the stationary law of a finite Markov chain.
  * Whether it is unique depends only on which entries are zero, not on rounding. The elimination
  * never subtracts, so small probabilities keep all their digits [GTH85]. Arrays are row-major and
- * owned by the caller. docs/formulas.md#stationary. */
+ * owned by the caller. docs/formulas/acceptance.md#stationary. */
 #ifndef SPECLAB_STATIONARY_H
 #define SPECLAB_STATIONARY_H
 

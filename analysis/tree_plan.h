@@ -3,7 +3,7 @@
  * A tree is an array of nodes: node v has the parent parent[v] < v, or the root, -1, which is not a
  * draft token. A plan assumes that the chance of accepting a node, given that its parent is
  * accepted, is known and independent of the tokens (A8). At most one of several siblings is
- * accepted, so their chances sum to at most 1. docs/formulas.md#trees. */
+ * accepted, so their chances sum to at most 1. docs/formulas/trees.md#trees. */
 #ifndef SPECLAB_TREE_PLAN_H
 #define SPECLAB_TREE_PLAN_H
 

@@ -2,7 +2,7 @@
 /* tree_shape: draft trees of simple shapes, and their notation.
  * In a tree by widths, all nodes of a level have the same number of children. accept[l][r] is the
  * chance of accepting the child of rank r (from 0) of an accepted node on level l (A8).
- * docs/formulas.md#trees. */
+ * docs/formulas/trees.md#trees. */
 #ifndef SPECLAB_TREE_SHAPE_H
 #define SPECLAB_TREE_SHAPE_H
 

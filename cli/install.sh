@@ -84,6 +84,7 @@ install_all() {
     copy 644 "$share/experiments/cfg" experiments/cfg/*.cfg
     copy 644 "$share/plots" plots/*.gp
     copy 644 "$share/docs" docs/*.md
+    copy 644 "$share/docs/formulas" docs/formulas/*.md
     copy 644 "$share/licences" LICENSES/*.txt
     copy 644 "$share/experiments/text" experiments/text/* # training texts of real_text
     install -d "$to/share/bash-completion/completions"

@@ -2,7 +2,7 @@
 /* generation_segments: times of speculation and plain decoding per segment, and the speed-up.
  * The times of all segments give the speed-up with its interval, and show whether the machine was
  * busy. Segments become longer as the text grows, so there are at most SPEC_SEGMENTS_MAX. Owns the
- * segments. docs/formulas.md#bootstrap, #feasible, #busy. */
+ * segments. docs/formulas/statistics.md#bootstrap, #feasible, #busy. */
 #ifndef SPECLAB_GENERATION_SEGMENTS_H
 #define SPECLAB_GENERATION_SEGMENTS_H
 

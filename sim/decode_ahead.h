@@ -3,7 +3,7 @@
  * It guesses that the whole chain is accepted and that the bonus token is the draft model's most
  * probable one, g, and continues after g. If the round does end this way, the chain is used;
  * otherwise it is discarded before any rule sees it. The guess makes no random decision:
- * docs/formulas.md#ahead. [Liu25] [McDanel24] [Kumar26] */
+ * docs/formulas/lengths.md#ahead. [Liu25] [McDanel24] [Kumar26] */
 #ifndef SPECLAB_DECODE_AHEAD_H
 #define SPECLAB_DECODE_AHEAD_H
 

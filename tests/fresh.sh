@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 cache=$1 check=fresh-check
 shift
-documents="README.md ${*:-$(echo docs/*.md)}"
+documents="README.md ${*:-$(echo docs/*.md docs/formulas/*.md)}"
 . tests/chroot.sh
 
 # The tree with its uncommitted changes, as a repository to clone.

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Checks that links, anchors, citation keys and column names exist.
 #   tests/links.sh
-# Links: relative ones in *.md, and docs/NAME.md or docs/NAME.md#anchor in any source.
+# Links: relative ones in *.md, and docs/NAME.md or docs/NAME.md#anchor in any source, also in a
+#   folder of docs.
 # Keys: docs/references.md lists each key like [Leviathan23] that a source cites, and no other key.
 #   No key and no arXiv number is there twice, and no arXiv number is later than the year beside it.
 # Columns: docs/notation.md explains the columns of all measures, with or without their suffix.
@@ -38,7 +39,8 @@ for file in $(printf '%s\n' "$all" | grep '\.md$'); do
     done
 done
 
-for said in $(grep -oE 'docs/[a-z_]+\.md(#[A-Za-z0-9-]+)?' $files | sort -u); do
+reference='docs/([a-z-]+/)?([a-z_-]+|README)\.md(#[A-Za-z0-9-]+)?'
+for said in $(grep -oE "$reference" $files | sort -u); do
     target=${said#*:}
     case $target in
     *'#'*) check "${said%%:*}" "${target%%#*}" "${target#*#}" ;;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* acceptance_theory: closed forms for a rule's acceptance at one position, and for the optimum.
  * A table maps each rule and kind of siblings in sim/ to a formula in analysis/. Accepted means
- * that the emitted token is one of the drafted tokens. docs/formulas.md#multi-draft, #optimal. */
+ * that the emitted token is one of the drafted tokens. docs/formulas/acceptance.md#multi-draft,
+ * #optimal. */
 #ifndef SPECLAB_ACCEPTANCE_THEORY_H
 #define SPECLAB_ACCEPTANCE_THEORY_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_advice: writes what bench concludes: the gain, what limits it, and what to try next.
  * Every sentence is computed from the numbers of the table, so it cannot contradict them.
- * docs/formulas.md#limits. */
+ * docs/formulas/costs.md#limits. */
 #ifndef SPECLAB_TIMING_ADVICE_H
 #define SPECLAB_TIMING_ADVICE_H
 

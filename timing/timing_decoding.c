@@ -211,7 +211,7 @@ done:
 }
 
 /* Adds the accepted tokens of the last round, and their acceptance probabilities according to the
- * rows: docs/formulas.md#bootstrap. */
+ * rows: docs/formulas/statistics.md#bootstrap. */
 static void check_round(runner *way)
 {
     spec_timing_way *result = way->result;

@@ -2,8 +2,8 @@
 /* timing_decoding: measures speculation, plain decoding and single passes in turns.
  * One process decodes the same prompts in every way, a few tokens per turn. The order of the ways
  * is drawn anew each time, so that a change in the machine affects all of them equally. The decoded
- * text depends only on the seed, and the times on the machine. docs/formulas.md#bootstrap explains
- * the sums. */
+ * text depends only on the seed, and the times on the machine.
+ * docs/formulas/statistics.md#bootstrap explains the sums. */
 #ifndef SPECLAB_TIMING_DECODING_H
 #define SPECLAB_TIMING_DECODING_H
 

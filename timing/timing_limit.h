@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_limit: the least time that a pass can take on a device, from its measured roofline.
- * The roofline is measured in the same run as the passes. docs/formulas.md#measured-roofline.
+ * The roofline is measured in the same run as the passes. docs/formulas/costs.md#measured-roofline.
  * Borrows the backend. */
 #ifndef SPECLAB_TIMING_LIMIT_H
 #define SPECLAB_TIMING_LIMIT_H
@@ -24,7 +24,7 @@ int spec_timing_limit_init(spec_timing_limit *ret, const spec_model *opt_model,
  * (spec_pass_work_bytes), at the end of a text of `text` tokens, which include them:
  *
  *     max(bytes / read, sum over types of FLOP / rate) + launches launch
- *                                                               docs/formulas.md#measured-roofline
+ *                                                          docs/formulas/costs.md#measured-roofline
  *
  * Rates that were not measured are omitted. NaN if reading was not measured, or there is no
  * limit. */

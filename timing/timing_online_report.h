@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_online_report: a table of how a draft that learns did in each part of the run.
  * Each part has a row for the static draft and one for the draft that learns; the last part is the
- * whole run. Intervals resample the texts of a part (docs/formulas.md#bootstrap). */
+ * whole run. Intervals resample the texts of a part (docs/formulas/statistics.md#bootstrap). */
 #ifndef SPECLAB_TIMING_ONLINE_REPORT_H
 #define SPECLAB_TIMING_ONLINE_REPORT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_ranking: finds joint intervals for all speed-ups, and which K may be the fastest.
  * The best of many results is often just lucky. Joint intervals, and a set that contains the
- * fastest K, stay valid after you pick the best. docs/formulas.md#ranking. */
+ * fastest K, stay valid after you pick the best. docs/formulas/statistics.md#ranking. */
 #ifndef SPECLAB_TIMING_RANKING_H
 #define SPECLAB_TIMING_RANKING_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_sample: sums a measurement over its texts and over resamples, and forms ratios.
- * Ratios have bootstrap intervals, docs/formulas.md#bootstrap. Borrows the measurement and owns the
- * sums. */
+ * Ratios have bootstrap intervals, docs/formulas/statistics.md#bootstrap. Borrows the measurement
+ * and owns the sums. */
 #ifndef SPECLAB_TIMING_SAMPLE_H
 #define SPECLAB_TIMING_SAMPLE_H
 

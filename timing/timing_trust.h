@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_trust: decides whether measured times can be trusted, and gives the reasons in one line.
  * We compare the load of the machine (machine_load.h) with limits that were found by measuring:
- * docs/formulas.md#busy. A NaN means that a number was not measured; it does not make a run
+ * docs/formulas/costs.md#busy. A NaN means that a number was not measured; it does not make a run
  * suspect. */
 #ifndef SPECLAB_TIMING_TRUST_H
 #define SPECLAB_TIMING_TRUST_H

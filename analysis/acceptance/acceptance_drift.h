@@ -2,7 +2,7 @@
 /* acceptance_drift: a test of constant acceptance that may be read after every window.
  * The null hypothesis is that acceptance has the same distribution in all windows. If it holds, the
  * capital of a bet against it ever exceeds 1/rate with a chance of at most `rate` [Ville39]. Pure
- * functions. docs/formulas.md#acceptance-drift. */
+ * functions. docs/formulas/statistics.md#acceptance-drift. */
 #ifndef SPECLAB_ACCEPTANCE_DRIFT_H
 #define SPECLAB_ACCEPTANCE_DRIFT_H
 

@@ -2,7 +2,7 @@
 /* beta_mixture: fits a Beta distribution of alpha over rounds to the counts of n_accepted.
  * Each round draws alpha from Beta(a, b) and accepts its draft tokens independently with this
  * alpha. Under such a mixture the conditional acceptance rises with depth; if acceptance decays
- * with depth, it falls. Pure functions. docs/formulas.md#acceptance-mixture. */
+ * with depth, it falls. Pure functions. docs/formulas/statistics.md#acceptance-mixture. */
 #ifndef SPECLAB_BETA_MIXTURE_H
 #define SPECLAB_BETA_MIXTURE_H
 

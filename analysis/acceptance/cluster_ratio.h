@@ -2,7 +2,7 @@
 /* cluster_ratio: a ratio of sums over clusters of dependent trials, with an interval.
  * A cluster is a request, or a section of an engine's log. Trials within a cluster may depend on
  * one another in any way; clusters are independent. A binomial interval is the special case of one
- * trial per cluster. The caller owns the arrays. docs/formulas.md#cluster-ratio. */
+ * trial per cluster. The caller owns the arrays. docs/formulas/statistics.md#cluster-ratio. */
 #ifndef SPECLAB_CLUSTER_RATIO_H
 #define SPECLAB_CLUSTER_RATIO_H
 

@@ -2,7 +2,7 @@
 /* counter_limits: what the counters of a full engine converge to, in closed form.
  * Counted in rounds, each slot is a renewal process, so every limit is a ratio of two means over
  * requests. Slow requests have more rounds and weigh more. Pure functions.
- * docs/formulas.md#counter-limits. */
+ * docs/formulas/serving.md#counter-limits. */
 #ifndef SPECLAB_COUNTER_LIMITS_H
 #define SPECLAB_COUNTER_LIMITS_H
 
@@ -43,7 +43,7 @@ int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *
  * The bounds hold in the limit of long requests. The upper one is attained if requests accept all
  * or nothing, the lower one if they are equal. The lower one assumes that requests with a larger
  * cut gain a larger factor from the longer draft, which is true if each has one alpha. Checked by:
- * the limits at both lengths of random mixtures. docs/formulas.md#counter-limits. */
+ * the limits at both lengths of random mixtures. docs/formulas/serving.md#counter-limits. */
 void spec_counter_limits_shorter(double *ret_low, double *ret_high, double tokens, double cut,
                                  int K_other);
 

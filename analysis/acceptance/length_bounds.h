@@ -2,7 +2,7 @@
 /* length_bounds: tokens per round at another draft length, if requests differ in acceptance.
  * Each request has its own alpha. Requests with a low alpha have more rounds, and this effect grows
  * with the draft length. So cutting the rounds of one length does not give the rounds of a shorter
- * one. Pure functions. docs/formulas.md#length-bounds. */
+ * one. Pure functions. docs/formulas/lengths.md#length-bounds. */
 #ifndef SPECLAB_LENGTH_BOUNDS_H
 #define SPECLAB_LENGTH_BOUNDS_H
 

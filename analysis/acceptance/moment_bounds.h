@@ -3,7 +3,7 @@
  * m_j is the share of rounds that accept at least j tokens, j = 1..K. If rounds at the other length
  * behave alike, these shares give the answer up to K, and bound it beyond K, under either of two
  * assumptions. If requests differ, rounds do not behave alike: see length_bounds.h. Pure functions.
- * docs/formulas.md#moment-bounds. */
+ * docs/formulas/lengths.md#moment-bounds. */
 #ifndef SPECLAB_MOMENT_BOUNDS_H
 #define SPECLAB_MOMENT_BOUNDS_H
 

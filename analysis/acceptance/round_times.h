@@ -3,7 +3,7 @@
  * Times are relative to a plain token at the same load. We assume that the time is convex in K from
  * K = 1 on, and rises with K but never by a larger factor than K itself. This holds for fixed
  * costs, costs per token, and a roofline between them. Pure functions.
- * docs/formulas.md#round-times. */
+ * docs/formulas/lengths.md#round-times. */
 #ifndef SPECLAB_ROUND_TIMES_H
 #define SPECLAB_ROUND_TIMES_H
 

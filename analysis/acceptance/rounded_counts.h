@@ -2,7 +2,7 @@
 /* rounded_counts: recovers the integers behind an engine's rounded ratios.
  * An engine prints how many draft tokens were accepted, and rounded means over a number of rounds
  * that it does not print. Only a few numbers of rounds agree with all of these. Pure functions.
- * docs/formulas.md#rounded-counts. */
+ * docs/formulas/statistics.md#rounded-counts. */
 #ifndef SPECLAB_ROUNDED_COUNTS_H
 #define SPECLAB_ROUNDED_COUNTS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* serial_widening: how much wider the interval of a mean becomes if values depend on earlier ones.
  * Windows of a log depend on earlier windows. A short series cannot show how strongly, so we
- * average over the possibilities. Pure functions. docs/formulas.md#serial-widening. */
+ * average over the possibilities. Pure functions. docs/formulas/statistics.md#serial-widening. */
 #ifndef SPECLAB_SERIAL_WIDENING_H
 #define SPECLAB_SERIAL_WIDENING_H
 

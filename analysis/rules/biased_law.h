@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* biased_law: the law of one token under rules that do not keep the target's law.
  * Target and draft are rows (n) that sum to 1; if the draft token was chosen, not sampled, the
- * draft row is one-hot. docs/formulas.md#lossy. */
+ * draft row is one-hot. docs/formulas/rules.md#lossy. */
 #ifndef SPECLAB_BIASED_LAW_H
 #define SPECLAB_BIASED_LAW_H
 

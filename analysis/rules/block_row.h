@@ -2,7 +2,7 @@
 /* block_row: the single draft row that the token rule accepts most often after several contexts.
  * A parallel drafter must choose the row of an offset before it knows the earlier tokens of the
  * draft, so one row serves all of them. Arrays belong to the caller.
- * docs/formulas.md#block-rows. */
+ * docs/formulas/block-drafts.md#block-rows. */
 #ifndef SPECLAB_BLOCK_ROW_H
 #define SPECLAB_BLOCK_ROW_H
 

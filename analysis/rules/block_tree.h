@@ -2,7 +2,7 @@
 /* block_tree: rounds of a parallel drafter, whose rows ignore the tokens drafted in the round.
  * The target is a table of all paths. Node 0 is the root, and node V v + 1 + x extends the path of
  * node v by token x. A draft has K rows (K, V), one per offset. The rule is `token`.
- * docs/formulas.md#block-rounds. */
+ * docs/formulas/block-drafts.md#block-rounds. */
 #ifndef SPECLAB_BLOCK_TREE_H
 #define SPECLAB_BLOCK_TREE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* coincidence: the chance that an independently drawn token is among drafts that are not iid.
  * For iid drafts see multi_draft. All functions take a sorted pair of rows (ratio_order) and 1 <= n
- * <= SPEC_DRAFTS_MAX; NaN outside. docs/formulas.md#coincidence. */
+ * <= SPEC_DRAFTS_MAX; NaN outside. docs/formulas/acceptance.md#coincidence. */
 #ifndef SPECLAB_COINCIDENCE_H
 #define SPECLAB_COINCIDENCE_H
 

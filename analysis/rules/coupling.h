@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* coupling: how often target and draft agree when sampled with common random numbers.
- * All functions take a sorted pair of rows (ratio_order). docs/formulas.md#coupling. */
+ * All functions take a sorted pair of rows (ratio_order). docs/formulas/acceptance.md#coupling. */
 #ifndef SPECLAB_COUPLING_H
 #define SPECLAB_COUPLING_H
 
@@ -11,7 +11,7 @@
  * draft.
  *
  *     Gumbel     sum_x 1 / sum_y max(target(y)/target(x), draft(y)/draft(x))
- *                                                               docs/formulas.md#coupling
+ *                                                              docs/formulas/acceptance.md#coupling
  *     MinHash    sum_x min(target, draft) (1 + |target - draft|) / sum_x max(target, draft)
  *     bound      sum_x min(target, draft) / sum_x max(target, draft) = (1 - TV)/(1 + TV)
  *

@@ -4,7 +4,7 @@
  * drawn from the residual. Tokens drafted after it then remain useful. See rrsw.h for rrsw,
  * coincidence.h for matches among drafts that are not iid, tournament.h for khisti. All functions
  * take a sorted pair of rows (ratio_order) and 1 <= n <= SPEC_DRAFTS_MAX; NaN outside.
- * docs/formulas.md#multi-draft. */
+ * docs/formulas/acceptance.md#multi-draft. */
 #ifndef SPECLAB_MULTI_DRAFT_H
 #define SPECLAB_MULTI_DRAFT_H
 

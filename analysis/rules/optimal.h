@@ -3,7 +3,7 @@
  * It depends on how the drafts are drawn. All functions take a sorted pair of rows (ratio_order)
  * and 1 <= n <= SPEC_DRAFTS_MAX; NaN outside. For drafts that are not sampled, and for greedy and
  * hub drafting, spec_multi_draft_match_top and spec_multi_draft_greedy are the optima.
- * [SunZ23], [Hu25]; docs/formulas.md#optimal. */
+ * [SunZ23], [Hu25]; docs/formulas/acceptance.md#optimal. */
 #ifndef SPECLAB_OPTIMAL_H
 #define SPECLAB_OPTIMAL_H
 
@@ -24,7 +24,8 @@ double spec_optimal_iid(const spec_ratio_order *order, int n);
  *
  * It is not optimal: it never exceeds spec_optimal_iid. For n >= 2 it is smaller, except in special
  * cases such as a constant ratio draft/target wherever both are positive
- * (docs/formulas.md#quoted-optimum). O(V). Checked by: the sum over the rows; the bound. */
+ * (docs/formulas/acceptance.md#quoted-optimum). O(V). Checked by: the sum over the rows; the
+ * bound. */
 double spec_optimal_quoted(const spec_ratio_order *order, int n);
 
 /* Returns the optimum for n drafts drawn without replacement. If fewer than n tokens have draft >
@@ -32,9 +33,9 @@ double spec_optimal_quoted(const spec_ratio_order *order, int n);
  *
  *     1 + min over sets H of tokens [target(H) - Q(H)],   Q(H) = Pr(all drafts are in H)
  *
- * The best H is again a prefix, as docs/formulas.md#optimal proves. Q is a sum for n = 2. For
- * larger n it is an integral over a race of exponential clocks, one per token; the first n clocks
- * to ring are the drafts.
+ * The best H is again a prefix, as docs/formulas/acceptance.md#optimal proves. Q is a sum for n =
+ * 2. For larger n it is an integral over a race of exponential clocks, one per token; the first n
+ * clocks to ring are the drafts.
  *   returns the chance, to about 1e-14; 1 for n >= V
  * Takes O(V) for n = 2 and for a draft of at most n tokens, else O(n V) at each of about 80 nodes:
  * 3 ms for V = 32,000 and n = 4. Writes order->work. Checked by: enumeration of tuples, all

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rrsw: the acceptance of recursive rejection with n drafts drawn without replacement.
  * Acceptance and the sorted pair of rows are defined in multi_draft.h.
- * docs/formulas.md#multi-draft. */
+ * docs/formulas/acceptance.md#multi-draft. */
 #ifndef SPECLAB_RRSW_H
 #define SPECLAB_RRSW_H
 
@@ -12,7 +12,7 @@
  * all V tokens are drawn, the result is 1.
  *
  *     1 - sum over ordered n-1 tuples of a product of chances of rejection
- *                                                               docs/formulas.md#multi-draft
+ *                                                           docs/formulas/acceptance.md#multi-draft
  *
  * The residual after the rejections of a tuple is again (target - c draft)+, so the last test is a
  * prefix sum. Takes O(V log V) for n = 2 and O(V^(n-1) log V) for larger n; O(V) for a draft with

@@ -2,7 +2,7 @@
 /* tournament: the acceptance of the rule khisti at one position.
  * n iid drafts compete in turn, and the winner is tested.
  * Functions take a sorted pair of rows (ratio_order) and 1 <= n <= SPEC_DRAFTS_MAX; NaN outside.
- * docs/formulas.md#khisti. */
+ * docs/formulas/rules.md#khisti. */
 #ifndef SPECLAB_TOURNAMENT_H
 #define SPECLAB_TOURNAMENT_H
 

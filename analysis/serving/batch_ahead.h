@@ -2,13 +2,13 @@
 /* batch_ahead: drafting ahead for a batch of requests, where each draft misses independently.
  * The draft model runs on its own device. Times are in target calls of any unit; a draft call takes
  * c of them for the whole batch. Pure functions, NaN outside the domain. For one request see
- * analysis/ahead.h. docs/formulas.md#batch-ahead. */
+ * analysis/ahead.h. docs/formulas/serving.md#batch-ahead. */
 #ifndef SPECLAB_BATCH_AHEAD_H
 #define SPECLAB_BATCH_AHEAD_H
 
 /* Returns the expected time of a step when the whole batch waits until every request has a draft.
  *
- *     max(verify, (K+1) draft) + (1 - hit^B) K draft                 docs/formulas.md#batch-ahead
+ *     max(verify, (K+1) draft) + (1 - hit^B) K draft           docs/formulas/serving.md#batch-ahead
  *
  *   hit     chance that a request's next draft is ready: spec_ahead_hit, in [0,1]
  *   B       requests, >= 1
@@ -26,7 +26,7 @@ double spec_batch_ahead_gain(double hit, double B, int K, double draft, double v
  * request whose draft missed rides along: for one step it verifies nothing, while its next draft is
  * made from a guess of its next token.
  *
- *     guessed / (1 - hit + guessed)                                  docs/formulas.md#batch-ahead
+ *     guessed / (1 - hit + guessed)                            docs/formulas/serving.md#batch-ahead
  *
  *   hit      chance that a draft follows a draft: alpha^K guessed
  *   guessed  chance that a draft follows a step without one, in [0,1]: the guess of one token
@@ -41,7 +41,7 @@ double spec_batch_ahead_ride(double hit, double guessed, double emitted);
 
 /* Returns the time to serve two half batches in turn: one drafts while the other is verified.
  *
- *     max(draft + verify, 2 max(draft, verify))                      docs/formulas.md#batch-ahead
+ *     max(draft + verify, 2 max(draft, verify))                docs/formulas/serving.md#batch-ahead
  *
  *   draft, verify  times of a half batch: K draft passes, and the target's pass, >= 0
  * Each request has one round in this time. Checked by: a schedule of two devices, event by event.

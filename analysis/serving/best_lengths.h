@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* best_lengths: the draft lengths with which a step emits the most tokens per second.
  * The step's time is affine in its work, and acceptance is iid within each request (A1). Pure
- * functions. [Dinkelbach67]; docs/formulas.md#best-lengths. */
+ * functions. [Dinkelbach67]; docs/formulas/serving.md#best-lengths. */
 #ifndef SPECLAB_BEST_LENGTHS_H
 #define SPECLAB_BEST_LENGTHS_H
 
@@ -23,7 +23,7 @@ double spec_best_lengths_rate(const int *K, const double *alpha, int n,
  *
  * With a cap on the lengths and a given rate G, drafting token j of request r pays off iff
  *
- *     alpha_r^j > (token + draft_token) G                        docs/formulas.md#best-lengths
+ *     alpha_r^j > (token + draft_token) G                     docs/formulas/serving.md#best-lengths
  *
  * The rate of these lengths becomes the next G, until it stops rising [Dinkelbach67]. We try every
  * cap and keep the best, because draft_pass makes the longest draft of the batch costly.

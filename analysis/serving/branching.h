@@ -3,7 +3,7 @@
  * A request makes its steps longer. The requests that arrive during this extra time begin one step
  * later; we call them its children, and their number is Poisson. All means and variances are exact.
  * Pure functions. [Ferland06] treats the case of a constant added time;
- * docs/formulas.md#branching. */
+ * docs/formulas/serving.md#branching. */
 #ifndef SPECLAB_BRANCHING_H
 #define SPECLAB_BRANCHING_H
 
@@ -27,7 +27,7 @@ typedef struct {
  *     E[step] = (base + idle extra) / (1 - load),   load = rate extra
  *     Var(sum over a step's requests) = rate base sum_k E[(sum over a family in its step k)^2]
  *
- * plus terms of idle and undrafted steps                               docs/formulas.md#branching
+ * plus terms of idle and undrafted steps                         docs/formulas/serving.md#branching
  *
  *   life       of all requests, with shared costs
  *   rate       requests/s, > 0

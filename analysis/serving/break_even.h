@@ -2,7 +2,7 @@
 /* break_even: for which batch sizes and contexts speculation raises tokens per second.
  * A step serves B decoding requests with contexts of s tokens; its time is affine or comes from a
  * roofline. Pure functions, NaN outside the domain: K >= 1, emitted = E[n_emitted] in [1, K+1].
- * docs/formulas.md#break-even-batch. */
+ * docs/formulas/serving.md#break-even-batch. */
 #ifndef SPECLAB_BREAK_EVEN_H
 #define SPECLAB_BREAK_EVEN_H
 
@@ -12,7 +12,7 @@
 /* Returns the tokens per second of a full batch, divided by those of plain decoding.
  *
  *     emitted (step + B (token + kv s)) / (step + d + B (token (K+1) + draft_token K + kv s)),
- *     d = draft_round + draft_pass K                           docs/formulas.md#break-even-batch
+ *     d = draft_round + draft_pass K                      docs/formulas/serving.md#break-even-batch
  *
  *   B >= 1, s >= 0. Checked by: spec_speedup, with costs that fit its model. */
 double spec_break_even_speedup(const spec_affine_step *cost, int K, double emitted, double B,

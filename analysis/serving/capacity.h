@@ -2,7 +2,7 @@
 /* capacity: the load of an engine, and the means that follow from it whatever the arrival process.
  * A step takes `base` seconds, and each request adds `extra` seconds in total to the steps of its
  * life. Both hold along every sample path. Pure functions, NaN outside the domain. [Kong26];
- * docs/formulas.md#capacity. */
+ * docs/formulas/serving.md#capacity. */
 #ifndef SPECLAB_CAPACITY_H
 #define SPECLAB_CAPACITY_H
 
@@ -20,7 +20,7 @@ double spec_capacity_rate(double extra);
 /* Returns the mean time of a step, s.
  *
  *     E[step] = base / (1 - load)                      while the engine is never idle
- *     E[step] = (base + idle extra) / (1 - load)       docs/formulas.md#capacity
+ *     E[step] = (base + idle extra) / (1 - load)       docs/formulas/serving.md#capacity
  *
  *   base    mean time of a step without what requests add, s, > 0
  *   load    in [0,1); the result is inf if it is 1 or more

@@ -3,7 +3,7 @@
  * The family of a request consists of the request, those that arrive while it is served, those that
  * arrive while they are served, and so on. Everything follows from the chance that a family is
  * gone, or has only prefills left, n steps after it began. Pure functions. [Foster71; Pakes71];
- * docs/formulas.md#idle-steps. */
+ * docs/formulas/serving.md#idle-steps. */
 #ifndef SPECLAB_IDLE_STEPS_H
 #define SPECLAB_IDLE_STEPS_H
 
@@ -18,7 +18,8 @@ typedef struct {
 
 /* Solves for these three.
  *
- *     G(s) = h(s) G(F(s)) + (h0(s) - h(s)) G0(F(s)) + idle (s_1 - 1)   docs/formulas.md#idle-steps
+ *     G(s) = h(s) G(F(s)) + (h0(s) - h(s)) G0(F(s)) + idle (s_1 - 1)
+ *         docs/formulas/serving.md#idle-steps
  *
  *   kinds  the requests
  *   cost   an affine step; draft_round + draft_pass K is paid if a request decodes and K > 0

@@ -2,7 +2,7 @@
 /* request_kinds: the requests of a load as a few kinds.
  * Each has one alpha and one distribution of lengths. A mixture of alphas becomes one kind per
  * value (for Beta, per node of a quadrature). These are plain records that borrow the caller's
- * arrays. docs/formulas.md#request-life. */
+ * arrays. docs/formulas/serving.md#request-life. */
 #ifndef SPECLAB_REQUEST_KINDS_H
 #define SPECLAB_REQUEST_KINDS_H
 

@@ -2,7 +2,7 @@
 /* request_life: what a request adds to the times of the steps that serve it, with its moments.
  * A life is a prefill step, if requests have prompts, and then N rounds. In step j of its life the
  * request adds e_j seconds. The record owns its arrays; free accepts a zeroed one.
- * docs/formulas.md#request-life. */
+ * docs/formulas/serving.md#request-life. */
 #ifndef SPECLAB_REQUEST_LIFE_H
 #define SPECLAB_REQUEST_LIFE_H
 

@@ -2,7 +2,7 @@
 /* rounds_law: the distribution of a request's number of rounds N, and the tokens it has by then.
  * Requests may differ in acceptance and length: a law is a sum of shares of requests, each with one
  * distribution of tokens per round (A4, or rounds that repeat). The record owns its arrays; free
- * accepts a zeroed one. docs/formulas.md#rounds-law. */
+ * accepts a zeroed one. docs/formulas/serving.md#rounds-law. */
 #ifndef SPECLAB_ROUNDS_LAW_H
 #define SPECLAB_ROUNDS_LAW_H
 
@@ -24,7 +24,8 @@ void spec_rounds_law_free(spec_rounds_law *law);
 
 /* Adds a share of requests whose rounds all have the same distribution of tokens.
  *
- *     longer[j] += share E[tail(S_j)],   tail(s) = P(length > s)       docs/formulas.md#rounds-law
+ *     longer[j] += share E[tail(S_j)],   tail(s) = P(length > s)
+ *         docs/formulas/serving.md#rounds-law
  *
  *   share     fraction of all requests, in [0,1]; the shares of a law add up to 1
  *   round     (m) chances of 1..m tokens per round, >= 0, summing to 1 within 1e-9

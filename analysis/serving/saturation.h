@@ -2,13 +2,14 @@
 /* saturation: an engine whose slots are always full, and the tokens per round that it reports.
  * Counted in steps, each slot is a renewal process, because a request lives equally many steps
  * whatever the others do. So all means are exact, however much requests differ. Pure functions, NaN
- * outside the domain. docs/formulas.md#saturation. */
+ * outside the domain. docs/formulas/serving.md#saturation. */
 #ifndef SPECLAB_SATURATION_H
 #define SPECLAB_SATURATION_H
 
 /* Returns the mean time of a step, s.
  *
- *     base - (base - undrafted) / steps^slots + slots extra / steps    docs/formulas.md#saturation
+ *     base - (base - undrafted) / steps^slots + slots extra / steps
+ *         docs/formulas/serving.md#saturation
  *
  *   base       time of a step in which requests decode, without what they add, s, > 0
  *   undrafted  time of a step with only prefills, in (0, base]; base if there are none

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* static_batch: what a batch loses if its requests start together and wait for the slowest.
  * Continuous batching has no such loss, because it refills a slot as soon as its request ends. Pure
- * functions. docs/formulas.md#static-batch. */
+ * functions. docs/formulas/serving.md#static-batch. */
 #ifndef SPECLAB_STATIC_BATCH_H
 #define SPECLAB_STATIC_BATCH_H
 
@@ -9,7 +9,7 @@
 
 /* Returns the mean number of rounds until the last of B requests ends.
  *
- *     E[max N] = sum_j 1 - (1 - P(N > j))^B                          docs/formulas.md#static-batch
+ *     E[max N] = sum_j 1 - (1 - P(N > j))^B                   docs/formulas/serving.md#static-batch
  *
  *   law   rounds of a request; if requests differ, the mixture from which they are drawn
  *   B     requests, independent, >= 1

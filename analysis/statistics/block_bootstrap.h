@@ -2,7 +2,7 @@
 /* block_bootstrap: bootstrap intervals for functions of sums over independent blocks.
  * An example is a ratio of sums [Efron79]. A block holds all measurements of one text, which may be
  * dependent. Whole blocks are resampled, so all columns keep their dependence. The caller owns the
- * arrays. docs/formulas.md#bootstrap. */
+ * arrays. docs/formulas/statistics.md#bootstrap. */
 #ifndef SPECLAB_BLOCK_BOOTSTRAP_H
 #define SPECLAB_BLOCK_BOOTSTRAP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bounded_ratio: decides whether a ratio of measured times is reported as a result.
  * It withholds ratios that first principles exclude, and ratios known no better than within a
- * factor of two. docs/formulas.md#feasible. */
+ * factor of two. docs/formulas/costs.md#feasible. */
 #ifndef SPECLAB_BOUNDED_RATIO_H
 #define SPECLAB_BOUNDED_RATIO_H
 

@@ -2,7 +2,8 @@
 /* evalue: e-values: bets against a null hypothesis whose capital may be checked at any time.
  * Under the null the expected capital never exceeds 1, so the chance that it ever reaches 1/rate is
  * at most the rate [Ville39] [Grunwald24]. Capitals are given as natural logarithms. A bet on the
- * next counts may use all earlier counts, but not the next ones. docs/formulas.md#e-values. */
+ * next counts may use all earlier counts, but not the next ones.
+ * docs/formulas/statistics.md#e-values. */
 #ifndef SPECLAB_EVALUE_H
 #define SPECLAB_EVALUE_H
 

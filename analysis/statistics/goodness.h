@@ -55,7 +55,8 @@ double spec_goodness_williams(const spec_goodness *g);
  * the normal distribution if it is 0. The caller smooths counts by adding a uniform number in
  * [-1/2,1/2). For events with equal chances the gamma tails are heavier than the true ones, so a
  * small p-value is too large rather than too small. 1 if the deviation or the variance is 0; NaN
- * for a negative variance. docs/formulas.md#counts. Checked by: exact tails of binomial laws. */
+ * for a negative variance. docs/formulas/statistics.md#counts. Checked by: exact tails of binomial
+ * laws. */
 double spec_goodness_sum_p(double deviation, double variance, double third);
 
 /* Computes the Kolmogorov-Smirnov distance of a sorted sample (n) from the uniform law on [0,1],

@@ -2,7 +2,7 @@
 /* permutation: tests whether two samples of clusters have the same ratio of sums.
  * Whole clusters change sides, so trials within a cluster may be dependent. Clusters must be
  * independent: in a series, first join clusters so that no request is in two of them. The caller
- * owns the arrays. docs/formulas.md#permutation. */
+ * owns the arrays. docs/formulas/statistics.md#permutation. */
 #ifndef SPECLAB_PERMUTATION_H
 #define SPECLAB_PERMUTATION_H
 

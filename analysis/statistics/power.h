@@ -2,7 +2,7 @@
 /* power: sample size and power of a chi-square test.
  * For an alternative at total variation distance TV, the noncentrality of n draws is at least 4 n
  * TV^2, because chi-square divergence >= 4 TV^2. So if no cells are pooled, the noncentral
- * chi-square distribution guarantees a power. docs/formulas.md#power. */
+ * chi-square distribution guarantees a power. docs/formulas/statistics.md#power. */
 #ifndef SPECLAB_POWER_H
 #define SPECLAB_POWER_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* detectable: the smallest total variation that validation detects, by state and place.
  * It follows from how many tokens the sampler itself emitted there, not counting tokens that
- * speclab drew to complete a text. docs/formulas.md#power derives it. */
+ * speclab drew to complete a text. docs/formulas/statistics.md#power derives it. */
 #ifndef SPECLAB_DETECTABLE_H
 #define SPECLAB_DETECTABLE_H
 

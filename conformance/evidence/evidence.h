@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* evidence: counts and tests of the tokens that a sampler emits on one fixture in one scope.
  * The null hypothesis: after any state, the next token has that state's law. The sampler's own
- * tokens have it too, given that it emits one there (docs/formulas.md#own). Batches are counted in
- * forks and merged in order, so the result is the same for any number of threads. */
+ * tokens have it too, given that it emits one there (docs/formulas/statistics.md#own). Batches are
+ * counted in forks and merged in order, so the result is the same for any number of threads. */
 #ifndef SPECLAB_EVIDENCE_H
 #define SPECLAB_EVIDENCE_H
 

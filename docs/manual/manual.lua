@@ -13,8 +13,11 @@ local function read_file(path)
   return text
 end
 
+-- The name of a document in the page: guide for docs/guide.md, formulas-rules for
+-- docs/formulas/rules.md, formulas for docs/formulas/README.md.
 local function name_of(path)
-  return path:match("([^/]*)%.%w+$"):lower()
+  path = path:gsub("^docs/", ""):gsub("^build/man/", ""):gsub("(.)/README%.", "%1.")
+  return path:match("^(.*)%.%w+$"):gsub("/", "-"):lower()
 end
 
 -- The path of a link in the document `from`, from the root of the tree.

@@ -2,7 +2,7 @@
 /* advice: which draft length to run, from the sums of an engine's logs.
  * For every K it gives tokens per round, the time of a round relative to a plain token, and the
  * speed-up. Intervals cover sampling; ranges cover what the data leave open. The verdict follows
- * from both. docs/advise.md; docs/formulas.md#advice. */
+ * from both. docs/advise.md; docs/formulas/lengths.md#advice. */
 #ifndef SPECLAB_ADVICE_H
 #define SPECLAB_ADVICE_H
 
@@ -17,7 +17,7 @@ int spec_advice_of(spec_advice *ret, const spec_observed_sums *sums,
 /* ---- Parts of the answer --------------------------------------------------------------------- */
 
 /* advice_acceptance.c: alpha over tested draft tokens, acceptance by depth, whether requests differ
- * or acceptance decays, drift, and a comparison. docs/formulas.md#four-alphas. */
+ * or acceptance decays, drift, and a comparison. docs/formulas/acceptance.md#four-alphas. */
 
 /* Fills alpha, without_longest, longest_share, accepted_over_drafted, missing, mixture_z, mixture
  * and drift. Returns GSL_ENOMEM. */

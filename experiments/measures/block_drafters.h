@@ -2,7 +2,7 @@
 /* block_drafters: rows of ideal parallel drafters, chosen on some paths and judged on others.
  * A row that is best on sampled paths looks too good on those paths, and is not quite the best on
  * others. So its two scores enclose the score of the truly best row.
- * docs/formulas.md#block-samples. */
+ * docs/formulas/block-drafts.md#block-samples. */
 #ifndef SPECLAB_BLOCK_DRAFTERS_H
 #define SPECLAB_BLOCK_DRAFTERS_H
 

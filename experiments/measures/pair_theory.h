@@ -3,7 +3,7 @@
  * If every context has the same acceptance (perturb drafts, order-0 pairs), rounds are iid. A pair
  * of finite order is a Markov chain over its contexts. Formulas (analysis/modulated.h) cover the
  * rules token and match on chains. For other rules and for trees, a round is enumerated in every
- * context. docs/formulas.md#pair-chain. */
+ * context. docs/formulas/acceptance.md#pair-chain. */
 #ifndef SPECLAB_PAIR_THEORY_H
 #define SPECLAB_PAIR_THEORY_H
 

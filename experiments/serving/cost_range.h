@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cost_range: the latency and the speed-up that uncertain step costs leave open, by theory.
  * Nothing is simulated again. The theorems are computed at the corners of those settings which the
- * specs leave open (docs/formulas.md#roofline-of-steps). */
+ * specs leave open (docs/formulas/costs.md#roofline-of-steps). */
 #ifndef SPECLAB_COST_RANGE_H
 #define SPECLAB_COST_RANGE_H
 

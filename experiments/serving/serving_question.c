@@ -12,7 +12,7 @@
 enum { SLOTS_NO_LIMIT = 1 << 16, TOKENS_MAX = 1 << 30 };
 
 /* Long requests are the longest ones, which together have this share of E[L^2]. Intervals need this
- * many of them: docs/formulas.md#heavy-tails. */
+ * many of them: docs/formulas/serving.md#heavy-tails. */
 static const double longest_share = 0.05, longest_needed = 10.0;
 
 /* Lengths if neither a distribution nor a file's rows give them. */

@@ -107,7 +107,7 @@ static void kinds_free(requests_kinds *of)
 
 /* ---- theorems -------------------------------------------------------------------------------- */
 
-/* Fills in an engine whose slots are always full: docs/formulas.md#saturation. */
+/* Fills in an engine whose slots are always full: docs/formulas/serving.md#saturation. */
 static void fill_closed(spec_serving_theory *ret, const spec_serving_question *question,
                         const requests_kinds *of, const spec_request_life *shared)
 {

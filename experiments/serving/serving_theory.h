@@ -17,7 +17,7 @@ typedef struct {
     double capacity;               /* requests/s */
     double batch, batch_var, step; /* of a step: mean decoding requests; their variance; time, s */
     double tokens_per_s, tokens_per_round, latency, wait, first_token;
-    double latency_limit; /* near capacity: docs/formulas.md#heavy-traffic */
+    double latency_limit; /* near capacity: docs/formulas/serving.md#heavy-traffic */
     /* requests until a deviation of the load has decayed by e, from that limit; at least a
      * lifetime */
     double relaxation;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training: trains a language model, or a draft or a head of a target, step by step.
  * A step depends only on the settings, the texts and its number, so a training that continues from
- * its state writes the same bytes. Formulas: docs/formulas.md#losses, AdamW [Loshchilov19]. The
- * training owns its models and buffers and borrows texts and target. */
+ * its state writes the same bytes. Formulas: docs/formulas/models.md#losses, AdamW [Loshchilov19].
+ * The training owns its models and buffers and borrows texts and target. */
 #ifndef SPECLAB_TRAINING_H
 #define SPECLAB_TRAINING_H
 

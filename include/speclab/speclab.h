@@ -148,8 +148,8 @@ int32_t speclab_list(speclab_table **ret_table, speclab *lab, const char *opt_ki
 
 /* ---- closed forms ---------------------------------------------------------------------------- */
 
-/* These assume iid acceptance and measure time in target calls; docs/formulas.md has the sources
- * and proofs.
+/* These assume iid acceptance and measure time in target calls; docs/formulas/README.md has the
+ * sources and proofs.
  *   alpha      acceptance rate, in [0,1]
  *   K          draft length, tokens, >= 0
  *   c          time of a draft call over that of a target call, >= 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* losses: how far a draft's row is from the target's, and the gradient by the draft's logits.
  * These are the losses used to distil drafts [Agarwal23] [Zhou23]; formulas in
- * docs/formulas.md#losses. Pure arithmetic, in double. */
+ * docs/formulas/models.md#losses. Pure arithmetic, in double. */
 #ifndef SPECLAB_LOSSES_H
 #define SPECLAB_LOSSES_H
 

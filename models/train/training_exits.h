@@ -2,7 +2,8 @@
 /* training_exits: trains a model with losses at early exits, and drops layers at random.
  * A model trained this way can draft for itself with its first layers [Elhoushi24]: exit l applies
  * the final norm and the output matrix after l layers, as the draft `layers?exit=l` does. Only the
- * seed and the step number decide which layers and exits a step uses. docs/formulas.md#layerskip */
+ * seed and the step number decide which layers and exits a step uses.
+ * docs/formulas/models.md#layerskip */
 #ifndef SPECLAB_TRAINING_EXITS_H
 #define SPECLAB_TRAINING_EXITS_H
 

@@ -2,7 +2,7 @@
 /* training_head_graph: builds the operations and losses with which a draft head is trained.
  * Row (text, t) of every node belongs to the anchor t: the target has read x_0..x_t, x_{t+1} is
  * known, and depth d drafts y_d = x_{t+d+1}. The states of the target are constants. References:
- * models/heads/head.h; losses in docs/formulas.md#losses. */
+ * models/heads/head.h; losses in docs/formulas/models.md#losses. */
 #ifndef SPECLAB_TRAINING_HEAD_GRAPH_H
 #define SPECLAB_TRAINING_HEAD_GRAPH_H
 

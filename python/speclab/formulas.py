@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Closed forms under iid acceptance, over numbers and arrays; docs/formulas.md has the proofs.
+"""Closed forms under iid acceptance, over numbers and arrays; docs/formulas/lengths.md proves them.
 
 alpha is the acceptance rate in [0,1], K the draft length in tokens, c the time of a draft call over
 that of a target call. Arguments broadcast as NumPy's; outside the domain the result is NaN.

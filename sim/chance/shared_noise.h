@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the noise selects a token from a row. docs/formulas.md#coupling says how often two rows then
- * agree. */
+/* How the noise selects a token from a row. docs/formulas/acceptance.md#coupling says how often two
+ * rows then agree. */
 typedef enum {
     SPEC_NOISE_NONE,
     /* token k arrives at its exponential time divided by row[k], and the first to arrive is taken

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* policy: length policies: the number of tokens to draft per round.
  * A policy is asked before each token is drawn and sees only the tokens included so far. So it
- * cannot anticipate, as losslessness requires (docs/formulas.md#non-anticipation); the exceptions
- * are negative controls, which drop drawn tokens. It owns what it learns about a text. */
+ * cannot anticipate, as losslessness requires (docs/formulas/rules.md#non-anticipation); the
+ * exceptions are negative controls, which drop drawn tokens. It owns what it learns about a
+ * text. */
 #ifndef SPECLAB_POLICY_H
 #define SPECLAB_POLICY_H
 

@@ -16,7 +16,8 @@ typedef struct {
      * SUM:    fixed + weights(tokens) + token tokens + kv kv_tokens
      * MAX:    fixed + max(weights(tokens), token tokens) + kv kv_tokens
      *
-     *     weights(n) = weights + experts (1 - unused^n)       docs/formulas.md#roofline-of-steps */
+     *     weights(n) = weights + experts (1 - unused^n)
+     *         docs/formulas/costs.md#roofline-of-steps */
     enum { SPEC_PASS_AFFINE, SPEC_PASS_SUM, SPEC_PASS_MAX, SPEC_PASS_TABLE } kind;
     double fixed, token, kv;
     double overhead; /* roofline: the part of `fixed` in which nothing is read or computed */
@@ -42,7 +43,7 @@ typedef struct {
 
 /* Reads roofline?card=H100&parameters=8.03B&... Products take 2 FLOP per active parameter and
  * token. Memory reads the weights once and the cache of each request. With a mixture of experts it
- * reads every expert that at least one token uses (docs/formulas.md#experts).
+ * reads every expert that at least one token uses (docs/formulas/costs.md#experts).
  *
  *     form=sum: overhead + weights + products + cache            (affine, if dense)
  *     form=max: overhead + max(weights, products) + cache

@@ -20,7 +20,7 @@ enum { SPEC_SET_FLOW_VOCAB = 32 };
  *
  * The sum of all supplies must be below 2^64. If there are several largest flows, the order of sets
  * and tokens decides which one results. Makes at most V + 1 searches, which take O(n_sets V^4)
- * together. Allocates nothing. docs/formulas.md#transport proves it. */
+ * together. Allocates nothing. docs/formulas/rules.md#transport proves it. */
 void spec_set_flow_maximise(uint64_t *ret_flow, uint64_t *supply, uint64_t *demand,
                             const uint32_t *set, int n_sets, int vocab);
 

@@ -3,7 +3,7 @@
  * Any selection is lossless if the token rule tests the selected token with the probability that
  * this token is selected. No rule accepts more than the best selection does [Khisti25]. Tokens are
  * sorted by target/draft, and knot k is the prefix of the first k tokens. The transport owns its
- * arrays. docs/formulas.md#transport. */
+ * arrays. docs/formulas/rules.md#transport. */
 #ifndef SPECLAB_TRANSPORT_H
 #define SPECLAB_TRANSPORT_H
 

@@ -3,7 +3,7 @@
  * Only for small vocabularies. For every set of n tokens the plan gives the chance to select each
  * token, and then the law of the selected token over all sets. We sum this law from the selection
  * itself, so rounding of the flow does not matter. The last few plans are cached.
- * docs/formulas.md#transport. */
+ * docs/formulas/rules.md#transport. */
 #ifndef SPECLAB_TRANSPORT_SETS_H
 #define SPECLAB_TRANSPORT_SETS_H
 

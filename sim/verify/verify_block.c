@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* block: block verification of one chain [Sun25] Algorithm 2; docs/formulas.md#block. In a tree it
- * follows the first children. Passes over a pair of rows: none if the whole block is accepted, else
- * one per rejected position, and the draw. */
+/* block: block verification of one chain [Sun25] Algorithm 2; docs/formulas/rules.md#block. In a
+ * tree it follows the first children. Passes over a pair of rows: none if the whole block is
+ * accepted, else one per rejected position, and the draw. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* block-greedy: greedy block verification of one chain [Sun25]; docs/formulas.md#block-greedy. A
- * prefix is kept with the smaller of its chances under target and draft, the most that any rule can
- * keep of one block. At the block's positions after the kept prefix the remaining target is not the
- * target, so the correction passes to later rounds: they decide these positions by the target minus
- * the draft, and a rejection among them subtracts the draft once more.
+/* block-greedy: greedy block verification of one chain [Sun25];
+ * docs/formulas/rules.md#block-greedy. A prefix is kept with the smaller of its chances under
+ * target and draft, the most that any rule can keep of one block. At the block's positions after
+ * the kept prefix the remaining target is not the target, so the correction passes to later rounds:
+ * they decide these positions by the target minus the draft, and a rejection among them subtracts
+ * the draft once more.
  *
  * Passes over a pair of rows: those of block, and one per position and per earlier round whose
  * block still covers it. */

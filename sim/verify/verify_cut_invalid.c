@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cut-invalid: a negative control: the mistake of an engine with grammars. The draft is cut before
  * its first token of target probability 0, and that position is drawn from the target as if nothing
- * had been drafted there; docs/formulas.md#cut-invalid. For chains. */
+ * had been drafted there; docs/formulas/rules.md#cut-invalid. For chains. */
 #include "sim/verify/verify.h"
 
 enum { BY_TOKEN, BY_BLOCK };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ensemble: emits the mixture w target + (1-w) draft at each judged position [WangZ26];
- * docs/formulas.md#ensemble. The bonus follows the target. */
+ * docs/formulas/rules.md#ensemble. The bonus follows the target. */
 #include "sim/verify/verify.h"
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fly: a rejected draft token is accepted after all where the target's entropy is high and the
- * token rule accepts the next `window` draft tokens; docs/formulas.md#fly. It follows the first
- * children. One pass over the target's row per rejection. */
+ * token rule accepts the next `window` draft tokens; docs/formulas/rules.md#fly. It follows the
+ * first children. One pass over the target's row per rejection. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gumbel: draft and target coupled as by Gumbel-max sampling with common noise [Daliri24]. Each
  * takes the token that arrives first in a race, at its exponential clock over its probability, with
- * the same clocks; docs/formulas.md#coupling. Accepting takes one pass over the two rows; a
- * correction takes another pass and a sort. With a seed, the rule runs the race itself. */
+ * the same clocks; docs/formulas/acceptance.md#coupling. Accepting takes one pass over the two
+ * rows; a correction takes another pass and a sort. With a seed, the rule runs the race itself. */
 #include "sim/verify/ratio_sort.h"
 #include "sim/verify/verify.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* hsd: hierarchical speculative decoding as its authors released it [Zhou26]; docs/formulas.md#hsd.
- * It is block verification except for one test: the whole chain is kept with the product of all
- * ratios, in which a ratio above 1 compensates later ones below 1. Exact for one token only. */
+/* hsd: hierarchical speculative decoding as its authors released it [Zhou26];
+ * docs/formulas/rules.md#hsd. It is block verification except for one test: the whole chain is kept
+ * with the product of all ratios, in which a ratio above 1 compensates later ones below 1. Exact
+ * for one token only. */
 #include "sim/verify/verify.h"
 
 static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,

@@ -8,7 +8,7 @@
  * ratio,
  *     law' = (1 - share) law + share (law row_through + row law_below)
  *
- * A challenger takes a sort and at most PASSES passes. docs/formulas.md#khisti. */
+ * A challenger takes a sort and at most PASSES passes. docs/formulas/rules.md#khisti. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"

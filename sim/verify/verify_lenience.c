@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lenience: the token rule with the draft's probability scaled down, so that it accepts more and
- * loses the target's law [Leviathan23] appendix A.5; docs/formulas.md#lenience. No token is more
- * than 1/l times as frequent as under the target. */
+ * loses the target's law [Leviathan23] appendix A.5; docs/formulas/rules.md#lenience. No token is
+ * more than 1/l times as frequent as under the target. */
 #include "sim/verify/verify.h"
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)

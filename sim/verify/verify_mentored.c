@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mentored: mentored decoding [TranThien23]: accept as much as a divergence of `budget` nats per
- * token allows; docs/formulas.md#mentored. The output law is the draft's row clamped to target/b ..
- * target/a: raised to target/b for the tokens with the largest target/draft, lowered to target/a
- * for those with the smallest. So the tokens are sorted by that ratio once, and sums over both ends
- * of the order give the divergence at any a. */
+ * token allows; docs/formulas/rules.md#mentored. The output law is the draft's row clamped to
+ * target/b .. target/a: raised to target/b for the tokens with the largest target/draft, lowered to
+ * target/a for those with the smallest. So the tokens are sorted by that ratio once, and sums over
+ * both ends of the order give the divergence at any a. */
 #include "sim/verify/ratio_sort.h"
 #include "sim/verify/verify.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* minhash: draft and target coupled by weighted MinHash [Daliri24]. Each takes the token of the
  * first common dart, uniform on tokens and [0,1], that falls below its row;
- * docs/formulas.md#coupling. Accepting takes one pass over the two rows, a correction two. With a
- * seed, the rule throws the darts itself. */
+ * docs/formulas/acceptance.md#coupling. Accepting takes one pass over the two rows, a correction
+ * two. With a seed, the rule throws the darts itself. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>

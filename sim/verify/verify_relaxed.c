@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* relaxed: accepts a draft token among the target's k most probable ones if it is at most delta
- * less probable than the first of them; docs/formulas.md#relaxed. Otherwise the target's argmax or
- * a sample replaces it. One pass over the target's row per token. top-k-relaxed is a special
- * case. */
+ * less probable than the first of them; docs/formulas/rules.md#relaxed. Otherwise the target's
+ * argmax or a sample replaces it. One pass over the target's row per token. top-k-relaxed is a
+ * special case. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"

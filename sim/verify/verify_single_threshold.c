@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* single-threshold: the token rule, but a draft token of target probability s or more is accepted
- * for certain; docs/formulas.md#single-threshold. No rule that accepts as often is nearer to the
- * target's law. */
+ * for certain; docs/formulas/rules.md#single-threshold. No rule that accepts as often is nearer to
+ * the target's law. */
 #include "sim/verify/verify.h"
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* traversal: traversal verification [Weng25], from the leaves to the root;
- * docs/formulas.md#traversal. On a chain it equals block, decision by decision.
+ * docs/formulas/rules.md#traversal. On a chain it equals block, decision by decision.
  *
  * A node that is reached with `reach` has the share reach * target of the next token. Its children
  * are judged one after the other, each with all nodes below it, and each takes its part of the

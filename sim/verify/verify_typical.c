@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* typical: Medusa's typical acceptance [Cai24]; docs/formulas.md#typical. It compares only the
- * target's probability of a draft token with a threshold that falls with the target's entropy. No
- * random decisions. One pass over the target per token. */
+/* typical: Medusa's typical acceptance [Cai24]; docs/formulas/rules.md#typical. It compares only
+ * the target's probability of a draft token with a threshold that falls with the target's entropy.
+ * No random decisions. One pass over the target per token. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"

@@ -74,7 +74,7 @@ TEST(one_token_per_round_needs_L_rounds)
     assert_same(spec_finite_length_rounds_renewal(1.0, 0.0, 1.0), 1.0);
 }
 
-/* docs/formulas.md#finite-length has this range. */
+/* docs/formulas/lengths.md#finite-length has this range. */
 TEST(the_excess_is_a_third_to_two_thirds_of_a_round)
 {
     double least = INFINITY, most = 0.0;

@@ -343,7 +343,7 @@ TEST(tokens_grow_slowly_with_the_tree)
                     spec_tree_plan_emitted(&plan, 256, l - 1));
 }
 
-/* The table of docs/formulas.md#trees, also of an independent program in Python. */
+/* The table of docs/formulas/trees.md#trees, also of an independent program in Python. */
 TEST(tokens_grow_by_half_a_token_for_each_doubling)
 {
     static const struct {

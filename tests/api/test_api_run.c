@@ -253,7 +253,7 @@ TEST(closed_forms_are_those_of_the_analysis)
         assert_same(speclab_ops_factor(alpha, 6, 0.05), spec_speedup_ops_factor(alpha, 6, 0.05));
         assert_same(speclab_memory_factor(alpha, 6), spec_speedup_memory_factor(alpha, 6));
     }
-    /* The worked numbers of [Leviathan23]: docs/formulas.md#speedup. */
+    /* The worked numbers of [Leviathan23]: docs/formulas/lengths.md#speedup. */
     assert_prints(speclab_speedup(0.8, 6, 0.1), 3, "2.470");
     assert_same(speclab_best_K(0.8, 0.1), 6);
     assert_same(speclab_speedup_from_emitted(3.0, 4, 0.25), 1.5);

@@ -410,7 +410,8 @@ static void assert_mean(const spec_process *process, int K, double mean, uint64_
  *   iid      (1 - .8^6)/(1 - .8) = 3.68928
  *   decay    1 + .8 + .8^2 .9 + .8^3 .9^3 = 2.749248
  *   markov   rho 0, .5, .9 with alpha .75, spread .25, K = 7: the recursion of
- * docs/formulas.md#modulated, by python3 -c " for r in (0,.5,.9): h,l,m=.5,.5,1 for k in range(7):
+ * docs/formulas/acceptance.md#modulated, by
+ * python3 -c " for r in (0,.5,.9): h,l,m=.5,.5,1 for k in range(7):
  *                    h,l=h*1.,l*.5; m+=h+l; h,l=h*(1+r)/2+l*(1-r)/2,h*(1-r)/2+l*(1+r)/2
  *                print(m)" */
 TEST(means_are_those_of_the_closed_forms, STATISTICS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* pass_work: counts the bytes and operations of one pass, and its chain of dependent launches.
- * It serves to compare a measured time with a device's limits (docs/formulas.md#roofline). It
+ * It serves to compare a measured time with a device's limits (docs/formulas/costs.md#roofline). It
  * leaves out norms, biases and activations, which are a thousandth of the rest. */
 #ifndef SPECLAB_PASS_WORK_H
 #define SPECLAB_PASS_WORK_H

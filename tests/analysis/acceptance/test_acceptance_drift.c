@@ -38,7 +38,8 @@ static double likelihood(gsl_matrix *covariance, const double *angle, double lea
            0.5 * (double)n * log(square - cross * cross / constant + least);
 }
 
-/* The capital by matrices, over the models and steps of docs/formulas.md#acceptance-drift. */
+/* The capital by matrices, over the models and steps of
+ * docs/formulas/statistics.md#acceptance-drift. */
 static double capital_by_matrices(size_t *ret_from, const double *passed, const double *tested,
                                   size_t n, size_t learn)
 {

@@ -303,9 +303,9 @@ TEST(few_dependent_windows_hold_less_often, STATISTICS)
         coverage_of(&laws[k], (int)spec_test_samples(1000), rng);
 }
 
-/* docs/formulas.md#cluster-ratio: requests of 256 tokens at K = 5, whose alphas have a Beta law of
- * mean .9 and concentration 5. The interval of tokens per round is too narrow for few of them, that
- * of alpha hardly. 1,000 samples have a standard error of .007 to .012. */
+/* docs/formulas/statistics.md#cluster-ratio: requests of 256 tokens at K = 5, whose alphas have a
+ * Beta law of mean .9 and concentration 5. The interval of tokens per round is too narrow for few
+ * of them, that of alpha hardly. 1,000 samples have a standard error of .007 to .012. */
 TEST(tokens_of_few_requests_are_held_less_often, STATISTICS)
 {
     enum { K = 5, OUTPUT = 256 };

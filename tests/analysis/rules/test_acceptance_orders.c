@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The proofs of docs/formulas.md#orders, step by step: each inequality between two rules is
- * checked with the quantities that its proof uses, on rows with zeros, ties, peaks and disjoint
+/* The proofs of docs/formulas/acceptance.md#orders, step by step: each inequality between two rules
+ * is checked with the quantities that its proof uses, on rows with zeros, ties, peaks and disjoint
  * supports. */
 #include "analysis/rules/multi_draft.h"
 #include "analysis/rules/optimal.h"

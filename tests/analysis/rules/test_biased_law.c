@@ -60,7 +60,7 @@ TEST(the_cut_moves_mass_from_the_residual_to_the_target)
     check(spec_biased_law_cut_invalid(law, target, draft, 3), law, 0.7, 0.0, target);
 }
 
-/* tv >= accepted - overlap (docs/formulas.md#lossy-bound); three of the rules attain it. */
+/* tv >= accepted - overlap (docs/formulas/rules.md#lossy-bound); three of the rules attain it. */
 TEST(no_rule_accepts_more_than_its_total_variation_pays)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());

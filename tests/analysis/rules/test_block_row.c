@@ -68,7 +68,7 @@ TEST(one_context_has_its_own_row)
     assert_int_equal(spec_block_row_one_hot(&rows), 2);
 }
 
-/* The numbers of docs/formulas.md, by tests/oracle/block_draft.py. */
+/* The numbers of docs/formulas/block-drafts.md, by tests/oracle/block_draft.py. */
 TEST(the_mean_loses_an_eighth_for_two_certain_rows)
 {
     const double target[4] = {1, 0, 0, 1}, weight[2] = {0.75, 0.25};

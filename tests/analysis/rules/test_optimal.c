@@ -176,7 +176,7 @@ TEST(the_quoted_optimum_is_a_lower_bound)
     }
 }
 
-/* The orders that are proved (docs/formulas.md#orders), on rows of every kind. */
+/* The orders that are proved (docs/formulas/acceptance.md#orders), on rows of every kind. */
 TEST(rules_and_optima_stand_in_order, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());

@@ -11,8 +11,8 @@ typedef struct {
     bool geometric; /* lengths, of mean L/8; else L */
 } engine;
 
-/* The H100 of docs/formulas.md, a load of prompts, slow tokens, lengths that differ, one step per
- * request. */
+/* The H100 of docs/formulas/serving.md, a load of prompts, slow tokens, lengths that differ, one
+ * step per request. */
 #define H100                                                                                       \
     {                                                                                              \
         7.093e-3, 2.10103129e-5, 3.92645679e-8, 2.13526e-3, 0.0, 0.0                               \

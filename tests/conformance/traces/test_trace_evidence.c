@@ -376,8 +376,8 @@ static void sure_trace(double *ret_sure, double *ret_flat, double mode, double p
     spec_trace_evidence_free(t.evidence);
 }
 
-/* The measurement in docs/formulas.md#traces; 4e6 is a FAIL if two tests bet. The last engine is
- * right. */
+/* The measurement in docs/formulas/statistics.md#traces; 4e6 is a FAIL if two tests bet. The last
+ * engine is right. */
 TEST(log_probabilities_alone_show_that_tokens_are_too_sure)
 {
     enum { RUNS = 50 };

@@ -150,7 +150,7 @@ TEST(the_time_of_a_round_allows_for_first_tokens)
 
 /* A few requests of 256 tokens at K = 4, whose alphas have a Beta law of mean .9. Nominal .95; on
  * the scale of logarithms alone, at K = 5, 5 requests of concentration 2 hold .74, and 12 .84
- * (docs/formulas.md#cluster-ratio). */
+ * (docs/formulas/statistics.md#cluster-ratio). */
 TEST(few_requests_hold_the_tokens_per_round, STATISTICS)
 {
     static const struct {

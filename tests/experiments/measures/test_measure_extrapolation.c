@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-/* docs/formulas.md#length-bounds: Beta of mean .7 and concentration 5. Rounds of K = 5, cut, have
- * 1.6238 tokens; the bounds and the truth of K = 1 are 1.6775. */
+/* docs/formulas/lengths.md#length-bounds: Beta of mean .7 and concentration 5. Rounds of K = 5,
+ * cut, have 1.6238 tokens; the bounds and the truth of K = 1 are 1.6775. */
 TEST(cut_rounds_are_too_short_and_bounds_are_right)
 {
     OWNED(spec_result) result;

@@ -259,8 +259,8 @@ TEST(full_batches_give_tokens_in_the_ratio_of_means, STATISTICS)
 
 /* ---- no limits ------------------------------------------------------------------------------- */
 
-/* The branching process of docs/formulas.md, whose values are known answers of an independent
- * program: E[B], Var(B), E[t], wait, latency. */
+/* The branching process of docs/formulas/serving.md, whose values are known answers of an
+ * independent program: E[B], Var(B), E[t], wait, latency. */
 TEST(unlimited_batches_are_a_branching_process, SLOW | STATISTICS)
 {
     static const struct {

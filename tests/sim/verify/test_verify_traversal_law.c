@@ -237,7 +237,8 @@ TEST(trees_keep_the_known_numbers_of_tokens)
     }
 }
 
-/* docs/formulas.md#traversal; tests/oracle/multi.py, "another root": 153/100 and 9467/6200. */
+/* docs/formulas/rules.md#traversal; tests/oracle/multi.py, "another root": 153/100 and
+ * 9467/6200. */
 TEST(rrsw_may_keep_more)
 {
     OWNED(table_model) goal, draft;
