@@ -1,12 +1,12 @@
-# Law of the overlap over the places of a text, a curve for each draft.
-# title: Overlap from place to place
+# Distribution of the overlap over the positions of a text, a curve for each draft.
+# title: Overlap from position to position
 # row: beta
 # needs: beta below alpha_mean
 # names: draft_order
 # Iid acceptance would be a step at alpha, the dashed line.
 n = |draft_order_name|
-XTITLE = 'overlap at a place β'
-YTITLE = 'share of places at or below'
+XTITLE = 'overlap at a position β'
+YTITLE = 'share of positions at or below'
 eval panels(1, 1, n + 1, 26)
 set xrange [0:1]
 set yrange [0:1]

@@ -1,4 +1,4 @@
-# Law of p-values for each rule: a lossless one follows the diagonal.
+# Distribution of p-values for each rule: that of a lossless one follows the diagonal.
 # title: P-values of rules, tested over seeds
 # needs: p
 # names: rule

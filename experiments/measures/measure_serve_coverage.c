@@ -183,7 +183,7 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {SPEC_SERVING_QUESTION_PARAMETERS, "longer=40", NULL};
+static const char *const parameters[] = {SPEC_SERVING_QUESTION_PARAMETERS, "longer=400", NULL};
 static const char *const columns[] = {
     "held",       "needs",        "speedup",  "speedup_se",  "speedup_true", "speedup_true_se",
     "half_width", "below",        "above",    "refused",     "held_z",       "latency_mean_z",
