@@ -43,7 +43,7 @@ local function from_markdown(path)
     seen[id] = true
     return name .. "--" .. id
   end
-  local blocks = pandoc.read(read_file(path), "gfm").blocks
+  local blocks = pandoc.read(read_file(path), "gfm+tex_math_dollars").blocks
   local title = blocks[1]
   assert(title and title.t == "Header" and title.level == 1, path .. " does not begin with a title")
   table.remove(blocks, 1)
@@ -59,6 +59,11 @@ local function from_markdown(path)
     Code = function(code) -- the name of another document
       local to = code.text:find("^[%w_]+%.md$") and resolved(path, code.text) or code.text
       return documents[to] and to ~= path and pandoc.Link(code, "#" .. name_of(to)) or nil
+    end,
+    CodeBlock = function(code) -- a formula on its own line; pandoc's MathML has no \tag
+      if not code.classes:includes("math") then return nil end
+      local formula = code.text:gsub("\\tag(%b{})", "\\qquad\\text{(%1)}"):gsub("%({(.-)}%)", "(%1)")
+      return pandoc.Div(pandoc.Para(pandoc.Math("DisplayMath", formula)), {class = "formula"})
     end,
     Image = function(image)
       image.src = svg_link(resolved(path, image.src))
