@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Checks that no line is longer than 100 columns and that every source names its licence. Tables,
 # examples and links of documents, and definitions in configurations, may be longer.
+# In a formula within a line of a document it finds what GitHub would read as Markdown: a star, a
+# backslash before punctuation, and an underscore after it.
 use strict;
 use warnings;
 use open qw(:std :encoding(UTF-8));
@@ -24,6 +26,14 @@ for my $path (@files) {
         last if $. == 1 && /^\@\d/;
         $spdx ||= $. <= 3 && /SPDX-License-Identifier: \S/;
         $code = !$code if $path =~ /\.md$/ && /^\s*```/;
+        if ($path =~ /\.md$/ && !$code) {
+            (my $text = $_) =~ s/`[^`]*`//g;
+            for my $formula ($text =~ /\$([^\$]+)\$/g) {
+                next if $formula !~ /\*|\\[^a-zA-Z]|[^a-zA-Z0-9]_/;
+                print "$path:$.: GitHub reads Markdown in \$$formula\$\n";
+                $found++;
+            }
+        }
         next if length() <= 100;
         next if $path =~ /\.md$/ && ($code || /^\s*\||^    |^\s*<|^\s*!?\[|\S{70}/);
         next if $path =~ /\.(?:cfg|gp)$/ && !/^\s*#/;

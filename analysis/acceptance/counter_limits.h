@@ -43,7 +43,7 @@ int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *
  * The bounds hold in the limit of long requests. The upper one is attained if requests accept all
  * or nothing, the lower one if they are equal. The lower one assumes that requests with a larger
  * cut gain a larger factor from the longer draft, which is true if each has one alpha. Checked by:
- * the limits at both lengths of random mixtures. docs/formulas/serving.md#counter-limits. */
+ * the limits at both lengths of random mixtures. docs/formulas/lengths.md#another-length. */
 void spec_counter_limits_shorter(double *ret_low, double *ret_high, double tokens, double cut,
                                  int K_other);
 
