@@ -45,9 +45,9 @@ _speclab_values() # VERB OPTION
     case $1:$2 in
     predict:-r) ;;
     *:--rule | *:-r) _speclab_list rules ;;
-    accept:--drafting) _speclab_words chain lookup iid without top hub greedy ;;
+    accept:--drafting) _speclab_words chain lookup iid without top hub greedy tail ;;
     *:--drafting) _speclab_list drafts ;;
-    *:--siblings) _speclab_words iid without top hub greedy ;;
+    *:--siblings) _speclab_words iid without top hub greedy tail ;;
     *:--policy) _speclab_list policies ;;
     *:--process | sweep:-p | predict:-p) _speclab_list processes ;;
     profile:--for) _speclab_words vllm sglang tensorrt-llm atom aiconfigurator dynamo inferencex ;;

@@ -18,8 +18,8 @@ static const spec_field fields[] = {
     {"draft", 0, "SPEC", "the draft distribution or model", FIELD(draft), .axis = SPEC_AXIS_LINES,
      .fallback = "probs:0.2,0.5,0.3", .assumed = true},
     {"drafting", 0, "LIST",
-     "how the drafts are drawn: iid, without (replacement), top, hub, greedy; lookup for one chain "
-     "(all that the rule supports)",
+     "how the drafts are drawn: iid, without (replacement), top, hub, greedy, tail; lookup for one "
+     "chain (all that the rule supports)",
      FIELD(drafting), .axis = SPEC_AXIS_LINES},
     {"n", 'n', "LIST", "draft tokens per position", FIELD(n), .axis = SPEC_AXIS_LINES,
      .fallback = "1"},

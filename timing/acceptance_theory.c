@@ -7,6 +7,7 @@
 #include "analysis/rules/optimal.h"
 #include "analysis/rules/overlap.h"
 #include "analysis/rules/rrsw.h"
+#include "analysis/rules/tail_drafts.h"
 #include "analysis/rules/tournament.h"
 #include "models/row.h"
 #include "sim/verify/transport_sets.h"
@@ -171,6 +172,7 @@ static double ot_without(const spec_ratio_order *order, int n)
 #define TOP [SPEC_SIBLINGS_TOP]
 #define HUB [SPEC_SIBLINGS_HUB]
 #define GREEDY [SPEC_SIBLINGS_GREEDY]
+#define TAIL [SPEC_SIBLINGS_TAIL]
 
 static const struct {
     const char *rule;
@@ -180,24 +182,24 @@ static const struct {
     {"token",
      overlap,
      {IID = first_drawn, WITHOUT = first_drawn, HUB = first_drawn, TOP = first_chosen,
-      GREEDY = first_chosen}},
+      GREEDY = first_chosen, TAIL = first_chosen}},
     {"block", overlap, {0}},
     {"block-greedy", overlap, {0}},
     {"match",
      coincide,
      {IID = spec_multi_draft_match, WITHOUT = spec_coincidence_match_without,
       TOP = spec_multi_draft_match_top, HUB = spec_coincidence_match_greedy,
-      GREEDY = spec_coincidence_match_greedy}},
+      GREEDY = spec_coincidence_match_greedy, TAIL = spec_tail_drafts_match}},
     {"greedy",
      argmax_drafted,
      {IID = spec_multi_draft_match, WITHOUT = spec_coincidence_match_without,
       TOP = spec_multi_draft_match_top, HUB = spec_coincidence_match_greedy,
-      GREEDY = spec_coincidence_match_greedy}},
+      GREEDY = spec_coincidence_match_greedy, TAIL = spec_tail_drafts_match}},
     {"naive-tree",
      overlap,
      {IID = spec_multi_draft_naive_tree, WITHOUT = spec_coincidence_naive_tree_without,
       TOP = spec_multi_draft_match_top, HUB = spec_coincidence_naive_tree_hub,
-      GREEDY = spec_coincidence_match_greedy}},
+      GREEDY = spec_coincidence_match_greedy, TAIL = spec_tail_drafts_match}},
     {"traversal",
      overlap,
      {IID = spec_multi_draft_rrs, WITHOUT = spec_rrsw_acceptance, TOP = spec_multi_draft_match_top,
@@ -210,24 +212,25 @@ static const struct {
     {"spechub", overlap, {HUB = spec_multi_draft_spechub}},
     {"token-rest",
      overlap,
-     {TOP = spec_multi_draft_match_top, GREEDY = spec_multi_draft_greedy}},
+     {TOP = spec_multi_draft_match_top, GREEDY = spec_multi_draft_greedy,
+      TAIL = spec_tail_drafts_token}},
     {"gumbel", gumbel, {0}},
     {"minhash", minhash, {0}},
     {"target-only",
      NULL,
      {WITHOUT = spec_coincidence_match_without, TOP = spec_multi_draft_match_top,
-      HUB = spec_coincidence_match_greedy, GREEDY = spec_coincidence_match_greedy}},
+      HUB = spec_coincidence_match_greedy, GREEDY = spec_coincidence_match_greedy,
+      TAIL = spec_tail_drafts_match}},
     {"hsd", overlap, {0}},
     {"resample-target", overlap, {0}},
     {"greedy-softmax", as_if_drawn, {0}},
     {"cut-invalid", overlap, {0}},
 };
 
-static several *const optimum[SPEC_SIBLINGS_KINDS] = {IID = spec_optimal_iid,
-                                                      WITHOUT = spec_optimal_without_replacement,
-                                                      TOP = spec_multi_draft_match_top,
-                                                      HUB = spec_multi_draft_greedy,
-                                                      GREEDY = spec_multi_draft_greedy};
+static several *const optimum[SPEC_SIBLINGS_KINDS] = {
+    IID = spec_optimal_iid,           WITHOUT = spec_optimal_without_replacement,
+    TOP = spec_multi_draft_match_top, HUB = spec_multi_draft_greedy,
+    GREEDY = spec_multi_draft_greedy, TAIL = spec_tail_drafts_optimum};
 
 /* A rule that draws its own noise accepts like `match`, no matter whether drafts were drawn at
  * random or chosen. */

@@ -26,10 +26,11 @@ static const struct {
     {"top", SPEC_SIBLINGS_TOP, SPEC_DRAFTS_MAX, true},
     {"hub", SPEC_SIBLINGS_HUB, 2, false},
     {"greedy", SPEC_SIBLINGS_GREEDY, SPEC_DRAFTS_MAX, true},
+    {"tail", SPEC_SIBLINGS_TAIL, SPEC_DRAFTS_MAX, true},
     {"lookup", SPEC_SIBLINGS_TOP, 1, true},
 };
 enum { N_WAYS = (int)(sizeof ways / sizeof ways[0]), LOOKUP = N_WAYS - 1 };
-static const char by_default[] = "chain,iid,without,top,hub,greedy";
+static const char by_default[] = "chain,iid,without,top,hub,greedy,tail";
 
 static const char *way_name(int i)
 {

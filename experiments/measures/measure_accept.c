@@ -130,7 +130,7 @@ done:
 static bool is_enumerated(const accept_question *question, const spec_accept_row *row)
 {
     static const int drawn[SPEC_SIBLINGS_KINDS] = {
-        [SPEC_SIBLINGS_HUB] = 2, [SPEC_SIBLINGS_GREEDY] = 1};
+        [SPEC_SIBLINGS_HUB] = 2, [SPEC_SIBLINGS_GREEDY] = 1, [SPEC_SIBLINGS_TAIL] = 1};
     const bool all = row->siblings == SPEC_SIBLINGS_IID || row->siblings == SPEC_SIBLINGS_WITHOUT;
     const int power = 2 + (all ? row->n : drawn[row->siblings]);
     return pow(question->target->vocab, power) * question->contexts <= enumeration_steps;

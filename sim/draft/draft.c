@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-const char *const spec_siblings_names[] = {"iid", "without", "top", "hub", "greedy", NULL};
+const char *const spec_siblings_names[] = {"iid", "without", "top", "hub", "greedy", "tail", NULL};
 
 int spec_draft_init(spec_draft *draft, int capacity, int vocab, spec_error *error)
 {

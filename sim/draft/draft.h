@@ -20,7 +20,7 @@
  * taken. Rules take siblings in node order. For every kind, a single child is drawn from the row,
  * or chosen. */
 typedef enum {
-    SPEC_SIBLINGS_IID,     /* each from the row: a token may repeat, as a separate node */
+    SPEC_SIBLINGS_IID, /* each from the row: a token may repeat, as a separate node */
     /* without replacement: each from the rest of the row; the law depends on the order */
     SPEC_SIBLINGS_WITHOUT,
     /* chosen: the most probable tokens, in descending order (lowest id among ties) */
@@ -30,10 +30,13 @@ typedef enum {
     SPEC_SIBLINGS_HUB,
     /* all but one chosen as the most probable, then one from the rest [Hu25] */
     SPEC_SIBLINGS_GREEDY,
+    /* the most probable token, chosen; one drawn from the rest; then the most probable of the
+     * others, chosen. What is chosen after the draw, and how many, may depend on it [HuQ26] */
+    SPEC_SIBLINGS_TAIL,
     SPEC_SIBLINGS_KINDS
 } spec_siblings;
 
-extern const char *const spec_siblings_names[]; /* "iid", "without", "top", "hub", "greedy", NULL */
+extern const char *const spec_siblings_names[]; /* "iid", ..., "tail", NULL */
 
 typedef struct {
     int capacity, vocab;

@@ -6,7 +6,12 @@
  * tree.
  *
  * Nothing is drawn: the siblings are chosen, so omitting nodes anticipates nothing. The most
- * probable children of a node are kept in order, so rules see them as top siblings. */
+ * probable children of a node are kept in order, so rules see them as top siblings.
+ *
+ * With draw, the second child of a node is drawn from the draft's row without the first one, as in
+ * RheoSampling [HuQ26]; docs/formulas/newer_rules.md#rheo. Whether it is submitted must not depend
+ * on what was drawn. So its value on the path is a proxy, min(first, rest), which no later child
+ * exceeds. The other two proxies are negative controls. */
 #include "sim/draft/drafter.h"
 
 #include "models/row.h"
@@ -20,10 +25,17 @@ typedef struct {
         /* order: index of this candidate, finally its node; parent: a candidate, or -1 */
         parent;
     int grown;                /* its index among the growing nodes, if it is one */
+    const double *drawn_from; /* its row, if it was drawn; else NULL */
     bool kept;
 } candidate;
 
+/* What a drawn child counts as on its path: nothing is drawn; min(first, rest); its own
+ * probability, which anticipates; the mean of the rest, which a later child may exceed. */
+enum { DRAW_NONE, DRAW_PROXY, DRAW_OWN, DRAW_MEAN };
+static const char *const draws[] = {"none", "proxy", "own", "mean", NULL};
+
 typedef struct {
+    int draw;
     int top;              /* nodes of a level that grow, and children of each */
     int best;             /* nodes that are submitted */
     candidate *candidate; /* workspace: twice the most candidates of a draft */
@@ -72,7 +84,8 @@ static int init(spec_drafter *drafter, spec_settings *settings, spec_error *erro
     SPEC_TRY(spec_settings_int(&tree->best, settings, "nodes", 60, 1, SPEC_NODES_MAX, error));
     SPEC_TRY(
         spec_settings_int(&drafter->n_levels, settings, "depth", 6, 1, SPEC_LEVELS_MAX, error));
-    drafter->siblings = SPEC_SIBLINGS_TOP;
+    SPEC_TRY(spec_settings_choice(&tree->draw, settings, "draw", DRAW_NONE, draws, error));
+    drafter->siblings = tree->draw == DRAW_NONE ? SPEC_SIBLINGS_TOP : SPEC_SIBLINGS_TAIL;
     drafter->widest = tree->top;
     const int most = growing(tree->top, drafter->n_levels);
     drafter->n_weights = 1 + (most < SPEC_NODES_MAX ? most : SPEC_NODES_MAX);
@@ -112,17 +125,48 @@ static void choose(const dynamic *tree, spec_growth *growth, int from, int n,
     }
 }
 
+/* Draws a token from the row without the first of the `born` tokens, the row's largest, and puts it
+ * in the second place; the last one goes if it was not among them. Returns its value. rest (V) is
+ * workspace. */
+static double draw_second(int *token, int born, int draw, double *rest, const double *row,
+                          int vocab, spec_chance *chance)
+{
+    const int first = token[0];
+    memcpy(rest, row, (size_t)vocab * sizeof *rest);
+    rest[first] = 0.0;
+    const double sum = spec_row_sum(rest, vocab);
+    for (int i = 0; !(sum > 0.0) && i < vocab; i++) rest[i] = i != first;
+    const int drawn = spec_chance_pick(chance, rest, vocab);
+    int at = 1;
+    while (at < born - 1 && token[at] != drawn) at++;
+    for (; at > 1; at--) token[at] = token[at - 1];
+    token[1] = drawn;
+    return draw == DRAW_OWN    ? row[drawn]
+           : draw == DRAW_MEAN ? sum / (vocab - 1)
+           : row[first] < sum  ? row[first]
+                               : sum;
+}
+
 /* Appends the children of a candidate (-1: the root) with this row to the n candidates; returns
- * their new number. */
-static int add_children(const dynamic *tree, int parent, const double *row, int vocab, int n)
+ * their new number. rest (V) is workspace. */
+static int add_children(const dynamic *tree, int parent, const double *row, int vocab, int n,
+                        double *rest, spec_chance *chance)
 {
     candidate *all = tree->candidate;
     int token[SPEC_TOP_MAX];
     const int born = spec_row_largest(token, tree->top, row, vocab);
-    const double value = parent < 0 ? 1.0 : all[parent].value;
-    for (int i = 0; i < born; i++, n++)
-        all[n] = (candidate){
-            .value = value * row[token[i]], .order = n, .token = token[i], .parent = parent};
+    const bool draws_one = tree->draw != DRAW_NONE && born > 1;
+    const double value = parent < 0 ? 1.0 : all[parent].value,
+                 second = draws_one ? draw_second(token, born, tree->draw, rest, row, vocab, chance)
+                                    : 0.0;
+    for (int i = 0; i < born; i++, n++) {
+        const bool drawn = draws_one && i == 1;
+        all[n] = (candidate){.value = value * (drawn ? second : row[token[i]]),
+                             .order = n,
+                             .token = token[i],
+                             .parent = parent,
+                             .drawn_from = drawn ? row : NULL};
+    }
     return n;
 }
 
@@ -138,7 +182,8 @@ static void submit(spec_draft *ret_draft, const dynamic *tree, int n)
         if (!all[i].kept) continue;
         all[i].order = ret_draft->n_nodes;
         spec_draft_append(ret_draft, all[i].token,
-                          all[i].parent < 0 ? -1 : all[all[i].parent].order, NULL, false);
+                          all[i].parent < 0 ? -1 : all[all[i].parent].order, all[i].drawn_from,
+                          all[i].drawn_from != NULL);
     }
 }
 
@@ -150,7 +195,6 @@ static int draft_dynamic(spec_draft *ret_draft, spec_drafter *drafter, const int
     spec_growth *growth = drafter->growth;
     const int depth = depth_of(drafter, policy->now);
     int grown = -1, all = 0; /* the next growing node (-1: the root); candidates so far */
-    (void)chance;
     growth->n = 0;
     for (int level = 0; level < depth && grown < growth->n; level++) {
         const int born = all;
@@ -159,7 +203,7 @@ static int draft_dynamic(spec_draft *ret_draft, spec_drafter *drafter, const int
         if (status != GSL_SUCCESS) return status;
         for (; grown < growth->n; grown++)
             all = add_children(tree, grown < 0 ? -1 : growth->node[grown], growth->row[grown + 1],
-                               model->vocab, all);
+                               model->vocab, all, spec_draft_slot(ret_draft), chance);
         if (level < depth - 1) choose(tree, growth, born, all, model);
     }
     submit(ret_draft, tree, all);
@@ -168,9 +212,9 @@ static int draft_dynamic(spec_draft *ret_draft, spec_drafter *drafter, const int
 
 const spec_drafter_kind spec_draft_dynamic = {
     .name = "dynamic",
-    .usage = "dynamic?top=10&nodes=60&depth=6",
-    .summary =
-        "EAGLE-2's tree: the top nodes of each level grow, the best of all are submitted (one-hot)",
+    .usage = "dynamic?top=10&nodes=60&depth=6&draw=none",
+    .summary = "EAGLE-2's tree: the top nodes of each level grow, the best of all are submitted "
+               "(one-hot); draw=proxy: RheoSampling, one child of each node is drawn",
     .reference = "Li24",
     .needs_model = true,
     .nodes = nodes,

@@ -159,7 +159,7 @@ static bool take_rest(double *weight, const double *row, const spec_draft *draft
 }
 
 /* Adds n children to `parent`, or as many as there are tokens: first the chosen ones, then the
- * drawn ones. */
+ * drawn ones; of tail siblings only one is chosen before the draw. */
 static void add_children(spec_draft *draft, double *weight, int parent, const double *row, int n,
                          spec_chance *chance)
 {
@@ -169,6 +169,7 @@ static void add_children(spec_draft *draft, double *weight, int parent, const do
     const int n_chosen = spec_row_largest(chosen,
                                           siblings == SPEC_SIBLINGS_TOP      ? n
                                           : siblings == SPEC_SIBLINGS_GREEDY ? n - 1
+                                          : siblings == SPEC_SIBLINGS_TAIL   ? n > 1
                                                                              : 0,
                                           row, V);
     for (int i = 0; i < n_chosen; i++) spec_draft_append(draft, chosen[i], parent, row, false);
@@ -179,10 +180,11 @@ static void add_children(spec_draft *draft, double *weight, int parent, const do
             law = weight;
         }
         const bool joins_hub = siblings == SPEC_SIBLINGS_HUB && born == 1 &&
-                               draft->token[first] != spec_row_argmax(row, V);
-        spec_draft_append(draft,
-                          joins_hub ? spec_row_argmax(law, V) : spec_chance_pick(chance, law, V),
-                          parent, row, true);
+                               draft->token[first] != spec_row_argmax(row, V),
+                   fills = siblings == SPEC_SIBLINGS_TAIL && born > 1;
+        const int token =
+            joins_hub || fills ? spec_row_argmax(law, V) : spec_chance_pick(chance, law, V);
+        spec_draft_append(draft, token, parent, row, !fills);
     }
 }
 
@@ -241,7 +243,7 @@ static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *c
 const spec_drafter_kind spec_draft_tree = {
     .name = "tree",
     .usage = "tree?n=2&widths=n.n...&children=n.n...&siblings=iid",
-    .summary = "n children per node, iid, without (replacement), top, hub or greedy; or "
+    .summary = "n children per node, iid, without (replacement), top, hub, greedy or tail; or "
                "widths=1.1.3.1 by level (a trunk, then branches), or children=2.1.0.3 by node",
     .reference = "Miao24",
     .needs_model = true,

@@ -174,6 +174,6 @@ const spec_rule spec_verify_traversal = {
     .reference = "Weng25",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_LEAVES,
-    .siblings = SPEC_SIBLINGS_ANY,
+    .siblings = SPEC_SIBLINGS_ANY & ~SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TAIL),
     .verify = verify,
 };

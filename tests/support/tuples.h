@@ -114,6 +114,21 @@ static inline void tuples_greedy(tuples *all, const double *draft, int V, int n)
     }
 }
 
+/* The most probable token, one of the tail, and the n - 2 most probable of the others. 2 <= n <=
+ * V. */
+static inline void tuples_tail(tuples *all, const double *draft, int V, int n)
+{
+    int token[TUPLES_N] = {tuples_top(draft, V, NULL, 0)};
+    double law[TUPLES_V];
+    all->size = 0;
+    tuples_next(law, draft, V, token, 1);
+    for (int x = 0; x < V; x++) {
+        token[1] = x;
+        for (int k = 2; k < n; k++) token[k] = tuples_top(draft, V, token, k);
+        tuples_add(all, token, n, law[x]);
+    }
+}
+
 /* SpecHub's pairs: the second token is the hub unless the first is. V >= 2. */
 static inline void tuples_hub(tuples *all, const double *draft, int V)
 {

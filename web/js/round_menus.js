@@ -14,8 +14,8 @@ function fillMenus(names) {
   const draftings = ['chain', 'greedy', 'tree?widths=2.2&siblings=iid',
     'tree?widths=2.2&siblings=without', 'tree?widths=3.1.1&siblings=without',
     'tree?widths=2.2&siblings=top', 'tree?widths=2.2&siblings=hub',
-    'tree?widths=2.2&siblings=greedy', 'tree?children=2.1.0.1',
-    'dynamic?top=2&nodes=5&depth=3', 'gumbel?seed=1', 'minhash?seed=1', 'lookup?max=2',
+    'tree?widths=2.2&siblings=greedy', 'tree?widths=3.1&siblings=tail', 'tree?children=2.1.0.1',
+    'dynamic?top=2&nodes=5&depth=3', 'dynamic?top=3&nodes=5&depth=3&draw=proxy', 'gumbel?seed=1', 'minhash?seed=1', 'lookup?max=2',
     'lookahead?window=4&ngram=3&guesses=3', 'recycle?k=2&nodes=6', 'suffix?max=4'];
   byId('drafting').replaceChildren(...draftings.map(option));
   for (const id of ['rule', 'drafting']) {

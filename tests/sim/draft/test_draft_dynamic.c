@@ -265,6 +265,127 @@ TEST(every_rule_for_top_siblings_is_lossless, STATISTICS)
     }
 }
 
+/* ---- a child that is drawn ------------------------------------------------------------------- */
+
+/* The law of one or two tokens where every context has the same rows. */
+static double tv_of(const char *drafting, const table_model *target, const table_model *draft)
+{
+    OWNED(spec_output_law) law;
+    const spec_decoder_config config = {.target = &target->head,
+                                        .opt_draft = &draft->head,
+                                        .policy = "fixed",
+                                        .drafting = drafting,
+                                        .rule = "token-rest",
+                                        .K = 2,
+                                        .costs = SPEC_COSTS_DEFAULT};
+    assert_works(spec_output_law_init(&law, &config, NULL, 0, 2, 10000000, &error));
+    assert_within(law.total, 1.0, 1e-12);
+    return law.tv;
+}
+
+/* With the proxy it is lossless on every pair. With the drawn token's own probability, or with a
+ * proxy below other children's, whether it is submitted tells which it is. */
+TEST(a_drawn_child_may_be_left_out_if_its_value_does_not_tell_which_it_is, STATISTICS)
+{
+    static const char *const shapes[] = {"top=2&nodes=2&depth=2", "top=3&nodes=2&depth=1",
+                                         "top=3&nodes=3&depth=2", "top=3&nodes=5&depth=2"};
+    uint64_t noise = spec_test_seed();
+    const uint64_t pairs = spec_test_samples(240);
+    int own = 0, mean = 0, plain = 0;
+    double worst = 0.0;
+    for (uint64_t c = 0; c < pairs; c++) {
+        OWNED(table_model) target, draft;
+        const pair_family family = (pair_family)(c % PAIR_FAMILIES);
+        const int vocab = 2 + (int)(4.0 * table_uniform(&noise));
+        char spec[64];
+        table_model_init(&target, vocab);
+        table_model_init(&draft, vocab);
+        table_pair_randomize(&target, &draft, family, &noise);
+        if (c % 3 == 0) target.head.ends = draft.head.ends = spec_text_ends_one(vocab - 1);
+        for (int s = 0; s < 4; s++) {
+            snprintf(spec, sizeof spec, "dynamic?%s&draw=proxy", shapes[s]);
+            const double tv = tv_of(spec, &target, &draft);
+            if (!(tv < 1e-12)) fail_msg("%s %s: tv %g", spec, pair_family_names[family], tv);
+            if (tv > worst) worst = tv;
+        }
+        if (family != PAIR_PLAIN || vocab < 3) continue;
+        plain++;
+        own += tv_of("dynamic?top=3&nodes=2&depth=1&draw=own", &target, &draft) > 1e-6;
+        mean += tv_of("dynamic?top=3&nodes=2&depth=1&draw=mean", &target, &draft) > 1e-6;
+    }
+    print_message("worst tv %.1e; own caught on %d, mean on %d of %d plain pairs\n", worst, own,
+                  mean, plain);
+    assert_true(own >= 0.9 * plain && mean >= 0.6 * plain);
+}
+
+/* By hand: the draft is (.5, .3, .2). If token 1 is drawn (.6) it is submitted, beside 0; if 2 is,
+ * token 1 takes its place as a chosen one. */
+TEST(its_own_probability_as_its_value_anticipates)
+{
+    OWNED(table_model) target, draft;
+    OWNED(spec_output_law) law;
+    table_model_init(&target, 3);
+    table_model_init(&draft, 3);
+    table_model_fill(&target, (const double[]){0.2, 0.5, 0.3});
+    table_model_fill(&draft, (const double[]){0.5, 0.3, 0.2});
+    const spec_decoder_config config = {.target = &target.head,
+                                        .opt_draft = &draft.head,
+                                        .policy = "fixed",
+                                        .drafting = "dynamic?top=3&nodes=2&depth=1&draw=own",
+                                        .rule = "token-rest",
+                                        .K = 1,
+                                        .costs = SPEC_COSTS_DEFAULT};
+    assert_works(spec_output_law_init(&law, &config, NULL, 0, 1, 1000, &error));
+    const double expected[] = {0.18, 0.7, 0.12};
+    for (int i = 0; i < 3; i++) assert_within(law.law[i], expected[i], 1e-15);
+    assert_within(law.tv, 0.2, 1e-15);
+}
+
+/* Adds the law of the round's first token, times `chance`, after these children of the root. */
+static void add_first_token(double *ret_law, double chance, const table_model *target,
+                            const double *row, const int *token, const bool *sampled, int n)
+{
+    spec_draft draft;
+    spec_enumeration walk;
+    int emitted[3], accepted[2];
+    spec_round round = {.token = emitted, .node = accepted};
+    double weight[3];
+    const double *rows[3];
+    assert_int_equal(spec_draft_init(&draft, 2, 3, NULL), GSL_SUCCESS);
+    for (int i = 0; i < 3; i++) rows[i] = table_model_row(target, NULL, 0);
+    draft.siblings = SPEC_SIBLINGS_TAIL;
+    for (int i = 0; i < n; i++) spec_draft_append(&draft, token[i], -1, row, sampled[i]);
+    assert_int_equal(spec_enumeration_init(&walk, 1000), GSL_SUCCESS);
+    do {
+        spec_verify_token_rest.verify(&round, &spec_verify_token_rest, &draft, rows, weight,
+                                      &walk.chance);
+        ret_law[emitted[0]] += chance * spec_enumeration_probability(&walk);
+    } while (spec_enumeration_next(&walk));
+    spec_enumeration_free(&walk);
+    spec_draft_free(&draft);
+}
+
+/* The proxy is not enough where it equals the value of another child: here all three tokens have
+ * probability 1/3, as has the proxy, and two are submitted. In a fork of vLLM [GenesisVLLM] the
+ * token with the lowest id comes first among equals. So token 1 is submitted, drawn or not; token 2
+ * never. */
+TEST(among_equals_the_drawn_child_must_come_first)
+{
+    OWNED(table_model) target, draft;
+    const double even[] = {1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0};
+    double by_id[3] = {0};
+    table_model_init(&target, 3);
+    table_model_init(&draft, 3);
+    table_model_fill(&target, even);
+    table_model_fill(&draft, even);
+    for (int drawn = 1; drawn < 3; drawn++)
+        add_first_token(by_id, 0.5, &target, even, (const int[]){0, 1},
+                        (const bool[]){false, drawn == 1}, 2);
+    const double expected[] = {1.0 / 3.0, 0.5, 1.0 / 6.0};
+    for (int i = 0; i < 3; i++) assert_within(by_id[i], expected[i], 1e-15);
+    assert_true(tv_of("dynamic?top=3&nodes=2&depth=1&draw=proxy", &target, &draft) < 1e-15);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 TEST(what_does_not_go_together_is_refused)

@@ -307,6 +307,27 @@ TEST(greedy_siblings_are_chosen_but_for_the_last)
     assert_within(asked[0], 0.2, 1e-15);
 }
 
+TEST(tail_siblings_are_chosen_but_for_the_second)
+{
+    OWNED(bench) b;
+    double asked[1];
+    bench_init(&b, "tree?n=4&siblings=tail", V, row, 1);
+    run_script(&b, (const int[]){0}, 1, asked);
+    const int expected[] = {1, 0, 3, 2};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(b.draft.token[i], expected[i]);
+        assert_int_equal(b.draft.sampled[i], i == 1);
+    }
+    assert_within(asked[0], 0.1 / 0.6, 1e-15);
+    bench_free(&b);
+
+    bench_init(&b, "tree?n=3&siblings=tail", V, row, 1); /* the draw is the next most probable */
+    run_script(&b, (const int[]){3}, 1, asked);
+    assert_int_equal(b.draft.token[1], 3);
+    assert_int_equal(b.draft.token[2], 2);
+    assert_within(asked[0], 0.5, 1e-15);
+}
+
 /* Gumbel top-k: the n largest of log(row) + Gumbel noise, in descending order, have the law of
  * siblings without replacement. Noise on the row instead of its logarithm, a mistake of real code,
  * is rejected. */
