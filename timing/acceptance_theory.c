@@ -222,6 +222,7 @@ static const struct {
       HUB = spec_coincidence_match_greedy, GREEDY = spec_coincidence_match_greedy,
       TAIL = spec_tail_drafts_match}},
     {"hsd", overlap, {0}},
+    {"resispec", overlap, {0}},
     {"resample-target", overlap, {0}},
     {"greedy-softmax", as_if_drawn, {0}},
     {"cut-invalid", overlap, {0}},

@@ -34,6 +34,7 @@ const spec_rule *const spec_rules[] = {
     &spec_verify_fly,
     &spec_verify_mentored,
     &spec_verify_hsd,
+    &spec_verify_resispec,
     &spec_verify_resample_target,
     &spec_verify_greedy_softmax,
     &spec_verify_cut_invalid,

@@ -131,7 +131,7 @@ extern const spec_rule spec_verify_block, spec_verify_block_greedy, spec_verify_
 extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_relaxed,
     spec_verify_top_k, spec_verify_mentored;
 extern const spec_rule spec_verify_target_only, spec_verify_single_threshold, spec_verify_ensemble,
-    spec_verify_fly;
+    spec_verify_fly, spec_verify_resispec;
 extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax,
     spec_verify_cut_invalid;
 extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq,
