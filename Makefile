@@ -665,8 +665,7 @@ manual: $(BIN) ## the documents as one page, build/manual/speclab.html
 $(MANUAL): $(DOCS) $(wildcard docs/*.svg docs/manual/*) $(BIN) | man
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  HTML $@"
-	$(Q)pandoc -f gfm -t html5 --mathml --fail-if-warnings --no-highlight \
-	    --template docs/manual/page.html \
+	$(Q)pandoc -f gfm -t html5 --mathml --no-highlight --template docs/manual/page.html \
 	    --lua-filter docs/manual/manual.lua -M title="speclab $(VERSION)" \
 	    -M documents="$(FIRST_DOCS) $$(echo build/man/speclab.1 build/man/speclab-*.1) \
         $(filter-out $(FIRST_DOCS),$(DOCS))" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks the manual: every link ends at an anchor, no two places have the same name, and the page
-loads nothing from outside.
+"""Checks the manual: every link ends at an anchor, no two places have the same name, every formula
+is MathML, and the page loads nothing from outside.
 
     tests/manual.py build/manual/speclab.html
 """
@@ -33,6 +33,8 @@ class Page(HTMLParser):
                 self.ids.append(value)
             elif name == "href" and tag == "a":
                 self.links.append((self.getpos()[0], value))
+            elif name == "class" and "math" in (value or "").split():
+                self.complain("a formula that pandoc cannot convert to MathML")
             elif name in LOADING and not value.startswith("data:"):
                 self.complain(f"<{tag} {name}={value!r}> loads a file")
 
