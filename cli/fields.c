@@ -207,6 +207,15 @@ void spec_fields_assume(spec_assumed *assumed, const spec_field *fields, const v
     }
 }
 
+void spec_field_parameter(char name[SPEC_FIELD_PARAMETER_SIZE], const spec_field *field)
+{
+    snprintf(name, SPEC_FIELD_PARAMETER_SIZE, "%s",
+             field->parameter != NULL ? field->parameter : field->name);
+    for (char *c = name; *c != '\0'; c++) {
+        if (*c == '-') *c = '_';
+    }
+}
+
 int spec_fields_axes(spec_verb_axis axis[SPEC_FIELDS_AXES], const spec_field *fields,
                      const void *arguments)
 {
@@ -219,10 +228,7 @@ int spec_fields_axes(spec_verb_axis axis[SPEC_FIELDS_AXES], const spec_field *fi
             flag ? *((const bool *)arguments + field->at) ? "" : NULL : text_of(field, arguments);
         if (value == NULL) continue;
         axis[n] = (spec_verb_axis){.kind = field->axis, .value = value};
-        snprintf(axis[n].name, sizeof axis[n].name, "%s", field->name);
-        for (char *c = axis[n].name; *c != '\0'; c++) {
-            if (*c == '-') *c = '_';
-        }
+        spec_field_parameter(axis[n].name, field);
         n++;
     }
     return n;

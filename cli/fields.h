@@ -26,8 +26,10 @@ typedef enum {
     SPEC_AXIS_ASKED
 } spec_axis_kind;
 
+enum { SPEC_FIELD_PARAMETER_SIZE = 32 };
+
 typedef struct {
-    char name[32]; /* name of the parameter; its option has - for _ */
+    char name[SPEC_FIELD_PARAMETER_SIZE]; /* of the parameter */
     spec_axis_kind kind;
     const char *value; /* given or the default; "" for a flag; NULL leaves the axis out */
 } spec_verb_axis;
@@ -58,6 +60,7 @@ typedef struct {
     const char *fallback;
     bool assumed;  /* the line "assumed" names the default if the user gave no value */
     spec_axis_kind axis; /* how the value becomes an axis of the grid */
+    const char *parameter; /* name of the axis; NULL: that of the option, with _ for - */
     /* least and largest value of a number; both 0: no limit. `above`: `low` itself is too small;
      * `below`: `high` itself is too large */
     double low, high;
@@ -105,6 +108,9 @@ void spec_fields_parse(void *arguments, spec_options *common, const spec_fields 
 
 /* Adds the defaults that `assumed` marks, and that still hold, to the line "assumed". */
 void spec_fields_assume(spec_assumed *assumed, const spec_field *fields, const void *arguments);
+
+/* Writes the name of the field's parameter. */
+void spec_field_parameter(char name[SPEC_FIELD_PARAMETER_SIZE], const spec_field *field);
 
 /* Lists the axes of the fields that have a value, in their order. Returns how many there are. */
 enum { SPEC_FIELDS_AXES = 32 };

@@ -19,6 +19,15 @@ static char *copy_text(const char *verb, const char *text)
     return copy;
 }
 
+/* Returns whether a text of that length is the name of the field's parameter. */
+static bool is_parameter(const spec_field *field, const char *name, size_t length)
+{
+    char parameter[SPEC_FIELD_PARAMETER_SIZE];
+    if (field->name == NULL) return false;
+    spec_field_parameter(parameter, field);
+    return strlen(parameter) == length && strncmp(parameter, name, length) == 0;
+}
+
 static const char *option_of(char option[OPTION_SIZE], const spec_grid_verb *verb,
                              const char *parameter, size_t length)
 {
@@ -26,11 +35,11 @@ static const char *option_of(char option[OPTION_SIZE], const spec_grid_verb *ver
     for (const char *const *pair = verb->option; pair != NULL && *pair != NULL; pair += 2) {
         if (strcmp(option, pair[0]) != 0) continue;
         snprintf(option, OPTION_SIZE, "%s", pair[1]);
-        break;
+        return option;
     }
-    for (char *c = option; *c != '\0'; c++) {
-        if (*c == '_') *c = '-';
-    }
+    for (const spec_field *field = verb->fields; field->help != NULL; field++)
+        if (is_parameter(field, parameter, length))
+            snprintf(option, OPTION_SIZE, "%s", field->name);
     return option;
 }
 
@@ -72,19 +81,22 @@ static void say(const spec_grid_verb *verb, const char *line)
 {
     char option[OPTION_SIZE];
     const size_t length = strcspn(line, ":");
-    for (int i = 0; i < verb->n_axes; i++) {
-        const char *name = verb->axis[i].name;
-        if (strlen(name) != length || strncmp(line, name, length) != 0) continue;
-        const char *value = verb->axis[i].value;
-        if (is_decimal_comma(&verb->axis[i]))
-            spec_usage_say(verb->verb, "--%s%s; '%s' is a list of two numbers, the number is 0.%s",
-                           option_of(option, verb, name, length), line + length, value, value + 2);
-        else
-            spec_usage_say(verb->verb, "--%s%s", option_of(option, verb, name, length),
-                           line + length);
+    const spec_field *field = verb->fields;
+    while (field->help != NULL && !is_parameter(field, line, length)) field++;
+    if (field->help == NULL) {
+        spec_usage_say(verb->verb, "%s", line);
         return;
     }
-    spec_usage_say(verb->verb, "%s", line);
+    option_of(option, verb, line, length);
+    for (int i = 0; i < verb->n_axes; i++) {
+        const spec_verb_axis *axis = &verb->axis[i];
+        if (!is_parameter(field, axis->name, strlen(axis->name)) || !is_decimal_comma(axis))
+            continue;
+        spec_usage_say(verb->verb, "--%s%s; '%s' is a list of two numbers, the number is 0.%s",
+                       option, line + length, axis->value, axis->value + 2);
+        return;
+    }
+    spec_usage_say(verb->verb, "--%s%s", option, line + length);
 }
 
 static const char *typed_for(char typed[OPTION_SIZE], const void *self, const char *parameter)
@@ -180,7 +192,7 @@ int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
 {
     spec_verb_axis axis[SPEC_FIELDS_AXES];
     spec_grid_verb whole = *verb;
-    const int n = verb->fields != NULL ? spec_fields_axes(axis, verb->fields, verb->arguments) : 0;
+    const int n = spec_fields_axes(axis, verb->fields, verb->arguments);
     whole.axis = axis;
     whole.n_axes = n;
     assert(n + verb->n_axes <= SPEC_FIELDS_AXES);

@@ -11,11 +11,11 @@
 typedef struct {
     const char *verb; /* "speclab sweep" */
     const char *measure;
-    const spec_field *fields;   /* or NULL */
+    const spec_field *fields;
     const void *arguments;      /* what the fields point into */
     const spec_verb_axis *axis; /* further axes */
     int n_axes;
-    /* pairs of a parameter and its option, if their names differ, then NULL; or NULL */
+    /* pairs of a parameter and the option that now gives it, then NULL; or NULL */
     const char *const *option;
     const char *show;   /* the result's columns, comma-separated; NULL: parameters, then results */
     const char *figure; /* plots/NAME.gp, or NULL */

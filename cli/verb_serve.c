@@ -11,162 +11,113 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-    KEY_RATE = 0x2001,
-    KEY_SLOTS,
-    KEY_TRACE,
-    KEY_SPEED,
-    KEY_ARRIVALS,
-    KEY_PROMPT,
-    KEY_OUTPUT,
-    KEY_SPREAD,
-    KEY_CORRELATION,
-    KEY_ACCEPTED,
-    KEY_PROCESS,
-    KEY_COST,
-    KEY_DRAFT_COST,
-    KEY_PLACE,
-    KEY_DRAFT_CACHE,
-    KEY_LENGTHS,
-    KEY_BATCH,
-    KEY_BUDGET,
-    KEY_CHUNK,
-    KEY_BLOCKS,
-    KEY_BLOCK,
-    KEY_MEMORY,
-    KEY_KV_BYTES,
-    KEY_SLO,
-    KEY_REQUESTS,
-    KEY_WARM,
-    KEY_END,
-    KEY_FIGURE
-};
-
 /* With & between keys: results in CSV need no quotes. */
 static const char default_cost[] = "affine?step=7.1ms&token=21us&kv=39ns",
                   default_draft_cost[] = "affine?round=2.1ms", default_alpha[] = "0.8",
                   default_K[] = "0,1,3,5";
 
-static const struct argp_option options_table[] = {
-    {"alpha", 'a', "LIST", 0, "acceptance rates in [0,1] (0.8)", 1},
-    {"K", 'K', "LIST", 0, "draft lengths to compare (0,1,3,5)", 1},
-    {"lengths", KEY_LENGTHS, "LIST", 0,
-     "who chooses lengths: fixed (each K), goodput, ...; see 'speclab list lengths' (fixed)", 1},
-    {0, 0, 0, 0, "Load, one of:", 2},
-    {"rate", KEY_RATE, "LIST", 0, "requests per second, which arrive at random", 2},
-    {"trace", KEY_TRACE, "FILE", 0,
-     "read the requests from a CSV or from JSON lines; with --rate, only their lengths", 2},
-    {"slots", KEY_SLOTS, "LIST", 0, "a closed loop: N requests are always in the system", 2},
-    {0, 0, 0, 0, "Requests:", 3},
-    {"speed", KEY_SPEED, "LIST", 0, "replay the trace X times faster (1)", 3},
-    {"arrivals", KEY_ARRIVALS, "LIST", 0, "poisson, even or gamma?cv=X (poisson)", 3},
-    {"prompt", KEY_PROMPT, "LIST", 0,
-     "tokens of a prompt, or a distribution: lognormal?mean=512&sigma=1, geometric?mean=512, ... "
-     "(512)",
-     3},
-    {"output", KEY_OUTPUT, "LIST", 0,
-     "tokens of an output, or a distribution (256); the output "
-     "file is -o",
-     3},
-    {"spread", KEY_SPREAD, "LIST", 0,
-     "how alpha varies over requests: one (not at all), beta?concentration=X or two?spread=X "
-     "(one)",
-     3},
-    {"rounds-correlation", KEY_CORRELATION, "LIST", 0,
-     "chance that a round is as lucky as the one before (0)", 3},
-    {"accepted", KEY_ACCEPTED, "FILE", 0, "measured accepted lengths, instead of alpha", 3},
-    {"process", KEY_PROCESS, "SPEC", 0,
-     "acceptance by depth or context, instead of alpha: profile:FILE of 'advise --profile', "
-     "rates?of=0.8/0.5 or context?of=0.8@0/0.5@16000 (iid)",
-     3},
-    {0, 0, 0, 0, "Engine:", 4},
-    {"cost", KEY_COST, "SPEC", 0,
-     "time of a step: affine:step=T,token=T,kv=T, roofline:card=H100,parameters=8B,... "
-     "('speclab list cards'), fit:FILE of a few measured times or table:FILE "
-     "(affine:step=7.1ms,token=21us,kv=39ns, with a draft of "
-     "round=2.1ms)",
-     4},
-    {"draft-cost", KEY_DRAFT_COST, "SPEC", 0,
-     "time to draft: round=T,pass=T,token=T, roofline:..., fit:FILE or table:FILE (none)", 4},
-    {"place", KEY_PLACE, "LIST", 0,
-     "where the draft runs: same (device), separate, ahead?guess=X&miss=wait|ride or halves "
-     "(same)",
-     4},
-    {"draft-cache", KEY_DRAFT_CACHE, "LIST", 0,
-     "how the draft's own KV cache is filled: free, fed with every token, refilled when drafting "
-     "resumes, or dropped where nothing is drafted (free)",
-     4},
-    {"batch", KEY_BATCH, "LIST", 0,
-     "largest number of running requests; 0: no limit, here and "
-     "below (0)",
-     4},
-    {"budget", KEY_BUDGET, "LIST", 0, "largest number of tokens in a step (0)", 4},
-    {"chunk", KEY_CHUNK, "LIST", 0, "largest number of tokens of a prompt in a step (0)", 4},
-    {"blocks", KEY_BLOCKS, "LIST", 0, "KV blocks of the device (0)", 4},
-    {"block", KEY_BLOCK, "N", 0, "tokens in a KV block (16)", 4},
-    {"memory", KEY_MEMORY, "BYTES", 0, "memory of all KV blocks, instead of --blocks: 40GB", 4},
-    {"kv-bytes", KEY_KV_BYTES, "BYTES", 0,
-     "size of a token in the KV cache: 128KiB (kv_bytes of --cost)", 4},
-    {0, 0, 0, 0, "Results:", 5},
-    {"slo", KEY_SLO, "SPEC", 0, "objectives: ttft=500ms,tpot=50ms,latency=20s, any of them", 5},
-    {"requests", KEY_REQUESTS, "N", 0,
-     "number of measured requests in each of 64 replications "
-     "(2000)",
-     5},
-    {"warm", KEY_WARM, "N", 0, "number of warm-up requests before them (chosen by the load)", 5},
-    {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 5},
-    {0},
-};
-
 typedef struct {
     spec_options common;
-    const char *alpha, *K, *figure;
-    const char *value[KEY_END - KEY_RATE]; /* of the other options, by key */
+    const char *trace, *accepted, *process, *cost, *draft_cost, *place, *draft_cache, *arrivals,
+        *prompt, *output, *spread, *rounds_correlation, *batch, *budget, *chunk, *blocks, *block,
+        *memory, *kv_bytes, *slo, *requests, *warm, *alpha, *slots, *speed, *rate, *K, *lengths,
+        *figure;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case 'a': args->alpha = arg; return 0;
-    case 'K': args->K = arg; return 0;
-    case KEY_FIGURE: args->figure = arg; return 0;
-    case KEY_OUTPUT:
-        if (strchr(arg, '.') != NULL && strchr(arg, '?') == NULL)
-            spec_usage_fail(state->name, "--output: '%s' is no length in tokens; a file is -o %s",
-                            arg, arg);
-        args->value[key - KEY_RATE] = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        spec_usage_fail(state->name,
-                        "'%s' is not an option; 'speclab serve --help' lists the options", arg);
-    default:
-        if (key < KEY_RATE || key >= KEY_END) return ARGP_ERR_UNKNOWN;
-        args->value[key - KEY_RATE] = arg;
-        return 0;
-    }
-}
-
-static const char *value(const arguments *args, int key)
-{
-    return args->value[key - KEY_RATE];
-}
+/* The axes are in the order of the columns. A spec has commas of its own: it is one line. */
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const spec_field fields[] = {
+    {.help = "Load, one of:", .group = 2},
+    {.help = "Requests:", .group = 3},
+    {.help = "Engine:", .group = 4},
+    {.help = "Results:", .group = 5},
+    {"trace", 0, "FILE",
+     "read the requests from a CSV or from JSON lines; with --rate, only their lengths",
+     FIELD(trace), .axis = SPEC_AXIS_LINES, .group = 2},
+    {"accepted", 0, "FILE", "measured accepted lengths, instead of alpha", FIELD(accepted),
+     .axis = SPEC_AXIS_LINES, .group = 3},
+    {"process", 0, "SPEC",
+     "acceptance by depth or context, instead of alpha: profile:FILE of 'advise --profile', "
+     "rates?of=0.8/0.5 or context?of=0.8@0/0.5@16000 (iid)",
+     FIELD(process), .axis = SPEC_AXIS_LINES, .group = 3},
+    {"cost", 0, "SPEC",
+     "time of a step: affine:step=T,token=T,kv=T, roofline:card=H100,parameters=8B,... "
+     "('speclab list cards'), fit:FILE of a few measured times or table:FILE "
+     "(affine:step=7.1ms,token=21us,kv=39ns, with a draft of round=2.1ms)",
+     FIELD(cost), .axis = SPEC_AXIS_LINES, .group = 4},
+    {"draft-cost", 0, "SPEC",
+     "time to draft: round=T,pass=T,token=T, roofline:..., fit:FILE or table:FILE (none)",
+     FIELD(draft_cost), .axis = SPEC_AXIS_LINES, .group = 4},
+    {"place", 0, "LIST",
+     "where the draft runs: same (device), separate, ahead?guess=X&miss=wait|ride or halves (same)",
+     FIELD(place), .axis = SPEC_AXIS_NAMES, .group = 4},
+    {"draft-cache", 0, "LIST",
+     "how the draft's own KV cache is filled: free, fed with every token, refilled when drafting "
+     "resumes, or dropped where nothing is drafted (free)",
+     FIELD(draft_cache), .axis = SPEC_AXIS_NAMES, .group = 4},
+    {"arrivals", 0, "LIST", "poisson, even or gamma?cv=X (poisson)", FIELD(arrivals),
+     .axis = SPEC_AXIS_NAMES, .group = 3},
+    {"prompt", 0, "LIST",
+     "tokens of a prompt, or a distribution: lognormal?mean=512&sigma=1, geometric?mean=512, ... "
+     "(512)",
+     FIELD(prompt), .axis = SPEC_AXIS_NAMES, .group = 3},
+    {"output", 0, "LIST", "tokens of an output, or a distribution (256); the output file is -o",
+     FIELD(output), .axis = SPEC_AXIS_NAMES, .group = 3},
+    {"spread", 0, "LIST",
+     "how alpha varies over requests: one (not at all), beta?concentration=X or two?spread=X (one)",
+     FIELD(spread), .axis = SPEC_AXIS_NAMES, .group = 3},
+    {"rounds-correlation", 0, "LIST", "chance that a round is as lucky as the one before (0)",
+     FIELD(rounds_correlation), .axis = SPEC_AXIS_NUMBERS, .group = 3},
+    {"batch", 0, "LIST", "largest number of running requests; 0: no limit, here and below (0)",
+     FIELD(batch), .axis = SPEC_AXIS_NUMBERS, .parameter = "max_batch", .group = 4},
+    {"budget", 0, "LIST", "largest number of tokens in a step (0)", FIELD(budget),
+     .axis = SPEC_AXIS_NUMBERS, .group = 4},
+    {"chunk", 0, "LIST", "largest number of tokens of a prompt in a step (0)", FIELD(chunk),
+     .axis = SPEC_AXIS_NUMBERS, .group = 4},
+    {"blocks", 0, "LIST", "KV blocks of the device (0)", FIELD(blocks), .axis = SPEC_AXIS_NUMBERS,
+     .group = 4},
+    {"block", 0, "N", "tokens in a KV block (16)", FIELD(block), .axis = SPEC_AXIS_NUMBERS,
+     .group = 4},
+    {"memory", 0, "BYTES", "memory of all KV blocks, instead of --blocks: 40GB", FIELD(memory),
+     .axis = SPEC_AXIS_LINES, .group = 4},
+    {"kv-bytes", 0, "BYTES", "size of a token in the KV cache: 128KiB (kv_bytes of --cost)",
+     FIELD(kv_bytes), .axis = SPEC_AXIS_LINES, .group = 4},
+    {"slo", 0, "SPEC", "objectives: ttft=500ms,tpot=50ms,latency=20s, any of them", FIELD(slo),
+     .axis = SPEC_AXIS_LINES, .group = 5},
+    {"requests", 0, "N", "number of measured requests in each of 64 replications (2000)",
+     FIELD(requests), .axis = SPEC_AXIS_NUMBERS, .group = 5},
+    {"warm", 0, "N", "number of warm-up requests before them (chosen by the load)", FIELD(warm),
+     .axis = SPEC_AXIS_NUMBERS, .group = 5},
+    {"alpha", 'a', "LIST", "acceptance rates in [0,1] (0.8)", FIELD(alpha),
+     .axis = SPEC_AXIS_NUMBERS},
+    {"slots", 0, "LIST", "a closed loop: N requests are always in the system", FIELD(slots),
+     .axis = SPEC_AXIS_NUMBERS, .group = 2},
+    {"speed", 0, "LIST", "replay the trace X times faster (1)", FIELD(speed),
+     .axis = SPEC_AXIS_NUMBERS, .group = 3},
+    {"rate", 0, "LIST", "requests per second, which arrive at random", FIELD(rate),
+     .axis = SPEC_AXIS_NUMBERS, .group = 2},
+    {"K", 'K', "LIST", "draft lengths to compare", FIELD(K), .axis = SPEC_AXIS_LINES,
+     .fallback = default_K},
+    {"lengths", 0, "LIST",
+     "who chooses lengths: fixed (each K), goodput, ...; see 'speclab list lengths' (fixed)",
+     FIELD(lengths), .axis = SPEC_AXIS_LINES},
+    {"figure", 0, "FILE", SPEC_FIGURE_OPTION_HELP, FIELD(figure), .group = 5},
+    {0},
+};
 
 /* Every row of the result reads its files again, which a pipe allows only once. */
 static void refuse_pipes(const arguments *args, const char *verb)
 {
-    static const struct {
-        int key;
-        const char *option;
+    const struct {
+        const char *option, *file;
         bool spec; /* KIND:FILE?key=value */
-    } files[] = {{KEY_TRACE, "trace", false},
-                 {KEY_ACCEPTED, "accepted", false},
-                 {KEY_PROCESS, "process", true},
-                 {KEY_COST, "cost", true},
-                 {KEY_DRAFT_COST, "draft-cost", true}};
+    } files[] = {{"trace", args->trace, false},
+                 {"accepted", args->accepted, false},
+                 {"process", args->process, true},
+                 {"cost", args->cost, true},
+                 {"draft-cost", args->draft_cost, true}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const char *file = value(args, files[i].key);
+        const char *file = files[i].file;
         char path[PATH_MAX];
         struct stat info;
         if (file == NULL) continue;
@@ -212,11 +163,9 @@ static void assume(spec_assumed *assumed, const char *typed, const char *opt_spe
 
 int spec_verb_serve(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_grid_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        NULL,
+    static const spec_fields options = {
+        .fields = fields,
+        .doc =
         "simulate a serving engine that speculates under load, and compare it with queueing "
         "theory\vDoes speculation pay at this load, and with which K? The engine batches "
         "continuously, on a virtual clock, as vLLM does; K = 0 is plain decoding. All K serve the "
@@ -229,68 +178,36 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         "  $ speclab serve --process profile:seen.json --rate 5:40:5\n"
         "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
         "  $ speclab serve --trace mine.csv --speed 1,2 -o load.csv --figure load.svg",
-        children,
-        NULL,
-        NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .K = default_K};
+        .common = &spec_options_grid_argp,
+    };
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     args.common.opt_output =
         "write to FILE, as -o alone: --output is a LIST (FILE.json: json; else csv)";
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    if (args.output != NULL && strchr(args.output, '.') != NULL && strchr(args.output, '?') == NULL)
+        spec_usage_fail(argv[0], "--output: '%s' is no length in tokens; a file is -o %s",
+                        args.output, args.output);
     spec_figure_option_check(args.figure, &args.common, argv[0]);
-    const char *cost = value(&args, KEY_COST), *draft_cost = value(&args, KEY_DRAFT_COST);
-    if (cost == NULL && draft_cost == NULL) draft_cost = default_draft_cost;
-    if (cost == NULL) cost = default_cost;
     refuse_pipes(&args, argv[0]);
-    say_doubts(cost, draft_cost, value(&args, KEY_TRACE), argv[0]);
+    if (args.cost == NULL && args.draft_cost == NULL) args.draft_cost = default_draft_cost;
+    if (args.cost == NULL) args.cost = default_cost;
+    say_doubts(args.cost, args.draft_cost, args.trace, argv[0]);
     const spec_process_option process =
-        spec_process_option_of(value(&args, KEY_PROCESS), args.alpha, 0, argv[0]);
+        spec_process_option_of(args.process, args.alpha, 0, argv[0]);
     if (args.K == default_K && process.n_rates > 0) args.K = process.K;
-    if (args.alpha == NULL && value(&args, KEY_ACCEPTED) == NULL && !process.lacks_alpha)
+    if (args.alpha == NULL && args.accepted == NULL && !process.lacks_alpha)
         args.alpha = default_alpha;
 
-    /* A spec has commas of its own: it is one line. */
     spec_assumed assumed = {""};
     spec_assumed_add_default(&assumed, "--alpha ", args.alpha, default_alpha);
-    assume(&assumed, "--cost ", cost, default_cost);
-    assume(&assumed, "--draft-cost ", draft_cost, default_draft_cost);
-    const spec_verb_axis axis[] = {
-        {"trace", SPEC_AXIS_LINES, value(&args, KEY_TRACE)},
-        {"accepted", SPEC_AXIS_LINES, value(&args, KEY_ACCEPTED)},
-        {"process", SPEC_AXIS_LINES, value(&args, KEY_PROCESS)},
-        {"cost", SPEC_AXIS_LINES, cost},
-        {"draft_cost", SPEC_AXIS_LINES, draft_cost},
-        {"place", SPEC_AXIS_NAMES, value(&args, KEY_PLACE)},
-        {"draft_cache", SPEC_AXIS_NAMES, value(&args, KEY_DRAFT_CACHE)},
-        {"arrivals", SPEC_AXIS_NAMES, value(&args, KEY_ARRIVALS)},
-        {"prompt", SPEC_AXIS_NAMES, value(&args, KEY_PROMPT)},
-        {"output", SPEC_AXIS_NAMES, value(&args, KEY_OUTPUT)},
-        {"spread", SPEC_AXIS_NAMES, value(&args, KEY_SPREAD)},
-        {"rounds_correlation", SPEC_AXIS_NUMBERS, value(&args, KEY_CORRELATION)},
-        {"max_batch", SPEC_AXIS_NUMBERS, value(&args, KEY_BATCH)},
-        {"budget", SPEC_AXIS_NUMBERS, value(&args, KEY_BUDGET)},
-        {"chunk", SPEC_AXIS_NUMBERS, value(&args, KEY_CHUNK)},
-        {"blocks", SPEC_AXIS_NUMBERS, value(&args, KEY_BLOCKS)},
-        {"block", SPEC_AXIS_NUMBERS, value(&args, KEY_BLOCK)},
-        {"memory", SPEC_AXIS_LINES, value(&args, KEY_MEMORY)},
-        {"kv_bytes", SPEC_AXIS_LINES, value(&args, KEY_KV_BYTES)},
-        {"slo", SPEC_AXIS_LINES, value(&args, KEY_SLO)},
-        {"requests", SPEC_AXIS_NUMBERS, value(&args, KEY_REQUESTS)},
-        {"warm", SPEC_AXIS_NUMBERS, value(&args, KEY_WARM)},
-        {"alpha", SPEC_AXIS_NUMBERS, args.alpha},
-        {"slots", SPEC_AXIS_NUMBERS, value(&args, KEY_SLOTS)},
-        {"speed", SPEC_AXIS_NUMBERS, value(&args, KEY_SPEED)},
-        {"rate", SPEC_AXIS_NUMBERS, value(&args, KEY_RATE)},
-        {"K", SPEC_AXIS_LINES, args.K},
-        {"lengths", SPEC_AXIS_LINES, value(&args, KEY_LENGTHS)},
-    };
-    static const char *const renamed[] = {"max_batch", "batch", NULL}; /* `batch` is a result */
+    assume(&assumed, "--cost ", args.cost, default_cost);
+    assume(&assumed, "--draft-cost ", args.draft_cost, default_draft_cost);
     const spec_grid_verb verb = {
         .verb = argv[0],
         .measure = "serve",
-        .axis = axis,
-        .n_axes = (int)(sizeof axis / sizeof axis[0]),
+        .fields = fields,
+        .arguments = &args,
         .assumed = assumed,
-        .option = renamed,
         .figure = "serve_load",
         .after = spec_serve_advice_say,
     };

@@ -42,6 +42,7 @@ TEST(the_command_of_a_result_gives_it_again)
         "prove --rule block --cases 5 --V 2,3 --family 'zeros'",
         "accept --target 'zipf?V=20' --draft 'zipf?V=20&s=2' --rule token,kseq --n 2",
         "plan --accept 0.7,0.12 --nodes 2:6:2 --c 0.1",
+        "serve --rate 1 --batch 8 --draft-cost round=1ms --requests 30 --K 0,2",
     };
     for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
         give(of[i], "first.csv");
