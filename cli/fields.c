@@ -36,13 +36,15 @@ static double read_number(const char *verb, const spec_field *field, const char 
          ((field->above ? value > field->low : value >= field->low) &&
           (field->high == 0.0 || (field->below ? value < field->high : value <= field->high)))))
         return value;
-    const int n = limited ? snprintf(range, sizeof range, " %s %g",
-                                     field->above ? "above" : "of at least", field->low)
-                          : 0;
-    if (field->high != 0.0)
-        snprintf(range + n, sizeof range - (size_t)n, " and %s %g",
-                 field->below ? "below" : "at most", field->high);
-    spec_usage_fail(verb, "--%s must be a number%s, got '%s'", field->name, range, word);
+    if (limited && field->high == 0.0)
+        snprintf(range, sizeof range, " %s %g", field->above ? "above" : "of at least", field->low);
+    else if (limited && !field->above && !field->below)
+        snprintf(range, sizeof range, " from %g to %g", field->low, field->high);
+    else if (limited)
+        snprintf(range, sizeof range, " %s %g and %s %g", field->above ? "above" : "of at least",
+                 field->low, field->below ? "below" : "at most", field->high);
+    spec_usage_fail(verb, "--%s must be a number%s, got '%s'%s", field->name, range, word,
+                    strchr(word, ',') != NULL ? "; write a decimal point" : "");
 }
 
 static int read_choice(const char *verb, const spec_field *field, const char *word)
@@ -68,6 +70,8 @@ static void read_value(void *arguments, const spec_field *field, const char *opt
                    high = field->high > 0.0                 ? (uint64_t)field->high
                           : field->type == SPEC_FIELD_WHOLE ? INT_MAX
                                                             : UINT64_MAX;
+    if (field->value != NULL && strcmp(field->value, "FILE") == 0 && *opt_word == '\0')
+        spec_usage_fail(verb, "--%s: the file has no name", field->name);
     switch (field->type) {
     case SPEC_FIELD_NONE: field->read(arguments, opt_word, verb); break;
     case SPEC_FIELD_TEXT: *(const char **)member = opt_word; break;

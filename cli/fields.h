@@ -52,7 +52,9 @@ typedef void spec_field_reader(void *arguments, const char *word, const char *ve
 typedef struct {
     const char *name;  /* "c-token"; its parameter is c_token. NULL: a heading */
     char letter;       /* 'K', or 0 */
-    const char *value; /* what stands for the value in the help: "LIST"; NULL for a bool */
+    /* what stands for the value in the help: "LIST"; NULL for a bool. The name of a FILE must not
+     * be empty. */
+    const char *value;
     const char *help;
     spec_field_type type; /* with `at`: SPEC_FIELD(arguments, member) */
     size_t at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/names.h"
 #include "base/settings.h"
+#include "cli/fields.h"
 #include "cli/figure_option.h"
 #include "cli/output.h"
 #include "cli/stop.h"
@@ -14,44 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEY_PLAIN = 0x5001,
-    KEY_PLAIN_SPEED,
-    KEY_ROUND,
-    KEY_CURRENT,
-    KEY_BEFORE,
-    KEY_AFTER,
-    KEY_ENGINE,
-    KEY_FIGURE,
-    KEY_PROFILE
-};
 enum { MOST_FILES = 256, COLUMNS_OF_A_FILE = 80 };
-static const double LEAST = 1e-6, MOST = 1e9; /* limits of speeds, and of ratios of times */
-
-static const struct argp_option options_table[] = {
-    {"plain", KEY_PLAIN, "FILE", SPEC_OPTION_REPEATS,
-     "a log or metrics of the same load without speculation; may be repeated", 1},
-    {"plain-tokens-per-s", KEY_PLAIN_SPEED, "X", 0,
-     "the speed without speculation, in tokens/s of one request, instead of a file", 1},
-    {"round-over-plain", KEY_ROUND, "X", 0,
-     "the time of a round at the current K over that of a plain token", 1},
-    {"current", KEY_CURRENT, "K,...", 0,
-     "the draft length of the files, if they do not say it: one for all, or one per file", 1},
-    {"K", 'K', "LIST", 0,
-     "draft lengths to consider, 0,2,3 or LOW:HIGH (0 to twice the longest that was run)", 1},
-    {"before", KEY_BEFORE, "FILE", 0,
-     "a log from before a change, to compare its acceptance with --after", 2},
-    {"after", KEY_AFTER, "FILE", 0, "a log from after the change; the advice is for this one", 2},
-    {"engine", KEY_ENGINE, "NAME", 0,
-     "read the files as logs of this engine, or in this format; see 'speclab list logs' "
-     "(recognised by content)",
-     2},
-    {"figure", KEY_FIGURE, "FILE", 0, SPEC_FIGURE_OPTION_HELP, 2},
-    {"profile", KEY_PROFILE, "FILE", 0,
-     "also write the measured acceptance as JSON, for 'speclab profile' and --process profile:FILE",
-     2},
-    {0},
-};
 
 typedef struct {
     spec_options common;
@@ -60,20 +24,14 @@ typedef struct {
     spec_advice_question question;
 } arguments;
 
-static double positive(const char *verb, const char *option, const char *arg)
-{
-    double x;
-    if (!spec_settings_parse_double(&x, arg) || !(x >= LEAST && x <= MOST))
-        spec_usage_fail(verb, "--%s: '%s' is not a number from %g to %g%s", option, arg, LEAST,
-                        MOST, strchr(arg, ',') != NULL ? "; write a decimal point" : "");
-    return x;
-}
-
 /* Parses lengths and ranges, "0,2,4:6". */
-static void parse_lengths(spec_advice_question *question, char *arg, const char *verb)
+static void read_lengths(void *arguments_, const char *word, const char *verb)
 {
+    spec_advice_question *question = &((arguments *)arguments_)->question;
     bool considered[SPEC_ADVICE_K] = {false};
-    for (char *rest = arg, *item; (item = strsep(&rest, ",")) != NULL;) {
+    char *copy = strdup(word);
+    if (copy == NULL) spec_usage_no_memory(verb);
+    for (char *rest = copy, *item; (item = strsep(&rest, ",")) != NULL;) {
         char *high = item, *low = strsep(&high, ":");
         uint64_t from, to;
         if (!spec_settings_parse_u64(&from, low) ||
@@ -85,6 +43,7 @@ static void parse_lengths(spec_advice_question *question, char *arg, const char 
                             item, SPEC_ADVICE_K - 1);
         for (uint64_t K = from; K <= to; K++) considered[K] = true;
     }
+    free(copy);
     question->K_low = question->K_high = -1;
     for (int K = 0; K < SPEC_ADVICE_K; K++) {
         question->without[K] = !considered[K];
@@ -94,48 +53,74 @@ static void parse_lengths(spec_advice_question *question, char *arg, const char 
     }
 }
 
-static const char *named(const char *path, const char *verb)
+static void read_current(void *arguments_, const char *word, const char *verb)
 {
-    if (*path == '\0') spec_usage_fail(verb, "a file has no name");
-    return path;
+    arguments *args = arguments_;
+    char *copy = strdup(word);
+    if (copy == NULL) spec_usage_no_memory(verb);
+    for (char *rest = copy, *item; (item = strsep(&rest, ",")) != NULL;)
+        if (args->n_current < MOST_FILES)
+            args->current[args->n_current++] =
+                (int)spec_options_count(verb, "current", item, 1, SPEC_ADVICE_K - 1);
+    free(copy);
 }
 
 static void add_file(const char **list, int *n, const char *path, const char *verb)
 {
+    if (*path == '\0') spec_usage_fail(verb, "a file has no name");
     if (*n == MOST_FILES) spec_usage_fail(verb, "over %d files; join them with cat", MOST_FILES);
-    list[(*n)++] = named(path, verb);
+    list[(*n)++] = path;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void read_plain(void *arguments_, const char *word, const char *verb)
 {
-    arguments *args = state->input;
-    const char *verb = state->name;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case 'K': parse_lengths(&args->question, arg, verb); return 0;
-    case KEY_PLAIN: add_file(args->plain, &args->n_plain, arg, verb); return 0;
-    case KEY_PLAIN_SPEED:
-        args->question.plain_tokens_per_s = positive(verb, "plain-tokens-per-s", arg);
-        return 0;
-    case KEY_ROUND:
-        args->question.round_over_plain = positive(verb, "round-over-plain", arg);
-        return 0;
-    case KEY_CURRENT:
-        args->n_current = 0;
-        for (char *rest = arg, *item; (item = strsep(&rest, ",")) != NULL;)
-            if (args->n_current < MOST_FILES)
-                args->current[args->n_current++] =
-                    (int)spec_options_count(verb, "current", item, 1, SPEC_ADVICE_K - 1);
-        return 0;
-    case KEY_BEFORE: args->before = named(arg, verb); return 0;
-    case KEY_AFTER: args->after = named(arg, verb); return 0;
-    case KEY_ENGINE: args->engine = arg; return 0;
-    case KEY_FIGURE: args->figure = arg; return 0;
-    case KEY_PROFILE: args->profile = named(arg, verb); return 0;
-    case ARGP_KEY_ARG: add_file(args->file, &args->n_files, arg, verb); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    arguments *args = arguments_;
+    add_file(args->plain, &args->n_plain, word, verb);
 }
+
+static void read_file(void *arguments_, const char *word, const char *verb)
+{
+    arguments *args = arguments_;
+    add_file(args->file, &args->n_files, word, verb);
+}
+
+#define FIELD(member) SPEC_FIELD(arguments, member)
+#define RATIO .low = 1e-6, .high = 1e9 /* of speeds and of times */
+static const spec_field fields[] = {
+    {"plain", 0, "FILE", "a log or metrics of the same load without speculation; may be repeated",
+     .read = read_plain, .repeats = true},
+    {"plain-tokens-per-s", 0, "X",
+     "the speed without speculation, in tokens/s of one request, instead of a file",
+     FIELD(question.plain_tokens_per_s), RATIO},
+    {"round-over-plain", 0, "X", "the time of a round at the current K over that of a plain token",
+     FIELD(question.round_over_plain), RATIO},
+    {"current", 0, "K,...",
+     "the draft length of the files, if they do not say it: one for all, or one per file",
+     .read = read_current},
+    {"K", 'K', "LIST",
+     "draft lengths to consider, 0,2,3 or LOW:HIGH (0 to twice the longest that was run)",
+     .read = read_lengths},
+    {"before", 0, "FILE", "a log from before a change, to compare its acceptance with --after",
+     FIELD(before), .group = 2},
+    {"after", 0, "FILE", "a log from after the change; the advice is for this one", FIELD(after),
+     .group = 2},
+    {"engine", 0, "NAME",
+     "read the files as logs of this engine, or in this format; see 'speclab list logs' "
+     "(recognised by content)",
+     FIELD(engine), .group = 2},
+    {"figure", 0, "FILE", SPEC_FIGURE_OPTION_HELP, FIELD(figure), .group = 2},
+    {"profile", 0, "FILE",
+     "also write the measured acceptance as JSON, for 'speclab profile' and --process profile:FILE",
+     FIELD(profile), .group = 2},
+    {0},
+};
+static const spec_field_relation relations[] = {
+    {"before", true, "after", NULL},
+    {"after", true, "before", NULL},
+    {"plain", false, "plain-tokens-per-s round-over-plain", NULL},
+    {"plain-tokens-per-s", false, "round-over-plain", NULL},
+    {0},
+};
 
 static void check_engine(const char *name, const char *verb)
 {
@@ -169,18 +154,10 @@ static void check_profile(const arguments *args, const char *verb)
 
 static void complete(arguments *args, const char *verb)
 {
-    if ((args->before != NULL) != (args->after != NULL))
-        spec_usage_fail(verb, "--before and --after must be given together");
     if (args->before != NULL && args->n_files > 0)
         spec_usage_fail(verb, "'%s' cannot be combined with --before and --after", args->file[0]);
     if (args->before == NULL && args->n_files == 0)
         spec_usage_fail(verb, "which log? speclab advise server.log, or - for standard input");
-    const bool speed = isfinite(args->question.plain_tokens_per_s);
-    const bool ratio = isfinite(args->question.round_over_plain);
-    if ((args->n_plain > 0) + speed + ratio > 1)
-        spec_usage_fail(verb, "%s and %s cannot be combined",
-                        args->n_plain > 0 ? "--plain" : "--plain-tokens-per-s",
-                        speed && args->n_plain > 0 ? "--plain-tokens-per-s" : "--round-over-plain");
     if (args->profile != NULL) check_profile(args, verb);
     if (args->engine != NULL) check_engine(args->engine, verb);
     spec_figure_option_check(args->figure, &args->common, verb);
@@ -299,11 +276,10 @@ done:
 
 int spec_verb_advise(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "FILE...",
+    static const spec_fields options = {
+        .fields = fields,
+        .relations = relations,
+        .doc =
         "recommend a draft length from an engine's log\vWhich K should this engine run? advise "
         "reads logs, metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- "
         "is standard input), and answers in one sentence: keep K, change it, turn speculation off, "
@@ -318,16 +294,17 @@ int spec_verb_advise(spec_context *context, int argc, char **argv)
         "  $ speclab advise server.log -o advice.csv --figure advice.svg\n"
         "  $ speclab advise server.log --profile seen.json\n"
         "  $ speclab advise --before monday.log --after tuesday.log",
-        children,
-        NULL,
-        NULL};
+        .common = &spec_options_argp,
+        .words = "FILE...",
+        .word = read_file,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .question = SPEC_ADVICE_QUESTION};
     args.common.opt_formats = "table (the text, default), or rows by K as csv, json, markdown, "
                               "latex or vertical";
     args.common.opt_output = "write the text to FILE; for FILE.csv and FILE.json write the rows, "
                              "and print the text";
     args.common.opt_figure = "advice";
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
     complete(&args, argv[0]);
     return spec_figure_option_draw(args.figure, "advice", &args.common, argv[0],
                                    advise(&args, argv[0]));
