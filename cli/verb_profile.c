@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/memory_text.h"
 #include "base/text_width.h"
-#include "cli/options.h"
+#include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "experiments/advice/profile_settings.h"
@@ -12,15 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_FOR = 0x6001, COLUMNS_OF_A_FILE = 80 };
-
-static const struct argp_option options_table[] = {
-    {"for", KEY_FOR, "TOOL", 0,
-     "print the setting of this tool: vllm, sglang, tensorrt-llm, atom, aiconfigurator, dynamo or "
-     "inferencex",
-     1},
-    {0},
-};
+enum { COLUMNS_OF_A_FILE = 80 };
 
 typedef struct {
     spec_options common;
@@ -28,35 +20,29 @@ typedef struct {
     const spec_profile_tool *tool;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void read_tool(void *arguments_, const char *word, const char *verb)
 {
-    arguments *args = state->input;
     spec_error error;
-    int tool;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_FOR:
-        if ((tool = spec_profile_tool_find(arg, &error)) < 0)
-            spec_usage_fail(state->name, "--for: %s", error.text);
-        args->tool = &spec_profile_tools[tool];
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->file != NULL)
-            spec_usage_fail(state->name, "'%s' and '%s' are two profiles; give only one",
-                            args->file, arg);
-        args->file = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (args->file == NULL)
-            spec_usage_fail(state->name,
-                            "which profile? 'speclab advise server.log --profile FILE' writes one");
-        if (args->tool != NULL && args->common.format_given)
-            spec_usage_fail(state->name, "--for prints a setting, and --format a table; give only "
-                                         "one");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
+    const int tool = spec_profile_tool_find(word, &error);
+    if (tool < 0) spec_usage_fail(verb, "--for: %s", error.text);
+    ((arguments *)arguments_)->tool = &spec_profile_tools[tool];
 }
+
+static void read_file(void *arguments_, const char *word, const char *verb)
+{
+    arguments *args = arguments_;
+    if (args->file != NULL)
+        spec_usage_fail(verb, "'%s' and '%s' are two profiles; give only one", args->file, word);
+    args->file = word;
+}
+
+static const spec_field fields[] = {
+    {"for", 0, "TOOL",
+     "print the setting of this tool: vllm, sglang, tensorrt-llm, atom, aiconfigurator, dynamo or "
+     "inferencex",
+     .read = read_tool},
+    {0},
+};
 
 /* ---- as a table ------------------------------------------------------------------------------ */
 
@@ -189,11 +175,9 @@ done:
 
 int spec_verb_profile(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "FILE",
+    static const spec_fields options = {
+        .fields = fields,
+        .doc =
         "show the acceptance that advise saw, and the settings with which other tools imitate "
         "it\vA profile is a JSON file of 'speclab advise --profile FILE': acceptance by depth at "
         "one K. Engines and simulators that accept drafts at a given rate take different numbers "
@@ -204,16 +188,22 @@ int spec_verb_profile(spec_context *context, int argc, char **argv)
         "  $ speclab advise server.log --profile seen.json\n"
         "  $ speclab profile seen.json\n"
         "  $ speclab profile seen.json --for vllm",
-        children,
-        NULL,
-        NULL};
+        .common = &spec_options_argp,
+        .words = "FILE",
+        .word = read_file,
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     args.common.opt_formats = "table (the text, default), or rows by depth as csv, json, markdown, "
                               "latex or vertical";
     args.common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     spec_acceptance_profile profile;
     spec_error error;
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    if (args.file == NULL)
+        spec_usage_fail(argv[0],
+                        "which profile? 'speclab advise server.log --profile FILE' writes one");
+    if (args.tool != NULL && args.common.format_given)
+        spec_usage_fail(argv[0], "--for prints a setting, and --format a table; give only one");
     if (spec_acceptance_profile_load(&profile, args.file, &error) != GSL_SUCCESS) {
         spec_usage_say(argv[0], "%s", error.text);
         return SPEC_EXIT_USAGE;
