@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/fields.h"
 
-#include "base/memory_text.h"
 #include "base/settings.h"
 #include "cli/verb.h"
 
@@ -10,20 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FIRST_KEY is above the keys of the common options; a field's is FIRST_KEY + its index, or its
+/* FIRST_KEY is above the keys of the common options; an option's is FIRST_KEY + its row, or its
  * letter. */
-enum { MOST_FIELDS = 48, FIRST_KEY = 0x20000 };
+enum { MOST_ROWS = 64, FIRST_KEY = 0x20000 };
+
+/* A field, and the struct that it fills. */
+typedef struct {
+    const spec_field *field;
+    void *arguments;
+} row;
 
 /* What argp passes to parse. */
 typedef struct {
+    row row[MOST_ROWS];
+    int n;
     void *arguments;
     spec_options *common;
     const spec_fields *of;
 } reading;
 
-static int key_of(const spec_field *field, const spec_field *fields)
+static void add_rows(reading *r, const spec_field *fields, void *arguments)
 {
-    return field->letter != '\0' ? field->letter : FIRST_KEY + (int)(field - fields);
+    for (const spec_field *field = fields; field->help != NULL; field++) {
+        assert(r->n < MOST_ROWS);
+        r->row[r->n++] = (row){field, arguments};
+    }
+}
+
+static int key_of(const reading *r, int i)
+{
+    const char letter = r->row[i].field->letter;
+    return letter != '\0' ? letter : FIRST_KEY + i;
 }
 
 static double read_number(const char *verb, const spec_field *field, const char *word)
@@ -89,31 +105,31 @@ static void read_value(void *arguments, const spec_field *field, const char *opt
 }
 
 /* Returns the first of the options in `names`, separated by blanks, that the user gave; or NULL. */
-static const char *given_of(const spec_field *fields, const char *names)
+static const char *given_of(const reading *r, const char *names)
 {
     for (; *names != '\0'; names += strspn(names, " ")) {
         const size_t n = strcspn(names, " ");
-        const spec_field *field = fields;
-        while (field->help != NULL && (field->name == NULL || strlen(field->name) != n ||
-                                       strncmp(field->name, names, n) != 0))
-            field++;
-        assert(field->help != NULL); /* every name is that of a field */
-        if (spec_usage_gave(field->name)) return field->name;
+        int i = 0;
+        while (i < r->n && (r->row[i].field->name == NULL || strlen(r->row[i].field->name) != n ||
+                            strncmp(r->row[i].field->name, names, n) != 0))
+            i++;
+        assert(i < r->n); /* every name is that of a field */
+        if (spec_usage_gave(r->row[i].field->name)) return r->row[i].field->name;
         names += n;
     }
     return NULL;
 }
 
-static void check_relations(const spec_fields *of, const char *verb)
+static void check_relations(const reading *r, const char *verb)
 {
-    for (const spec_field_relation *r = of->relations; r != NULL && r->option != NULL; r++) {
-        const char *option = given_of(of->fields, r->option),
-                   *other = given_of(of->fields, r->others), *why = r->why != NULL ? r->why : "";
-        if (option == NULL || r->needs == (other != NULL)) continue;
+    for (const spec_field_relation *of = r->of->relations; of != NULL && of->option != NULL; of++) {
+        const char *option = given_of(r, of->option), *other = given_of(r, of->others),
+                   *why = of->why != NULL ? of->why : "";
+        if (option == NULL || of->needs == (other != NULL)) continue;
         if (other != NULL)
             spec_usage_fail(verb, "--%s and --%s cannot be combined%s", option, other, why);
         char others[128] = "";
-        for (const char *rest = r->others; *rest != '\0'; rest += strspn(rest, " ")) {
+        for (const char *rest = of->others; *rest != '\0'; rest += strspn(rest, " ")) {
             const int n = (int)strcspn(rest, " "), used = (int)strlen(others);
             snprintf(others + used, sizeof others - (size_t)used, "%s--%.*s",
                      used > 0 ? " or " : "", n, rest);
@@ -126,12 +142,8 @@ static void check_relations(const spec_fields *of, const char *verb)
 static error_t parse(int key, char *word, struct argp_state *state)
 {
     const reading *r = state->input;
-    const spec_field *fields = r->of->fields;
     switch (key) {
-    case ARGP_KEY_INIT:
-        if (r->of->opt_also != NULL) state->child_inputs[0] = (char *)r->arguments + r->of->also;
-        state->child_inputs[r->of->opt_also != NULL] = r->common;
-        return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = r->common; return 0;
     case ARGP_KEY_ARG:
         if (r->of->word != NULL) {
             r->of->word(r->arguments, word, state->name);
@@ -139,58 +151,54 @@ static error_t parse(int key, char *word, struct argp_state *state)
         }
         spec_usage_fail(state->name, "'%s' is not an option; '%s --help' lists the options", word,
                         state->name);
-    case ARGP_KEY_END: check_relations(r->of, state->name); return 0;
+    case ARGP_KEY_END: check_relations(r, state->name); return 0;
     default: break;
     }
-    for (const spec_field *field = fields; field->help != NULL; field++) {
-        if (field->name == NULL || key_of(field, fields) != key) continue;
-        read_value(r->arguments, field, word, state->name);
+    for (int i = 0; i < r->n; i++) {
+        if (r->row[i].field->name == NULL || key_of(r, i) != key) continue;
+        read_value(r->row[i].arguments, r->row[i].field, word, state->name);
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
 }
 
 /* Writes the rows of argp, whose texts the caller frees with `texts`. */
-static void list_options(struct argp_option option[MOST_FIELDS + 1], char **texts,
-                         const spec_field *fields, const char *verb)
+static void list_options(struct argp_option option[MOST_ROWS + 1], char *texts[MOST_ROWS],
+                         const reading *r, const char *verb)
 {
-    int n = 0;
-    for (const spec_field *field = fields; field->help != NULL; field++, n++) {
+    for (int i = 0; i < r->n; i++) {
+        const spec_field *field = r->row[i].field;
         const bool heads = field->name == NULL;
-        char *help = NULL;
-        if (field->fallback != NULL && !heads) {
-            spec_memory_text text;
-            if (!spec_memory_text_open(&text)) spec_usage_no_memory(verb);
-            fprintf(text.out, "%s (%s)", field->help, field->fallback);
-            help = spec_memory_text_take(&text, NULL);
-            if (help == NULL) spec_usage_no_memory(verb);
-        }
-        texts[n] = help;
-        option[n] = (struct argp_option){.name = field->name,
-                                         .key = heads ? 0 : key_of(field, fields),
+        texts[i] = NULL;
+        if (field->fallback != NULL &&
+            asprintf(&texts[i], "%s (%s)", field->help, field->fallback) < 0)
+            spec_usage_no_memory(verb);
+        option[i] = (struct argp_option){.name = field->name,
+                                         .key = heads ? 0 : key_of(r, i),
                                          .arg = field->value,
                                          .flags = field->repeats ? SPEC_OPTION_REPEATS : 0,
-                                         .doc = help != NULL ? help : field->help,
+                                         .doc = texts[i] != NULL ? texts[i] : field->help,
                                          .group = field->group > 0 ? field->group : 1};
     }
-    option[n] = (struct argp_option){0};
+    option[r->n] = (struct argp_option){0};
 }
 
 void spec_fields_parse(void *arguments, spec_options *common, const spec_fields *of, int argc,
                        char **argv)
 {
-    struct argp_option option[MOST_FIELDS + 1];
-    char *texts[MOST_FIELDS] = {NULL};
-    for (const spec_field *field = of->fields; field->help != NULL; field++)
-        if (field->fallback != NULL) read_value(arguments, field, field->fallback, argv[0]);
-    list_options(option, texts, of->fields, argv[0]);
-    const struct argp_child children[] = {
-        {of->opt_also, 0, NULL, 0}, {of->common, 0, NULL, 0}, {0}};
-    const struct argp argp = {option, parse, of->words, of->doc, &children[of->opt_also == NULL],
-                              NULL,   NULL};
+    struct argp_option option[MOST_ROWS + 1];
+    char *texts[MOST_ROWS];
     reading r = {.arguments = arguments, .common = common, .of = of};
+    add_rows(&r, of->fields, arguments);
+    if (of->also != NULL) add_rows(&r, of->also, (char *)arguments + of->also_at);
+    for (int i = 0; i < r.n; i++)
+        if (r.row[i].field->fallback != NULL)
+            read_value(r.row[i].arguments, r.row[i].field, r.row[i].field->fallback, argv[0]);
+    list_options(option, texts, &r, argv[0]);
+    const struct argp_child children[] = {{of->common, 0, NULL, 0}, {0}};
+    const struct argp argp = {option, parse, of->words, of->doc, children, NULL, NULL};
     spec_usage_parse(&argp, argc, argv, &r);
-    for (int i = 0; i < MOST_FIELDS; i++) free(texts[i]);
+    for (int i = 0; i < r.n; i++) free(texts[i]);
 }
 
 static const char *text_of(const spec_field *field, const void *arguments)

@@ -35,8 +35,8 @@ typedef struct {
 } spec_verb_axis;
 
 /* The type of a member: const char * keeps the word as it was typed, bool is an option without a
- * value, uint64_t and int are whole numbers (an int with `choice` is the index of a name), and
- * double is a number. */
+ * value, uint64_t and int are whole numbers (an int or enum with `choice` is the index of a name),
+ * and double is a number. */
 typedef enum {
     SPEC_FIELD_NONE, /* no member: a heading of --help, or an option with a `read` function */
     SPEC_FIELD_TEXT,
@@ -67,7 +67,7 @@ typedef struct {
      * `below`: `high` itself is too large */
     double low, high;
     bool above, below;
-    const char *const *choice; /* the names that an int stands for, ending with NULL */
+    const char *const *choice; /* the names that an int or enum stands for, ending with NULL */
     spec_field_reader *read;   /* instead of a member */
     bool repeats;              /* may be given several times */
     int group; /* the help lists groups in order, and the options of a group by name; 0 is 1 */
@@ -80,6 +80,7 @@ typedef struct {
         bool: SPEC_FIELD_FLAG,                                                                     \
         uint64_t: SPEC_FIELD_COUNT,                                                                \
         int: SPEC_FIELD_WHOLE,                                                                     \
+        unsigned: SPEC_FIELD_WHOLE,                                                                \
         double: SPEC_FIELD_NUMBER),                                                                \
     .at = offsetof(of, member)
 
@@ -99,8 +100,8 @@ typedef struct {
     const struct argp *common;            /* of cli/options.h */
     const char *words;                    /* the arguments that are no options; or NULL */
     spec_field_reader *word;              /* reads such a word */
-    const struct argp *opt_also;          /* further options, whose input is at this offset */
-    size_t also;
+    const spec_field *also;               /* further fields, of a struct at this offset; or NULL */
+    size_t also_at;
 } spec_fields;
 
 /* Sets the defaults, then reads the options of the command line into the arguments. `common` is

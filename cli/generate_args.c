@@ -100,13 +100,12 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
         "  $ speclab generate --target ngram:a.txt --draft 'ngram:a.txt?order=2' -n 99\n"
         "  $ speclab generate --target llama2c:stories.bin --baseline --temperature 0",
         .common = &spec_options_argp,
-        .opt_also = &spec_pair_options_argp,
-        .also = offsetof(spec_generate_args, pair),
+        .also = spec_pair_options_fields,
+        .also_at = offsetof(spec_generate_args, pair),
     };
     const char *verb = argv[0];
-    *args = (spec_generate_args){.common = SPEC_OPTIONS_DEFAULT(context),
-                                 .pair = SPEC_PAIR_OPTIONS_DEFAULT(context),
-                                 .colour = "auto"};
+    *args = (spec_generate_args){
+        .common = SPEC_OPTIONS_DEFAULT(context), .pair = {.context = context}, .colour = "auto"};
     args->common.opt_formats = "json: the tokens with their origins (plain text)";
     args->common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     spec_fields_parse(args, &args->common, &options, argc, argv);

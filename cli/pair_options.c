@@ -13,29 +13,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TARGET = 0x2001, KEY_DRAFT, KEY_DRAFTING, KEY_POLICY, KEY_DEVICE, KEY_AHEAD, KEY_VERIFY,
-       KEY_SAMPLING };
-
-static const struct argp_option options_table[] = {
-    {"target", KEY_TARGET, "SPEC", 0, "the target model, see 'speclab list models'", 1},
-    {"draft", KEY_DRAFT, "SPEC", 0, "the draft model (none: drafts are looked up in the text)", 1},
-    {"ahead", KEY_AHEAD, 0, 0, "draft the next chain while the target verifies this one", 1},
-    {"verify", KEY_VERIFY, "WHERE", 0,
+#define FIELD(member) SPEC_FIELD(spec_pair_options, member)
+static const char *const places[] = {"host", "auto", "device", NULL};
+const spec_field spec_pair_options_fields[] = {
+    {"target", 0, "SPEC", "the target model, see 'speclab list models'", FIELD(target)},
+    {"draft", 0, "SPEC", "the draft model (none: drafts are looked up in the text)", FIELD(draft)},
+    {"ahead", 0, NULL, "draft the next chain while the target verifies this one", FIELD(ahead)},
+    {"verify", 0, "WHERE",
      "where chains are drawn and verified. host: rows are copied from the device; device: only "
-     "tokens are; auto: device if both models support it (default: auto)",
-     1},
-    {"device", KEY_DEVICE, "DEVICE", 0, SPEC_DEVICE_OPTION_HELP, 1},
-    {"rule", 'r', "RULE", 0, "verification rule, see 'speclab list rules' (token)", 1},
-    {"drafting", KEY_DRAFTING, "STRATEGY", 0,
-     "draft strategy, see 'speclab list drafts' (chain; lookup without --draft)", 1},
-    {"policy", KEY_POLICY, "POLICY", 0, "length policy (fixed)", 1},
-    {0, 0, 0, 0, "Sampling parameters of target and draft:", 3},
-    {"temperature", KEY_SAMPLING + 0, "T", 0, "0 always takes the most probable token (1)", 3},
-    {"top-k", KEY_SAMPLING + 1, "N", 0, "keep the N most probable tokens (all)", 3},
-    {"top-p", KEY_SAMPLING + 2, "X", 0,
-     "keep the fewest tokens of at least this probability together (1: all)", 3},
-    {"min-p", KEY_SAMPLING + 3, "X", 0,
-     "keep tokens with at least X times the largest probability (0: all)", 3},
+     "tokens are; auto: device if both models support it",
+     FIELD(verify), .choice = places, .fallback = "auto"},
+    {"device", 0, "DEVICE", SPEC_DEVICE_OPTION_HELP, FIELD(device)},
+    {"rule", 'r', "RULE", "verification rule, see 'speclab list rules' (token)", FIELD(rule)},
+    {"drafting", 0, "STRATEGY",
+     "draft strategy, see 'speclab list drafts' (chain; lookup without --draft)", FIELD(drafting)},
+    {"policy", 0, "POLICY", "length policy (fixed)", FIELD(policy)},
+    {.help = "Sampling parameters of target and draft:", .group = 3},
+    {"temperature", 0, "T", "0 always takes the most probable token (1)", FIELD(sampling[0]),
+     .group = 3},
+    {"top-k", 0, "N", "keep the N most probable tokens (all)", FIELD(sampling[1]), .group = 3},
+    {"top-p", 0, "X", "keep the fewest tokens of at least this probability together (1: all)",
+     FIELD(sampling[2]), .group = 3},
+    {"min-p", 0, "X", "keep tokens with at least X times the largest probability (0: all)",
+     FIELD(sampling[3]), .group = 3},
     {0},
 };
 
@@ -45,47 +45,6 @@ static const struct {
                                   {"top-k", "top_k", "all"},
                                   {"top-p", "top_p", "1"},
                                   {"min-p", "min_p", "0"}};
-
-static void keep(char **spec, const char *arg, const char *verb)
-{
-    free(*spec);
-    if ((*spec = strdup(arg)) == NULL) spec_usage_no_memory(verb);
-}
-
-static spec_verify_place read_place(const char *arg, const char *verb)
-{
-    static const char *const names[] = {"host", "auto", "device"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(arg, names[i]) == 0) return (spec_verify_place)i;
-    spec_usage_fail(verb, "--verify: '%s' is not host, device or auto", arg);
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    spec_pair_options *options = state->input;
-    double value;
-    if (options == NULL) return ARGP_ERR_UNKNOWN;
-    if (key >= KEY_SAMPLING && key < KEY_SAMPLING + SPEC_PAIR_SAMPLING) {
-        if (!spec_settings_parse_double(&value, arg))
-            spec_usage_fail(state->name, "--%s: '%s' is not a number",
-                            sampling[key - KEY_SAMPLING].option, arg);
-        options->sampling[key - KEY_SAMPLING] = arg;
-        return 0;
-    }
-    switch (key) {
-    case KEY_TARGET: keep(&options->target, arg, state->name); return 0;
-    case KEY_DRAFT: keep(&options->draft, arg, state->name); return 0;
-    case 'r': options->rule = arg; return 0;
-    case KEY_DRAFTING: options->drafting = arg; return 0;
-    case KEY_POLICY: options->policy = arg; return 0;
-    case KEY_AHEAD: options->ahead = true; return 0;
-    case KEY_VERIFY: options->verify = read_place(arg, state->name); return 0;
-    case KEY_DEVICE: options->device = arg; return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp spec_pair_options_argp = {options_table, parse, NULL, NULL, NULL, NULL, NULL};
 
 /* Returns whether a model of this kind is built from the target's rows, to which the sampling
  * parameters already apply. */
@@ -125,6 +84,17 @@ static void add_sampling(char **spec, const char *which, const spec_pair_options
     free(*spec);
     *spec = spec_memory_text_take(&text, NULL);
     if (*spec == NULL) spec_usage_no_memory(verb);
+}
+
+/* Adds the device and the sampling parameters to a spec, if there is one. */
+static void complete_spec(const char **spec, char **whole, const char *which,
+                          const spec_pair_options *options, const char *verb)
+{
+    if (*spec == NULL) return;
+    if ((*whole = strdup(*spec)) == NULL) spec_usage_no_memory(verb);
+    spec_device_option_add(whole, options->device, verb);
+    add_sampling(whole, which, options, verb);
+    *spec = *whole;
 }
 
 /* Checks rule, policy and strategy before a model is opened. The strategy is tested with a small
@@ -191,18 +161,23 @@ void spec_pair_options_complete(spec_pair_options *options, const char *verb)
             (options->draft == NULL || !spec_device_option_concerns(options->draft)))
             spec_usage_fail(verb, "--device is for transformers, and %.80s is not one",
                             options->target);
-        spec_device_option_add(&options->target, options->device, verb);
-        if (options->draft != NULL) spec_device_option_add(&options->draft, options->device, verb);
     }
-    add_sampling(&options->target, "target", options, verb);
-    if (options->draft != NULL) add_sampling(&options->draft, "draft", options, verb);
+    for (int i = 0; i < SPEC_PAIR_SAMPLING; i++) {
+        double value;
+        if (options->sampling[i] != NULL &&
+            !spec_settings_parse_double(&value, options->sampling[i]))
+            spec_usage_fail(verb, "--%s: '%s' is not a number", sampling[i].option,
+                            options->sampling[i]);
+    }
+    complete_spec(&options->target, &options->whole[0], "target", options, verb);
+    complete_spec(&options->draft, &options->whole[1], "draft", options, verb);
     assume_sampling(options);
 }
 
 void spec_pair_options_free(spec_pair_options *options)
 {
-    free(options->target);
-    free(options->draft);
+    free(options->whole[0]);
+    free(options->whole[1]);
     *options = (spec_pair_options){0};
 }
 

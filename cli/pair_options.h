@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* pair_options: the options of verbs that decode: models, drafting, verification, sampling.
- * An argp child whose input is a spec_pair_options. In the help, models are in group 1 and sampling
- * in group 3. Bad usage prints one line that names the option, and exits 2. */
+ * In the help, models are in group 1 and sampling in group 3. Bad usage prints one line that names
+ * the option, and exits 2. */
 #ifndef SPECLAB_PAIR_OPTIONS_H
 #define SPECLAB_PAIR_OPTIONS_H
 
-#include "cli/assumed.h"
+#include "cli/fields.h"
 #include "models/model.h"
 #include "sim/decode.h"
-
-#include <argp.h>
 
 enum { SPEC_PAIR_SAMPLING = 4 };
 
 typedef struct {
     spec_context *context; /* context of the models */
-    char *target, *draft;  /* specs, owned; draft NULL: none */
+    /* specs; draft NULL: none. As given, until _complete adds the device and the sampling */
+    const char *target, *draft;
+    char *whole[2];                       /* what they then point to; owned */
     const char *rule, *drafting, *policy; /* NULL if not given, until _complete sets them */
     spec_assumed assumed;                 /* set by _complete: the options that were not given */
     const char *device; /* as given, or NULL */
@@ -33,10 +33,7 @@ typedef struct {
     bool draft_alone;
 } spec_pair_options;
 
-#define SPEC_PAIR_OPTIONS_DEFAULT(of)                                                              \
-    ((spec_pair_options){.context = (of), .verify = SPEC_VERIFY_AUTO})
-
-extern const struct argp spec_pair_options_argp;
+extern const spec_field spec_pair_options_fields[];
 
 /* Completes the options after parsing: exits 2 without a target, chooses defaults for what was not
  * given, and writes the device and the sampling parameters into the specs. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/bench_online.h"
 #include "cli/figure_option.h"
 #include "cli/figures/figure.h"
 #include "cli/output.h"
@@ -13,10 +12,11 @@
 #include "base/memory_text.h"
 #include "base/progress.h"
 #include "base/thread_pool.h"
-#include "cli/options.h"
+#include "models/model_open.h"
 #include "models/transformer/engine/device.h"
 #include "models/transformer/engine/transformer.h"
 #include "timing/timing_advice.h"
+#include "timing/timing_online_report.h"
 #include "timing/timing_page.h"
 #include "timing/timing_report.h"
 
@@ -25,99 +25,66 @@
 #include <unistd.h>
 
 #define ERROR 0.05 /* one minus the confidence of intervals */
-#define DEFAULT_K "5"
-enum { RESAMPLES = 2000, TOKENS_MAX = 1 << 20, LINE_SIZE = 1024, TURN = 32 };
-enum { KEY_PROMPTS = 0xa001, KEY_CONTEXT, KEY_TEXTS, KEY_SECONDS, KEY_WIDTHS, KEY_TURN, KEY_CLOCK,
-       KEY_FIGURE, KEY_FROM };
-
-static const struct argp_option options_table[] = {
-    {"K", 'K', "LIST", 0, "draft tokens per round: 5, or 0:10, or 2,4,8 (" DEFAULT_K ")", 1},
-    {"widths", KEY_WIDTHS, "LIST", 0,
-     "also time passes of these numbers of tokens (1:16; 1:64 on a GPU)", 1},
-    {0, 0, 0, 0, "The texts:", 2},
-    {"prompts", KEY_PROMPTS, "FILE", 0,
-     "prompts, separated by blank lines (the model's own, or a few that it generates; random "
-     "tokens without a tokenizer)",
-     2},
-    {"context", KEY_CONTEXT, "N", 0,
-     "largest prompt length in tokens; random prompts have exactly N (64)", 2},
-    {"texts", KEY_TEXTS, "N", 0,
-     "texts per K and for plain decoding; they take the prompts in turn (16)", 2},
-    {"tokens", 'n', "N", 0, "tokens of a text (64)", 2},
-    {"turn", KEY_TURN, "N", 0, "tokens per turn, after which another K decodes (32)", 2},
-    {"seconds", KEY_SECONDS, "S", 0,
-     "time limit per K instead of --texts; two texts are always "
-     "run",
-     2},
-    {"clock", KEY_CLOCK, "NAME", 0,
-     "wall, or processor: the processor time of this process, on one thread, for a busy machine "
-     "(wall)",
-     2},
-    {0, 0, 0, 0, "The result:", 5},
-    {"from", KEY_FROM, "FILE", 0,
-     "show the result that 'bench -o FILE.csv' wrote; takes no other option", 5},
-    {"figure", KEY_FIGURE, "FILE", 0,
-     "draw the result: .svg, .png, .pdf or .tex; needs -o FILE.csv", 5},
-    {0},
-};
+enum { RESAMPLES = 2000, TOKENS_MAX = 1 << 20, LINE_SIZE = 1024 };
 
 typedef struct {
     spec_options common;
     spec_pair_options pair;
-    spec_bench_online_options online;
     spec_timing_plan plan;
-    const char *K, *opt_widths, *prompts, *figure, *from;
-    int context;
-    bool texts_given, K_given, processor;
+    spec_draft_learner_plan learner;
+    spec_online_positions positions;
+    const char *K, *widths, *prompts, *figure, *from;
+    int context, clock;
+    bool online;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    arguments *args = state->input;
-    const char *verb = state->name;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->pair;
-        state->child_inputs[1] = &args->online;
-        state->child_inputs[2] = &args->common;
-        return 0;
-    case 'K':
-        args->K = arg;
-        args->K_given = true;
-        return 0;
-    case KEY_WIDTHS: args->opt_widths = arg; return 0;
-    case KEY_PROMPTS: args->prompts = arg; return 0;
-    case KEY_CONTEXT:
-        args->context = (int)spec_options_count(verb, "context", arg, 1, SPEC_TIMING_PROMPT_TOKENS);
-        return 0;
-    case KEY_TEXTS:
-        args->plan.texts = (int)spec_options_count(verb, "texts", arg, 2, SPEC_TIMING_TEXTS_MAX);
-        args->texts_given = true;
-        return 0;
-    case 'n':
-        args->plan.tokens = (int)spec_options_count(verb, "tokens", arg, 1, TOKENS_MAX);
-        return 0;
-    case KEY_TURN:
-        args->plan.turn = (int)spec_options_count(verb, "turn", arg, 1, TOKENS_MAX);
-        return 0;
-    case KEY_SECONDS:
-        if (!spec_settings_parse_double(&args->plan.seconds, arg) || !(args->plan.seconds > 0.0) ||
-            args->plan.seconds > 1e6)
-            spec_usage_fail(verb, "--seconds: '%s' is not a number of seconds up to 1000000", arg);
-        return 0;
-    case KEY_CLOCK:
-        args->processor = strcmp(arg, "processor") == 0;
-        if (!args->processor && strcmp(arg, "wall") != 0)
-            spec_usage_fail(verb, "--clock: '%s' is not wall or processor", arg);
-        return 0;
-    case KEY_FIGURE: args->figure = arg; return 0;
-    case KEY_FROM: args->from = arg; return 0;
-    case ARGP_KEY_ARG:
-        spec_usage_fail(verb, "'%s' is not an option; 'speclab bench --help' lists the options",
-                        arg);
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const char *const clocks[] = {"wall", "processor", NULL};
+static const spec_field fields[] = {
+    {"K", 'K', "LIST", "draft tokens per round: 5, or 0:10, or 2,4,8", FIELD(K), .fallback = "5"},
+    {"widths", 0, "LIST", "also time passes of these numbers of tokens (1:16; 1:64 on a GPU)",
+     FIELD(widths)},
+    {.help = "The texts:", .group = 2},
+    {"prompts", 0, "FILE",
+     "prompts, separated by blank lines (the model's own, or a few that it generates; random "
+     "tokens without a tokenizer)",
+     FIELD(prompts), .group = 2},
+    {"context", 0, "N", "largest prompt length in tokens; random prompts have exactly N",
+     FIELD(context), .fallback = "64", .low = 1, .high = SPEC_TIMING_PROMPT_TOKENS, .group = 2},
+    {"texts", 0, "N", "texts per K and for plain decoding; they take the prompts in turn",
+     FIELD(plan.texts), .fallback = "16", .low = 2, .high = SPEC_TIMING_TEXTS_MAX, .group = 2},
+    {"tokens", 'n', "N", "tokens of a text", FIELD(plan.tokens), .fallback = "64", .low = 1,
+     .high = TOKENS_MAX, .group = 2},
+    {"turn", 0, "N", "tokens per turn, after which another K decodes", FIELD(plan.turn),
+     .fallback = "32", .low = 1, .high = TOKENS_MAX, .group = 2},
+    {"seconds", 0, "S", "time limit per K instead of --texts; two texts are always run",
+     FIELD(plan.seconds), .low = 0, .above = true, .high = 1e6, .group = 2},
+    {"clock", 0, "NAME",
+     "wall, or processor: the processor time of this process, on one thread, for a busy machine",
+     FIELD(clock), .choice = clocks, .fallback = "wall", .group = 2},
+    {.help = "A draft that learns while it serves:", .group = 4},
+    {"online", 0, NULL,
+     "let the draft learn from what the target verifies, and compare it with the same draft "
+     "unchanged",
+     FIELD(online), .group = 4},
+    {"positions", 0, "WHERE",
+     "learn from the target's rows at all verified positions, or only at rejected ones",
+     FIELD(positions), .choice = spec_online_positions_names, .fallback = "all", .group = 4},
+    {"loss", 0, "LOSS", "loss that it minimises: ce, fkl, rkl, jsd, tv, nla or lk",
+     FIELD(learner.loss), .choice = spec_losses_names, .fallback = "jsd", .group = 4},
+    {"rate", 0, "X", "learning rate of its steps", FIELD(learner.rate), .fallback = "0.001",
+     .low = 0, .above = true, .high = 1, .group = 4},
+    {.help = "The result:", .group = 5},
+    {"from", 0, "FILE", "show the result that 'bench -o FILE.csv' wrote; takes no other option",
+     FIELD(from), .group = 5},
+    {"figure", 0, "FILE", SPEC_FIGURE_OPTION_HELP, FIELD(figure), .group = 5},
+    {0},
+};
+static const spec_field_relation relations[] = {
+    {"positions loss rate", true, "online", NULL},
+    {"online", false, "ahead widths turn seconds figure", NULL},
+    {0},
+};
 
 static int ascending(const void *a, const void *b)
 {
@@ -155,40 +122,22 @@ static bool is_on_card(const spec_model *opt_model)
     return transformer != NULL && !spec_device_is_cpu(transformer->weights->backend);
 }
 
-/* Refuses options that only the ordinary measurement has. */
-static void check_online(const arguments *args, const char *verb)
-{
-    const spec_timing_plan *plan = &args->plan;
-    const struct {
-        bool given;
-        const char *option;
-    } others[] = {{args->pair.ahead, "ahead"},
-                  {args->opt_widths != NULL, "widths"},
-                  {plan->turn > 0, "turn"},
-                  {plan->seconds > 0.0, "seconds"},
-                  {args->figure != NULL, "figure"},
-                  {plan->n_K != 1, "K of several values"},
-                  {plan->K[0] == 0, "K 0"}};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (others[i].given) spec_usage_fail(verb, "--online takes no --%s", others[i].option);
-}
-
 static void complete(arguments *args, const char *verb)
 {
     spec_timing_plan *plan = &args->plan;
     spec_pair_options_complete(&args->pair, verb);
     plan->n_K = whole_numbers(plan->K, SPEC_TIMING_K_MAX, "K", args->K, 0, SPEC_K_MAX, verb);
-    if (args->online.on) check_online(args, verb);
-    if (plan->turn == 0) plan->turn = TURN;
-    choose_widths(args, args->opt_widths != NULL ? args->opt_widths : "1:16", verb);
+    if (args->online && (plan->n_K > 1 || plan->K[0] == 0))
+        spec_usage_fail(verb, "--online needs one --K above 0");
+    choose_widths(args, args->widths != NULL ? args->widths : "1:16", verb);
     plan->seed = args->common.seed;
-    plan->clock = args->processor ? spec_clock_processor() : spec_clock_wall();
-    if (args->processor && spec_thread_pool_size(args->common.context->pool) > 1)
+    plan->clock = args->clock > 0 ? spec_clock_processor() : spec_clock_wall();
+    if (args->clock > 0 && spec_thread_pool_size(args->common.context->pool) > 1)
         spec_usage_fail(
             verb, "--clock processor needs --threads 1, because it adds the times of all threads");
     plan->load = spec_machine_load_here();
     plan->opt_stop = &spec_stop;
-    if (plan->seconds > 0.0 && !args->texts_given) plan->texts = SPEC_TIMING_TEXTS_MAX;
+    if (plan->seconds > 0.0 && !spec_usage_gave("texts")) plan->texts = SPEC_TIMING_TEXTS_MAX;
     spec_figure_option_check(args->figure, &args->common, verb);
 }
 
@@ -274,8 +223,8 @@ static int measure(arguments *args, const char *asked, const char *verb)
     spec_pair_options_say_converted(draft, "draft", verb);
     spec_pair_options_say_translated(target, draft, verb);
     for (int i = 0; i < plan->n_K; i++)
-        SPEC_TRY(spec_pair_options_K(&plan->K[i], args->K_given, draft, &error));
-    if (args->opt_widths == NULL && is_on_card(target)) choose_widths(args, "1:64", verb);
+        SPEC_TRY(spec_pair_options_K(&plan->K[i], spec_usage_gave("K"), draft, &error));
+    if (args->widths == NULL && is_on_card(target)) choose_widths(args, "1:64", verb);
     if (args->prompts != NULL)
         SPEC_TRY(spec_timing_prompts_read(&prompts, args->prompts, target, args->context, &error));
     else
@@ -312,21 +261,95 @@ done:
     return code;
 }
 
+/* ---- a draft that learns ------------------------------------------------------------------- */
+
+enum { WINDOWS = 4, PLACES_MAX = 256, TEXTS = 64 }; /* TEXTS: without a file of prompts */
+
+typedef struct {
+    spec_model *target, *draft, *learning;
+    spec_timing_prompts prompts;
+    spec_timing_online timed;
+    spec_table table;
+} run;
+
+/* Returns the positions of a window. It holds a beginning of text, a prompt, the text and the end
+ * of its last draft, if the draft's context has room. */
+static int places_of(const run *r, const spec_timing_online_plan *plan)
+{
+    const int window = r->draft->window;
+    const size_t most = window > 0 && window < PLACES_MAX ? (size_t)window : PLACES_MAX,
+                 wanted = spec_timing_prompts_longest(&r->prompts) + (size_t)plan->tokens +
+                          (size_t)plan->decoder.K + 1;
+    return (int)(wanted < most ? wanted : most);
+}
+
+static int open_run(run *r, const arguments *args, spec_timing_online_plan *plan, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    const spec_pair_options *pair = &args->pair;
+    const bool counted = spec_usage_gave("texts");
+    if (pair->draft == NULL)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "--online needs --draft, the model that learns"));
+    SPEC_TRY(spec_pair_options_open(&r->target, &r->draft, pair, error));
+    plan->decoder = spec_pair_options_decoder(pair, r->target, r->draft);
+    plan->decoder.K = args->plan.K[0];
+    plan->decoder.clock = args->plan.clock;
+    SPEC_TRY(spec_pair_options_K(&plan->decoder.K, spec_usage_gave("K"), r->draft, error));
+    SPEC_TRY(spec_model_open(&r->learning, pair->draft, r->target, pair->context, error));
+    plan->learning = r->learning;
+    plan->texts = counted ? args->plan.texts : TEXTS;
+    if (args->prompts != NULL)
+        SPEC_TRY(
+            spec_timing_prompts_read(&r->prompts, args->prompts, r->target, args->context, error));
+    else
+        SPEC_TRY(spec_timing_prompts_make(&r->prompts, r->target, plan->texts, args->context,
+                                          args->plan.seed, error));
+    if (!counted && args->prompts != NULL) plan->texts = r->prompts.n;
+    plan->prompts = &r->prompts;
+    plan->online.learner.places = places_of(r, plan);
+done:
+    return status;
+}
+
+static void say_updates(const run *r, const char *verb)
+{
+    const spec_timing_online *timed = &r->timed;
+    const spec_draft_learner_plan *learner = &timed->plan.online.learner;
+    spec_usage_say(verb, "the draft learnt in %ld updates, each from %d windows of %d tokens",
+                   timed->updates, learner->texts, learner->places);
+}
+
 static int measure_online(arguments *args, const char *asked, const char *verb)
 {
-    return spec_bench_online_run(
-        &args->online,
-        &(spec_bench_online_request){.common = &args->common,
-                                     .pair = &args->pair,
-                                     .opt_prompts = args->prompts,
-                                     .asked = asked,
-                                     .context = args->context,
-                                     .texts = args->texts_given ? args->plan.texts : 0,
-                                     .tokens = args->plan.tokens,
-                                     .K = args->plan.K[0],
-                                     .K_given = args->K_given,
-                                     .clock = args->plan.clock},
-        verb);
+    int status = GSL_SUCCESS, code = SPEC_EXIT_USAGE;
+    spec_error error = {{0}};
+    run r = {0};
+    spec_timing_online_plan plan = {
+        .online = {args->learner, args->positions},
+        .tokens = args->plan.tokens,
+        .seed = args->common.seed,
+        .opt_pool = args->common.context->pool,
+        .opt_stop = &spec_stop,
+        .opt_progress = spec_progress_reports_share,
+    };
+    plan.online.learner.texts = WINDOWS;
+    SPEC_TRY(open_run(&r, args, &plan, &error));
+    SPEC_TRY(spec_timing_online_init(&r.timed, &plan, &error));
+    spec_progress_clear();
+    SPEC_TRY(spec_timing_online_report_table(&r.table, &r.timed, asked, &error));
+    spec_assumed_say(&args->pair.assumed, verb);
+    code = spec_options_show(&r.table, &args->common, verb);
+    say_updates(&r, verb);
+done:
+    spec_progress_clear();
+    if (status != GSL_SUCCESS) spec_usage_say(verb, "%s", error.text);
+    spec_table_free(&r.table);
+    spec_timing_online_free(&r.timed);
+    spec_timing_prompts_free(&r.prompts);
+    spec_model_close(r.learning);
+    spec_model_close(r.draft);
+    spec_model_close(r.target);
+    return code;
 }
 
 /* Shows the result of an earlier run. */
@@ -346,15 +369,10 @@ static int show_again(const arguments *args, int argc, char **argv)
 
 int spec_verb_bench(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&spec_pair_options_argp, 0, NULL, 0},
-        {&spec_bench_online_argp, 0, NULL, 0},
-        {&spec_options_argp, 0, NULL, 0},
-        {0}};
-    static const struct argp argp = {
-        options_table,
-        parse,
-        NULL,
+    static const spec_fields options = {
+        .fields = fields,
+        .relations = relations,
+        .doc =
         "measure speculative decoding on this machine, and compare it with the prediction\vPlain "
         "decoding and every K take turns on the same texts, so that other load on the machine "
         "affects all of them equally; passes of single models are timed in between. speedup is "
@@ -390,23 +408,20 @@ int spec_verb_bench(spec_context *context, int argc, char **argv)
         "  $ speclab bench --target 'big.gguf?device=gpu' --draft small.gguf --ahead\n"
         "  $ speclab bench --online --target big.gguf --draft draft.gguf --prompts prompts.txt\n"
         "  $ speclab bench --from bench.csv",
-        children,
-        NULL,
-        NULL};
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),
-                      .pair = SPEC_PAIR_OPTIONS_DEFAULT(context),
-                      .K = DEFAULT_K,
-                      .context = 64,
-                      .plan = {.texts = 16, .tokens = 64}};
+        .common = &spec_options_argp,
+        .also = spec_pair_options_fields,
+        .also_at = offsetof(arguments, pair),
+    };
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .pair = {.context = context}};
     char *asked = command_text(argc, argv);
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
     if (args.from != NULL) {
         free(asked);
         return show_again(&args, argc, argv);
     }
     complete(&args, argv[0]);
-    const int code = args.online.on ? measure_online(&args, asked, argv[0])
-                                    : measure(&args, asked, argv[0]);
+    const int code =
+        args.online ? measure_online(&args, asked, argv[0]) : measure(&args, asked, argv[0]);
     spec_pair_options_free(&args.pair);
     free(asked);
     return code;

@@ -60,9 +60,8 @@ static const spec_field fields[] = {
 static void complete(arguments *args, const char *verb)
 {
     if (args->pair.target == NULL && args->pair.draft == NULL) {
-        args->pair.target = strdup(EXAMPLE_TARGET);
-        args->pair.draft = strdup(EXAMPLE_DRAFT);
-        if (args->pair.target == NULL || args->pair.draft == NULL) spec_usage_no_memory(verb);
+        args->pair.target = EXAMPLE_TARGET;
+        args->pair.draft = EXAMPLE_DRAFT;
         if (args->names == NULL) args->names = EXAMPLE_NAMES;
     }
     if (args->pair.ahead)
@@ -197,12 +196,11 @@ int spec_verb_step(spec_context *context, int argc, char **argv)
         "  $ speclab step --rule block --K 3 --seed 7\n"
         "  $ speclab step --rule rrs --drafting 'tree?n=2' --K 2 --rounds 2",
         .common = &spec_options_argp,
-        .opt_also = &spec_pair_options_argp,
-        .also = offsetof(arguments, pair),
+        .also = spec_pair_options_fields,
+        .also_at = offsetof(arguments, pair),
     };
     const char *verb = argv[0];
-    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),
-                      .pair = SPEC_PAIR_OPTIONS_DEFAULT(context)};
+    arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .pair = {.context = context}};
     args.common.opt_formats = "json: all rows, weights and coins (plain text)";
     args.common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     spec_fields_parse(&args, &args.common, &options, argc, argv);

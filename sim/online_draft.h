@@ -34,9 +34,6 @@ struct spec_online_draft {
                        * begun */
 };
 
-/* A learning rate that works for the drafts of docs/training.md. */
-#define SPEC_ONLINE_RATE 1e-3
-
 /* Makes `draft` learn; no one but the caller and its decoder may use it. Returns GSL_EINVAL, with a
  * message of one line that names the draft, if it cannot learn: it is not a transformer, it shares
  * the target's weights, or its weights are on a GPU or are not floats. */
