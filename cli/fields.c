@@ -163,9 +163,10 @@ static error_t parse(int key, char *word, struct argp_state *state)
 }
 
 /* Writes the rows of argp, whose texts the caller frees with `texts`. */
-static void list_options(struct argp_option option[MOST_ROWS + 1], char *texts[MOST_ROWS],
+static void list_options(struct argp_option option[2 * MOST_ROWS + 1], char *texts[MOST_ROWS],
                          const reading *r, const char *verb)
 {
+    int n = 0;
     for (int i = 0; i < r->n; i++) {
         const spec_field *field = r->row[i].field;
         const bool heads = field->name == NULL;
@@ -173,20 +174,24 @@ static void list_options(struct argp_option option[MOST_ROWS + 1], char *texts[M
         if (field->fallback != NULL &&
             asprintf(&texts[i], "%s (%s)", field->help, field->fallback) < 0)
             spec_usage_no_memory(verb);
-        option[i] = (struct argp_option){.name = field->name,
-                                         .key = heads ? 0 : key_of(r, i),
-                                         .arg = field->value,
-                                         .flags = field->repeats ? SPEC_OPTION_REPEATS : 0,
-                                         .doc = texts[i] != NULL ? texts[i] : field->help,
-                                         .group = field->group > 0 ? field->group : 1};
+        option[n++] = (struct argp_option){.name = field->name,
+                                           .key = heads ? 0 : key_of(r, i),
+                                           .arg = field->value,
+                                           .flags = field->repeats ? SPEC_OPTION_REPEATS : 0,
+                                           .doc = texts[i] != NULL ? texts[i] : field->help,
+                                           .group = field->group > 0 ? field->group : 1};
+        if (field->old == NULL) continue;
+        option[n] = option[n - 1];
+        option[n].name = field->old;
+        option[n++].flags |= OPTION_HIDDEN;
     }
-    option[r->n] = (struct argp_option){0};
+    option[n] = (struct argp_option){0};
 }
 
 void spec_fields_parse(void *arguments, spec_options *common, const spec_fields *of, int argc,
                        char **argv)
 {
-    struct argp_option option[MOST_ROWS + 1];
+    struct argp_option option[2 * MOST_ROWS + 1];
     char *texts[MOST_ROWS];
     reading r = {.arguments = arguments, .common = common, .of = of};
     add_rows(&r, of->fields, arguments);

@@ -2,119 +2,14 @@
 #include "cli/validate_args.h"
 
 #include "base/settings.h"
+#include "cli/fields.h"
 #include "cli/figures/figure.h"
 #include "cli/stop.h"
-#include "cli/usage.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum {
-    KEY_FALSE_ALARM_RATE = 0x7001,
-    KEY_EPS,
-    KEY_POWER,
-    KEY_BUDGET,
-    KEY_ONLY,
-    KEY_SCOPES,
-    KEY_OPTIONS,
-    KEY_EXEC,
-    KEY_TIMEOUT,
-    KEY_MEMORY,
-    KEY_LIST,
-    KEY_WATCH,
-    KEY_CALIBRATE,
-    KEY_SHARD,
-    KEY_RESUME,
-    KEY_SELF_TEST,
-    KEY_CHECK_POWER,
-    KEY_REPORT,
-    KEY_JUNIT,
-    KEY_FIGURE,
-    KEY_TRACE,
-    KEY_WRITE_TRACE,
-    KEY_HOLDS,
-    KEY_ROWS,
-    KEY_ENV,
-    KEY_DEPENDENT,
-    KEY_TEMPERATURE
-};
-
-static const struct argp_option options_table[] = {
-    {0, 0, 0, 0, "What is tested:", 1},
-    {"exec", KEY_EXEC, "CMD", 0, "the sampler is a program, started by this command", 1},
-    {"trace", KEY_TRACE, "FILE", 0,
-     "test the log of an engine, as JSON lines, or the responses of an OpenAI-compatible server, "
-     "one per line (-: standard input)",
-     1},
-    {"temperature", KEY_TEMPERATURE, "T", 0,
-     "with --trace: the temperature at which a server drew its tokens, if the log-probabilities of "
-     "its responses are those before it (1)",
-     1},
-    {"options", KEY_OPTIONS, "TEXT", 0,
-     "options for the library's open function; with --exec, more arguments of the command", 1},
-    {"env", KEY_ENV, "NAME,...|NAME=VALUE", SPEC_OPTION_REPEATS,
-     "pass these environment variables to the sampler's process even if they look like secrets "
-     "(KEY, TOKEN, PASSWORD and others; all other variables are passed), or set one; may be "
-     "repeated",
-     1},
-    {"dependent-requests", KEY_DEPENDENT, NULL, 0,
-     "the requests of a call depend on each other on purpose (antithetic or stratified numbers): "
-     "test each request by itself",
-     1},
-    {"scopes", KEY_SCOPES, "LIST", 0, "V, DV, S (all that the sampler supports)", 1},
-    {"rows", KEY_ROWS, "FILE", 0,
-     "also test on the rows of a file of 'speclab rows'; with --only "
-     "rows-low,rows-middle,rows-high,rows-blind: test only on these",
-     1},
-    {"only", KEY_ONLY, "LIST", SPEC_OPTION_REPEATS,
-     "only these fixtures and tests, see --list; may be repeated (all)", 1},
-    {0, 0, 0, 0, "Budget and confidence:", 2},
-    {"budget", KEY_BUDGET, "N", 0, "tokens to draw (20M; k, M, G), or time (20s, 5min, 1h)", 2},
-    {"false-alarm-rate", KEY_FALSE_ALARM_RATE, "CHANCE", 0,
-     "probability that a lossless sampler gets FAIL, over all tests together (1e-6)", 2},
-    {"alpha", KEY_FALSE_ALARM_RATE, "CHANCE", OPTION_HIDDEN, "the old name of --false-alarm-rate",
-     2},
-    {"eps", KEY_EPS, "TV", 0,
-     "PASS only if a total variation of TV in a round's first token would have been found, on "
-     "every vocabulary of at most 64 tokens (0.1); 0.05 takes --budget 5M",
-     2},
-    {"power", KEY_POWER, "B", 0, "probability that a detectable difference is found (0.9)", 2},
-    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
-     "time limit of one call of the sampler (10); a fixture with a slower call is left out", 2},
-    {"memory", KEY_MEMORY, "BYTES", 0,
-     "memory limit of the sampler's process (4G; k, M, G; 0: no limit)", 2},
-    {"watch", KEY_WATCH, NULL, 0,
-     "test until a FAIL, with one line per stage; ctrl-C prints the verdict so far. Only a broken "
-     "hard rule or the e-value makes a FAIL, not p-values, so the verdict is valid at any time. "
-     "With --budget: an ordinary run that also prints these lines",
-     2},
-    {0, 0, 0, 0, "Further reports:", 3},
-    {"report", KEY_REPORT, "FILE", 0, "the report as JSON", 3},
-    {"junit", KEY_JUNIT, "FILE", 0, "the report as JUnit XML, for CI systems", 3},
-    {"figure", KEY_FIGURE, "FILE", 0,
-     "draw the failing case or the calibration: .svg, .png, .pdf or .tex; FILE.csv holds its data",
-     3},
-    {0, 0, 0, 0, "Instead of a verdict:", 4},
-    {"list", KEY_LIST, NULL, 0, "list fixtures, tests, kinds of samplers and known mistakes", 4},
-    {"self-test", KEY_SELF_TEST, NULL, 0,
-     "check that each known mistake of real samplers is found; --only names the mistakes", 4},
-    {"calibrate", KEY_CALIBRATE, "N", 0,
-     "test an exact sampler N times with fresh seeds, and count false alarms", 4},
-    {"shard", KEY_SHARD, "I/N", 0,
-     "with --calibrate: run only tests I, I + N, I + 2N ...; 'speclab merge' joins the parts", 4},
-    {"resume", KEY_RESUME, NULL, 0, "with --shard: keep the finished runs of the output", 4},
-    {"check-power", KEY_CHECK_POWER, "N", 0,
-     "check that a bias of the reported detectable TV is found with the reported power: N runs for "
-     "each position and direction; --only names the fixtures; --watch checks endless runs",
-     4},
-    {"write-trace", KEY_WRITE_TRACE, "FILE", 0,
-     "write a trace of the sampler: --budget tokens (100k) on the fixture of --only (plain-4)", 4},
-    {"holds", KEY_HOLDS, "WHAT", 0,
-     "with --write-trace: rows, top (3) or logprobs for each token (rows)", 4},
-    {0},
-};
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -140,8 +35,9 @@ static bool parse_amount(double *ret, int *ret_which, const char *text, const su
     return false;
 }
 
-static void parse_budget(spec_validate_args *args, const char *arg, const char *verb)
+static void read_budget(void *arguments, const char *arg, const char *verb)
 {
+    spec_validate_args *args = arguments;
     static const suffix suffixes[] = {{"k", 1e3}, {"M", 1e6},  {"G", 1e9}, {"min", 60},
                                       {"s", 1},   {"h", 3600}, {"", 1},    {NULL, 0}};
     enum { FIRST_TIME = 3, LAST_TIME = 5 };
@@ -155,22 +51,11 @@ static void parse_budget(spec_validate_args *args, const char *arg, const char *
                         "--budget: '%s' is neither a number of draws (1000000, 500k, 20M) nor a "
                         "time (20s, 5min)",
                         arg);
-    args->budget_given = true;
     args->plan.seconds = time ? value : 0.0;
     args->plan.draws = time ? SPEC_VALIDATE_DRAWS : (uint64_t)value;
 }
 
-static double parse_between(const char *option, const char *arg, double low, double high,
-                            const char *verb)
-{
-    double value;
-    if (!spec_settings_parse_double(&value, arg) || !(value > low && value < high))
-        spec_usage_fail(verb, "--%s: '%s' is not a number between %g and %g", option, arg, low,
-                        high);
-    return value;
-}
-
-static void parse_memory(spec_validate_args *args, const char *arg, const char *verb)
+static void read_memory(void *arguments, const char *arg, const char *verb)
 {
     static const suffix suffixes[] = {
         {"k", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}, {"", 1.0}, {NULL, 0}};
@@ -179,11 +64,12 @@ static void parse_memory(spec_validate_args *args, const char *arg, const char *
     if (!parse_amount(&value, &which, arg, suffixes) || !(value >= 0.0 && value <= 1e15))
         spec_usage_fail(verb, "--memory: '%s' is not a number of bytes (512M, 4G; 0: no limit)",
                         arg);
-    args->plan.limits.memory = (uint64_t)value;
+    ((spec_validate_args *)arguments)->plan.limits.memory = (uint64_t)value;
 }
 
-static void parse_scopes(spec_validate_args *args, const char *arg, const char *verb)
+static void read_scopes(void *arguments, const char *arg, const char *verb)
 {
+    spec_validate_args *args = arguments;
     static const char *const names[] = {"V", "DV", "S"};
     char *copy = strdup(arg);
     if (copy == NULL) spec_usage_no_memory(verb);
@@ -220,9 +106,16 @@ static char **add_names(char **names, const char *option, const char *arg, const
     return names;
 }
 
-/* Parses names separated by commas, or NAME=VALUE, whose value may have commas. */
-static void parse_env(spec_validate_args *args, const char *arg, const char *verb)
+static void read_only(void *arguments, const char *arg, const char *verb)
 {
+    spec_validate_args *args = arguments;
+    args->only = add_names(args->only, "only", arg, verb);
+}
+
+/* Reads names separated by commas, or NAME=VALUE, whose value may have commas. */
+static void read_env(void *arguments, const char *arg, const char *verb)
+{
+    spec_validate_args *args = arguments;
     const size_t n = strcspn(arg, "=");
     const bool sets = arg[n] == '=';
     if (strcspn(arg, "*") < n || (sets && (n == 0 || strcspn(arg, ",") < n)))
@@ -237,22 +130,141 @@ static void free_names(char **names)
     free(names);
 }
 
-static const char *file_name(const char *option, const char *arg, const char *verb)
-{
-    if (*arg == '\0') spec_usage_fail(verb, "--%s: the file has no name", option);
-    return arg;
-}
-
 static void take_sampler(spec_validate_args *args, const char *prefix, const char *arg,
                          const char *verb)
 {
     if (args->sampler != NULL)
-        spec_usage_fail(verb,
-                        "'%s' is a second sampler; give only "
-                        "one",
-                        arg);
+        spec_usage_fail(verb, "'%s' is a second sampler; give only one", arg);
     if (asprintf(&args->sampler, "%s%s", prefix, arg) < 0) spec_usage_no_memory(verb);
 }
+
+static void read_sampler(void *arguments, const char *arg, const char *verb)
+{
+    take_sampler(arguments, "", arg, verb);
+}
+
+static void read_exec(void *arguments, const char *arg, const char *verb)
+{
+    if (*arg == '\0') spec_usage_fail(verb, "--exec: the command is empty");
+    take_sampler(arguments, "exec:", arg, verb);
+}
+
+static void read_trace(void *arguments, const char *arg, const char *verb)
+{
+    take_sampler(arguments, "", arg, verb);
+    ((spec_validate_args *)arguments)->trace = true;
+}
+
+static void read_shard(void *arguments, const char *arg, const char *verb)
+{
+    spec_error error;
+    if (spec_shard_parse(&((spec_validate_args *)arguments)->common.shard, arg, &error) !=
+        GSL_SUCCESS)
+        spec_usage_fail(verb, "--shard: %s", error.text);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define FIELD(member) SPEC_FIELD(spec_validate_args, member)
+static const spec_field fields[] = {
+    {.help = "What is tested:"},
+    {"exec", 0, "CMD", "the sampler is a program, started by this command", .read = read_exec},
+    {"trace", 0, "FILE",
+     "test the log of an engine, as JSON lines, or the responses of an OpenAI-compatible server, "
+     "one per line (-: standard input)",
+     .read = read_trace},
+    {"temperature", 0, "T",
+     "with --trace: the temperature at which a server drew its tokens, if the log-probabilities of "
+     "its responses are those before it (1)",
+     FIELD(plan.temperature), .low = 0, .high = 1e3, .above = true, .below = true},
+    {"options", 0, "TEXT",
+     "options for the library's open function; with --exec, more arguments of the command",
+     FIELD(plan.limits.opt_options)},
+    {"env", 0, "NAME,...|NAME=VALUE",
+     "pass these environment variables to the sampler's process even if they look like secrets "
+     "(KEY, TOKEN, PASSWORD and others; all other variables are passed), or set one; may be "
+     "repeated",
+     .read = read_env, .repeats = true},
+    {"dependent-requests", 0, NULL,
+     "the requests of a call depend on each other on purpose (antithetic or stratified numbers): "
+     "test each request by itself",
+     FIELD(plan.dependent)},
+    {"scopes", 0, "LIST", "V, DV, S (all that the sampler supports)", .read = read_scopes},
+    {"rows", 0, "FILE",
+     "also test on the rows of a file of 'speclab rows'; with --only "
+     "rows-low,rows-middle,rows-high,rows-blind: test only on these",
+     FIELD(plan.opt_rows)},
+    {"only", 0, "LIST", "only these fixtures and tests, see --list; may be repeated (all)",
+     .read = read_only, .repeats = true},
+    {.help = "Budget and confidence:", .group = 2},
+    {"budget", 0, "N", "tokens to draw (20M; k, M, G), or time (20s, 5min, 1h)",
+     .read = read_budget, .group = 2},
+    {"false-alarm-rate", 0, "CHANCE",
+     "probability that a lossless sampler gets FAIL, over all tests together",
+     FIELD(plan.false_alarm_rate), .fallback = "1e-6", .low = 0, .high = 0.5, .above = true,
+     .below = true, .old = "alpha", .group = 2},
+    {"eps", 0, "TV",
+     "PASS only if a total variation of TV in a round's first token would have been found, on "
+     "every vocabulary of at most 64 tokens (0.1); 0.05 takes --budget 5M",
+     FIELD(plan.eps), .low = 0, .high = 1, .above = true, .below = true, .group = 2},
+    {"power", 0, "B", "probability that a detectable difference is found", FIELD(plan.power),
+     .fallback = "0.9", .low = 0, .high = 1, .above = true, .below = true, .group = 2},
+    {"timeout", 0, "SECONDS",
+     "time limit of one call of the sampler (10); a fixture with a slower call is left out",
+     FIELD(plan.limits.timeout), .low = 0, .high = 1e6, .above = true, .below = true, .group = 2},
+    {"memory", 0, "BYTES", "memory limit of the sampler's process (4G; k, M, G; 0: no limit)",
+     .read = read_memory, .group = 2},
+    {"watch", 0, NULL,
+     "test until a FAIL, with one line per stage; ctrl-C prints the verdict so far. Only a broken "
+     "hard rule or the e-value makes a FAIL, not p-values, so the verdict is valid at any time. "
+     "With --budget: an ordinary run that also prints these lines",
+     FIELD(watch), .group = 2},
+    {.help = "Further reports:", .group = 3},
+    {"report", 0, "FILE", "the report as JSON", FIELD(report), .group = 3},
+    {"junit", 0, "FILE", "the report as JUnit XML, for CI systems", FIELD(junit), .group = 3},
+    {"figure", 0, "FILE",
+     "draw the failing case or the calibration: .svg, .png, .pdf or .tex; FILE.csv holds its data",
+     FIELD(figure), .group = 3},
+    {.help = "Instead of a verdict:", .group = 4},
+    {"list", 0, NULL, "list fixtures, tests, kinds of samplers and known mistakes", FIELD(list),
+     .group = 4},
+    {"self-test", 0, NULL,
+     "check that each known mistake of real samplers is found; --only names the mistakes",
+     FIELD(self_test), .group = 4},
+    {"calibrate", 0, "N", "test an exact sampler N times with fresh seeds, and count false alarms",
+     FIELD(calibrate), .low = 1, .high = 1e6, .group = 4},
+    {"shard", 0, "I/N",
+     "with --calibrate: run only tests I, I + N, I + 2N ...; 'speclab merge' joins the parts",
+     .read = read_shard, .group = 4},
+    {"resume", 0, NULL, "with --shard: keep the finished runs of the output", FIELD(common.resume),
+     .group = 4},
+    {"check-power", 0, "N",
+     "check that a bias of the reported detectable TV is found with the reported power: N runs for "
+     "each position and direction; --only names the fixtures; --watch checks endless runs",
+     FIELD(check_power), .low = 1, .high = 1e6, .group = 4},
+    {"write-trace", 0, "FILE",
+     "write a trace of the sampler: --budget tokens (100k) on the fixture of --only (plain-4)",
+     FIELD(write_trace), .group = 4},
+    {"holds", 0, "WHAT", "with --write-trace: rows, top (3) or logprobs for each token",
+     FIELD(holds), .choice = spec_trace_contents_names, .fallback = "rows", .group = 4},
+    {0},
+};
+static const spec_field_relation relations[] = {
+    {"list", false, "self-test calibrate check-power write-trace watch", NULL},
+    {"self-test", false, "calibrate check-power write-trace watch", NULL},
+    {"calibrate", false, "check-power write-trace watch report junit eps", NULL},
+    {"write-trace", false, "check-power watch", NULL},
+    {"check-power", false, "rows", NULL},
+    {"trace", false, "watch calibrate write-trace budget rows dependent-requests", NULL},
+    {"rows dependent-requests", false, "self-test write-trace", NULL},
+    {"report junit figure", false, "list self-test check-power write-trace",
+     ": there is no verdict to report"},
+    {"temperature", true, "trace", NULL},
+    {"holds", true, "write-trace", NULL},
+    {"resume", true, "shard", NULL},
+    {"shard", true, "calibrate", NULL},
+    {0},
+};
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
@@ -288,9 +300,7 @@ static bool same(const char *opt_a, const char *opt_b)
 static void check_shard(const spec_validate_args *args, const char *verb)
 {
     const uint64_t of = args->common.shard.of;
-    if (of == 0 && args->common.resume) spec_usage_fail(verb, "--resume needs --shard");
     if (of == 0) return;
-    if (args->calibrate == 0) spec_usage_fail(verb, "--shard needs --calibrate");
     if (args->common.output == NULL) spec_usage_fail(verb, "--shard needs -o FILE");
     if (args->plan.seconds > 0.0)
         spec_usage_fail(verb, "--shard needs a --budget of tokens: runs of some seconds differ");
@@ -317,42 +327,8 @@ static void check(spec_validate_args *args, const char *verb)
         spec_usage_fail(
             verb,
             "no sampler is given: rule:NAME, ./FILE.so, --exec CMD or --trace FILE; see --help");
-    const bool watched = args->watch || args->check_power > 0;
-    if (args->list + args->self_test + watched + (args->write_trace != NULL) +
-            (args->calibrate > 0) >
-        1)
-        spec_usage_fail(verb, "--list, --self-test, --calibrate, --check-power and --write-trace "
-                              "cannot be combined, nor, except --check-power, with --watch");
-    if (args->check_power > 0 && (args->plan.seconds > 0.0 || args->plan.opt_rows != NULL))
-        spec_usage_fail(verb, "--check-power cannot be combined with --rows or a --budget of "
-                              "time");
-    if (args->trace &&
-        (args->watch || args->calibrate > 0 || args->write_trace != NULL || args->budget_given))
-        spec_usage_fail(verb, "--trace cannot be combined with --watch, --calibrate, --write-trace "
-                              "or --budget");
-    if (args->plan.opt_rows != NULL &&
-        (args->trace || args->self_test || args->write_trace != NULL))
-        spec_usage_fail(verb, "--rows cannot be combined with --trace, --self-test or "
-                              "--write-trace");
-    if (args->plan.dependent && (args->trace || args->self_test || args->write_trace != NULL))
-        spec_usage_fail(verb,
-                        "--dependent-requests cannot be combined with --trace, --self-test or "
-                        "--write-trace");
-    if (args->plan.temperature > 0.0 && !args->trace)
-        spec_usage_fail(verb, "--temperature needs --trace");
-    if (args->holds != NULL && args->write_trace == NULL)
-        spec_usage_fail(verb, "--holds needs --write-trace");
-    if (args->calibrate > 0 &&
-        (args->watch || args->report != NULL || args->junit != NULL || args->plan.eps > 0.0))
-        spec_usage_fail(verb, "--calibrate cannot be combined with --watch, --report, --junit or "
-                              "--eps");
-    if ((alone || args->write_trace != NULL) &&
-        (args->report != NULL || args->junit != NULL || args->figure != NULL))
-        spec_usage_fail(verb, "--report, --junit and --figure are for a verdict: leave out --%s",
-                        args->list          ? "list"
-                        : args->self_test   ? "self-test"
-                        : args->write_trace ? "write-trace"
-                                            : "check-power");
+    if (args->check_power > 0 && args->plan.seconds > 0.0)
+        spec_usage_fail(verb, "--check-power takes no --budget of time");
     if (args->write_trace != NULL && args->common.output != NULL)
         spec_usage_fail(verb, "--write-trace names its file: leave out -o");
     check_shard(args, verb);
@@ -376,71 +352,39 @@ static void check(spec_validate_args *args, const char *verb)
                                 files[k]);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    spec_validate_args *args = state->input;
-    spec_validate_plan *plan = &args->plan;
-    const char *verb = state->name;
-    spec_error error;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case KEY_FALSE_ALARM_RATE:
-        plan->false_alarm_rate = parse_between("false-alarm-rate", arg, 0.0, 0.5, verb);
-        return 0;
-    case KEY_EPS: plan->eps = parse_between("eps", arg, 0.0, 1.0, verb); return 0;
-    case KEY_POWER: plan->power = parse_between("power", arg, 0.0, 1.0, verb); return 0;
-    case KEY_TIMEOUT:
-        plan->limits.timeout = parse_between("timeout", arg, 0.0, 1e6, verb);
-        return 0;
-    case KEY_BUDGET: parse_budget(args, arg, verb); return 0;
-    case KEY_MEMORY: parse_memory(args, arg, verb); return 0;
-    case KEY_SCOPES: parse_scopes(args, arg, verb); return 0;
-    case KEY_ONLY: args->only = add_names(args->only, "only", arg, verb); return 0;
-    case KEY_ENV: parse_env(args, arg, verb); return 0;
-    case KEY_TEMPERATURE:
-        plan->temperature = parse_between("temperature", arg, 0.0, 1e3, verb);
-        return 0;
-    case KEY_DEPENDENT: plan->dependent = true; return 0;
-    case KEY_OPTIONS: plan->limits.opt_options = arg; return 0;
-    case KEY_EXEC:
-        if (*arg == '\0') spec_usage_fail(verb, "--exec: the command is empty");
-        take_sampler(args, "exec:", arg, verb);
-        return 0;
-    case KEY_TRACE:
-        take_sampler(args, "", file_name("trace", arg, verb), verb);
-        args->trace = true;
-        return 0;
-    case KEY_WRITE_TRACE: args->write_trace = file_name("write-trace", arg, verb); return 0;
-    case KEY_HOLDS: args->holds = arg; return 0;
-    case KEY_ROWS: args->plan.opt_rows = file_name("rows", arg, verb); return 0;
-    case KEY_LIST: args->list = true; return 0;
-    case KEY_SELF_TEST: args->self_test = true; return 0;
-    case KEY_WATCH: args->watch = true; return 0;
-    case KEY_REPORT: args->report = file_name("report", arg, verb); return 0;
-    case KEY_JUNIT: args->junit = file_name("junit", arg, verb); return 0;
-    case KEY_FIGURE: args->figure = arg; return 0;
-    case KEY_CALIBRATE:
-        args->calibrate = (int)spec_options_count(verb, "calibrate", arg, 1, 1000000);
-        return 0;
-    case KEY_SHARD:
-        if (spec_shard_parse(&args->common.shard, arg, &error) != GSL_SUCCESS)
-            spec_usage_fail(verb, "--shard: %s", error.text);
-        return 0;
-    case KEY_RESUME: args->common.resume = true; return 0;
-    case KEY_CHECK_POWER:
-        args->check_power = (int)spec_options_count(verb, "check-power", arg, 1, 1000000);
-        return 0;
-    case ARGP_KEY_ARG: take_sampler(args, "", arg, verb); return 0;
-    case ARGP_KEY_END: check(args, verb); return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
 void spec_validate_args_parse(spec_validate_args *args, spec_context *context, int argc,
-                              char **argv, const char *doc)
+                              char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {options_table, parse, "SAMPLER", doc, children, NULL, NULL};
+    static const spec_fields options = {
+        .fields = fields,
+        .relations = relations,
+        .doc =
+        "test whether a speculative sampler, in any language, is lossless\vSpeculative decoding is "
+        "lossless if its text has the same distribution as text of the target model. SAMPLER "
+        "verifies drafts (scope V), drafts and verifies (DV), or generates texts (S) with small "
+        "synthetic models, the fixtures. validate compares the emitted tokens with the target's "
+        "distribution. The report gives the verdict, the false-alarm rate and the smallest "
+        "difference that the test detects; for a FAIL it shows the smallest failing case.\n"
+        "\n"
+        "SAMPLER is one of\n"
+        "  ./FILE.so         a shared library, with the functions of speclab/sampler.h\n"
+        "  exec:'python3 F'  a program that speaks the protocol, as with --exec\n"
+        "  rule:NAME         a verification rule of 'speclab list rules'\n"
+        "docs/conformance.md has complete examples.\n"
+        "\n"
+        "  $ speclab validate rule:block\n"
+        "  $ speclab validate ./my_sampler.so --budget 5M --eps 0.05 --junit lossless.xml\n"
+        "  $ speclab validate --exec 'python3 my_sampler.py' --budget 20s\n"
+        "  $ speclab validate --trace engine.jsonl\n"
+        "  $ speclab validate rule:resample-target --budget 1M --figure seen.svg\n"
+        "\n"
+        "Exit status: 0 PASS, or LOSSY if the sampler declares that; 1 FAIL, or DEPENDENT if each "
+        "request is right and requests depend on each other; 2 no verdict: the sampler or the "
+        "command fails; 3 INCONCLUSIVE: not enough evidence either way; 130 after ctrl-C.",
+        .common = &spec_options_argp,
+        .words = "SAMPLER",
+        .word = read_sampler,
+    };
     *args = (spec_validate_args){.common = SPEC_OPTIONS_DEFAULT(context),
                                  .plan = SPEC_VALIDATE_PLAN_DEFAULT};
     args->common.opt_formats =
@@ -448,7 +392,9 @@ void spec_validate_args_parse(spec_validate_args *args, spec_context *context, i
     args->common.opt_output =
         "write the report to FILE and only the verdict to standard error (FILE.json: json; "
         "FILE.csv: a table of statistics; else text)";
-    spec_usage_parse(&argp, argc, argv, args);
+    spec_fields_parse(args, &args->common, &options, argc, argv);
+    args->budget_given = spec_usage_gave("budget");
+    check(args, argv[0]);
     args->plan.seed = args->common.seed;
     args->plan.opt_pool = context->pool;
     args->plan.limits.opt_stop = &spec_stop;

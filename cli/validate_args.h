@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "conformance/traces/trace_write.h"
 #include "conformance/validate.h"
 
 typedef struct {
@@ -16,15 +17,15 @@ typedef struct {
     char **only, **env;  /* NULL-terminated lists of names, or NULL */
     bool list, self_test, watch, budget_given;
     bool trace; /* test a trace */
-    const char *write_trace,
-        *holds; /* file to write a trace to; what it contains, one of spec_trace_contents_names */
+    const char *write_trace;    /* file to write a trace to */
+    spec_trace_contents holds;  /* what it contains */
     int calibrate, check_power; /* number of runs; 0: none */
     const char *report, *junit, *figure;
     char *figure_data; /* the CSV file of the figure's data, FIGURE.csv */
 } spec_validate_args;
 
 void spec_validate_args_parse(spec_validate_args *args, spec_context *context, int argc,
-                              char **argv, const char *doc);
+                              char **argv);
 void spec_validate_args_free(spec_validate_args *args);
 
 /* Returns the format of the main report: --format, or the ending of -o, else text

@@ -3,10 +3,8 @@
 #include "cli/stop.h"
 #include "cli/validate_args.h"
 #include "cli/validate_calibrate.h"
-#include "cli/validate_check_power.h"
 #include "cli/validate_list.h"
 #include "cli/validate_self_test.h"
-#include "cli/validate_trace.h"
 #include "cli/verb.h"
 
 #include "base/memory_text.h"
@@ -14,6 +12,7 @@
 #include "cli/figures/figure.h"
 #include "cli/page.h"
 #include "conformance/fixtures/fixtures_rows.h"
+#include "conformance/power_check.h"
 #include "conformance/samplers/child_environment.h"
 #include "conformance/traces/trace.h"
 #include "conformance/validate_report.h"
@@ -23,30 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char what_it_does[] =
-    "test whether a speculative sampler, in any language, is lossless\vSpeculative decoding is "
-    "lossless if its text has the same distribution as text of the target model. SAMPLER verifies "
-    "drafts (scope V), drafts and verifies (DV), or generates texts (S) with small synthetic "
-    "models, the fixtures. validate compares the emitted tokens with the target's distribution. "
-    "The report gives the verdict, the false-alarm rate and the smallest difference that the test "
-    "detects; for a FAIL it shows the smallest failing case.\n"
-    "\n"
-    "SAMPLER is one of\n"
-    "  ./FILE.so         a shared library, with the functions of speclab/sampler.h\n"
-    "  exec:'python3 F'  a program that speaks the protocol, as with --exec\n"
-    "  rule:NAME         a verification rule of 'speclab list rules'\n"
-    "docs/conformance.md has complete examples.\n"
-    "\n"
-    "  $ speclab validate rule:block\n"
-    "  $ speclab validate ./my_sampler.so --budget 5M --eps 0.05 --junit lossless.xml\n"
-    "  $ speclab validate --exec 'python3 my_sampler.py' --budget 20s\n"
-    "  $ speclab validate --trace engine.jsonl\n"
-    "  $ speclab validate rule:resample-target --budget 1M --figure seen.svg\n"
-    "\n"
-    "Exit status: 0 PASS, or LOSSY if the sampler declares that; 1 FAIL, or DEPENDENT if each "
-    "request is right and requests depend on each other; 2 no verdict: the sampler "
-    "or the command fails; 3 INCONCLUSIVE: not enough evidence either way; 130 after ctrl-C.";
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
@@ -271,12 +246,102 @@ static int validate(spec_validate_args *args, const char *verb)
     return code;
 }
 
+/* ---- --write-trace --------------------------------------------------------------------------- */
+
+#define DEFAULT_FIXTURE "plain-4"
+#define DEFAULT_TOKENS 100000ull
+
+/* Writes an example trace. We know whether the sampler is right, so it can test other tools. */
+static int write_trace(const spec_validate_args *args, const char *verb)
+{
+    const spec_fixture_kind *kind;
+    spec_error error = {{0}};
+    if (spec_fixture_find(&kind, args->only != NULL ? args->only[0] : DEFAULT_FIXTURE, &error) !=
+        GSL_SUCCESS)
+        spec_usage_fail(verb, "--only: %s", error.text);
+    spec_output output;
+    if (spec_output_open(&output, args->write_trace, verb, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--write-trace: %s", error.text);
+    int status = spec_trace_write(output.out, args->sampler, kind, args->holds,
+                                  args->budget_given ? args->plan.draws : DEFAULT_TOKENS,
+                                  args->plan.seed, &spec_stop, &error);
+    SPEC_TRY(spec_output_check(&output, status, &error));
+    SPEC_TRY(spec_output_close(&output, args->common.force, verb, &error));
+done:
+    spec_output_discard(&output);
+    if (status == GSL_SUCCESS) return SPEC_EXIT_HOLDS;
+    spec_usage_say(verb, spec_stop ? "interrupted" : "%s: %s", args->sampler, error.text);
+    return SPEC_EXIT_USAGE;
+}
+
+/* ---- --check-power --------------------------------------------------------------------------- */
+
+static int fill_power(spec_table *table, const spec_power_check_result *result)
+{
+    static const char *const columns[] = {"fixture", "scope", "place", "state", "direction",
+                                          "tv",      "found", "runs",  "low",   "high"};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_table_init(table, columns, (int)(sizeof columns / sizeof columns[0])));
+    for (int i = 0; i < result->n; i++) {
+        const spec_power_check_line *line = &result->line[i];
+        spec_table_text(table, "fixture", line->kind->name);
+        spec_table_text(table, "scope", spec_validate_report_scope(line->scope));
+        spec_table_text(table, "place", spec_place_names[line->bias.place]);
+        spec_table_integer(table, "state", line->bias.state);
+        spec_table_text(table, "direction", spec_bias_directions[line->bias.direction]);
+        spec_table_number(table, "tv", line->bias.tv);
+        spec_table_integer(table, "runs", line->runs);
+        if (line->runs > 0) {
+            spec_table_integer(table, "found", line->found);
+            spec_table_number(table, "low", line->low);
+            spec_table_number(table, "high", line->high);
+        }
+        SPEC_TRY(spec_table_append(table));
+    }
+done:
+    return status;
+}
+
+/* Shows how often a bias of exactly the reported detectable TV is found. */
+static int check_power(const spec_validate_args *args, const char *verb)
+{
+    spec_power_check_result result;
+    spec_validate_plan plan = args->plan;
+    spec_table table = {0};
+    spec_error error = {{0}};
+    int code = SPEC_EXIT_USAGE;
+    plan.endless = args->watch;
+    if (!args->budget_given) plan.draws = SPEC_POWER_CHECK_DRAWS;
+    if (spec_power_check(&result, args->check_power, &plan, &error) != GSL_SUCCESS) {
+        spec_usage_say(verb, spec_stop ? "interrupted" : "--check-power: %s", error.text);
+        return SPEC_EXIT_USAGE;
+    }
+    if (fill_power(&table, &result) != GSL_SUCCESS)
+        spec_usage_say(verb, "out of memory");
+    else
+        code = spec_options_show(&table, &args->common, verb);
+    if (code == SPEC_EXIT_HOLDS && result.done < result.all) {
+        spec_usage_say(verb, "interrupted after %d of %d runs", result.done, result.all);
+        code = SPEC_EXIT_USAGE;
+    }
+    if (code == SPEC_EXIT_HOLDS && result.n_short > 0) {
+        spec_usage_say(verb, "%d of %d differences are found less often than the reported power %g",
+                       result.n_short, result.n, plan.power);
+        code = SPEC_EXIT_FAILS;
+    }
+    spec_table_free(&table);
+    spec_power_check_free(&result);
+    return code;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
 int spec_verb_validate(spec_context *context, int argc, char **argv)
 {
     spec_validate_args args;
     spec_fixtures_rows rows = {0};
     spec_error error = {{0}};
-    spec_validate_args_parse(&args, context, argc, argv, what_it_does);
+    spec_validate_args_parse(&args, context, argc, argv);
     if (args.plan.opt_rows != NULL &&
         spec_fixtures_rows_init(&rows, args.plan.opt_rows, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "--rows: %s", error.text);
@@ -297,9 +362,9 @@ int spec_verb_validate(spec_context *context, int argc, char **argv)
     } else if (args.list) {
         code = spec_validate_list(&args, argv[0]);
     } else if (args.write_trace != NULL) {
-        code = spec_validate_write_trace(&args, argv[0]);
+        code = write_trace(&args, argv[0]);
     } else if (args.check_power > 0) {
-        code = spec_validate_check_power(&args, argv[0]);
+        code = check_power(&args, argv[0]);
     } else if (args.calibrate > 0) {
         code = spec_validate_calibrate(&args, argv[0]);
     } else {
