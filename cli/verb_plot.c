@@ -1,149 +1,131 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fields.h"
 #include "cli/figures/figure.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-
-#include "cli/usage.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-    KEY_X = 0x7001,
-    KEY_Y,
-    KEY_BY,
-    KEY_FACET,
-    KEY_HEAT,
-    KEY_LOG,
-    KEY_KIND,
-    KEY_ERROR,
-    KEY_XLABEL,
-    KEY_YLABEL,
-    KEY_WHERE,
-    KEY_TITLE,
-    KEY_NO_TITLE,
-    KEY_SIZE,
-    KEY_FONT,
-    KEY_TERMINAL,
-    KEY_LEGEND,
-    KEY_FORCE
-};
-
-static const struct argp_option options_table[] = {
-    {"output", 'o', "FILE", 0, "the figure file: .svg, .png, .pdf or .tex (FILE.svg)", 1},
-    {"figure", 'F', "NAME", 0,
-     "draw this one of 'speclab list figures' (the one that the result names)", 1},
-    {"force", KEY_FORCE, NULL, 0,
-     "overwrite the figure file; without --force an older file that differs is kept as FILE.bak",
-     1},
-    {0, 0, 0, 0, "A custom figure, from any CSV with a header line:", 2},
-    {"x", KEY_X, "COLUMN", 0, "column of the horizontal axis: numbers or names", 2},
-    {"y", KEY_Y, "COLUMN,...", 0,
-     "columns of the vertical axis; error bars come from Y_se (two standard errors) or Y_low and "
-     "Y_high, a line from Y_theory",
-     2},
-    {"kind", KEY_KIND, "KIND", 0, "lines, scatter or bars (lines)", 2},
-    {"error", KEY_ERROR, "COLUMN,...", 0,
-     "error bars: a column for each of --y, added and subtracted, or two with the ends of the bar",
-     2},
-    {"by", KEY_BY, "COLUMN,...", 0, "one series per value", 2},
-    {"facet", KEY_FACET, "COLUMN", 0, "one panel per value", 2},
-    {"heat", KEY_HEAT, "COLUMN", 0, "a heat map: this column as colour over x and y", 2},
-    {"log", KEY_LOG, "x|y|xy", 0, "logarithmic axes", 2},
-    {"where", KEY_WHERE, "COLUMN=VALUE,...", SPEC_OPTION_REPEATS,
-     "only rows with one of these values; may be repeated: for another column, or for a value "
-     "with a comma",
-     2},
-    {0, 0, 0, 0, "Appearance:", 3},
-    {"title", KEY_TITLE, "TEXT", 0, "the title (made from the data)", 3},
-    {"xlabel", KEY_XLABEL, "TEXT", 0, "the title of the horizontal axis (from its column)", 3},
-    {"ylabel", KEY_YLABEL, "TEXT", 0, "the title of the vertical axis (from its columns)", 3},
-    {"no-title", KEY_NO_TITLE, NULL, 0, "no title", 3},
-    {"size", KEY_SIZE, "WIDTHxHEIGHT", 0,
-     "the size, such as 8x6cm, 3x2in or 900x600px (900x600px; pdf, tikz: 15x10cm)", 3},
-    {"font", KEY_FONT, "NAME,SIZE", 0,
-     "font and size in points (DejaVu Sans, 8 to 10 depending on the width)", 3},
-    {"terminal", KEY_TERMINAL, "NAME", 0,
-     "file format: svg, png, pdf or tikz (for LaTeX) (from the ending of -o)", 3},
-    {"legend", KEY_LEGEND, "PLACE", 0, "position of the legend: right, bottom, none or auto (auto)",
-     3},
-    {0},
-};
-
 typedef struct {
-    const char *csv, *output;
-    spec_figure_request request;
-    spec_figure_axes axes;
+    const char *csv, *output, *figure, *x, *y, *by, *facet, *heat, *error, *log, *kind, *title,
+        *xlabel, *ylabel, *size, *font, *terminal, *legend;
+    bool force, no_title;
     spec_word_list where;
-    bool terminal_given;
 } arguments;
 
-static void take_text(char **text, const char *arg, const char *verb)
+static void read_where(void *arguments_, const char *word, const char *verb)
 {
-    free(*text);
-    if ((*text = strdup(arg)) == NULL) spec_usage_no_memory(verb);
+    arguments *args = arguments_;
+    if (spec_word_list_add(&args->where, word) != GSL_SUCCESS) spec_usage_no_memory(verb);
 }
 
-static void take(char **text, const char *arg, const char *option, const char *verb)
+static void read_file(void *arguments_, const char *word, const char *verb)
 {
-    if (*arg == '\0') spec_usage_fail(verb, "--%s: the column has no name", option);
-    take_text(text, arg, verb);
+    arguments *args = arguments_;
+    if (args->csv != NULL)
+        spec_usage_fail(verb, "'%s' is a second file; give only one CSV file", word);
+    args->csv = word;
 }
 
-static void take_list(spec_word_list *list, const char *arg, const char *option, const char *verb)
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const spec_field fields[] = {
+    {"output", 'o', "FILE", "the figure file: .svg, .png, .pdf or .tex (FILE.svg)", FIELD(output)},
+    {"figure", 'F', "NAME",
+     "draw this one of 'speclab list figures' (the one that the result names)", FIELD(figure)},
+    {"force", 0, NULL,
+     "overwrite the figure file; without --force an older file that differs is kept as FILE.bak",
+     FIELD(force)},
+    {.help = "A custom figure, from any CSV with a header line:", .group = 2},
+    {"x", 0, "COLUMN", "column of the horizontal axis: numbers or names", FIELD(x), .group = 2},
+    {"y", 0, "COLUMN,...",
+     "columns of the vertical axis; error bars come from Y_se (two standard errors) or Y_low and "
+     "Y_high, a line from Y_theory",
+     FIELD(y), .group = 2},
+    {"kind", 0, "KIND", "lines, scatter or bars (lines)", FIELD(kind), .group = 2},
+    {"error", 0, "COLUMN,...",
+     "error bars: a column for each of --y, added and subtracted, or two with the ends of the bar",
+     FIELD(error), .group = 2},
+    {"by", 0, "COLUMN,...", "one series per value", FIELD(by), .group = 2},
+    {"facet", 0, "COLUMN", "one panel per value", FIELD(facet), .group = 2},
+    {"heat", 0, "COLUMN", "a heat map: this column as colour over x and y", FIELD(heat),
+     .group = 2},
+    {"log", 0, "x|y|xy", "logarithmic axes", FIELD(log), .group = 2},
+    {"where", 0, "COLUMN=VALUE,...",
+     "only rows with one of these values; may be repeated: for another column, or for a value with "
+     "a comma",
+     .read = read_where, .repeats = true, .group = 2},
+    {.help = "Appearance:", .group = 3},
+    {"title", 0, "TEXT", "the title (made from the data)", FIELD(title), .group = 3},
+    {"xlabel", 0, "TEXT", "the title of the horizontal axis (from its column)", FIELD(xlabel),
+     .group = 3},
+    {"ylabel", 0, "TEXT", "the title of the vertical axis (from its columns)", FIELD(ylabel),
+     .group = 3},
+    {"no-title", 0, NULL, "no title", FIELD(no_title), .group = 3},
+    {"size", 0, "WIDTHxHEIGHT",
+     "the size, such as 8x6cm, 3x2in or 900x600px (900x600px; pdf, tikz: 15x10cm)", FIELD(size),
+     .group = 3},
+    {"font", 0, "NAME,SIZE",
+     "font and size in points (DejaVu Sans, 8 to 10 depending on the width)", FIELD(font),
+     .group = 3},
+    {"terminal", 0, "NAME",
+     "file format: svg, png, pdf or tikz (for LaTeX) (from the ending of -o)", FIELD(terminal),
+     .group = 3},
+    {"legend", 0, "PLACE", "position of the legend: right, bottom, none or auto", FIELD(legend),
+     .fallback = "auto", .group = 3},
+    {0},
+};
+static const spec_field_relation relations[] = {{"title", false, "no-title", NULL}, {0}};
+
+static void take_text(char **text, const char *opt_word, const char *verb)
 {
-    spec_word_list_free(list);
-    if (arg[strspn(arg, ", ")] == '\0')
-        spec_usage_fail(verb, "--%s: '%s' names no column", option, arg);
-    if (spec_word_list_add(list, arg) != GSL_SUCCESS) spec_usage_no_memory(verb);
+    if (opt_word != NULL && (*text = strdup(opt_word)) == NULL) spec_usage_no_memory(verb);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_column(char **column, const char *option, const char *opt_word, const char *verb)
 {
-    arguments *args = state->input;
-    spec_figure_style *style = &args->request.style;
-    const char *verb = state->name;
+    if (opt_word != NULL && *opt_word == '\0')
+        spec_usage_fail(verb, "--%s: the column has no name", option);
+    take_text(column, opt_word, verb);
+}
+
+static void take_columns(spec_word_list *list, const char *option, const char *opt_word,
+                         const char *verb)
+{
+    if (opt_word == NULL) return;
+    if (opt_word[strspn(opt_word, ", ")] == '\0')
+        spec_usage_fail(verb, "--%s: '%s' names no column", option, opt_word);
+    if (spec_word_list_add(list, opt_word) != GSL_SUCCESS) spec_usage_no_memory(verb);
+}
+
+static void take_axes(spec_figure_axes *axes, const arguments *args, const char *verb)
+{
     spec_error error = {{0}};
-    int status = GSL_SUCCESS;
-    switch (key) {
-    case 'o': args->output = arg; return 0;
-    case 'F': args->request.opt_name = arg; return 0;
-    case KEY_X: take(&args->axes.x, arg, "x", verb); return 0;
-    case KEY_Y: take_list(&args->axes.y, arg, "y", verb); return 0;
-    case KEY_BY: take_list(&args->axes.by, arg, "by", verb); return 0;
-    case KEY_FACET: take(&args->axes.facet, arg, "facet", verb); return 0;
-    case KEY_HEAT: take(&args->axes.heat, arg, "heat", verb); return 0;
-    case KEY_WHERE:
-        if (spec_word_list_add(&args->where, arg) != GSL_SUCCESS) spec_usage_no_memory(verb);
-        return 0;
-    case KEY_ERROR: take_list(&args->axes.error, arg, "error", verb); return 0;
-    case KEY_XLABEL: take_text(&args->axes.x_title, arg, verb); return 0;
-    case KEY_YLABEL: take_text(&args->axes.y_title, arg, verb); return 0;
-    case KEY_FORCE: args->request.force = true; return 0;
-    case KEY_TITLE: style->title = arg; return 0;
-    case KEY_NO_TITLE: style->title = ""; return 0;
-    case KEY_LOG: status = spec_figure_axes_log(&args->axes, arg, &error); break;
-    case KEY_KIND: status = spec_figure_axes_kind(&args->axes, arg, &error); break;
-    case KEY_SIZE: status = spec_figure_style_size(style, arg, &error); break;
-    case KEY_FONT: status = spec_figure_style_font(style, arg, &error); break;
-    case KEY_LEGEND: status = spec_figure_style_legend(style, arg, &error); break;
-    case KEY_TERMINAL:
-        status = spec_figure_style_terminal(style, arg, &error);
-        args->terminal_given = true;
-        break;
-    case ARGP_KEY_ARG:
-        if (args->csv != NULL)
-            spec_usage_fail(verb, "'%s' is a second file; give only one CSV file", arg);
-        args->csv = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        spec_usage_fail(verb, "no CSV file is given; 'speclab run -o FILE.csv' writes one");
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    if (status != GSL_SUCCESS) spec_usage_fail(verb, "%s", error.text);
-    return 0;
+    take_column(&axes->x, "x", args->x, verb);
+    take_column(&axes->facet, "facet", args->facet, verb);
+    take_column(&axes->heat, "heat", args->heat, verb);
+    take_columns(&axes->y, "y", args->y, verb);
+    take_columns(&axes->by, "by", args->by, verb);
+    take_columns(&axes->error, "error", args->error, verb);
+    take_text(&axes->x_title, args->xlabel, verb);
+    take_text(&axes->y_title, args->ylabel, verb);
+    if ((args->log != NULL && spec_figure_axes_log(axes, args->log, &error) != GSL_SUCCESS) ||
+        (args->kind != NULL && spec_figure_axes_kind(axes, args->kind, &error) != GSL_SUCCESS))
+        spec_usage_fail(verb, "%s", error.text);
+}
+
+static void take_style(spec_figure_style *style, const arguments *args, const char *verb)
+{
+    spec_error error = {{0}};
+    style->title = args->no_title ? "" : args->title;
+    if ((args->size != NULL && spec_figure_style_size(style, args->size, &error) != GSL_SUCCESS) ||
+        (args->font != NULL && spec_figure_style_font(style, args->font, &error) != GSL_SUCCESS) ||
+        (args->terminal != NULL &&
+         spec_figure_style_terminal(style, args->terminal, &error) != GSL_SUCCESS) ||
+        spec_figure_style_legend(style, args->legend, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s", error.text);
 }
 
 /* Turns "dir/result.csv" into "dir/result.svg". */
@@ -159,12 +141,10 @@ static void default_output(char *path, size_t size, const char *csv, const char 
 
 int spec_verb_plot(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
-    (void)context;
-    static const struct argp argp = {
-        options_table,
-        parse,
-        "FILE.csv",
+    static const spec_fields options = {
+        .fields = fields,
+        .relations = relations,
+        .doc =
         "draw the figure of a result, or of any CSV\vA result names its figure in its # lines; "
         "'speclab list figures' shows all figures and the columns that they need. For other files "
         "the columns are chosen, and a line says which. A file is CSV with commas, semicolons or "
@@ -176,37 +156,47 @@ int spec_verb_plot(spec_context *context, int argc, char **argv)
         "  $ speclab plot mine.csv --x n --y ms --facet gpu --log xy -o mine.pdf\n"
         "  $ speclab plot mine.csv --x gpu --y ms --error std --kind bars --ylabel 'Time (ms)'\n"
         "  $ speclab plot sweep.csv --x alpha --y K --heat speedup --size 8x6cm",
-        children,
-        NULL,
-        NULL};
-    arguments args = {.request = {.style = SPEC_FIGURE_STYLE_DEFAULT}};
-    spec_usage_parse(&argp, argc, argv, &args);
-    args.request.axes = &args.axes;
-    args.request.where = &args.where;
-    args.request.verb = argv[0];
-    spec_figure_style *style = &args.request.style;
+        .common = &spec_usage_argp,
+        .words = "FILE.csv",
+        .word = read_file,
+    };
+    (void)context;
+    arguments args = {0};
+    spec_figure_axes axes = {0};
+    spec_figure_style style = SPEC_FIGURE_STYLE_DEFAULT;
+    spec_fields_parse(&args, NULL, &options, argc, argv);
+    if (args.csv == NULL)
+        spec_usage_fail(argv[0], "no CSV file is given; 'speclab run -o FILE.csv' writes one");
+    take_axes(&axes, &args, argv[0]);
+    take_style(&style, &args, argv[0]);
 
     spec_error error = {{0}};
     spec_figure_note note;
     char output[PATH_MAX];
-    default_output(output, sizeof output, args.csv, spec_figure_style_suffix(style));
+    default_output(output, sizeof output, args.csv, spec_figure_style_suffix(&style));
     if (args.output != NULL) snprintf(output, sizeof output, "%s", args.output);
-    if (!args.terminal_given && spec_figure_style_ending(style, output, &error) != GSL_SUCCESS)
+    if (args.terminal == NULL && spec_figure_style_ending(&style, output, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "-o %s; or choose with --terminal", error.text);
-    if (style->terminal == SPEC_TERMINAL_TIKZ && style->font[0] != '\0')
+    if (style.terminal == SPEC_TERMINAL_TIKZ && style.font[0] != '\0')
         spec_usage_fail(
             argv[0],
             "--font %s: LaTeX chooses the font of a tikz picture; --font ,8 sets only the size",
-            style->font);
+            style.font);
+    const spec_figure_request request = {.opt_name = args.figure,
+                                         .axes = &axes,
+                                         .where = &args.where,
+                                         .style = style,
+                                         .verb = argv[0],
+                                         .force = args.force};
     if (spec_output_probe(output, &error) != GSL_SUCCESS ||
-        spec_figure_draw(&args.request, args.csv, output, &note, &error) != GSL_SUCCESS)
+        spec_figure_draw(&request, args.csv, output, &note, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "%s", error.text);
     if (note.text[0] != '\0') spec_usage_say(argv[0], "%s", note.text);
     struct stat info;
     /* A device may be standard output itself. */
     if (stat(output, &info) == 0 && S_ISREG(info.st_mode))
         fprintf(spec_output_standard(), "%s\n", output);
-    spec_figure_axes_free(&args.axes);
+    spec_figure_axes_free(&axes);
     spec_word_list_free(&args.where);
     return SPEC_EXIT_HOLDS;
 }
