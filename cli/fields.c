@@ -1,46 +1,63 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/fields.h"
 
-#include "base/settings.h"
-#include "cli/verb.h"
+#if defined(__has_include) && !__has_include(<argp.h>)
+#error "speclab needs glibc: this C library has no argp"
+#endif
 
+#include "base/names.h"
+#include "base/progress.h"
+#include "base/settings.h"
+#include "base/thread_pool.h"
+#include "cli/option_hints.h"
+#include "cli/output.h"
+#include "cli/page.h"
+#include "cli/verb.h"
+#include "experiments/team.h"
+
+#include <argp.h>
 #include <assert.h>
+#include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* FIRST_KEY is above the keys of the common options; an option's is FIRST_KEY + its row, or its
- * letter. */
-enum { MOST_ROWS = 64, FIRST_KEY = 0x20000 };
+/* What getopt_long returns for row i is FIRST_ROW + i, or the letter. */
+enum { MOST_ROWS = 96, FIRST_ROW = 0x10000, A_WORD = 1 };
 
-/* A field, and the struct that it fills. */
+/* A field, the struct that it fills, and the word that the user gave; NULL: none. */
 typedef struct {
     const spec_field *field;
     void *arguments;
-} row;
+    const char *word;
+} field_row;
 
-/* What argp passes to parse. */
 typedef struct {
-    row row[MOST_ROWS];
+    field_row row[MOST_ROWS];
     int n;
-    void *arguments;
-    spec_options *common;
     const spec_fields *of;
+    const char *verb;
 } reading;
 
 static void add_rows(reading *r, const spec_field *fields, void *arguments)
 {
     for (const spec_field *field = fields; field->help != NULL; field++) {
         assert(r->n < MOST_ROWS);
-        r->row[r->n++] = (row){field, arguments};
+        r->row[r->n++] = (field_row){field, arguments, NULL};
     }
 }
 
-static int key_of(const reading *r, int i)
+static const char *gave[MOST_ROWS + 1]; /* the names of the options that were given */
+
+bool spec_fields_gave(const char *option)
 {
-    const char letter = r->row[i].field->letter;
-    return letter != '\0' ? letter : FIRST_KEY + i;
+    int i = 0;
+    while (gave[i] != NULL && strcmp(gave[i], option) != 0) i++;
+    return gave[i] != NULL;
 }
+
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static double read_number(const char *verb, const spec_field *field, const char *word)
 {
@@ -104,6 +121,320 @@ static void read_value(void *arguments, const spec_field *field, const char *opt
     }
 }
 
+/* ---- the common options ---------------------------------------------------------------------- */
+
+static void read_threads(void *common, const char *word, const char *verb)
+{
+    spec_thread_pool_set_size(((spec_options *)common)->context->pool,
+                              (int)spec_options_count(verb, "threads", word, 1, 4096));
+}
+
+static void read_part(spec_shard *part, const char *option, const char *word, const char *verb)
+{
+    spec_error error;
+    if (spec_shard_parse(part, word, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "--%s: %s", option, error.text);
+}
+
+static void read_shard(void *common, const char *word, const char *verb)
+{
+    read_part(&((spec_options *)common)->shard, "shard", word, verb);
+}
+
+static void read_batches(void *common, const char *word, const char *verb)
+{
+    read_part(&((spec_options *)common)->batches, "batches", word, verb);
+}
+
+#define COMMON(member) SPEC_FIELD(spec_options, member)
+static const spec_field grid_fields[] = {
+    {"resume", 0, NULL, "continue an interrupted run: keep the finished rows of the output",
+     COMMON(resume)},
+    {"shard", 0, "I/N",
+     "run only grid points I, I + N, I + 2N ...; 'speclab merge' joins the parts 1/N to N/N",
+     .read = read_shard},
+    {"batches", 0, "I/N",
+     "run only part I of N of the rounds, or of --cases, of each point; 'speclab merge' joins the "
+     "sums",
+     .read = read_batches},
+    {"sums", 0, "FILE", "simulate nothing: read the sums of --batches that were merged into FILE",
+     COMMON(sums)},
+    {0},
+};
+static const spec_field_relation grid_relations[] = {
+    {"shard", false, "batches sums", NULL}, {"batches", false, "sums", NULL}, {0}};
+
+static const char *const formats[] = {"table", "csv",      "json", "markdown",
+                                      "latex", "vertical", NULL};
+enum { COMMON_GROUP = 100, USAGE_GROUP = -1 };
+static const spec_field common_fields[] = {
+    {.help = "Common options:", .group = COMMON_GROUP},
+    {"format", 'f', "FORMAT",
+     "table (default on a terminal), csv (default elsewhere), json, markdown, latex or vertical "
+     "(one line per column)",
+     COMMON(format), .choice = formats, .group = COMMON_GROUP},
+    {"all", 0, NULL,
+     "print every column of a table, at full width; by default the most important ones that fit "
+     "the terminal",
+     COMMON(all), .old = "wide", .group = COMMON_GROUP},
+    {"seed", 's', "N", "seed of all random streams", COMMON(seed), .fallback = "42",
+     .group = COMMON_GROUP},
+    {"threads", 0, "N", "number of threads (all); results do not depend on it",
+     .read = read_threads, .group = COMMON_GROUP},
+    {"output", 'o', "FILE", "write to FILE instead of standard output (FILE.json: json; else csv)",
+     COMMON(output), .group = COMMON_GROUP},
+    {"force", 0, NULL,
+     "overwrite FILE; without --force an older file that differs is kept as FILE.bak",
+     COMMON(force), .group = COMMON_GROUP},
+    {0},
+};
+
+static void complete_common(spec_options *common, const char *verb)
+{
+    const spec_team *team = common->context->opt_team;
+    spec_error error = {{0}};
+    common->format_given = spec_fields_gave("format");
+    if (common->output != NULL && strcmp(common->output, "-") == 0) common->output = NULL;
+    if (common->sums != NULL && team != NULL)
+        spec_usage_fail(verb, "--sums needs speclab: nothing is left for ranks");
+    if (team != NULL && !team->leads) return;
+    if (spec_output_probe(common->output, &error) != GSL_SUCCESS)
+        spec_usage_fail(verb, "%s", error.text);
+}
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+__attribute__((noreturn)) static void close_output(const char *verb)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        spec_usage_fail(verb, "standard output: %s", strerror(errno));
+    exit(SPEC_EXIT_HOLDS);
+}
+
+/* Returns the help of a field, which the caller frees. */
+static char *help_of(const spec_field *field, const reading *r)
+{
+    const bool common = field->group == COMMON_GROUP && field->name != NULL;
+    const char *help = common && field->letter == 'f' && r->of->formats != NULL  ? r->of->formats
+                       : common && field->letter == 'o' && r->of->output != NULL ? r->of->output
+                                                                                 : field->help;
+    char *text = NULL;
+    if (asprintf(&text, field->fallback != NULL ? "%s (%s)" : "%s", help, field->fallback) < 0)
+        spec_usage_no_memory(r->verb);
+    return text;
+}
+
+/* Prints help with argp, and ends the program. */
+__attribute__((noreturn)) static void print(const reading *r, unsigned parts)
+{
+    struct argp_option option[MOST_ROWS + 1] = {{0}};
+    char name[64];
+    for (int i = 0; i < r->n; i++) {
+        const spec_field *field = r->row[i].field;
+        option[i] = (struct argp_option){.name = field->name,
+                                         .key = field->name == NULL     ? 0
+                                                : field->letter != '\0' ? field->letter
+                                                                        : FIRST_ROW + i,
+                                         .arg = field->value,
+                                         .doc = help_of(field, r),
+                                         .group = field->group != 0 ? field->group : 1};
+    }
+    const struct argp argp = {option, NULL, r->of->words, r->of->doc, NULL, NULL, NULL};
+    /* 80 columns; headings without indent, as cli/man.awk expects; no note that -aX equals
+     * --alpha=X. */
+    setenv("ARGP_HELP_FMT", "rmargin=79,header-col=0,no-dup-args-note", 0);
+    snprintf(name, sizeof name, "%s", r->verb);
+    argp_help(&argp, stdout, parts, name);
+    close_output(r->verb);
+}
+
+static void print_help(void *r, const char *word, const char *verb)
+{
+    (void)word;
+    (void)verb;
+    print(r, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+}
+
+static void print_usage(void *r, const char *word, const char *verb)
+{
+    (void)word;
+    (void)verb;
+    print(r, ARGP_HELP_USAGE);
+}
+
+static void print_version(void *r, const char *word, const char *verb)
+{
+    (void)r;
+    (void)word;
+    puts("speclab " SPEC_VERSION);
+    close_output(verb);
+}
+
+static const spec_field usage_fields[] = {
+    {"help", 'h', NULL, "print this help", .read = print_help, .group = USAGE_GROUP},
+    {"usage", 0, NULL, "print a short list of the options", .read = print_usage,
+     .group = USAGE_GROUP},
+    {"version", 'V', NULL, "print the version", .read = print_version, .group = USAGE_GROUP},
+    {0},
+};
+
+/* ---- an option that cannot be parsed --------------------------------------------------------- */
+
+static int row_of_letter(const reading *r, int letter)
+{
+    int i = 0;
+    while (i < r->n && (r->row[i].field->name == NULL || r->row[i].field->letter != letter)) i++;
+    return i;
+}
+
+static bool has(const void *self, const char *option, char *ret_letter)
+{
+    const reading *r = self;
+    for (int i = 0; i < r->n; i++) {
+        const spec_field *field = r->row[i].field;
+        if (field->name == NULL || strcmp(field->name, option) != 0) continue;
+        *ret_letter = field->letter;
+        return true;
+    }
+    return false;
+}
+
+/* Fails with a hint if the name is an option of another engine. */
+static void hint_at(const reading *r, const char *dashes, const char *name)
+{
+    char hint[SPEC_OPTION_HINT_SIZE];
+    const char *blank = strrchr(r->verb, ' ');
+    const spec_option_set set = {
+        .verb = blank != NULL ? blank + 1 : r->verb, .has = has, .self = r};
+    if (spec_option_hint(hint, dashes, name, &set) != NULL) spec_usage_fail(r->verb, "%s", hint);
+}
+
+/* Fails with what "--NAME" or "--NAME=VALUE" may mean. */
+__attribute__((noreturn)) static void fail_at_name(const reading *r, const char *word)
+{
+    const char *known[MOST_ROWS + 1] = {NULL};
+    char name[128], meanings[256] = "";
+    int n = 0, n_meant = 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (int i = 0; i < r->n; i++) {
+        const char *option = r->row[i].field->name;
+        if (option == NULL) continue;
+        known[n++] = option;
+        if (strncmp(option, name, strlen(name)) != 0) continue;
+        const size_t end = strlen(meanings);
+        snprintf(meanings + end, sizeof meanings - end, "%s--%s", n_meant++ > 0 ? ", " : "",
+                 option);
+    }
+    if (n_meant > 1) spec_usage_fail(r->verb, "--%s is ambiguous: %s", name, meanings);
+    hint_at(r, "--", name);
+    const char *near = spec_names_nearest(name, known);
+    if (near != NULL)
+        spec_usage_fail(r->verb, "there is no option --%s; did you mean --%s?", name, near);
+    spec_usage_fail(r->verb, "there is no option --%s; '%s --help' lists them", name, r->verb);
+}
+
+/* Fails with what is wrong with the option at which getopt_long has stopped; `got` is what it
+ * returned, ':' if a value is missing. */
+__attribute__((noreturn)) static void fail_at_option(const reading *r, int got, const char *word)
+{
+    if (optopt >= FIRST_ROW) {
+        const spec_field *field = r->row[optopt - FIRST_ROW].field;
+        if (got == ':')
+            spec_usage_fail(r->verb, "--%s needs a value, %s", field->name, field->value);
+        spec_usage_fail(r->verb, "--%s takes no value", field->name);
+    }
+    if (optopt == 0) fail_at_name(r, word + strlen("--"));
+    if (got == ':')
+        spec_usage_fail(r->verb, "-%c needs a value, %s", optopt,
+                        r->row[row_of_letter(r, optopt)].field->value);
+    if (optopt == '?') print(r, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+    hint_at(r, "-", (const char[]){(char)optopt, '\0'});
+    spec_usage_fail(r->verb, "there is no option -%c; '%s --help' lists them", optopt, r->verb);
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+/* Writes what getopt_long reads. "-:" has it return words in order, and tell a missing value from
+ * an unknown option. */
+static void list_options(char letters[2 * MOST_ROWS + 3], struct option name[2 * MOST_ROWS + 1],
+                         const reading *r)
+{
+    int n = 0;
+    letters += sprintf(letters, "-:");
+    for (int i = 0; i < r->n; i++) {
+        const spec_field *field = r->row[i].field;
+        const int takes = field->value != NULL ? required_argument : no_argument;
+        if (field->name == NULL) continue;
+        if (field->letter != '\0')
+            letters += sprintf(letters, "%c%s", field->letter, field->value != NULL ? ":" : "");
+        int before = 0; /* of two options with a name, the verb's own has it */
+        while (before < n && strcmp(name[before].name, field->name) != 0) before++;
+        if (before == n) name[n++] = (struct option){field->name, takes, NULL, FIRST_ROW + i};
+        if (field->old != NULL) name[n++] = (struct option){field->old, takes, NULL, FIRST_ROW + i};
+    }
+    name[n] = (struct option){0};
+}
+
+/* Notes that an option was given, once unless it repeats; NULL: it has no value. */
+static void note(const reading *r, field_row *row, const char *opt_word)
+{
+    const spec_field *field = row->field;
+    const char *before = row->word;
+    int n = 0;
+    row->word = opt_word != NULL ? opt_word : "";
+    while (gave[n] != NULL && strcmp(gave[n], field->name) != 0) n++;
+    gave[n] = field->name;
+    if (before == NULL || opt_word == NULL || field->repeats) return;
+    if (strcmp(field->value, "LIST") == 0)
+        spec_usage_fail(r->verb, "--%s is given twice; give one list: --%s %s,%s", field->name,
+                        field->name, before, opt_word);
+    spec_usage_fail(r->verb, "--%s is given twice, as '%s' and as '%s'; give it once", field->name,
+                    before, opt_word);
+}
+
+/* Reads the options in their order, and then the words. */
+static void read_line(reading *r, void *arguments, int argc, char **argv)
+{
+    char letters[2 * MOST_ROWS + 3];
+    struct option name[2 * MOST_ROWS + 1];
+    struct {
+        const field_row *row; /* NULL: a word that is no option */
+        const char *word;
+    } * part;
+    size_t most = 0; /* every letter may be an option: -abc */
+    int n = 0;
+    for (int i = 0; i < argc; i++) most += strlen(argv[i]) + 1;
+    part = calloc(most, sizeof *part);
+    if (part == NULL) spec_usage_no_memory(r->verb);
+    list_options(letters, name, r);
+    opterr = optind = 0;
+    for (int got; (got = getopt_long(argc, argv, letters, name, NULL)) != -1; n++) {
+        if (got == '?' || got == ':') fail_at_option(r, got, argv[optind - 1]);
+        part[n].word = optarg;
+        if (got == A_WORD) continue;
+        const bool by_letter = got < FIRST_ROW;
+        field_row *row = &r->row[by_letter ? row_of_letter(r, got) : got - FIRST_ROW];
+        if (by_letter && optarg != NULL && *optarg == '=' && optarg != argv[optind - 1])
+            spec_usage_fail(r->verb, "-%c%s: no '=' comes after a letter; write -%c %s or --%s%s",
+                            got, optarg, got, optarg + 1, row->field->name, optarg);
+        note(r, row, optarg);
+        part[n].row = row;
+        if (row->field->group == USAGE_GROUP) read_value(r, row->field, NULL, r->verb);
+    }
+    while (optind < argc) part[n++].word = argv[optind++]; /* after "--" */
+    for (int i = 0; i < n; i++)
+        if (part[i].row != NULL)
+            read_value(part[i].row->arguments, part[i].row->field, part[i].word, r->verb);
+    for (int i = 0; i < n; i++) {
+        if (part[i].row != NULL) continue;
+        if (r->of->word == NULL)
+            spec_usage_fail(r->verb, "'%s' is not an option; '%s --help' lists the options",
+                            part[i].word, r->verb);
+        r->of->word(arguments, part[i].word, r->verb);
+    }
+    free(part);
+}
+
 /* Returns the first of the options in `names`, separated by blanks, that the user gave; or NULL. */
 static const char *given_of(const reading *r, const char *names)
 {
@@ -114,20 +445,20 @@ static const char *given_of(const reading *r, const char *names)
                             strncmp(r->row[i].field->name, names, n) != 0))
             i++;
         assert(i < r->n); /* every name is that of a field */
-        if (spec_usage_gave(r->row[i].field->name)) return r->row[i].field->name;
+        if (r->row[i].word != NULL) return r->row[i].field->name;
         names += n;
     }
     return NULL;
 }
 
-static void check_relations(const reading *r, const char *verb)
+static void check_relations(const reading *r, const spec_field_relation *opt_relations)
 {
-    for (const spec_field_relation *of = r->of->relations; of != NULL && of->option != NULL; of++) {
+    for (const spec_field_relation *of = opt_relations; of != NULL && of->option != NULL; of++) {
         const char *option = given_of(r, of->option), *other = given_of(r, of->others),
                    *why = of->why != NULL ? of->why : "";
         if (option == NULL || of->needs == (other != NULL)) continue;
         if (other != NULL)
-            spec_usage_fail(verb, "--%s and --%s cannot be combined%s", option, other, why);
+            spec_usage_fail(r->verb, "--%s and --%s cannot be combined%s", option, other, why);
         char others[128] = "";
         for (const char *rest = of->others; *rest != '\0'; rest += strspn(rest, " ")) {
             const int n = (int)strcspn(rest, " "), used = (int)strlen(others);
@@ -135,76 +466,30 @@ static void check_relations(const reading *r, const char *verb)
                      used > 0 ? " or " : "", n, rest);
             rest += n;
         }
-        spec_usage_fail(verb, "--%s needs %s%s", option, others, why);
+        spec_usage_fail(r->verb, "--%s needs %s%s", option, others, why);
     }
 }
 
-static error_t parse(int key, char *word, struct argp_state *state)
-{
-    const reading *r = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = r->common; return 0;
-    case ARGP_KEY_ARG:
-        if (r->of->word != NULL) {
-            r->of->word(r->arguments, word, state->name);
-            return 0;
-        }
-        spec_usage_fail(state->name, "'%s' is not an option; '%s --help' lists the options", word,
-                        state->name);
-    case ARGP_KEY_END: check_relations(r, state->name); return 0;
-    default: break;
-    }
-    for (int i = 0; i < r->n; i++) {
-        if (r->row[i].field->name == NULL || key_of(r, i) != key) continue;
-        read_value(r->row[i].arguments, r->row[i].field, word, state->name);
-        return 0;
-    }
-    return ARGP_ERR_UNKNOWN;
-}
-
-/* Writes the rows of argp, whose texts the caller frees with `texts`. */
-static void list_options(struct argp_option option[2 * MOST_ROWS + 1], char *texts[MOST_ROWS],
-                         const reading *r, const char *verb)
-{
-    int n = 0;
-    for (int i = 0; i < r->n; i++) {
-        const spec_field *field = r->row[i].field;
-        const bool heads = field->name == NULL;
-        texts[i] = NULL;
-        if (field->fallback != NULL &&
-            asprintf(&texts[i], "%s (%s)", field->help, field->fallback) < 0)
-            spec_usage_no_memory(verb);
-        option[n++] = (struct argp_option){.name = field->name,
-                                           .key = heads ? 0 : key_of(r, i),
-                                           .arg = field->value,
-                                           .flags = field->repeats ? SPEC_OPTION_REPEATS : 0,
-                                           .doc = texts[i] != NULL ? texts[i] : field->help,
-                                           .group = field->group > 0 ? field->group : 1};
-        if (field->old == NULL) continue;
-        option[n] = option[n - 1];
-        option[n].name = field->old;
-        option[n++].flags |= OPTION_HIDDEN;
-    }
-    option[n] = (struct argp_option){0};
-}
-
-void spec_fields_parse(void *arguments, spec_options *common, const spec_fields *of, int argc,
+void spec_fields_parse(void *arguments, spec_options *opt_common, const spec_fields *of, int argc,
                        char **argv)
 {
-    struct argp_option option[2 * MOST_ROWS + 1];
-    char *texts[MOST_ROWS];
-    reading r = {.arguments = arguments, .common = common, .of = of};
-    add_rows(&r, of->fields, arguments);
+    reading r = {.of = of, .verb = argv[0]};
+    if (of->fields != NULL) add_rows(&r, of->fields, arguments);
     if (of->also != NULL) add_rows(&r, of->also, (char *)arguments + of->also_at);
+    if (of->grid) add_rows(&r, grid_fields, opt_common);
+    if (opt_common != NULL) add_rows(&r, common_fields, opt_common);
+    add_rows(&r, usage_fields, NULL);
     for (int i = 0; i < r.n; i++)
         if (r.row[i].field->fallback != NULL)
-            read_value(r.row[i].arguments, r.row[i].field, r.row[i].field->fallback, argv[0]);
-    list_options(option, texts, &r, argv[0]);
-    const struct argp_child children[] = {{of->common, 0, NULL, 0}, {0}};
-    const struct argp argp = {option, parse, of->words, of->doc, children, NULL, NULL};
-    spec_usage_parse(&argp, argc, argv, &r);
-    for (int i = 0; i < r.n; i++) free(texts[i]);
+            read_value(r.row[i].arguments, r.row[i].field, r.row[i].field->fallback, r.verb);
+    read_line(&r, arguments, argc, argv);
+    check_relations(&r, of->relations);
+    check_relations(&r, of->grid ? grid_relations : NULL);
+    if (opt_common != NULL) complete_common(opt_common, r.verb);
+    spec_progress_begin(r.verb, spec_page_given_columns());
 }
+
+/* ---- what becomes of them -------------------------------------------------------------------- */
 
 static const char *text_of(const spec_field *field, const void *arguments)
 {
@@ -217,36 +502,9 @@ void spec_fields_assume(spec_assumed *assumed, const spec_field *fields, const v
         char typed[64];
         if (!field->assumed ||
             (field->type == SPEC_FIELD_TEXT ? text_of(field, arguments) != field->fallback
-                                            : spec_usage_gave(field->name)))
+                                            : spec_fields_gave(field->name)))
             continue;
         snprintf(typed, sizeof typed, "--%s ", field->name);
         spec_assumed_add(assumed, typed, field->fallback, NULL);
     }
-}
-
-void spec_field_parameter(char name[SPEC_FIELD_PARAMETER_SIZE], const spec_field *field)
-{
-    snprintf(name, SPEC_FIELD_PARAMETER_SIZE, "%s",
-             field->parameter != NULL ? field->parameter : field->name);
-    for (char *c = name; *c != '\0'; c++) {
-        if (*c == '-') *c = '_';
-    }
-}
-
-int spec_fields_axes(spec_verb_axis axis[SPEC_FIELDS_AXES], const spec_field *fields,
-                     const void *arguments)
-{
-    int n = 0;
-    for (const spec_field *field = fields; field->help != NULL; field++) {
-        if (field->axis == SPEC_AXIS_NONE) continue;
-        assert(n < SPEC_FIELDS_AXES);
-        const bool flag = field->type == SPEC_FIELD_FLAG;
-        const char *value =
-            flag ? *((const bool *)arguments + field->at) ? "" : NULL : text_of(field, arguments);
-        if (value == NULL) continue;
-        axis[n] = (spec_verb_axis){.kind = field->axis, .value = value};
-        spec_field_parameter(axis[n].name, field);
-        n++;
-    }
-    return n;
 }

@@ -26,14 +26,6 @@ typedef enum {
     SPEC_AXIS_ASKED
 } spec_axis_kind;
 
-enum { SPEC_FIELD_PARAMETER_SIZE = 32 };
-
-typedef struct {
-    char name[SPEC_FIELD_PARAMETER_SIZE]; /* of the parameter */
-    spec_axis_kind kind;
-    const char *value; /* given or the default; "" for a flag; NULL leaves the axis out */
-} spec_verb_axis;
-
 /* The type of a member: const char * keeps the word as it was typed, bool is an option without a
  * value, uint64_t and int are whole numbers (an int or enum with `choice` is the index of a name),
  * and double is a number. */
@@ -95,30 +87,32 @@ typedef struct {
 } spec_field_relation;
 
 typedef struct {
-    const spec_field *fields;             /* ends with a row without help */
+    const spec_field *fields;             /* ends with a row without help; or NULL */
     const spec_field_relation *relations; /* ends with a row without option; or NULL */
     const char *doc;                      /* of argp: the summary, "\v", and the text below */
-    const struct argp *common;            /* of cli/options.h */
     const char *words;                    /* the arguments that are no options; or NULL */
     spec_field_reader *word;              /* reads such a word */
     const spec_field *also;               /* further fields, of a struct at this offset; or NULL */
     size_t also_at;
+    bool grid;                    /* has --resume, --shard, --batches and --sums */
+    const char *formats, *output; /* its own help of --format and of --output; or NULL */
 } spec_fields;
 
-/* Sets the defaults, then reads the options of the command line into the arguments. `common` is
- * their spec_options. Exits 2 on bad usage. */
-void spec_fields_parse(void *arguments, spec_options *common, const spec_fields *of, int argc,
+/* Help of --output, for a verb that writes a text. */
+#define SPEC_FIELDS_TEXT_OUTPUT                                                                    \
+    "write to FILE instead of standard output (FILE.json: json; else plain text)"
+
+/* Sets the defaults, then reads the options of the command line into the arguments: the verb's, and
+ * those of every verb into `opt_common` (NULL: it has only --help, --usage and --version). Starts
+ * the progress line (base/progress.h). Exits 2 on bad usage, with one line that names the nearest
+ * option. */
+void spec_fields_parse(void *arguments, spec_options *opt_common, const spec_fields *of, int argc,
                        char **argv);
+
+/* Returns whether the command line had an option; takes its name. */
+bool spec_fields_gave(const char *option);
 
 /* Adds the defaults that `assumed` marks, and that still hold, to the line "assumed". */
 void spec_fields_assume(spec_assumed *assumed, const spec_field *fields, const void *arguments);
-
-/* Writes the name of the field's parameter. */
-void spec_field_parameter(char name[SPEC_FIELD_PARAMETER_SIZE], const spec_field *field);
-
-/* Lists the axes of the fields that have a value, in their order. Returns how many there are. */
-enum { SPEC_FIELDS_AXES = 32 };
-int spec_fields_axes(spec_verb_axis axis[SPEC_FIELDS_AXES], const spec_field *fields,
-                     const void *arguments);
 
 #endif

@@ -99,17 +99,16 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
         "\n"
         "  $ speclab generate --target ngram:a.txt --draft 'ngram:a.txt?order=2' -n 99\n"
         "  $ speclab generate --target llama2c:stories.bin --baseline --temperature 0",
-        .common = &spec_options_argp,
         .also = spec_pair_options_fields,
         .also_at = offsetof(spec_generate_args, pair),
+        .formats = "json: the tokens with their origins (plain text)",
+        .output = SPEC_FIELDS_TEXT_OUTPUT,
     };
     const char *verb = argv[0];
     *args = (spec_generate_args){
         .common = SPEC_OPTIONS_DEFAULT(context), .pair = {.context = context}, .colour = "auto"};
-    args->common.opt_formats = "json: the tokens with their origins (plain text)";
-    args->common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     spec_fields_parse(args, &args->common, &options, argc, argv);
-    args->K_given = spec_usage_gave("K");
+    args->K_given = spec_fields_gave("K");
     if (args->plain) args->pair.verify = SPEC_VERIFY_AUTO; /* plain decoding verifies nothing */
     args->pair.plain = args->plain;
     spec_pair_options_complete(&args->pair, verb);

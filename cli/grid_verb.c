@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_SIZE = 64 };
+enum { OPTION_SIZE = 64, MOST_AXES = 32 };
 
 static char *copy_text(const char *verb, const char *text)
 {
@@ -19,12 +19,22 @@ static char *copy_text(const char *verb, const char *text)
     return copy;
 }
 
+/* Writes the name of the field's parameter. */
+static void name_parameter(char name[SPEC_VERB_PARAMETER_SIZE], const spec_field *field)
+{
+    snprintf(name, SPEC_VERB_PARAMETER_SIZE, "%s",
+             field->parameter != NULL ? field->parameter : field->name);
+    for (char *c = name; *c != '\0'; c++) {
+        if (*c == '-') *c = '_';
+    }
+}
+
 /* Returns whether a text of that length is the name of the field's parameter. */
 static bool is_parameter(const spec_field *field, const char *name, size_t length)
 {
-    char parameter[SPEC_FIELD_PARAMETER_SIZE];
+    char parameter[SPEC_VERB_PARAMETER_SIZE];
     if (field->name == NULL) return false;
-    spec_field_parameter(parameter, field);
+    name_parameter(parameter, field);
     return strlen(parameter) == length && strncmp(parameter, name, length) == 0;
 }
 
@@ -188,14 +198,32 @@ static int run(const spec_grid_verb *verb, const spec_options *options)
     return code;
 }
 
+/* Lists the axes of the fields that have a value, in their order. Returns how many there are. */
+static int list_axes(spec_verb_axis axis[MOST_AXES], const spec_grid_verb *verb)
+{
+    int n = 0;
+    for (const spec_field *field = verb->fields; field->help != NULL; field++) {
+        const char *member = (const char *)verb->arguments + field->at, *value = "";
+        if (field->axis == SPEC_AXIS_NONE) continue;
+        if (field->type != SPEC_FIELD_FLAG)
+            value = *(const char *const *)member;
+        else if (!*(const bool *)member)
+            value = NULL;
+        if (value == NULL) continue;
+        assert(n < MOST_AXES);
+        axis[n] = (spec_verb_axis){.kind = field->axis, .value = value};
+        name_parameter(axis[n++].name, field);
+    }
+    return n;
+}
+
 int spec_grid_verb_run(const spec_grid_verb *verb, const spec_options *options)
 {
-    spec_verb_axis axis[SPEC_FIELDS_AXES];
+    spec_verb_axis axis[MOST_AXES];
     spec_grid_verb whole = *verb;
-    const int n = spec_fields_axes(axis, verb->fields, verb->arguments);
     whole.axis = axis;
-    whole.n_axes = n;
-    assert(n + verb->n_axes <= SPEC_FIELDS_AXES);
+    whole.n_axes = list_axes(axis, verb);
+    assert(whole.n_axes + verb->n_axes <= MOST_AXES);
     for (int i = 0; i < verb->n_axes; i++) axis[whole.n_axes++] = verb->axis[i];
     return run(&whole, options);
 }

@@ -8,6 +8,14 @@
 #include "cli/fields.h"
 #include "cli/options.h"
 
+enum { SPEC_VERB_PARAMETER_SIZE = 32 };
+
+typedef struct {
+    char name[SPEC_VERB_PARAMETER_SIZE]; /* of the parameter */
+    spec_axis_kind kind;
+    const char *value; /* given or the default; "" for a flag; NULL leaves the axis out */
+} spec_verb_axis;
+
 typedef struct {
     const char *verb; /* "speclab sweep" */
     const char *measure;

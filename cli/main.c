@@ -11,7 +11,6 @@
 #include "base/table.h"
 #include "conformance/samplers/supervisor.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <gsl/gsl_errno.h>
 #include <limits.h>
@@ -152,8 +151,6 @@ int main(int argc, char **argv)
     spec_stop_begin();
     const spec_team *team = spec_team_start(&argc, &argv);
     gsl_set_error_handler_off(); /* GSL's failures come back as codes */
-    argp_err_exit_status = SPEC_EXIT_USAGE;
-    argp_program_version = "speclab " SPEC_VERSION;
 
     if (argc < 2) {
         print_overview(stderr);
@@ -176,7 +173,7 @@ int main(int argc, char **argv)
         return close_output("speclab", SPEC_EXIT_HOLDS);
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "version") == 0) {
-        puts(argp_program_version);
+        puts("speclab " SPEC_VERSION);
         return close_output("speclab", SPEC_EXIT_HOLDS);
     }
 

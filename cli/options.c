@@ -4,7 +4,6 @@
 #include "base/progress.h"
 #include "base/settings.h"
 #include "base/terminal.h"
-#include "base/thread_pool.h"
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/progress_reports.h"
@@ -19,28 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_THREADS = 0x1001, KEY_ALL, KEY_FORCE, KEY_RESUME, KEY_SHARD, KEY_BATCHES, KEY_SUMS };
-
-static const struct argp_option common_options[] = {
-    {0, 0, 0, 0, "Common options:", 100},
-    {"format", 'f', "FORMAT", 0,
-     "table (default on a terminal), csv (default elsewhere), json, markdown, latex or vertical "
-     "(one line per column)",
-     0},
-    {"all", KEY_ALL, 0, 0,
-     "print every column of a table, at full width; by default the most important ones that fit "
-     "the terminal",
-     0},
-    {"wide", KEY_ALL, 0, OPTION_HIDDEN, "the old name of --all", 0},
-    {"seed", 's', "N", 0, "seed of all random streams (42)", 0},
-    {"threads", KEY_THREADS, "N", 0, "number of threads (all); results do not depend on it", 0},
-    {"output", 'o', "FILE", 0,
-     "write to FILE instead of standard output (FILE.json: json; else csv)", 0},
-    {"force", KEY_FORCE, NULL, 0,
-     "overwrite FILE; without --force an older file that differs is kept as FILE.bak", 0},
-    {0},
-};
-
 uint64_t spec_options_count(const char *verb, const char *option, const char *arg, uint64_t low,
                             uint64_t high)
 {
@@ -53,118 +30,13 @@ uint64_t spec_options_count(const char *verb, const char *option, const char *ar
     if (high == UINT64_MAX && low > 0)
         snprintf(domain, sizeof domain, "above %llu", (unsigned long long)low - 1);
     else if (high == UINT64_MAX)
-        snprintf(domain, sizeof domain, "from 0");
+        snprintf(domain, sizeof domain, "from 0 to 2^64-1");
     /* Users may write a count as 1e6. */
     if (strpbrk(arg, "eE.") != NULL && spec_settings_parse_double(&number, arg) &&
         number == floor(number) && number >= (double)low && number <= 1e15)
         snprintf(meant, sizeof meant, "; write %.0f", number);
     spec_usage_fail(verb, "--%s: '%s' is not a whole number %s%s", option, arg, domain, meant);
 }
-
-static error_t parse_common(int key, char *arg, struct argp_state *state)
-{
-    static const char *const formats[] = {"table", "csv",      "json", "markdown",
-                                          "latex", "vertical", NULL};
-    spec_options *options = state->input;
-    spec_error error = {{0}};
-    if (options == NULL) return ARGP_ERR_UNKNOWN;
-    switch (key) {
-    case 'f':
-        for (int i = 0; formats[i] != NULL; i++) {
-            if (strcmp(arg, formats[i]) != 0) continue;
-            options->format = (spec_format)i;
-            options->format_given = true;
-            return 0;
-        }
-        spec_usage_fail(state->name,
-                        "--format: '%s' is not table, csv, json, markdown, latex or vertical", arg);
-    case KEY_ALL: options->all = true; return 0;
-    case 's':
-        if (!spec_settings_parse_u64(&options->seed, arg))
-            spec_usage_fail(state->name, "--seed: '%s' is not a whole number from 0 to 2^64-1",
-                            arg);
-        options->seed_given = true;
-        return 0;
-    case KEY_THREADS:
-        spec_thread_pool_set_size(options->context->pool,
-                                  (int)spec_options_count(state->name, "threads", arg, 1, 4096));
-        return 0;
-    case 'o':
-        if (*arg == '\0') spec_usage_fail(state->name, "--output: the file has no name");
-        options->output = strcmp(arg, "-") == 0 ? NULL : arg;
-        return 0;
-    case KEY_FORCE: options->force = true; return 0;
-    case ARGP_KEY_SUCCESS:
-        if (options->context->opt_team != NULL && !options->context->opt_team->leads) return 0;
-        if (spec_output_probe(options->output, &error) != GSL_SUCCESS)
-            spec_usage_fail(state->name, "%s", error.text);
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-/* Returns the verb's help of --format and --output. argp frees it. */
-static char *filter_help(int key, const char *text, void *input)
-{
-    const spec_options *options = input;
-    const char *own = options == NULL ? NULL
-                      : key == 'f'    ? options->opt_formats
-                      : key == 'o'    ? options->opt_output
-                                      : NULL;
-    char *copy = own != NULL ? strdup(own) : NULL;
-    return copy != NULL ? copy : (char *)text;
-}
-
-static const struct argp_child usage_child[] = {{&spec_usage_argp, 0, NULL, 0}, {0}};
-const struct argp spec_options_argp = {common_options, parse_common, NULL, NULL,
-                                       usage_child,    filter_help,  NULL};
-
-static const struct argp_option grid_options[] = {
-    {"resume", KEY_RESUME, NULL, 0,
-     "continue an interrupted run: keep the finished rows of the output", 1},
-    {"shard", KEY_SHARD, "I/N", 0,
-     "run only grid points I, I + N, I + 2N ...; 'speclab merge' joins the parts 1/N to N/N", 1},
-    {"batches", KEY_BATCHES, "I/N", 0,
-     "run only part I of N of the rounds, or of --cases, of each point; 'speclab merge' joins the "
-     "sums",
-     1},
-    {"sums", KEY_SUMS, "FILE", 0,
-     "simulate nothing: read the sums of --batches that were merged "
-     "into FILE",
-     1},
-    {0},
-};
-
-static error_t parse_grid(int key, char *arg, struct argp_state *state)
-{
-    spec_options *options = state->input;
-    spec_error error;
-    if (options == NULL) return ARGP_ERR_UNKNOWN;
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = options; return 0;
-    case KEY_RESUME: options->resume = true; return 0;
-    case KEY_SHARD:
-        if (spec_shard_parse(&options->shard, arg, &error) != GSL_SUCCESS)
-            spec_usage_fail(state->name, "--shard: %s", error.text);
-        return 0;
-    case KEY_BATCHES:
-        if (spec_shard_parse(&options->batches, arg, &error) != GSL_SUCCESS)
-            spec_usage_fail(state->name, "--batches: %s", error.text);
-        return 0;
-    case KEY_SUMS: options->sums = arg; return 0;
-    case ARGP_KEY_END:
-        if ((options->shard.of > 0) + (options->batches.of > 0) + (options->sums != NULL) > 1)
-            spec_usage_fail(state->name, "--shard, --batches and --sums cannot be combined");
-        if (options->sums != NULL && options->context->opt_team != NULL)
-            spec_usage_fail(state->name, "--sums needs speclab: nothing is left for ranks");
-        return 0;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child common_child[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-const struct argp spec_options_grid_argp = {grid_options, parse_grid, NULL, NULL,
-                                            common_child, NULL,       NULL};
 
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list)
 {

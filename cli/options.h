@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* options: the options that all verbs share (--format, --seed, --threads, -o) and their output.
- * An argp child whose input is a spec_options; verbs give its address in state->child_inputs[0]. */
+ * cli/fields.c reads them. */
 #ifndef SPECLAB_OPTIONS_H
 #define SPECLAB_OPTIONS_H
 
@@ -10,7 +10,6 @@
 #include "experiments/experiment.h"
 #include "models/context.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -20,14 +19,9 @@ typedef struct {
     bool format_given;
     bool all; /* do not fit tables to the terminal */
     uint64_t seed;
-    bool seed_given;
     spec_context *context;
-    /* what --format says in the help of a verb that prints more than a table */
-    const char *opt_formats;
-    /* what --output says in the help of a verb that writes more than a table */
-    const char *opt_output;
-    const char *opt_figure;  /* the figure that draws the table, which the CSV names */
-    const char *output; /* NULL: standard output */
+    const char *opt_figure; /* the figure that draws the table, which the CSV names */
+    const char *output;     /* NULL: standard output */
     bool force;         /* do not keep an older output file */
     bool resume;        /* keep the finished rows of the output file */
     spec_shard shard;   /* the grid points to run; zeroed: all */
@@ -36,15 +30,6 @@ typedef struct {
 } spec_options;
 
 #define SPEC_OPTIONS_DEFAULT(of) ((spec_options){.seed = 42, .context = (of)})
-
-/* Help of --output, for a verb that writes a text. */
-#define SPEC_OPTIONS_TEXT_OUTPUT                                                                   \
-    "write to FILE instead of standard output (FILE.json: json; else plain text)"
-
-extern const struct argp spec_options_argp;
-
-/* The same with --resume, --shard, --batches and --sums, for a verb that runs a grid. */
-extern const struct argp spec_options_grid_argp;
 
 /* Parses an option's whole number from `low` to `high` (UINT64_MAX: no limit). Exits 2 on bad
  * input. */

@@ -135,9 +135,9 @@ void spec_train_args_parse(spec_train_args *args, spec_context *context, int arg
         "\n"
         "  $ speclab train distill --target model.bin --data own -o draft.gguf\n"
         "  $ speclab train eagle3 --target model.bin --data own -o head.gguf",
-        .common = &spec_options_argp,
         .words = "METHOD",
         .word = take_method,
+        .output = "the trained model, a GGUF file; the table goes to standard output",
     };
     spec_error error;
     *args = (spec_train_args){.common = SPEC_OPTIONS_DEFAULT(context),
@@ -145,7 +145,6 @@ void spec_train_args_parse(spec_train_args *args, spec_context *context, int arg
                               .save = 30.0};
     args->settings.dashes = "--";
     args->common.opt_figure = "training";
-    args->common.opt_output = "the trained model, a GGUF file; the table goes to standard output";
     spec_fields_parse(args, &args->common, &options, argc, argv);
     if (spec_training_settings_check(&args->settings, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "%s", error.text);
@@ -173,11 +172,11 @@ void spec_train_args_say_assumed(const spec_train_args *args, const spec_trainin
         {"window", plan->places, true},
     };
     spec_assumed assumed = {""};
-    if (!spec_usage_gave("loss"))
+    if (!spec_fields_gave("loss"))
         spec_assumed_add(&assumed, "--loss ", spec_losses_names[plan->loss], NULL);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         char typed[16], value[32];
-        if (!numbers[i].holds || spec_usage_gave(numbers[i].name)) continue;
+        if (!numbers[i].holds || spec_fields_gave(numbers[i].name)) continue;
         snprintf(typed, sizeof typed, "--%s ", numbers[i].name);
         snprintf(value, sizeof value, "%.10g", numbers[i].value);
         spec_assumed_add(&assumed, typed, value, NULL);

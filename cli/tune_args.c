@@ -71,11 +71,10 @@ void spec_tune_args_parse(spec_tune_args *args, spec_context *context, int argc,
         "\n"
         "  $ speclab tune --target model.bin --data stories.txt\n"
         "  $ speclab tune --target model.bin --method bayes,random --runs 20 -o tune.csv",
-        .common = &spec_options_argp,
         .word = refuse,
+        .output = "the trials; the best sets go to standard output",
     };
     *args = (spec_tune_args){.common = SPEC_OPTIONS_DEFAULT(context)};
-    args->common.opt_output = "the trials; the best sets go to standard output";
     spec_fields_parse(args, &args->common, &options, argc, argv);
     if (args->target == NULL) spec_usage_fail(argv[0], "give the model with --target");
     spec_fields_assume(&args->assumed, fields, args);

@@ -381,19 +381,17 @@ void spec_validate_args_parse(spec_validate_args *args, spec_context *context, i
         "Exit status: 0 PASS, or LOSSY if the sampler declares that; 1 FAIL, or DEPENDENT if each "
         "request is right and requests depend on each other; 2 no verdict: the sampler or the "
         "command fails; 3 INCONCLUSIVE: not enough evidence either way; 130 after ctrl-C.",
-        .common = &spec_options_argp,
         .words = "SAMPLER",
         .word = read_sampler,
+        .formats = "table: the report as text; json; csv, markdown or latex: a table of statistics "
+                   "(table)",
+        .output = "write the report to FILE and only the verdict to standard error (FILE.json: "
+                  "json; FILE.csv: a table of statistics; else text)",
     };
     *args = (spec_validate_args){.common = SPEC_OPTIONS_DEFAULT(context),
                                  .plan = SPEC_VALIDATE_PLAN_DEFAULT};
-    args->common.opt_formats =
-        "table: the report as text; json; csv, markdown or latex: a table of statistics (table)";
-    args->common.opt_output =
-        "write the report to FILE and only the verdict to standard error (FILE.json: json; "
-        "FILE.csv: a table of statistics; else text)";
     spec_fields_parse(args, &args->common, &options, argc, argv);
-    args->budget_given = spec_usage_gave("budget");
+    args->budget_given = spec_fields_gave("budget");
     check(args, argv[0]);
     args->plan.seed = args->common.seed;
     args->plan.opt_pool = context->pool;

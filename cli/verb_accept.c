@@ -45,7 +45,7 @@ int spec_verb_accept(spec_context *context, int argc, char **argv)
         "  $ speclab accept --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3 --n 1:3\n"
         "  $ speclab accept --target 'zipf?V=50' --draft 'zipf?V=50&s=2' --rule token,kseq,ot --n "
         "2",
-        .common = &spec_options_grid_argp,
+        .grid = true,
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_fields_parse(&args, &args.common, &options, argc, argv);

@@ -294,15 +294,14 @@ int spec_verb_advise(spec_context *context, int argc, char **argv)
         "  $ speclab advise server.log -o advice.csv --figure advice.svg\n"
         "  $ speclab advise server.log --profile seen.json\n"
         "  $ speclab advise --before monday.log --after tuesday.log",
-        .common = &spec_options_argp,
         .words = "FILE...",
         .word = read_file,
+        .formats =
+            "table (the text, default), or rows by K as csv, json, markdown, latex or vertical",
+        .output =
+            "write the text to FILE; for FILE.csv and FILE.json write the rows, and print the text",
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .question = SPEC_ADVICE_QUESTION};
-    args.common.opt_formats = "table (the text, default), or rows by K as csv, json, markdown, "
-                              "latex or vertical";
-    args.common.opt_output = "write the text to FILE; for FILE.csv and FILE.json write the rows, "
-                             "and print the text";
     args.common.opt_figure = "advice";
     spec_fields_parse(&args, &args.common, &options, argc, argv);
     complete(&args, argv[0]);

@@ -137,7 +137,7 @@ static void complete(arguments *args, const char *verb)
             verb, "--clock processor needs --threads 1, because it adds the times of all threads");
     plan->load = spec_machine_load_here();
     plan->opt_stop = &spec_stop;
-    if (plan->seconds > 0.0 && !spec_usage_gave("texts")) plan->texts = SPEC_TIMING_TEXTS_MAX;
+    if (plan->seconds > 0.0 && !spec_fields_gave("texts")) plan->texts = SPEC_TIMING_TEXTS_MAX;
     spec_figure_option_check(args->figure, &args->common, verb);
 }
 
@@ -223,7 +223,7 @@ static int measure(arguments *args, const char *asked, const char *verb)
     spec_pair_options_say_converted(draft, "draft", verb);
     spec_pair_options_say_translated(target, draft, verb);
     for (int i = 0; i < plan->n_K; i++)
-        SPEC_TRY(spec_pair_options_K(&plan->K[i], spec_usage_gave("K"), draft, &error));
+        SPEC_TRY(spec_pair_options_K(&plan->K[i], spec_fields_gave("K"), draft, &error));
     if (args->widths == NULL && is_on_card(target)) choose_widths(args, "1:64", verb);
     if (args->prompts != NULL)
         SPEC_TRY(spec_timing_prompts_read(&prompts, args->prompts, target, args->context, &error));
@@ -287,14 +287,14 @@ static int open_run(run *r, const arguments *args, spec_timing_online_plan *plan
 {
     int status = GSL_SUCCESS;
     const spec_pair_options *pair = &args->pair;
-    const bool counted = spec_usage_gave("texts");
+    const bool counted = spec_fields_gave("texts");
     if (pair->draft == NULL)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "--online needs --draft, the model that learns"));
     SPEC_TRY(spec_pair_options_open(&r->target, &r->draft, pair, error));
     plan->decoder = spec_pair_options_decoder(pair, r->target, r->draft);
     plan->decoder.K = args->plan.K[0];
     plan->decoder.clock = args->plan.clock;
-    SPEC_TRY(spec_pair_options_K(&plan->decoder.K, spec_usage_gave("K"), r->draft, error));
+    SPEC_TRY(spec_pair_options_K(&plan->decoder.K, spec_fields_gave("K"), r->draft, error));
     SPEC_TRY(spec_model_open(&r->learning, pair->draft, r->target, pair->context, error));
     plan->learning = r->learning;
     plan->texts = counted ? args->plan.texts : TEXTS;
@@ -408,7 +408,6 @@ int spec_verb_bench(spec_context *context, int argc, char **argv)
         "  $ speclab bench --target 'big.gguf?device=gpu' --draft small.gguf --ahead\n"
         "  $ speclab bench --online --target big.gguf --draft draft.gguf --prompts prompts.txt\n"
         "  $ speclab bench --from bench.csv",
-        .common = &spec_options_argp,
         .also = spec_pair_options_fields,
         .also_at = offsetof(arguments, pair),
     };

@@ -194,7 +194,6 @@ int spec_verb_import(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab import Llama-3.2-1B -o model.gguf\n"
         "  $ speclab import EAGLE3-head --target gguf:model.gguf -o head.gguf",
-        .common = &spec_options_argp,
         .words = "FOLDER",
         .word = take,
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fields.h"
 #include "cli/figures/figure.h"
 #include "cli/list_page.h"
-#include "cli/options.h"
 #include "cli/share.h"
 #include "cli/verb.h"
 
@@ -196,46 +196,39 @@ typedef struct {
     bool wanted[N_LISTS], any;
 } arguments;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void read_name(void *arguments_, const char *word, const char *verb)
 {
-    arguments *args = state->input;
+    arguments *args = arguments_;
     const char *names[N_LISTS + 1] = {NULL};
     char near[SPEC_NAMES_MEANT_SIZE];
-    switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &args->common; return 0;
-    case ARGP_KEY_ARG:
-        for (int i = 0; i < N_LISTS; i++) {
-            names[i] = lists[i].name;
-            if (strcmp(arg, lists[i].name) == 0) return args->wanted[i] = args->any = true, 0;
-        }
-        spec_usage_fail(state->name, "there is no list '%s'%s", arg,
-                        spec_names_meant(near, arg, names, "; 'speclab list --help' names them"));
-    default: return ARGP_ERR_UNKNOWN;
+    for (int i = 0; i < N_LISTS; i++) {
+        names[i] = lists[i].name;
+        if (strcmp(word, lists[i].name) != 0) continue;
+        args->wanted[i] = args->any = true;
+        return;
     }
+    spec_usage_fail(verb, "there is no list '%s'%s", word,
+                    spec_names_meant(near, word, names, "; 'speclab list --help' names them"));
 }
 
 int spec_verb_list(spec_context *context, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&spec_options_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        NULL,
-        parse,
-        "[models] [drafts] [rules] [policies] [processes] [lengths] [measures] "
-        "[cards] [logs] [diagnoses] [figures] [devices] [experiments]",
+    static const spec_fields options = {
+        .words = "[models] [drafts] [rules] [policies] [processes] [lengths] [measures] "
+                 "[cards] [logs] [diagnoses] [figures] [devices] [experiments]",
+        .word = read_name,
+        .doc =
         "list models, drafts, rules, policies, processes, lengths, measures, cards, logs, "
         "diagnoses, figures, devices, experiments\vEach name is listed with its keys and their "
-        "defaults, in the form that "
-        "--target, --draft and experiment files take. 'speclab list devices' searches for GPUs and "
-        "loads their kernels; without names, devices are left out. In a pipe or a file the lists "
-        "are CSV, unless --format says otherwise.\n"
+        "defaults, in the form that --target, --draft and experiment files take. 'speclab list "
+        "devices' searches for GPUs and loads their kernels; without names, devices are left out. "
+        "In a pipe or a file the lists are CSV, unless --format says otherwise.\n"
         "\n"
         "  $ speclab list models\n"
         "  $ speclab list rules policies --format csv",
-        children,
-        NULL,
-        NULL};
+    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_usage_parse(&argp, argc, argv, &args);
+    spec_fields_parse(&args, &args.common, &options, argc, argv);
 
     char share[PATH_MAX];
     if (args.wanted[EXPERIMENTS] && spec_share_folder(share, sizeof share) != 0)

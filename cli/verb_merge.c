@@ -205,7 +205,6 @@ int spec_verb_merge(spec_context *context, int argc, char **argv)
         "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
         "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"
         "  $ speclab merge part1.csv part2.csv -o speedup.csv",
-        .common = &spec_usage_argp,
         .words = "PART.csv...",
         .word = take,
     };

@@ -175,7 +175,7 @@ int spec_verb_plan(spec_context *context, int argc, char **argv)
         "  $ speclab plan --accept 0.7,0.12,0.05 --nodes 16 --c 0.05\n"
         "  $ speclab plan --accept 0.7,0.12 -o plan.csv --figure plan.svg\n"
         "  $ speclab plan --target big.gguf --draft small.gguf --costs bench.csv",
-        .common = &spec_options_grid_argp,
+        .grid = true,
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_pass_costs costs;

@@ -156,7 +156,6 @@ int spec_verb_plot(spec_context *context, int argc, char **argv)
         "  $ speclab plot mine.csv --x n --y ms --facet gpu --log xy -o mine.pdf\n"
         "  $ speclab plot mine.csv --x gpu --y ms --error std --kind bars --ylabel 'Time (ms)'\n"
         "  $ speclab plot sweep.csv --x alpha --y K --heat speedup --size 8x6cm",
-        .common = &spec_usage_argp,
         .words = "FILE.csv",
         .word = read_file,
     };

@@ -106,7 +106,7 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
         "  $ speclab predict --alpha 0.8 --K 5 --law\n"
         "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6\n"
         "  $ speclab predict --process profile:seen.json --c 0.1",
-        .common = &spec_options_grid_argp,
+        .grid = true,
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     char alpha[32], c[32];

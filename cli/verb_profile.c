@@ -188,14 +188,13 @@ int spec_verb_profile(spec_context *context, int argc, char **argv)
         "  $ speclab advise server.log --profile seen.json\n"
         "  $ speclab profile seen.json\n"
         "  $ speclab profile seen.json --for vllm",
-        .common = &spec_options_argp,
         .words = "FILE",
         .word = read_file,
+        .formats =
+            "table (the text, default), or rows by depth as csv, json, markdown, latex or vertical",
+        .output = SPEC_FIELDS_TEXT_OUTPUT,
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    args.common.opt_formats = "table (the text, default), or rows by depth as csv, json, markdown, "
-                              "latex or vertical";
-    args.common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     spec_acceptance_profile profile;
     spec_error error;
     spec_fields_parse(&args, &args.common, &options, argc, argv);

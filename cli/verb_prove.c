@@ -110,7 +110,7 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
         "  $ speclab prove --rule token,block --K 3 --tokens 3\n"
         "  $ speclab prove --rule rrs --n 2:3 --siblings iid --tokens 2\n"
         "  $ speclab prove --rule block --cases 100 --family zeros",
-        .common = &spec_options_grid_argp,
+        .grid = true,
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_fields_parse(&args, &args.common, &options, argc, argv);

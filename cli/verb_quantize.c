@@ -105,7 +105,6 @@ int spec_verb_quantize(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab quantize model.bin model-q8_0.gguf --type q8_0\n"
         "  $ speclab quantize model.gguf model-q4_K_M.gguf --type q4_K_M",
-        .common = &spec_options_argp,
         .words = "MODEL OUT.gguf",
         .word = take,
     };

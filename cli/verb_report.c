@@ -70,7 +70,6 @@ int spec_verb_report(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
         "  $ speclab report --html *.csv --title 'Our pair' -o results.html",
-        .common = &spec_usage_argp,
         .words = "RESULT...",
         .word = take,
     };

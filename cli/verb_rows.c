@@ -297,7 +297,6 @@ int spec_verb_rows(spec_context *context, int argc, char **argv)
         "  $ speclab rows --target big.gguf --draft small.gguf -n 1000 -o p.rows\n"
         "  $ speclab accept --target p.rows --draft 'p.rows?side=draft' --contexts all\n"
         "  $ speclab rows p.rows",
-        .common = &spec_options_argp,
         .words = "[FILE]",
         .word = take,
     };

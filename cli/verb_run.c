@@ -189,7 +189,7 @@ static void load(spec_experiment *experiment, const char *name, const arguments 
         spec_usage_fail(verb, "%s", error.text);
     if (experiment->missing[0] != '\0')
         spec_usage_fail(verb, "%s needs %s", experiment->name, experiment->missing);
-    if (args->common.seed_given) {
+    if (spec_fields_gave("seed")) {
         experiment->seed = args->common.seed;
         add_override(experiment, "--seed", experiment->seed, verb);
     }
@@ -452,7 +452,7 @@ int spec_verb_run(spec_context *context, int argc, char **argv)
         "  $ speclab run speedup_table -o speedup.csv\n"
         "  $ speclab run real_text --set TEXT=novel.txt --rounds 20000\n"
         "  $ speclab run -d out prove temperature",
-        .common = &spec_options_grid_argp,
+        .grid = true,
         .words = "FILE.cfg|NAME...",
         .word = take,
     };

@@ -178,11 +178,10 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
         "  $ speclab serve --process profile:seen.json --rate 5:40:5\n"
         "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
         "  $ speclab serve --trace mine.csv --speed 1,2 -o load.csv --figure load.svg",
-        .common = &spec_options_grid_argp,
+        .grid = true,
+        .output = "write to FILE, as -o alone: --output is a LIST (FILE.json: json; else csv)",
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    args.common.opt_output =
-        "write to FILE, as -o alone: --output is a LIST (FILE.json: json; else csv)";
     spec_fields_parse(&args, &args.common, &options, argc, argv);
     if (args.output != NULL && strchr(args.output, '.') != NULL && strchr(args.output, '?') == NULL)
         spec_usage_fail(argv[0], "--output: '%s' is no length in tokens; a file is -o %s",

@@ -205,12 +205,11 @@ int spec_verb_served(spec_context *context, int argc, char **argv)
         "\n"
         "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few tokens "
         "to say; 130 after ctrl-C, which judges the texts so far.",
-        .common = &spec_options_argp,
+        .formats = "table (the text, default) or json",
+        .output = SPEC_FIELDS_TEXT_OUTPUT,
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),
                       .plan = {.how = SPEC_HTTP_DEFAULT, .progress = show_progress}};
-    args.common.opt_formats = "table (the text, default) or json";
-    args.common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     args.plan.how.opt_stop = &spec_stop;
     spec_fields_parse(&args, &args.common, &options, argc, argv);
     complete(&args, argv[0]);

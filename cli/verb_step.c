@@ -195,14 +195,13 @@ int spec_verb_step(spec_context *context, int argc, char **argv)
         "  $ speclab step --K 1 --coins 0.5,0.7,0.6\n"
         "  $ speclab step --rule block --K 3 --seed 7\n"
         "  $ speclab step --rule rrs --drafting 'tree?n=2' --K 2 --rounds 2",
-        .common = &spec_options_argp,
         .also = spec_pair_options_fields,
         .also_at = offsetof(arguments, pair),
+        .formats = "json: all rows, weights and coins (plain text)",
+        .output = SPEC_FIELDS_TEXT_OUTPUT,
     };
     const char *verb = argv[0];
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .pair = {.context = context}};
-    args.common.opt_formats = "json: all rows, weights and coins (plain text)";
-    args.common.opt_output = SPEC_OPTIONS_TEXT_OUTPUT;
     spec_fields_parse(&args, &args.common, &options, argc, argv);
     complete(&args, verb);
 
@@ -220,7 +219,7 @@ int spec_verb_step(spec_context *context, int argc, char **argv)
     if (rng == NULL) SPEC_TRY(spec_no_memory(&error));
     spec_rng_stream(rng, args.common.seed, 0);
     SPEC_TRY(spec_pair_options_open(&target, &draft, &args.pair, &error));
-    SPEC_TRY(spec_pair_options_K(&args.K, spec_usage_gave("K"), draft, &error));
+    SPEC_TRY(spec_pair_options_K(&args.K, spec_fields_gave("K"), draft, &error));
     SPEC_TRY(spec_token_names_init(&names, args.names, target, shows_utf8(&args), &error));
     const char *text = args.context != NULL ? args.context : "";
     before = spec_prompt_tokens(&n, "context", text, strlen(text), target, verb);

@@ -101,7 +101,7 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
         "  $ speclab sweep --process 'rates?of=0.8/0.5/0.29'\n"
         "  $ speclab sweep --process profile:seen.json\n"
         "  $ speclab sweep --target 'zipf?V=1000' --alpha 0.7 --K 4 --rule token,block",
-        .common = &spec_options_grid_argp,
+        .grid = true,
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_fields_parse(&args, &args.common, &options, argc, argv);

@@ -231,12 +231,11 @@ int spec_verb_widen(spec_context *context, int argc, char **argv)
         "\n"
         "  $ speclab widen model.bin --by 4 -o wide.gguf\n"
         "  $ speclab widen head.gguf --target model.bin --by 4 -o wide_head.gguf",
-        .common = &spec_options_argp,
         .words = "MODEL",
         .word = take,
+        .output = "the wider model, a GGUF file; the table goes to standard output",
     };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    args.common.opt_output = "the wider model, a GGUF file; the table goes to standard output";
     spec_fields_parse(&args, &args.common, &options, argc, argv);
     if (args.in == NULL)
         spec_usage_fail(argv[0], "no model is given; give a checkpoint of llama2.c or a GGUF file");

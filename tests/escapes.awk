@@ -37,14 +37,14 @@ BEGIN {
     except("<script>%s</script>.*spec_html_script", "a constant")
     except("%\\.\\*s\\]\\]&gt;", "XML of gnuplot, whose texts are escaped but for ]]>")
     except("`%s`[^;]*(m->name|table->column\\[column\\])", "a column of a measure of speclab")
-    except("^cli/(output|main|usage|verb_generate)\\.c.*stdout", "the streams of the program")
+    except("^cli/(output|main|fields|verb_generate)\\.c.*stdout", "the streams of the program")
     except("spec_escape_shell(_fit|_file)?\\(", "a word of a shell")
     except("^conformance/samplers/protocol\\.c.*> '~'", "the name of a sampler is ASCII")
     except("--scopes %s.*spec_validate_report_scope", "V, DV or S")
     except("^mpi/.*freopen\\(\"/dev/null\", \"w\", stdout\\)", "writes nothing")
-    except("^cli/main\\.c.*puts\\(argp_program_version", "a constant")
-    except("^cli/usage\\.c.*(puts\\(argp_program_version|fprintf\\(stderr, \"%s.n\", line\\))",
-           "a constant, and the line of an error, which is escaped")
+    except("^cli/(main|fields)\\.c.*puts\\(\"speclab \" SPEC_VERSION", "a constant")
+    except("^cli/usage\\.c.*fprintf\\(stderr, \"%s.n\", line\\)",
+           "the line of an error, which is escaped")
     except("^base/progress\\.c.*033.K%s\", line", "the line is escaped")
     except("^cli/generate_output\\.c.*colours\\[i\\]", "constants")
 }
