@@ -24,8 +24,9 @@ enum { SPEC_OPTION_HINT_SIZE = 256 };
 const char *spec_option_hint(char hint[SPEC_OPTION_HINT_SIZE], const char *dashes, const char *name,
                              const spec_option_set *options);
 
-/* For tests: reads line i of the table; returns false after the last. */
-bool spec_option_hint_line(int i, const char **ret_name, const char **ret_option,
+/* For tests: reads line i of the table, whose names are separated by blanks; returns false after
+ * the last. */
+bool spec_option_hint_line(int i, const char **ret_names, const char **ret_option,
                            const char **ret_verbs);
 
 #endif
