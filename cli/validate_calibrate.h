@@ -13,8 +13,11 @@
  * (p < 0.01); 2, 130. */
 int spec_validate_calibrate(const spec_validate_args *args, const char *verb);
 
-/* Does the same for merged parts of --shard (calibrate_part.h); `options` says where the output
- * goes. */
+/* Returns whether merged rows come from a calibration with --shard, which has a row for each run.
+ */
+bool spec_validate_calibrate_is(const spec_table *merged);
+
+/* Does the same for these rows; `options` says where the output goes. */
 int spec_validate_calibrate_merge(const spec_table *merged, const spec_options *options,
                                   const char *verb);
 

@@ -220,9 +220,10 @@ int spec_verb_list(spec_context *context, int argc, char **argv)
         .doc =
         "list models, drafts, rules, policies, processes, lengths, measures, cards, logs, "
         "diagnoses, figures, devices, experiments\vEach name is listed with its keys and their "
-        "defaults, in the form that --target, --draft and experiment files take. 'speclab list "
-        "devices' searches for GPUs and loads their kernels; without names, devices are left out. "
-        "In a pipe or a file the lists are CSV, unless --format says otherwise.\n"
+        "defaults, in the form that "
+        "--target, --draft and experiment files take. 'speclab list devices' searches for GPUs and "
+        "loads their kernels; without names, devices are left out. In a pipe or a file the lists "
+        "are CSV, unless --format says otherwise.\n"
         "\n"
         "  $ speclab list models\n"
         "  $ speclab list rules policies --format csv",

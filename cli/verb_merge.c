@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/calibrate_part.h"
 #include "cli/fields.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -166,7 +165,7 @@ static void say_all_unfinished(const spec_parts *parts, const char *verb)
 static int merge(const spec_parts *parts, const arguments *args, const char *verb)
 {
     const spec_table head = {.provenance = parts->head};
-    const bool calibration = spec_calibrate_part_is(&head);
+    const bool calibration = spec_validate_calibrate_is(&head);
     const char *path = calibration ? NULL : args->output;
     spec_result result;
     spec_error error = {{0}};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/stop.h"
-#include "cli/tune_args.h"
 #include "cli/verb.h"
 
 #include "analysis/speedup.h"
@@ -13,6 +13,7 @@
 #include "experiments/tune/skip_search.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
+#include "models/transformer/files/checkpoint.h"
 #include "sim/chance/rng.h"
 
 #include <gsl/gsl_cdf.h>
@@ -21,12 +22,95 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- the arguments --------------------------------------------------------------------------- */
+
+typedef struct {
+    spec_options common; /* output: the trials */
+    const char *target, *data;
+    bool method[SPEC_SKIP_EXHAUSTIVE + 1];
+    int texts, tokens, trials, runs, top, check; /* tokens 0: not given */
+    spec_assumed assumed;                        /* the relevant options that were not given */
+} arguments;
+
+static void read_methods(void *arguments_, const char *list, const char *verb)
+{
+    arguments *args = arguments_;
+    memset(args->method, 0, sizeof args->method);
+    for (const char *at = list;; at++) {
+        const size_t size = strcspn(at, ",");
+        int i = 0;
+        while (spec_skip_methods[i] != NULL && (strlen(spec_skip_methods[i]) != size ||
+                                                memcmp(spec_skip_methods[i], at, size) != 0))
+            i++;
+        if (spec_skip_methods[i] == NULL)
+            spec_usage_fail(verb, "--method: '%.*s' is not bayes, random or exhaustive", (int)size,
+                            at);
+        args->method[i] = true;
+        at += size;
+        if (*at == '\0') return;
+    }
+}
+
+static void refuse(void *arguments_, const char *word, const char *verb)
+{
+    (void)arguments_;
+    spec_usage_fail(verb, "'%s': give the model with --target", word);
+}
+
+#define FIELD(member) SPEC_FIELD(arguments, member)
+static const spec_field fields[] = {
+    {"target", 0, "SPEC", "the target model, a transformer", FIELD(target)},
+    {"data", 0, "FILE",
+     "a text file whose passages start the target's texts; own: they start empty", FIELD(data),
+     .fallback = "own", .assumed = true},
+    {"texts", 0, "N", "texts sampled from the target", FIELD(texts), .fallback = "8",
+     .assumed = true, .low = 1, .high = 1 << 16},
+    {"tokens", 0, "N", "tokens per text (256, or the target's context)", FIELD(tokens), .low = 2,
+     .high = SPEC_CONTEXT_MAX},
+    {"method", 0, "LIST", "bayes, random or exhaustive, or several", .read = read_methods,
+     .fallback = "bayes", .assumed = true, .group = 2},
+    {"trials", 0, "N", "number of sets that bayes and random try", FIELD(trials), .fallback = "60",
+     .assumed = true, .low = 1, .high = SPEC_SKIP_TRIALS_MAX, .group = 2},
+    {"runs", 0, "N", "runs of bayes and random, with consecutive seeds", FIELD(runs),
+     .fallback = "1", .low = 1, .high = 1000, .group = 2},
+    {"top", 0, "N", "number of sets in the table", FIELD(top), .fallback = "10", .low = 1,
+     .high = 1 << 16, .group = 3},
+    {"check", 0, "N", "number of best sets that are measured in real decoding", FIELD(check),
+     .fallback = "3", .high = 1000, .group = 3},
+    {0},
+};
+
+static void parse(arguments *args, spec_context *context, int argc, char **argv)
+{
+    static const spec_fields options = {
+        .fields = fields,
+        .doc =
+        "find the sublayers to skip in self-speculation\vA draft of the target that skips some of "
+        "its attentions (0a is that of layer 0) and feed-forward networks (0f) needs no training. "
+        "Each set of them is measured along texts of the target: alpha_mean is the mean overlap of "
+        "the draft's rows with the target's, c the draft's share of the bytes of weights that a "
+        "pass reads; best_K and best_speedup follow in closed form. Bayesian optimisation chooses "
+        "the sets to try; the table has the best ones, as specs for --draft. For the first of them "
+        "walk_tokens are the tokens per round at walk_K as decoding emits them, with the target's "
+        "KV cache, and walk_speedup is the prediction from these. bench measures the speed-up.\n"
+        "\n"
+        "  $ speclab tune --target model.bin --data stories.txt\n"
+        "  $ speclab tune --target model.bin --method bayes,random --runs 20 -o tune.csv",
+        .word = refuse,
+        .output = "the trials; the best sets go to standard output",
+    };
+    *args = (arguments){.common = SPEC_OPTIONS_DEFAULT(context)};
+    spec_fields_parse(args, &args->common, &options, argc, argv);
+    if (args->target == NULL) spec_usage_fail(argv[0], "give the model with --target");
+    spec_fields_assume(&args->assumed, fields, args);
+}
+
 /* ---- the texts ------------------------------------------------------------------------------- */
 
 enum { PROMPT = 32, WALK_K = 8 };
 
 typedef struct {
-    const spec_tune_args *args;
+    const arguments *args;
     const char *verb;
     spec_model *target;
     spec_skip_scores scores;
@@ -42,7 +126,7 @@ typedef struct {
 static int make_texts(spec_skip_texts *ret, int *token, const tuning *t, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const spec_tune_args *args = t->args;
+    const arguments *args = t->args;
     const spec_transformer *transformer = spec_transformer_of(t->target);
     const bool own = strcmp(args->data, "own") == 0;
     spec_training_texts prompts = {0}, texts = {0};
@@ -85,7 +169,7 @@ done:
 static int open_target(tuning *t, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    const spec_tune_args *args = t->args;
+    const arguments *args = t->args;
     spec_context *context = args->common.context;
     spec_error reason = {""};
     int *token = NULL;
@@ -189,7 +273,7 @@ done:
 
 static void say_comparison(const tuning *t)
 {
-    const spec_tune_args *args = t->args;
+    const arguments *args = t->args;
     const double *bayes = t->best_of_run, *random = t->best_of_run + args->runs,
                  optimum = t->best_of_run[SPEC_SKIP_EXHAUSTIVE * args->runs];
     spec_moments difference = {0};
@@ -243,7 +327,7 @@ static int show_best(tuning *t, spec_error *error)
                                           "c",      "best_K",      "best_speedup",
                                           "walk_K", "walk_tokens", "walk_speedup"};
     const spec_skip_scores *s = &t->scores;
-    const spec_tune_args *args = t->args;
+    const arguments *args = t->args;
     int status = GSL_SUCCESS;
     const size_t n = (size_t)(args->top < s->n ? args->top : s->n);
     size_t *index = malloc((n + 1) * sizeof *index);
@@ -286,7 +370,7 @@ static int tune(tuning *t, spec_error *error)
     static const char *const columns[] = {"method",       "run",        "trial", "draft",
                                           "skipped",      "alpha_mean", "c",     "best_K",
                                           "best_speedup", "best_so_far"};
-    const spec_tune_args *args = t->args;
+    const arguments *args = t->args;
     int status = GSL_SUCCESS;
     char *provenance = NULL;
     if (spec_table_init(&t->trials, columns, (int)(sizeof columns / sizeof columns[0])) !=
@@ -317,9 +401,9 @@ done:
 
 int spec_verb_tune(spec_context *context, int argc, char **argv)
 {
-    spec_tune_args args;
+    arguments args;
     spec_error error = {{0}};
-    spec_tune_args_parse(&args, context, argc, argv);
+    parse(&args, context, argc, argv);
     tuning t = {.args = &args, .verb = argv[0]};
     if (args.common.output != NULL) spec_output_say_left_over(args.common.output, argv[0]);
     const int status = tune(&t, &error);
