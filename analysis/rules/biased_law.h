@@ -21,9 +21,9 @@ typedef struct {
 spec_biased_law spec_biased_law_ensemble(double *ret_law, const double *target, const double *draft,
                                          int n, double w);
 
-/* single-threshold: the token rule, but x is accepted where 0 < T(x) >= s.
+/* single-threshold: the token rule, but x is accepted where T(x) >= s and T(x) > 0.
  *
- *     tv = accepted - sum min(T, D) = sum over T(x) >= s of (D - T)+
+ *     tv = accepted - sum min(T, D) = sum over T(x) >= s, T(x) > 0 of (D - T)+
  */
 spec_biased_law spec_biased_law_single_threshold(double *ret_law, const double *target,
                                                  const double *draft, int n, double s);
@@ -37,7 +37,7 @@ spec_biased_law spec_biased_law_single_threshold(double *ret_law, const double *
 spec_biased_law spec_biased_law_relaxed(double *ret_law, const double *target, const double *draft,
                                         int n, int k, double delta, bool argmax);
 
-/* target-only on one draft token: accepts x with chance a(x), which is 1 if 0 < T(x) >= single and
+/* target-only on one draft token: accepts x with chance a(x), which is 1 if T(x) >= single, T(x) > 0, and
  * min(1, T(x)/acc) otherwise. If x is rejected, draws from T without x.
  *
  *     law = T + sum_x D(x) (a(x) - T(x)) (one-hot at x - T without x) */

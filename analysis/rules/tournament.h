@@ -19,8 +19,8 @@ enum { SPEC_TOURNAMENT_VOCAB_MAX = 1024 };
  * `below` holds the tokens with target/law_i below this token's, and `through` also the tokens with
  * an equal ratio; ratios within 1e-9 are taken as equal. s is the smallest share that maximises
  * sum_x min(target, law_{i+1}). The second sum is the chance that the correction is a drafted
- * token. To get Pr, we subtract from the winner's law its law among drafts without z, with the same
- * orders and shares.
+ * token. To get Pr, we subtract from the winner's law its law among drafts without z: the same
+ * recursion with draft(z) = 0, the same orders and shares, and 1 - s times 1 - draft(z).
  *   returns the chance; the overlap for n = 1. NaN for V > SPEC_TOURNAMENT_VOCAB_MAX, and if memory
  *           runs out: then errno is ENOMEM
  * O(n V^2). Checked by: playing the tournament on every tuple. */
