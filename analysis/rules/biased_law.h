@@ -37,8 +37,8 @@ spec_biased_law spec_biased_law_single_threshold(double *ret_law, const double *
 spec_biased_law spec_biased_law_relaxed(double *ret_law, const double *target, const double *draft,
                                         int n, int k, double delta, bool argmax);
 
-/* target-only on one draft token: accepts x with chance a(x), which is 1 if T(x) >= single, T(x) > 0, and
- * min(1, T(x)/acc) otherwise. If x is rejected, draws from T without x.
+/* target-only on one draft token: accepts x with chance a(x), which is 1 if T(x) >= single and
+ * T(x) > 0, and min(1, T(x)/acc) otherwise. If x is rejected, draws from T without x.
  *
  *     law = T + sum_x D(x) (a(x) - T(x)) (one-hot at x - T without x) */
 spec_biased_law spec_biased_law_target_only(double *ret_law, const double *target,
