@@ -37,3 +37,15 @@ double spec_coupling_bound(const spec_ratio_order *order)
     double common = spec_ratio_order_common(order, 1);
     return common / (2 - common);
 }
+
+double spec_coupling_arrivals(const spec_ratio_order *order, int n)
+{
+    if (!spec_ratio_order_defined(order, n)) return NAN;
+    spec_compensated sum = {0};
+    for (int i = 0; i < order->n_drafted; i++) {
+        const double agrees =
+            fmin(1, 1 / (order->target_above[i] + order->draft_below[i] * order->ratio[i]));
+        spec_compensated_add(&sum, order->target[i] * -expm1(n * log1p(-agrees)));
+    }
+    return fmin(1, spec_compensated_value(&sum));
+}

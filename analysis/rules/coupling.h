@@ -23,4 +23,15 @@ double spec_coupling_gumbel(const spec_ratio_order *order);
 double spec_coupling_minhash(const spec_ratio_order *order);
 double spec_coupling_bound(const spec_ratio_order *order);
 
+/* Returns the chance that the target's token, the first of its race, is among the first n arrivals
+ * of the draft's race with the same clocks, where each clock goes on ringing [LiuY26].
+ *
+ *     sum_x target(x) (1 - (1 - a(x))^n)
+ *     1/a(x) = sum_y max(target(y), draft(y) target(x)/draft(x))
+ *
+ * n = 1 is spec_coupling_gumbel. NaN before the order is sorted and unless 1 <= n <=
+ * SPEC_DRAFTS_MAX. O(V). docs/formulas/newer_rules.md#races. Checked by: simulation of the races;
+ * the bounds there. */
+double spec_coupling_arrivals(const spec_ratio_order *order, int n);
+
 #endif

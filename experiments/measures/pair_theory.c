@@ -379,7 +379,8 @@ int spec_pair_theory_by_chance(spec_decoder_config *ret, const spec_decoder_conf
     *ret = *config;
     SPEC_TRY(spec_decoder_init(&decoder, config, error));
     const spec_shared_noise *rule = &decoder.rule.noise, *drafter = &decoder.drafter.noise;
-    if (rule->kind == SPEC_NOISE_NONE || decoder.policy.anticipates) goto done;
+    const bool tree = drafter->kind != SPEC_NOISE_NONE && decoder.drafter.kind->nodes != NULL;
+    if (rule->kind == SPEC_NOISE_NONE || decoder.policy.anticipates || tree) goto done;
     ret->rule = rule->kind == drafter->kind && rule->seed == drafter->seed ? decoder.rule.name
                                                                            : spec_verify_match.name;
     if (drafter->kind != SPEC_NOISE_NONE) ret->drafting = spec_draft_chain.name;

@@ -20,9 +20,9 @@ int spec_pair_theory_emitted(double *ret_mean, const spec_decoder_config *config
 /* Finds a config without shared noise whose rounds have the same distribution over seeds and texts.
  * We need it because a rule with a seed makes no random decisions, so it cannot be enumerated. *ret
  * has the rule without its seed if rule and draft share their noise, and `match` if they do not; a
- * draft with noise becomes a chain. *ret is *config itself if the rule has no seed, and if the
- * policy anticipates: later decisions then depend on the noise, and there is no theory. The texts
- * are static or borrowed from *config. */
+ * chain with noise becomes one without. *ret is *config itself if the rule has no seed, if the
+ * policy anticipates, since later decisions then depend on the noise, and if a tree has noise: for
+ * the last two there is no theory. The texts are static or borrowed from *config. */
 int spec_pair_theory_by_chance(spec_decoder_config *ret, const spec_decoder_config *config,
                                spec_error *error);
 

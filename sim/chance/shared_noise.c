@@ -65,3 +65,28 @@ int spec_shared_noise_pick(spec_shared_noise *noise, const double *row, int n)
     noise->place++;
     return noise->kind == SPEC_NOISE_RACES ? race(key, row, n) : throw_darts(key, row, n);
 }
+
+int spec_shared_noise_list(int *ret_token, int n, const spec_shared_noise *noise, bool again,
+                           const double *row, int vocab, double *at)
+{
+    assert(noise->kind == SPEC_NOISE_RACES);
+    const uint64_t key = key_of(noise);
+    int held = 0;
+    for (int i = 0; i < vocab; i++) {
+        if (!(row[i] > 0.0)) continue;
+        double time = 0.0;
+        for (uint64_t arrival = 0; arrival == 0 || again; arrival++) {
+            const uint64_t clock = arrival == 0 ? key : spec_noise_word(key, ~arrival);
+            time -= log(uniform(clock, (uint64_t)i)) / row[i];
+            if (held == n && !(time < at[n - 1])) break;
+            int place = held < n ? held++ : n - 1;
+            for (; place > 0 && at[place - 1] > time; place--) {
+                at[place] = at[place - 1];
+                ret_token[place] = ret_token[place - 1];
+            }
+            at[place] = time;
+            ret_token[place] = i;
+        }
+    }
+    return held;
+}

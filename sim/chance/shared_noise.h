@@ -8,6 +8,7 @@
 
 #include "base/settings.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,5 +39,17 @@ int spec_shared_noise_init(spec_shared_noise *noise, spec_noise_kind kind,
  * weight zero. The kind must not be NONE. The row must sum to 1; darts then need about n throws.
  * O(n). */
 int spec_shared_noise_pick(spec_shared_noise *noise, const double *row, int n);
+
+/* Lists the n tokens that arrive first in the race at noise->place, in their order; returns their
+ * number. The first one is the token that _pick takes. The kind must be RACES.
+ *
+ *   again   each token's later arrivals count, too: the times between them are exponential and
+ *           divided by row[k]. The arrivals are a Poisson process, so over the seeds the list is n
+ *           independent draws from the row [LiuY26]. false: each token of positive weight once, as
+ *           without replacement
+ *   at      (n) workspace
+ * O(vocab + n^2). */
+int spec_shared_noise_list(int *ret_token, int n, const spec_shared_noise *noise, bool again,
+                           const double *row, int vocab, double *at);
 
 #endif

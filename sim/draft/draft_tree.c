@@ -4,7 +4,10 @@
  *
  * A shape given by `children` has places, numbered breadth first from 0; the root is -1. Each
  * drafted node has a place. Places stay empty where a text ends or the vocabulary has no more
- * tokens for siblings. */
+ * tokens for siblings.
+ *
+ * With a seed, siblings are the first arrivals in the race that a rule gumbel of the same seed runs
+ * at their place [LiuY26]; docs/formulas/newer_rules.md#races. */
 #include "sim/draft/drafter.h"
 
 #include "models/row.h"
@@ -122,6 +125,7 @@ static int init(spec_drafter *drafter, spec_settings *settings, spec_error *erro
     shape *tree = drafter->state = calloc(1, sizeof *tree);
     if (tree == NULL) return spec_fail(error, GSL_ENOMEM, "out of memory");
     drafter->n_weights = 1;
+    SPEC_TRY(spec_shared_noise_init(&drafter->noise, SPEC_NOISE_RACES, settings, error));
     SPEC_TRY(spec_settings_choice(&siblings, settings, "siblings", SPEC_SIBLINGS_IID,
                                   spec_siblings_names, error));
     drafter->siblings = (spec_siblings)siblings;
@@ -138,6 +142,9 @@ static int init(spec_drafter *drafter, spec_settings *settings, spec_error *erro
         status =
             spec_fail(error, GSL_EINVAL, "hub siblings come in pairs: a width of %d is more than 2",
                       drafter->widest);
+    if (drafter->noise.kind != SPEC_NOISE_NONE && drafter->siblings != SPEC_SIBLINGS_IID &&
+        drafter->siblings != SPEC_SIBLINGS_WITHOUT)
+        status = spec_fail(error, GSL_EINVAL, "with a seed, siblings are iid or without");
 done:
     return status;
 }
@@ -188,6 +195,17 @@ static void add_children(spec_draft *draft, double *weight, int parent, const do
     }
 }
 
+/* Adds the first n tokens of the race at the noise's place. */
+static void add_arrivals(spec_draft *draft, const spec_shared_noise *noise, int parent,
+                         const double *row, int n)
+{
+    int token[SPEC_NODES_MAX];
+    double at[SPEC_NODES_MAX];
+    n = spec_shared_noise_list(token, n, noise, draft->siblings == SPEC_SIBLINGS_IID, row,
+                               draft->vocab, at);
+    for (int i = 0; i < n; i++) spec_draft_append(draft, token[i], parent, row, true);
+}
+
 /* ---- levels ---------------------------------------------------------------------------------- */
 
 /* Returns the place of a node in the shape. */
@@ -221,7 +239,9 @@ static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *c
     int level_begins = 0,
         grown = width_at(drafter, -1, -1) > 0 ? -1 : 0; /* the next node that grows; -1: the root */
     growth->n = 0;
+    drafter->noise.text = ret_draft->text;
     for (int level = -1; level < depth - 1; level++) {
+        drafter->noise.place = ret_draft->place + (uint64_t)(level + 1);
         if (level >= 0) join(drafter, ret_draft, level_begins, level);
         if (grown == growth->n) break; /* every path has ended */
         level_begins = ret_draft->n_nodes;
@@ -230,9 +250,11 @@ static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *c
         if (status != GSL_SUCCESS) return status;
         for (; grown < growth->n; grown++) {
             const int node = grown < 0 ? -1 : growth->node[grown], first = ret_draft->n_nodes;
-            const int place = place_of(drafter, node);
-            add_children(ret_draft, drafter->weight, node, growth->row[grown + 1],
-                         width_at(drafter, level, place), chance);
+            const int place = place_of(drafter, node), width = width_at(drafter, level, place);
+            const double *row = growth->row[grown + 1];
+            if (drafter->noise.kind != SPEC_NOISE_NONE)
+                add_arrivals(ret_draft, &drafter->noise, node, row, width);
+            else add_children(ret_draft, drafter->weight, node, row, width, chance);
             for (int i = first; tree->children != NULL && i < ret_draft->n_nodes; i++)
                 tree->place[i] = tree->first_child[place + 1] + i - first;
         }
@@ -242,7 +264,7 @@ static int draft_tree(spec_draft *ret_draft, spec_drafter *drafter, const int *c
 
 const spec_drafter_kind spec_draft_tree = {
     .name = "tree",
-    .usage = "tree?n=2&widths=n.n...&children=n.n...&siblings=iid",
+    .usage = "tree?n=2&widths=n.n...&children=n.n...&siblings=iid&seed=none",
     .summary = "n children per node, iid, without (replacement), top, hub, greedy or tail; or "
                "widths=1.1.3.1 by level (a trunk, then branches), or children=2.1.0.3 by node",
     .reference = "Miao24",

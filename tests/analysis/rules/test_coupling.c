@@ -2,8 +2,10 @@
 /* How often coupled draws agree: sums over pairs of tokens, and simulated races and darts. */
 #include "analysis/rules/coupling.h"
 
+#include "analysis/rules/multi_draft.h"
+#include "analysis/rules/optimal.h"
 #include "analysis/rules/overlap.h"
-#include "tests/support/near.h"
+#include "tests/support/order_value.h"
 #include "tests/support/support.h"
 #include "tests/support/tuples.h"
 
@@ -155,4 +157,57 @@ TEST(rows_that_are_none_give_no_number)
         assert_nan(agreement(all_forms[f], bad, row, 3));
         assert_nan(agreement(all_forms[f], row, short_row, 3));
     }
+}
+
+/* ---- several arrivals ------------------------------------------------------------------------ */
+
+/* Races with clocks that go on ringing: the target's token is the first of its race, the draft's
+ * arrivals are those before its n-th. */
+TEST(arrivals_are_a_race_of_clocks_that_go_on, STATISTICS)
+{
+    enum { N = 3 };
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    const double target[4] = {0.27, 0.33, 0.15, 0.25}, draft[4] = {0.4, 0.05, 0.35, 0.2};
+    const uint64_t rounds = spec_test_samples(100000);
+    uint64_t among[N] = {0};
+    for (uint64_t i = 0; i < rounds; i++) {
+        double clock[4];
+        int first = 0, before = 0;
+        for (int x = 0; x < 4; x++) {
+            clock[x] = -log(gsl_rng_uniform_pos(rng));
+            if (clock[x] / target[x] < clock[first] / target[first]) first = x;
+        }
+        const double until = clock[first] / draft[first];
+        for (int x = 0; x < 4; x++)
+            for (double time = clock[x]; x != first && time / draft[x] < until;
+                 time -= log(gsl_rng_uniform_pos(rng)))
+                before++;
+        for (int n = before; n < N; n++) among[n]++;
+    }
+    for (int n = 1; n <= N; n++) {
+        const double expected = value(spec_coupling_arrivals, target, draft, 4, n);
+        assert_within((double)among[n - 1] / (double)rounds, expected,
+                      4.9 * sqrt(expected * (1 - expected) / (double)rounds));
+    }
+}
+
+/* At least as often as independent draws, at most as n independent agreements or any rule. */
+TEST(arrivals_lie_between_match_and_the_optimum)
+{
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    for (int i = 0; i < 4000; i++) {
+        double target[TUPLES_V], draft[TUPLES_V];
+        const int V = 2 + i % 4, n = 1 + i / 4 % 5;
+        tuples_row(target, V, i / 20 % 4, rng);
+        tuples_row(draft, V, i / 80 % 4, rng);
+        const double one = value(spec_coupling_arrivals, target, draft, V, 1),
+                     all = value(spec_coupling_arrivals, target, draft, V, n);
+        assert_within(one, agreement(spec_coupling_gumbel, target, draft, V), 1e-15);
+        assert_true(all >= value(spec_multi_draft_match, target, draft, V, n) - 1e-14);
+        assert_true(all <= 1 - pow(1 - one, n) + 1e-14);
+        assert_true(all <= value(spec_optimal_iid, target, draft, V, n) + 1e-14);
+    }
+    /* target1, draft1: 43/62 for one, more than rrs's .76 and K-SEQ's .791 for two */
+    assert_within(value(spec_coupling_arrivals, target1, draft1, 3, 2), 0.81979188345473, 1e-13);
+    assert_nan(value(spec_coupling_arrivals, target1, draft1, 3, 0));
 }

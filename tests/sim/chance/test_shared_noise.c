@@ -106,6 +106,55 @@ TEST(a_row_of_one_token_gives_it_and_large_vocabularies_are_served)
     assert_int_equal(spec_shared_noise_pick(&noise, (const double[]){0.0, 5e-324, 5e-324}, 3), 1);
 }
 
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+/* The first of a list is the pick. Pairs of arrivals are independent draws, pairs of tokens draws
+ * without replacement. Clocks that ring again after equal times would give a token twice with
+ * chance d/(2 - d) instead of d^2, .25 instead of .16 for the first. */
+TEST(lists_begin_with_the_pick_and_have_the_law_of_siblings, STATISTICS)
+{
+    const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
+    for (int again = 0; again < 2; again++) {
+        uint64_t counts[V * V] = {0}, counted[V * V];
+        double law[V * V];
+        size_t cells = 0;
+        for (uint64_t i = 0; i < samples; i++) {
+            spec_shared_noise noise = {.kind = SPEC_NOISE_RACES, .seed = first, .place = i};
+            int token[7];
+            double at[7];
+            const int n = spec_shared_noise_list(token, again == 1 ? 7 : 4, &noise, again == 1,
+                                                 drafts, V, at);
+            assert_int_equal(n, again == 1 ? 7 : 4);
+            for (int k = 1; k < n; k++) assert_true(at[k - 1] <= at[k]);
+            assert_int_equal(spec_shared_noise_pick(&noise, drafts, V), token[0]);
+            counts[token[0] * V + token[1]]++;
+        }
+        for (int i = 0; i < V * V; i++) {
+            const double a = drafts[i / V], b = drafts[i % V];
+            const double chance = again == 1 ? a * b : i / V == i % V ? 0.0 : a * b / (1.0 - a);
+            if (!(chance > 0.0)) assert_true(counts[i] == 0);
+            if (!(chance > 0.0)) continue;
+            counted[cells] = counts[i];
+            law[cells++] = chance;
+        }
+        assert_false(spec_battery_rejects(spec_battery_chi_square(counted, law, cells)));
+    }
+}
+
+TEST(a_list_of_all_tokens_has_each_of_positive_weight_once)
+{
+    const spec_shared_noise noise = {.kind = SPEC_NOISE_RACES, .seed = 27};
+    int token[V];
+    double at[V];
+    bool seen[V] = {false};
+    assert_int_equal(spec_shared_noise_list(token, V, &noise, false, target, V, at), 4);
+    for (int i = 0; i < 4; i++) seen[token[i]] = true;
+    for (int x = 0; x < V; x++) assert_int_equal(seen[x], target[x] > 0.0);
+    const double one[] = {0.0, 1.0};
+    assert_int_equal(spec_shared_noise_list(token, V, &noise, true, one, 2, at), V);
+    for (int i = 0; i < V; i++) assert_int_equal(token[i], 1);
+}
+
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 enum { TOKENS = 400 };
@@ -135,8 +184,8 @@ static void decode(int *ret_text, const spec_decoder_config *config, uint64_t te
     }
 }
 
-/* Eleven ways to draft, each with another model, and none; on contexts of two tokens. Another seed
- * or text number gives another text. */
+/* Fourteen ways to draft, each with another model, and none; on contexts of two tokens. Another
+ * seed or text number gives another text. */
 TEST(a_text_is_one_for_its_seed_whatever_drafted_it)
 {
     static const struct {
@@ -153,6 +202,9 @@ TEST(a_text_is_one_for_its_seed_whatever_drafted_it)
                 {"chain", "confidence?threshold=0.4", 5},
                 {"gumbel?seed=7", "confidence-drop?threshold=0.4", 5},
                 {"minhash?seed=7", "heuristic", 5},
+                {"tree?n=3&seed=7", "fixed", 2},
+                {"tree?widths=3.1.2&siblings=without&seed=7", "fixed", 3},
+                {"tree?children=2.1.0.2&seed=8", "fixed", 3},
                 {"chain", "fixed", 0}};
     static const char *const rules[] = {"gumbel?seed=7", "minhash?seed=7"};
     const uint64_t seed = spec_test_seed();
@@ -204,8 +256,10 @@ TEST(over_the_seeds_texts_have_the_targets_law, STATISTICS)
         for (uint64_t i = 0; i < samples; i++) {
             int text[3];
             size_t n;
-            if (c < 2) decoder.text = seed + i;
-            else decoder.rule.noise.seed = decoder.drafter.noise.seed = seed + i;
+            if (c < 2)
+                decoder.text = seed + i;
+            else
+                decoder.rule.noise.seed = decoder.drafter.noise.seed = seed + i;
             assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
             assert_int_equal(spec_decode(&decoder, 3, text, &n, &s.chance, NULL, NULL),
                              GSL_SUCCESS);
@@ -259,6 +313,54 @@ TEST(drafts_are_accepted_as_often_as_rows_agree, STATISTICS)
     }
 }
 
+/* The share of rounds whose first token is among n siblings of the same seed: rounds of one level,
+ * each with a place of its own. Siblings by chance, or of another seed, are accepted as by match.
+ */
+TEST(siblings_of_the_race_are_accepted_as_often_as_the_formula_says, STATISTICS)
+{
+    const uint64_t rounds = spec_test_samples(30000);
+    const int sizes[] = {1, 2, 4};
+    for (int c = 0; c < 9; c++) {
+        static const char *const draftings[] = {"tree?n=%d&seed=7", "tree?n=%d&seed=8",
+                                                "tree?n=%d&siblings=without&seed=7"};
+        const int n = sizes[c % 3];
+        OWNED(stage) s;
+        OWNED(spec_decoder) decoder;
+        char drafting[64];
+        spec_tally tally = {0};
+        double expected = 0.0;
+        stage_init(&s, V, PAIR_PLAIN, spec_test_seed());
+        table_model_fill(&s.target, target);
+        table_model_fill(&s.draft, drafts);
+        snprintf(drafting, sizeof drafting, draftings[c / 3], n);
+        s.config.K = 1;
+        s.config.rule = "gumbel?seed=7";
+        s.config.drafting = drafting;
+        stage_open_decoder(&decoder, &s.config);
+        for (uint64_t i = 0; i < rounds; i++) {
+            if (i % 1000 == 0) {
+                decoder.text = i;
+                assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
+            }
+            assert_int_equal(spec_decoder_round(&decoder, &s.chance, &tally, NULL), GSL_SUCCESS);
+        }
+        for (int x = 0; x < V; x++) {
+            double either = 0.0;
+            for (int y = 0; y < V && target[x] > 0.0; y++)
+                either += fmax(target[y], drafts[y] * target[x] / drafts[x]);
+            const double a = c / 3 == 1 ? drafts[x] : target[x] > 0.0 ? 1.0 / either : 0.0;
+            expected += target[x] * (1.0 - pow(1.0 - a, n));
+        }
+        const double share = (double)tally.accepted / (double)rounds,
+                     error = 4.9 * sqrt(expected * (1.0 - expected) / (double)rounds);
+        print_message("%-34s %.4f, expected %.4f\n", drafting, share, expected);
+        if (c / 3 < 2 || n == 1)
+            assert_within(share, expected, error);
+        else
+            assert_true(share > expected + error); /* no arrival is spent on a token twice */
+    }
+}
+
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 static void refuses(const char *rule, const char *drafting, bool enumerated, const char *part)
@@ -285,6 +387,8 @@ TEST(what_cannot_work_is_refused)
     refuses("gumbel?seed=7", "gumbel?seed=none", false,
             "needs the seed of its rule: gumbel?seed=7");
     refuses("gumbel?seed=x", "chain", false, "seed");
+    refuses("gumbel?seed=7", "tree?siblings=top&seed=7", false, "iid or without");
+    refuses("rrs", "tree?n=2&seed=7", false, "rule 'rrs' has no seed");
     refuses("minhash?seed=7", "minhash?seed=-1", false, "seed");
     refuses("gumbel", "tree?n=2", false, "does not support the iid siblings");
     refuses("gumbel?seed=7", "chain", true, "'gumbel' gives the distribution over all seeds");
