@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A target that copies its first token, drafted by rows of offsets: the most that any lossless rule
+ * keeps of whole blocks, over all sets of tokens, against rows, block verification and the token
+ * rule. docs/formulas/newer_rules.md#copies. */
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+#include "tests/support/tuples.h"
+
+#include <string.h>
+
+enum { V_MAX = 8, K_MAX = 4 };
+
+/* The most that sum_x min(first, product of the rows) can be: some tokens in full, one in part.
+ * Fills a row that attains it at every offset. */
+static double most(double *ret_row, const double *first, int V, int K)
+{
+    double best = -1;
+    for (int set = 0; set < 1 << V; set++)
+        for (int part = 0; part < V; part++) {
+            double row[V_MAX] = {0}, left = 1, sum = 0;
+            for (int x = 0; x < V; x++)
+                if (set >> x & 1) left -= row[x] = pow(first[x], 1.0 / K);
+            if ((set >> part & 1) || left < 0) continue;
+            row[part] = left;
+            for (int x = 0; x < V; x++) sum += fmin(first[x], pow(row[x], K));
+            if (sum <= best) continue;
+            best = sum;
+            memcpy(ret_row, row, sizeof row);
+        }
+    return best;
+}
+
+typedef double rows_of[K_MAX][V_MAX];
+
+/* The chance that the first n offsets are drafted as n times x. */
+static double drafted(double (*rows)[V_MAX], int x, int n)
+{
+    double product = 1;
+    for (int j = 0; j < n; j++) product *= rows[j][x];
+    return product;
+}
+
+static double overlap(const double *first, double (*rows)[V_MAX], int V, int n)
+{
+    double sum = 0;
+    for (int x = 0; x < V; x++) sum += fmin(first[x], drafted(rows, x, n));
+    return sum;
+}
+
+/* The drafts that are copies, by the rules' own products of ratios. */
+static double kept(const double *first, double (*rows)[V_MAX], int V, int n, bool block)
+{
+    double sum = 0;
+    for (int x = 0; x < V; x++) {
+        double reach = 1;
+        for (int j = 0; j < n && rows[j][x] > 0; j++) {
+            const double ratio = (j == 0 ? first[x] : 1) / rows[j][x];
+            reach = block ? fmin(1, reach * ratio) : reach * fmin(1, ratio);
+        }
+        sum += drafted(rows, x, n) * reach;
+    }
+    return sum;
+}
+
+static double largest(const double *row, int V)
+{
+    double most = 0;
+    for (int x = 0; x < V; x++) most = fmax(most, row[x]);
+    return most;
+}
+
+static void same_rows(rows_of ret, const double *row)
+{
+    for (int j = 0; j < K_MAX; j++) memcpy(ret[j], row, V_MAX * sizeof(double));
+}
+
+static double most_of_even(int V, int K)
+{
+    double first[V_MAX], row[V_MAX];
+    for (int x = 0; x < V; x++) first[x] = 1.0 / V;
+    return most(row, first, V, K);
+}
+
+TEST(known_values)
+{
+    assert_within(most_of_even(2, 1), 1, 1e-15);
+    assert_within(most_of_even(2, 2), 2 - sqrt(2), 1e-15);
+    assert_within(most_of_even(2, 3), 0.5 + pow(1 - pow(0.5, 1.0 / 3), 3), 1e-15);
+    assert_within(most_of_even(4, 2), 0.5, 1e-15); /* two of four tokens; token keeps one */
+    assert_within(most_of_even(8, 3), 0.25, 1e-15);
+}
+
+TEST(block_attains_the_most_and_token_keeps_one_token)
+{
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    for (int i = 0; i < 2000; i++) {
+        double first[V_MAX] = {0}, row[V_MAX] = {0};
+        rows_of rows;
+        const int V = 2 + i % 4, K = 1 + i / 4 % K_MAX;
+        tuples_row(first, V, i / 16 % 4, rng);
+        const double bound = most(row, first, V, K);
+        same_rows(rows, row);
+        assert_within(kept(first, rows, V, K, true), bound, 1e-14);
+        memset(row, 0, sizeof row);
+        for (int x = 0; x < V && largest(row, V) == 0; x++) row[x] = first[x] == largest(first, V);
+        same_rows(rows, row);
+        assert_within(kept(first, rows, V, K, false), largest(first, V), 1e-15);
+    }
+}
+
+/* A row of its own at each offset, improved at random: no draft overlaps more, and most come near.
+ */
+TEST(no_rows_overlap_more, STATISTICS)
+{
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    int near = 0;
+    for (int i = 0; i < 160; i++) {
+        double first[V_MAX] = {0}, row[V_MAX], best = 0;
+        rows_of rows;
+        const int V = 2 + i % 4, K = 2 + i / 4 % (K_MAX - 1);
+        tuples_row(first, V, i / 16 % 2, rng);
+        const double bound = most(row, first, V, K);
+        for (int start = 0; start < 6; start++) {
+            memset(rows, 0, sizeof rows);
+            for (int j = 0; j < K; j++) tuples_row(rows[j], V, 0, rng);
+            double now = overlap(first, rows, V, K);
+            for (int step = 0; step < 1500; step++) {
+                const int j = (int)gsl_rng_uniform_int(rng, (unsigned long)K),
+                          x = (int)gsl_rng_uniform_int(rng, (unsigned long)V),
+                          y = (int)gsl_rng_uniform_int(rng, (unsigned long)V);
+                const double moved = rows[j][x] * pow(gsl_rng_uniform(rng), 3);
+                rows[j][x] -= moved;
+                rows[j][y] += moved;
+                const double then = overlap(first, rows, V, K);
+                if (then >= now)
+                    now = then;
+                else
+                    rows[j][x] += moved, rows[j][y] -= moved;
+                assert_true(now <= bound + 1e-12);
+                assert_true(kept(first, rows, V, K, true) <= now + 1e-12);
+                assert_true(kept(first, rows, V, K, false) <= largest(first, V) + 1e-12);
+            }
+            best = fmax(best, now);
+        }
+        near += best > bound - 1e-3;
+    }
+    print_message("reached on %d of 160\n", near);
+    assert_true(near > 100);
+}
+
+/* K = 2: both sums together are at most 1 + max first, which the token rule attains. */
+TEST(over_both_lengths_nothing_is_gained)
+{
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    for (int i = 0; i < 20000; i++) {
+        double first[V_MAX] = {0};
+        rows_of rows = {{0}};
+        const int V = 2 + i % 4;
+        tuples_row(first, V, i / 4 % 4, rng);
+        for (int j = 0; j < 2; j++) tuples_row(rows[j], V, i / 16 % 4, rng);
+        const double most_kept = 1 + largest(first, V);
+        assert_true(overlap(first, rows, V, 1) + overlap(first, rows, V, 2) <= most_kept + 1e-12);
+        memcpy(rows[0], first, sizeof first);
+        memset(rows[1], 0, sizeof rows[1]);
+        for (int x = 0; x < V && largest(rows[1], V) == 0; x++)
+            rows[1][x] = first[x] == largest(first, V);
+        assert_within(kept(first, rows, V, 1, false) + kept(first, rows, V, 2, false), most_kept,
+                      1e-14);
+    }
+}
