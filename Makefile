@@ -650,7 +650,7 @@ man: $(BIN) ## man pages in build/man, from --help
 
 # The manual: one page of all documents, in this order, and the man pages.
 FIRST_DOCS := README.md $(patsubst %,docs/%.md,learn paper check-a-sampler tune-a-server faq guide)
-FORMULAS   := $(patsubst %,docs/formulas/%.md,README acceptance rules newer_rules trees lengths \
+FORMULAS   := $(patsubst %,docs/formulas/%.md,README acceptance rules newer-rules trees lengths \
     block-drafts serving costs statistics models)
 LAST_DOCS  := docs/formats.md docs/notation.md $(FORMULAS) \
     $(patsubst %,docs/%.md,references testing map) CONTRIBUTING.md CHANGELOG.md

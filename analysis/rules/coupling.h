@@ -30,7 +30,7 @@ double spec_coupling_bound(const spec_ratio_order *order);
  *     1/a(x) = sum_y max(target(y), draft(y) target(x)/draft(x))
  *
  * n = 1 is spec_coupling_gumbel. NaN before the order is sorted and unless 1 <= n <=
- * SPEC_DRAFTS_MAX. O(V). docs/formulas/newer_rules.md#races. Checked by: simulation of the races;
+ * SPEC_DRAFTS_MAX. O(V). docs/formulas/newer-rules.md#races. Checked by: simulation of the races;
  * the bounds there. */
 double spec_coupling_arrivals(const spec_ratio_order *order, int n);
 

@@ -3,7 +3,7 @@
  * x_1 is the draft's most probable token, y is drawn from the tail, which is the draft without x_1
  * (uniform over the others if that is 0), and n - 2 more are the most probable of the others. All
  * functions take a sorted pair of rows (ratio_order) and 2 <= n <= SPEC_DRAFTS_MAX; NaN outside. 1
- * for n >= V. O(n V). [HuQ26]; docs/formulas/newer_rules.md#rheo. */
+ * for n >= V. O(n V). [HuQ26]; docs/formulas/newer-rules.md#rheo. */
 #ifndef SPECLAB_TAIL_DRAFTS_H
 #define SPECLAB_TAIL_DRAFTS_H
 

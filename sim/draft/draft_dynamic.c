@@ -9,7 +9,7 @@
  * probable children of a node are kept in order, so rules see them as top siblings.
  *
  * With draw, the second child of a node is drawn from the draft's row without the first one, as in
- * RheoSampling [HuQ26]; docs/formulas/newer_rules.md#rheo. Whether it is submitted must not depend
+ * RheoSampling [HuQ26]; docs/formulas/newer-rules.md#rheo. Whether it is submitted must not depend
  * on what was drawn. So its value on the path is a proxy, min(first, rest), which no later child
  * exceeds. The other two proxies are negative controls. */
 #include "sim/draft/drafter.h"

@@ -7,7 +7,7 @@
  * tokens for siblings.
  *
  * With a seed, siblings are the first arrivals in the race that a rule gumbel of the same seed runs
- * at their place [LiuY26]; docs/formulas/newer_rules.md#races. */
+ * at their place [LiuY26]; docs/formulas/newer-rules.md#races. */
 #include "sim/draft/drafter.h"
 
 #include "models/row.h"

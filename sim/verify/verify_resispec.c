@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* resispec: rrs with a residual that is shaped like the draft [ChenZK26];
- * docs/formulas/newer_rules.md#resispec. After the rejection of x, which lacked Z = row(x) -
+ * docs/formulas/newer-rules.md#resispec. After the rejection of x, which lacked Z = row(x) -
  * left(x), the residual is min(level row, left) off x, with the level at which its sum is Z.
  * Published as lossless, because it is the residual of a proxy that agrees with the row at x. But
  * the proxy is another one for each x, so what corrections give does not add up to what is missing.

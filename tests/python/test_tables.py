@@ -74,11 +74,11 @@ VERBS = [
 SLOW = {
     "advice_decides", "advice_recovers", "block", "block_drafts", "dominance",
     "draft_or_verify", "hsd", "lossy_cases", "orders", "policies", "prove_ahead", "prove_cases",
-    "prove_copies", "prove_copies_trees", "real_text", "real_text_alpha", "rules_lossless",
-    "rules_real_text", "serve", "serve_batch_ahead", "serve_claims", "serve_context_acceptance",
-    "serve_context_lengths", "serve_coverage", "serve_load", "serve_near_capacity",
-    "serve_switching", "sibling_bounds", "temperature", "temperature_rules", "traversal", "trees",
-    "uniformity",
+    "prove_copies", "prove_copies_trees", "races", "real_text", "real_text_alpha", "rheo_trees",
+    "rules_lossless", "rules_real_text", "serve", "serve_batch_ahead", "serve_claims",
+    "serve_context_acceptance", "serve_context_lengths", "serve_coverage", "serve_load",
+    "serve_near_capacity", "serve_switching", "sibling_bounds", "temperature", "temperature_rules",
+    "traversal", "trees", "uniformity",
 }
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a residual that depends on the rejected token could gain without loss: with two iid drafts
- * nothing over rrs, with three something. docs/formulas/newer_rules.md#resispec. */
+ * nothing over rrs, with three something. docs/formulas/newer-rules.md#resispec. */
 #include "analysis/rules/multi_draft.h"
 #include "analysis/rules/optimal.h"
 #include "tests/support/order_value.h"
