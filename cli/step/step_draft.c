@@ -89,8 +89,10 @@ void spec_step_draft_write(FILE *out, const spec_step_view *view)
         if (told->role != SPEC_ROLE_DRAFT || told->node >= 0) continue;
         spec_step_line text = {.n = 0};
         spec_step_text_add_token(&text, view, told->decision.answer);
-        spec_step_text_add(&text, ", coin %.4g: taken back by the length policy",
-                           told->decision.coin);
+        spec_step_text_add(&text, ", coin %.4g: %s", told->decision.coin,
+                           draft->siblings == SPEC_SIBLINGS_TAIL
+                               ? "left out of the tree"
+                               : "taken back by the length policy");
         spec_step_text_write(out, "drawn", &text);
     }
 }

@@ -113,6 +113,10 @@ TEST(each_way_to_judge_a_draft_has_its_words)
                               "output      the 0.5", "another distribution", NULL});
     has("step --K 1 --rule ot --drafting tree?n=2 --seed 2",
         (const char *const[]){"select      number ", "test        ", NULL});
+    has("step --K 2 --drafting dynamic?top=3&nodes=2&draw=proxy --rule token-rest --seed 2",
+        (const char *const[]){"left out of the tree", NULL});
+    has("step --K 2 --drafting tree?n=2&seed=7 --rule gumbel?seed=7",
+        (const char *const[]){"common noise", "without a random decision", NULL});
     has("step --K 1 --drafting gumbel?seed=7 --rule gumbel?seed=7",
         (const char *const[]){"common noise", "without a random decision", NULL});
     has("step --rounds 2 --seed 3",
