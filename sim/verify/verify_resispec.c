@@ -2,7 +2,7 @@
 /* resispec: rrs with a residual that is shaped like the draft [ChenZK26];
  * docs/formulas/newer-rules.md#resispec. After the rejection of x, which lacked Z = row(x) -
  * left(x), the residual is min(level row, left) off x, with the level at which its sum is Z.
- * Published as lossless, because it is the residual of a proxy that agrees with the row at x. But
+ * Described as lossless, because it is the residual of a proxy that agrees with the row at x. But
  * the proxy is another one for each x, so what corrections give does not add up to what is missing.
  * If V > 2, it is biased even for a single draft token. */
 #include "sim/verify/verify.h"
@@ -66,7 +66,7 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 
 const spec_rule spec_verify_resispec = {
     .name = "resispec",
-    .summary = "LOSSY, though published as lossless: rrs with a residual shaped like the draft",
+    .summary = "LOSSY, though described as lossless: rrs with a residual shaped like the draft",
     .reference = "ChenZK26",
     .claim = SPEC_LOSSY,
     .asks = SPEC_ASKS_CHILDREN,
