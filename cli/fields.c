@@ -287,25 +287,54 @@ static int row_of_letter(const reading *r, int letter)
     return i;
 }
 
-static bool has(const void *self, const char *option, char *ret_letter)
+static const spec_field *find(const spec_field *opt_fields, const char *option)
 {
-    const reading *r = self;
-    for (int i = 0; i < r->n; i++) {
-        const spec_field *field = r->row[i].field;
-        if (field->name == NULL || strcmp(field->name, option) != 0) continue;
-        *ret_letter = field->letter;
-        return true;
-    }
-    return false;
+    for (const spec_field *field = opt_fields; field != NULL && field->help != NULL; field++)
+        if (field->name != NULL && strcmp(field->name, option) == 0) return field;
+    return NULL;
+}
+
+static const spec_field *find_option(const char *verb, const char *option)
+{
+    const spec_verb *known = spec_verbs;
+    while (strcmp(known->name, verb) != 0) known++;
+    const spec_fields *of = known->options;
+    const spec_field *field = find(of->fields, option);
+    if (field == NULL) field = find(of->also, option);
+    if (field == NULL && of->grid) field = find(grid_fields, option);
+    if (field == NULL && !of->alone) field = find(common_fields, option);
+    return field;
+}
+
+/* Writes the verbs that have an option: "predict, sweep and run". */
+static void list_verbs(char list[SPEC_OPTION_HINT_VERBS], const char *option)
+{
+    const char *found[MOST_ROWS];
+    int n = 0;
+    for (const spec_verb *verb = spec_verbs; verb->name != NULL && n < MOST_ROWS; verb++)
+        if (find_option(verb->name, option) != NULL) found[n++] = verb->name;
+    *list = '\0';
+    for (int i = 0, used = 0; i < n && used < SPEC_OPTION_HINT_VERBS; i++)
+        used += snprintf(list + used, (size_t)(SPEC_OPTION_HINT_VERBS - used), "%s%s",
+                         i == 0       ? ""
+                         : i + 1 == n ? " and "
+                                      : ", ",
+                         found[i]);
+}
+
+static bool has(const char *verb, const char *option, char *ret_letter)
+{
+    const spec_field *field = find_option(verb, option);
+    if (field != NULL) *ret_letter = field->letter;
+    return field != NULL;
 }
 
 /* Fails with a hint if the name is an option of another engine. */
 static void hint_at(const reading *r, const char *dashes, const char *name)
 {
     char hint[SPEC_OPTION_HINT_SIZE];
-    const char *blank = strrchr(r->verb, ' ');
     const spec_option_set set = {
-        .verb = blank != NULL ? blank + 1 : r->verb, .has = has, .self = r};
+        .verb = strrchr(r->verb, ' ') + 1, .has = has, .list_verbs = list_verbs};
     if (spec_option_hint(hint, dashes, name, &set) != NULL) spec_usage_fail(r->verb, "%s", hint);
 }
 
@@ -477,7 +506,7 @@ void spec_fields_parse(void *arguments, spec_options *opt_common, const spec_fie
     if (of->fields != NULL) add_rows(&r, of->fields, arguments);
     if (of->also != NULL) add_rows(&r, of->also, (char *)arguments + of->also_at);
     if (of->grid) add_rows(&r, grid_fields, opt_common);
-    if (opt_common != NULL) add_rows(&r, common_fields, opt_common);
+    if (!of->alone) add_rows(&r, common_fields, opt_common);
     add_rows(&r, usage_fields, NULL);
     for (int i = 0; i < r.n; i++)
         if (r.row[i].field->fallback != NULL)
@@ -485,7 +514,7 @@ void spec_fields_parse(void *arguments, spec_options *opt_common, const spec_fie
     read_line(&r, arguments, argc, argv);
     check_relations(&r, of->relations);
     check_relations(&r, of->grid ? grid_relations : NULL);
-    if (opt_common != NULL) complete_common(opt_common, r.verb);
+    if (!of->alone) complete_common(opt_common, r.verb);
     spec_progress_begin(r.verb, spec_page_given_columns());
 }
 

@@ -86,7 +86,7 @@ typedef struct {
     const char *why; /* the end of the error: ": a model makes one call by itself"; or NULL */
 } spec_field_relation;
 
-typedef struct {
+typedef struct spec_fields {
     const spec_field *fields;             /* ends with a row without help; or NULL */
     const spec_field_relation *relations; /* ends with a row without option; or NULL */
     const char *doc;                      /* of argp: the summary, "\v", and the text below */
@@ -94,6 +94,7 @@ typedef struct {
     spec_field_reader *word;              /* reads such a word */
     const spec_field *also;               /* further fields, of a struct at this offset; or NULL */
     size_t also_at;
+    bool alone;                   /* has only --help, --usage and --version beside them */
     bool grid;                    /* has --resume, --shard, --batches and --sums */
     const char *formats, *output; /* its own help of --format and of --output; or NULL */
 } spec_fields;
@@ -103,8 +104,8 @@ typedef struct {
     "write to FILE instead of standard output (FILE.json: json; else plain text)"
 
 /* Sets the defaults, then reads the options of the command line into the arguments: the verb's, and
- * those of every verb into `opt_common` (NULL: it has only --help, --usage and --version). Starts
- * the progress line (base/progress.h). Exits 2 on bad usage, with one line that names the nearest
+ * the common ones into `opt_common`, which is NULL for a verb that stands alone. Starts the
+ * progress line (base/progress.h). Exits 2 on bad usage, with one line that names the nearest
  * option. */
 void spec_fields_parse(void *arguments, spec_options *opt_common, const spec_fields *of, int argc,
                        char **argv);

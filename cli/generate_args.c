@@ -73,41 +73,42 @@ static void choose_output(spec_generate_args *args, const char *verb)
     args->coloured = always || (automatic && args->shown && wanted);
 }
 
+const spec_fields spec_verb_generate_options = {
+    .fields = fields,
+    .relations = relations,
+    .doc =
+    "generate text from a model, with and without speculation\vTokens are printed as they are "
+    "generated. On a terminal the text follows its prompt, colours tell accepted draft "
+    "tokens, corrections and bonus tokens apart, and control characters are written as \\xNN; "
+    "otherwise the output is exactly the bytes of the text. --format json lists the tokens "
+    "with their origins. Texts are separated by a line of dashes. For a model without a "
+    "tokenizer, prompt and text are token numbers, separated by blanks.\n"
+    "\n"
+    "The last line gives the speed, tokens per round, alpha_tested (accepted over tested "
+    "tokens, docs/notation.md) and, with a GPU or --device auto, the device of each model. "
+    "--baseline adds the speed-up over plain decoding with a 95 % interval: both decode the "
+    "same text in the same run, taking turns. A warning follows if the machine is busy or the "
+    "text is too short. A seed gives the same text for any number of threads; at temperature "
+    "0 it is the text of --plain.\n"
+    "\n"
+    "Sampling options apply to target and draft; a spec may set its own instead. A perturb "
+    "draft is computed from the target's rows and needs none.\n"
+    "\n"
+    "  $ speclab generate --target ngram:a.txt --draft 'ngram:a.txt?order=2' -n 99\n"
+    "  $ speclab generate --target llama2c:stories.bin --baseline --temperature 0",
+    .also = spec_pair_options_fields,
+    .also_at = offsetof(spec_generate_args, pair),
+    .formats = "json: the tokens with their origins (plain text)",
+    .output = SPEC_FIELDS_TEXT_OUTPUT,
+};
+
 void spec_generate_args_parse(spec_generate_args *args, spec_context *context, int argc,
                               char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "generate text from a model, with and without speculation\vTokens are printed as they are "
-        "generated. On a terminal the text follows its prompt, colours tell accepted draft "
-        "tokens, corrections and bonus tokens apart, and control characters are written as \\xNN; "
-        "otherwise the output is exactly the bytes of the text. --format json lists the tokens "
-        "with their origins. Texts are separated by a line of dashes. For a model without a "
-        "tokenizer, prompt and text are token numbers, separated by blanks.\n"
-        "\n"
-        "The last line gives the speed, tokens per round, alpha_tested (accepted over tested "
-        "tokens, docs/notation.md) and, with a GPU or --device auto, the device of each model. "
-        "--baseline adds the speed-up over plain decoding with a 95 % interval: both decode the "
-        "same text in the same run, taking turns. A warning follows if the machine is busy or the "
-        "text is too short. A seed gives the same text for any number of threads; at temperature "
-        "0 it is the text of --plain.\n"
-        "\n"
-        "Sampling options apply to target and draft; a spec may set its own instead. A perturb "
-        "draft is computed from the target's rows and needs none.\n"
-        "\n"
-        "  $ speclab generate --target ngram:a.txt --draft 'ngram:a.txt?order=2' -n 99\n"
-        "  $ speclab generate --target llama2c:stories.bin --baseline --temperature 0",
-        .also = spec_pair_options_fields,
-        .also_at = offsetof(spec_generate_args, pair),
-        .formats = "json: the tokens with their origins (plain text)",
-        .output = SPEC_FIELDS_TEXT_OUTPUT,
-    };
     const char *verb = argv[0];
     *args = (spec_generate_args){
         .common = SPEC_OPTIONS_DEFAULT(context), .pair = {.context = context}, .colour = "auto"};
-    spec_fields_parse(args, &args->common, &options, argc, argv);
+    spec_fields_parse(args, &args->common, &spec_verb_generate_options, argc, argv);
     args->K_given = spec_fields_gave("K");
     if (args->plain) args->pair.verify = SPEC_VERIFY_AUTO; /* plain decoding verifies nothing */
     args->pair.plain = args->plain;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/share.h"
 #include "cli/stop.h"
@@ -24,43 +25,53 @@ static const char THEORY[] = "theory", SIMULATION[] = "simulation", RESULTS[] = 
 
 const spec_verb spec_verbs[] = {
     {THEORY, "predict", "compute tokens per round, speed-up and best K in closed form",
-     spec_verb_predict},
+     spec_verb_predict, &spec_verb_predict_options},
     {SIMULATION, "sweep", "compare theory with Monte Carlo on a grid of alpha, K and c",
-     spec_verb_sweep},
-    {SIMULATION, "run", "run an experiment file", spec_verb_run},
-    {SIMULATION, "merge", "join the parts of a run over many machines", spec_verb_merge},
-    {RESULTS, "plot", "draw the figure of a result, or of any CSV", spec_verb_plot},
-    {RESULTS, "report", "show results on one page, as Markdown or an HTML file", spec_verb_report},
+     spec_verb_sweep, &spec_verb_sweep_options},
+    {SIMULATION, "run", "run an experiment file", spec_verb_run, &spec_verb_run_options},
+    {SIMULATION, "merge", "join the parts of a run over many machines", spec_verb_merge,
+     &spec_verb_merge_options},
+    {RESULTS, "plot", "draw the figure of a result, or of any CSV", spec_verb_plot,
+     &spec_verb_plot_options},
+    {RESULTS, "report", "show results on one page, as Markdown or an HTML file", spec_verb_report,
+     &spec_verb_report_options},
     {THEORY, "prove", "compute the exact output distribution of a rule, by enumeration",
-     spec_verb_prove},
+     spec_verb_prove, &spec_verb_prove_options},
     {THEORY, "accept", "compute how often each rule accepts a draft token, and the optimum",
-     spec_verb_accept},
-    {THEORY, "step", "show a round of speculative decoding, decision by decision", spec_verb_step},
-    {THEORY, "plan", "find the best draft tree for a budget of nodes", spec_verb_plan},
+     spec_verb_accept, &spec_verb_accept_options},
+    {THEORY, "step", "show a round of speculative decoding, decision by decision", spec_verb_step,
+     &spec_verb_step_options},
+    {THEORY, "plan", "find the best draft tree for a budget of nodes", spec_verb_plan,
+     &spec_verb_plan_options},
     {MODELS, "generate", "generate text from a model, with and without speculation",
-     spec_verb_generate},
+     spec_verb_generate, &spec_verb_generate_options},
     {MODELS, "bench", "measure speculative decoding on this machine, against prediction",
-     spec_verb_bench},
-    {SERVING, "serve", "simulate a serving engine that speculates under load", spec_verb_serve},
-    {SERVING, "served", "judge the text of a server by the scores of another one",
-     spec_verb_served},
-    {SERVING, "advise", "recommend a draft length from an engine's log", spec_verb_advise},
+     spec_verb_bench, &spec_verb_bench_options},
+    {SERVING, "serve", "simulate a serving engine that speculates under load", spec_verb_serve,
+     &spec_verb_serve_options},
+    {SERVING, "served", "judge the text of a server by the scores of another one", spec_verb_served,
+     &spec_verb_served_options},
+    {SERVING, "advise", "recommend a draft length from an engine's log", spec_verb_advise,
+     &spec_verb_advise_options},
     {SERVING, "profile", "show the acceptance that advise saw, as settings of other tools",
-     spec_verb_profile},
+     spec_verb_profile, &spec_verb_profile_options},
     {SAMPLERS, "validate", "test whether a sampler, in any language, is lossless",
-     spec_verb_validate},
+     spec_verb_validate, &spec_verb_validate_options},
     {MODELS, "rows", "record the distributions of a target and its drafts along a text",
-     spec_verb_rows},
-    {TRAINING, "train", "train a model, or a draft of a target", spec_verb_train},
-    {TRAINING, "tune", "find the sublayers to skip in self-speculation", spec_verb_tune},
-    {TRAINING, "quantize", "quantize a transformer and write it as GGUF", spec_verb_quantize},
+     spec_verb_rows, &spec_verb_rows_options},
+    {TRAINING, "train", "train a model, or a draft of a target", spec_verb_train,
+     &spec_verb_train_options},
+    {TRAINING, "tune", "find the sublayers to skip in self-speculation", spec_verb_tune,
+     &spec_verb_tune_options},
+    {TRAINING, "quantize", "quantize a transformer and write it as GGUF", spec_verb_quantize,
+     &spec_verb_quantize_options},
     {TRAINING, "widen", "write a wider transformer that computes the same function",
-     spec_verb_widen},
+     spec_verb_widen, &spec_verb_widen_options},
     {TRAINING, "import", "write a model or a draft head of a Hugging Face folder as GGUF",
-     spec_verb_import},
+     spec_verb_import, &spec_verb_import_options},
     {RESULTS, "list", "list models, drafts, rules, measures, figures, devices, experiments",
-     spec_verb_list},
-    {NULL, NULL, NULL, NULL},
+     spec_verb_list, &spec_verb_list_options},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 #define MAX_VERBS 64
@@ -110,16 +121,6 @@ static void say_threads(const spec_context *context, const char *verb)
     int granted;
     const int missed = spec_thread_pool_missing(context->pool, &granted);
     if (missed > 0) spec_usage_say(verb, "the system grants %d of %d threads", granted, missed);
-}
-
-/* Returns whether the verb runs a grid of points, which ranks can share. */
-static bool has_grid(const char *verb)
-{
-    static const char *const verbs[] = {"run",   "sweep", "predict", "accept",
-                                        "prove", "plan",  "serve"};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (strcmp(verbs[i], verb) == 0) return true;
-    return false;
 }
 
 static bool is_off(const char *variable)
@@ -197,7 +198,7 @@ int main(int argc, char **argv)
         context.opt_share = spec_share_of_texts(share, sizeof share);
         context.gpu = gpu_settings();
         context.opt_team = team;
-        if (team != NULL && !has_grid(verb->name))
+        if (team != NULL && !verb->options->grid)
             spec_usage_fail(name, "it has no grid to divide among ranks; use speclab");
         const int code = verb->run(&context, argc - 1, argv + 1);
         spec_stop_saving(); /* the rest is short */

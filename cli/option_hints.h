@@ -8,15 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A verb's name, and a function that says whether the verb has an option, and with which letter (0:
- * none). */
+enum { SPEC_OPTION_HINT_VERBS = 256, SPEC_OPTION_HINT_SIZE = 512 };
+
+/* A verb, and what is known of the options of all verbs: whether a verb has one, and with which
+ * letter (0: none), and which verbs have it, "predict, sweep and run". */
 typedef struct {
     const char *verb;
-    bool (*has)(const void *self, const char *option, char *ret_letter);
-    const void *self;
+    bool (*has)(const char *verb, const char *option, char *ret_letter);
+    void (*list_verbs)(char list[SPEC_OPTION_HINT_VERBS], const char *option);
 } spec_option_set;
-
-enum { SPEC_OPTION_HINT_SIZE = 256 };
 
 /* Returns a hint such as "there is no --gamma; the draft length is -K/--K" for a name without its
  * dashes; upper or lower case, - or _ do not matter. NULL for an unknown name. `dashes` is "-" or
@@ -24,9 +24,7 @@ enum { SPEC_OPTION_HINT_SIZE = 256 };
 const char *spec_option_hint(char hint[SPEC_OPTION_HINT_SIZE], const char *dashes, const char *name,
                              const spec_option_set *options);
 
-/* For tests: reads line i of the table, whose names are separated by blanks; returns false after
- * the last. */
-bool spec_option_hint_line(int i, const char **ret_names, const char **ret_option,
-                           const char **ret_verbs);
+/* For tests: the names elsewhere of option i, separated by blanks; NULL after the last. */
+const char *spec_option_hint_names(int i);
 
 #endif

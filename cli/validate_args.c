@@ -352,45 +352,46 @@ static void check(spec_validate_args *args, const char *verb)
                                 files[k]);
 }
 
+const spec_fields spec_verb_validate_options = {
+    .fields = fields,
+    .relations = relations,
+    .doc =
+    "test whether a speculative sampler, in any language, is lossless\vSpeculative decoding is "
+    "lossless if its text has the same distribution as text of the target model. SAMPLER "
+    "verifies drafts (scope V), drafts and verifies (DV), or generates texts (S) with small "
+    "synthetic models, the fixtures. validate compares the emitted tokens with the target's "
+    "distribution. The report gives the verdict, the false-alarm rate and the smallest "
+    "difference that the test detects; for a FAIL it shows the smallest failing case.\n"
+    "\n"
+    "SAMPLER is one of\n"
+    "  ./FILE.so         a shared library, with the functions of speclab/sampler.h\n"
+    "  exec:'python3 F'  a program that speaks the protocol, as with --exec\n"
+    "  rule:NAME         a verification rule of 'speclab list rules'\n"
+    "docs/conformance.md has complete examples.\n"
+    "\n"
+    "  $ speclab validate rule:block\n"
+    "  $ speclab validate ./my_sampler.so --budget 5M --eps 0.05 --junit lossless.xml\n"
+    "  $ speclab validate --exec 'python3 my_sampler.py' --budget 20s\n"
+    "  $ speclab validate --trace engine.jsonl\n"
+    "  $ speclab validate rule:resample-target --budget 1M --figure seen.svg\n"
+    "\n"
+    "Exit status: 0 PASS, or LOSSY if the sampler declares that; 1 FAIL, or DEPENDENT if each "
+    "request is right and requests depend on each other; 2 no verdict: the sampler or the "
+    "command fails; 3 INCONCLUSIVE: not enough evidence either way; 130 after ctrl-C.",
+    .words = "SAMPLER",
+    .word = read_sampler,
+    .formats = "table: the report as text; json; csv, markdown or latex: a table of statistics "
+               "(table)",
+    .output = "write the report to FILE and only the verdict to standard error (FILE.json: "
+              "json; FILE.csv: a table of statistics; else text)",
+};
+
 void spec_validate_args_parse(spec_validate_args *args, spec_context *context, int argc,
                               char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "test whether a speculative sampler, in any language, is lossless\vSpeculative decoding is "
-        "lossless if its text has the same distribution as text of the target model. SAMPLER "
-        "verifies drafts (scope V), drafts and verifies (DV), or generates texts (S) with small "
-        "synthetic models, the fixtures. validate compares the emitted tokens with the target's "
-        "distribution. The report gives the verdict, the false-alarm rate and the smallest "
-        "difference that the test detects; for a FAIL it shows the smallest failing case.\n"
-        "\n"
-        "SAMPLER is one of\n"
-        "  ./FILE.so         a shared library, with the functions of speclab/sampler.h\n"
-        "  exec:'python3 F'  a program that speaks the protocol, as with --exec\n"
-        "  rule:NAME         a verification rule of 'speclab list rules'\n"
-        "docs/conformance.md has complete examples.\n"
-        "\n"
-        "  $ speclab validate rule:block\n"
-        "  $ speclab validate ./my_sampler.so --budget 5M --eps 0.05 --junit lossless.xml\n"
-        "  $ speclab validate --exec 'python3 my_sampler.py' --budget 20s\n"
-        "  $ speclab validate --trace engine.jsonl\n"
-        "  $ speclab validate rule:resample-target --budget 1M --figure seen.svg\n"
-        "\n"
-        "Exit status: 0 PASS, or LOSSY if the sampler declares that; 1 FAIL, or DEPENDENT if each "
-        "request is right and requests depend on each other; 2 no verdict: the sampler or the "
-        "command fails; 3 INCONCLUSIVE: not enough evidence either way; 130 after ctrl-C.",
-        .words = "SAMPLER",
-        .word = read_sampler,
-        .formats = "table: the report as text; json; csv, markdown or latex: a table of statistics "
-                   "(table)",
-        .output = "write the report to FILE and only the verdict to standard error (FILE.json: "
-                  "json; FILE.csv: a table of statistics; else text)",
-    };
     *args = (spec_validate_args){.common = SPEC_OPTIONS_DEFAULT(context),
                                  .plan = SPEC_VALIDATE_PLAN_DEFAULT};
-    spec_fields_parse(args, &args->common, &options, argc, argv);
+    spec_fields_parse(args, &args->common, &spec_verb_validate_options, argc, argv);
     args->budget_given = spec_fields_gave("budget");
     check(args, argv[0]);
     args->plan.seed = args->common.seed;

@@ -19,6 +19,7 @@ typedef struct {
     const char *group; /* verbs of a group share a line in what plain 'speclab' prints */
     const char *name, *summary;
     int (*run)(spec_context *context, int argc, char **argv);
+    const struct spec_fields *options; /* cli/fields.h */
 } spec_verb;
 
 extern const spec_verb spec_verbs[]; /* ends with a NULL name; cli/main.c */
@@ -47,5 +48,15 @@ int spec_verb_import(spec_context *context, int argc, char **argv);
 int spec_verb_merge(spec_context *context, int argc, char **argv);
 int spec_verb_report(spec_context *context, int argc, char **argv);
 int spec_verb_list(spec_context *context, int argc, char **argv);
+
+extern const struct spec_fields spec_verb_predict_options, spec_verb_sweep_options,
+    spec_verb_run_options, spec_verb_plot_options, spec_verb_prove_options,
+    spec_verb_accept_options, spec_verb_step_options, spec_verb_plan_options,
+    spec_verb_bench_options, spec_verb_serve_options, spec_verb_served_options,
+    spec_verb_advise_options, spec_verb_profile_options, spec_verb_validate_options,
+    spec_verb_rows_options, spec_verb_generate_options, spec_verb_train_options,
+    spec_verb_tune_options, spec_verb_quantize_options, spec_verb_widen_options,
+    spec_verb_import_options, spec_verb_merge_options, spec_verb_report_options,
+    spec_verb_list_options;
 
 #endif

@@ -30,25 +30,26 @@ static const spec_field fields[] = {
     {0},
 };
 
+const spec_fields spec_verb_accept_options = {
+    .fields = fields,
+    .doc =
+    "compute how often each rule accepts one of n draft tokens, and the optimum\vacceptance "
+    "is the probability that the emitted token is one of the drafted tokens, in closed form; "
+    "enumerated is the same number, computed by enumerating the rule's code if that is short "
+    "enough; optimal is the largest acceptance of any lossless rule for these drafts. n = 1 "
+    "is one sampled token (chain), or, for greedy and top, the draft's most probable token. "
+    "--contexts sets how many contexts the average is over.\n"
+    "\n"
+    "  $ speclab accept --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3 --n 1:3\n"
+    "  $ speclab accept --target 'zipf?V=50' --draft 'zipf?V=50&s=2' --rule token,kseq,ot --n "
+    "2",
+    .grid = true,
+};
+
 int spec_verb_accept(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "compute how often each rule accepts one of n draft tokens, and the optimum\vacceptance "
-        "is the probability that the emitted token is one of the drafted tokens, in closed form; "
-        "enumerated is the same number, computed by enumerating the rule's code if that is short "
-        "enough; optimal is the largest acceptance of any lossless rule for these drafts. n = 1 "
-        "is one sampled token (chain), or, for greedy and top, the draft's most probable token. "
-        "--contexts sets how many contexts the average is over.\n"
-        "\n"
-        "  $ speclab accept --target probs:0.5,0.3,0.2 --draft probs:0.2,0.5,0.3 --n 1:3\n"
-        "  $ speclab accept --target 'zipf?V=50' --draft 'zipf?V=50&s=2' --rule token,kseq,ot --n "
-        "2",
-        .grid = true,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_accept_options, argc, argv);
 
     const bool all = args.contexts != NULL && strcmp(args.contexts, "all") == 0;
     spec_assumed assumed = {""};

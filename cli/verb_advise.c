@@ -274,36 +274,37 @@ done:
     return code;
 }
 
+const spec_fields spec_verb_advise_options = {
+    .fields = fields,
+    .relations = relations,
+    .doc =
+    "recommend a draft length from an engine's log\vWhich K should this engine run? advise "
+    "reads logs, metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- "
+    "is standard input), and answers in one sentence: keep K, change it, turn speculation off, "
+    "or measure one thing. The setting to paste follows, then the evidence with intervals that "
+    "allow for dependent tokens, and what looks wrong in the numbers. Several files are one "
+    "set of evidence, in order; scrapes of counters are subtracted.\n"
+    "\nSpeed-ups need the speed of plain decoding: --plain, --plain-tokens-per-s or "
+    "--round-over-plain. Exit status: 0 advice, 1 something is wrong, 2 bad input, 3 not "
+    "enough data. docs/advise.md has a section for each engine.\n"
+    "\n  $ speclab advise server.log --plain plain.log\n"
+    "  $ speclab advise metrics-1.prom metrics-2.prom --round-over-plain 1.4\n"
+    "  $ speclab advise server.log -o advice.csv --figure advice.svg\n"
+    "  $ speclab advise server.log --profile seen.json\n"
+    "  $ speclab advise --before monday.log --after tuesday.log",
+    .words = "FILE...",
+    .word = read_file,
+    .formats =
+        "table (the text, default), or rows by K as csv, json, markdown, latex or vertical",
+    .output =
+        "write the text to FILE; for FILE.csv and FILE.json write the rows, and print the text",
+};
+
 int spec_verb_advise(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "recommend a draft length from an engine's log\vWhich K should this engine run? advise "
-        "reads logs, metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- "
-        "is standard input), and answers in one sentence: keep K, change it, turn speculation off, "
-        "or measure one thing. The setting to paste follows, then the evidence with intervals that "
-        "allow for dependent tokens, and what looks wrong in the numbers. Several files are one "
-        "set of evidence, in order; scrapes of counters are subtracted.\n"
-        "\nSpeed-ups need the speed of plain decoding: --plain, --plain-tokens-per-s or "
-        "--round-over-plain. Exit status: 0 advice, 1 something is wrong, 2 bad input, 3 not "
-        "enough data. docs/advise.md has a section for each engine.\n"
-        "\n  $ speclab advise server.log --plain plain.log\n"
-        "  $ speclab advise metrics-1.prom metrics-2.prom --round-over-plain 1.4\n"
-        "  $ speclab advise server.log -o advice.csv --figure advice.svg\n"
-        "  $ speclab advise server.log --profile seen.json\n"
-        "  $ speclab advise --before monday.log --after tuesday.log",
-        .words = "FILE...",
-        .word = read_file,
-        .formats =
-            "table (the text, default), or rows by K as csv, json, markdown, latex or vertical",
-        .output =
-            "write the text to FILE; for FILE.csv and FILE.json write the rows, and print the text",
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .question = SPEC_ADVICE_QUESTION};
     args.common.opt_figure = "advice";
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_advise_options, argc, argv);
     complete(&args, argv[0]);
     return spec_figure_option_draw(args.figure, "advice", &args.common, argv[0],
                                    advise(&args, argv[0]));

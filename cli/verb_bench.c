@@ -367,53 +367,54 @@ static int show_again(const arguments *args, int argc, char **argv)
     return code;
 }
 
+const spec_fields spec_verb_bench_options = {
+    .fields = fields,
+    .relations = relations,
+    .doc =
+    "measure speculative decoding on this machine, and compare it with the prediction\vPlain "
+    "decoding and every K take turns on the same texts, so that other load on the machine "
+    "affects all of them equally; passes of single models are timed in between. speedup is "
+    "tokens per second over those of plain decoding, with a 95 % interval for all K together, "
+    "by resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. at the "
+    "measured c, with alpha_tested_pooled for alpha; speedup_costed also takes the measured "
+    "times of passes of K + 1 tokens; gap_* are the factors between prediction and "
+    "measurement. The roofline of each transformer's device is measured in the same run. For a "
+    "mixture of experts the table of passes has the distinct experts that they read in a "
+    "layer, and the number expected if tokens chose independently.\n"
+    "\n"
+    "--ahead measures each K twice: normally, and with the next chain drafted while the target "
+    "verifies this one. That chain guesses that all tokens are accepted and that the bonus "
+    "token is the draft's most probable one. hit is the share of rounds whose chain was "
+    "drafted ahead. This is faster only if both models compute at the same time: on two "
+    "devices, or both on a GPU.\n"
+    "\n"
+    "--online serves the prompts in their order with the draft unchanged and with the draft "
+    "learning from what the target verifies, and compares both by tenths of the run. "
+    "speed_gain includes the time of learning; the text keeps the target's distribution.\n"
+    "\n"
+    "Below the table, bench says what limits the speed-up and what to try; with -o this goes "
+    "to standard error, and --from shows it again. On a busy machine a warning says what to "
+    "do. bench withholds impossible speed-ups (above tokens per round) and ratios that are "
+    "uncertain by a factor of two.\n"
+    "\n"
+    "Times differ from run to run; tokens and acceptance depend on --seed alone, for any "
+    "number of --threads. The exit status is 1 if the accepted tokens contradict their "
+    "acceptance probabilities by more than 5 standard errors; times do not affect it.\n"
+    "\n"
+    "  $ speclab bench --target big.gguf --draft small.gguf --K 0:10\n"
+    "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?exit=4'\n"
+    "  $ speclab bench --target 'big.gguf?device=gpu' --draft small.gguf --ahead\n"
+    "  $ speclab bench --online --target big.gguf --draft draft.gguf --prompts prompts.txt\n"
+    "  $ speclab bench --from bench.csv",
+    .also = spec_pair_options_fields,
+    .also_at = offsetof(arguments, pair),
+};
+
 int spec_verb_bench(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "measure speculative decoding on this machine, and compare it with the prediction\vPlain "
-        "decoding and every K take turns on the same texts, so that other load on the machine "
-        "affects all of them equally; passes of single models are timed in between. speedup is "
-        "tokens per second over those of plain decoding, with a 95 % interval for all K together, "
-        "by resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. at the "
-        "measured c, with alpha_tested_pooled for alpha; speedup_costed also takes the measured "
-        "times of passes of K + 1 tokens; gap_* are the factors between prediction and "
-        "measurement. The roofline of each transformer's device is measured in the same run. For a "
-        "mixture of experts the table of passes has the distinct experts that they read in a "
-        "layer, and the number expected if tokens chose independently.\n"
-        "\n"
-        "--ahead measures each K twice: normally, and with the next chain drafted while the target "
-        "verifies this one. That chain guesses that all tokens are accepted and that the bonus "
-        "token is the draft's most probable one. hit is the share of rounds whose chain was "
-        "drafted ahead. This is faster only if both models compute at the same time: on two "
-        "devices, or both on a GPU.\n"
-        "\n"
-        "--online serves the prompts in their order with the draft unchanged and with the draft "
-        "learning from what the target verifies, and compares both by tenths of the run. "
-        "speed_gain includes the time of learning; the text keeps the target's distribution.\n"
-        "\n"
-        "Below the table, bench says what limits the speed-up and what to try; with -o this goes "
-        "to standard error, and --from shows it again. On a busy machine a warning says what to "
-        "do. bench withholds impossible speed-ups (above tokens per round) and ratios that are "
-        "uncertain by a factor of two.\n"
-        "\n"
-        "Times differ from run to run; tokens and acceptance depend on --seed alone, for any "
-        "number of --threads. The exit status is 1 if the accepted tokens contradict their "
-        "acceptance probabilities by more than 5 standard errors; times do not affect it.\n"
-        "\n"
-        "  $ speclab bench --target big.gguf --draft small.gguf --K 0:10\n"
-        "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?exit=4'\n"
-        "  $ speclab bench --target 'big.gguf?device=gpu' --draft small.gguf --ahead\n"
-        "  $ speclab bench --online --target big.gguf --draft draft.gguf --prompts prompts.txt\n"
-        "  $ speclab bench --from bench.csv",
-        .also = spec_pair_options_fields,
-        .also_at = offsetof(arguments, pair),
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .pair = {.context = context}};
     char *asked = command_text(argc, argv);
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_bench_options, argc, argv);
     if (args.from != NULL) {
         free(asked);
         return show_again(&args, argc, argv);

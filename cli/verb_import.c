@@ -180,25 +180,26 @@ done:
     return status;
 }
 
+const spec_fields spec_verb_import_options = {
+    .fields = fields,
+    .doc =
+    "write a model or a draft head of a Hugging Face folder as GGUF\vFOLDER has config.json "
+    "and *.safetensors (shards with their index, too). Models of type llama, mistral, qwen2, "
+    "qwen3, qwen3_moe, gemma3 (its text) and gpt_oss are read, with tokenizer.json as the "
+    "vocabulary; weights keep their type. With --target, FOLDER has a draft head for that "
+    "model: Medusa, or EAGLE-1 and EAGLE-3 as their authors, SpecForge and speculators store "
+    "them. The file appears when it is complete.\n"
+    "\n"
+    "  $ speclab import Llama-3.2-1B -o model.gguf\n"
+    "  $ speclab import EAGLE3-head --target gguf:model.gguf -o head.gguf",
+    .words = "FOLDER",
+    .word = take,
+};
+
 int spec_verb_import(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "write a model or a draft head of a Hugging Face folder as GGUF\vFOLDER has config.json "
-        "and *.safetensors (shards with their index, too). Models of type llama, mistral, qwen2, "
-        "qwen3, qwen3_moe, gemma3 (its text) and gpt_oss are read, with tokenizer.json as the "
-        "vocabulary; weights keep their type. With --target, FOLDER has a draft head for that "
-        "model: Medusa, or EAGLE-1 and EAGLE-3 as their authors, SpecForge and speculators store "
-        "them. The file appears when it is complete.\n"
-        "\n"
-        "  $ speclab import Llama-3.2-1B -o model.gguf\n"
-        "  $ speclab import EAGLE3-head --target gguf:model.gguf -o head.gguf",
-        .words = "FOLDER",
-        .word = take,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_import_options, argc, argv);
     if (args.folder == NULL)
         spec_usage_fail(argv[0], "no folder is given; give one with config.json and *.safetensors");
     if (args.common.output == NULL)

@@ -211,25 +211,26 @@ static void read_name(void *arguments_, const char *word, const char *verb)
                     spec_names_meant(near, word, names, "; 'speclab list --help' names them"));
 }
 
+const spec_fields spec_verb_list_options = {
+    .words = "[models] [drafts] [rules] [policies] [processes] [lengths] [measures] "
+             "[cards] [logs] [diagnoses] [figures] [devices] [experiments]",
+    .word = read_name,
+    .doc =
+    "list models, drafts, rules, policies, processes, lengths, measures, cards, logs, "
+    "diagnoses, figures, devices, experiments\vEach name is listed with its keys and their "
+    "defaults, in the form that "
+    "--target, --draft and experiment files take. 'speclab list devices' searches for GPUs and "
+    "loads their kernels; without names, devices are left out. In a pipe or a file the lists "
+    "are CSV, unless --format says otherwise.\n"
+    "\n"
+    "  $ speclab list models\n"
+    "  $ speclab list rules policies --format csv",
+};
+
 int spec_verb_list(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .words = "[models] [drafts] [rules] [policies] [processes] [lengths] [measures] "
-                 "[cards] [logs] [diagnoses] [figures] [devices] [experiments]",
-        .word = read_name,
-        .doc =
-        "list models, drafts, rules, policies, processes, lengths, measures, cards, logs, "
-        "diagnoses, figures, devices, experiments\vEach name is listed with its keys and their "
-        "defaults, in the form that "
-        "--target, --draft and experiment files take. 'speclab list devices' searches for GPUs and "
-        "loads their kernels; without names, devices are left out. In a pipe or a file the lists "
-        "are CSV, unless --format says otherwise.\n"
-        "\n"
-        "  $ speclab list models\n"
-        "  $ speclab list rules policies --format csv",
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_list_options, argc, argv);
 
     char share[PATH_MAX];
     if (args.wanted[EXPERIMENTS] && spec_share_folder(share, sizeof share) != 0)

@@ -190,27 +190,29 @@ static int merge(const spec_parts *parts, const arguments *args, const char *ver
     return code;
 }
 
+const spec_fields spec_verb_merge_options = {
+    .fields = fields,
+    .alone = true,
+    .doc =
+    "join the parts of a run with --shard or --batches\vThe result of --shard, also of "
+    "'validate --calibrate', has the same bytes as the command without it. That of --batches "
+    "has the sums, for the same command with --sums. All parts must be of one command, and "
+    "every part finished: for a missing or unfinished one, the command to type is printed. "
+    "The exit status is 1 if a check failed.\n"
+    "\n"
+    "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
+    "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"
+    "  $ speclab merge part1.csv part2.csv -o speedup.csv",
+    .words = "PART.csv...",
+    .word = take,
+};
+
 int spec_verb_merge(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "join the parts of a run with --shard or --batches\vThe result of --shard, also of "
-        "'validate --calibrate', has the same bytes as the command without it. That of --batches "
-        "has the sums, for the same command with --sums. All parts must be of one command, and "
-        "every part finished: for a missing or unfinished one, the command to type is printed. "
-        "The exit status is 1 if a check failed.\n"
-        "\n"
-        "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
-        "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"
-        "  $ speclab merge part1.csv part2.csv -o speedup.csv",
-        .words = "PART.csv...",
-        .word = take,
-    };
     (void)context;
     arguments args = {.path = calloc((size_t)argc, sizeof *args.path)};
     if (args.path == NULL) spec_usage_no_memory(argv[0]);
-    spec_fields_parse(&args, NULL, &options, argc, argv);
+    spec_fields_parse(&args, NULL, &spec_verb_merge_options, argc, argv);
     if (args.n == 0)
         spec_usage_fail(argv[0], "no part is given; 'speclab run --shard I/N' writes them");
 

@@ -155,31 +155,32 @@ static assumption assume(spec_assumed *ret_said, const arguments *args,
     return ret;
 }
 
+const spec_fields spec_verb_plan_options = {
+    .fields = fields,
+    .relations = relations,
+    .doc =
+    "find the best draft tree for a budget of nodes, and compare it with chains and k-ary "
+    "trees\vThe target verifies a tree of draft tokens in one call. Each row is the fastest "
+    "tree that a method finds: emitted is the expected number of tokens per round, speedup "
+    "that number over the time of a round: depth times c plus the time of verification. "
+    "--costs takes both from a result of bench. sequoia and medusa optimize the tree; chain, "
+    "k-ary (k children per node), branches (chains from the root) and delayed (a chain, then "
+    "branches) are the fastest trees of their form; dynamic, the tree of EAGLE-2, is "
+    "simulated. The column drafting can be passed to --drafting of other verbs. The plan "
+    "assumes the same acceptance probabilities at every node; --rounds simulates the trees "
+    "without that assumption.\n"
+    "\n"
+    "  $ speclab plan --accept 0.7,0.12,0.05 --nodes 16 --c 0.05\n"
+    "  $ speclab plan --accept 0.7,0.12 -o plan.csv --figure plan.svg\n"
+    "  $ speclab plan --target big.gguf --draft small.gguf --costs bench.csv",
+    .grid = true,
+};
+
 int spec_verb_plan(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "find the best draft tree for a budget of nodes, and compare it with chains and k-ary "
-        "trees\vThe target verifies a tree of draft tokens in one call. Each row is the fastest "
-        "tree that a method finds: emitted is the expected number of tokens per round, speedup "
-        "that number over the time of a round: depth times c plus the time of verification. "
-        "--costs takes both from a result of bench. sequoia and medusa optimize the tree; chain, "
-        "k-ary (k children per node), branches (chains from the root) and delayed (a chain, then "
-        "branches) are the fastest trees of their form; dynamic, the tree of EAGLE-2, is "
-        "simulated. The column drafting can be passed to --drafting of other verbs. The plan "
-        "assumes the same acceptance probabilities at every node; --rounds simulates the trees "
-        "without that assumption.\n"
-        "\n"
-        "  $ speclab plan --accept 0.7,0.12,0.05 --nodes 16 --c 0.05\n"
-        "  $ speclab plan --accept 0.7,0.12 -o plan.csv --figure plan.svg\n"
-        "  $ speclab plan --target big.gguf --draft small.gguf --costs bench.csv",
-        .grid = true,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_pass_costs costs;
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_plan_options, argc, argv);
     spec_figure_option_check(args.figure, &args.common, argv[0]);
     const bool siblings_assumed = args.target != NULL && args.siblings == NULL;
     complete(&args);

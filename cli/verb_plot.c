@@ -139,31 +139,33 @@ static void default_output(char *path, size_t size, const char *csv, const char 
     snprintf(path, size, "%.*s%s", (int)length, csv, suffix);
 }
 
+const spec_fields spec_verb_plot_options = {
+    .fields = fields,
+    .alone = true,
+    .relations = relations,
+    .doc =
+    "draw the figure of a result, or of any CSV\vA result names its figure in its # lines; "
+    "'speclab list figures' shows all figures and the columns that they need. For other files "
+    "the columns are chosen, and a line says which. A file is CSV with commas, semicolons or "
+    "tabs between its fields, or JSON. Error bars are two standard errors; a line is theory. "
+    "The title says if a run was interrupted.\n"
+    "\n"
+    "  $ speclab plot sweep.csv\n"
+    "  $ speclab plot sweep.csv --x K --y speedup --by alpha --where c=0.1\n"
+    "  $ speclab plot mine.csv --x n --y ms --facet gpu --log xy -o mine.pdf\n"
+    "  $ speclab plot mine.csv --x gpu --y ms --error std --kind bars --ylabel 'Time (ms)'\n"
+    "  $ speclab plot sweep.csv --x alpha --y K --heat speedup --size 8x6cm",
+    .words = "FILE.csv",
+    .word = read_file,
+};
+
 int spec_verb_plot(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "draw the figure of a result, or of any CSV\vA result names its figure in its # lines; "
-        "'speclab list figures' shows all figures and the columns that they need. For other files "
-        "the columns are chosen, and a line says which. A file is CSV with commas, semicolons or "
-        "tabs between its fields, or JSON. Error bars are two standard errors; a line is theory. "
-        "The title says if a run was interrupted.\n"
-        "\n"
-        "  $ speclab plot sweep.csv\n"
-        "  $ speclab plot sweep.csv --x K --y speedup --by alpha --where c=0.1\n"
-        "  $ speclab plot mine.csv --x n --y ms --facet gpu --log xy -o mine.pdf\n"
-        "  $ speclab plot mine.csv --x gpu --y ms --error std --kind bars --ylabel 'Time (ms)'\n"
-        "  $ speclab plot sweep.csv --x alpha --y K --heat speedup --size 8x6cm",
-        .words = "FILE.csv",
-        .word = read_file,
-    };
     (void)context;
     arguments args = {0};
     spec_figure_axes axes = {0};
     spec_figure_style style = SPEC_FIGURE_STYLE_DEFAULT;
-    spec_fields_parse(&args, NULL, &options, argc, argv);
+    spec_fields_parse(&args, NULL, &spec_verb_plot_options, argc, argv);
     if (args.csv == NULL)
         spec_usage_fail(argv[0], "no CSV file is given; 'speclab run -o FILE.csv' writes one");
     take_axes(&axes, &args, argv[0]);

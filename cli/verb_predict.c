@@ -80,37 +80,38 @@ static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], c
     spec_pass_costs_free(&costs);
 }
 
+const spec_fields spec_verb_predict_options = {
+    .fields = fields,
+    .relations = relations,
+    .doc =
+    "compute tokens per round, speed-up and best K in closed form from alpha, K and c\vA LIST "
+    "is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens per round, and its variance; "
+    "speedup, Theorem 3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and "
+    "best_speedup, the fastest K for this alpha and c, without an upper limit; "
+    "break_even_alpha, the alpha at which the speed-up is 1. At c = 0, and at alpha = 1 with "
+    "c below 1, every further token gains: best_K is then inf, and best_speedup the limit.\n"
+    "\n"
+    "With --costs, a verification of K drafts takes the measured time of a pass of K + 1 "
+    "tokens; alpha and c default to those of that run, and best_K is among the measured "
+    "passes.\n"
+    "\n"
+    "With --guess, the next chain is drafted while the target verifies this one, on two "
+    "devices unless --handed says otherwise. hit is the share of rounds whose chain was "
+    "drafted ahead; further columns give the hit rate and the c at which this breaks even, "
+    "the best K with and without it, and the speed-up of PEARL.\n"
+    "\n"
+    "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.05,0.1\n"
+    "  $ speclab predict --alpha 0.8 --K 5 --law\n"
+    "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6\n"
+    "  $ speclab predict --process profile:seen.json --c 0.1",
+    .grid = true,
+};
+
 int spec_verb_predict(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "compute tokens per round, speed-up and best K in closed form from alpha, K and c\vA LIST "
-        "is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens per round, and its variance; "
-        "speedup, Theorem 3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and "
-        "best_speedup, the fastest K for this alpha and c, without an upper limit; "
-        "break_even_alpha, the alpha at which the speed-up is 1. At c = 0, and at alpha = 1 with "
-        "c below 1, every further token gains: best_K is then inf, and best_speedup the limit.\n"
-        "\n"
-        "With --costs, a verification of K drafts takes the measured time of a pass of K + 1 "
-        "tokens; alpha and c default to those of that run, and best_K is among the measured "
-        "passes.\n"
-        "\n"
-        "With --guess, the next chain is drafted while the target verifies this one, on two "
-        "devices unless --handed says otherwise. hit is the share of rounds whose chain was "
-        "drafted ahead; further columns give the hit rate and the c at which this breaks even, "
-        "the best K with and without it, and the speed-up of PEARL.\n"
-        "\n"
-        "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.05,0.1\n"
-        "  $ speclab predict --alpha 0.8 --K 5 --law\n"
-        "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6\n"
-        "  $ speclab predict --process profile:seen.json --c 0.1",
-        .grid = true,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     char alpha[32], c[32];
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_predict_options, argc, argv);
     spec_assumed assumed;
     const spec_process_option process =
         spec_process_option_of(args.process, args.alpha, 1, argv[0]);

@@ -173,31 +173,32 @@ done:
     return SPEC_EXIT_USAGE;
 }
 
+const spec_fields spec_verb_profile_options = {
+    .fields = fields,
+    .doc =
+    "show the acceptance that advise saw, and the settings with which other tools imitate "
+    "it\vA profile is a JSON file of 'speclab advise --profile FILE': acceptance by depth at "
+    "one K. Engines and simulators that accept drafts at a given rate take different numbers "
+    "of it: some count the bonus token, some take rates of all rounds, others rates of those "
+    "that reach a depth. --for prints the setting of one of them and says what it counts. "
+    "predict, sweep and serve read the file by --process profile:FILE.\n"
+    "\n"
+    "  $ speclab advise server.log --profile seen.json\n"
+    "  $ speclab profile seen.json\n"
+    "  $ speclab profile seen.json --for vllm",
+    .words = "FILE",
+    .word = read_file,
+    .formats =
+        "table (the text, default), or rows by depth as csv, json, markdown, latex or vertical",
+    .output = SPEC_FIELDS_TEXT_OUTPUT,
+};
+
 int spec_verb_profile(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "show the acceptance that advise saw, and the settings with which other tools imitate "
-        "it\vA profile is a JSON file of 'speclab advise --profile FILE': acceptance by depth at "
-        "one K. Engines and simulators that accept drafts at a given rate take different numbers "
-        "of it: some count the bonus token, some take rates of all rounds, others rates of those "
-        "that reach a depth. --for prints the setting of one of them and says what it counts. "
-        "predict, sweep and serve read the file by --process profile:FILE.\n"
-        "\n"
-        "  $ speclab advise server.log --profile seen.json\n"
-        "  $ speclab profile seen.json\n"
-        "  $ speclab profile seen.json --for vllm",
-        .words = "FILE",
-        .word = read_file,
-        .formats =
-            "table (the text, default), or rows by depth as csv, json, markdown, latex or vertical",
-        .output = SPEC_FIELDS_TEXT_OUTPUT,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_acceptance_profile profile;
     spec_error error;
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_profile_options, argc, argv);
     if (args.file == NULL)
         spec_usage_fail(argv[0],
                         "which profile? 'speclab advise server.log --profile FILE' writes one");

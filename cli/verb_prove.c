@@ -327,29 +327,30 @@ static char *with_models(const char *draftings, const char *model, const char *v
     return lines;
 }
 
+const spec_fields spec_verb_prove_options = {
+    .fields = fields,
+    .relations = relations,
+    .doc =
+    "compute the exact output distribution of a rule, by enumerating every "
+    "decision\vEnumerates every branch of the decoding loop with its exact probability, and "
+    "compares the distribution of the first tokens with the target's. tv is the total "
+    "variation distance, max_error the largest difference in probability; mean_n_accepted is "
+    "the expected n_accepted of the first round. The exit status is 1 if a rule that claims "
+    "to be lossless has tv >= 1e-12; known mistakes are marked in the column verdict. If "
+    "there are more branches than --limit, the verdict of the row is 'too large' and the exit "
+    "status is 3. With --cases: the largest and the smallest tv, and the share of pairs with "
+    "tv >= 1e-6 (shown).\n"
+    "\n"
+    "  $ speclab prove --rule token,block --K 3 --tokens 3\n"
+    "  $ speclab prove --rule rrs --n 2:3 --siblings iid --tokens 2\n"
+    "  $ speclab prove --rule block --cases 100 --family zeros",
+    .grid = true,
+};
+
 int spec_verb_prove(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "compute the exact output distribution of a rule, by enumerating every "
-        "decision\vEnumerates every branch of the decoding loop with its exact probability, and "
-        "compares the distribution of the first tokens with the target's. tv is the total "
-        "variation distance, max_error the largest difference in probability; mean_n_accepted is "
-        "the expected n_accepted of the first round. The exit status is 1 if a rule that claims "
-        "to be lossless has tv >= 1e-12; known mistakes are marked in the column verdict. If "
-        "there are more branches than --limit, the verdict of the row is 'too large' and the exit "
-        "status is 3. With --cases: the largest and the smallest tv, and the share of pairs with "
-        "tv >= 1e-6 (shown).\n"
-        "\n"
-        "  $ speclab prove --rule token,block --K 3 --tokens 3\n"
-        "  $ speclab prove --rule rrs --n 2:3 --siblings iid --tokens 2\n"
-        "  $ speclab prove --rule block --cases 100 --family zeros",
-        .grid = true,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_prove_options, argc, argv);
     const bool trees = args.n != NULL || args.tree != NULL, cases = args.cases != NULL;
     const char *tokens = trees ? "2" : "3";
 

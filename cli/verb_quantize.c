@@ -89,27 +89,28 @@ static int announce(void *self, uint64_t bytes, spec_error *error)
     return spec_large_file_announce("speclab quantize", self, (double)bytes, NAN, NULL, error);
 }
 
+const spec_fields spec_verb_quantize_options = {
+    .fields = fields,
+    .doc =
+    "quantize a transformer and write it as GGUF\vMODEL is a checkpoint of llama2.c or a GGUF "
+    "file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. Shape, vocabulary "
+    "and metadata are copied; vectors stay floats. The mixtures are llama.cpp's: q6_K for the "
+    "output and for some values and down projections. Rows that are not a multiple of 256 get "
+    "q5_0, q5_1 or q8_0 for q4_K, q5_K or q6_K; those that are not a multiple of 32 stay "
+    "floats. OUT.gguf appears when it is complete. error_rms is the root of the sum of "
+    "squared errors over that of squared weights; error_max is the largest error over the "
+    "largest weight of its tensor, for the worst tensor.\n"
+    "\n"
+    "  $ speclab quantize model.bin model-q8_0.gguf --type q8_0\n"
+    "  $ speclab quantize model.gguf model-q4_K_M.gguf --type q4_K_M",
+    .words = "MODEL OUT.gguf",
+    .word = take,
+};
+
 int spec_verb_quantize(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "quantize a transformer and write it as GGUF\vMODEL is a checkpoint of llama2.c or a GGUF "
-        "file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. Shape, vocabulary "
-        "and metadata are copied; vectors stay floats. The mixtures are llama.cpp's: q6_K for the "
-        "output and for some values and down projections. Rows that are not a multiple of 256 get "
-        "q5_0, q5_1 or q8_0 for q4_K, q5_K or q6_K; those that are not a multiple of 32 stay "
-        "floats. OUT.gguf appears when it is complete. error_rms is the root of the sum of "
-        "squared errors over that of squared weights; error_max is the largest error over the "
-        "largest weight of its tensor, for the worst tensor.\n"
-        "\n"
-        "  $ speclab quantize model.bin model-q8_0.gguf --type q8_0\n"
-        "  $ speclab quantize model.gguf model-q4_K_M.gguf --type q4_K_M",
-        .words = "MODEL OUT.gguf",
-        .word = take,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_quantize_options, argc, argv);
     if (args.in == NULL)
         spec_usage_fail(argv[0], "no model is given; give a checkpoint of llama2.c or a GGUF file");
     if (args.out == NULL) spec_usage_fail(argv[0], "give the file to write after the model");

@@ -55,28 +55,30 @@ static void draw(spec_report_figure *figure, const spec_report_page *page, const
         spec_report_figure_draw(&figure[i], &page->source[i]);
 }
 
+const spec_fields spec_verb_report_options = {
+    .fields = fields,
+    .alone = true,
+    .doc =
+    "show results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the "
+    "JSON of any verb or program. The page begins with what fails: which row of which file, "
+    "and by how much. Each result has a section with its checks, its table (failing rows "
+    "first) and its provenance. In HTML the table can be sorted and filtered, and gnuplot "
+    "draws the figure that the result names; a point under the mouse shows its numbers. The "
+    "page makes no request. The page says if a row was edited after 'speclab run -o'. The "
+    "exit status is 1 if a check failed or a row was edited.\n"
+    "\n"
+    "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
+    "  $ speclab report --html *.csv --title 'Our pair' -o results.html",
+    .words = "RESULT...",
+    .word = take,
+};
+
 int spec_verb_report(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "show results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the "
-        "JSON of any verb or program. The page begins with what fails: which row of which file, "
-        "and by how much. Each result has a section with its checks, its table (failing rows "
-        "first) and its provenance. In HTML the table can be sorted and filtered, and gnuplot "
-        "draws the figure that the result names; a point under the mouse shows its numbers. The "
-        "page makes no request. The page says if a row was edited after 'speclab run -o'. The "
-        "exit status is 1 if a check failed or a row was edited.\n"
-        "\n"
-        "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
-        "  $ speclab report --html *.csv --title 'Our pair' -o results.html",
-        .words = "RESULT...",
-        .word = take,
-    };
     const char *verb = argv[0];
     arguments args = {.n = 0};
     (void)context;
-    spec_fields_parse(&args, NULL, &options, argc, argv);
+    spec_fields_parse(&args, NULL, &spec_verb_report_options, argc, argv);
     if (args.n == 0)
         spec_usage_fail(verb, "no result is given; 'speclab sweep -o FILE.csv' writes one");
     const char *ending = args.output != NULL ? strrchr(args.output, '.') : NULL;

@@ -283,27 +283,28 @@ done:
     return status;
 }
 
+const spec_fields spec_verb_rows_options = {
+    .fields = fields,
+    .doc =
+    "record the distributions of a target and its drafts along a text\vThe file stores, for "
+    "each position of the text, the next-token distributions of the target and of each draft. "
+    "Every verb takes rows:FILE and rows:FILE?side=draft as models: real distributions, "
+    "without the models that computed them. The table describes the file, and how far its "
+    "rows are from those of the models.\n"
+    "\n"
+    "  $ speclab rows --target big.gguf --draft small.gguf -n 1000 -o p.rows\n"
+    "  $ speclab accept --target p.rows --draft 'p.rows?side=draft' --contexts all\n"
+    "  $ speclab rows p.rows",
+    .words = "[FILE]",
+    .word = take,
+};
+
 int spec_verb_rows(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "record the distributions of a target and its drafts along a text\vThe file stores, for "
-        "each position of the text, the next-token distributions of the target and of each draft. "
-        "Every verb takes rows:FILE and rows:FILE?side=draft as models: real distributions, "
-        "without the models that computed them. The table describes the file, and how far its "
-        "rows are from those of the models.\n"
-        "\n"
-        "  $ speclab rows --target big.gguf --draft small.gguf -n 1000 -o p.rows\n"
-        "  $ speclab accept --target p.rows --draft 'p.rows?side=draft' --contexts all\n"
-        "  $ speclab rows p.rows",
-        .words = "[FILE]",
-        .word = take,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .cutoff = -1.0};
     spec_error error = {{0}};
     spec_table table;
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_rows_options, argc, argv);
     if (args.split != NULL && *args.split == '\0')
         spec_usage_fail(argv[0], "--split: the separator is empty");
     check(&args, argv[0]);

@@ -439,28 +439,29 @@ __attribute__((noreturn)) static void help_on(const char *name, const char *verb
     exit(SPEC_EXIT_HOLDS);
 }
 
+const spec_fields spec_verb_run_options = {
+    .fields = fields,
+    .doc =
+    "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
+    "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row is "
+    "written when it is finished: after a kill, --resume continues, and the file gets the "
+    "same bytes as in an uninterrupted run. docs/formats.md describes experiment files.\n"
+    "\n"
+    "  $ speclab run speedup_table -o speedup.csv\n"
+    "  $ speclab run real_text --set TEXT=novel.txt --rounds 20000\n"
+    "  $ speclab run -d out prove temperature",
+    .grid = true,
+    .words = "FILE.cfg|NAME...",
+    .word = take,
+};
+
 int spec_verb_run(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields form = {
-        .fields = fields,
-        .doc =
-        "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
-        "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row is "
-        "written when it is finished: after a kill, --resume continues, and the file gets the "
-        "same bytes as in an uninterrupted run. docs/formats.md describes experiment files.\n"
-        "\n"
-        "  $ speclab run speedup_table -o speedup.csv\n"
-        "  $ speclab run real_text --set TEXT=novel.txt --rounds 20000\n"
-        "  $ speclab run -d out prove temperature",
-        .grid = true,
-        .words = "FILE.cfg|NAME...",
-        .word = take,
-    };
     static arguments args = {.common = {.seed = 42}};
     args.common.context = context;
     /* `run NAME --help` is about the experiment. */
     if (argc == 3 && argv[1][0] != '-' && strcmp(argv[2], "--help") == 0) help_on(argv[1], argv[0]);
-    spec_fields_parse(&args, &args.common, &form, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_run_options, argc, argv);
     check(&args, argv[0]);
 
     if (args.digest) return print_digests(&args, argv[0]);

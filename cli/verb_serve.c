@@ -161,28 +161,29 @@ static void assume(spec_assumed *assumed, const char *typed, const char *opt_spe
     if (settings[0] != '\0') spec_assumed_add(assumed, typed, text, NULL);
 }
 
+const spec_fields spec_verb_serve_options = {
+    .fields = fields,
+    .doc =
+    "simulate a serving engine that speculates under load, and compare it with queueing "
+    "theory\vDoes speculation pay at this load, and with which K? The engine batches "
+    "continuously, on a virtual clock, as vLLM does; K = 0 is plain decoding. All K serve the "
+    "same requests, so speedup, of mean latency over K = 0, has a narrow interval. A last line "
+    "names the best choice by load. Rates at or above the capacity have no latency: a line "
+    "says so, and the exit status is 3.\n"
+    "\nA LIST is 0.5,0.7 or lo:hi:step; times have units, as in 7.1ms; docs/serving.md "
+    "explains columns, costs and theory.\n"
+    "\n  $ speclab serve --alpha 0.6,0.8 --rate 5:40:5 -o load.csv\n"
+    "  $ speclab serve --process profile:seen.json --rate 5:40:5\n"
+    "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
+    "  $ speclab serve --trace mine.csv --speed 1,2 -o load.csv --figure load.svg",
+    .grid = true,
+    .output = "write to FILE, as -o alone: --output is a LIST (FILE.json: json; else csv)",
+};
+
 int spec_verb_serve(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "simulate a serving engine that speculates under load, and compare it with queueing "
-        "theory\vDoes speculation pay at this load, and with which K? The engine batches "
-        "continuously, on a virtual clock, as vLLM does; K = 0 is plain decoding. All K serve the "
-        "same requests, so speedup, of mean latency over K = 0, has a narrow interval. A last line "
-        "names the best choice by load. Rates at or above the capacity have no latency: a line "
-        "says so, and the exit status is 3.\n"
-        "\nA LIST is 0.5,0.7 or lo:hi:step; times have units, as in 7.1ms; docs/serving.md "
-        "explains columns, costs and theory.\n"
-        "\n  $ speclab serve --alpha 0.6,0.8 --rate 5:40:5 -o load.csv\n"
-        "  $ speclab serve --process profile:seen.json --rate 5:40:5\n"
-        "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
-        "  $ speclab serve --trace mine.csv --speed 1,2 -o load.csv --figure load.svg",
-        .grid = true,
-        .output = "write to FILE, as -o alone: --output is a LIST (FILE.json: json; else csv)",
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_serve_options, argc, argv);
     if (args.output != NULL && strchr(args.output, '.') != NULL && strchr(args.output, '?') == NULL)
         spec_usage_fail(argv[0], "--output: '%s' is no length in tokens; a file is -o %s",
                         args.output, args.output);

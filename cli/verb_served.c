@@ -183,35 +183,36 @@ done:
     return SPEC_EXIT_USAGE;
 }
 
+const spec_fields spec_verb_served_options = {
+    .fields = fields,
+    .relations = relations,
+    .doc =
+    "is the text of a server right?\vserved draws texts at one server, which speculates, and "
+    "scores them at another that runs the same model without speculation. Every token must "
+    "have been drawn from the scorer's distribution. The verdict says what is wrong: the "
+    "state (a cache that was not rolled back, another request's text), the sampler, or the "
+    "filters; or how small a difference can be that was not seen. At temperature 0 every "
+    "token must be the most probable one, up to rounding, which is measured.\n"
+    "\n"
+    "It knows llama-server, vLLM and SGLang, and asks each server which it is. docs/served.md "
+    "shows how to start the servers and what to do with a verdict.\n"
+    "\n"
+    "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts p.jsonl\n"
+    "  $ speclab served ... --temperature 0\n"
+    "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
+    "\n"
+    "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few tokens "
+    "to say; 130 after ctrl-C, which judges the texts so far.",
+    .formats = "table (the text, default) or json",
+    .output = SPEC_FIELDS_TEXT_OUTPUT,
+};
+
 int spec_verb_served(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "is the text of a server right?\vserved draws texts at one server, which speculates, and "
-        "scores them at another that runs the same model without speculation. Every token must "
-        "have been drawn from the scorer's distribution. The verdict says what is wrong: the "
-        "state (a cache that was not rolled back, another request's text), the sampler, or the "
-        "filters; or how small a difference can be that was not seen. At temperature 0 every "
-        "token must be the most probable one, up to rounding, which is measured.\n"
-        "\n"
-        "It knows llama-server, vLLM and SGLang, and asks each server which it is. docs/served.md "
-        "shows how to start the servers and what to do with a verdict.\n"
-        "\n"
-        "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts p.jsonl\n"
-        "  $ speclab served ... --temperature 0\n"
-        "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
-        "\n"
-        "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few tokens "
-        "to say; 130 after ctrl-C, which judges the texts so far.",
-        .formats = "table (the text, default) or json",
-        .output = SPEC_FIELDS_TEXT_OUTPUT,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context),
                       .plan = {.how = SPEC_HTTP_DEFAULT, .progress = show_progress}};
     args.plan.how.opt_stop = &spec_stop;
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_served_options, argc, argv);
     complete(&args, argv[0]);
     const int code = served(&args, argv[0]);
     free(args.text_key);

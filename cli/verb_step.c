@@ -178,31 +178,32 @@ done:
     return status;
 }
 
+const spec_fields spec_verb_step_options = {
+    .fields = fields,
+    .doc =
+    "show one round of speculative decoding, decision by decision\vShows the draft tokens, "
+    "the rows of both models as bars, every test with its ratio and its coin, the residual "
+    "after a rejection, and the correction or bonus token. A coin is the uniform number that "
+    "decides: a test accepts if it is below the ratio, and it picks the token in whose share "
+    "of the weights it falls; a decision without a coin was certain. For small vocabularies "
+    "the exact distribution of the first token follows, computed from every branch of the "
+    "round, together with the target's row. --format json has all numbers in full. Without "
+    "models, the example has four tokens.\n"
+    "\n"
+    "  $ speclab step --K 1 --coins 0.5,0.7,0.6\n"
+    "  $ speclab step --rule block --K 3 --seed 7\n"
+    "  $ speclab step --rule rrs --drafting 'tree?n=2' --K 2 --rounds 2",
+    .also = spec_pair_options_fields,
+    .also_at = offsetof(arguments, pair),
+    .formats = "json: all rows, weights and coins (plain text)",
+    .output = SPEC_FIELDS_TEXT_OUTPUT,
+};
+
 int spec_verb_step(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "show one round of speculative decoding, decision by decision\vShows the draft tokens, "
-        "the rows of both models as bars, every test with its ratio and its coin, the residual "
-        "after a rejection, and the correction or bonus token. A coin is the uniform number that "
-        "decides: a test accepts if it is below the ratio, and it picks the token in whose share "
-        "of the weights it falls; a decision without a coin was certain. For small vocabularies "
-        "the exact distribution of the first token follows, computed from every branch of the "
-        "round, together with the target's row. --format json has all numbers in full. Without "
-        "models, the example has four tokens.\n"
-        "\n"
-        "  $ speclab step --K 1 --coins 0.5,0.7,0.6\n"
-        "  $ speclab step --rule block --K 3 --seed 7\n"
-        "  $ speclab step --rule rrs --drafting 'tree?n=2' --K 2 --rounds 2",
-        .also = spec_pair_options_fields,
-        .also_at = offsetof(arguments, pair),
-        .formats = "json: all rows, weights and coins (plain text)",
-        .output = SPEC_FIELDS_TEXT_OUTPUT,
-    };
     const char *verb = argv[0];
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context), .pair = {.context = context}};
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_step_options, argc, argv);
     complete(&args, verb);
 
     int status = GSL_SUCCESS, n_coins;

@@ -81,30 +81,31 @@ static void assume_positions(arguments *args, char positions[32], const char *ve
     if (size.target > 0.0) args->positions = positions;
 }
 
+const spec_fields spec_verb_sweep_options = {
+    .fields = fields,
+    .relations = relations,
+    .doc =
+    "compare theory with Monte Carlo on a grid of alpha, K and c, with standard errors and "
+    "z\vA LIST is 0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard errors "
+    "makes the exit status 1. The result has the same bytes for any number of threads.\n"
+    "\n"
+    "With --ahead: hit is the share of rounds whose chain was drafted ahead; speedup, that of "
+    "the same rounds without drafting ahead; gain, speedup_ahead over speedup.\n"
+    "\n"
+    "  $ speclab sweep --alpha 0.5:0.9:0.1 --K 1:8 -o sweep.csv\n"
+    "  $ speclab sweep --alpha 0.8 --K 4 --process 'markov?rho=0.5'\n"
+    "  $ speclab sweep --process 'rates?of=0.8/0.5/0.29'\n"
+    "  $ speclab sweep --process profile:seen.json\n"
+    "  $ speclab sweep --target 'zipf?V=1000' --alpha 0.7 --K 4 --rule token,block",
+    .grid = true,
+};
+
 int spec_verb_sweep(spec_context *context, int argc, char **argv)
 {
     static const char default_alpha[] = "0.5:0.9:0.1",
                       default_draft[] = "perturb?of=target&alpha={alpha}";
-    static const spec_fields options = {
-        .fields = fields,
-        .relations = relations,
-        .doc =
-        "compare theory with Monte Carlo on a grid of alpha, K and c, with standard errors and "
-        "z\vA LIST is 0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard errors "
-        "makes the exit status 1. The result has the same bytes for any number of threads.\n"
-        "\n"
-        "With --ahead: hit is the share of rounds whose chain was drafted ahead; speedup, that of "
-        "the same rounds without drafting ahead; gain, speedup_ahead over speedup.\n"
-        "\n"
-        "  $ speclab sweep --alpha 0.5:0.9:0.1 --K 1:8 -o sweep.csv\n"
-        "  $ speclab sweep --alpha 0.8 --K 4 --process 'markov?rho=0.5'\n"
-        "  $ speclab sweep --process 'rates?of=0.8/0.5/0.29'\n"
-        "  $ speclab sweep --process profile:seen.json\n"
-        "  $ speclab sweep --target 'zipf?V=1000' --alpha 0.7 --K 4 --rule token,block",
-        .grid = true,
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_sweep_options, argc, argv);
 
     /* With a pair of models, alpha is a parameter only if the draft's spec contains {alpha}. */
     bool models = args.target != NULL;

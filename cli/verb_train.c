@@ -136,37 +136,38 @@ static const spec_field fields[] = {
     {0},
 };
 
+const spec_fields spec_verb_train_options = {
+    .fields = fields,
+    .doc =
+    "train a model, or a draft of a target\vMETHOD is lm, a language model on its own; "
+    "distill, a draft model that imitates the rows of --target; layerskip, a copy of --target "
+    "whose early exits draft; or a draft head, which reads the target's hidden states: medusa, "
+    "hydra, redrafter, eagle, eagle3, mtp or parallel. The table is the learning curve; "
+    "`speclab plot` draws it.\n"
+    "\n"
+    "bits_per_token is the cross-entropy of held-out text, or of the target's own text. "
+    "tokens_T1 and tokens_T0 are tokens per round of K draft tokens at temperatures 1 and 0, "
+    "walked along texts of the target; alpha_d is the acceptance of draft token d, given those "
+    "before it; tree8 and tree60 are tokens per round of the best static trees. --resume "
+    "continues from the state in OUT.gguf.state; results do not depend on threads or "
+    "interruptions.\n"
+    "\n"
+    "  $ speclab train distill --target model.bin --data own -o draft.gguf\n"
+    "  $ speclab train eagle3 --target model.bin --data own -o head.gguf",
+    .words = "METHOD",
+    .word = take_method,
+    .output = "the trained model, a GGUF file; the table goes to standard output",
+};
+
 static void parse(arguments *args, spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "train a model, or a draft of a target\vMETHOD is lm, a language model on its own; "
-        "distill, a draft model that imitates the rows of --target; layerskip, a copy of --target "
-        "whose early exits draft; or a draft head, which reads the target's hidden states: medusa, "
-        "hydra, redrafter, eagle, eagle3, mtp or parallel. The table is the learning curve; "
-        "`speclab plot` draws it.\n"
-        "\n"
-        "bits_per_token is the cross-entropy of held-out text, or of the target's own text. "
-        "tokens_T1 and tokens_T0 are tokens per round of K draft tokens at temperatures 1 and 0, "
-        "walked along texts of the target; alpha_d is the acceptance of draft token d, given those "
-        "before it; tree8 and tree60 are tokens per round of the best static trees. --resume "
-        "continues from the state in OUT.gguf.state; results do not depend on threads or "
-        "interruptions.\n"
-        "\n"
-        "  $ speclab train distill --target model.bin --data own -o draft.gguf\n"
-        "  $ speclab train eagle3 --target model.bin --data own -o head.gguf",
-        .words = "METHOD",
-        .word = take_method,
-        .output = "the trained model, a GGUF file; the table goes to standard output",
-    };
     spec_error error;
     *args = (arguments){.common = SPEC_OPTIONS_DEFAULT(context),
                         .settings = SPEC_TRAINING_SETTINGS_DEFAULT,
                         .save = 30.0};
     args->settings.dashes = "--";
     args->common.opt_figure = "training";
-    spec_fields_parse(args, &args->common, &options, argc, argv);
+    spec_fields_parse(args, &args->common, &spec_verb_train_options, argc, argv);
     if (spec_training_settings_check(&args->settings, &error) != GSL_SUCCESS)
         spec_usage_fail(argv[0], "%s", error.text);
     if (args->common.output == NULL)

@@ -215,28 +215,29 @@ static int widen(const arguments *args, const char *verb, spec_error *error)
     return path != NULL ? widen_head(args, path, verb, error) : widen_model(args, verb, error);
 }
 
+const spec_fields spec_verb_widen_options = {
+    .fields = fields,
+    .doc =
+    "write a wider transformer that computes the same function\vMODEL is a checkpoint of "
+    "llama2.c or a GGUF file: a path, or a spec such as "
+    "llama2c:model.bin?tokenizer=other.bin. Embedding, heads, key-value heads and "
+    "feed-forward network are N times as wide, with zeros as new weights, and norms are "
+    "scaled. The logits are the same bits on the CPU. So speed is measured at the size of a "
+    "larger model, with the acceptance of trained weights. Vocabulary and types are kept; the "
+    "file is GGUF, since llama2.c's format has no epsilon. Widen a draft of separate weights, "
+    "too, and a draft head with its --target.\n"
+    "\n"
+    "  $ speclab widen model.bin --by 4 -o wide.gguf\n"
+    "  $ speclab widen head.gguf --target model.bin --by 4 -o wide_head.gguf",
+    .words = "MODEL",
+    .word = take,
+    .output = "the wider model, a GGUF file; the table goes to standard output",
+};
+
 int spec_verb_widen(spec_context *context, int argc, char **argv)
 {
-    static const spec_fields options = {
-        .fields = fields,
-        .doc =
-        "write a wider transformer that computes the same function\vMODEL is a checkpoint of "
-        "llama2.c or a GGUF file: a path, or a spec such as "
-        "llama2c:model.bin?tokenizer=other.bin. Embedding, heads, key-value heads and "
-        "feed-forward network are N times as wide, with zeros as new weights, and norms are "
-        "scaled. The logits are the same bits on the CPU. So speed is measured at the size of a "
-        "larger model, with the acceptance of trained weights. Vocabulary and types are kept; the "
-        "file is GGUF, since llama2.c's format has no epsilon. Widen a draft of separate weights, "
-        "too, and a draft head with its --target.\n"
-        "\n"
-        "  $ speclab widen model.bin --by 4 -o wide.gguf\n"
-        "  $ speclab widen head.gguf --target model.bin --by 4 -o wide_head.gguf",
-        .words = "MODEL",
-        .word = take,
-        .output = "the wider model, a GGUF file; the table goes to standard output",
-    };
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
-    spec_fields_parse(&args, &args.common, &options, argc, argv);
+    spec_fields_parse(&args, &args.common, &spec_verb_widen_options, argc, argv);
     if (args.in == NULL)
         spec_usage_fail(argv[0], "no model is given; give a checkpoint of llama2.c or a GGUF file");
     if (args.common.output == NULL)
