@@ -211,7 +211,7 @@ __attribute__((noreturn)) static void close_output(const char *verb)
     exit(SPEC_EXIT_HOLDS);
 }
 
-/* Returns the help of a field, which the caller frees. */
+/* Returns the help of a field with its default, allocated. */
 static char *help_of(const spec_field *field, const reading *r)
 {
     const bool common = field->group == COMMON_GROUP && field->name != NULL;
@@ -421,19 +421,21 @@ static void note(const reading *r, field_row *row, const char *opt_word)
                     before, opt_word);
 }
 
+/* An option of the line, or a word that is none (row NULL). */
+typedef struct {
+    const field_row *row;
+    const char *word;
+} line_part;
+
 /* Reads the options in their order, and then the words. */
 static void read_line(reading *r, void *arguments, int argc, char **argv)
 {
     char letters[2 * MOST_ROWS + 3];
     struct option name[2 * MOST_ROWS + 1];
-    struct {
-        const field_row *row; /* NULL: a word that is no option */
-        const char *word;
-    } * part;
     size_t most = 0; /* every letter may be an option: -abc */
     int n = 0;
     for (int i = 0; i < argc; i++) most += strlen(argv[i]) + 1;
-    part = calloc(most, sizeof *part);
+    line_part *part = calloc(most, sizeof *part);
     if (part == NULL) spec_usage_no_memory(r->verb);
     list_options(letters, name, r);
     opterr = optind = 0;
