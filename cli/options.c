@@ -35,7 +35,7 @@ uint64_t spec_options_count(const char *verb, const char *option, const char *ar
     if (strpbrk(arg, "eE.") != NULL && spec_settings_parse_double(&number, arg) &&
         number == floor(number) && number >= (double)low && number <= 1e15)
         snprintf(meant, sizeof meant, "; write %.0f", number);
-    spec_usage_fail(verb, "--%s: '%s' is not a whole number %s%s", option, arg, domain, meant);
+    spec_usage_fail(verb, "--%s must be a whole number %s, got '%s'%s", option, domain, arg, meant);
 }
 
 void spec_options_numbers(spec_grid *grid, const char *verb, const char *axis, const char *list)
