@@ -13,6 +13,8 @@ int spec_http_run(const spec_http_work *work, spec_error *error)
 
 #include "base/clock.h"
 #include "base/json_memory.h"
+#include "base/utf8.h"
+#include "live/events.h"
 #include "speclab/no_memory.h"
 
 #include <curl/curl.h>
@@ -22,6 +24,7 @@ int spec_http_run(const spec_http_work *work, spec_error *error)
 
 /* An answer takes at most this much, and its values this much memory. */
 enum { ANSWER_BYTES = 1 << 26, ANSWER_MEMORY = 1 << 29, POLL_MS = 100, CONNECT_S = 20 };
+static const size_t stream_bytes = (size_t)1 << 30;
 static const double longest_pause = 30.0;
 
 typedef struct {
@@ -35,18 +38,94 @@ typedef struct {
     int tries;
     double not_before; /* monotonic seconds of the next try; 0: none is due */
     char why[CURL_ERROR_SIZE];
+    /* of a stream: when it was last heard of, and what is wrong with it */
+    spec_events events;
+    size_t streamed;
+    double heard;
+    int status;
+    spec_error wrong;
+    struct client *client;
 } lane;
 
-typedef struct {
+typedef struct client {
     const spec_http_work *work;
     CURLM *multi;
     lane *lane; /* (lanes) */
 } client;
 
+/* ---- what arrives ---------------------------------------------------------------------------- */
+
+/* Replaces the bytes that are no valid UTF-8 by question marks. Returns whether there were any. */
+static bool make_valid(char *text, size_t n)
+{
+    bool changed = false;
+    for (size_t i = 0; i < n;) {
+        uint32_t code;
+        const size_t length = spec_utf8_decode(&code, (const unsigned char *)text + i, n - i);
+        if (code == SPEC_UTF8_INVALID) {
+            memset(text + i, '?', length);
+            changed = true;
+        }
+        i += length;
+    }
+    return changed;
+}
+
+/* Parses the data of an event, which ends with a zero byte. */
+static json_t *parse_event(const char *data, size_t n, json_error_t *why)
+{
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL; /* a token may be a zero byte */
+    json_t *event = spec_json_load_within(ANSWER_MEMORY, data, n, flags, why);
+    if (event != NULL || spec_json_lost()) return event;
+    char *valid = malloc(n + 1);
+    if (valid == NULL) return NULL;
+    memcpy(valid, data, n);
+    if (make_valid(valid, n)) event = spec_json_load_within(ANSWER_MEMORY, valid, n, flags, why);
+    free(valid);
+    return event;
+}
+
+static int take_event(void *self, const char *data, size_t n, spec_error *error)
+{
+    lane *l = self;
+    client *c = l->client;
+    const int i = (int)(l - c->lane);
+    json_error_t why = {.text = ""};
+    l->heard = spec_clock_monotonic();
+    if (strcmp(data, "[DONE]") == 0) return c->work->event(c->work->self, i, NULL, l->heard, error);
+    json_t *event = parse_event(data, n, &why);
+    if (event == NULL && spec_json_lost()) return spec_no_memory(error);
+    if (event == NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "%.200s: an event of the stream is no valid JSON: %.120s, byte %d",
+                         l->request.url, n == 0 ? "it is empty" : why.text, why.position);
+    const int status = c->work->event(c->work->self, i, event, l->heard, error);
+    json_decref(event);
+    return status;
+}
+
+static size_t keep_events(lane *l, const char *bytes, size_t n)
+{
+    l->streamed += n;
+    if (l->streamed > stream_bytes)
+        l->status = spec_fail(&l->wrong, GSL_EINVAL, "%.200s: the stream is longer than %zu MiB",
+                              l->request.url, stream_bytes >> 20);
+    else
+        l->status = spec_events_add(&l->events, bytes, n, take_event, l, &l->wrong);
+    if (l->status == GSL_EINVAL && strncmp(l->wrong.text, "http", 4) != 0) {
+        const spec_error said = l->wrong;
+        spec_fail(&l->wrong, l->status, "%.200s: %.290s", l->request.url, said.text);
+    }
+    return l->status == GSL_SUCCESS ? n : 0;
+}
+
 static size_t keep_bytes(char *bytes, size_t size, size_t n, void *self)
 {
     lane *l = self;
     const size_t more = size * n;
+    long code = 0;
+    if (l->request.stream) curl_easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &code);
+    if (code == 200) return keep_events(l, bytes, more);
     if (l->n + more > ANSWER_BYTES) {
         l->too_long = true;
         return 0;
@@ -90,7 +169,11 @@ static int add_headers(lane *l, spec_error *error)
 {
     const char *key = l->request.opt_key;
     int status = GSL_SUCCESS;
-    SPEC_TRY(add_header(l, "Accept: application/json", error));
+    SPEC_TRY(add_header(l,
+                        l->request.stream ? "Accept: text/event-stream"
+                        : l->request.text ? "Accept: text/plain"
+                                          : "Accept: application/json",
+                        error));
     if (l->sent != NULL) SPEC_TRY(add_header(l, "Content-Type: application/json", error));
     if (key == NULL) return status;
     char *line = malloc(strlen(key) + sizeof "Authorization: Bearer ");
@@ -110,6 +193,11 @@ static int start(client *c, lane *l, spec_error *error)
     l->too_long = l->no_memory = false;
     l->not_before = 0.0;
     *l->why = '\0';
+    spec_events_reset(&l->events);
+    l->streamed = 0;
+    l->status = GSL_SUCCESS;
+    l->client = c;
+    l->heard = spec_clock_monotonic();
     curl_easy_reset(easy); /* keeps the connection */
     curl_easy_setopt(easy, CURLOPT_URL, l->request.url);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -119,7 +207,8 @@ static int start(client *c, lane *l, spec_error *error)
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, l);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, l);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, l->headers);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, lround(1000.0 * work->timeout));
+    if (!l->request.stream)
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, lround(1000.0 * work->timeout));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
     if (l->sent != NULL) {
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
@@ -128,6 +217,8 @@ static int start(client *c, lane *l, spec_error *error)
     }
     if (curl_multi_add_handle(c->multi, easy) != CURLM_OK) return spec_no_memory(error);
     l->busy = true;
+    if (l->request.stream)
+        work->sent(work->self, (int)(l - c->lane), spec_clock_monotonic(), l->tries > 0);
     return GSL_SUCCESS;
 }
 
@@ -155,8 +246,8 @@ done:
 static bool tries_again(client *c, lane *l, CURLcode result, long code)
 {
     const bool busy = result == CURLE_OK && (code == 429 || code == 503);
-    const bool lost =
-        result == CURLE_GOT_NOTHING || result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR;
+    const bool lost = result == CURLE_GOT_NOTHING || result == CURLE_SEND_ERROR ||
+                      (result == CURLE_RECV_ERROR && l->streamed == 0);
     curl_off_t after = 0;
     if (++l->tries >= c->work->tries || !(busy || lost)) return false;
     double pause = ldexp(c->work->pause, l->tries - 1);
@@ -187,11 +278,16 @@ static int fail_code(const lane *l, long code, spec_error *error)
 static int fail_transfer(const client *c, const lane *l, CURLcode result, spec_error *error)
 {
     if (l->no_memory) return spec_no_memory(error);
+    if (l->status != GSL_SUCCESS) {
+        *error = l->wrong;
+        return l->status;
+    }
     if (l->too_long)
         return spec_fail(error, GSL_EINVAL, "%.200s: the answer is longer than %d MiB",
                          l->request.url, ANSWER_BYTES >> 20);
     if (result == CURLE_PARTIAL_FILE)
-        return spec_fail(error, GSL_EFAILED, "%.200s: the answer is truncated", l->request.url);
+        return spec_fail(error, GSL_EFAILED, "%.200s: the %s is truncated", l->request.url,
+                         l->request.stream ? "stream" : "answer");
     if (result == CURLE_OPERATION_TIMEDOUT)
         return spec_fail(error, GSL_EFAILED, "%.200s: no answer within %g s", l->request.url,
                          c->work->timeout);
@@ -199,12 +295,24 @@ static int fail_transfer(const client *c, const lane *l, CURLcode result, spec_e
                      *l->why != '\0' ? l->why : curl_easy_strerror(result));
 }
 
+static int end_stream(client *c, int i, spec_error *error)
+{
+    const lane *l = &c->lane[i];
+    if (spec_events_unfinished(&l->events))
+        return spec_fail(error, GSL_EFAILED, "%.200s: the stream is truncated within an event",
+                         l->request.url);
+    return c->work->take(c->work->self, i, NULL, error);
+}
+
 static int take_answer(client *c, int i, spec_error *error)
 {
     lane *l = &c->lane[i];
     json_error_t why;
-    json_t *answer =
-        spec_json_load_within(ANSWER_MEMORY, l->bytes, l->n, JSON_REJECT_DUPLICATES, &why);
+    if (l->request.stream) return end_stream(c, i, error);
+    json_t *answer = l->request.text ? spec_json_string(l->n > 0 ? l->bytes : "", l->n)
+                                     : spec_json_load_within(ANSWER_MEMORY, l->bytes, l->n,
+                                                             JSON_REJECT_DUPLICATES, &why);
+    if (answer == NULL && l->request.text) return spec_no_memory(error);
     if (spec_json_lost()) return spec_no_memory(error);
     if (answer == NULL)
         return spec_fail(error, GSL_EINVAL, "%.200s: the answer is no valid JSON: %.120s, byte %d",
@@ -262,6 +370,20 @@ done:
     return status;
 }
 
+/* Fails if a stream has been silent for too long: no whole event has come. */
+static int check_silence(const client *c, spec_error *error)
+{
+    const double now = spec_clock_monotonic();
+    for (int i = 0; i < c->work->lanes; i++) {
+        const lane *l = &c->lane[i];
+        if (l->busy && l->request.stream && now - l->heard > c->work->timeout)
+            return spec_fail(error, GSL_EFAILED, "%.200s: no event within %g s%s", l->request.url,
+                             c->work->timeout,
+                             l->streamed > 0 ? ", although the stream has not ended" : "");
+    }
+    return GSL_SUCCESS;
+}
+
 static bool stopped(const client *c)
 {
     return c->work->opt_stop != NULL && *c->work->opt_stop != 0;
@@ -280,6 +402,7 @@ static int run(client *c, spec_error *error)
         if (!left) break;
         if (curl_multi_perform(c->multi, &running) != CURLM_OK) return spec_no_memory(error);
         SPEC_TRY(end_requests(c, error));
+        SPEC_TRY(check_silence(c, error));
         if (running > 0 || left)
             curl_multi_poll(c->multi, NULL, 0, running > 0 ? POLL_MS : 20, NULL);
     }
@@ -299,6 +422,7 @@ int spec_http_run(const spec_http_work *work, spec_error *error)
         if (l->busy) curl_multi_remove_handle(c.multi, l->easy);
         if (l->easy != NULL) curl_easy_cleanup(l->easy);
         release_request(l);
+        spec_events_free(&l->events);
         free(l->bytes);
     }
     if (c.multi != NULL) curl_multi_cleanup(c.multi);

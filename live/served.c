@@ -2,10 +2,8 @@
 #include "live/served.h"
 
 #include "base/clock.h"
-#include "base/input_file.h"
-#include "base/json_memory.h"
-#include "base/text_lines.h"
 #include "live/capture.h"
+#include "live/live_prompts.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -16,7 +14,7 @@
 
 /* NOISE_TEXTS: texts that are scored twice. GREEDY_TIES: how far beyond the noise seen in them a
  * tie may be. */
-enum { NOISE_TEXTS = 4, PROMPT_BYTES = 1 << 20 };
+enum { NOISE_TEXTS = 4 };
 static const double greedy_ties = 3.0, least_tie = 1e-6;
 
 typedef struct {
@@ -40,36 +38,6 @@ static bool is_stopped(const run *r)
 }
 
 /* ---- prompts --------------------------------------------------------------------------------- */
-
-/* {"prompt": "..."}, one per line; other keys are left alone. Not more prompts than texts. */
-static int read_prompts(run *r, spec_error *error)
-{
-    FILE *file = NULL;
-    json_error_t why;
-    bool end = false;
-    spec_text_lines lines = {.file = NULL};
-    int status = GSL_SUCCESS;
-    if ((r->line = json_array()) == NULL) return spec_no_memory(error);
-    SPEC_TRY(spec_input_file_stream(&file, r->plan->prompts, error));
-    lines = spec_text_lines_of(file, r->plan->prompts, PROMPT_BYTES);
-    while ((int)json_array_size(r->line) < r->plan->texts) {
-        SPEC_TRY(spec_text_lines_next_data(&lines, &end, error));
-        if (end) break;
-        json_t *line = spec_json_load(lines.bytes, lines.length, JSON_DECODE_ANY, &why);
-        if (line == NULL && spec_json_lost()) SPEC_TRY(spec_no_memory(error));
-        const bool good = json_is_string(json_object_get(line, "prompt"));
-        if (good) json_array_append(r->line, line);
-        json_decref(line);
-        if (!good)
-            SPEC_TRY(spec_text_lines_bad(&lines, error, "a prompt is like {\"prompt\": \"Once\"}"));
-    }
-    if (json_array_size(r->line) == 0)
-        status = spec_fail(error, GSL_EINVAL, "%.200s: there is no prompt in it", r->plan->prompts);
-done:
-    spec_text_lines_free(&lines);
-    if (file != NULL) fclose(file);
-    return status;
-}
 
 static int tokenise(run *r, const char *text, spec_error *error)
 {
@@ -96,9 +64,7 @@ static int tokenise_prompts(run *r, spec_error *error)
     const size_t n = json_array_size(r->line);
     int status = GSL_SUCCESS;
     if ((r->prompt = calloc(n, sizeof *r->prompt)) == NULL) return spec_no_memory(error);
-    for (size_t i = 0; i < n; i++)
-        SPEC_TRY(tokenise(
-            r, json_string_value(json_object_get(json_array_get(r->line, i), "prompt")), error));
+    for (size_t i = 0; i < n; i++) SPEC_TRY(tokenise(r, spec_live_prompt(r->line, (int)i), error));
 done:
     return status;
 }
@@ -286,7 +252,7 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
     int status = GSL_SUCCESS;
     *ret = (spec_served_result){.greedy = plan->sampling.transform.temperature == 0.0,
                                 .wanted = plan->texts};
-    SPEC_TRY(read_prompts(&r, error));
+    SPEC_TRY(spec_live_prompts_read(&r.line, plan->prompts, plan->texts, error));
     SPEC_TRY(open_servers(&r, error));
     SPEC_TRY(tokenise_prompts(&r, error));
     make_plan(&r);

@@ -27,7 +27,7 @@ BEGIN {
     may["api"] = may["experiments"] " api"
     may["web"] = "speclab web"
     may["web_system"] = may["experiments"] " web" # stands in for modules of the library
-    may["live"] = may["conformance"] " live"
+    may["live"] = may["experiments"] " live"
     may["cli"] = may["experiments"] " live cli"
     may["mpi"] = may["cli"]
     # Files of a library folder that keep state of the process, with the reason.

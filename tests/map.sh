@@ -47,7 +47,6 @@ conformance/evidence|p-values and bets, from the sampler's tokens
 conformance/mutants|samplers with a known mistake, for the self-test
 conformance/traces|recorded runs of a serving engine
 conformance/adapters|Python adapters for vLLM, FlashInfer, SGLang, Hugging Face and llama.cpp
-live|`served` judges the text of a live server, over HTTP
 timing|`bench`: measured speed beside its prediction
 experiments|experiments as data: configuration, grids, result files
 experiments/advice|`advise`: from logs of an engine to a draft length, with evidence
@@ -56,6 +55,7 @@ experiments/cfg|the experiments that speclab brings, one file each
 experiments/measures|what an experiment computes at a grid point, one file each
 experiments/report|reports and findings in Markdown
 experiments/text|texts that experiments learn from; they never change
+live|asks live servers over HTTP: `served` judges their text, `drive` measures their speed
 api|the functions of the library, one api_TOPIC.c each
 python/speclab|the Python package over the library, one module for each of its topics
 web|the web page: questions of its scripts, answered by the library

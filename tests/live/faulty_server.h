@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* faulty_server: starts tests/live/faulty_server.py, right or with one mistake, and ends it. */
+/* faulty_server: starts a server of tests/live, right or with one mistake, and ends it. */
 #ifndef SPECLAB_TESTS_FAULTY_SERVER_H
 #define SPECLAB_TESTS_FAULTY_SERVER_H
 
@@ -23,31 +23,39 @@ static inline void server_free(server *s)
     waitpid(s->pid, NULL, 0);
 }
 
-static inline server start_with_key(const char *fault, const char *owner, const char *key)
+/* Starts a script of tests/live with these words, which end with NULL. */
+static inline server start_script(const char *script, const char *const words[])
 {
     int in[2], out[2], port = 0;
     server s = {.pid = -1};
     assert_int_equal(pipe(in) + pipe(out), 0);
     if ((s.pid = fork()) == 0) {
+        char path[4200];
+        const char *argv[16] = {"python3", "-I", "-S", path};
         dup2(in[0], STDIN_FILENO);
         dup2(out[1], STDOUT_FILENO);
         for (int fd = 3; fd < 64; fd++) close(fd);
-        char path[4200];
-        snprintf(path, sizeof path, "%s/tests/live/faulty_server.py", spec_folder_before);
-        execlp("python3", "python3", "-I", "-S", path, fault, owner, key, NULL);
+        snprintf(path, sizeof path, "%s/tests/live/%s", spec_folder_before, script);
+        for (int i = 0; words[i] != NULL; i++) argv[4 + i] = words[i];
+        execvp("python3", (char *const *)argv);
         _exit(127);
     }
     close(in[0]);
     close(out[1]);
     FILE *said = fdopen(out[0], "r");
     if (fscanf(said, "%d", &port) != 1) {
-        printf("skipped: there is no python3 for tests/live/faulty_server.py\n");
+        printf("skipped: there is no python3 for tests/live/%s\n", script);
         skip();
     }
     fclose(said);
     s.input = in[1];
     snprintf(s.url, sizeof s.url, "http://127.0.0.1:%d", port);
     return s;
+}
+
+static inline server start_with_key(const char *fault, const char *owner, const char *key)
+{
+    return start_script("faulty_server.py", (const char *const[]){fault, owner, key, NULL});
 }
 
 static inline server start(const char *fault, const char *owner)
