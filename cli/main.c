@@ -42,6 +42,7 @@ const spec_verb spec_verbs[] = {
     VERB(MODELS, bench, "measure speculative decoding on this machine, against prediction"),
     VERB(SERVING, serve, "simulate a serving engine that speculates under load"),
     VERB(SERVING, served, "judge the text of a server by the scores of another one"),
+    VERB(SERVING, drive, "measure what speculation gains at a live server"),
     VERB(SERVING, advise, "recommend a draft length from an engine's log"),
     VERB(SERVING, profile, "show the acceptance that advise saw, as settings of other tools"),
     VERB(SAMPLERS, validate, "test whether a sampler, in any language, is lossless"),

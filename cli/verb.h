@@ -35,6 +35,7 @@ int spec_verb_plan(spec_context *context, int argc, char **argv);
 int spec_verb_bench(spec_context *context, int argc, char **argv);
 int spec_verb_serve(spec_context *context, int argc, char **argv);
 int spec_verb_served(spec_context *context, int argc, char **argv);
+int spec_verb_drive(spec_context *context, int argc, char **argv);
 int spec_verb_advise(spec_context *context, int argc, char **argv);
 int spec_verb_profile(spec_context *context, int argc, char **argv);
 int spec_verb_validate(spec_context *context, int argc, char **argv);
@@ -53,6 +54,7 @@ extern const struct spec_fields spec_verb_predict_options, spec_verb_sweep_optio
     spec_verb_run_options, spec_verb_plot_options, spec_verb_prove_options,
     spec_verb_accept_options, spec_verb_step_options, spec_verb_plan_options,
     spec_verb_bench_options, spec_verb_serve_options, spec_verb_served_options,
+    spec_verb_drive_options,
     spec_verb_advise_options, spec_verb_profile_options, spec_verb_validate_options,
     spec_verb_rows_options, spec_verb_generate_options, spec_verb_train_options,
     spec_verb_tune_options, spec_verb_quantize_options, spec_verb_widen_options,

@@ -7,11 +7,10 @@
 
 #include <string.h>
 
-static const char *const verbs[] = {"predict", "sweep",    "run",    "plot",     "prove", "accept",
-                                    "plan",    "generate", "bench",  "validate", "rows",  "train",
-                                    "tune",    "quantize", "widen",  "import",   "serve", "merge",
-                                    "step",    "report",   "advise", "profile",  "list",  "served",
-                                    NULL};
+static const char *const verbs[] = {
+    "predict",  "sweep",  "run",    "plot",    "prove",    "accept", "plan",   "generate", "bench",
+    "validate", "rows",   "train",  "tune",    "quantize", "widen",  "import", "serve",    "merge",
+    "step",     "report", "advise", "profile", "list",     "served", "drive",  NULL};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] - 1 };
 
 TEST(help_of_a_verb_is_what_the_verb_says)

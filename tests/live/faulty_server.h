@@ -6,7 +6,9 @@
 #include "tests/support/folder.h"
 #include "tests/support/support.h"
 
+#include <arpa/inet.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +23,18 @@ static inline void server_free(server *s)
     if (s->pid <= 0) return;
     close(s->input);
     waitpid(s->pid, NULL, 0);
+}
+
+/* Returns a port that is free now. */
+static inline int free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    close(fd);
+    return ntohs(at.sin_port);
 }
 
 /* Starts a script of tests/live with these words, which end with NULL. */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* drive: measures what speculation gains at a live server, by asking it for texts.
+ * Passes over the draft lengths go there and back, 0,1,2,4 and 4,2,1,0: so K = 0 comes first and
+ * last, and a steady drift cancels in a pair of passes. A baseline that drafts is refused, and so
+ * is a length that does not. docs/drive.md. */
+#ifndef SPECLAB_DRIVE_H
+#define SPECLAB_DRIVE_H
+
+#include "live/drive_blocks.h"
+#include "live/streams.h"
+
+typedef struct {
+    const char *url, *opt_key, *prompts;
+    const char *opt_launch;   /* starts the server; {K} is the draft length. NULL: it runs */
+    const char *logs;         /* folder for what launched servers print */
+    int K[SPEC_DRIVE_K], n_K; /* ascending; K[0] is 0, and n_K >= 2 */
+    int level[SPEC_DRIVE_LEVELS], n_levels; /* requests at a time, ascending */
+    int passes;
+    int requests; /* of a block; 0: each prompt once, and at least twice the requests at a time */
+    int warm_up;  /* requests before each block, times the requests at a time; they do not count */
+    double startup; /* most seconds that a launched server takes until it answers */
+    spec_live_sampling sampling;
+    uint64_t seed;
+    spec_http_work how;      /* time-outs, tries, stop */
+    const char *opt_capture; /* file of the blocks */
+    bool resume, force;
+    void (*progress)(void *self, const char *what, double done, double all);
+    void *self;
+} spec_drive_plan;
+
+typedef struct {
+    spec_live_server server; /* zeroed if it was never asked */
+    json_t *prompts;
+    int requests[SPEC_DRIVE_LEVELS]; /* of a block of each level */
+    spec_drive_blocks blocks;
+    bool stopped;
+    double seconds;
+} spec_drive_result;
+
+/* Measures. After *plan->how.opt_stop the result has the finished blocks, as it has after a
+ * failure. Returns GSL_ESANITY if a length with K = 0 drafts, or one with K > 0 does not; the
+ * errors of http.h, launched.h and drive_blocks.h. Must be freed even on failure. */
+int spec_drive(spec_drive_result *ret, const spec_drive_plan *plan, spec_error *error);
+void spec_drive_result_free(spec_drive_result *result);
+
+/* Returns the category of a prompt, "" without one. */
+const char *spec_drive_category(const json_t *prompts, int i);
+
+/* Checks the drafts of a block, as above. `launched` chooses the hint in the message. */
+int spec_drive_check(const spec_drive_block *block, bool launched, spec_error *error);
+
+#endif

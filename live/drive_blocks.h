@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* drive_blocks: what a measurement of a server consists of: blocks of requests.
+ * A block is one pass over the prompts with one draft length and one concurrency. Blocks are
+ * written to a file as lines of JSON, and read from it to go on. Owns its arrays. */
+#ifndef SPECLAB_DRIVE_BLOCKS_H
+#define SPECLAB_DRIVE_BLOCKS_H
+
+#include "live/scrape.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+    SPEC_DRIVE_K = 32,
+    SPEC_DRIVE_LEVELS = 16,
+    SPEC_DRIVE_PASSES = 100,
+    SPEC_DRIVE_REQUESTS = 100000
+};
+
+/* A text. Times are in seconds; NaN: not known. */
+typedef struct {
+    int prompt;                       /* its number in the file */
+    int tokens;                       /* of the text */
+    int first;                        /* of these, in the first event */
+    double ttft;                      /* from sending the request to the first event with a token */
+    double decode;                    /* from there to the last event with a token */
+    double latency;                   /* from sending the request to the last event with a token */
+    double rounds, drafted, accepted; /* as the response counts them */
+} spec_drive_request;
+
+typedef struct {
+    int K, concurrency;
+    int pass;       /* from 0; passes with odd numbers visit the draft lengths backwards */
+    double seconds; /* from the first request on, as long as all lanes had work ... */
+    double tokens;  /* ... and the tokens that came in this time */
+    int refused;    /* tries that the server refused, or lost */
+    bool counted;   /* whether `counts` is known, from /metrics */
+    spec_live_counts counts;
+    spec_drive_request *request; /* (n) */
+    int n;
+} spec_drive_block;
+
+typedef struct {
+    spec_drive_block *block; /* (n) in order of time */
+    int n, capacity;
+} spec_drive_blocks;
+
+/* Adds a block, which is moved. Returns GSL_ENOMEM. */
+int spec_drive_blocks_add(spec_drive_blocks *blocks, spec_drive_block *block, spec_error *error);
+void spec_drive_block_free(spec_drive_block *block);
+void spec_drive_blocks_free(spec_drive_blocks *blocks);
+
+/* Returns the block, or NULL. The first one, if a closing block repeats it. */
+const spec_drive_block *spec_drive_blocks_find(const spec_drive_blocks *blocks, int K,
+                                               int concurrency, int pass);
+
+/* Returns sums over the requests of a block: seconds of decoding, and the tokens that came in
+ * them; drafted, accepted and rounds from /metrics if counted, else from responses; NaN if neither
+ * has them. `opt_prompts` (by number) chooses prompts, whose /metrics are not known. */
+typedef struct {
+    double seconds, tokens, rounds, drafted, accepted;
+} spec_drive_sums;
+spec_drive_sums spec_drive_block_sums(const spec_drive_block *block, const bool *opt_prompts);
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+/* Writes the first line, which names the settings by a hash. Returns GSL_EFAILED. */
+int spec_drive_file_begin(FILE *file, uint64_t settings, spec_error *error);
+
+/* Writes a block, and flushes. Returns GSL_EFAILED; GSL_ENOMEM. */
+int spec_drive_file_add(FILE *file, const spec_drive_block *block, spec_error *error);
+
+/* Reads a file to its end, where writing can go on; a last line without an end is removed. Returns
+ * GSL_EINVAL "name:line: ..." if it is another kind of file, or one of other settings. */
+int spec_drive_file_read(spec_drive_blocks *ret, FILE *file, const char *name, uint64_t settings,
+                         spec_error *error);
+
+#endif
