@@ -639,9 +639,10 @@ peers-check: $(BIN) ## compare with transformers and llama.cpp: 6 GB (ONLY=NAMES
 	@tests/peers/peers.py $(BIN) $(value ONLY)
 
 .PHONY: served-check
-served-check: $(BIN) ## judge a real llama-server, which it builds once, in half an hour
+served-check: $(BIN) ## judge and measure a real llama-server, built once, in half an hour
 	@.ci/libraries peers
 	@tests/live/served_check.py $(BIN)
+	@tests/live/drive_check.py $(BIN)
 	@tests/changed.sh --record served $(served_paths)
 
 .PHONY: man
@@ -714,7 +715,7 @@ gpu_paths    := models/gpu models/transformer/engine models/transformer/kernels 
     $(wildcard sim/*device* sim/decode*.[ch]) sim/draft sim/verify tests/models/gpu \
     $(wildcard tests/sim/test_*gpu* tests/sim/test_*device*) tests/simulator tests/card \
     tests/bench/gpu
-served_paths := live cli/verb_served.c tests/live conformance/traces
+served_paths := live cli/verb_served.c cli/verb_drive.c tests/live conformance/traces
 web_paths    := web base api include cli/report tests/web tests/cli/report_oracle.py
 python_paths := python api include packaging/libspeclab.map tests/python docs/python.md
 deb_paths    := packaging cli/install.sh cli/man.sh tests/deb.sh tests/chroot.sh docs/packages.md

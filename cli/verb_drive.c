@@ -140,7 +140,6 @@ static void remove_logs(const arguments *args)
         snprintf(path, sizeof path, "%s/K%d.log", args->made, args->plan.K[i]);
         unlink(path);
     }
-    rmdir(args->made);
 }
 
 static void complete(arguments *args, const char *verb)
@@ -222,13 +221,11 @@ done:
     return SPEC_EXIT_USAGE;
 }
 
-/* Returns whether every concurrency has an answer. */
+/* Returns whether every concurrency has a certain answer. */
 static bool is_decided(const spec_drive_numbers *numbers)
 {
     for (int i = 0; i < numbers->n_levels; i++)
-        if (numbers->level[i].choice->verdict == SPEC_ADVICE_MEASURE ||
-            numbers->level[i].choice->verdict == SPEC_ADVICE_NOTHING)
-            return false;
+        if (!numbers->level[i].certain) return false;
     return numbers->n_levels > 0;
 }
 
@@ -256,6 +253,7 @@ static int drive(arguments *args, const char *verb)
     } else {
         remove_logs(args);
     }
+    if (*args->made != '\0') rmdir(args->made); /* unless it has logs */
     if (measured != GSL_SUCCESS || result.stopped)
         code = SPEC_EXIT_USAGE;
     else if (code == SPEC_EXIT_HOLDS && !is_decided(&numbers))

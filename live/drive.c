@@ -385,7 +385,8 @@ done:
     return status;
 }
 
-/* A hash of what the blocks depend on. */
+/* A hash of what the blocks depend on. Lengths, numbers of requests at a time and passes may be
+ * added later. */
 static uint64_t settings_of(const run *r)
 {
     const spec_drive_plan *plan = r->plan;
@@ -394,9 +395,10 @@ static uint64_t settings_of(const run *r)
     uint64_t hash = plan->seed;
     for (size_t i = 0; i < json_array_size(r->result->prompts); i++)
         hash = spec_rng_named_seed(hash, spec_live_prompt(r->result->prompts, (int)i));
-    snprintf(text, sizeof text, "%d %.17g %d %.17g %.17g %d %d %d", plan->sampling.tokens,
-             t->temperature, t->top_k, t->top_p, t->min_p, plan->requests, plan->warm_up,
-             plan->passes);
+    snprintf(text, sizeof text, "%d %.17g %d %.17g %.17g %d %d", plan->sampling.tokens,
+             t->temperature, t->top_k, t->top_p, t->min_p, plan->requests, plan->warm_up);
+    hash = spec_rng_named_seed(hash, plan->url);
+    if (plan->opt_launch != NULL) hash = spec_rng_named_seed(hash, plan->opt_launch);
     return spec_rng_named_seed(hash, text);
 }
 

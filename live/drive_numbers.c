@@ -227,6 +227,27 @@ static bool was_run(const spec_drive_result *result, int K, int concurrency)
     return spec_drive_blocks_find(&result->blocks, K, concurrency, 0) != NULL;
 }
 
+/* Returns what a length may lose by the passes, compared with the fastest other one: the largest
+ * upper end of the speed of another one over its own, less 1. */
+static double loss_by_passes(const question *q, int K, int concurrency)
+{
+    double loss = 0.0;
+    for (int i = 0; i < q->plan->n_K; i++) {
+        double logs[SPEC_DRIVE_PASSES + 1];
+        if (q->plan->K[i] == K || !was_run(q->result, q->plan->K[i], concurrency)) continue;
+        for (int p = 0; p <= q->plan->passes; p++)
+            logs[p] =
+                log_tpot(spec_drive_blocks_find(&q->result->blocks, K, concurrency, p), NULL) -
+                log_tpot(spec_drive_blocks_find(&q->result->blocks, q->plan->K[i], concurrency, p),
+                         NULL);
+        const spec_block_interval other =
+            spec_drive_interval(logs, q->plan->passes + 1, interval_error);
+        if (isnan(other.high)) return NAN;
+        loss = fmax(loss, 1.0 - 1.0 / other.high);
+    }
+    return loss;
+}
+
 static int advise(spec_drive_level *level, const question *q, spec_error *error)
 {
     const spec_drive_plan *plan = q->plan;
@@ -245,6 +266,11 @@ static int advise(spec_drive_level *level, const question *q, spec_error *error)
     for (int K = 0; K < SPEC_ADVICE_K; K++)
         asked.without[K] = !was_run(q->result, K, level->concurrency);
     SPEC_PASS(spec_advice_of(level->choice, &level->sums, NULL, &asked, error));
+    const spec_advice *choice = level->choice;
+    const double loss = loss_by_passes(q, choice->to_K, level->concurrency);
+    level->certain = choice->verdict != SPEC_ADVICE_MEASURE &&
+                     choice->verdict != SPEC_ADVICE_NOTHING && loss <= SPEC_ADVICE_TOLERANCE;
+    level->loss = fmax(loss, choice->loss); /* NaN only if both are */
     return GSL_SUCCESS;
 }
 

@@ -40,6 +40,10 @@ typedef struct {
     double a, b; /* the line of round times, s; NaN with fewer than two lengths above 0 */
     spec_observed_sums sums;
     spec_advice *choice; /* among the lengths that were measured */
+    /* whether the choice loses at most SPEC_ADVICE_TOLERANCE, by the advice and by the passes; and
+     * what it may lose, as a share, by the larger of both */
+    bool certain;
+    double loss;
     spec_advice *advice; /* among all, as of `speclab advise`: which length to measure next */
 } spec_drive_level;
 

@@ -87,7 +87,7 @@ static const spec_drive_level *level_of(const spec_drive_numbers *numbers, int c
 /* Returns what to do about the length that the choice names. */
 static const char *answer_of(const spec_drive_level *level)
 {
-    if (level->choice->verdict == SPEC_ADVICE_MEASURE) return "measure";
+    if (!level->certain) return "measure";
     return level->choice->to_K == 0 ? "off" : "run";
 }
 
@@ -176,9 +176,11 @@ static void say_level(spec_sentences text, const spec_drive_numbers *numbers,
     else
         spec_say(text, "run K = %d: %s times the speed without speculation", run->K,
                  SPEC_SAY_RATIO(run->speedup));
-    if (choice->verdict == SPEC_ADVICE_MEASURE && isfinite(choice->loss))
+    if (!level->certain && isfinite(level->loss))
         spec_say(text, " (not certain: it may be %.0f %% slower than another one)",
-                 ceil(100.0 * choice->loss));
+                 ceil(100.0 * level->loss));
+    else if (!level->certain)
+        spec_say(text, " (not certain: that takes two passes)");
 }
 
 /* Writes the answer in one sentence. */
@@ -203,12 +205,18 @@ static double rounded(double x, int digits)
     return isfinite(x) ? strtod(text, NULL) : x;
 }
 
+/* The same for ratios, with at most two decimals. */
+static double ratio(double x)
+{
+    return x < 10.0 ? round(100.0 * x) / 100.0 : rounded(x, 3);
+}
+
 static int write_rows(FILE *out, const spec_drive_numbers *numbers, bool categories,
                       spec_error *error)
 {
-    static const char *const names[] = {"at once",  "category", "K",      "tokens/s",
-                                        "speed-up", "low",      "high",   "predicted",
-                                        "perfect",  "accepted", "TTFT ms"};
+    static const char *const names[] = {"at once",  "category", "K",    "tokens/s",
+                                        "speed-up", "low",      "high", "predicted",
+                                        "perfect",  "accepted", "TTFT"};
     const char *column[11];
     spec_table table = {0};
     int n = 0, status = GSL_SUCCESS;
@@ -226,21 +234,28 @@ static int write_rows(FILE *out, const spec_drive_numbers *numbers, bool categor
         if (categories) spec_table_text(&table, "category", row->category);
         spec_table_integer(&table, "K", row->K);
         if (!categories) spec_table_number(&table, "tokens/s", rounded(row->tokens_per_s.value, 4));
-        spec_table_number(&table, "speed-up", rounded(row->speedup.value, 3));
+        spec_table_number(&table, "speed-up", ratio(row->speedup.value));
         if (row->K > 0) {
-            spec_table_number(&table, "low", rounded(row->speedup.low, 3));
-            spec_table_number(&table, "high", rounded(row->speedup.high, 3));
-            if (!categories) spec_table_number(&table, "predicted", rounded(row->predicted, 3));
-            spec_table_number(&table, "perfect", rounded(row->perfect, 3));
-            spec_table_number(&table, "accepted", rounded(row->accepted / row->drafted, 3));
+            spec_table_number(&table, "low", ratio(row->speedup.low));
+            spec_table_number(&table, "high", ratio(row->speedup.high));
+            if (!categories) spec_table_number(&table, "predicted", ratio(row->predicted));
+            spec_table_number(&table, "perfect", ratio(row->perfect));
+            spec_table_number(&table, "accepted", ratio(row->accepted / row->drafted));
         }
-        spec_table_number(&table, "TTFT ms", rounded(1e3 * row->ttft.p50, 3));
+        spec_table_number(&table, "TTFT", rounded(1e3 * row->ttft.p50, 3));
         SPEC_TRY(spec_table_append(&table));
     }
     SPEC_TRY(spec_table_write(&table, SPEC_FORMAT_TABLE, out, error));
 done:
     spec_table_free(&table);
     return status == GSL_ENOMEM ? spec_no_memory(error) : status;
+}
+
+static spec_said of_seconds(double x)
+{
+    spec_said said;
+    snprintf(said.text, sizeof said.text, x < 1.0 ? "%.3g ms" : "%.3g s", x < 1.0 ? 1e3 * x : x);
+    return said;
 }
 
 /* Writes which length to measure next, by the advice over all lengths. */
@@ -273,17 +288,18 @@ static void write_level(FILE *out, const spec_drive_numbers *numbers, const spec
     if (level->advice->alpha.value >= 0.0)
         fprintf(out, "  alpha       %s accepted of the draft tokens that were tested\n",
                 spec_say_share_of(&level->advice->alpha).text);
-    fprintf(out, "  latency     plain %.3g ms in the median", 1e3 * plain->latency.p50);
+    fprintf(out, "  latency     plain %s in the median", of_seconds(plain->latency.p50).text);
     for (int i = 0; i < numbers->n_rows; i++) {
         const spec_drive_row *row = &numbers->row[i];
         if (*row->category != '\0' || row->concurrency != level->concurrency || row->K == 0)
             continue;
-        fprintf(out, ", K = %d %.3g ms", row->K, 1e3 * row->latency.p50);
+        fprintf(out, ", K = %d %s", row->K, of_seconds(row->latency.p50).text);
     }
     if (isfinite(plain->drift))
         fprintf(out,
-                "\n  drift       the last K = 0 took %+.1f %% of the first one's time per token",
-                100.0 * plain->drift);
+                "\n  drift       the last K = 0 took %.1f %% of the time per token of the first%s",
+                100.0 * (1.0 + plain->drift),
+                fabs(plain->drift) > 0.1 ? ": the machine was not quiet" : "");
     fputs("\n  next        ", out);
     write_next(out, level);
 }

@@ -30,6 +30,12 @@ PROMPTS = ["Once upon a time", "The king said", "What is the matter with", "My l
            "There was a little girl who", "In the morning they", "Come hither"]
 
 
+def build_server():
+    if not os.path.exists(SERVER):
+        peers.need("cmake", "--version")
+        peers.build_llama(peers.unpack_llama(), "llama/bin/llama-server", "llama-server")
+
+
 def llama_server(model, log, *words):
     """A running server, and its address once it is ready."""
     command = [SERVER, "-m", model, "--port", "0", "--host", "127.0.0.1", "--parallel", "4",
@@ -105,9 +111,7 @@ def main(program, only):
     if not os.path.isdir(os.path.join(DATA, "babyllama")):
         print("served-check: skipped: SPECLAB_DATA has no babyllama")
         return 0
-    if not os.path.exists(SERVER):
-        peers.need("cmake", "--version")
-        peers.build_llama(peers.unpack_llama(), "llama/bin/llama-server", "llama-server")
+    build_server()
     scratch = tempfile.mkdtemp(prefix="served-check-")
     for name in ("target", "draft"):
         subprocess.run([program, "quantize", f"{DATA}/babyllama/{name}.bin",

@@ -124,25 +124,37 @@ TEST(a_busy_server_and_cut_characters_change_no_numbers, SLOW)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A server of which everything is known: plain 6 ms, rounds of 7 + K ms, alpha .7. Late events, as
- * on a busy machine, move the times of a whole text by less than their own delay. */
+/* A server of which everything is known: plain 6 ms, rounds of 7 + K ms, alpha .7. On a busy
+ * machine it is late, and says by how much; times may differ by as much more. */
 static const double truth_plain = 6.0, truth_a = 7.0, truth_b = 1.0, truth_alpha = 0.7;
 
-static void check_row(const spec_drive_row *row, const spec_drive_level *level)
+static double lateness(const char *url, const spec_http_work *how)
+{
+    spec_http_request request = {.body = NULL};
+    spec_error error;
+    json_t *answer;
+    snprintf(request.url, sizeof request.url, "%s/late", url);
+    assert_int_equal(spec_http_ask(&answer, &request, how, &error), GSL_SUCCESS);
+    const double late = json_number_value(json_object_get(answer, "late"));
+    json_decref(answer);
+    return late;
+}
+
+static void check_row(const spec_drive_row *row, const spec_drive_level *level, double late)
 {
     const double round = row->K > 0 ? truth_a + truth_b * row->K : truth_plain,
                  emitted = spec_capped_geometric_mean(truth_alpha, row->K),
                  speedup = truth_plain * emitted / round;
-    assert_true(fabs(1e3 * row->round / round - 1.0) < 0.05);
-    assert_true(fabs(row->perfect / ((row->K + 1) * truth_plain / round) - 1.0) < 0.05 ||
-                row->K == 0);
+    assert_true(fabs(1e3 * row->round / round - 1.0) < 0.04 + 2.0 * late);
     if (row->K == 0) return;
-    assert_true(fabs(row->speedup.value / speedup - 1.0) < 0.08); /* 63 texts of chance */
+    assert_true(fabs(row->perfect / ((row->K + 1) * truth_plain / round) - 1.0) <
+                0.04 + 2.0 * late);
+    /* 63 texts of chance */
+    assert_true(fabs(row->speedup.value / speedup - 1.0) < 0.08 + 2.0 * late);
     assert_true(row->speedup.low < row->speedup.value && row->speedup.value < row->speedup.high);
-    assert_true(fabs(row->predicted / row->speedup.value - 1.0) < 0.05);
+    assert_true(fabs(row->predicted / row->speedup.value - 1.0) < 0.04 + 2.0 * late);
     assert_true(fabs(level->advice->alpha.value - truth_alpha) < 0.04);
-    assert_true(row->ttft.p50 > 0.004 && row->ttft.p50 < 0.05);
-    assert_true(row->latency.p50 > row->ttft.p50);
+    assert_true(row->ttft.p50 > 0.004 && row->latency.p50 > row->ttft.p50);
 }
 
 TEST(known_times_and_acceptance_are_found_and_predict_the_speed_up, SLOW | STATISTICS)
@@ -164,10 +176,11 @@ TEST(known_times_and_acceptance_are_found_and_predict_the_speed_up, SLOW | STATI
     assert_int_equal(spec_drive_numbers_init(&numbers, &result, &plan, &error), GSL_SUCCESS);
     assert_int_equal(numbers.n_levels, 2);
     assert_int_equal(numbers.n_rows, 3 * 2 * 4); /* all, tale and code */
-    for (int i = 0; i < 8; i++) check_row(&numbers.row[i], &numbers.level[i / 4]);
+    const double late = lateness(s.url, &plan.how);
+    for (int i = 0; i < 8; i++) check_row(&numbers.row[i], &numbers.level[i / 4], late);
     for (int i = 0; i < 2; i++) {
-        assert_true(fabs(1e3 * numbers.level[i].a / truth_a - 1.0) < 0.06);
-        assert_true(fabs(1e3 * numbers.level[i].b - truth_b) < 0.3);
+        assert_true(fabs(1e3 * numbers.level[i].a / truth_a - 1.0) < 0.05 + 3.0 * late);
+        assert_true(fabs(1e3 * numbers.level[i].b - truth_b) < 0.3 + 10.0 * late);
         assert_true(numbers.level[i].choice->to_K >= 2);
     }
     /* Rows of categories divide the rows of all prompts. */
@@ -177,7 +190,7 @@ TEST(known_times_and_acceptance_are_found_and_predict_the_speed_up, SLOW | STATI
         assert_true(numbers.row[8 + i].accepted + numbers.row[16 + i].accepted ==
                     numbers.row[i].accepted);
     }
-    assert_true(fabs(numbers.row[0].drift) < 0.05);
+    assert_true(fabs(numbers.row[0].drift) < 0.05 + 4.0 * late);
     spec_drive_numbers_free(&numbers);
     spec_drive_result_free(&result);
 }
@@ -305,6 +318,178 @@ TEST(an_interval_needs_two_numbers_and_ignores_missing_ones)
     /* t_1(.975) = 12.7062047, and half the logarithm of 4 is the standard error */
     assert_true(fabs(two.value - 4.0) < 1e-12);
     assert_true(fabs(log(two.high / 4.0) / (12.706204736 * log(2.0)) - 1.0) < 1e-9);
+}
+
+/* ---- a simulated server, without HTTP -------------------------------------------------------- */
+
+typedef struct {
+    double plain, a, b, alpha;
+    double noise; /* standard deviation of the logarithm of a block's times */
+    double drift; /* change of that logarithm from block to block */
+} truth;
+
+static const char *const no_prompts = "[{\"prompt\": \"x\"}]";
+
+/* Texts of 60 rounds, whose times are those of the truth but for the noise of the block. */
+static spec_drive_block simulated_block(const truth *t, int K, int pass, int order, gsl_rng *rng)
+{
+    enum { TEXTS = 8, ROUNDS = 60 };
+    spec_drive_block b = {.K = K, .concurrency = 1, .pass = pass, .n = TEXTS};
+    const double pace = exp(gsl_ran_gaussian(rng, t->noise) + t->drift * order),
+                 round = pace * (K > 0 ? t->a + t->b * K : t->plain);
+    b.request = calloc(TEXTS, sizeof *b.request);
+    for (int i = 0; i < TEXTS; i++) {
+        int accepted = 0;
+        for (int r = 0; r < ROUNDS; r++)
+            for (int k = 0; k < K && gsl_rng_uniform(rng) < t->alpha; k++) accepted++;
+        b.request[i] = (spec_drive_request){.tokens = 1 + ROUNDS + accepted,
+                                            .first = 1,
+                                            .ttft = 0.01,
+                                            .decode = ROUNDS * round,
+                                            .latency = 0.01 + ROUNDS * round,
+                                            .rounds = NAN,
+                                            .drafted = K * ROUNDS,
+                                            .accepted = accepted};
+        b.tokens += b.request[i].tokens;
+        b.seconds += b.request[i].latency;
+    }
+    return b;
+}
+
+static void simulate(spec_drive_result *ret, const spec_drive_plan *plan, const truth *t,
+                     gsl_rng *rng)
+{
+    spec_error error;
+    json_error_t why;
+    int order = 0;
+    *ret = (spec_drive_result){.prompts = json_loads(no_prompts, 0, &why)};
+    for (int pass = 0; pass < plan->passes; pass++)
+        for (int i = 0; i < plan->n_K; i++) {
+            const int K = plan->K[pass % 2 == 0 ? i : plan->n_K - 1 - i];
+            spec_drive_block block = simulated_block(t, K, pass, order++, rng);
+            assert_int_equal(spec_drive_blocks_add(&ret->blocks, &block, &error), GSL_SUCCESS);
+        }
+}
+
+static spec_drive_plan simulated_plan(int passes)
+{
+    return (spec_drive_plan){.url = "http://x",
+                             .K = {0, 1, 3, 6},
+                             .n_K = 4,
+                             .level = {1},
+                             .n_levels = 1,
+                             .passes = passes,
+                             .seed = spec_test_seed(),
+                             .sampling = {400, SPEC_TRANSFORM_NONE}};
+}
+
+static double true_speedup(const truth *t, int K)
+{
+    return spec_capped_geometric_mean(t->alpha, K) * t->plain / (t->a + t->b * K);
+}
+
+/* Blocks vary by 3 %, and acceptance by chance. With the normal quantile, three passes would cover
+ * .81, 10 standard errors below. */
+TEST(intervals_of_a_simulated_server_cover_its_speed_up, SLOW | STATISTICS)
+{
+    static const truth t = {.plain = 0.006, .a = 0.0071, .b = 0.0009, .alpha = 0.77, .noise = 0.03};
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    enum { REPEATS = 250 };
+    for (int passes = 3; passes <= 4; passes++) {
+        const spec_drive_plan plan = simulated_plan(passes);
+        int covered = 0, near = 0;
+        for (int i = 0; i < REPEATS; i++) {
+            spec_drive_result result;
+            spec_drive_numbers numbers;
+            spec_error error;
+            simulate(&result, &plan, &t, rng);
+            assert_int_equal(spec_drive_numbers_init(&numbers, &result, &plan, &error),
+                             GSL_SUCCESS);
+            for (int k = 1; k < 4; k++) {
+                const spec_drive_row *row = &numbers.row[k];
+                const double right = true_speedup(&t, row->K);
+                covered += row->speedup.low <= right && right <= row->speedup.high;
+                near += fabs(row->predicted / right - 1.0) < 0.06;
+            }
+            spec_drive_numbers_free(&numbers);
+            spec_drive_result_free(&result);
+        }
+        /* Rows of a repetition share K = 0, so at most REPEATS of them are independent. */
+        const double z = (covered / 3.0 - 0.95 * REPEATS) / sqrt(0.95 * 0.05 * REPEATS);
+        assert_true(fabs(z) < 4.9);
+        assert_true(near > 0.95 * 3 * REPEATS);
+    }
+}
+
+TEST(a_steady_drift_cancels_in_passes_there_and_back)
+{
+    static const truth t = {.plain = 0.006, .a = 0.0071, .b = 0.0009, .alpha = 1.0, .drift = 0.02};
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    for (int passes = 1; passes <= 4; passes++) {
+        const spec_drive_plan plan = simulated_plan(passes);
+        spec_drive_result result;
+        spec_drive_numbers numbers;
+        spec_error error;
+        simulate(&result, &plan, &t, rng);
+        assert_int_equal(spec_drive_numbers_init(&numbers, &result, &plan, &error), GSL_SUCCESS);
+        for (int k = 1; k < 4; k++) {
+            const double off = numbers.row[k].speedup.value / true_speedup(&t, numbers.row[k].K);
+            if (passes % 2 == 0)
+                assert_true(fabs(off - 1.0) < 1e-12);
+            else
+                assert_true(fabs(off - 1.0) > 0.005);
+        }
+        if (passes == 2) assert_true(fabs(numbers.row[0].drift - expm1(0.02 * 7)) < 1e-12);
+        spec_drive_numbers_free(&numbers);
+        spec_drive_result_free(&result);
+    }
+}
+
+/* ---- sentences ------------------------------------------------------------------------------- */
+
+/* What is true of a server, and how the report begins. */
+static const struct {
+    truth t;
+    int passes;
+    const char *begins;
+} reports[] = {
+    {{0.006, 0.007, 0.001, 0.8, 0.0005, 0.0}, 4, "With 1 request at a time run K = 6: 1.8"},
+    {{0.006, 0.017, 0.004, 0.4, 0.001, 0.0},
+     4,
+     "With 1 request at a time turn speculation off: K = 1 gives 0.4"},
+    {{0.006, 0.007, 0.001, 0.8, 0.3, 0.0}, 2, "With 1 request at a time "},
+    {{0.006, 0.007, 0.001, 0.8, 0.001, 0.0}, 1, "With 1 request at a time run K = "},
+};
+
+TEST(the_report_begins_with_the_answer_and_fits_80_columns)
+{
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+        const spec_drive_plan plan = simulated_plan(reports[i].passes);
+        spec_drive_result result;
+        spec_drive_numbers numbers;
+        spec_error error;
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+        simulate(&result, &plan, &reports[i].t, rng);
+        assert_int_equal(spec_drive_numbers_init(&numbers, &result, &plan, &error), GSL_SUCCESS);
+        assert_int_equal(spec_drive_report(out, &numbers, &result, &plan, &error), GSL_SUCCESS);
+        fclose(out);
+        if (strncmp(text, reports[i].begins, strlen(reports[i].begins)) != 0)
+            fail_msg("'%s' does not begin '%s'", text, reports[i].begins);
+        const char *sentence_end = strchr(text, '\n'), *unsure = strstr(text, "(not certain: ");
+        assert_true((unsure != NULL && unsure < sentence_end) == (i >= 2));
+        assert_true(numbers.level[0].certain == (i < 2));
+        for (const char *line = strstr(text, "at once"); *line != '\0' && *line != '\n';) {
+            const size_t length = strcspn(line, "\n");
+            if (length > 80) fail_msg("over 80 columns: %.*s", (int)length, line);
+            line += length + 1;
+        }
+        free(text);
+        spec_drive_numbers_free(&numbers);
+        spec_drive_result_free(&result);
+    }
 }
 
 /* ---- drafts of a block ----------------------------------------------------------------------- */

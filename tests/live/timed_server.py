@@ -12,6 +12,7 @@ Usage: timed_server.py [NAME=VALUE...]   prints its port; serves until standard 
     noise=0         standard deviation of the logarithm of a block's times
     port=0          with a port it serves until it is killed
 A round's tokens come together. Times are kept by the clock, so that they do not add up errors.
+GET /late says how much longer texts took than they should, as on a busy machine: a share.
 """
 import json
 import math
@@ -59,6 +60,7 @@ class Server:
         self.lock = threading.Lock()
         self.asked = 0
         self.sums = {"rounds": 0, "drafted": 0, "accepted": 0, "tokens": 0}
+        self.times = {}  # by K: seconds that texts took, and should take
 
     def length(self, body):
         if self.fault == "never":
@@ -72,6 +74,11 @@ class Server:
         with self.lock:
             for name in self.sums:
                 self.sums[name] += getattr(text, name)
+
+    def time(self, K, took, due):
+        with self.lock:
+            before = self.times.get(K, (0, 0))
+            self.times[K] = before[0] + took, before[1] + due
 
     def metrics(self):
         s = self.sums
@@ -121,6 +128,9 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, json.dumps({"data": [{"id": "m", "owned_by": model.owner}]}).encode())
         elif self.path == "/metrics" and model.fault != "no_metrics":
             self.reply(200, model.metrics().encode(), "text/plain")
+        elif self.path == "/late":
+            late = [took / due - 1 for took, due in model.times.values() if due > 0]
+            self.reply(200, json.dumps({"late": max(map(abs, late), default=0)}).encode())
         elif self.path == "/props":
             self.reply(200, b'{"total_slots": 8}')
         else:
@@ -178,7 +188,8 @@ class Handler(BaseHTTPRequestHandler):
         model = self.server.model
         self.wfile.write(b"HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\n"
                          b"Transfer-Encoding: chunked\r\n\r\n")
-        due = time.monotonic() + model.ttft / 1e3
+        due = begin = time.monotonic() + model.ttft / 1e3
+        first = None
         n = 1
         while True:
             time.sleep(max(0.0, due - time.monotonic()))
@@ -194,7 +205,9 @@ class Handler(BaseHTTPRequestHandler):
             if ends:
                 model.count(text)
             self.chunk(b"".join(self.data(event) for event in events))
+            first = first or time.monotonic()
             if ends:
+                model.time(text.K, time.monotonic() - first, due - begin)
                 break
             ms, n = text.round()
             due += ms / 1e3
