@@ -594,8 +594,8 @@ fuzz: ## fuzz the parsers side by side, FUZZ_SECONDS=600 each (clang)
 	@$(MAKE) --no-print-directory CONFIG=asan run-fuzzers
 
 $(FUZZERS:=.o): COUNTED = $(COUNT_$(CONFIG))
-$(BUILD)/tests/fuzz/fuzz_served: $(LIVE)
-$(BUILD)/tests/fuzz/fuzz_served: LDLIBS += $(CURL_LIBS)
+$(BUILD)/tests/fuzz/fuzz_served $(BUILD)/tests/fuzz/fuzz_drive: $(LIVE)
+$(BUILD)/tests/fuzz/fuzz_served $(BUILD)/tests/fuzz/fuzz_drive: LDLIBS += $(CURL_LIBS)
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) \

@@ -40,8 +40,8 @@ static const spec_field fields[] = {
     {"concurrency", 0, "LIST", "requests at a time", SPEC_FIELD(arguments, levels),
      .fallback = "1,4"},
     {"launch", 0, "COMMAND",
-     "start the server for each draft length, as './start.sh {K}'; without it the draft length "
-     "goes along with each request, where the server takes it",
+     "start the server for each draft length, as './start.sh {K}'; without it each request has the "
+     "draft length, where the server takes it",
      SPEC_FIELD(arguments, plan.opt_launch)},
     {"repeat", 0, "N", "passes over all draft lengths, there and back",
      SPEC_FIELD(arguments, plan.passes), .fallback = "4", .low = 1, .high = SPEC_DRIVE_PASSES,
@@ -203,7 +203,7 @@ static int show(const spec_drive_numbers *numbers, const spec_drive_result *resu
     spec_error error = {{0}};
     int status = GSL_SUCCESS, code = SPEC_EXIT_HOLDS;
     if (spec_options_wants_table(common)) {
-        SPEC_TRY(spec_drive_report_table(&table, numbers, &error));
+        SPEC_TRY(spec_drive_report_table(&table, numbers, result, &args->plan, &error));
         if ((code = spec_options_show(&table, common, verb)) != SPEC_EXIT_HOLDS) goto done;
         if (common->output == NULL) goto done;
         SPEC_TRY(write_text(spec_output_standard(), numbers, result, args, &error));

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/memory_text.h"
 #include "experiments/advice/say.h"
 #include "speclab/no_memory.h"
 
@@ -124,11 +125,58 @@ static void put_row(spec_table *table, const spec_drive_row *row, const spec_dri
         spec_table_text(table, "answer", answer_of(level));
 }
 
-int spec_drive_report_table(spec_table *ret, const spec_drive_numbers *numbers, spec_error *error)
+/* Writes the address of the server, and what it is if it was asked. */
+static void write_server(FILE *out, const spec_drive_result *result, const spec_drive_plan *plan)
+{
+    spec_escape_line(out, plan->url, strlen(plan->url));
+    if (result->server.dialect == NULL) return;
+    fprintf(out, " (%s, ", result->server.dialect->name);
+    spec_escape_line(out, result->server.model, strlen(result->server.model));
+    fputc(')', out);
+}
+
+/* Returns the provenance; NULL if out of memory. */
+static char *provenance(const spec_drive_result *result, const spec_drive_plan *plan)
+{
+    const spec_transform *t = &plan->sampling.transform;
+    spec_memory_text text;
+    if (!spec_memory_text_open(&text)) return NULL;
+    fputs("server: ", text.out);
+    write_server(text.out, result, plan);
+    if (plan->opt_launch != NULL) {
+        fputs("\nlaunch: ", text.out);
+        spec_escape_line(text.out, plan->opt_launch, strlen(plan->opt_launch));
+    }
+    fprintf(text.out,
+            "\ntexts: %zu prompts, up to %d tokens, temperature %g, top-k %d, top-p %g, min-p %g, "
+            "seed %llu\npasses: %d",
+            json_array_size(result->prompts), plan->sampling.tokens, t->temperature, t->top_k,
+            t->top_p, t->min_p, (unsigned long long)plan->seed, plan->passes);
+    return spec_memory_text_take(&text, NULL);
+}
+
+/* Says how many blocks an interrupted run has; NULL if out of memory. */
+static char *unfinished(const spec_drive_result *result, const spec_drive_plan *plan)
+{
+    char *line = NULL;
+    const int blocks = plan->n_levels * (plan->n_K * plan->passes + plan->passes % 2);
+    return asprintf(&line, "interrupted after %d of %d blocks", result->blocks.n, blocks) < 0
+               ? NULL
+               : line;
+}
+
+int spec_drive_report_table(spec_table *ret, const spec_drive_numbers *numbers,
+                            const spec_drive_result *result, const spec_drive_plan *plan,
+                            spec_error *error)
 {
     int n = 0;
     while (spec_drive_columns[n] != NULL) n++;
     if (spec_table_init(ret, spec_drive_columns, n) != GSL_SUCCESS) return spec_no_memory(error);
+    free(ret->provenance);
+    ret->provenance = provenance(result, plan);
+    if (ret->provenance == NULL) return spec_no_memory(error);
+    if (result->stopped && (ret->unfinished = unfinished(result, plan)) == NULL)
+        return spec_no_memory(error);
     for (int i = 0; i < numbers->n_rows; i++) {
         put_row(ret, &numbers->row[i], level_of(numbers, numbers->row[i].concurrency));
         if (spec_table_append(ret) != GSL_SUCCESS) return spec_no_memory(error);
@@ -317,12 +365,7 @@ static void write_circumstances(FILE *out, const spec_drive_numbers *numbers,
 {
     char duration[SPEC_CLOCK_TEXT];
     fputs("\n  server      ", out);
-    spec_escape_line(out, plan->url, strlen(plan->url));
-    if (result->server.dialect != NULL) {
-        fprintf(out, " (%s, ", result->server.dialect->name);
-        spec_escape_line(out, result->server.model, strlen(result->server.model));
-        fputc(')', out);
-    }
+    write_server(out, result, plan);
     fprintf(out, "\n  measured    %d passes in %s; up to %d tokens at temperature %g\n",
             plan->passes, spec_clock_text(duration, result->seconds), plan->sampling.tokens,
             plan->sampling.transform.temperature);

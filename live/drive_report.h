@@ -9,9 +9,11 @@
 
 extern const char *const spec_drive_columns[]; /* NULL-terminated */
 
-/* Fills the table: rows of all prompts by concurrency and K, then rows by category. Returns
- * GSL_ENOMEM. */
-int spec_drive_report_table(spec_table *ret, const spec_drive_numbers *numbers, spec_error *error);
+/* Fills the table: rows of all prompts by concurrency and K, then rows by category. Its provenance
+ * says what was measured. Returns GSL_ENOMEM. */
+int spec_drive_report_table(spec_table *ret, const spec_drive_numbers *numbers,
+                            const spec_drive_result *result, const spec_drive_plan *plan,
+                            spec_error *error);
 
 /* Writes the text. Returns GSL_ENOMEM. */
 int spec_drive_report(FILE *out, const spec_drive_numbers *numbers, const spec_drive_result *result,

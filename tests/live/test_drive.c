@@ -140,19 +140,29 @@ static double lateness(const char *url, const spec_http_work *how)
     return late;
 }
 
+/* Returns whether an interval, a little wider, has the true number. */
+static bool holds(const spec_block_interval *x, double unit, double right, double late)
+{
+    const double slack = 1.02 + 2.0 * late;
+    return unit * x->low / slack < right && right < unit * x->high * slack;
+}
+
+/* Intervals are wide on a busy machine, and narrow on a quiet one. */
 static void check_row(const spec_drive_row *row, const spec_drive_level *level, double late)
 {
     const double round = row->K > 0 ? truth_a + truth_b * row->K : truth_plain,
                  emitted = spec_capped_geometric_mean(truth_alpha, row->K),
-                 speedup = truth_plain * emitted / round;
-    assert_true(fabs(1e3 * row->round / round - 1.0) < 0.04 + 2.0 * late);
+                 vague = log(row->tpot.high / row->tpot.low) + log(row->speedup.high) -
+                         log(row->speedup.low);
+    assert_true(row->tpot.low < row->tpot.value && row->tpot.value < row->tpot.high);
+    assert_true(holds(&row->tpot, 1e3 * row->tokens_per_round, round, late));
     if (row->K == 0) return;
-    assert_true(fabs(row->perfect / ((row->K + 1) * truth_plain / round) - 1.0) <
-                0.04 + 2.0 * late);
-    /* 63 texts of chance */
-    assert_true(fabs(row->speedup.value / speedup - 1.0) < 0.08 + 2.0 * late);
-    assert_true(row->speedup.low < row->speedup.value && row->speedup.value < row->speedup.high);
-    assert_true(fabs(row->predicted / row->speedup.value - 1.0) < 0.04 + 2.0 * late);
+    assert_true(holds(&row->speedup, 1.0, truth_plain * row->tokens_per_round / round, late));
+    /* the last rounds of texts of 40 tokens are cut */
+    assert_true(fabs(row->tokens_per_round / emitted - 1.0) < 0.1);
+    assert_true(fabs(log(row->perfect * round / ((row->K + 1) * truth_plain))) <
+                0.04 + 2.0 * late + vague);
+    assert_true(fabs(log(row->predicted / row->speedup.value)) < 0.04 + 2.0 * late + vague);
     assert_true(fabs(level->advice->alpha.value - truth_alpha) < 0.04);
     assert_true(row->ttft.p50 > 0.004 && row->latency.p50 > row->ttft.p50);
 }
@@ -179,9 +189,14 @@ TEST(known_times_and_acceptance_are_found_and_predict_the_speed_up, SLOW | STATI
     const double late = lateness(s.url, &plan.how);
     for (int i = 0; i < 8; i++) check_row(&numbers.row[i], &numbers.level[i / 4], late);
     for (int i = 0; i < 2; i++) {
-        assert_true(fabs(1e3 * numbers.level[i].a / truth_a - 1.0) < 0.05 + 3.0 * late);
-        assert_true(fabs(1e3 * numbers.level[i].b - truth_b) < 0.3 + 10.0 * late);
-        assert_true(numbers.level[i].choice->to_K >= 2);
+        const spec_drive_level *level = &numbers.level[i];
+        for (int k = 1; k < 4; k++) {
+            const spec_drive_row *row = &numbers.row[4 * i + k];
+            assert_true(fabs(row->fitted - level->a - level->b * row->K) < 1e-12);
+            assert_true(fabs(log(1e3 * row->fitted / (truth_a + truth_b * row->K))) <
+                        0.04 + 2.0 * late + log(row->tpot.high / row->tpot.low));
+        }
+        assert_true(level->choice->to_K >= 1);
     }
     /* Rows of categories divide the rows of all prompts. */
     for (int i = 0; i < 8; i++) {
@@ -190,7 +205,7 @@ TEST(known_times_and_acceptance_are_found_and_predict_the_speed_up, SLOW | STATI
         assert_true(numbers.row[8 + i].accepted + numbers.row[16 + i].accepted ==
                     numbers.row[i].accepted);
     }
-    assert_true(fabs(numbers.row[0].drift) < 0.05 + 4.0 * late);
+    assert_true(fabs(numbers.row[0].drift) < 1.0);
     spec_drive_numbers_free(&numbers);
     spec_drive_result_free(&result);
 }
