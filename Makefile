@@ -430,8 +430,9 @@ kernels: $(if $(NVCC),$(FATBIN)) ## check that nvcc spilled no registers of GPU 
 # It validates samplers in three languages for over a minute.
 SLOW_DOCS := docs/conformance.md
 .PHONY: docs docs-slow
-docs: $(if $(shell command -v pandoc),manual)
-docs: $(BIN) $(LIBRARY) ## check links, map, manual, man pages; run the documents' commands
+docs: $(BIN) $(LIBRARY) ## check links, map, site, man pages; run the documents' commands
+	@if command -v pandoc >/dev/null; then \
+	    $(MAKE) --no-print-directory site FULL= SITE=build/site-text; fi
 	@tests/links.sh
 	@tests/map.sh --check
 	@tests/man.sh $(BIN)
@@ -649,28 +650,17 @@ served-check: $(BIN) ## judge and measure a real llama-server, built once, in ha
 man: $(BIN) ## man pages in build/man, from --help
 	@cli/man.sh $(BIN) build/man
 
-# The manual: one page of all documents, in this order, and the man pages.
-FIRST_DOCS := README.md $(patsubst %,docs/%.md,learn paper check-a-sampler tune-a-server faq guide)
-FORMULAS   := $(patsubst %,docs/formulas/%.md,README acceptance rules newer-rules trees lengths \
-    block-drafts serving costs statistics models)
-LAST_DOCS  := docs/formats.md docs/notation.md $(FORMULAS) \
-    $(patsubst %,docs/%.md,references testing map) CONTRIBUTING.md CHANGELOG.md
-DOCS    := $(FIRST_DOCS) $(filter-out $(FIRST_DOCS) $(LAST_DOCS),$(sort $(wildcard docs/*.md))) \
-    $(LAST_DOCS)
-MANUAL  := build/manual/speclab.html
-.PHONY: manual
-manual: $(BIN) ## the documents as one page, build/manual/speclab.html
-	@.ci/libraries manual
-	@$(MAKE) --no-print-directory $(MANUAL)
-	@tests/manual.py $(MANUAL)
-$(MANUAL): $(DOCS) $(wildcard docs/*.svg docs/manual/*) $(BIN) | man
-	@mkdir -p $(@D)
-	@[ $(V) = 1 ] || echo "  HTML $@"
-	$(Q)pandoc -f gfm -t html5 --mathml --no-highlight --template docs/manual/page.html \
-	    --lua-filter docs/manual/manual.lua -M title="speclab $(VERSION)" \
-	    -M documents="$(FIRST_DOCS) $$(echo build/man/speclab.1 build/man/speclab-*.1) \
-        $(filter-out $(FIRST_DOCS),$(DOCS))" \
-	    -o $@ /dev/null
+# The site: a page of each document and man page, and what docs/site adds. With FULL= it has no
+# pictures in its gallery, and no lab.
+SITE := build/site
+FULL ?= 1
+.PHONY: site
+site: man ## the documents as a folder of pages, build/site, with gallery and lab (FULL=: without)
+	@.ci/libraries site $(if $(FULL),plot)
+	$(if $(FULL),@$(MAKE) --no-print-directory web)
+	$(if $(FULL),@docs/site/gallery.py $(BIN) build/site-gallery)
+	@docs/site/site.py $(SITE) build/man build/site-parts $(if $(FULL),build/site-gallery $(PAGE))
+	@tests/site.py $(SITE)
 
 define line_break
 
