@@ -19,6 +19,7 @@ static const struct {
     {"alpha_tested_pooled", "accepted/tested, all K", "accepted over tested tokens, all K"},
     {"alpha_mle", "accepted/tested", "accepted over tested tokens"},
     {"accepted_over_drafted", "accepted/drafted", "accepted over drafted tokens"},
+    {"other_K", NULL, "another draft length"},
     {"alpha_held", NULL, "share of intervals for α that hold the truth"},
     {"emitted_over_K1", "emitted/(K+1)", "emitted tokens over K + 1"},
     {"c", NULL, "draft cost c (target calls)"},
