@@ -117,6 +117,11 @@ TEST(a_busy_server_and_cut_characters_change_no_numbers, SLOW)
         assert_true(row->K == 2 && row->tokens == 2 * 3 * 24);
         assert_true(row->tokens == tokens && row->accepted == accepted && accepted > 0.0);
         assert_true((numbers.row[0].refused + row->refused > 0) == (i == 1));
+        assert_int_equal(result.blocks.n, 4);
+        for (int k = 0; k < 4; k++) { /* there and back */
+            assert_int_equal(result.blocks.block[k].K, k == 1 || k == 2 ? 2 : 0);
+            assert_int_equal(result.blocks.block[k].pass, k / 2);
+        }
         spec_drive_numbers_free(&numbers);
         spec_drive_result_free(&result);
     }

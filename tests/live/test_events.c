@@ -8,8 +8,9 @@
 static const char stream[] = "\xef\xbb\xbf"
                              ": welcome\n\ndata: {\"a\": \"\xc3\xa9\"}\r\n\r\nevent: x\rid: 7\r"
                              "data:b\rdata\rdata:  c\r\r\n\ndata: [DONE]\n\nretry: 3\n\ndata:\n\n"
-                             "database: no\n\n";
-static const char *const expected[] = {"{\"a\": \"\xc3\xa9\"}", "b\n\n c", "[DONE]", "", NULL};
+                             "database: no\n\ndata: d\r\ndata: e\r\n\r\n";
+static const char *const expected[] = {
+    "{\"a\": \"\xc3\xa9\"}", "b\n\n c", "[DONE]", "", "d\ne", NULL};
 
 static int take(void *self, const char *data, size_t n, spec_error *error)
 {
