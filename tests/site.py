@@ -55,6 +55,8 @@ class Page(HTMLParser):
                 self.links.append((self.getpos()[0], value))
             elif name == "class" and "math" in (value or "").split():
                 self.complain("a formula that pandoc cannot convert to MathML")
+            elif tag == "mstyle" and name == "mathvariant":
+                self.complain("a style of letters that browsers ignore")
             elif name == "href" or name in LOADING:
                 self.files.append(value)
             elif name == "style" or name.startswith("on"):

@@ -30,6 +30,14 @@ local function anchor(id)
   return id
 end
 
+-- A formula whose upright letters are upright in MathML, and a bold 1 is bold: pandoc says so by
+-- styles that browsers ignore.
+local function upright(formula)
+  return (formula:gsub("\\mathop{\\mathrm(%b{})}", "\\operatorname%1")
+    :gsub("\\mathrm(%b{})", "\\text%1"):gsub("\\mathrm (%a)", "\\text{%1}")
+    :gsub("\\mathbf 1", "𝟏"):gsub("\\mathbf{1}", "𝟏"))
+end
+
 local markdown = {
   Header = function(header)
     header.identifier = anchor(header.identifier)
@@ -47,7 +55,11 @@ local markdown = {
   CodeBlock = function(code) -- a formula on its own line; pandoc's MathML has no \tag
     if not code.classes:includes("math") then return nil end
     local formula = code.text:gsub("\\tag(%b{})", "\\qquad\\text{(%1)}"):gsub("%({(.-)}%)", "(%1)")
-    return pandoc.Div(pandoc.Para(pandoc.Math("DisplayMath", formula)), {class = "formula"})
+    return pandoc.Div(pandoc.Para(pandoc.Math("DisplayMath", upright(formula))),
+                      {class = "formula"})
+  end,
+  Math = function(math)
+    return math.mathtype == "InlineMath" and pandoc.Math("InlineMath", upright(math.text)) or nil
   end,
   Image = function(image)
     image.src = image.src:match("[^/]*$")
