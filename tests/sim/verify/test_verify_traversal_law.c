@@ -174,6 +174,7 @@ TEST(the_law_is_the_targets_and_no_less_is_kept_than_top_down, SLOW | STATISTICS
     const int pairs = (int)spec_test_samples(PAIRS);
     for (int siblings = 0; siblings < SPEC_SIBLINGS_KINDS; siblings++) {
         survey seen = {0};
+        if (!(spec_verify_traversal.siblings & SPEC_SIBLINGS_BIT(siblings))) continue;
         for (int family = 0; family < PAIR_FAMILIES; family++)
             for (int c = 0; c < pairs; c++) {
                 int shape = c % N_SHAPES;
