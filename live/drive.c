@@ -309,8 +309,10 @@ static int launch(run *r, int K, spec_error *error)
     spec_launched_stop(&r->launched);
     how.tries = 1;
     how.timeout = 2.0;
-    if (spec_live_open(&r->result->server, r->plan->url, r->plan->opt_key, &how, error) ==
-        GSL_SUCCESS)
+    const int status =
+        spec_live_open(&r->result->server, r->plan->url, r->plan->opt_key, &how, error);
+    if (status == GSL_EUNSUP || status == GSL_ENOMEM) return status;
+    if (status == GSL_SUCCESS)
         return spec_fail(error, GSL_EINVAL,
                          "%.200s: a server answers already; stop it, since --launch starts its own",
                          r->plan->url);

@@ -270,6 +270,7 @@ static const struct {
     {NULL, "owner=vllm fault=restart K={K}", "counters of /metrics fell: it was restarted"},
     {NULL, "owner=vllm fault=no_end K={K}", "the stream ended before its last event"},
     {NULL, "fault=error K={K}", "out of cache; the server's log is ./K0.log"},
+    {NULL, "fault=die K={K}", "the server has ended with status 7; its log ./K0.log ends: "},
 };
 
 TEST(each_mistake_of_a_command_gets_its_line, SLOW)

@@ -16,6 +16,7 @@ GET /late says how much longer texts took than they should, as on a busy machine
 """
 import json
 import math
+import os
 import random
 import sys
 import threading
@@ -24,7 +25,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 FAULTS = ("right", "ignored", "never", "cut", "lost", "broken", "hang", "silent", "endless", "busy",
           "always_busy", "utf8", "bytes", "error", "no_stream", "falls", "too_long", "no_end",
-          "no_metrics", "restart", "longer", "no_tokens", "within")
+          "no_metrics", "restart", "longer", "no_tokens", "within", "die")
 SETTINGS = {"owner": "llamacpp", "fault": "right", "K": -1, "alpha": 0.7, "plain": 6.0, "a": 7.0,
             "b": 1.0, "ttft": 5.0, "noise": 0.0, "port": 0}
 
@@ -165,6 +166,8 @@ class Handler(BaseHTTPRequestHandler):
             self.chunk(b'data: {"content": "x", "stop": fal\n\n')
         elif fault == "hang":
             time.sleep(30)
+        elif fault == "die":
+            os._exit(7)
         elif fault == "silent":
             for _ in range(300):
                 self.chunk(b": still here\n\n")
