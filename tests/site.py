@@ -19,7 +19,7 @@ LOADING = {"src", "srcset", "data", "poster", "background", "action"}
 LOADS = ("url(http", "@import", 'href="http', "fetch(", "XMLHttp")
 EMPTY = {"meta", "br", "hr", "img", "col", "link", "input"}
 # What to type, and the page that must come first.
-SEARCHES = {"validate": "speclab-validate.html",
+SEARCHES = {"speclab validate": "speclab-validate.html",
             "block verification": "formulas-rules.html#block-verification",
             "roofline hardware": "gallery.html#roofline",
             "speclab_round_run": "c-speclab.html#speclab_round_run"}

@@ -83,7 +83,9 @@ def gallery_page(pictures):
                        f'loading="lazy" alt="{escape(summary)}"></a>')
         if needs:
             needs = f'<p><em>It needs models or data of yours:</em> {api.inline(needs)}</p>'
-        command = escape(gallery.shown(command), quote=False).replace(' &amp;&amp; ', '\n')
+        else:
+            command = gallery.shown(command)
+        command = escape(command.replace(' && ', '\n'), quote=False)
         html += (f'<section>\n<h2 id="{figure}">{figure}</h2>\n<p>{escape(summary)}</p>\n{picture}'
                  f'{needs}\n<pre><code>{command}</code></pre>\n</section>\n')
     return html + '</div>\n'
@@ -143,7 +145,7 @@ def navigation(groups, current, labels):
     return top, more, pages
 
 
-def index(groups, bodies, labels):
+def index(groups, bodies):
     """What search knows of each section: its page, title, anchor and words."""
     pages = []
     for _, names in groups:
@@ -151,7 +153,8 @@ def index(groups, bodies, labels):
             if name in bodies:
                 found = [[anchor, head, set(re.findall('[a-z0-9][a-z0-9_-]+', words.lower()))]
                          for _, anchor, head, words in sections(bodies[name])]
-                pages.append([name, labels[name], found])
+                pages.append([name, LABELS.get(name) or title_of(bodies[name]), found])
+    pages.sort(key=lambda page: page[0] == 'changelog')  # behind pages that match as well
     seen = {}
     for word in (word for page in pages for one in page[2] for word in one[2]):
         seen[word] = seen.get(word, 0) + 1
@@ -177,11 +180,12 @@ def main(out, man, parts, pictures='', lab=''):
     bodies['c-sampler'] = api.header_page('sampler')
     bodies['python-api'] = api.python_page()
     bodies['gallery'] = gallery_page(pictures)
-    labels = {name: LABELS.get(name) or re.sub('^speclab (?=[a-z]+$)', '', title_of(body))
-              for name, body in bodies.items()}
     if lab:
-        bodies['lab'], labels['lab'] = '', 'Lab: rounds, speed-ups and logs in the browser'
+        bodies['lab'] = '<h1>Lab: rounds, speed-ups and logs in the browser</h1>'
         shutil.copy(lab, out / 'lab.html')
+    short = r'^(speclab (?=[a-z]+$)|Formulas: )'  # what the title of the list says
+    labels = {name: LABELS.get(name) or re.sub(short, '', title_of(body))
+              for name, body in bodies.items()}
     groups = placed(GROUPS, bodies)
     template = (HERE / 'page.html').read_text()
     for name, body in bodies.items():
@@ -200,7 +204,7 @@ def main(out, man, parts, pictures='', lab=''):
         shutil.copy(file, out)
     if pictures:
         shutil.copytree(pictures, out / 'gallery', ignore=shutil.ignore_patterns('*.key'))
-    (out / 'index.js').write_text(index(groups, bodies, labels))
+    (out / 'index.js').write_text(index(groups, bodies))
 
 
 if __name__ == '__main__':
