@@ -88,14 +88,15 @@ local function from_man(blocks)
   local verb, line = pandoc.utils.stringify(blocks[2]):match("^(%S+) %- (.*)$")
   local result = pandoc.List({
     pandoc.Header(1, pandoc.Code((verb:gsub("-", " ")))),
-    pandoc.Para(pandoc.Str(line:sub(1, 1):upper() .. line:sub(2) .. ".")),
+    pandoc.Para(pandoc.Str(line:sub(1, 1):upper() .. line:sub(2):gsub("%.$", "") .. ".")),
   })
   for i = 3, #blocks do
     local block = blocks[i]
     if block.t == "Header" then
       local text = pandoc.utils.stringify(block)
       text = text:sub(1, 1) .. text:sub(2):lower()
-      block = pandoc.Header(block.level + 1, pandoc.Str(text), {id = anchor(text:lower():gsub(" ", "-"))})
+      local id = anchor((text:lower():gsub(" ", "-")))
+      block = pandoc.Header(block.level + 1, pandoc.Str(text), {id = id})
     end
     result:insert(block)
   end
@@ -107,11 +108,16 @@ local function from_man(blocks)
       end
       return list
     end,
-    Str = function(text) -- the verbs of "See also", and documents
+    Str = function(text) -- verbs, and documents
       local name, rest = text.text:match("^(speclab[%l-]*)%(1%)(,?)$")
-      if name then return {pandoc.Link(pandoc.Code((name:gsub("-", " "))), name .. ".html"), pandoc.Str(rest)} end
+      name = name or text.text:match("^speclab%-%l+$")
       local document, more = text.text:match("^(docs/[%w/_-]+%.md)(.*)$")
-      if document then return {pandoc.Link(pandoc.Code(document), page_of(document)), pandoc.Str(more)} end
+      if name then
+        local link = pandoc.Link(pandoc.Code((name:gsub("-", " "))), name .. ".html")
+        return {link, pandoc.Str(rest or "")}
+      elseif document then
+        return {pandoc.Link(pandoc.Code(document), page_of(document)), pandoc.Str(more)}
+      end
     end,
   }).content
 end
