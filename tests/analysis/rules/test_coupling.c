@@ -209,5 +209,8 @@ TEST(arrivals_lie_between_match_and_the_optimum)
     }
     /* target1, draft1: 43/62 for one, more than rrs's .76 and K-SEQ's .791 for two */
     assert_within(value(spec_coupling_arrivals, target1, draft1, 3, 2), 0.81979188345473, 1e-13);
+    const double t[3] = {0.4, 0.6, 0}, d[3] = {0, 0.6, 0.4}; /* less than rrs */
+    assert_within(value(spec_coupling_arrivals, t, d, 3, 2), 27.0 / 49, 1e-15);
+    assert_within(value(spec_multi_draft_rrs, t, d, 3, 2), 0.6, 1e-15);
     assert_nan(value(spec_coupling_arrivals, target1, draft1, 3, 0));
 }
