@@ -112,13 +112,10 @@ static void show_progress(void *self, const char *what, int done, int texts)
 
 static int code_of(const spec_served_result *r)
 {
-    if (r->greedy)
-        return r->served.texts == 0  ? SPEC_EXIT_UNDECIDED
-               : r->served.wrong > 0 ? SPEC_EXIT_FAILS
-                                     : SPEC_EXIT_HOLDS;
-    return r->judgement.verdict == SPEC_SERVED_RIGHT       ? SPEC_EXIT_HOLDS
-           : r->judgement.verdict == SPEC_SERVED_UNDECIDED ? SPEC_EXIT_UNDECIDED
-                                                           : SPEC_EXIT_FAILS;
+    const spec_served_verdict verdict = spec_served_verdict_of(r);
+    return verdict == SPEC_SERVED_RIGHT       ? SPEC_EXIT_HOLDS
+           : verdict == SPEC_SERVED_UNDECIDED ? SPEC_EXIT_UNDECIDED
+                                              : SPEC_EXIT_FAILS;
 }
 
 /* Writes the report as text, wrapped on a terminal. */

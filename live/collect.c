@@ -68,14 +68,12 @@ static int place_due(const collector *c, const job *j)
     return c->plan->backwards ? j->text.n - 1 - j->scored : j->scored;
 }
 
-static void ask_scores(collector *c, int lane, spec_http_request *ret)
+static void ask_scores(const collector *c, const job *j, spec_http_request *ret)
 {
-    const job *j = &c->job[lane];
     const spec_live_server *server = c->plan->score;
     spec_live_tokens tokens = j->text.all;
     if (server->dialect->by_prefix) tokens.n = j->text.n_prompt + place_due(c, j);
-    server->dialect->ask_scores(ret, server, &tokens, j->text.n, c->plan->top,
-                                lane + (c->plan->backwards ? 1 : 0));
+    server->dialect->ask_scores(ret, server, &tokens, j->text.n, c->plan->top);
 }
 
 static bool begin_text(collector *c, int lane, spec_http_request *ret)
@@ -88,7 +86,7 @@ static bool begin_text(collector *c, int lane, spec_http_request *ret)
     c->job[lane].text.number = number;
     snprintf(name, sizeof name, "%d", number);
     plan->text->dialect->ask_text(ret, plan->text, prompt_of(plan, number), &plan->sampling,
-                                  spec_rng_named_seed(plan->seed, name), lane);
+                                  spec_rng_named_seed(plan->seed, name));
     return true;
 }
 
@@ -102,7 +100,7 @@ static bool begin_again(collector *c, int lane, spec_http_request *ret)
     j->text.number = c->next++;
     j->phase = PHASE_SCORES;
     j->scored = 0;
-    ask_scores(c, lane, ret);
+    ask_scores(c, j, ret);
     return true;
 }
 
@@ -110,7 +108,7 @@ static bool next_request(void *self, int lane, spec_http_request *ret)
 {
     collector *c = self;
     if (c->job[lane].phase == PHASE_SCORES) {
-        ask_scores(c, lane, ret);
+        ask_scores(c, &c->job[lane], ret);
         return true;
     }
     return c->again != NULL ? begin_again(c, lane, ret) : begin_text(c, lane, ret);

@@ -22,7 +22,7 @@ typedef struct {
     spec_live_sampling sampling;
     uint64_t seed;
     const bool *opt_done; /* (texts) texts to skip */
-    bool backwards;       /* scores prefixes from the longest on, in other slots */
+    bool backwards;       /* scores prefixes from the longest on */
     spec_http_work how;   /* lanes, time-outs, stop */
 } spec_collect_plan;
 

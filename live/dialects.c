@@ -118,10 +118,9 @@ static int llama_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_e
 
 static void llama_ask_text(spec_http_request *ret, const spec_live_server *server,
                            const spec_live_tokens *prompt, const spec_live_sampling *sampling,
-                           uint64_t seed, int lane)
+                           uint64_t seed)
 {
     const spec_transform *t = &sampling->transform;
-    (void)lane;
     ask(ret, server, "/completion",
         json_pack("{s:o, s:i, s:f, s:i, s:f, s:f, s:[s,s,s,s], s:o, s:b, s:b, s:[s,s]}", "prompt",
                   list_of(prompt->token, prompt->n), "n_predict", sampling->tokens, "temperature",
@@ -135,16 +134,17 @@ static int llama_read_text(spec_live_tokens *ret, const json_t *answer, spec_err
     return read_ids(ret, json_object_get(answer, "tokens"), "\"tokens\"", error);
 }
 
-/* The next token is drawn and ignored; the lane's slot has the prefix in its cache. */
+/* The next token is drawn and ignored. The server finds the slot that has most of the prefix in its
+ * cache. We do not name one (id_slot): next to requests that do, other requests get wrong texts. */
 static void llama_ask_scores(spec_http_request *ret, const spec_live_server *server,
-                             const spec_live_tokens *tokens, int n_text, int top, int lane)
+                             const spec_live_tokens *tokens, int n_text, int top)
 {
     (void)n_text;
     ask(ret, server, "/completion",
-        json_pack("{s:o, s:i, s:i, s:b, s:i, s:i, s:[s], s:[s]}", "prompt",
+        json_pack("{s:o, s:i, s:i, s:b, s:i, s:[s], s:[s]}", "prompt",
                   list_of(tokens->token, tokens->n), "n_predict", 1, "n_probs", top, "cache_prompt",
-                  1, "id_slot", server->slots > 0 ? lane % server->slots : -1, "seed", 1,
-                  "samplers", "temperature", "response_fields", "completion_probabilities"));
+                  1, "seed", 1, "samplers", "temperature", "response_fields",
+                  "completion_probabilities"));
 }
 
 static int llama_read_scores(spec_live_place *ret, int n_text, int top, const json_t *answer,
@@ -178,10 +178,9 @@ static void vllm_ask_tokens(spec_http_request *ret, const spec_live_server *serv
 
 static void vllm_ask_text(spec_http_request *ret, const spec_live_server *server,
                           const spec_live_tokens *prompt, const spec_live_sampling *sampling,
-                          uint64_t seed, int lane)
+                          uint64_t seed)
 {
     const spec_transform *t = &sampling->transform;
-    (void)lane;
     ask(ret, server, "/v1/completions",
         json_pack("{s:s, s:o, s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:o, s:b, s:b}", "model",
                   server->model, "prompt", list_of(prompt->token, prompt->n), "max_tokens",
@@ -199,9 +198,9 @@ static int vllm_read_text(spec_live_tokens *ret, const json_t *answer, spec_erro
 }
 
 static void vllm_ask_scores(spec_http_request *ret, const spec_live_server *server,
-                            const spec_live_tokens *tokens, int n_text, int top, int lane)
+                            const spec_live_tokens *tokens, int n_text, int top)
 {
-    (void)n_text, (void)lane;
+    (void)n_text;
     ask(ret, server, "/v1/completions",
         json_pack("{s:s, s:o, s:i, s:f, s:i}", "model", server->model, "prompt",
                   list_of(tokens->token, tokens->n), "max_tokens", 1, "temperature", 0.0,
@@ -279,10 +278,9 @@ static int sglang_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_
 
 static void sglang_ask_text(spec_http_request *ret, const spec_live_server *server,
                             const spec_live_tokens *prompt, const spec_live_sampling *sampling,
-                            uint64_t seed, int lane)
+                            uint64_t seed)
 {
     const spec_transform *t = &sampling->transform;
-    (void)lane;
     ask(ret, server, "/generate",
         json_pack("{s:o, s:{s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:b, s:o}, s:b}", "input_ids",
                   list_of(prompt->token, prompt->n), "sampling_params", "max_new_tokens",
@@ -298,9 +296,8 @@ static int sglang_read_text(spec_live_tokens *ret, const json_t *answer, spec_er
 }
 
 static void sglang_ask_scores(spec_http_request *ret, const spec_live_server *server,
-                              const spec_live_tokens *tokens, int n_text, int top, int lane)
+                              const spec_live_tokens *tokens, int n_text, int top)
 {
-    (void)lane;
     const int before = tokens->n - n_text > 0 ? tokens->n - n_text - 1 : 0;
     ask(ret, server, "/generate",
         json_pack("{s:o, s:{s:i, s:f}, s:b, s:i, s:i}", "input_ids",

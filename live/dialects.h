@@ -54,13 +54,13 @@ typedef struct spec_dialect {
     const char *filters; /* the order of temperature and filters, docs/conformance.md#filters */
     bool by_prefix;      /* scores the next token after a prefix, instead of a whole text */
     /* Make a request: turn a prompt into tokens; draw a text; score the last n_text tokens of a
-     * list, or what follows all of them. `lane` may choose a slot. */
+     * list, or what follows all of them. */
     void (*ask_tokens)(spec_http_request *ret, const spec_live_server *server, const char *prompt);
     void (*ask_text)(spec_http_request *ret, const spec_live_server *server,
                      const spec_live_tokens *prompt, const spec_live_sampling *sampling,
-                     uint64_t seed, int lane);
+                     uint64_t seed);
     void (*ask_scores)(spec_http_request *ret, const spec_live_server *server,
-                       const spec_live_tokens *tokens, int n_text, int top, int lane);
+                       const spec_live_tokens *tokens, int n_text, int top);
     /* Read an answer. Return GSL_EINVAL if it is not what was asked for; *ret is then empty. */
     int (*read_tokens)(spec_live_tokens *ret, const json_t *answer, spec_error *error);
     int (*read_text)(spec_live_tokens *ret, const json_t *answer, spec_error *error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live/greedy_texts.h"
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 
 const double spec_greedy_ends[SPEC_GREEDY_BUCKETS - 1] = {1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0, 3.0};
@@ -34,6 +35,7 @@ void spec_greedy_add(spec_greedy_texts *g, const spec_served_text *text, double 
         g->bucket[bucket]++;
         g->largest = fmax(g->largest, margin);
         if (margin <= tie) {
+            g->largest_tie = fmax(g->largest_tie, margin);
             ties++;
             continue;
         }
@@ -46,4 +48,15 @@ void spec_greedy_add(spec_greedy_texts *g, const spec_served_text *text, double 
     g->different += ties + wrong > 0;
     g->wrong_texts += wrong > 0;
     g->lost_texts += wrong > 2 && 2 * wrong > text->n - first;
+}
+
+bool spec_greedy_accused(const spec_greedy_texts *served, const spec_greedy_texts *control,
+                         double rate)
+{
+    if (served->wrong_texts == 0) return false;
+    if (control->wrong_texts == 0) return true;
+    const unsigned wrong = (unsigned)(served->wrong_texts + control->wrong_texts),
+                   texts = (unsigned)(served->texts + control->texts);
+    return gsl_cdf_hypergeometric_Q((unsigned)served->wrong_texts - 1, wrong, texts - wrong,
+                                    (unsigned)served->texts) <= rate;
 }

@@ -19,7 +19,7 @@ typedef struct {
     int lost_texts;       /* those in which most tokens from the first wrong one on are wrong */
     uint64_t tokens, ties, wrong;
     uint64_t bucket[SPEC_GREEDY_BUCKETS]; /* margins of ties and wrong tokens */
-    double largest;                       /* largest margin */
+    double largest, largest_tie;          /* largest margin; of a tie */
     /* the first wrong token of all texts */
     int text, position;
     int32_t token, best;
@@ -28,5 +28,11 @@ typedef struct {
 
 /* Adds a text; margins up to `tie` are ties. */
 void spec_greedy_add(spec_greedy_texts *ret, const spec_served_text *text, double tie);
+
+/* Returns whether wrong tokens accuse the server: if the scorer's own texts (the control) have
+ * none, or in so many fewer texts that equal servers would differ as much with a chance of at most
+ * `rate` (Fisher's exact test, one-sided). */
+bool spec_greedy_accused(const spec_greedy_texts *served, const spec_greedy_texts *control,
+                         double rate);
 
 #endif

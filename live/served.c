@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NOISE_TEXTS: texts that are scored twice. GREEDY_TIES: how far beyond the noise seen in them a
- * tie may be. */
+/* NOISE_TEXTS: texts that are scored twice. GREEDY_TIES: how many times the noise seen in them a
+ * margin may be to be a tie for certain, and if the scorer's own texts have such margins. */
 enum { NOISE_TEXTS = 4 };
-static const double greedy_ties = 3.0, least_tie = 1e-6;
+static const double greedy_ties = 3.0, own_ties = 10.0, least_tie = 1e-6;
 
 typedef struct {
     const spec_served_plan *plan;
@@ -185,16 +185,18 @@ done:
 
 /* ---- greedy texts ---------------------------------------------------------------------------- */
 
-/* The scorer's own texts first: margins that occur there are ties. */
+/* The scorer's own texts first: small margins that occur there are ties. */
 static int judge_greedy(run *r, spec_error *error)
 {
     spec_served_result *result = r->result;
+    const double certain = result->tie;
     int status = GSL_SUCCESS;
+    result->tie *= own_ties / greedy_ties;
     r->greedy = &result->control;
     r->what = "control";
     r->collect.text = r->collect.score;
     SPEC_TRY(spec_collect(&r->collect, have_text, r, error));
-    result->tie = fmax(result->tie, result->control.largest);
+    result->tie = fmax(certain, result->control.largest_tie);
     r->greedy = &result->served;
     r->what = NULL;
     r->done = 0;
@@ -251,7 +253,8 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
     const double begun = spec_clock_monotonic();
     int status = GSL_SUCCESS;
     *ret = (spec_served_result){.greedy = plan->sampling.transform.temperature == 0.0,
-                                .wanted = plan->texts};
+                                .wanted = plan->texts,
+                                .rate = plan->rate};
     SPEC_TRY(spec_live_prompts_read(&r.line, plan->prompts, plan->texts, error));
     SPEC_TRY(open_servers(&r, error));
     SPEC_TRY(tokenise_prompts(&r, error));
@@ -265,4 +268,14 @@ done:
     free(r.prompt);
     json_decref(r.line);
     return status;
+}
+
+spec_served_verdict spec_served_verdict_of(const spec_served_result *r)
+{
+    const spec_greedy_texts *g = &r->served;
+    if (!r->greedy) return r->judgement.verdict;
+    if (g->texts == 0) return SPEC_SERVED_UNDECIDED;
+    if (g->wrong == 0) return SPEC_SERVED_RIGHT;
+    if (!spec_greedy_accused(g, &r->control, r->rate)) return SPEC_SERVED_UNDECIDED;
+    return 2 * g->lost_texts > g->wrong_texts ? SPEC_SERVED_STATE : SPEC_SERVED_TOKEN;
 }

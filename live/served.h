@@ -30,11 +30,15 @@ typedef struct {
     spec_served_judgement judgement;
     spec_greedy_texts served, control; /* greedy: the texts, and the scorer's own */
     double tie;                        /* greedy: largest margin of a tie */
+    double rate;                       /* of false alarms, as planned */
     double seconds;
 } spec_served_result;
 
 /* Returns GSL_EFAILED or GSL_EINVAL with one line if a server or a file is at fault, GSL_ENOMEM. */
 int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_error *error);
+
+/* Returns the verdict. Greedy text is undecided if the scorer's own text has wrong tokens too. */
+spec_served_verdict spec_served_verdict_of(const spec_served_result *result);
 
 /* Write the report, as text or as JSON. */
 void spec_served_report(FILE *out, const spec_served_result *result);

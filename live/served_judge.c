@@ -13,7 +13,7 @@
 #include <string.h>
 
 const char *const spec_served_verdict_names[] = {"no difference", "wrong state", "wrong sampler",
-                                                 "wrong filter", "undecided"};
+                                                 "wrong filter",  "wrong token", "undecided"};
 
 /* ALTERNATIVES: laws of a text that went wrong. SHARES: shares of texts that do. The trace, the
  * states and the copies each have a third of the false alarms. */

@@ -13,6 +13,7 @@ typedef enum {
     SPEC_SERVED_STATE,   /* some texts, from some position on, do not follow from what is before */
     SPEC_SERVED_SAMPLER, /* tokens are drawn from another distribution */
     SPEC_SERVED_FILTER,  /* tokens that the filters exclude, or filters that were not declared */
+    SPEC_SERVED_TOKEN,   /* greedy: tokens that are not the most probable ones */
     SPEC_SERVED_UNDECIDED,
     SPEC_SERVED_VERDICTS
 } spec_served_verdict;

@@ -43,16 +43,19 @@ static void write_margins(FILE *out, const spec_greedy_texts *g)
 static void write_greedy(FILE *out, const spec_served_result *r)
 {
     const spec_greedy_texts *g = &r->served, *c = &r->control;
+    const spec_served_verdict verdict = spec_served_verdict_of(r);
     if (g->texts == 0)
         fputs("undecided: there is no text\n\n", out);
     else if (g->wrong > 0)
         fprintf(out,
                 "%s: %llu of %llu tokens, in %d of %d texts, are not the most probable ones, by "
-                "more than rounding explains.\nThe first is token %d of text %d: id %d, where id "
+                "more than rounding explains%s.\nThe first is token %d of text %d: id %d, where id "
                 "%d is more probable by %.2g in its log-probability.\n\n",
-                2 * g->lost_texts > g->wrong_texts ? "wrong state" : "wrong token",
-                (unsigned long long)g->wrong, (unsigned long long)g->tokens, g->wrong_texts,
-                g->texts, g->position + 1, g->text, g->token, g->best, g->margin);
+                spec_served_verdict_names[verdict], (unsigned long long)g->wrong,
+                (unsigned long long)g->tokens, g->wrong_texts, g->texts,
+                verdict == SPEC_SERVED_UNDECIDED ? ", but the scorer's own texts are hardly better"
+                                                 : "",
+                g->position + 1, g->text, g->token, g->best, g->margin);
     else
         fprintf(out,
                 "no difference: each of %llu tokens in %d texts is the most probable one, or as "
@@ -62,6 +65,11 @@ static void write_greedy(FILE *out, const spec_served_result *r)
             "  ties         %llu tokens, in texts of the scorer itself %llu; a tie is a margin "
             "of at most %.2g\n",
             (unsigned long long)g->ties, (unsigned long long)c->ties, r->tie);
+    if (c->wrong > 0)
+        fprintf(
+            out,
+            "  scorer       is wrong itself: %llu tokens in %d of its %d texts, by up to %.2g\n",
+            (unsigned long long)c->wrong, c->wrong_texts, c->texts, c->largest);
     if (g->ties + g->wrong > 0) write_margins(out, g);
 }
 
@@ -123,19 +131,12 @@ static json_t *worst(const spec_served_result *r)
     return list;
 }
 
-static const char *verdict_of(const spec_served_result *r)
-{
-    if (!r->greedy) return spec_served_verdict_names[r->judgement.verdict];
-    if (r->served.texts == 0) return "undecided";
-    if (r->served.wrong == 0) return "no difference";
-    return 2 * r->served.lost_texts > r->served.wrong_texts ? "wrong state" : "wrong token";
-}
-
 int spec_served_report_json(FILE *out, const spec_served_result *r, spec_error *error)
 {
     const spec_served_judgement *j = &r->judgement;
-    json_t *root = json_pack("{s:s, s:o, s:o, s:f, s:f, s:b}", "verdict", verdict_of(r),
-                             "text_from", server(&r->text), "score_by", server(&r->score), "noise",
+    json_t *root = json_pack("{s:s, s:o, s:o, s:f, s:f, s:b}", "verdict",
+                             spec_served_verdict_names[spec_served_verdict_of(r)], "text_from",
+                             server(&r->text), "score_by", server(&r->score), "noise",
                              r->noise.worst, "seconds", r->seconds, "interrupted", r->stopped);
     if (root != NULL && r->greedy) {
         json_object_set_new(root, "served", greedy(&r->served));

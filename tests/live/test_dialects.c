@@ -177,7 +177,7 @@ TEST(a_request_for_a_text_states_all_that_decides_its_law)
         const spec_live_server server = {
             .url = "http://x", .opt_key = "k", .dialect = &spec_dialects[i], .model = "m"};
         spec_http_request request = {.body = NULL};
-        spec_dialects[i].ask_text(&request, &server, &prompt, &sampling, 99, 0);
+        spec_dialects[i].ask_text(&request, &server, &prompt, &sampling, 99);
         const json_t *inner = json_object_get(request.body, "sampling_params");
         for (int k = 0; k < 6; k++)
             assert_non_null(json_object_get(inner != NULL ? inner : request.body, keys[i][k]));
@@ -186,14 +186,15 @@ TEST(a_request_for_a_text_states_all_that_decides_its_law)
     }
 }
 
-TEST(llama_server_keeps_a_lanes_prefix_in_the_lanes_slot)
+/* llama-server gives other requests wrong texts next to those that name a slot. */
+TEST(llama_server_is_asked_for_the_next_token_in_no_slot_of_its_own)
 {
     int32_t ids[] = {1, 5, 7};
     const spec_live_tokens tokens = {ids, 3};
     const spec_live_server server = {.url = "http://x", .slots = 4, .model = "m"};
     spec_http_request request = {.body = NULL};
-    dialect_of("llama-server")->ask_scores(&request, &server, &tokens, 0, 20, 6);
-    assert_int_equal(json_integer_value(json_object_get(request.body, "id_slot")), 2);
+    dialect_of("llama-server")->ask_scores(&request, &server, &tokens, 0, 20);
+    assert_null(json_object_get(request.body, "id_slot"));
     assert_int_equal(json_integer_value(json_object_get(request.body, "n_predict")), 1);
     assert_int_equal(json_array_size(json_object_get(request.body, "prompt")), 3);
     json_decref(request.body);
