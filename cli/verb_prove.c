@@ -238,8 +238,11 @@ static void pairs_init(pairs_of_rules *pairs, const char *verb, const char *opt_
             pair(&rules, &draftings, spec_rules[i]->name, spec_rules[i], with, n, policies);
     pairs->rule = list_end(&rules);
     pairs->drafting = list_end(&draftings);
-    if (pairs->rule[0] == '\0')
+    if (pairs->rule[0] == '\0') {
+        free(pairs->rule);
+        free(pairs->drafting);
         spec_usage_fail(verb, "no rule supports '%s'; name one with --rule", strategies);
+    }
     list left_out;
     list_begin(&left_out, verb, "\n");
     for (int i = 0; i < n; i++) {

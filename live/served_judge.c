@@ -4,6 +4,7 @@
 #include "analysis/statistics/evalue.h"
 #include "conformance/traces/trace_bets.h"
 #include "conformance/traces/trace_read.h"
+#include "live/filter_bets.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -16,8 +17,8 @@ const char *const spec_served_verdict_names[] = {"no difference", "wrong state",
                                                  "wrong filter",  "wrong token", "undecided"};
 
 /* ALTERNATIVES: laws of a text that went wrong. SHARES: shares of texts that do. The trace, the
- * states and the copies each have a third of the false alarms. */
-enum { ALTERNATIVES = 2, SHARES = 4, PARTS = 3 };
+ * states, the filters and the copies each have a quarter of the false alarms. */
+enum { ALTERNATIVES = 2, SHARES = 4, PARTS = 4 };
 static const double shares[SHARES] = {0.01, 0.05, 0.25, 1.0};
 static const double suspicious = 7.0; /* log e of a text that counts as wrong */
 static const double half = 0.5;       /* share of excluded tokens after the first one */
@@ -77,6 +78,7 @@ typedef struct {
 typedef struct {
     text_state now;
     spec_trace_bet share[SHARES];
+    spec_filter_bets filter;
     spec_served_judgement *result;
     known_text *known; /* (n_known) */
     size_t n_known, capacity;
@@ -161,6 +163,7 @@ static int add_token(judge *j, const spec_trace_record *record, spec_error *erro
     j->result->tokens++;
     if (!out && record->n_cells > 1 && record->target[record->cell] > 0.0) {
         bet_text(t, record);
+        spec_filter_bets_add(&j->filter, record->target, record->n_cells, record->cell);
         count_best(j, record);
         t->log_chance += log(record->target[record->cell]);
     }
@@ -198,6 +201,7 @@ static int read_texts(judge *j, FILE *file, const char *name, double rate, spec_
     SPEC_TRY(end_text(j, error));
     for (int s = 0; s < SHARES; s++) log_e[s] = spec_trace_bet_log_capital(&j->share[s]);
     j->result->state_log_e = spec_evalue_mean(log_e, SHARES);
+    j->result->filter_log_e = spec_filter_bets_log_e(&j->filter);
     count_copies(j, rate);
 done:
     spec_trace_read_close(reader);
@@ -215,13 +219,6 @@ static void say(spec_served_judgement *r, spec_served_verdict verdict, const cha
     vsnprintf(r->reason, sizeof r->reason, format, args);
     va_end(args);
     r->verdict = verdict;
-}
-
-static const spec_finding *finding_of(const spec_validate_result *v, const char *name)
-{
-    for (int i = 0; i < v->n_findings; i++)
-        if (strcmp(v->finding[i].name, name) == 0) return &v->finding[i];
-    return NULL;
 }
 
 static const spec_finding *best_finding(const spec_validate_result *v)
@@ -248,21 +245,31 @@ static bool is_argmax(const judge *j)
     return n > 50.0 && j->best > 0.999 * n && j->expected < 0.99 * n;
 }
 
-static void name_sampler(const judge *j, const spec_validate_result *trace)
+/* Names a filter that nobody asked for, if it drops nearly all tokens that it should. */
+static bool name_filter(const judge *j)
+{
+    spec_served_judgement *r = j->result;
+    char name[32];
+    const int best = spec_filter_bets_best(name, &j->filter);
+    const double seen = j->filter.seen[best], expected = j->filter.expected[best];
+    if (r->filter_log_e < r->needed || r->filter_log_e < r->state_log_e || seen > 0.02 * expected)
+        return false;
+    say(r, SPEC_SERVED_FILTER,
+        "of the tokens that %s drops, %.0f came where %.0f should: the server applies this filter, "
+        "or one like it, although it was not asked to",
+        name, seen, expected);
+    return true;
+}
+
+static void name_sampler(const judge *j)
 {
     spec_served_judgement *r = j->result;
     const double best = j->best / (double)r->tokens, expected = j->expected / (double)r->tokens;
-    const spec_finding *tail = finding_of(trace, "tail");
     if (is_argmax(j))
         say(r, SPEC_SERVED_SAMPLER,
             "every token is the most probable one, where it should be in %.3g of the positions: "
             "the server takes the argmax instead of drawing",
             expected);
-    else if (tail != NULL && tail->seen == 0.0 && tail->expected * tail->n > 25.0)
-        say(r, SPEC_SERVED_FILTER,
-            "no token comes from outside the listed ones, where %.0f should: the server applies a "
-            "filter that was not declared",
-            tail->expected * tail->n);
     else
         say(r, SPEC_SERVED_SAMPLER,
             "the tokens are drawn from another distribution than the scorer's; the test '%s' shows "
@@ -293,16 +300,18 @@ static void decide(spec_served_judgement *r, const spec_validation *trace, const
             "min-p",
             (unsigned long long)r->excluded, (unsigned long long)r->tokens);
     else if (result->failed && is_argmax(j))
-        name_sampler(j, result);
+        name_sampler(j);
     else if (r->copies > 0)
         say(r, SPEC_SERVED_SAMPLER,
             "%d texts are copies of others, although their seeds differ: the server draws with the "
             "same random numbers again",
             r->copies);
+    else if (name_filter(j))
+        return;
     else if (r->state_log_e >= r->needed && r->state_log_e > r->trace_log_e)
         name_state(r);
     else if (result->failed)
-        name_sampler(j, result);
+        name_sampler(j);
     else if (r->state_log_e >= r->needed)
         name_state(r);
     else if (trace->verdict == SPEC_VERDICT_PASS)

@@ -34,7 +34,7 @@ typedef struct {
     char reason[SPEC_SERVED_REASON];
     uint64_t texts, tokens;
     double needed; /* log capital of a verdict */
-    double trace_log_e, state_log_e;
+    double trace_log_e, state_log_e, filter_log_e;
     double detectable;     /* TV; NaN: nothing was judged */
     const char *best_test; /* of the trace, or NULL */
     int wrong_texts;       /* texts that go wrong, of which the worst are kept */

@@ -80,11 +80,11 @@ static void write_sampled(FILE *out, const spec_served_result *r)
     fprintf(out, "  tested       %llu tokens in %llu texts\n", (unsigned long long)j->tokens,
             (unsigned long long)j->texts);
     fprintf(out,
-            "  evidence     %.1f by the bets of validate%s%s%s, %.1f by texts that go wrong; a "
-            "verdict needs %.1f\n",
+            "  evidence     %.1f by the bets of validate%s%s%s, %.1f by texts that go wrong, %.1f "
+            "by filters; a verdict needs %.1f\n",
             j->trace_log_e, j->best_test != NULL ? " (best: " : "",
             j->best_test != NULL ? j->best_test : "", j->best_test != NULL ? ")" : "",
-            j->state_log_e, j->needed);
+            j->state_log_e, j->filter_log_e, j->needed);
     for (int i = 0; i < j->n_suspects && j->verdict == SPEC_SERVED_STATE; i++)
         fprintf(out, "  wrong text   %d, from its token %d on\n", number_of(r, &j->suspect[i]),
                 j->suspect[i].from + 1);
@@ -149,6 +149,7 @@ int spec_served_report_json(FILE *out, const spec_served_result *r, spec_error *
         json_object_set_new(root, "detectable_tv", real(j->detectable));
         json_object_set_new(root, "log_e", real(j->trace_log_e));
         json_object_set_new(root, "state_log_e", real(j->state_log_e));
+        json_object_set_new(root, "filter_log_e", real(j->filter_log_e));
         json_object_set_new(root, "needed", real(j->needed));
         json_object_set_new(root, "wrong_texts", json_integer(j->wrong_texts));
         json_object_set_new(root, "worst", worst(r));

@@ -190,6 +190,7 @@ TEST(a_wrong_greedy_token_is_found_with_its_margin, .setup = spec_folder_enter,
     const spec_served_result wrong = greedy("greedy_wrong", "right");
     assert_true(wrong.served.wrong > 0 && wrong.served.lost_texts == 0);
     assert_true(wrong.served.margin > 0.0 && wrong.served.token != wrong.served.best);
+    assert_int_equal(spec_served_verdict_of(&wrong), SPEC_SERVED_TOKEN);
 }
 
 TEST(a_greedy_text_that_lost_its_state_is_wrong_from_there_on, .setup = spec_folder_enter,
@@ -197,7 +198,16 @@ TEST(a_greedy_text_that_lost_its_state_is_wrong_from_there_on, .setup = spec_fol
 {
     const spec_served_result lost = greedy("rollback", "right");
     assert_true(lost.served.wrong_texts > 0);
-    assert_true(2 * lost.served.lost_texts > lost.served.wrong_texts);
+    assert_int_equal(spec_served_verdict_of(&lost), SPEC_SERVED_STATE);
+}
+
+/* Its texts are wrong, its scores are not. */
+TEST(a_scorer_whose_own_texts_are_as_wrong_leaves_it_undecided, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    const spec_served_result both = greedy("rollback", "rollback");
+    assert_true(both.served.wrong_texts > 0 && both.control.wrong_texts > 0);
+    assert_int_equal(spec_served_verdict_of(&both), SPEC_SERVED_UNDECIDED);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
