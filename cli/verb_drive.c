@@ -179,43 +179,55 @@ static void show_progress(void *self, const char *what, double done, double all)
     spec_progress_report(done, all, "requests", note);
 }
 
-static int write_text(FILE *out, const spec_drive_numbers *numbers, const spec_drive_result *result,
-                      const arguments *args, spec_error *error)
+/* Returns the report as text; the caller frees it. */
+static int write_text(char **ret, const spec_drive_numbers *numbers,
+                      const spec_drive_result *result, const arguments *args, spec_error *error)
 {
     spec_memory_text page;
     if (!spec_memory_text_open(&page)) return spec_no_memory(error);
     const int status = spec_drive_report(page.out, numbers, result, &args->plan, error);
-    char *text = spec_memory_text_take(&page, NULL);
-    if (text == NULL) return spec_no_memory(error);
-    if (status == GSL_SUCCESS) spec_page_write(text, spec_options_columns(&args->common), out);
-    free(text);
+    *ret = spec_memory_text_take(&page, NULL);
+    return *ret == NULL ? spec_no_memory(error) : status;
+}
+
+static int write_file(char *text, const spec_options *common, const char *verb, spec_error *error)
+{
+    spec_output output = {0};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_output_open(&output, common->output, verb, error));
+    spec_page_write(text, spec_options_columns(common), output.out);
+    SPEC_TRY(spec_output_close(&output, common->force, verb, error));
+done:
+    spec_output_discard(&output);
     return status;
 }
 
-/* Writes the rows to their file or to standard output, and the text unless the rows are there.
- * Returns an exit code. */
+/* Writes the rows to their file or to standard output, and the text unless the rows are there. If a
+ * file cannot be written, the text goes to standard output, so that hours of measuring are not
+ * lost. Returns an exit code. */
 static int show(const spec_drive_numbers *numbers, const spec_drive_result *result,
                 const arguments *args, const char *verb)
 {
     const spec_options *common = &args->common;
     spec_table table = {0};
-    spec_output output = {0};
     spec_error error = {{0}};
+    char *text = NULL;
     int status = GSL_SUCCESS, code = SPEC_EXIT_HOLDS;
-    if (spec_options_wants_table(common)) {
+    const bool rows = spec_options_wants_table(common), file = common->output != NULL;
+    SPEC_TRY(write_text(&text, numbers, result, args, &error));
+    if (rows) {
         SPEC_TRY(spec_drive_report_table(&table, numbers, result, &args->plan, &error));
-        if ((code = spec_options_show(&table, common, verb)) != SPEC_EXIT_HOLDS) goto done;
-        if (common->output == NULL) goto done;
-        SPEC_TRY(write_text(spec_output_standard(), numbers, result, args, &error));
+        code = spec_options_show(&table, common, verb);
     } else {
-        SPEC_TRY(spec_output_open(&output, common->output, verb, &error));
-        SPEC_TRY(spec_output_check(&output, write_text(output.out, numbers, result, args, &error),
-                                   &error));
-        SPEC_TRY(spec_output_close(&output, common->force, verb, &error));
+        status = write_file(text, common, verb, &error);
+    }
+    if (file && (rows || status != GSL_SUCCESS)) {
+        spec_page_write(text, spec_options_columns(common), spec_output_standard());
+        fflush(spec_output_standard());
     }
 done:
-    spec_output_discard(&output);
     spec_table_free(&table);
+    free(text);
     if (status == GSL_SUCCESS) return code;
     spec_usage_say(verb, "%s", error.text);
     return SPEC_EXIT_USAGE;

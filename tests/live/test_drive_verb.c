@@ -165,4 +165,27 @@ TEST(rows_are_csv_or_json_with_a_row_for_each_length, SLOW)
     spec_child_free(&c);
 }
 
+TEST(a_file_that_cannot_be_written_does_not_lose_the_result, SLOW)
+{
+    static const char *const formats[] = {"table", "csv"};
+    OWNED(server)
+    s = start_script("timed_server.py", (const char *const[]){"plain=1", "a=1", "b=.2", NULL});
+    spec_needs_program();
+    write_prompts();
+    for (int i = 0; i < 2; i++) {
+        char arguments[512];
+        spec_child c;
+        snprintf(arguments, sizeof arguments,
+                 "drive --url %s --prompts prompts.jsonl --K 2 --concurrency 1 --max-tokens 8 "
+                 "--repeat 1 -f %s -o /dev/full",
+                 s.url, formats[i]);
+        spec_child_run(&c, arguments);
+        assert_int_equal(c.code, 2);
+        assert_non_null(strstr(c.text, "With 1 request at a time "));
+        assert_non_null(strstr(c.line, "speclab drive: /dev/full: "));
+        assert_non_null(strstr(c.line, "No space left on device"));
+        spec_child_free(&c);
+    }
+}
+
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);
