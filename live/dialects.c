@@ -382,6 +382,36 @@ static int read_slots(spec_live_server *server, const spec_http_work *how, spec_
     return status;
 }
 
+/* Returns whether text of n bytes is a port. */
+static bool is_port(const char *text, size_t n)
+{
+    const bool digits = n >= 1 && n <= 5 && strspn(text, "0123456789") >= n;
+    const long port = digits ? strtol(text, NULL, 10) : 0;
+    return port >= 1 && port <= 65535;
+}
+
+int spec_live_url_check(const char *url, spec_error *error)
+{
+    const size_t scheme = strncmp(url, "http://", 7) == 0    ? 7
+                          : strncmp(url, "https://", 8) == 0 ? 8
+                                                             : 0;
+    const char *host = url + scheme;
+    const size_t n = strcspn(host, "/");
+    bool good = scheme > 0 && strlen(url) < sizeof((spec_live_server *)0)->url;
+    if (strchr(url, '@') != NULL)
+        return spec_fail(error, GSL_EINVAL,
+                         "an address has no '@', since user and password would be kept with the "
+                         "results: give an API key by the option for it");
+    for (const char *c = url; *c != '\0'; c++)
+        good = good && (unsigned char)*c > ' ' && *c != 127 && strchr("?#\\\"<>", *c) == NULL;
+    const size_t name = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
+    good = good && name >= 1 && name <= n && (*host != '[' || name >= 4) &&
+           (name == n || (host[name] == ':' && is_port(host + name + 1, n - name - 1)));
+    if (good) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "'%.200s' is no address such as http://localhost:8000",
+                     url);
+}
+
 int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
                    const spec_http_work *how, spec_error *error)
 {
@@ -392,10 +422,7 @@ int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
     *ret = (spec_live_server){.opt_key = opt_key};
     while (n > 0 && url[n - 1] == '/') n--;
     if (n >= 3 && strncmp(url + n - 3, "/v1", 3) == 0) n -= 3;
-    if (n >= sizeof ret->url ||
-        (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
-        return spec_fail(error, GSL_EINVAL, "'%.200s' is no address such as http://localhost:8000",
-                         url);
+    SPEC_PASS(spec_live_url_check(url, error));
     snprintf(ret->url, sizeof ret->url, "%.*s", (int)n, url);
     ask(&request, ret, "/v1/models", NULL);
     SPEC_TRY(spec_http_ask(&answer, &request, how, error));

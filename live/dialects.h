@@ -70,6 +70,10 @@ typedef struct spec_dialect {
 
 extern const spec_dialect spec_dialects[]; /* ends with a NULL name */
 
+/* Checks the syntax of an address, http://HOST[:PORT][/PATH] or https. Returns GSL_EINVAL; the
+ * message does not repeat a password in it. */
+int spec_live_url_check(const char *url, spec_error *error);
+
 /* Asks the server what it is. Returns GSL_EFAILED or GSL_EINVAL if it is no server of a known
  * dialect; the message begins with the URL. */
 int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,

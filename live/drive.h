@@ -43,7 +43,7 @@ typedef struct {
 int spec_drive(spec_drive_result *ret, const spec_drive_plan *plan, spec_error *error);
 void spec_drive_result_free(spec_drive_result *result);
 
-/* Returns the category of a prompt, "" without one. */
+/* Returns the category of a prompt; "": it has none. */
 const char *spec_drive_category(const json_t *prompts, int i);
 
 /* Checks the drafts of a block, as above. `launched` chooses the hint in the message. */

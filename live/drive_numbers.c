@@ -340,17 +340,22 @@ static int add_level(spec_drive_numbers *numbers, int concurrency, const questio
 
 enum { CATEGORIES = 64 };
 
-/* Lists the categories of the prompts in their order; 0 if there is only one. */
+/* Lists the categories of the prompts in their order. Returns 0 if all prompts have the same one.
+ */
 static int list_categories(const char *name[CATEGORIES], const json_t *prompts)
 {
+    bool without = false;
     int n = 0;
     for (int i = 0; i < (int)json_array_size(prompts); i++) {
         const char *category = spec_drive_category(prompts, i);
         int k = 0;
         while (k < n && strcmp(name[k], category) != 0) k++;
-        if (k == n && n < CATEGORIES) name[n++] = category;
+        if (*category == '\0')
+            without = true;
+        else if (k == n && n < CATEGORIES)
+            name[n++] = category;
     }
-    return n > 1 ? n : 0;
+    return n > 1 || without ? n : 0;
 }
 
 static int add_category(spec_drive_numbers *numbers, const char *category, question *q)

@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live/live_prompts.h"
 
+#include "base/escape.h"
 #include "base/input_file.h"
 #include "base/json_memory.h"
 #include "base/text_lines.h"
+#include "base/utf8.h"
 #include "speclab/no_memory.h"
 
 enum { PROMPT_BYTES = 1 << 20 };
 
-int spec_live_prompts_read(json_t **ret, const char *path, int most, spec_error *error)
+/* Checks that a category is missing, or a string that may stand in a table. */
+static bool is_category(const json_t *category)
+{
+    const char *name = json_string_value(category);
+    if (category == NULL) return true;
+    if (name == NULL) return false;
+    for (size_t left = json_string_length(category); left > 0;) {
+        uint32_t code;
+        const size_t n = spec_utf8_decode(&code, (const unsigned char *)name, left);
+        if (spec_escape_is_control(code)) return false;
+        name += n;
+        left -= n;
+    }
+    return true;
+}
+
+int spec_live_prompts_read(json_t **ret, const char *path, int most, bool categories,
+                           spec_error *error)
 {
     FILE *file = NULL;
     json_error_t why;
@@ -23,11 +42,15 @@ int spec_live_prompts_read(json_t **ret, const char *path, int most, spec_error 
         if (end) break;
         json_t *line = spec_json_load(lines.bytes, lines.length, JSON_DECODE_ANY, &why);
         if (line == NULL && spec_json_lost()) SPEC_TRY(spec_no_memory(error));
-        const bool good = json_is_string(json_object_get(line, "prompt"));
-        if (good) json_array_append(*ret, line);
+        const bool good = json_is_string(json_object_get(line, "prompt")),
+                   named = !categories || is_category(json_object_get(line, "category"));
+        if (good && named) json_array_append(*ret, line);
         json_decref(line);
         if (!good)
             SPEC_TRY(spec_text_lines_bad(&lines, error, "a prompt is like {\"prompt\": \"Once\"}"));
+        if (!named)
+            SPEC_TRY(spec_text_lines_bad(
+                &lines, error, "\"category\" must be a string without control characters"));
     }
     if (json_array_size(*ret) == 0)
         status = spec_fail(error, GSL_EINVAL, "%.200s: there is no prompt in it", path);

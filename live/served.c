@@ -255,7 +255,9 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
     *ret = (spec_served_result){.greedy = plan->sampling.transform.temperature == 0.0,
                                 .wanted = plan->texts,
                                 .rate = plan->rate};
-    SPEC_TRY(spec_live_prompts_read(&r.line, plan->prompts, plan->texts, error));
+    SPEC_TRY(spec_live_url_check(plan->text_url, error));
+    SPEC_TRY(spec_live_url_check(plan->score_url, error));
+    SPEC_TRY(spec_live_prompts_read(&r.line, plan->prompts, plan->texts, false, error));
     SPEC_TRY(open_servers(&r, error));
     SPEC_TRY(tokenise_prompts(&r, error));
     make_plan(&r);

@@ -466,6 +466,38 @@ TEST(a_steady_drift_cancels_in_passes_there_and_back)
     }
 }
 
+/* Categories divide the prompts that have one; an empty name is none. */
+TEST(prompts_without_a_category_are_only_in_the_rows_of_all)
+{
+    static const truth t = {.plain = 0.006, .a = 0.0071, .b = 0.0009, .alpha = 0.8};
+    static const char *const kinds[] = {
+        "[{\"prompt\": \"x\", \"category\": \"tale\"}, {\"prompt\": \"y\", \"category\": \"\"}]",
+        "[{\"prompt\": \"x\", \"category\": \"tale\"}, {\"prompt\": \"y\"}]",
+        "[{\"prompt\": \"x\", \"category\": \"\"}, {\"prompt\": \"y\"}]"};
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    const spec_drive_plan plan = simulated_plan(2);
+    for (int kind = 0; kind < 3; kind++) {
+        spec_drive_result result;
+        spec_drive_numbers numbers;
+        spec_error error;
+        json_error_t why;
+        simulate(&result, &plan, &t, rng);
+        json_decref(result.prompts);
+        result.prompts = json_loads(kinds[kind], 0, &why);
+        for (int b = 0; b < result.blocks.n; b++)
+            for (int i = 0; i < result.blocks.block[b].n; i++)
+                result.blocks.block[b].request[i].prompt = i % 2;
+        assert_int_equal(spec_drive_numbers_init(&numbers, &result, &plan, &error), GSL_SUCCESS);
+        assert_int_equal(numbers.n_rows, kind < 2 ? 8 : 4);
+        for (int i = 4; i < numbers.n_rows; i++) {
+            assert_string_equal(numbers.row[i].category, "tale");
+            assert_int_equal(2 * numbers.row[i].requests, numbers.row[i - 4].requests);
+        }
+        spec_drive_numbers_free(&numbers);
+        spec_drive_result_free(&result);
+    }
+}
+
 /* ---- sentences ------------------------------------------------------------------------------- */
 
 /* What is true of a server, and how the report begins. */
