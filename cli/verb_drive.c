@@ -151,6 +151,10 @@ static void complete(arguments *args, const char *verb)
     if (plan->prompts == NULL) spec_usage_fail(verb, "--prompts: which file has the prompts?");
     plan->n_K = whole_numbers(plan->K, 1, SPEC_DRIVE_K, "K", args->K, 0, SPEC_ADVICE_K - 1, verb);
     if (plan->n_K < 2) spec_usage_fail(verb, "--K: give at least one length above 0");
+    if (plan->sampling.tokens < plan->K[plan->n_K - 1] + 2)
+        spec_usage_fail(verb,
+                        "--max-tokens must be at least %d, the longest draft and two more, got %d",
+                        plan->K[plan->n_K - 1] + 2, plan->sampling.tokens);
     plan->n_levels = whole_numbers(plan->level, 0, SPEC_DRIVE_LEVELS, "concurrency", args->levels,
                                    1, SPEC_HTTP_LANES, verb);
     if (plan->opt_launch != NULL && strstr(plan->opt_launch, "{K}") == NULL)
@@ -257,6 +261,8 @@ static int drive(arguments *args, const char *verb)
         else
             spec_usage_say(verb, "%s", why.text);
     }
+    if (measured == GSL_SUCCESS && result.stopped && result.blocks.n == 0)
+        spec_usage_say(verb, "nothing is finished yet");
     if (measured != GSL_SUCCESS) {
         spec_usage_say(verb, "%s", error.text);
         if (args->plan.opt_capture != NULL && result.blocks.n > 0)

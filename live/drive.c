@@ -291,8 +291,9 @@ static int await(run *r, spec_error *error)
     how.timeout = 5.0;
     for (;;) {
         const int status = open_server(r, &how, error);
-        if (status == GSL_SUCCESS || status == GSL_ENOMEM || is_stopped(r)) return status;
+        if (status == GSL_ENOMEM || is_stopped(r)) return status;
         SPEC_PASS(spec_launched_check(&r->launched, error));
+        if (status == GSL_SUCCESS) return status;
         if (spec_clock_monotonic() > until) {
             const spec_error why = *error;
             return spec_fail(error, GSL_EFAILED, "no answer %g s after its start: %.250s",
@@ -329,11 +330,9 @@ static int blame_launched(run *r, int status, spec_error *error)
 {
     const spec_error why = *error;
     if (status == GSL_SUCCESS || r->launched.watcher == 0 || status == GSL_ENOMEM) return status;
-    if (status == GSL_EFAILED) {
-        const struct timespec pause = {.tv_nsec = 300000000}; /* it may be about to end */
-        nanosleep(&pause, NULL);
-        if (spec_launched_check(&r->launched, error) != GSL_SUCCESS) return status;
-    }
+    const struct timespec pause = {.tv_nsec = 300000000}; /* it may be about to end */
+    nanosleep(&pause, NULL);
+    SPEC_PASS(spec_launched_check(&r->launched, error));
     return spec_fail(error, status, "%.400s; the server's log is %.100s", why.text, r->log);
 }
 
@@ -346,7 +345,7 @@ static bool is_missing(const run *r, int K, int level, int pass)
 
 static int keep(run *r, spec_drive_block *block, spec_error *error)
 {
-    if (r->file != NULL) SPEC_PASS(spec_drive_file_add(r->file, block, error));
+    if (r->file != NULL) SPEC_PASS(spec_drive_file_add(r->file, block, &r->result->server, error));
     return spec_drive_blocks_add(&r->result->blocks, block, error);
 }
 
@@ -367,6 +366,8 @@ static int visit(run *r, int K, int pass, spec_error *error)
         progress(r, what);
         block = (spec_drive_block){.K = K, .concurrency = level, .pass = pass};
         SPEC_TRY(measure(r, &block, r->result->requests[at], error));
+        /* Another server may have the port, as that of a second run, and ours none. */
+        SPEC_TRY(spec_launched_check(&r->launched, error));
         if (!is_stopped(r)) SPEC_TRY(keep(r, &block, error));
         spec_drive_block_free(&block);
     }
@@ -421,7 +422,8 @@ static int open_capture(run *r, spec_error *error)
     if (!plan->resume)
         return spec_fail(error, GSL_EINVAL,
                          "%.200s exists: --resume goes on with it, --force replaces it", path);
-    SPEC_PASS(spec_drive_file_read(&r->result->blocks, r->file, path, settings_of(r), error));
+    SPEC_PASS(spec_drive_file_read(&r->result->blocks, &r->result->server, r->file, path,
+                                   settings_of(r), error));
     for (int i = 0; i < r->result->blocks.n; i++)
         for (int k = 0; k < r->result->blocks.block[i].n; k++)
             if (r->result->blocks.block[i].request[k].prompt >=

@@ -29,7 +29,7 @@ typedef struct {
 } spec_drive_plan;
 
 typedef struct {
-    spec_live_server server; /* zeroed if it was never asked */
+    spec_live_server server; /* zeroed if it was never asked; from --capture, only what it is */
     json_t *prompts;
     int requests[SPEC_DRIVE_LEVELS]; /* of a block of each level */
     spec_drive_blocks blocks;

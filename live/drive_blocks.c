@@ -98,8 +98,10 @@ int spec_drive_file_begin(FILE *file, uint64_t settings, spec_error *error)
     return write_line(file, json_pack("{s:i, s:s}", "speclab drive", 1, "settings", name), error);
 }
 
-int spec_drive_file_add(FILE *file, const spec_drive_block *b, spec_error *error)
+int spec_drive_file_add(FILE *file, const spec_drive_block *b, const spec_live_server *server,
+                        spec_error *error)
 {
+    const char *engine = server->dialect != NULL ? server->dialect->name : "";
     json_t *requests = json_array(), *passed = json_array();
     for (int i = 0; i < b->n; i++) {
         const spec_drive_request *r = &b->request[i];
@@ -110,14 +112,15 @@ int spec_drive_file_add(FILE *file, const spec_drive_block *b, spec_error *error
     }
     for (int i = 0; i < b->counts.depths && b->counted; i++)
         json_array_append_new(passed, number(b->counts.passed[i]));
-    return write_line(file,
-                      json_pack("{s:i, s:i, s:i, s:o, s:o, s:i, s:b, s:[o,o,o], s:o, s:o}", "K",
-                                b->K, "concurrency", b->concurrency, "pass", b->pass, "seconds",
-                                number(b->seconds), "tokens", number(b->tokens), "refused",
-                                b->refused, "counted", b->counted, "counts",
-                                number(b->counts.rounds), number(b->counts.drafted),
-                                number(b->counts.accepted), "passed", passed, "requests", requests),
-                      error);
+    return write_line(
+        file,
+        json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:i, s:b, s:[o,o,o], s:o, s:o}", "engine",
+                  engine, "model", server->model, "K", b->K, "concurrency", b->concurrency, "pass",
+                  b->pass, "seconds", number(b->seconds), "tokens", number(b->tokens), "refused",
+                  b->refused, "counted", b->counted, "counts", number(b->counts.rounds),
+                  number(b->counts.drafted), number(b->counts.accepted), "passed", passed,
+                  "requests", requests),
+        error);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -246,7 +249,21 @@ static int read_first(FILE *file, const char *name, uint64_t settings, spec_erro
     return status;
 }
 
-static int read_blocks(spec_drive_blocks *ret, spec_text_lines *lines, spec_error *error)
+/* Fills in which server a block is of, if the line names a known one. */
+static void read_server(spec_live_server *ret, const json_t *line)
+{
+    const char *engine = json_string_value(json_object_get(line, "engine")),
+               *model = json_string_value(json_object_get(line, "model"));
+    const spec_dialect *d = spec_dialects;
+    if (engine == NULL || model == NULL) return;
+    while (d->name != NULL && strcmp(d->name, engine) != 0) d++;
+    if (d->name == NULL) return;
+    ret->dialect = d;
+    snprintf(ret->model, sizeof ret->model, "%s", model);
+}
+
+static int read_blocks(spec_drive_blocks *ret, spec_live_server *ret_server, spec_text_lines *lines,
+                       spec_error *error)
 {
     spec_drive_block block = {.request = NULL};
     json_t *line = NULL;
@@ -256,6 +273,7 @@ static int read_blocks(spec_drive_blocks *ret, spec_text_lines *lines, spec_erro
         SPEC_TRY(next_line(&line, &end, lines, error));
         if (end) break;
         if (!first) SPEC_TRY(read_block(&block, line, lines, error));
+        if (!first) read_server(ret_server, line);
         if (!first) SPEC_TRY(spec_drive_blocks_add(ret, &block, error));
         json_decref(line);
         line = NULL;
@@ -266,8 +284,8 @@ done:
     return status;
 }
 
-int spec_drive_file_read(spec_drive_blocks *ret, FILE *file, const char *name, uint64_t settings,
-                         spec_error *error)
+int spec_drive_file_read(spec_drive_blocks *ret, spec_live_server *ret_server, FILE *file,
+                         const char *name, uint64_t settings, spec_error *error)
 {
     *ret = (spec_drive_blocks){.block = NULL};
     SPEC_PASS(read_first(file, name, settings, error));
@@ -275,7 +293,7 @@ int spec_drive_file_read(spec_drive_blocks *ret, FILE *file, const char *name, u
         return spec_fail(error, GSL_EFAILED, "%.200s: %s", name, strerror(errno));
     rewind(file);
     spec_text_lines lines = spec_text_lines_of(file, name, LINE_BYTES);
-    const int status = read_blocks(ret, &lines, error);
+    const int status = read_blocks(ret, ret_server, &lines, error);
     spec_text_lines_free(&lines);
     if (status != GSL_SUCCESS) spec_drive_blocks_free(ret);
     fseek(file, 0, SEEK_END);

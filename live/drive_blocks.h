@@ -67,12 +67,14 @@ spec_drive_sums spec_drive_block_sums(const spec_drive_block *block, const bool 
 /* Writes the first line, which names the settings by a hash. Returns GSL_EFAILED. */
 int spec_drive_file_begin(FILE *file, uint64_t settings, spec_error *error);
 
-/* Writes a block, and flushes. Returns GSL_EFAILED; GSL_ENOMEM. */
-int spec_drive_file_add(FILE *file, const spec_drive_block *block, spec_error *error);
+/* Writes a block, and which server it is of; flushes. Returns GSL_EFAILED; GSL_ENOMEM. */
+int spec_drive_file_add(FILE *file, const spec_drive_block *block, const spec_live_server *server,
+                        spec_error *error);
 
-/* Reads a file to its end, where writing can go on; a last line without an end is removed. Returns
+/* Reads a file to its end, where writing can go on; a last line without an end is removed. Fills in
+ * dialect and model of the server, if the file has a block. Returns
  * GSL_EINVAL "name:line: ..." if it is another kind of file, or one of other settings. */
-int spec_drive_file_read(spec_drive_blocks *ret, FILE *file, const char *name, uint64_t settings,
-                         spec_error *error);
+int spec_drive_file_read(spec_drive_blocks *ret, spec_live_server *ret_server, FILE *file,
+                         const char *name, uint64_t settings, spec_error *error);
 
 #endif

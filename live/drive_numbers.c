@@ -270,7 +270,7 @@ static int advise(spec_drive_level *level, const question *q, spec_error *error)
     const double loss = loss_by_passes(q, choice->to_K, level->concurrency);
     level->certain = choice->verdict != SPEC_ADVICE_MEASURE &&
                      choice->verdict != SPEC_ADVICE_NOTHING && loss <= SPEC_ADVICE_TOLERANCE;
-    level->loss = fmax(loss, choice->loss); /* NaN only if both are */
+    level->loss = isnan(loss) ? NAN : fmax(loss, choice->loss);
     return GSL_SUCCESS;
 }
 

@@ -41,7 +41,8 @@ typedef struct {
     spec_observed_sums sums;
     spec_advice *choice; /* among the lengths that were measured */
     /* whether the choice loses at most SPEC_ADVICE_TOLERANCE, by the advice and by the passes; and
-     * what it may lose, as a share, by the larger of both */
+     * what it may lose, as a share of the fastest one's speed, by the larger of both; NaN: one
+     * pass, which gives no interval */
     bool certain;
     double loss;
     spec_advice *advice; /* among all, as of `speclab advise`: which length to measure next */

@@ -225,10 +225,10 @@ static void say_level(spec_sentences text, const spec_drive_numbers *numbers,
         spec_say(text, "run K = %d: %s times the speed without speculation", run->K,
                  SPEC_SAY_RATIO(run->speedup));
     if (!level->certain && isfinite(level->loss))
-        spec_say(text, " (not certain: it may be %.0f %% slower than another one)",
-                 ceil(100.0 * level->loss));
+        spec_say(text, " (not certain: another length may be up to %.0f %% faster)",
+                 ceil(100.0 * level->loss / (1.0 - level->loss)));
     else if (!level->certain)
-        spec_say(text, " (not certain: that takes two passes)");
+        spec_say(text, " (not certain: one pass gives no interval; use --repeat 2 or more)");
 }
 
 /* Writes the answer in one sentence. */
@@ -352,6 +352,19 @@ static void write_level(FILE *out, const spec_drive_numbers *numbers, const spec
     write_next(out, level);
 }
 
+/* Returns how many passes have all their blocks. */
+static int finished(const spec_drive_result *result, const spec_drive_plan *plan)
+{
+    int passes = 0, blocks;
+    for (;; passes++) {
+        blocks = 0;
+        for (int i = 0; i < plan->n_K * plan->n_levels; i++)
+            blocks += spec_drive_blocks_find(&result->blocks, plan->K[i % plan->n_K],
+                                             plan->level[i / plan->n_K], passes) != NULL;
+        if (blocks < plan->n_K * plan->n_levels) return passes;
+    }
+}
+
 static int refused(const spec_drive_numbers *numbers)
 {
     int n = 0;
@@ -366,9 +379,10 @@ static void write_circumstances(FILE *out, const spec_drive_numbers *numbers,
     char duration[SPEC_CLOCK_TEXT];
     fputs("\n  server      ", out);
     write_server(out, result, plan);
-    fprintf(out, "\n  measured    %d passes in %s; up to %d tokens at temperature %g\n",
-            plan->passes, spec_clock_text(duration, result->seconds), plan->sampling.tokens,
-            plan->sampling.transform.temperature);
+    const int passes = finished(result, plan);
+    fprintf(out, "\n  measured    %d pass%s in %s; up to %d tokens at temperature %g\n", passes,
+            passes == 1 ? "" : "es", spec_clock_text(duration, result->seconds),
+            plan->sampling.tokens, plan->sampling.transform.temperature);
     if (refused(numbers) > 0)
         fprintf(out,
                 "  refused     the server refused or lost %d requests, which were sent again: its "
@@ -377,7 +391,7 @@ static void write_circumstances(FILE *out, const spec_drive_numbers *numbers,
     fputs("  intervals   95 %, Student's over passes; speed-ups are of the time per token after "
           "the first, with these prompts\n",
           out);
-    if (result->stopped) fputs("  interrupted the finished passes count\n", out);
+    if (result->stopped) fputs("  interrupted what is finished counts\n", out);
 }
 
 int spec_drive_report(FILE *out, const spec_drive_numbers *numbers, const spec_drive_result *result,

@@ -72,10 +72,11 @@ static void read_metrics(const char *bytes, size_t n)
 static void read_capture(const char *bytes, size_t n)
 {
     FILE *file = tmpfile();
+    spec_live_server server;
     spec_drive_blocks blocks;
     spec_error error = {.text = ""};
     fwrite(bytes, 1, n, file);
-    if (spec_drive_file_read(&blocks, file, "x", 77, &error) == GSL_SUCCESS) {
+    if (spec_drive_file_read(&blocks, &server, file, "x", 77, &error) == GSL_SUCCESS) {
         for (int i = 0; i < blocks.n; i++) {
             const spec_drive_sums sums = spec_drive_block_sums(&blocks.block[i], NULL);
             assert(!(sums.tokens < 0.0) && blocks.block[i].concurrency >= 1);

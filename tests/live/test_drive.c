@@ -270,6 +270,9 @@ static const struct {
     {NULL, "owner=vllm fault=restart K={K}", "counters of /metrics fell: it was restarted"},
     {NULL, "owner=vllm fault=no_end K={K}", "the stream ended before its last event"},
     {NULL, "fault=error K={K}", "out of cache; the server's log is ./K0.log"},
+    /* a server of another run answers at the port, and the own one ends for want of it */
+    {"sleep 1; echo the port is taken; exit 5", "K=0 plain=30",
+     "the server has ended with status 5; its log ./K0.log ends: the port is taken"},
     {NULL, "fault=die K={K}", "the server has ended with status 7; its log ./K0.log ends: "},
 };
 
@@ -277,13 +280,17 @@ TEST(each_mistake_of_a_command_gets_its_line, SLOW)
 {
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
         OWNED(server) probe = start("right", "vllm");
-        char command[1024], url[64];
+        char start_it[1024], command[1200], url[64];
         spec_drive_result result;
         spec_error error = {.text = ""};
-        command_of(command, url, launches[i].words != NULL ? launches[i].words : "");
+        command_of(start_it, url, launches[i].words != NULL ? launches[i].words : "");
+        snprintf(command, sizeof command,
+                 launches[i].words != NULL ? "setsid timeout 8 %s & %s" : "%.0s%s",
+                 start_it + strlen("exec "),
+                 launches[i].command != NULL ? launches[i].command : "");
         spec_drive_plan plan = plan_of(url);
-        plan.opt_launch = launches[i].command != NULL ? launches[i].command : command;
-        plan.startup = launches[i].command != NULL ? 1.0 : 20.0;
+        plan.opt_launch = launches[i].command != NULL ? command : start_it;
+        plan.startup = launches[i].words == NULL ? 1.0 : 20.0;
         plan.requests = 8;
         assert_int_not_equal(spec_drive(&result, &plan, &error), GSL_SUCCESS);
         if (strstr(error.text, launches[i].line) == NULL)
@@ -531,6 +538,12 @@ TEST(the_report_begins_with_the_answer_and_fits_80_columns)
         fclose(out);
         if (strncmp(text, reports[i].begins, strlen(reports[i].begins)) != 0)
             fail_msg("'%s' does not begin '%s'", text, reports[i].begins);
+        char measured[40];
+        snprintf(measured, sizeof measured, "\n  measured    %d pass", reports[i].passes);
+        assert_non_null(strstr(text, measured));
+        assert_true((strstr(text, "one pass gives no interval") != NULL) ==
+                    (reports[i].passes == 1));
+        assert_true((strstr(text, "another length may be up to ") != NULL) == (i == 2));
         const char *sentence_end = strchr(text, '\n'), *unsure = strstr(text, "(not certain: ");
         assert_true((unsure != NULL && unsure < sentence_end) == (i >= 2));
         assert_true(numbers.level[0].certain == (i < 2));
@@ -646,22 +659,27 @@ TEST(blocks_are_read_as_they_were_written_and_a_cut_line_is_dropped)
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
     enum { BLOCKS = 12 };
     spec_drive_block block[BLOCKS];
+    const spec_live_server about = {.dialect = &spec_dialects[1], .model = "m\"1"};
+    spec_live_server read_about = {.dialect = NULL};
     spec_drive_blocks read;
     spec_error error;
     FILE *file = tmpfile();
     assert_int_equal(spec_drive_file_begin(file, 77, &error), GSL_SUCCESS);
     for (int i = 0; i < BLOCKS; i++) {
         block[i] = random_block(rng);
-        assert_int_equal(spec_drive_file_add(file, &block[i], &error), GSL_SUCCESS);
+        assert_int_equal(spec_drive_file_add(file, &block[i], &about, &error), GSL_SUCCESS);
     }
     fputs("{\"K\": 2, \"concurr", file);
     for (int again = 0; again < 2; again++) { /* the second time without the cut line */
-        assert_int_equal(spec_drive_file_read(&read, file, "x", 77, &error), GSL_SUCCESS);
+        assert_int_equal(spec_drive_file_read(&read, &read_about, file, "x", 77, &error),
+                         GSL_SUCCESS);
         assert_int_equal(read.n, BLOCKS);
+        assert_ptr_equal(read_about.dialect, about.dialect);
+        assert_string_equal(read_about.model, about.model);
         for (int i = 0; i < BLOCKS; i++) assert_equal_blocks(&block[i], &read.block[i]);
         spec_drive_blocks_free(&read);
     }
-    assert_int_equal(spec_drive_file_read(&read, file, "x", 78, &error), GSL_EINVAL);
+    assert_int_equal(spec_drive_file_read(&read, &read_about, file, "x", 78, &error), GSL_EINVAL);
     assert_non_null(strstr(error.text, "x:1: it was measured with other prompts or settings"));
     for (int i = 0; i < BLOCKS; i++) spec_drive_block_free(&block[i]);
     fclose(file);
@@ -683,11 +701,13 @@ TEST(a_file_of_another_kind_is_refused)
         {"x", "{\"K\":1,\"concurrency\":1,\"pass\":0,\"refused\":0,\"seconds\":1,\"tokens\":0,"
               "\"counts\":[0,0,0],\"passed\":[],\"requests\":7}\n"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        spec_live_server read_about;
         spec_drive_blocks read;
         spec_error error;
         FILE *file = tmpfile();
         fprintf(file, "%s%s", *texts[i][0] != '\0' ? head : "", texts[i][1]);
-        assert_int_equal(spec_drive_file_read(&read, file, "x", 77, &error), GSL_EINVAL);
+        assert_int_equal(spec_drive_file_read(&read, &read_about, file, "x", 77, &error),
+                         GSL_EINVAL);
         assert_true(strncmp(error.text, *texts[i][0] != '\0' ? "x:2: " : "x:1: ", 5) == 0);
         fclose(file);
     }
