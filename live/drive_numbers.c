@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live/drive_numbers.h"
 
+#include "analysis/alpha.h"
 #include "analysis/capped_geometric.h"
 #include "speclab/no_memory.h"
 
@@ -189,9 +190,30 @@ static spec_observation window_of(const spec_drive_block *b, const spec_drive_su
     return o;
 }
 
-/* As the reader of llama-server's responses, docs/advise.md: each token that is no accepted draft
- * token takes a pass, and tokens accepted after the end of the output are counted. */
-static spec_observation request_of(const spec_drive_block *b, const spec_drive_request *r)
+/* Returns how many tokens a text's last round accepts on average beyond the end of the text, which
+ * no count shows: the mean overshoot of steps X, the tokens of rounds, over a point far away,
+ *
+ *     E[X (X - 1)] / (2 E[X]) = (alpha + 2 alpha^2 + ... + K alpha^K) / (1 + alpha + ... + alpha^K)
+ *
+ * at the alpha of the text itself. A long step is more likely to be the one that crosses. */
+static double cut_off(double accepted, double rounds, int K)
+{
+    const double alpha = spec_alpha_from_emitted(1.0 + fmin(accepted / rounds, K), K);
+    double power = 1.0, above = 0.0, below = 1.0;
+    for (int j = 1; j <= K; j++) {
+        power *= alpha;
+        above += j * power;
+        below += power;
+    }
+    return above / below;
+}
+
+/* A text. Its first token comes from the pass over the prompt. Only rounds that drafted tell about
+ * acceptance. Where the response does not count them, each further token that is no accepted draft
+ * token takes a pass; if all but one of these can have had drafts of K, there were drafted / K
+ * rounds, and the other pass ended the text with a plain token. Tokens accepted after the end of
+ * the output may be counted. */
+static spec_observation request_of(const spec_drive_block *b, const spec_drive_request *r, int most)
 {
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, 0);
     o.emitted = r->tokens - r->first;
@@ -200,20 +222,27 @@ static spec_observation request_of(const spec_drive_block *b, const spec_drive_r
         spec_observation_decode_plainly(&o, o.emitted);
         return o;
     }
-    const bool counted = r->rounds > 0.0;
     o.accepted = r->accepted;
-    o.drafted = counted && isnan(r->drafted) ? fmax(b->K * r->rounds, r->accepted) : r->drafted;
-    if (counted) o.rounds = o.rounds_low = o.rounds_high = r->rounds;
-    o.passes = fmax(counted ? r->rounds : o.emitted - o.accepted, ceil(o.drafted / b->K));
+    o.drafted = r->drafted;
+    if (r->rounds > 0.0) {
+        o.rounds = o.rounds_low = o.rounds_high = o.passes = r->rounds;
+        if (isnan(o.drafted)) o.drafted = fmax(b->K * r->rounds, r->accepted);
+        if (r->tokens == most)
+            o.accepted = fmin(o.accepted + cut_off(r->accepted, r->rounds, b->K), o.drafted);
+        return o;
+    }
+    const double passes = r->tokens - 1.0 - r->accepted, rounds = ceil(o.drafted / b->K);
+    o.passes = passes <= rounds + 1.0 ? rounds : passes;
     return o;
 }
 
-static int observe(spec_observed_sums *sums, const spec_drive_block *b, spec_error *error)
+static int observe(spec_observed_sums *sums, const spec_drive_block *b, int most, spec_error *error)
 {
     const spec_observer to = spec_observed_sums_observer(sums);
     const spec_drive_sums block = spec_drive_block_sums(b, NULL);
     for (int i = 0; i < (b->counted ? 1 : b->n); i++) {
-        spec_observation o = b->counted ? window_of(b, &block) : request_of(b, &b->request[i]);
+        spec_observation o =
+            b->counted ? window_of(b, &block) : request_of(b, &b->request[i], most);
         if (!(o.emitted > 0.0)) continue;
         o.K = b->K;
         o.running = b->concurrency;
@@ -259,7 +288,8 @@ static int advise(spec_drive_level *level, const question *q, spec_error *error)
     if (level->advice == NULL || level->choice == NULL) return spec_no_memory(error);
     for (int i = 0; i < q->result->blocks.n; i++)
         if (q->result->blocks.block[i].concurrency == level->concurrency)
-            SPEC_PASS(observe(&level->sums, &q->result->blocks.block[i], error));
+            SPEC_PASS(
+                observe(&level->sums, &q->result->blocks.block[i], plan->sampling.tokens, error));
     SPEC_PASS(spec_advice_of(level->advice, &level->sums, NULL, &asked, error));
     asked.K_low = 0;
     asked.K_high = plan->K[plan->n_K - 1];

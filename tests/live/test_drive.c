@@ -505,6 +505,80 @@ TEST(prompts_without_a_category_are_only_in_the_rows_of_all)
     }
 }
 
+/* ---- alpha ----------------------------------------------------------------------------------- */
+
+/* The counts of a text as a dialect gives them: tests/live/timed_server.py in C. */
+static spec_drive_request counted_text(const char *dialect, int K, int most, spec_live_counts *sums,
+                                       gsl_rng *rng)
+{
+    const bool cuts = strcmp(dialect, "SGLang") == 0, counts = strcmp(dialect, "vLLM") != 0;
+    spec_drive_request r = {.tokens = 1, .first = 1, .decode = 0.1, .latency = 0.2};
+    while (r.tokens < most) {
+        const int left = most - r.tokens, drafts = cuts || K < left ? K : left - 1;
+        int accepted = 0;
+        while (accepted < drafts && gsl_rng_uniform(rng) < truth_alpha) accepted++;
+        r.rounds += drafts > 0;
+        r.drafted += drafts;
+        r.accepted += accepted;
+        r.tokens += accepted + 1 < left ? accepted + 1 : left;
+    }
+    sums->rounds += r.rounds;
+    sums->drafted += r.drafted;
+    sums->accepted += r.accepted;
+    if (cuts && K > 0) r.accepted = r.tokens - 1.0 - r.rounds;
+    if (!cuts) r.rounds = NAN;
+    if (!counts) r.drafted = r.accepted = NAN;
+    return r;
+}
+
+/* Short texts, where passes without a draft and cut rounds count most: with K = 1 and 17 tokens
+ * they were 6 % of alpha for llama-server. */
+TEST(alpha_is_that_of_the_rounds_that_drafted_in_every_dialect, SLOW | STATISTICS)
+{
+    static const struct {
+        int K, most;
+        double within;
+    } cases[] = {{1, 17, 0.01}, {4, 128, 0.02}};
+    enum { SEEDS = 20, TEXTS = 400 };
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    for (int c = 0; c < 2; c++)
+        for (int d = 0; d < 3; d++) {
+            const char *dialect = spec_dialects[d].name;
+            spec_drive_plan plan = simulated_plan(1);
+            double mean = 0.0;
+            plan.n_K = 2;
+            plan.K[1] = cases[c].K;
+            plan.sampling.tokens = cases[c].most;
+            for (int seed = 0; seed < SEEDS; seed++) {
+                spec_drive_result result;
+                spec_drive_numbers numbers;
+                spec_error error;
+                json_error_t why;
+                result = (spec_drive_result){.prompts = json_loads(no_prompts, 0, &why)};
+                for (int i = 0; i < 2; i++) {
+                    spec_drive_block b = {.K = plan.K[i], .concurrency = 1, .n = TEXTS};
+                    b.request = calloc(TEXTS, sizeof *b.request);
+                    for (int t = 0; t < TEXTS; t++)
+                        b.request[t] = counted_text(dialect, b.K, cases[c].most, &b.counts, rng);
+                    b.counted = strcmp(dialect, "vLLM") == 0;
+                    assert_int_equal(spec_drive_blocks_add(&result.blocks, &b, &error),
+                                     GSL_SUCCESS);
+                }
+                assert_int_equal(spec_drive_numbers_init(&numbers, &result, &plan, &error),
+                                 GSL_SUCCESS);
+                const spec_drive_row *row = &numbers.row[1];
+                assert_true(row->alpha.value == numbers.level[0].advice->alpha.value);
+                if (row->K == 1 && strcmp(dialect, "SGLang") != 0)
+                    assert_true(fabs(row->alpha.value - row->accepted / row->drafted) < 1e-9);
+                mean += row->alpha.value / SEEDS;
+                spec_drive_numbers_free(&numbers);
+                spec_drive_result_free(&result);
+            }
+            if (!(fabs(mean / truth_alpha - 1.0) < cases[c].within))
+                fail_msg("%s, K = %d: alpha %.4f", dialect, cases[c].K, mean);
+        }
+}
+
 /* ---- sentences ------------------------------------------------------------------------------- */
 
 /* What is true of a server, and how the report begins. */

@@ -41,7 +41,9 @@ class Speculation:
 
     def round(self):
         """Emits the tokens of a round; returns its time in ms, and the tokens."""
-        K = min(self.K, self.most - self.tokens - 1)
+        # SGLang always drafts K tokens, and cuts what goes beyond the end.
+        left = self.most - self.tokens
+        K = self.K if self.server.owner == "sglang" else min(self.K, left - 1)
         if K <= 0:
             self.tokens += 1
             return self.server.plain * self.pace, 1
@@ -51,8 +53,9 @@ class Speculation:
         self.rounds += 1
         self.drafted += K
         self.accepted += accepted
-        self.tokens += accepted + 1
-        return (self.server.a + self.server.b * K) * self.pace, accepted + 1
+        emitted = min(accepted + 1, left)
+        self.tokens += emitted
+        return (self.server.a + self.server.b * K) * self.pace, emitted
 
 
 class Server:
