@@ -35,10 +35,11 @@ static const spec_field fields[] = {
      "prompts, lines like {\"prompt\": \"Once upon\", \"category\": \"tale\"}; the category is "
      "optional",
      SPEC_FIELD(arguments, plan.prompts)},
-    {"K", 'K', "LIST", "draft lengths, 0,1,2,4 or 0:8; 0 is always measured",
+    {"K", 'K', "LIST",
+     "draft lengths from 0 to 64, at most 32, as 0,1,2,4 or 0:8; 0 is always measured",
      SPEC_FIELD(arguments, K), .fallback = "0,1,2,4"},
-    {"concurrency", 0, "LIST", "requests at a time", SPEC_FIELD(arguments, levels),
-     .fallback = "1,4"},
+    {"concurrency", 0, "LIST", "requests at a time, 1 to 256; at most 16 values",
+     SPEC_FIELD(arguments, levels), .fallback = "1,4"},
     {"launch", 0, "COMMAND",
      "start the server for each draft length, as './start.sh {K}'; without it each request has the "
      "draft length, where the server takes it",
@@ -47,11 +48,11 @@ static const spec_field fields[] = {
      SPEC_FIELD(arguments, plan.passes), .fallback = "4", .low = 1, .high = SPEC_DRIVE_PASSES,
      .group = 2},
     {"requests", 0, "N",
-     "requests per draft length, concurrency and pass; 0: each prompt once, and at least twice the "
-     "requests at a time",
+     "requests per draft length, concurrency and pass; 0: each prompt once, but at least twice the "
+     "concurrency",
      SPEC_FIELD(arguments, plan.requests), .fallback = "0", .low = 0, .high = SPEC_DRIVE_REQUESTS,
      .group = 2},
-    {"warm-up", 0, "N", "requests before each measurement, times the requests at a time",
+    {"warm-up", 0, "N", "uncounted requests per lane before each measurement",
      SPEC_FIELD(arguments, plan.warm_up), .fallback = "1", .low = 0, .high = 100, .group = 2},
     {"max-tokens", 0, "N", "most tokens of a text", SPEC_FIELD(arguments, plan.sampling.tokens),
      .fallback = "128", .low = 2, .high = 1e5, .group = 2},
@@ -285,25 +286,29 @@ const spec_fields spec_verb_drive_options = {
     .fields = fields,
     .relations = relations,
     .doc =
-    "measure what speculation gains at a live server\vdrive asks a server for texts, with draft "
-    "length K = 0 first and last, and the other lengths between them, several times over. It "
-    "reports the speed-up over K = 0 with intervals, what the acceptance and the time of a round "
-    "predict, what a perfect draft would give, and the length to run, as 'speclab advise' chooses "
-    "it. A baseline that speculates although K = 0 was asked for is refused, and so is a length "
-    "above 0 without a draft.\n"
-    "\n"
-    "It knows llama-server, vLLM and SGLang. They take a draft length only when they start, so "
-    "--launch names a command that starts the server, with {K} for the length, and that ends when "
-    "it is asked to. docs/drive.md takes ten minutes.\n"
-    "\n"
-    "  $ speclab drive --url http://localhost:8080 --launch './start.sh {K}' \\\n"
-    "        --prompts prompts.jsonl\n"
-    "  $ speclab drive ... --K 0,2,4,8 --concurrency 1,4,16 \\\n"
-    "        -o drive.csv --figure drive.svg\n"
-    "  $ speclab drive ... --capture blocks.jsonl --resume\n"
-    "\n"
-    "Exit status: 0 measured; 2 bad usage, a server that fails, or a refused baseline; 3 the "
-    "measurement does not decide; 130 after ctrl-C, which reports what is finished.",
+        "measure what speculation gains at a live server\vdrive asks a server for texts, with "
+        "draft "
+        "length K = 0 first and last, and the other lengths between them, several times over. It "
+        "reports the speed-up over K = 0 with intervals, what the acceptance and the time of a "
+        "round "
+        "predict, what a perfect draft would give, and the length to run, as 'speclab advise' "
+        "chooses "
+        "it. A baseline that speculates although K = 0 was asked for is refused, and so is a "
+        "length "
+        "above 0 without a draft.\n"
+        "\n"
+        "It knows llama-server, vLLM and SGLang. They take a draft length only when they start, so "
+        "--launch names a command that starts the server, with {K} for the length, and stops on "
+        "SIGTERM; it must stay in the foreground. docs/drive.md takes ten minutes.\n"
+        "\n"
+        "  $ speclab drive --url http://localhost:8080 --launch './start.sh {K}' \\\n"
+        "        --prompts prompts.jsonl\n"
+        "  $ speclab drive ... --K 0,2,4,8 --concurrency 1,4,16 \\\n"
+        "        -o drive.csv --figure drive.svg\n"
+        "  $ speclab drive ... --capture blocks.jsonl --resume\n"
+        "\n"
+        "Exit status: 0 measured; 2 bad usage, a server that fails, or a refused baseline; 3 the "
+        "measurement does not decide; 130 after ctrl-C, which reports what is finished.",
     .formats = "table (the text, default), or rows by K as csv, json, markdown, latex or vertical",
     .output = "write the text to FILE; for FILE.csv and FILE.json write the rows, and print the "
               "text",

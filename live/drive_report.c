@@ -383,6 +383,12 @@ static void write_circumstances(FILE *out, const spec_drive_numbers *numbers,
     fprintf(out, "\n  measured    %d pass%s in %s; up to %d tokens at temperature %g\n", passes,
             passes == 1 ? "" : "es", spec_clock_text(duration, result->seconds),
             plan->sampling.tokens, plan->sampling.transform.temperature);
+    const int slots = result->server.slots, most = plan->level[plan->n_levels - 1];
+    if (slots > 0 && slots < most)
+        fprintf(out,
+                "  slots       the server has %d for %d requests at a time: some wait for others; "
+                "start it with --parallel %d\n",
+                slots, most, most);
     if (refused(numbers) > 0)
         fprintf(out,
                 "  refused     the server refused or lost %d requests, which were sent again: its "

@@ -632,6 +632,31 @@ TEST(the_report_begins_with_the_answer_and_fits_80_columns)
     }
 }
 
+TEST(the_report_says_when_a_server_has_too_few_slots)
+{
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    spec_drive_plan plan = simulated_plan(2);
+    plan.level[plan.n_levels++] = 4;
+    for (int slots = 3; slots <= 4; slots++) {
+        spec_drive_result result;
+        spec_drive_numbers numbers;
+        spec_error error;
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+        simulate(&result, &plan, &reports[0].t, rng);
+        result.server.slots = slots;
+        assert_int_equal(spec_drive_numbers_init(&numbers, &result, &plan, &error), GSL_SUCCESS);
+        assert_int_equal(spec_drive_report(out, &numbers, &result, &plan, &error), GSL_SUCCESS);
+        fclose(out);
+        assert_true((strstr(text, "the server has 3 for 4 requests at a time") != NULL) ==
+                    (slots == 3));
+        free(text);
+        spec_drive_numbers_free(&numbers);
+        spec_drive_result_free(&result);
+    }
+}
+
 /* ---- drafts of a block ----------------------------------------------------------------------- */
 
 static spec_drive_block block_of(int K, double drafted, double accepted, double rounds,
