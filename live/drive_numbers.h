@@ -24,7 +24,7 @@ typedef struct {
     spec_block_interval tokens_gain;  /* these over those of K = 0 */
     spec_block_interval tpot;         /* per token after the first one of a text */
     spec_block_interval speedup;      /* tpot of K = 0 over this one */
-    double predicted;                 /* from the alpha of all lengths and the fitted round time */
+    double predicted;                 /* from the alpha of `advice` and the fitted round time */
     double perfect; /* if every draft token were accepted, and a round took as long */
     double drafted, accepted;
     double tokens_per_round;
