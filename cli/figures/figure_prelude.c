@@ -175,6 +175,7 @@ static int write_names(FILE *out, const spec_figure_column *column, spec_error *
 {
     const int n = column->n_levels;
     const char *const kinds[] = {"name", "tic", "text", "value"};
+    if (n == 0) return GSL_SUCCESS; /* a column without values counts as missing */
     for (int i = 0; i < 4; i++) fprintf(out, "array %s_%s[%d]\n", column->name, kinds[i], n);
     for (int i = 0; i < n; i++) {
         char *text = spec_figure_words_value(column->name, column->level[i], false);

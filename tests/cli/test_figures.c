@@ -181,6 +181,18 @@ TEST(every_figure_is_drawn_from_its_columns_with_texts_apart, SLOW)
     }
 }
 
+/* Without categories of prompts the column is there, and empty. */
+TEST(an_optional_column_of_names_may_be_empty)
+{
+    static const figure drive = {.name = "drive"};
+    spec_child c;
+    spec_needs_program();
+    spec_file_write("data.csv", "concurrency,category,K,speedup\n1,,0,1\n1,,2,1.5\n4,,0,1\n");
+    draw(&c, &drive);
+    if (c.code != 0) fail_msg("%s", c.line);
+    spec_child_free(&c);
+}
+
 /* In the common size they are looked at above. */
 TEST(texts_are_apart_in_a_small_figure, SLOW)
 {
