@@ -4,6 +4,7 @@
 #include "base/json_memory.h"
 #include "speclab/no_memory.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,8 @@ static int bad(spec_error *error, const char *what)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void ask(spec_http_request *ret, const spec_live_server *server, const char *path,
-                json_t *opt_body)
+void spec_live_ask(spec_http_request *ret, const spec_live_server *server, const char *path,
+                   json_t *opt_body)
 {
     snprintf(ret->url, sizeof ret->url, "%s%s", server->url, path);
     ret->opt_key = server->opt_key;
@@ -37,6 +38,13 @@ static json_t *list_of(const int32_t *token, int n)
 static json_t *seed_of(uint64_t seed)
 {
     return json_integer((json_int_t)(seed & 0x7fffffff));
+}
+
+json_t *spec_live_joined(json_t *object, json_t *more)
+{
+    json_object_update(object, more);
+    json_decref(more);
+    return object;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -108,7 +116,8 @@ static int close_place(spec_live_place *place, int top, spec_error *error)
 static void llama_ask_tokens(spec_http_request *ret, const spec_live_server *server,
                              const char *prompt)
 {
-    ask(ret, server, "/tokenize", json_pack("{s:s, s:b}", "content", prompt, "add_special", 1));
+    spec_live_ask(ret, server, "/tokenize",
+                  json_pack("{s:s, s:b}", "content", prompt, "add_special", 1));
 }
 
 static int llama_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_error *error)
@@ -116,17 +125,25 @@ static int llama_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_e
     return read_ids(ret, json_object_get(answer, "tokens"), "\"tokens\"", error);
 }
 
+static json_t *llama_sampling(const spec_live_sampling *sampling, uint64_t seed)
+{
+    const spec_transform *t = &sampling->transform;
+    return json_pack("{s:i, s:f, s:i, s:f, s:f, s:[s,s,s,s], s:o}", "n_predict", sampling->tokens,
+                     "temperature", t->temperature, "top_k", t->top_k, "top_p", t->top_p, "min_p",
+                     t->min_p, "samplers", "top_k", "top_p", "min_p", "temperature", "seed",
+                     seed_of(seed));
+}
+
 static void llama_ask_text(spec_http_request *ret, const spec_live_server *server,
                            const spec_live_tokens *prompt, const spec_live_sampling *sampling,
                            uint64_t seed)
 {
-    const spec_transform *t = &sampling->transform;
-    ask(ret, server, "/completion",
-        json_pack("{s:o, s:i, s:f, s:i, s:f, s:f, s:[s,s,s,s], s:o, s:b, s:b, s:[s,s]}", "prompt",
-                  list_of(prompt->token, prompt->n), "n_predict", sampling->tokens, "temperature",
-                  t->temperature, "top_k", t->top_k, "top_p", t->top_p, "min_p", t->min_p,
-                  "samplers", "top_k", "top_p", "min_p", "temperature", "seed", seed_of(seed),
-                  "return_tokens", 1, "cache_prompt", 1, "response_fields", "tokens", "stop_type"));
+    spec_live_ask(
+        ret, server, "/completion",
+        spec_live_joined(json_pack("{s:o, s:b, s:b, s:[s,s]}", "prompt",
+                                   list_of(prompt->token, prompt->n), "return_tokens", 1,
+                                   "cache_prompt", 1, "response_fields", "tokens", "stop_type"),
+                         llama_sampling(sampling, seed)));
 }
 
 static int llama_read_text(spec_live_tokens *ret, const json_t *answer, spec_error *error)
@@ -140,11 +157,11 @@ static void llama_ask_scores(spec_http_request *ret, const spec_live_server *ser
                              const spec_live_tokens *tokens, int n_text, int top)
 {
     (void)n_text;
-    ask(ret, server, "/completion",
-        json_pack("{s:o, s:i, s:i, s:b, s:i, s:[s], s:[s]}", "prompt",
-                  list_of(tokens->token, tokens->n), "n_predict", 1, "n_probs", top, "cache_prompt",
-                  1, "seed", 1, "samplers", "temperature", "response_fields",
-                  "completion_probabilities"));
+    spec_live_ask(ret, server, "/completion",
+                  json_pack("{s:o, s:i, s:i, s:b, s:i, s:[s], s:[s]}", "prompt",
+                            list_of(tokens->token, tokens->n), "n_predict", 1, "n_probs", top,
+                            "cache_prompt", 1, "seed", 1, "samplers", "temperature",
+                            "response_fields", "completion_probabilities"));
 }
 
 static int llama_read_scores(spec_live_place *ret, int n_text, int top, const json_t *answer,
@@ -172,22 +189,29 @@ done:
 static void vllm_ask_tokens(spec_http_request *ret, const spec_live_server *server,
                             const char *prompt)
 {
-    ask(ret, server, "/tokenize",
-        json_pack("{s:s, s:s}", "model", server->model, "prompt", prompt));
+    spec_live_ask(ret, server, "/tokenize",
+                  json_pack("{s:s, s:s}", "model", server->model, "prompt", prompt));
+}
+
+static json_t *vllm_sampling(const spec_live_sampling *sampling, uint64_t seed)
+{
+    const spec_transform *t = &sampling->transform;
+    return json_pack("{s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:o}", "max_tokens",
+                     sampling->tokens, "temperature", t->temperature, "top_k",
+                     t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
+                     "repetition_penalty", 1.0, "presence_penalty", 0.0, "frequency_penalty", 0.0,
+                     "seed", seed_of(seed));
 }
 
 static void vllm_ask_text(spec_http_request *ret, const spec_live_server *server,
                           const spec_live_tokens *prompt, const spec_live_sampling *sampling,
                           uint64_t seed)
 {
-    const spec_transform *t = &sampling->transform;
-    ask(ret, server, "/v1/completions",
-        json_pack("{s:s, s:o, s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:o, s:b, s:b}", "model",
-                  server->model, "prompt", list_of(prompt->token, prompt->n), "max_tokens",
-                  sampling->tokens, "temperature", t->temperature, "top_k",
-                  t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
-                  "repetition_penalty", 1.0, "presence_penalty", 0.0, "frequency_penalty", 0.0,
-                  "seed", seed_of(seed), "ignore_eos", 1, "return_token_ids", 1));
+    spec_live_ask(ret, server, "/v1/completions",
+                  spec_live_joined(json_pack("{s:s, s:o, s:b, s:b}", "model", server->model,
+                                             "prompt", list_of(prompt->token, prompt->n),
+                                             "ignore_eos", 1, "return_token_ids", 1),
+                                   vllm_sampling(sampling, seed)));
 }
 
 static int vllm_read_text(spec_live_tokens *ret, const json_t *answer, spec_error *error)
@@ -201,10 +225,10 @@ static void vllm_ask_scores(spec_http_request *ret, const spec_live_server *serv
                             const spec_live_tokens *tokens, int n_text, int top)
 {
     (void)n_text;
-    ask(ret, server, "/v1/completions",
-        json_pack("{s:s, s:o, s:i, s:f, s:i}", "model", server->model, "prompt",
-                  list_of(tokens->token, tokens->n), "max_tokens", 1, "temperature", 0.0,
-                  "prompt_logprobs", top));
+    spec_live_ask(ret, server, "/v1/completions",
+                  json_pack("{s:s, s:o, s:i, s:f, s:i}", "model", server->model, "prompt",
+                            list_of(tokens->token, tokens->n), "max_tokens", 1, "temperature", 0.0,
+                            "prompt_logprobs", top));
 }
 
 /* {"token id": {"logprob": ..., "rank": ..., "decoded_token": ...}, ...} */
@@ -250,10 +274,10 @@ done:
 static void sglang_ask_tokens(spec_http_request *ret, const spec_live_server *server,
                               const char *prompt)
 {
-    ask(ret, server, "/generate",
-        json_pack("{s:s, s:{s:i, s:f}, s:b, s:i}", "text", prompt, "sampling_params",
-                  "max_new_tokens", 1, "temperature", 0.0, "return_logprob", 1, "logprob_start_len",
-                  0));
+    spec_live_ask(ret, server, "/generate",
+                  json_pack("{s:s, s:{s:i, s:f}, s:b, s:i}", "text", prompt, "sampling_params",
+                            "max_new_tokens", 1, "temperature", 0.0, "return_logprob", 1,
+                            "logprob_start_len", 0));
 }
 
 /* [[log-probability, token id, text or null], ...] */
@@ -276,18 +300,25 @@ static int sglang_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_
     return sglang_read_triples(ret, answer, "input_token_logprobs", error);
 }
 
+static json_t *sglang_sampling(const spec_live_sampling *sampling, uint64_t seed)
+{
+    const spec_transform *t = &sampling->transform;
+    return json_pack("{s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:o}", "max_new_tokens",
+                     sampling->tokens, "temperature", t->temperature, "top_k",
+                     t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
+                     "repetition_penalty", 1.0, "presence_penalty", 0.0, "frequency_penalty", 0.0,
+                     "sampling_seed", seed_of(seed));
+}
+
 static void sglang_ask_text(spec_http_request *ret, const spec_live_server *server,
                             const spec_live_tokens *prompt, const spec_live_sampling *sampling,
                             uint64_t seed)
 {
-    const spec_transform *t = &sampling->transform;
-    ask(ret, server, "/generate",
-        json_pack("{s:o, s:{s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:b, s:o}, s:b}", "input_ids",
-                  list_of(prompt->token, prompt->n), "sampling_params", "max_new_tokens",
-                  sampling->tokens, "temperature", t->temperature, "top_k",
-                  t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
-                  "repetition_penalty", 1.0, "presence_penalty", 0.0, "frequency_penalty", 0.0,
-                  "ignore_eos", 1, "sampling_seed", seed_of(seed), "return_logprob", 1));
+    json_t *params =
+        spec_live_joined(sglang_sampling(sampling, seed), json_pack("{s:b}", "ignore_eos", 1));
+    spec_live_ask(ret, server, "/generate",
+                  json_pack("{s:o, s:o, s:b}", "input_ids", list_of(prompt->token, prompt->n),
+                            "sampling_params", params, "return_logprob", 1));
 }
 
 static int sglang_read_text(spec_live_tokens *ret, const json_t *answer, spec_error *error)
@@ -299,11 +330,11 @@ static void sglang_ask_scores(spec_http_request *ret, const spec_live_server *se
                               const spec_live_tokens *tokens, int n_text, int top)
 {
     const int before = tokens->n - n_text > 0 ? tokens->n - n_text - 1 : 0;
-    ask(ret, server, "/generate",
-        json_pack("{s:o, s:{s:i, s:f}, s:b, s:i, s:i}", "input_ids",
-                  list_of(tokens->token, tokens->n), "sampling_params", "max_new_tokens", 1,
-                  "temperature", 0.0, "return_logprob", 1, "logprob_start_len", before,
-                  "top_logprobs_num", top));
+    spec_live_ask(ret, server, "/generate",
+                  json_pack("{s:o, s:{s:i, s:f}, s:b, s:i, s:i}", "input_ids",
+                            list_of(tokens->token, tokens->n), "sampling_params", "max_new_tokens",
+                            1, "temperature", 0.0, "return_logprob", 1, "logprob_start_len", before,
+                            "top_logprobs_num", top));
 }
 
 /* The lists begin at or before the text, and end with it. */
@@ -331,14 +362,33 @@ done:
 }
 
 const spec_dialect spec_dialects[] = {
-    {"llama-server", "llamacpp", "top_k,top_p,min_p,temperature", true, llama_ask_tokens,
-     llama_ask_text, llama_ask_scores, llama_read_tokens, llama_read_text, llama_read_scores},
-    {"vLLM", "vllm", "temperature,min_p,top_k,top_p", false, vllm_ask_tokens, vllm_ask_text,
-     vllm_ask_scores, llama_read_tokens, vllm_read_text, vllm_read_scores},
-    {"SGLang", "sglang", "temperature,top_k+top_p+min_p", false, sglang_ask_tokens, sglang_ask_text,
-     sglang_ask_scores, sglang_read_tokens, sglang_read_text, sglang_read_scores},
+    {"llama-server", "llamacpp", "top_k,top_p,min_p,temperature", true, llama_sampling,
+     llama_ask_tokens, llama_ask_text, llama_ask_scores, llama_read_tokens, llama_read_text,
+     llama_read_scores},
+    {"vLLM", "vllm", "temperature,min_p,top_k,top_p", false, vllm_sampling, vllm_ask_tokens,
+     vllm_ask_text, vllm_ask_scores, llama_read_tokens, vllm_read_text, vllm_read_scores},
+    {"SGLang", "sglang", "temperature,top_k+top_p+min_p", false, sglang_sampling, sglang_ask_tokens,
+     sglang_ask_text, sglang_ask_scores, sglang_read_tokens, sglang_read_text, sglang_read_scores},
     {.name = NULL},
 };
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+int spec_live_open_capture(FILE **ret, bool *ret_old, const char *path, bool resume, bool force,
+                           spec_error *error)
+{
+    *ret_old = false;
+    *ret = fopen(path, force ? "w+" : "r+");
+    if (*ret == NULL && errno == ENOENT && !force)
+        *ret = fopen(path, "w+");
+    else
+        *ret_old = !force && *ret != NULL;
+    if (*ret == NULL) return spec_fail(error, GSL_EFAILED, "%.200s: %s", path, strerror(errno));
+    if (*ret_old && !resume)
+        return spec_fail(error, GSL_EINVAL,
+                         "%.200s exists: --resume goes on with it, --force replaces it", path);
+    return GSL_SUCCESS;
+}
 
 /* ---- what a server is ------------------------------------------------------------------------ */
 
@@ -374,7 +424,7 @@ static int read_slots(spec_live_server *server, const spec_http_work *how, spec_
 {
     spec_http_request request = {.body = NULL};
     json_t *answer;
-    ask(&request, server, "/props", NULL);
+    spec_live_ask(&request, server, "/props", NULL);
     const int status = spec_http_ask(&answer, &request, how, error);
     const json_t *slots = json_object_get(answer, "total_slots");
     if (is_id(slots)) server->slots = (int)json_integer_value(slots);
@@ -424,7 +474,7 @@ int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
     if (n >= 3 && strncmp(url + n - 3, "/v1", 3) == 0) n -= 3;
     SPEC_PASS(spec_live_url_check(url, error));
     snprintf(ret->url, sizeof ret->url, "%.*s", (int)n, url);
-    ask(&request, ret, "/v1/models", NULL);
+    spec_live_ask(&request, ret, "/v1/models", NULL);
     SPEC_TRY(spec_http_ask(&answer, &request, how, error));
     if (answer == NULL) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
     if ((status = spec_live_read_models(ret, answer, error)) != GSL_SUCCESS) {

@@ -55,6 +55,7 @@ typedef struct spec_dialect {
     bool by_prefix;      /* scores the next token after a prefix, instead of a whole text */
     /* Make a request: turn a prompt into tokens; draw a text; score the last n_text tokens of a
      * list, or what follows all of them. */
+    json_t *(*sampling)(const spec_live_sampling *sampling, uint64_t seed); /* its keys */
     void (*ask_tokens)(spec_http_request *ret, const spec_live_server *server, const char *prompt);
     void (*ask_text)(spec_http_request *ret, const spec_live_server *server,
                      const spec_live_tokens *prompt, const spec_live_sampling *sampling,
@@ -84,6 +85,18 @@ int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_erro
 
 /* Puts the URL before the message of an error, except out of memory. Returns status. */
 int spec_live_blame(const spec_live_server *server, int status, spec_error *error);
+
+/* Fills in a request to a path of the server, whose body it takes. */
+void spec_live_ask(spec_http_request *ret, const spec_live_server *server, const char *path,
+                   json_t *opt_body);
+
+/* Returns an object with the keys of both; takes them. */
+json_t *spec_live_joined(json_t *object, json_t *more);
+
+/* Opens the file of --capture for reading and writing. *ret_old: it exists, and `resume` says to go
+ * on with it; without `resume` or `force` that is GSL_EINVAL. Returns GSL_EFAILED. */
+int spec_live_open_capture(FILE **ret, bool *ret_old, const char *path, bool resume, bool force,
+                           spec_error *error);
 
 void spec_live_tokens_free(spec_live_tokens *tokens);
 

@@ -8,7 +8,6 @@
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +74,7 @@ static bool next_request(void *self, int i, spec_http_request *ret)
     run *r = self;
     lane *l = &r->lane[i];
     const int n_prompts = (int)json_array_size(r->result->prompts);
+    const spec_live_server *server = &r->result->server;
     char name[64];
     if (r->begun >= r->wanted) {
         if (!r->draining) r->block->seconds = spec_clock_monotonic() - r->start;
@@ -85,8 +85,9 @@ static bool next_request(void *self, int i, spec_http_request *ret)
     l->request.prompt = l->number % n_prompts;
     snprintf(name, sizeof name, "%s %d %d %d", r->name, r->block->concurrency, r->block->pass,
              l->number);
-    r->stream->ask(ret, &r->result->server, spec_live_prompt(r->result->prompts, l->request.prompt),
-                   &r->sampling, spec_rng_named_seed(r->plan->seed, name),
+    const uint64_t seed = spec_rng_named_seed(r->plan->seed, name);
+    r->stream->ask(ret, server, spec_live_prompt(r->result->prompts, l->request.prompt),
+                   server->dialect->sampling(&r->sampling, seed), seed,
                    r->plan->opt_launch == NULL ? r->block->K : -1);
     return true;
 }
@@ -409,19 +410,10 @@ static int open_capture(run *r, spec_error *error)
 {
     const spec_drive_plan *plan = r->plan;
     const char *path = plan->opt_capture;
-    bool old = false;
+    bool old;
     if (path == NULL) return GSL_SUCCESS;
-    if (plan->force)
-        r->file = fopen(path, "w+");
-    else if ((r->file = fopen(path, "r+")) == NULL && errno == ENOENT)
-        r->file = fopen(path, "w+");
-    else
-        old = r->file != NULL;
-    if (r->file == NULL) return spec_fail(error, GSL_EFAILED, "%.200s: %s", path, strerror(errno));
+    SPEC_PASS(spec_live_open_capture(&r->file, &old, path, plan->resume, plan->force, error));
     if (!old) return spec_drive_file_begin(r->file, settings_of(r), error);
-    if (!plan->resume)
-        return spec_fail(error, GSL_EINVAL,
-                         "%.200s exists: --resume goes on with it, --force replaces it", path);
     SPEC_PASS(spec_drive_file_read(&r->result->blocks, &r->result->server, r->file, path,
                                    settings_of(r), error));
     for (int i = 0; i < r->result->blocks.n; i++)

@@ -145,22 +145,11 @@ static int open_capture(run *r, bool *done, spec_error *error)
     name_settings(r);
     if ((c->chance = malloc(SPEC_LIVE_TOP * sizeof *c->chance)) == NULL)
         return spec_no_memory(error);
-    if (path == NULL)
-        c->file = tmpfile();
-    else if (plan->force)
-        c->file = fopen(path, "w+");
-    else if ((c->file = fopen(path, "r+")) == NULL && errno == ENOENT)
-        c->file = fopen(path, "w+");
-    else
-        old = c->file != NULL;
-    if (c->file == NULL)
+    if (path != NULL)
+        SPEC_PASS(spec_live_open_capture(&c->file, &old, path, plan->resume, plan->force, error));
+    else if ((c->file = tmpfile()) == NULL)
         return spec_fail(error, GSL_EFAILED, "%.200s: %s", c->name, strerror(errno));
     if (!old) return spec_capture_begin(c, error);
-    if (!plan->resume)
-        return spec_fail(error, GSL_EINVAL,
-                         "%.200s exists: --resume goes on with it, --force "
-                         "replaces it",
-                         path);
     return spec_capture_resume(c, done, plan->texts, error);
 }
 

@@ -6,18 +6,12 @@
 
 static const spec_live_event nothing = {-1, false, NAN, NAN, NAN};
 
+/* Makes the request for a stream; takes its keys but for the sampling. */
 static void ask(spec_http_request *ret, const spec_live_server *server, const char *path,
                 json_t *body)
 {
-    snprintf(ret->url, sizeof ret->url, "%s%s", server->url, path);
-    ret->opt_key = server->opt_key;
-    ret->body = body;
+    spec_live_ask(ret, server, path, spec_live_joined(body, json_pack("{s:b}", "stream", 1)));
     ret->stream = true;
-}
-
-static json_t *seed_of(uint64_t seed)
-{
-    return json_integer((json_int_t)(seed & 0x7fffffff));
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -57,16 +51,12 @@ static int check_error(const json_t *event, spec_error *error)
 /* ---- llama-server ---------------------------------------------------------------------------- */
 
 static void llama_ask(spec_http_request *ret, const spec_live_server *server, const char *prompt,
-                      const spec_live_sampling *sampling, uint64_t seed, int K)
+                      json_t *sampling, uint64_t seed, int K)
 {
-    const spec_transform *t = &sampling->transform;
-    json_t *body =
-        json_pack("{s:s, s:i, s:f, s:i, s:f, s:f, s:[s,s,s,s], s:o, s:b, s:b}", "prompt", prompt,
-                  "n_predict", sampling->tokens, "temperature", t->temperature, "top_k", t->top_k,
-                  "top_p", t->top_p, "min_p", t->min_p, "samplers", "top_k", "top_p", "min_p",
-                  "temperature", "seed", seed_of(seed), "cache_prompt", 0, "stream", 1);
+    json_t *body = json_pack("{s:s, s:b}", "prompt", prompt, "cache_prompt", 0);
+    (void)seed;
     if (K >= 0) json_object_set_new(body, "speculative.n_max", json_integer(K));
-    ask(ret, server, "/completion", body);
+    ask(ret, server, "/completion", spec_live_joined(body, sampling));
 }
 
 static int llama_read(spec_live_event *ret, const json_t *event, spec_error *error)
@@ -97,18 +87,15 @@ done:
 
 /* The salt keeps prompts of earlier requests out of the prefix cache. */
 static void vllm_ask(spec_http_request *ret, const spec_live_server *server, const char *prompt,
-                     const spec_live_sampling *sampling, uint64_t seed, int K)
+                     json_t *sampling, uint64_t seed, int K)
 {
-    const spec_transform *t = &sampling->transform;
     char salt[40];
     (void)K;
     snprintf(salt, sizeof salt, "speclab %llx", (unsigned long long)seed);
-    ask(ret, server, "/v1/completions",
-        json_pack("{s:s, s:s, s:i, s:f, s:i, s:f, s:f, s:o, s:s, s:b, s:{s:b, s:b}}", "model",
-                  server->model, "prompt", prompt, "max_tokens", sampling->tokens, "temperature",
-                  t->temperature, "top_k", t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p",
-                  t->min_p, "seed", seed_of(seed), "cache_salt", salt, "stream", 1,
-                  "stream_options", "include_usage", 1, "continuous_usage_stats", 1));
+    json_t *body = json_pack("{s:s, s:s, s:s, s:{s:b, s:b}}", "model", server->model, "prompt",
+                             prompt, "cache_salt", salt, "stream_options", "include_usage", 1,
+                             "continuous_usage_stats", 1);
+    ask(ret, server, "/v1/completions", spec_live_joined(body, sampling));
 }
 
 static int vllm_read(spec_live_event *ret, const json_t *event, spec_error *error)
@@ -129,15 +116,12 @@ done:
 /* ---- SGLang ---------------------------------------------------------------------------------- */
 
 static void sglang_ask(spec_http_request *ret, const spec_live_server *server, const char *prompt,
-                       const spec_live_sampling *sampling, uint64_t seed, int K)
+                       json_t *sampling, uint64_t seed, int K)
 {
-    const spec_transform *t = &sampling->transform;
+    (void)seed;
     (void)K;
     ask(ret, server, "/generate",
-        json_pack("{s:s, s:{s:i, s:f, s:i, s:f, s:f, s:o}, s:b}", "text", prompt, "sampling_params",
-                  "max_new_tokens", sampling->tokens, "temperature", t->temperature, "top_k",
-                  t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
-                  "sampling_seed", seed_of(seed), "stream", 1));
+        json_pack("{s:s, s:o}", "text", prompt, "sampling_params", sampling));
 }
 
 /* Each round emits a token more than it accepts, and the first token comes from the prefill. */

@@ -23,9 +23,10 @@ typedef struct {
     bool marked_end;    /* "[DONE]" ends the stream */
     const char *launch; /* how a script for --launch may start it */
     /* Makes the request for a text; the prompt misses caches of earlier ones, where the engine
-     * allows it. K: -1 leaves the draft length to the server. */
+     * allows it. Takes `sampling`, the dialect's keys. K: -1 leaves the draft length to the
+     * server. */
     void (*ask)(spec_http_request *ret, const spec_live_server *server, const char *prompt,
-                const spec_live_sampling *sampling, uint64_t seed, int K);
+                json_t *sampling, uint64_t seed, int K);
     /* Reads an event. Returns GSL_EINVAL if it is not what was asked for, and GSL_EFAILED if it is
      * an error of the server. */
     int (*read)(spec_live_event *ret, const json_t *event, spec_error *error);
