@@ -10,61 +10,25 @@
 
 static const double target[4] = {0.4, 0.3, 0.3, 0.0}, row[4] = {0.6, 0.3, 0.1, 0.0};
 
+#define IID(its_target, its_row)                                                                   \
+    .rule = "resispec", .siblings = SPEC_SIBLINGS_IID, .target = its_target, .row = its_row,       \
+    .vocab = 4
+
 /* Token 0 lacks .2 and is rejected with 1/3. At level 1/2 tokens 1 and 2 give (.15, .05). Where
  * token 2 is judged next, its residual 1/4 is above the row; token 1 has 3/4, above .3, too. */
 TEST(a_rejection_leaves_what_looks_like_the_draft)
 {
     static const double less[4] = {0.2, 0.1, 0.3, 0.4};
     const sibling_case cases[] = {
-        {.rule = "resispec",
-         .siblings = SPEC_SIBLINGS_IID,
-         .target = target,
-         .row = row,
-         .vocab = 4,
-         .n = 1,
-         .token = {0},
-         .n_answers = 2,
-         .answer = {0, 1},
-         .asked = {1.0 / 3.0, 0.75},
-         .accepted = 0,
-         .emitted = 1},
-        {.rule = "resispec",
-         .siblings = SPEC_SIBLINGS_IID,
-         .target = target,
-         .row = row,
-         .vocab = 4,
-         .n = 2,
-         .token = {0, 0},
-         .n_answers = 3,
-         .answer = {0, 0, 2},
-         .asked = {1.0 / 3.0, 1.0, 0.25},
-         .accepted = 0,
-         .emitted = 2},
-        {.rule = "resispec",
-         .siblings = SPEC_SIBLINGS_IID,
-         .target = target,
-         .row = row,
-         .vocab = 4,
-         .n = 2,
-         .token = {0, 2},
-         .n_answers = 3,
-         .answer = {0, 1, 0},
-         .asked = {1.0 / 3.0, 1.0, 0.4},
-         .accepted = 1,
-         .emitted = 2},
+        {IID(target, row), .n = 1, .token = {0}, .n_answers = 2, .answer = {0, 1},
+         .asked = {1.0 / 3.0, 0.75}, .accepted = 0, .emitted = 1},
+        {IID(target, row), .n = 2, .token = {0, 0}, .n_answers = 3, .answer = {0, 0, 2},
+         .asked = {1.0 / 3.0, 1.0, 0.25}, .accepted = 0, .emitted = 2},
+        {IID(target, row), .n = 2, .token = {0, 2}, .n_answers = 3, .answer = {0, 1, 0},
+         .asked = {1.0 / 3.0, 1.0, 0.4}, .accepted = 1, .emitted = 2},
         /* Token 0 lacks .4: the draft's others give all they have, .1 and .3. */
-        {.rule = "resispec",
-         .siblings = SPEC_SIBLINGS_IID,
-         .target = less,
-         .row = row,
-         .vocab = 4,
-         .n = 1,
-         .token = {0},
-         .n_answers = 2,
-         .answer = {0, 2},
-         .asked = {2.0 / 3.0, 0.75},
-         .accepted = 0,
-         .emitted = 2},
+        {IID(less, row), .n = 1, .token = {0}, .n_answers = 2, .answer = {0, 2},
+         .asked = {2.0 / 3.0, 0.75}, .accepted = 0, .emitted = 2},
     };
     SIBLING_CASES_CHECK(cases);
 }
@@ -74,18 +38,8 @@ TEST(tokens_without_draft_probability_give_the_rest)
 {
     static const double t[4] = {0.2, 0.1, 0.3, 0.4}, d[4] = {0.9, 0.1, 0.0, 0.0};
     const sibling_case cases[] = {
-        {.rule = "resispec",
-         .siblings = SPEC_SIBLINGS_IID,
-         .target = t,
-         .row = d,
-         .vocab = 4,
-         .n = 1,
-         .token = {0},
-         .n_answers = 2,
-         .answer = {0, 3},
-         .asked = {7.0 / 9.0, 0.6 / 0.7 * 4.0 / 7.0},
-         .accepted = 0,
-         .emitted = 3},
+        {IID(t, d), .n = 1, .token = {0}, .n_answers = 2, .answer = {0, 3},
+         .asked = {7.0 / 9.0, 0.6 / 0.7 * 4.0 / 7.0}, .accepted = 0, .emitted = 3},
     };
     SIBLING_CASES_CHECK(cases);
 }

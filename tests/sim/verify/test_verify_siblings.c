@@ -44,63 +44,22 @@ TEST(token_rest_judges_the_drawn_one)
 /* Tail siblings 3, 1, 2: 1 is drawn from (1/6, 1/3, 1/2, 0), of which 2 is not taken although it is
  * a sibling; the residual is (7/30, 0, 0, 1/10). As if 2 had been chosen before, the test of 1
  * would have 0.45. */
+#define TAIL(its_row)                                                                              \
+    .rule = "token-rest", .siblings = SPEC_SIBLINGS_TAIL, .target = target, .row = its_row,        \
+    .vocab = 4, .n = 3, .chosen = 1
 TEST(token_rest_judges_a_draw_before_the_last_by_its_tail)
 {
     static const double one[4] = {0.0, 0.0, 0.0, 1.0};
     const sibling_case cases[] = {
-        {.rule = "token-rest",
-         .siblings = SPEC_SIBLINGS_TAIL,
-         .target = target,
-         .row = row,
-         .vocab = 4,
-         .n = 3,
-         .chosen = 1,
-         .token = {3, 1, 2},
-         .n_answers = 2,
-         .answer = {1, 0},
-         .asked = {0.9, 0.4},
-         .accepted = 1,
-         .emitted = 1},
-        {.rule = "token-rest",
-         .siblings = SPEC_SIBLINGS_TAIL,
-         .target = target,
-         .row = row,
-         .vocab = 4,
-         .n = 3,
-         .chosen = 1,
-         .token = {3, 1, 2},
-         .n_answers = 3,
-         .answer = {0, 3, 0},
-         .asked = {0.1, 0.3, 0.4},
-         .accepted = 1,
-         .emitted = 3},
-        {.rule = "token-rest",
-         .siblings = SPEC_SIBLINGS_TAIL,
-         .target = target,
-         .row = row,
-         .vocab = 4,
-         .n = 3,
-         .chosen = 1,
-         .token = {3, 1, 2},
-         .n_answers = 2,
-         .answer = {0, 0},
-         .asked = {0.1, 0.7},
-         .accepted = 0,
-         .emitted = 0},
+        {TAIL(row), .token = {3, 1, 2}, .n_answers = 2, .answer = {1, 0}, .asked = {0.9, 0.4},
+         .accepted = 1, .emitted = 1},
+        {TAIL(row), .token = {3, 1, 2}, .n_answers = 3, .answer = {0, 3, 0},
+         .asked = {0.1, 0.3, 0.4}, .accepted = 1, .emitted = 3},
+        {TAIL(row), .token = {3, 1, 2}, .n_answers = 2, .answer = {0, 0}, .asked = {0.1, 0.7},
+         .accepted = 0, .emitted = 0},
         /* No tail: uniform over the other three. */
-        {.rule = "token-rest",
-         .siblings = SPEC_SIBLINGS_TAIL,
-         .target = target,
-         .row = one,
-         .vocab = 4,
-         .n = 3,
-         .chosen = 1,
-         .token = {3, 2, 0},
-         .n_answers = 3,
-         .answer = {0, 0, 0},
-         .asked = {0.4, 0.4, 0.4},
-         .accepted = 1,
-         .emitted = 0},
+        {TAIL(one), .token = {3, 2, 0}, .n_answers = 3, .answer = {0, 0, 0},
+         .asked = {0.4, 0.4, 0.4}, .accepted = 1, .emitted = 0},
     };
     SIBLING_CASES_CHECK(cases);
 }
