@@ -123,8 +123,7 @@ const char *spec_table_provenance(const spec_table *table, const char *key, char
                                   size_t size);
 
 /* Reads a CSV that _write wrote. It skips a partial last line, left by a kill, and a last line "#
- * interrupted ..."; *opt_good_bytes is the offset of that line. Errors are "path:line: ...".
- * Columns of earlier versions get their present names (old_columns.h). */
+ * interrupted ..."; *opt_good_bytes is the offset of that line. Errors are "path:line: ...". */
 int spec_table_read_csv(spec_table *table, const char *path, long *opt_good_bytes,
                         spec_error *error);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/escape.h"
-#include "base/old_columns.h"
 #include "base/table.h"
 #include "speclab/no_memory.h"
 
@@ -203,7 +202,6 @@ static int read_columns(reader *in, spec_table *table)
     status = spec_table_init(table, (const char *const *)column, n);
     if (status == GSL_SUCCESS) free(table->provenance);
     table->provenance = provenance;
-    if (status == GSL_SUCCESS) status = spec_old_columns_rename(table, in->foreign);
     if (status != GSL_SUCCESS) spec_no_memory_for(in->error, in->path);
 done:
     free(column);

@@ -176,7 +176,7 @@ static const spec_field common_fields[] = {
     {"all", 0, NULL,
      "print every column of a table, at full width; by default the most important ones that fit "
      "the terminal",
-     COMMON(all), .old = "wide", .group = COMMON_GROUP},
+     COMMON(all), .group = COMMON_GROUP},
     {"seed", 's', "N", "seed of all random streams", COMMON(seed), .fallback = "42",
      .group = COMMON_GROUP},
     {"threads", 0, "N", "number of threads (all); results do not depend on it",
@@ -399,7 +399,6 @@ static void list_options(char letters[2 * MOST_ROWS + 3], struct option name[2 *
         int before = 0; /* of two options with a name, the verb's own has it */
         while (before < n && strcmp(name[before].name, field->name) != 0) before++;
         if (before == n) name[n++] = (struct option){field->name, takes, NULL, FIRST_ROW + i};
-        if (field->old != NULL) name[n++] = (struct option){field->old, takes, NULL, FIRST_ROW + i};
     }
     name[n] = (struct option){0};
 }

@@ -62,7 +62,6 @@ typedef struct {
     const char *const *choice; /* the names that an int or enum stands for, ending with NULL */
     spec_field_reader *read;   /* instead of a member */
     bool repeats;              /* may be given several times */
-    const char *old;           /* an older name, which the help does not show */
     int group; /* the help lists groups in order, and the options of a group by name; 0 is 1 */
 } spec_field;
 

@@ -56,6 +56,8 @@ static const meaning meanings[] = {
     {"budget", "the number of draws, or the time", NULL, "budget"},
     {"text", "the text", "--set TEXT=FILE", "text corpus dataset"},
     {"figure", "the figure", NULL, "figure plot"},
+    {"false-alarm-rate", "the false-alarm rate", NULL,
+     "alpha significance significance-level p-value error-rate"},
     {"rate", "the learning rate", "--set rate=X", "lr learning-rate"},
 };
 enum { N_MEANINGS = sizeof meanings / sizeof meanings[0] };
@@ -83,11 +85,15 @@ const char *spec_option_hint(char hint[SPEC_OPTION_HINT_SIZE], const char *dashe
 {
     char plain[64], letter = '\0';
     size_t n = 0;
-    int i = 0;
+    int i = N_MEANINGS; /* the first meaning of which the verb has the option, or else the first */
     for (; name[n] != '\0' && n + 1 < sizeof plain; n++)
         plain[n] = name[n] == '_' ? '-' : (char)tolower((unsigned char)name[n]);
     plain[n] = '\0';
-    while (i < N_MEANINGS && !is_among(meanings[i].names, plain)) i++;
+    for (int m = N_MEANINGS; m-- > 0;)
+        if (is_among(meanings[m].names, plain) &&
+            (i == N_MEANINGS || !options->has(options->verb, meanings[i].option, &letter) ||
+             options->has(options->verb, meanings[m].option, &letter)))
+            i = m;
     if (i == N_MEANINGS) return NULL;
     const meaning *means = &meanings[i];
     const bool own = strcmp(means->option, name) ==

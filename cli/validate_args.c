@@ -202,7 +202,7 @@ static const spec_field fields[] = {
     {"false-alarm-rate", 0, "CHANCE",
      "probability that a lossless sampler gets FAIL, over all tests together",
      FIELD(plan.false_alarm_rate), .fallback = "1e-6", .low = 0, .high = 0.5, .above = true,
-     .below = true, .old = "alpha", .group = 2},
+     .below = true, .group = 2},
     {"eps", 0, "TV",
      "PASS only if a total variation of TV in a round's first token would have been found, on "
      "every vocabulary of at most 64 tokens (0.1); 0.05 takes --budget 5M",

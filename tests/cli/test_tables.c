@@ -191,7 +191,6 @@ TEST(a_pipe_gets_whole_lines_and_so_does_all)
     on_terminal_as_in_a_pipe(200, NULL, SWEEP " --format table", true);
     on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format table", false);
     on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format table --all", true);
-    on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format table --wide", true); /* the old name */
     on_terminal_as_in_a_pipe(80, "COLUMNS=200", SWEEP " --format table", true);
     on_terminal_as_in_a_pipe(200, "COLUMNS=80", SWEEP " --format table", false);
     on_terminal_as_in_a_pipe(80, NULL, "list rules --format table --all", true);

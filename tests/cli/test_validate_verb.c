@@ -60,7 +60,7 @@ TEST(reports_call_nothing_just_accepted_or_alpha, SLOW)
                                         ",accepted,", "  accepted ", "--alpha"};
     for (int f = 0; f < 3; f++) {
         char arguments[200];
-        spec_child c, old;
+        spec_child c;
         snprintf(arguments, sizeof arguments,
                  "validate rule:resample-target --only plain-4 --scopes V --budget 20k "
                  "--false-alarm-rate 0.001 --format %s",
@@ -71,15 +71,7 @@ TEST(reports_call_nothing_just_accepted_or_alpha, SLOW)
             if (strstr(c.text, words[i]) != NULL) fail_msg("%s has %s", formats[f], words[i]);
         if (f == 0) assert_non_null(strstr(c.text, "\"false_alarm_rate\": 0.001"));
         if (f == 2) assert_non_null(strstr(c.text, " --false-alarm-rate 0.001"));
-        snprintf(arguments, sizeof arguments, /* the old name of the option */
-                 "validate rule:resample-target --only plain-4 --scopes V --budget 20k "
-                 "--alpha 0.001 --format %s",
-                 formats[f]);
-        spec_child_run(&old, arguments);
-        assert_int_equal(old.code, c.code);
-        assert_string_equal(old.text, c.text);
         spec_child_free(&c);
-        spec_child_free(&old);
     }
 }
 
