@@ -147,18 +147,20 @@ static void read_batches(void *common, const char *word, const char *verb)
 }
 
 #define COMMON(member) SPEC_FIELD(spec_options, member)
+enum { PARTS_GROUP = 90, COMMON_GROUP = 100, USAGE_GROUP = -1 };
 static const spec_field grid_fields[] = {
+    {.help = "Long runs, in parts:", .group = PARTS_GROUP},
     {"resume", 0, NULL, "continue an interrupted run: keep the finished rows of the output",
-     COMMON(resume)},
+     COMMON(resume), .group = PARTS_GROUP},
     {"shard", 0, "I/N",
      "run only grid points I, I + N, I + 2N ...; 'speclab merge' joins the parts 1/N to N/N",
-     .read = read_shard},
+     .read = read_shard, .group = PARTS_GROUP},
     {"batches", 0, "I/N",
      "run only part I of N of the rounds, or of --cases, of each point; 'speclab merge' joins the "
      "sums",
-     .read = read_batches},
+     .read = read_batches, .group = PARTS_GROUP},
     {"sums", 0, "FILE", "simulate nothing: read the sums of --batches that were merged into FILE",
-     COMMON(sums)},
+     COMMON(sums), .group = PARTS_GROUP},
     {0},
 };
 static const spec_field_relation grid_relations[] = {
@@ -166,7 +168,6 @@ static const spec_field_relation grid_relations[] = {
 
 static const char *const formats[] = {"table", "csv",      "json", "markdown",
                                       "latex", "vertical", NULL};
-enum { COMMON_GROUP = 100, USAGE_GROUP = -1 };
 static const spec_field common_fields[] = {
     {.help = "Common options:", .group = COMMON_GROUP},
     {"format", 'f', "FORMAT",

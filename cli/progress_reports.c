@@ -20,7 +20,7 @@ void spec_progress_reports_share(void *context, double share)
 void spec_progress_reports_places(void *context, uint64_t done, uint64_t total)
 {
     (void)context;
-    spec_progress_report((double)done, (double)total, "places", NULL);
+    spec_progress_report((double)done, (double)total, "positions", NULL);
 }
 
 void spec_progress_reports_mistakes(void *context, const char *mutant, int done, int total)

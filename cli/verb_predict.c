@@ -11,7 +11,7 @@ static const char default_K[] = "5";
 typedef struct {
     spec_options common;
     const char *alpha, *K, *process, *c, *c_token, *ops_ratio, *guess, *handed, *costs;
-    bool law, one_pass;
+    bool distribution, one_pass;
 } arguments;
 
 #define FIELD(member) SPEC_FIELD(arguments, member)
@@ -44,16 +44,16 @@ static const spec_field fields[] = {
      "share of the verification time during which drafting must wait: 0 on two devices, 1 on one "
      "processor (0)",
      FIELD(handed), .axis = SPEC_AXIS_NUMBERS},
-    {"law", 'l', NULL, "print the distribution of n_accepted instead of its moments", FIELD(law),
-     .axis = SPEC_AXIS_ASKED},
+    {"distribution", 'd', NULL, "print the distribution of n_accepted instead of its moments",
+     FIELD(distribution), .axis = SPEC_AXIS_ASKED},
     {0},
 };
 static const spec_field_relation relations[] = {
-    {"guess", false, "law ops-ratio", NULL},
-    {"c-token one-pass", false, "law guess", NULL},
+    {"guess", false, "distribution ops-ratio", NULL},
+    {"c-token one-pass", false, "distribution guess", NULL},
     {"process", false, "guess", ": the closed forms of drafting ahead assume iid acceptance"},
     {"handed", true, "guess", NULL},
-    {"costs", false, "law guess", NULL},
+    {"costs", false, "distribution guess", NULL},
     {0},
 };
 
@@ -72,7 +72,8 @@ static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], c
     if (!costs.of_bench && !lacks_alpha)
         spec_assumed_add_default(ret_assumed, "--alpha ", args->alpha, alpha);
     spec_assumed_add_default(ret_assumed, "--K ", args->K, default_K);
-    if (!costs.of_bench && !args->law) spec_assumed_add_default(ret_assumed, "--c ", args->c, c);
+    if (!costs.of_bench && !args->distribution)
+        spec_assumed_add_default(ret_assumed, "--c ", args->c, c);
     if (costs.n > 0)
         spec_usage_note(
             verb, "costs from %s, for passes of up to %d tokens, with alpha = %s and c = %s",
@@ -84,26 +85,26 @@ const spec_fields spec_verb_predict_options = {
     .fields = fields,
     .relations = relations,
     .doc =
-    "compute tokens per round, speed-up and best K in closed form from alpha, K and c\vA LIST "
-    "is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens per round, and its variance; "
-    "speedup, Theorem 3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and "
-    "best_speedup, the fastest K for this alpha and c, without an upper limit; "
-    "break_even_alpha, the alpha at which the speed-up is 1. At c = 0, and at alpha = 1 with "
-    "c below 1, every further token gains: best_K is then inf, and best_speedup the limit.\n"
-    "\n"
-    "With --costs, a verification of K drafts takes the measured time of a pass of K + 1 "
-    "tokens; alpha and c default to those of that run, and best_K is among the measured "
-    "passes.\n"
-    "\n"
-    "With --guess, the next chain is drafted while the target verifies this one, on two "
-    "devices unless --handed says otherwise. hit is the share of rounds whose chain was "
-    "drafted ahead; further columns give the hit rate and the c at which this breaks even, "
-    "the best K with and without it, and the speed-up of PEARL.\n"
-    "\n"
-    "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.05,0.1\n"
-    "  $ speclab predict --alpha 0.8 --K 5 --law\n"
-    "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6\n"
-    "  $ speclab predict --process profile:seen.json --c 0.1",
+        "compute tokens per round, speed-up and best K in closed form from alpha, K and c\vA LIST "
+        "is 0.5,0.7 or lo:hi:step. Columns: emitted, the tokens per round, and its variance; "
+        "speedup, Theorem 3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and "
+        "best_speedup, the fastest K for this alpha and c, without an upper limit; "
+        "break_even_alpha, the alpha at which the speed-up is 1. At c = 0, and at alpha = 1 with "
+        "c below 1, every further token gains: best_K is then inf, and best_speedup the limit.\n"
+        "\n"
+        "With --costs, a verification of K drafts takes the measured time of a pass of K + 1 "
+        "tokens; alpha and c default to those of that run, and best_K is among the measured "
+        "passes.\n"
+        "\n"
+        "With --guess, the next chain is drafted while the target verifies this one, on two "
+        "devices unless --handed says otherwise. hit is the share of rounds whose chain was "
+        "drafted ahead; further columns give the hit rate and the c at which this breaks even, "
+        "the best K with and without it, and the speed-up of PEARL.\n"
+        "\n"
+        "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.05,0.1\n"
+        "  $ speclab predict --alpha 0.8 --K 5 --distribution\n"
+        "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6\n"
+        "  $ speclab predict --process profile:seen.json --c 0.1",
     .grid = true,
 };
 
@@ -119,10 +120,10 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
     assume(&assumed, &args, alpha, c, process.lacks_alpha, argv[0]);
 
     if (process.lacks_alpha) args.alpha = NULL;
-    if (args.law) args.c = args.ops_ratio = NULL;
+    if (args.distribution) args.c = args.ops_ratio = NULL;
     const spec_grid_verb verb = {
         .verb = argv[0],
-        .measure = args.law             ? "law"
+        .measure = args.distribution    ? "distribution"
                    : args.guess != NULL ? "ahead"
                                         : "predict",
         .fields = fields,

@@ -65,7 +65,7 @@ static const spec_field fields[] = {
     {"text", 0, "FILE", "the text: a file, or a pattern that matches several", FIELD(text)},
     {"split", 0, "TEXT", "separator between two texts in the file ($'\\n\\n' is an empty line)",
      FIELD(split)},
-    {"places", 'n', "N",
+    {"positions", 'n', "N",
      "largest number of positions; without --text, the target generates the texts (--seed)",
      FIELD(n), .low = 1, .high = COUNT_MAX},
     {"prompt", 0, "TEXT",

@@ -106,7 +106,7 @@ static void fill(spec_table *table, const summary *all, int side)
             total[k].agree += sum->agree;
         }
     spec_table_integer(table, "V", file->vocab);
-    spec_table_integer(table, "places", (long long)file->places);
+    spec_table_integer(table, "positions", (long long)file->places);
     spec_table_integer(table, "texts", (long long)file->texts);
     spec_table_integer(table, "tokens", (long long)file->tokens);
     spec_table_integer(table, "bytes", (long long)file->map.length);
@@ -150,7 +150,7 @@ int spec_rows_summary(spec_table *ret_table, const char *path, spec_thread_pool 
     static const char *const columns[] = {"target",
                                           "draft",
                                           "V",
-                                          "places",
+                                          "positions",
                                           "texts",
                                           "tokens",
                                           "bytes",

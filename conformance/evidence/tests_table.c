@@ -417,7 +417,7 @@ const spec_test spec_tests[] = {
      "two requests with different seeds, but the same offset, fall at the same quantile: seeds "
      "that are not used",
      has_seeds, find_near, SPEC_NEAR_SEEDS, SPEC_ABOUT_REQUESTS},
-    {"places",
+    {"positions",
      "two positions of a text fall at the same quantile of their distributions: one random number "
      "for both",
      has_places, find_near, SPEC_NEAR_PLACES, SPEC_ABOUT_TEXTS},

@@ -88,7 +88,7 @@ static int read_settings(settings *of, const spec_point *point, const spec_measu
     SPEC_TRY(spec_point_double(&of->plan.rate, point, measure, "rate", 1e-9, 1.0, error));
     SPEC_TRY(spec_point_int(&of->plan.texts, point, measure, "windows", 1, 4096, error));
     SPEC_TRY(
-        spec_point_int(&of->plan.places, point, measure, "places", 2, SPEC_CONTEXT_MAX, error));
+        spec_point_int(&of->plan.places, point, measure, "positions", 2, SPEC_CONTEXT_MAX, error));
     SPEC_TRY(spec_point_int(&of->prompt, point, measure, "prompt", 0, of->plan.places - 1, error));
     SPEC_TRY(read_batches(of, point, measure, error));
     of->text[0] = spec_point_text(point, measure, "first");
@@ -311,10 +311,10 @@ done:
     return status;
 }
 
-static const char *const parameters[] = {"target",     "draft",     "first",      "second",
-                                         "learns=all", "loss=jsd",  "rate=0.001", "windows=8",
-                                         "places=256", "prompt=48", "before=12",  "during=40",
-                                         "after=12",   "part=4",    NULL};
+static const char *const parameters[] = {"target",        "draft",     "first",      "second",
+                                         "learns=all",    "loss=jsd",  "rate=0.001", "windows=8",
+                                         "positions=256", "prompt=48", "before=12",  "during=40",
+                                         "after=12",      "part=4",    NULL};
 static const char *const columns[] = {
     "learns",     "loss",          "rate",   "phase",      "batch",
     "alpha_mean", "alpha_mean_se", "learnt", "alpha_gain", "alpha_gain_se",

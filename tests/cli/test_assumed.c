@@ -145,7 +145,8 @@ static const struct {
      "env only scopes trace budget eps false-alarm-rate memory power holds "
      "write-trace timeout temperature",
      "the report names budget, alarm rate, power and what was tested"},
-    {"rows", "cutoff device every length places prompt split", "the head of the file names them"},
+    {"rows", "cutoff device every length positions prompt split",
+     "the head of the file names them"},
     {"advise", "K engine", "the report names them"},
     {"quantize widen import", "type by taps", "the table names them"},
     {"bench step generate", "draft verify device", "named in the head"},

@@ -22,7 +22,7 @@ static const struct {
     {"predict --K 1:4", "predict.csv", true},
     {"predict --K 1:4", "predict.json", true},
     {"predict", "one_row.csv", true},
-    {"predict --law --K 3", "law.csv", true},
+    {"predict --distribution --K 3", "law.csv", true},
     {"predict --guess 0.5 --K 1:3", "ahead.csv", true},
     {"sweep --K 1:3 --rounds 500", "sweep.csv", true},
     {"sweep --K 1:3 --rounds 500", "sweep.json", true},

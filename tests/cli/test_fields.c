@@ -33,7 +33,7 @@ TEST(the_command_of_a_result_gives_it_again)
     spec_needs_program();
     static const char *const of[] = {
         "predict --alpha 0.5,0.8 --K 1:3 --one-pass",
-        "predict --alpha 0.8 --K 3 --law",
+        "predict --alpha 0.8 --K 3 --distribution",
         "predict --guess 0.5 --handed 0:1:0.5",
         "sweep --alpha 0.8 --K 2 --c-token 0.01 --one-pass --rounds 1000",
         "sweep --target 'zipf?V=20&s=1.5' --alpha 0.7 --K 3 --ahead --rounds 1000",

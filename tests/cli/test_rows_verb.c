@@ -44,7 +44,7 @@ TEST(a_file_is_written_and_looked_at)
     spec_child_run(&seen, "rows a.rows");
     assert_int_equal(seen.code, 0);
     assert_string_equal(made.text, seen.text);
-    assert_same(cell(seen.text, "places"), 1000);
+    assert_same(cell(seen.text, "positions"), 1000);
     assert_same(cell(seen.text, "tokens"), 1000);
     assert_same(cell(seen.text, "texts"), 1);
     assert_same(cell(seen.text, "V"), 256);
@@ -138,7 +138,7 @@ TEST(a_text_is_split_where_it_says)
     spec_child_run(&c,
                    "rows " PAIR " --text split.txt --split ## --length 6 --every 3 -o split.rows");
     assert_same(cell(c.text, "texts"), 6); /* of 6, 3, 5, 6, 6 and 2 tokens */
-    assert_same(cell(c.text, "places"), 2 + 1 + 2 + 2 + 2 + 1);
+    assert_same(cell(c.text, "positions"), 2 + 1 + 2 + 2 + 2 + 1);
     spec_child_free(&c);
 }
 

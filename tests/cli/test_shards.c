@@ -30,7 +30,7 @@ TEST(every_grid_verb_runs_in_parts)
         int of;
     } commands[] = {
         {"predict --alpha 0.5,0.8 --K 1:3", 4},
-        {"predict --alpha 0.5 --K 3,4 --law", 2},
+        {"predict --alpha 0.5 --K 3,4 --distribution", 2},
         {"sweep --alpha 0.5,0.8 --K 1:3 --rounds 3000 --seed 7", 4},
         {"sweep --target zipf?V=9&s=1 --alpha 0.8 --K 1:3 --rounds 300 --ahead", 3},
         {"accept --rule token\nrrs --n 1:3", 1},

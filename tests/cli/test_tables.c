@@ -9,7 +9,7 @@
 static const char *const shown[] = {
     "predict --alpha 0.27,0.8 --K 1:5",
     "predict --guess 0.5",
-    "predict --law --K 5",
+    "predict --distribution --K 5",
     "sweep --alpha 0.27,0.8 --K 2,5 --rounds 1000",
     "sweep --target zipf?V=20&s=1.1 --alpha 0.8,0.9 --K 3 --rounds 2000",
     "sweep --ahead --target zipf?V=20&s=1.1 --alpha 0.8 --K 3 --rounds 2000",

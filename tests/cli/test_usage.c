@@ -262,11 +262,11 @@ TEST(options_are_abbreviated_and_some_are_repeated)
     spec_needs_program();
     spec_program_works("sweep --alp 0.27 --roun 100 --K 2");
     spec_program_works("run one.cfg --set K=1 --set alpha=0.5");
-    spec_program_works("predict --law --law");
-    spec_program_works("predict -llllllllllllllll --K 2");
-    spec_program_works("predict -lK2 --alp=0.5");
+    spec_program_works("predict --distribution --distribution");
+    spec_program_works("predict -dddddddddddddddd --K 2");
+    spec_program_works("predict -dK2 --alp=0.5");
     spec_program_ends("predict -?", 0, "Usage: speclab predict");
-    spec_program_ends("predict -lh --K", 0, "Usage: speclab predict");
+    spec_program_ends("predict -dh --K", 0, "Usage: speclab predict");
     spec_program_works("validate --list --only plain-4 --only two-2,coins");
     spec_program_works("predict --alpha 0.5 -- ");
 }

@@ -81,7 +81,8 @@ TEST(only_chooses_fixtures_and_tests)
     json_error_t where;
     spec_needs_program();
     spec_child_run(
-        &c, "validate rule:token --only plain-4,places,echo --scopes V --budget 20k --format json");
+        &c,
+        "validate rule:token --only plain-4,positions,echo --scopes V --budget 20k --format json");
     json_t *root = json_loads(c.text, 0, &where), *results = json_object_get(root, "results");
     assert_non_null(root);
     assert_int_equal(json_array_size(results), 1);

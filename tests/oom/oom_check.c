@@ -47,7 +47,7 @@ typedef struct {
 static const command commands[] = {
     {"predict --alpha 0.5,0.8 --K 1:4", NULL, SAME},
     {"predict --guess 0.8 --format json -o out.json", "out.json", SAME},
-    {"predict --law --format markdown", NULL, SAME},
+    {"predict --distribution --format markdown", NULL, SAME},
     {"sweep --alpha 0.5,0.7 --K 2 --rounds 1000 -o out.csv", "out.csv", SAME},
     {"sweep --target zipf?V=9 --draft zipf?V=9&s=2 --K 2 --rounds 200 --format table", NULL, SAME},
     {"run ../one.cfg ../two.cfg -d .", "one.csv", SAME},
@@ -105,7 +105,7 @@ static const command commands[] = {
     {"list experiments --format json", NULL, SAME},
     {"list figures", NULL, SAME},
     {"run speedup_table --digest", NULL, SAME},
-    {"predict --law --format latex", NULL, SAME},
+    {"predict --distribution --format latex", NULL, SAME},
     {"predict --format vertical", NULL, SAME},
     {"step --target zipf?V=9 --draft zipf?V=9&s=2 --K 2", NULL, SAME},
     {"serve --rate 2 --K 0,1 --requests 20 --warm 5 --output 9", NULL, SAME},

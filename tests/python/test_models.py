@@ -141,7 +141,7 @@ class Rows(unittest.TestCase):
         tokens = self.rng.integers(0, 5, 30)
         speclab.rows.write(self.file, target, draft, tokens=tokens, names=["mine", "small"])
         said = json.loads(program("rows", str(self.file), "--format", "json"))[0]
-        self.assertEqual((said["places"], said["tokens"], said["V"]), (30, 30, 5))
+        self.assertEqual((said["positions"], said["tokens"], said["V"]), (30, 30, 5))
         self.assertEqual((said["target"], said["draft"]), ("mine", "small"))
         self.assertAlmostEqual(said["beta_mean"], np.minimum(target, draft).sum(1).mean(), places=9)
         loss = -np.log(target[np.arange(30), tokens]).mean()
@@ -153,7 +153,7 @@ class Rows(unittest.TestCase):
         ids = self.rng.integers(0, 6, (2, 9))
         speclab.rows.write_logits(self.file, ids, logits, other, temperature=0.5)
         said = json.loads(program("rows", str(self.file), "--format", "json"))[0]
-        self.assertEqual((said["places"], said["tokens"], said["texts"]), (16, 18, 2))
+        self.assertEqual((said["positions"], said["tokens"], said["texts"]), (16, 18, 2))
         rows = np.exp(logits.astype(float) / 0.5)
         rows /= rows.sum(axis=2, keepdims=True)
         np.testing.assert_allclose(self.read("", 8), rows[1, 0], rtol=1e-12)

@@ -108,8 +108,8 @@ class SameNumbersAsTheProgram(unittest.TestCase):
                 self.assertEqual(cells_of(table), csv_of("run", name, "--rounds", "500", code=code))
 
     def test_measures_that_no_verb_has(self):
-        experiment = {"measure": "law", "grid": {"alpha": 0.7, "K": 3}}
-        self.same(speclab.run(experiment), ["predict", "--alpha", "0.7", "--K", "3", "--law"])
+        experiment = {"measure": "distribution", "grid": {"alpha": 0.7, "K": 3}}
+        self.same(speclab.run(experiment), ["predict", "--alpha", "0.7", "--K", "3", "-d"])
         experiment = {"measure": "prove_cases", "grid": {
             "rule": "token", "drafting": "chain", "K": 2, "tokens": 3, "cases": 5}}
         table = speclab.run(experiment)

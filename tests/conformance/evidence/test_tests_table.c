@@ -268,7 +268,7 @@ TEST(dependence_between_places_is_found, STATISTICS)
         assert_true(blocks->log_e > log(2e6) && blocks->p < SPEC_TEST_P);
         if (kind == 1) assert_true(blocks->log_e > pairs->log_e);
         if (kind == 0) assert_true(pairs->log_e > log(2e6) && pairs->p < SPEC_TEST_P);
-        if (kind == 0) assert_true(finding_of(finding, n, "places")->log_e > log(2e6));
+        if (kind == 0) assert_true(finding_of(finding, n, "positions")->log_e > log(2e6));
     }
 }
 

@@ -13,7 +13,7 @@
 
 #define GRID                                                                                       \
     "target = \"target.gguf\"; draft = \"%s\"; first = \"a.txt\"; second = \"%s\"; windows = "     \
-    "4; places = 24; prompt = 4; before = 2; during = %d; after = 4; part = 2; rate = %g; "        \
+    "4; positions = 24; prompt = 4; before = 2; during = %d; after = 4; part = 2; rate = %g; "     \
     "learns = \"%s\"; "
 
 /* A model of bytes with sharp rows. */
@@ -151,7 +151,7 @@ TEST(threads_change_no_number)
 }
 
 #define MODELS "target = \"target.gguf\"; draft = \"draft.gguf\"; "
-#define TEXTS "first = \"a.txt\"; second = \"b.txt\"; places = 16; prompt = 2; "
+#define TEXTS "first = \"a.txt\"; second = \"b.txt\"; positions = 16; prompt = 2; "
 
 TEST(wrong_settings_are_refused)
 {
@@ -161,9 +161,9 @@ TEST(wrong_settings_are_refused)
         {MODELS TEXTS "loss = \"mse\"", "loss: 'mse' is not one of ce, fkl, "},
         {MODELS TEXTS "during = 5; part = 2", "during: 5 batches are not whole parts of 2"},
         {MODELS TEXTS "before = 3", "before: 3 batches are not whole parts of 4"},
-        {MODELS "first = \"a.txt\"; second = \"b.txt\"; places = 65",
+        {MODELS "first = \"a.txt\"; second = \"b.txt\"; positions = 65",
          "texts of 65 tokens exceed the model's context of 64"},
-        {MODELS "first = \"a.txt\"; second = \"c.txt\"; places = 16; prompt = 2", "c.txt"},
+        {MODELS "first = \"a.txt\"; second = \"c.txt\"; positions = 16; prompt = 2", "c.txt"},
         {"target = \"target.gguf\"; draft = \"ngram:a.txt\"; " TEXTS, ""},
         {"target = \"target.gguf\"; draft = \"draft.gguf?top_k=3\"; " TEXTS,
          "draft: give a transformer without sampling parameters"},

@@ -234,7 +234,7 @@ TEST(law_lists_every_number_of_accepted_tokens)
 {
     static const double probability[] = {0.2, 0.16, 0.64}, tail[] = {1.0, 0.8, 0.64};
     OWNED(spec_result) result;
-    run(&result, "law", 0, "alpha = 0.8; K = 2;");
+    run(&result, "distribution", 0, "alpha = 0.8; K = 2;");
     assert_int_equal(result.table.n_rows, 3);
     for (size_t k = 0; k < 3; k++) {
         assert_within(number(&result, k, "n_accepted"), (double)k, 0.0);
@@ -256,7 +256,7 @@ TEST(the_law_of_a_process_has_the_mean_that_is_simulated)
         char grid[200];
         double mean = 0.0, sum = 0.0;
         snprintf(grid, sizeof grid, "%s K = 3;", points[p]);
-        run(&law, "law", 0, grid);
+        run(&law, "distribution", 0, grid);
         run(&simulated, "acceptance", 100000, grid);
         assert_int_equal(law.table.n_rows, 4);
         for (size_t k = 0; k < 4; k++) {
@@ -281,7 +281,7 @@ TEST(a_process_reads_alpha_or_has_a_length)
         {"process = \"markov\"; alpha = 0.9; K = 3;", "spread may be at most 0.1"},
         {"process = \"markov\"; alpha = 0.5; K = 3;", "process: the distribution of markov"},
     };
-    assert_grids_refused("law", wrong, sizeof wrong / sizeof *wrong);
+    assert_grids_refused("distribution", wrong, sizeof wrong / sizeof *wrong);
     assert_grids_refused("acceptance", wrong, sizeof wrong / sizeof *wrong - 1);
 }
 

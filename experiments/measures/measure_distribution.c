@@ -46,8 +46,8 @@ static const char *const columns[] = {"n_accepted", "probability", "tail", NULL}
 static const spec_headline headlines[] = {{.column = "probability", .exact = true}, {0}};
 static const char *const keys[] = {"n_accepted", NULL};
 
-const spec_measure spec_measure_law = {
-    .name = "law",
+const spec_measure spec_measure_distribution = {
+    .name = "distribution",
     .summary = "the distribution of n_accepted of an acceptance process: probability and tail of "
                "each value",
     .parameters = parameters,
