@@ -296,7 +296,7 @@ TEST(a_drawn_child_may_be_left_out_if_its_value_does_not_tell_which_it_is, STATI
     for (uint64_t c = 0; c < pairs; c++) {
         OWNED(table_model) target, draft;
         const pair_family family = (pair_family)(c % PAIR_FAMILIES);
-        const int vocab = 2 + (int)(4.0 * table_uniform(&noise));
+        const int vocab = 2 + (int)(3.0 * table_uniform(&noise));
         char spec[64];
         table_model_init(&target, vocab);
         table_model_init(&draft, vocab);
