@@ -387,7 +387,7 @@ check: ## install what is missing, build, and pass the everyday tests, in three 
 	@$(MAKE) --no-print-directory docs
 check-all: ## check with the slow tests, and what takes longer: kernels, installation, resuming
 	@$(MAKE) --no-print-directory check SKIP_TAG=
-	@$(MAKE) --no-print-directory --output-sync kernels docs-slow installed libm resume-quick \
+	@$(MAKE) --no-print-directory --output-sync kernels docs-slow installed libm musl resume-quick \
 	    verdicts-check
 	@$(MAKE) --no-print-directory oom-check-quick
 
@@ -412,6 +412,10 @@ valgrind: $(BUILD)/tests/clients/token_client
 valgrind: $(BIN) $(OOM)/oom_check ## run commands of every verb under valgrind, in two minutes
 	@.ci/libraries valgrind
 	@$(OOM)/oom_check $(BIN) valgrind
+
+.PHONY: musl
+musl: ## compile every source with the headers of musl, which lack what only glibc has
+	@tests/musl.sh
 
 .PHONY: libm
 libm: $(BIN) ## compare results with and without the FMA versions of exp, log and others

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/fields.h"
 
-#if defined(__has_include) && !__has_include(<argp.h>)
-#error "speclab needs glibc: this C library has no argp"
-#endif
-
 #include "base/names.h"
 #include "base/progress.h"
 #include "base/settings.h"
 #include "base/thread_pool.h"
+#include "cli/option_help.h"
 #include "cli/option_hints.h"
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/verb.h"
 #include "experiments/team.h"
 
-#include <argp.h>
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
@@ -225,42 +221,21 @@ static char *help_of(const spec_field *field, const reading *r)
     return text;
 }
 
-/* Prints help with argp, and ends the program. */
-__attribute__((noreturn)) static void print(const reading *r, unsigned parts)
+__attribute__((noreturn)) static void print_help(void *of, const char *word, const char *verb)
 {
-    struct argp_option option[MOST_ROWS + 1] = {{0}};
-    char name[64];
+    (void)word;
+    const reading *r = of;
+    spec_option_row row[MOST_ROWS];
     for (int i = 0; i < r->n; i++) {
         const spec_field *field = r->row[i].field;
-        option[i] = (struct argp_option){.name = field->name,
-                                         .key = field->name == NULL     ? 0
-                                                : field->letter != '\0' ? field->letter
-                                                                        : FIRST_ROW + i,
-                                         .arg = field->value,
-                                         .doc = help_of(field, r),
-                                         .group = field->group != 0 ? field->group : 1};
+        row[i] = (spec_option_row){.name = field->name,
+                                   .letter = field->letter,
+                                   .value = field->value,
+                                   .help = help_of(field, r),
+                                   .group = field->group != 0 ? field->group : 1};
     }
-    const struct argp argp = {option, NULL, r->of->words, r->of->doc, NULL, NULL, NULL};
-    /* 80 columns; headings without indent, as cli/man.awk expects; no note that -aX equals
-     * --alpha=X. */
-    setenv("ARGP_HELP_FMT", "rmargin=79,header-col=0,no-dup-args-note", 0);
-    snprintf(name, sizeof name, "%s", r->verb);
-    argp_help(&argp, stdout, parts, name);
-    close_output(r->verb);
-}
-
-static void print_help(void *r, const char *word, const char *verb)
-{
-    (void)word;
-    (void)verb;
-    print(r, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
-}
-
-static void print_usage(void *r, const char *word, const char *verb)
-{
-    (void)word;
-    (void)verb;
-    print(r, ARGP_HELP_USAGE);
+    spec_option_help_print(stdout, verb, r->of->words, r->of->doc, row, r->n);
+    close_output(verb);
 }
 
 static void print_version(void *r, const char *word, const char *verb)
@@ -273,8 +248,6 @@ static void print_version(void *r, const char *word, const char *verb)
 
 static const spec_field usage_fields[] = {
     {"help", 'h', NULL, "print this help", .read = print_help, .group = USAGE_GROUP},
-    {"usage", 0, NULL, "print a short list of the options", .read = print_usage,
-     .group = USAGE_GROUP},
     {"version", 'V', NULL, "print the version", .read = print_version, .group = USAGE_GROUP},
     {0},
 };
@@ -377,7 +350,7 @@ __attribute__((noreturn)) static void fail_at_option(const reading *r, int got, 
     if (got == ':')
         spec_usage_fail(r->verb, "-%c needs a value, %s", optopt,
                         r->row[row_of_letter(r, optopt)].field->value);
-    if (optopt == '?') print(r, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+    if (optopt == '?') print_help((void *)r, NULL, r->verb);
     hint_at(r, "-", (const char[]){(char)optopt, '\0'});
     spec_usage_fail(r->verb, "there is no option -%c; '%s --help' lists them", optopt, r->verb);
 }

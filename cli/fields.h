@@ -88,12 +88,12 @@ typedef struct {
 typedef struct spec_fields {
     const spec_field *fields;             /* ends with a row without help; or NULL */
     const spec_field_relation *relations; /* ends with a row without option; or NULL */
-    const char *doc;                      /* of argp: the summary, "\v", and the text below */
+    const char *doc;                      /* the summary, "\v", and the text below the options */
     const char *words;                    /* the arguments that are no options; or NULL */
     spec_field_reader *word;              /* reads such a word */
     const spec_field *also;               /* further fields, of a struct at this offset; or NULL */
     size_t also_at;
-    bool alone;                   /* has only --help, --usage and --version beside them */
+    bool alone;                   /* has no other options but --help and --version */
     bool grid;                    /* has --resume, --shard, --batches and --sums */
     const char *formats, *output; /* its own help of --format and of --output; or NULL */
 } spec_fields;

@@ -8,9 +8,9 @@
 #include "tests/support/child.h"
 #include "tests/support/simulated_card.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
@@ -188,30 +188,57 @@ static bool run_apart(spec_test_case *begin, const choice *by, const char *progr
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
-static unsigned tags_named(char *text, struct argp_state *state)
+static unsigned tags_named(char *text)
 {
     unsigned tags = 0;
     for (char *name = strtok(text, ","); name != NULL; name = strtok(NULL, ",")) {
         int i = 0;
         while (i < N_TAGS && strcmp(name, tag_name[i]) != 0) i++;
-        if (i == N_TAGS) argp_error(state, "there is no tag '%s'", name);
+        if (i == N_TAGS) {
+            fprintf(stderr, "there is no tag '%s'\n", name);
+            exit(2);
+        }
         tags |= 1U << i;
     }
     return tags;
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
+static const char help[] =
+    "Usage: %s [OPTION...]\n"
+    "Run the tests of one folder: all, or those that are chosen.\n\n"
+    "  -l, --list              list the tests with their places and tags, and run none\n"
+    "  -s, --suite=NAME        the tests of one file: 'decode' is test_decode.c\n"
+    "  -o, --only=PATTERN,...  tests or suites of these names: 'decode/*', '*mass*'\n"
+    "  -t, --tag=TAG,...       tests with one of: slow, statistics, simulator, plugin\n"
+    "      --skip-tag=TAG,...  tests with none of these\n"
+    "      --seconds           print each test's processor seconds\n";
+
+static choice chosen_by(int argc, char **argv)
 {
-    choice *by = state->input;
-    switch (key) {
-    case 'l': by->lists = true; return 0;
-    case 's': by->suite = value; return 0;
-    case 'o': by->only = value; return 0;
-    case SECONDS: prints_seconds = true; return 0;
-    case 't': by->tags = tags_named(value, state); return 0;
-    case SKIP_TAG: by->skipped_tags = tags_named(value, state); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    static const struct option options[] = {{"list", no_argument, NULL, 'l'},
+                                            {"suite", required_argument, NULL, 's'},
+                                            {"only", required_argument, NULL, 'o'},
+                                            {"tag", required_argument, NULL, 't'},
+                                            {"skip-tag", required_argument, NULL, SKIP_TAG},
+                                            {"seconds", no_argument, NULL, SECONDS},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    choice by = {0};
+    for (int key; (key = getopt_long(argc, argv, "ls:o:t:h", options, NULL)) != -1;) switch (key) {
+        case 'l': by.lists = true; break;
+        case 's': by.suite = optarg; break;
+        case 'o': by.only = optarg; break;
+        case 't': by.tags = tags_named(optarg); break;
+        case SKIP_TAG: by.skipped_tags = tags_named(optarg); break;
+        case SECONDS: prints_seconds = true; break;
+        case 'h': printf(help, argv[0]); exit(0);
+        default: exit(2);
+        }
+    if (optind < argc) {
+        fprintf(stderr, "%s: '%s' is not an option\n", argv[0], argv[optind]);
+        exit(2);
     }
+    return by;
 }
 
 int main(int argc, char **argv)
@@ -223,20 +250,7 @@ int main(int argc, char **argv)
      * the programs under test */
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
-    static const struct argp_option options[] = {
-        {"list", 'l', NULL, 0, "List the tests with their places and tags, and run none", 0},
-        {"suite", 's', "NAME", 0, "The tests of one file: 'decode' is test_decode.c", 0},
-        {"only", 'o', "PATTERN,...", 0, "Tests or suites of these names: 'decode/*', '*mass*'", 0},
-        {"tag", 't', "TAG,...", 0, "Tests with one of: slow, statistics, simulator, plugin", 0},
-        {"skip-tag", SKIP_TAG, "TAG,...", 0, "Tests with none of these", 0},
-        {"seconds", SECONDS, NULL, 0, "Print each test's processor seconds", 0},
-        {0}};
-    static const struct argp argp = {
-        options, parse, NULL, "Run the tests of one folder: all, or those that are chosen.",
-        NULL,    NULL,  NULL};
-    choice by = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &by);
-
+    const choice by = chosen_by(argc, argv);
     int n = 0, failed = 0;
     const spec_test_suite *suite = NULL;
     for (spec_test_case *test = first; test != NULL; test = test->next) {
