@@ -56,10 +56,9 @@ LIB     := $(BUILD)/libspeclab.a
 LIB_SO  := $(BUILD)/libspeclab.so
 PIC_FLAGS := -fPIC -fno-semantic-interposition
 $(LIB_OBJ): PIC := $(PIC_FLAGS)
-# What speaks to servers is linked to the program alone: the library and the page need no libcurl.
+# What speaks to servers is linked to the program alone.
 LIVE_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard live/*.c))
 LIVE    := $(BUILD)/liblive.a
-CURL_LIBS = $(call once,CURL_LIBS,$(if $(filter arm64,$(CONFIG)),,$(shell .ci/libraries --curl)))
 CLI_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c cli/*/*.c))
 BIN     := $(BUILD)/speclab
 SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
@@ -250,7 +249,6 @@ $(LIB): $(LIB_OBJ)
 $(LIVE): $(LIVE_OBJ)
 	@[ $(V) = 1 ] || echo "  AR $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
-$(BUILD)/live/http.o: CPPFLAGS += $(if $(CURL_LIBS),-DSPECLAB_CURL)
 
 $(LIB_SO): $(LIB_OBJ)
 	@[ $(V) = 1 ] || echo "  SO $@"
@@ -277,7 +275,7 @@ library: $(LIBRARY) ## build libspeclab, shared and static, with its pkg-config 
 
 $(BIN): $(CLI_OBJ) $(LIVE) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CURL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # The program for several processes: the same, but for one file of cli/.
 MPICC   := mpicc
@@ -289,8 +287,7 @@ $(BUILD)/mpi/%.o: mpi/%.c $(FLAGS_FILE)
 	    -MP -c -o $@ $<
 $(BUILD)/speclab-mpi: $(filter-out %/team_alone.o,$(CLI_OBJ)) $(BUILD)/mpi/team_mpi.o $(LIVE) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
-	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) \
-	    $(CURL_LIBS)
+	$(Q)OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # A target that first installs a tool builds what needs it by a make of its own. Files that both
 # makes need are built before: they would write them side by side.
@@ -359,7 +356,6 @@ $(TEST_OBJ:.o=): %: %.o $(SUPPORT_OBJ) | $(LIB_SO)
 	$(Q)$(link_tests)
 
 $(filter $(BUILD)/tests/live/%,$(TESTS) $(TEST_OBJ:.o=)): $(LIVE)
-$(filter $(BUILD)/tests/live/%,$(TESTS) $(TEST_OBJ:.o=)): LDLIBS += $(CURL_LIBS)
 
 # The engine's tests, which the thread sanitizer is for.
 ENGINE := $(patsubst %,$(BUILD)/tests/%.o,sim/test_montecarlo sim/test_sources \
@@ -600,7 +596,6 @@ fuzz: ## fuzz the parsers side by side, FUZZ_SECONDS=600 each (clang)
 
 $(FUZZERS:=.o): COUNTED = $(COUNT_$(CONFIG))
 $(BUILD)/tests/fuzz/fuzz_served $(BUILD)/tests/fuzz/fuzz_drive: $(LIVE)
-$(BUILD)/tests/fuzz/fuzz_served $(BUILD)/tests/fuzz/fuzz_drive: LDLIBS += $(CURL_LIBS)
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $(filter-out $(LIB),$^) $(LIB) \

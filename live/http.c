@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live/http.h"
 
-#ifndef SPECLAB_CURL
-
-int spec_http_run(const spec_http_work *work, spec_error *error)
-{
-    (void)work;
-    return spec_fail(error, GSL_EUNSUP, "this speclab was built without libcurl");
-}
-
-#else
-
 #include "base/clock.h"
 #include "base/json_memory.h"
 #include "base/utf8.h"
+#include "live/curl_functions.h"
 #include "live/events.h"
 #include "speclab/no_memory.h"
 
-#include <curl/curl.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+#define NUMBER(name, number) name = number,
+    SPEC_CURL_NUMBERS(NUMBER)
+#undef NUMBER
+};
 
 /* An answer takes at most this much, and its values this much memory. */
 enum { ANSWER_BYTES = 1 << 26, ANSWER_MEMORY = 1 << 29, POLL_MS = 100, CONNECT_S = 20 };
@@ -28,8 +25,8 @@ static const size_t stream_bytes = (size_t)1 << 30;
 static const double longest_pause = 30.0;
 
 typedef struct {
-    CURL *easy;
-    struct curl_slist *headers;
+    void *easy;
+    spec_curl_list *headers;
     spec_http_request request;
     char *sent; /* the body, as text */
     char *bytes;
@@ -49,9 +46,29 @@ typedef struct {
 
 typedef struct client {
     const spec_http_work *work;
-    CURLM *multi;
+    spec_curl curl;
+    void *multi;
     lane *lane; /* (lanes) */
 } client;
+
+/* Loads libcurl; it stays loaded. */
+static int load(spec_curl *ret, spec_error *error)
+{
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+    void *library = NULL;
+    for (int i = 0; i < 2 && library == NULL; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == NULL)
+        return spec_fail(error, GSL_EUNSUP,
+                         "libcurl.so.4 cannot be loaded; Debian and Ubuntu call it libcurl4");
+#define FUNCTION(result, name, parameters)                                                         \
+    *(void **)&ret->name = dlsym(library, "curl_" #name);                                          \
+    if (ret->name == NULL)                                                                         \
+        return spec_fail(error, GSL_EUNSUP, "libcurl is too old: it has no curl_" #name);
+    SPEC_CURL_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    return GSL_SUCCESS;
+}
 
 /* ---- what arrives ---------------------------------------------------------------------------- */
 
@@ -124,7 +141,7 @@ static size_t keep_bytes(char *bytes, size_t size, size_t n, void *self)
     lane *l = self;
     const size_t more = size * n;
     long code = 0;
-    if (l->request.stream) curl_easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &code);
+    if (l->request.stream) l->client->curl.easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &code);
     if (code == 200) return keep_events(l, bytes, more);
     if (l->n + more > ANSWER_BYTES) {
         l->too_long = true;
@@ -147,7 +164,7 @@ static size_t keep_bytes(char *bytes, size_t size, size_t n, void *self)
 
 static void release_request(lane *l)
 {
-    curl_slist_free_all(l->headers);
+    if (l->headers != NULL) l->client->curl.slist_free_all(l->headers);
     json_decref(l->request.body);
     free(l->sent);
     l->headers = NULL;
@@ -159,7 +176,7 @@ static void release_request(lane *l)
 
 static int add_header(lane *l, const char *header, spec_error *error)
 {
-    struct curl_slist *more = curl_slist_append(l->headers, header);
+    spec_curl_list *more = l->client->curl.slist_append(l->headers, header);
     if (more == NULL) return spec_no_memory(error);
     l->headers = more;
     return GSL_SUCCESS;
@@ -188,7 +205,8 @@ done:
 static int start(client *c, lane *l, spec_error *error)
 {
     const spec_http_work *work = c->work;
-    CURL *easy = l->easy;
+    const spec_curl *curl = &c->curl;
+    void *easy = l->easy;
     l->n = 0;
     l->too_long = l->no_memory = false;
     l->not_before = 0.0;
@@ -196,26 +214,25 @@ static int start(client *c, lane *l, spec_error *error)
     spec_events_reset(&l->events);
     l->streamed = 0;
     l->status = GSL_SUCCESS;
-    l->client = c;
     l->heard = spec_clock_monotonic();
-    curl_easy_reset(easy); /* keeps the connection */
-    curl_easy_setopt(easy, CURLOPT_URL, l->request.url);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, l->why);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep_bytes);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, l);
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, l);
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, l->headers);
+    curl->easy_reset(easy); /* keeps the connection */
+    curl->easy_setopt(easy, CURLOPT_URL, l->request.url);
+    curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, l->why);
+    curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep_bytes);
+    curl->easy_setopt(easy, CURLOPT_WRITEDATA, l);
+    curl->easy_setopt(easy, CURLOPT_PRIVATE, l);
+    curl->easy_setopt(easy, CURLOPT_HTTPHEADER, l->headers);
     if (!l->request.stream)
-        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, lround(1000.0 * work->timeout));
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+        curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, lround(1000.0 * work->timeout));
+    curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
     if (l->sent != NULL) {
-        curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, l->sent);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(l->sent));
+        curl->easy_setopt(easy, CURLOPT_POST, 1L);
+        curl->easy_setopt(easy, CURLOPT_POSTFIELDS, l->sent);
+        curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (int64_t)strlen(l->sent));
     }
-    if (curl_multi_add_handle(c->multi, easy) != CURLM_OK) return spec_no_memory(error);
+    if (curl->multi_add_handle(c->multi, easy) != CURLM_OK) return spec_no_memory(error);
     l->busy = true;
     if (l->request.stream)
         work->sent(work->self, (int)(l - c->lane), spec_clock_monotonic(), l->tries > 0);
@@ -243,15 +260,15 @@ done:
 
 /* Tells whether another try may help, and when it is due. A server that is busy may say how long
  * for. */
-static bool tries_again(client *c, lane *l, CURLcode result, long code)
+static bool tries_again(client *c, lane *l, int result, long code)
 {
     const bool busy = result == CURLE_OK && (code == 429 || code == 503);
     const bool lost = result == CURLE_GOT_NOTHING || result == CURLE_SEND_ERROR ||
                       (result == CURLE_RECV_ERROR && l->streamed == 0);
-    curl_off_t after = 0;
+    int64_t after = 0;
     if (++l->tries >= c->work->tries || !(busy || lost)) return false;
     double pause = ldexp(c->work->pause, l->tries - 1);
-    curl_easy_getinfo(l->easy, CURLINFO_RETRY_AFTER, &after);
+    c->curl.easy_getinfo(l->easy, CURLINFO_RETRY_AFTER, &after);
     if (busy && after > 0) pause = fmax(pause, (double)after);
     l->not_before = spec_clock_monotonic() + fmin(pause, longest_pause);
     return true;
@@ -275,7 +292,7 @@ static int fail_code(const lane *l, long code, spec_error *error)
     return status;
 }
 
-static int fail_transfer(const client *c, const lane *l, CURLcode result, spec_error *error)
+static int fail_transfer(const client *c, const lane *l, int result, spec_error *error)
 {
     if (l->no_memory) return spec_no_memory(error);
     if (l->status != GSL_SUCCESS) {
@@ -292,7 +309,7 @@ static int fail_transfer(const client *c, const lane *l, CURLcode result, spec_e
         return spec_fail(error, GSL_EFAILED, "%.200s: no answer within %g s", l->request.url,
                          c->work->timeout);
     return spec_fail(error, GSL_EFAILED, "%.200s: %.200s", l->request.url,
-                     *l->why != '\0' ? l->why : curl_easy_strerror(result));
+                     *l->why != '\0' ? l->why : c->curl.easy_strerror(result));
 }
 
 static int end_stream(client *c, int i, spec_error *error)
@@ -322,14 +339,14 @@ static int take_answer(client *c, int i, spec_error *error)
     return status;
 }
 
-static int end_request(client *c, lane *l, CURLcode result, spec_error *error)
+static int end_request(client *c, lane *l, int result, spec_error *error)
 {
     const int i = (int)(l - c->lane);
     long code = 0;
     int status = GSL_SUCCESS;
-    curl_multi_remove_handle(c->multi, l->easy);
+    c->curl.multi_remove_handle(c->multi, l->easy);
     l->busy = false;
-    curl_easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &code);
+    c->curl.easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &code);
     if (tries_again(c, l, result, code)) return status;
     if (result != CURLE_OK) return fail_transfer(c, l, result, error);
     if (code != 200) return fail_code(l, code, error);
@@ -343,12 +360,12 @@ done:
 
 static int end_requests(client *c, spec_error *error)
 {
-    CURLMsg *message;
+    spec_curl_message *message;
     int left, status = GSL_SUCCESS;
-    while (status == GSL_SUCCESS && (message = curl_multi_info_read(c->multi, &left)) != NULL) {
+    while (status == GSL_SUCCESS && (message = c->curl.multi_info_read(c->multi, &left)) != NULL) {
         lane *l = NULL;
-        if (message->msg != CURLMSG_DONE) continue;
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &l);
+        if (message->message != CURLMSG_DONE) continue;
+        c->curl.easy_getinfo(message->easy, CURLINFO_PRIVATE, &l);
         status = end_request(c, l, message->data.result, error);
     }
     return status;
@@ -394,17 +411,18 @@ static int run(client *c, spec_error *error)
     bool left = true;
     int running, status = GSL_SUCCESS;
     for (int i = 0; i < c->work->lanes; i++) {
-        if ((c->lane[i].easy = curl_easy_init()) == NULL) return spec_no_memory(error);
+        c->lane[i].client = c;
+        if ((c->lane[i].easy = c->curl.easy_init()) == NULL) return spec_no_memory(error);
         SPEC_TRY(start_next(c, i, error));
     }
     while (!stopped(c)) {
         SPEC_TRY(start_due(c, &left, error));
         if (!left) break;
-        if (curl_multi_perform(c->multi, &running) != CURLM_OK) return spec_no_memory(error);
+        if (c->curl.multi_perform(c->multi, &running) != CURLM_OK) return spec_no_memory(error);
         SPEC_TRY(end_requests(c, error));
         SPEC_TRY(check_silence(c, error));
         if (running > 0 || left)
-            curl_multi_poll(c->multi, NULL, 0, running > 0 ? POLL_MS : 20, NULL);
+            c->curl.multi_poll(c->multi, NULL, 0, running > 0 ? POLL_MS : 20, NULL);
     }
 done:
     return status;
@@ -412,25 +430,26 @@ done:
 
 int spec_http_run(const spec_http_work *work, spec_error *error)
 {
-    client c = {.work = work,
-                .multi = curl_multi_init(),
-                .lane = calloc((size_t)work->lanes, sizeof *c.lane)};
-    int status = c.multi == NULL || c.lane == NULL ? spec_no_memory(error) : GSL_SUCCESS;
-    if (status == GSL_SUCCESS) status = run(&c, error);
+    client c = {.work = work};
+    int status = GSL_SUCCESS;
+    SPEC_TRY(load(&c.curl, error));
+    c.multi = c.curl.multi_init();
+    c.lane = calloc((size_t)work->lanes, sizeof *c.lane);
+    if (c.multi == NULL || c.lane == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(run(&c, error));
+done:
     for (int i = 0; i < work->lanes && c.lane != NULL; i++) {
         lane *l = &c.lane[i];
-        if (l->busy) curl_multi_remove_handle(c.multi, l->easy);
-        if (l->easy != NULL) curl_easy_cleanup(l->easy);
+        if (l->busy) c.curl.multi_remove_handle(c.multi, l->easy);
+        if (l->easy != NULL) c.curl.easy_cleanup(l->easy);
         release_request(l);
         spec_events_free(&l->events);
         free(l->bytes);
     }
-    if (c.multi != NULL) curl_multi_cleanup(c.multi);
+    if (c.multi != NULL) c.curl.multi_cleanup(c.multi);
     free(c.lane);
     return status;
 }
-
-#endif
 
 /* ---- one request ----------------------------------------------------------------------------- */
 

@@ -93,7 +93,7 @@ new_user
 echo "$who ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$who"
 types /home/$who 'git clone "$URL" speclab && cd speclab && make libraries &&
     test ! -e build/libraries &&
-    pkg-config --exists gsl jansson libcurl libpcre2-8 zlib cmocka' || {
+    pkg-config --exists gsl jansson libpcre2-8 zlib cmocka' || {
     cat "$log" >&2
     complain "make libraries: as a user with sudo"
 }

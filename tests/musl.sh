@@ -12,7 +12,7 @@ fi
 headers=$(mktemp -d)
 trap 'rm -rf "$headers"' EXIT
 ours=/usr/include
-for name in gsl jansson.h jansson_config.h pcre2.h zlib.h zconf.h curl linux asm asm-generic; do
+for name in gsl jansson.h jansson_config.h pcre2.h zlib.h zconf.h linux asm asm-generic; do
     for folder in build/libraries$ours $ours $ours/"$(gcc -print-multiarch)"; do
         [ ! -e "$folder/$name" ] || ln -sfn "$(realpath "$folder/$name")" "$headers/$name"
     done
