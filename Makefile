@@ -277,6 +277,14 @@ $(BIN): $(CLI_OBJ) $(LIVE) $(LIB)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# The program with the libraries inside, for any Linux whose glibc is not older than this one.
+PORTABLE := $(BUILD)/portable/speclab
+$(PORTABLE): $(CLI_OBJ) $(LIVE) $(LIB)
+	@mkdir -p $(@D)
+	@[ $(V) = 1 ] || echo "  LD $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -s -o $@ $^ $(filter -L%,$(LIB_LDLIBS)) -Wl,--as-needed \
+	    -Wl,-Bstatic $(filter-out -lm,$(filter -l%,$(LIB_LDLIBS))) -lgomp -Wl,-Bdynamic -lm
+
 # The program for several processes: the same, but for one file of cli/.
 MPICC   := mpicc
 MPI_BIN := $(if $(shell command -v $(MPICC)),$(BUILD)/speclab-mpi)
@@ -613,9 +621,9 @@ mutate-sample: tests ## break 300 lines of all folders; run the tests that reach
 
 # The Python package: pure Python over the library. Its folders are below build/python.
 .PHONY: wheel python-check python-quick python-docs
-wheel: $(LIBRARY) ## build the Python package with its libraries into build/python/*.whl
+wheel: $(LIBRARY) $(BIN) $(PORTABLE) man ## the Python package with the program, build/python/*.whl
 	@.ci/libraries wheel
-	@python/wheel.sh $(VERSION) $(LIBRARY)
+	@python/wheel.sh $(VERSION) $(LIBRARY) $(BIN) $(PORTABLE)
 python-check: wheel $(BIN) ## install the wheel into an empty virtual environment, and test it
 	@python/check.sh $(VERSION) $(LIBRARY) $(BIN)
 	@tests/changed.sh --record python $(python_paths)
@@ -677,6 +685,15 @@ install: $(BIN) $(LIBRARY) man ## install under PREFIX (/usr/local), below DESTD
 .PHONY: uninstall
 uninstall: ## remove what install put there
 	@$(INSTALLER) uninstall $(BIN)
+
+# The same files give the same bytes: they have the time of the last commit.
+TARBALL := build/speclab-$(VERSION)-linux-$(MACHINE)
+.PHONY: tarball
+tarball: $(BIN) $(LIBRARY) $(PORTABLE) man ## the program for any Linux, build/speclab-*.tar.gz
+	@packaging/portable.sh $(TARBALL) $(BIN) $(PORTABLE)
+	@tar -C build --sort=name --owner=0 --group=0 --numeric-owner \
+	    --mtime=@$$(git log -1 --format=%ct) -c $(notdir $(TARBALL)) | gzip -9n >$(TARBALL).tar.gz
+	@rm -r $(TARBALL) && ls -sh $(TARBALL).tar.gz
 
 # Debian packages are built in a copy of the source tree.
 .PHONY: deb

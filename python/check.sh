@@ -34,6 +34,15 @@ rm -rf "$environment"
 python3 -m venv "$environment"
 export PATH="$environment/bin:$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 pip install -q $out/speclab-*.whl
+for command in 'predict --alpha 0.8 --K 3 --format csv' 'list experiments' 'prove --rule token,hsd' \
+    'run speedup_table'; do
+    # shellcheck disable=SC2086
+    (cd / && "$environment/bin/speclab" $command 2>/dev/null) >$out/theirs
+    # shellcheck disable=SC2086
+    "$program" $command 2>/dev/null | cmp - $out/theirs ||
+        { echo "python-check: the wheel's speclab $command prints something else" >&2 && exit 1; }
+done
+echo "python-check: the wheel's program prints what the built one does"
 echo "python-check: tests without pandas"
 tests python
 update=

