@@ -3,8 +3,8 @@
 # Puts the program and its files where any folder can have them: FOLDER/bin/speclab and
 # FOLDER/share. Needs `make man`, for the man pages.
 #   packaging/portable.sh FOLDER SPECLAB PORTABLE
-# SPECLAB is the program that make install would copy; FOLDER gets PORTABLE in its place, which needs
-# no library but glibc's.
+# SPECLAB is the program that make install would copy; FOLDER gets PORTABLE in its place, which
+# needs no library but glibc's.
 set -eu
 folder=$1 program=$2 portable=$3
 rm -rf "$folder"

@@ -34,8 +34,8 @@ rm -rf "$environment"
 python3 -m venv "$environment"
 export PATH="$environment/bin:$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 pip install -q $out/speclab-*.whl
-for command in 'predict --alpha 0.8 --K 3 --format csv' 'list experiments' 'prove --rule token,hsd' \
-    'run speedup_table'; do
+for command in 'predict --alpha 0.8 --K 3 --format csv' 'list experiments' \
+    'prove --rule token,hsd' 'run speedup_table'; do
     # shellcheck disable=SC2086
     (cd / && "$environment/bin/speclab" $command 2>/dev/null) >$out/theirs
     # shellcheck disable=SC2086

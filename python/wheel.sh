@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Builds the wheel build/python/speclab-*.whl: the package, the library and the libraries that it
-# needs, and the program, which needs none, with its files and man pages. It is for every Linux whose
-# glibc has the symbols that they use.
+# needs, and the program, which needs none, with its files and man pages. It is for every Linux
+# whose glibc has the symbols that they use.
 #   python/wheel.sh VERSION LIBRARY SPECLAB PORTABLE    exit 2, with one line: there is no PyPI
 set -eu
 cd "$(dirname "$0")/.."
