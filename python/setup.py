@@ -41,7 +41,7 @@ setup(
     cmdclass={"bdist_wheel": Wheel, "build_scripts": Scripts},
     scripts=[str(path) for path in PREFIX.glob("bin/*")],
     data_files=[
-        (str(folder.relative_to(PREFIX)), [str(file) for file in folder.iterdir() if file.is_file()])
+        (str(folder.relative_to(PREFIX)), [str(f) for f in folder.iterdir() if f.is_file()])
         for folder in PREFIX.glob("share/**/")
     ],
 )
