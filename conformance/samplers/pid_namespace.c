@@ -14,11 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Forks into new namespaces of processes and mounts, and also of users if `flags` says so. */
+/* Forks into new namespaces of processes, mounts and System V memory, and also of users if `flags`
+ * says so. */
 static pid_t fork_into(int flags)
 {
-    return (pid_t)syscall(SYS_clone, (unsigned long)(flags | CLONE_NEWPID | CLONE_NEWNS | SIGCHLD),
-                          NULL, NULL, NULL, 0);
+    const int all = flags | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | SIGCHLD;
+    return (pid_t)syscall(SYS_clone, (unsigned long)all, NULL, NULL, NULL, 0);
 }
 
 static bool write_file(const char *path, const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A process that takes 200 MB of memory in the way that its first argument names, and then waits;
- * or that tries to see the processes of the system. */
+ * or that tries to see the processes of the system, or to leave memory behind. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,6 +110,8 @@ int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
     if (strcmp(way, "look") == 0) look_around();
+    if (strcmp(way, "leave") == 0) /* a segment of System V, whose key is the second argument */
+        exit(shmget((key_t)atoi(argv[2]), 4096, IPC_CREAT | IPC_EXCL | 0600) < 0 ? 8 : 7);
     if (strcmp(way, "private") == 0) take(MAP_PRIVATE | MAP_ANONYMOUS, -1, BYTES);
     if (strcmp(way, "shared") == 0) take(MAP_SHARED | MAP_ANONYMOUS, -1, BYTES);
     if (strcmp(way, "mapped") == 0) {

@@ -5,10 +5,12 @@
 #include "tests/support/orphans.h"
 #include "tests/support/support.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <omp.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/shm.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -236,6 +238,20 @@ TEST(a_child_cannot_leave_its_view_of_the_system)
     ends("set -- $(grep CapEff /proc/self/status); [ $((0x$2 & ~0xfb)) = 0 ] && "
          "grep -q 'NoNewPrivs:.1' /proc/self/status && exit 7; exit 8",
          "it exited with code 7");
+}
+
+TEST(a_child_leaves_no_shared_memory_behind)
+{
+    char way[32], command[PATH_MAX];
+    if (!has_namespace()) {
+        printf("skipped: %s: the system allows no namespace\n", __func__);
+        skip();
+    }
+    snprintf(way, sizeof way, "leave %d", (int)getpid());
+    greedy(command, way);
+    ends(command, "it exited with code 7");
+    assert_int_equal(shmget((key_t)getpid(), 0, 0), -1);
+    assert_int_equal(errno, ENOENT);
 }
 
 TEST(bytes_come_back_as_they_went)
