@@ -33,7 +33,8 @@ enum {
     SPEC_DRAWN_FIXED = 1,  /* chosen without randomness: the draft is one-hot, `draft` is NULL */
     SPEC_DRAWN_IID = 2,    /* each from the row; siblings may hold the same token */
     SPEC_DRAWN_WITHOUT = 4 /* without replacement, in node order: each from its row with the tokens
-                              of earlier siblings removed */
+                              of earlier siblings removed; if these hold all of the row's mass,
+                              evenly from the other tokens */
 };
 
 /* What rows contain. */
