@@ -97,25 +97,42 @@ int spec_options_columns(const spec_options *options)
                                                                : 0;
 }
 
-enum { MOST_FIRST = 80 };
+enum { MOST_FIRST = 80, NAME_SIZE = 64 };
+
+static bool has_column(const spec_measure *measure, const char *name)
+{
+    int c = 0;
+    while (measure->columns[c] != NULL && strcmp(measure->columns[c], name) != 0) c++;
+    return measure->columns[c] != NULL;
+}
 
 /* Lists the important columns of a measure, the most important first: those that identify a row,
- * then the headlines, then the standard error of the first headline. Returns how many identify a
- * row. */
-static int list_first(const char *first[MOST_FIRST], char error_of_first[64],
+ * then the headlines; after the first headline its interval, or last its standard error. Returns
+ * how many identify a row. `low` and `high` keep names that are listed. */
+static int list_first(const char *first[MOST_FIRST], char low[NAME_SIZE], char high[NAME_SIZE],
                       const spec_experiment *experiment)
 {
     const spec_measure *measure = experiment->measure;
     const spec_headline *headline = measure->headlines;
+    const char *name = headline[0].column != NULL ? headline[0].column : "";
     int n = 0;
+    snprintf(low, NAME_SIZE, "%s_low", name);
+    snprintf(high, NAME_SIZE, "%s_high", name);
+    const bool has_interval = has_column(measure, low);
     for (int i = 0; i < experiment->grid.n_axes; i++) first[n++] = experiment->grid.axis[i].name;
-    for (const char *const *key = measure->keys; key != NULL && *key != NULL && n < MOST_FIRST - 2;)
+    for (const char *const *key = measure->keys; key != NULL && *key != NULL && n < MOST_FIRST - 3;)
         first[n++] = *key++;
     const int n_keys = n;
-    for (int i = 0; headline[i].column != NULL && n < MOST_FIRST - 2; i++)
+    for (int i = 0; headline[i].column != NULL && n < MOST_FIRST - 3; i++) {
         first[n++] = headline[i].column;
-    snprintf(error_of_first, 64, "%s_se", headline[0].column != NULL ? headline[0].column : "");
-    first[n++] = headline[0].se != NULL ? headline[0].se : error_of_first;
+        if (i > 0 || !has_interval) continue;
+        first[n++] = low;
+        first[n++] = high;
+    }
+    if (!has_interval) {
+        snprintf(low, NAME_SIZE, "%s_se", name);
+        first[n++] = headline[0].se != NULL ? headline[0].se : low;
+    }
     first[n] = NULL;
     return n_keys;
 }
@@ -133,11 +150,11 @@ static int write_table(const spec_table *table, const spec_experiment *opt_exper
     }
     if (format == SPEC_FORMAT_TABLE) {
         const char *first[MOST_FIRST];
-        char error_of_first[64];
+        char low[NAME_SIZE], high[NAME_SIZE];
         spec_table_screen screen = {.columns = columns,
                                     .lines = spec_terminal_lines(STDOUT_FILENO)};
         if (opt_experiment != NULL) {
-            screen.n_keys = list_first(first, error_of_first, opt_experiment);
+            screen.n_keys = list_first(first, low, high, opt_experiment);
             screen.opt_first = first;
         }
         return spec_table_write_fitting(table, &screen, out, error);

@@ -116,7 +116,7 @@ static const struct {
     {"plan --nodes 4,16", {"method", "budget", "emitted", "speedup"}},
     {"run wide.cfg", {"target", "K", "emitted", "speedup"}},
     {"serve --alpha 0.7 --rate 10:30:10 --K 0,3 --requests 200",
-     {"rate", "K", "latency_ms", "speedup", "speedup_se", "best_K"}},
+     {"rate", "K", "latency", "speedup_", "high", "best_K"}},
 };
 
 static size_t lines_of(const char *text, const char *first_letters)
