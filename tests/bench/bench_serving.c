@@ -40,7 +40,8 @@ static bool next(void *self, spec_request *ret_request)
 {
     cursor *c = self;
     if (c->setup->rate > 0.0) c->now -= log1p(-spec_rng_next_double(&c->rng)) / c->setup->rate;
-    *ret_request = (spec_request){c->now, c->setup->prompt, 256, 0.7f, -1};
+    *ret_request = (spec_request){
+        .arrival = c->now, .prompt = c->setup->prompt, .output = 256, .alpha = 0.7f, .replay = -1};
     return true;
 }
 
