@@ -228,9 +228,8 @@ static int fail_logits(spec_error *error)
 static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n, spec_error *error)
 {
     spec_pass_queue *q = queue->state;
-    int *there = q->results, *here = q->results_here;
-    spec_launch_argmax(q->stream, there, logits, q->shape.vocab, n, q->logits_work);
-    spec_stream_get(q->stream, here, there, (size_t)n * sizeof *here);
+    int *here = q->results;
+    spec_launch_argmax(q->stream, here, logits, q->shape.vocab, n, q->logits_work);
     const int status = spec_pass_queue_wait(q, error);
     if (status != GSL_SUCCESS) return status;
     for (int i = 0; i < n; i++) {

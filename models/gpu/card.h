@@ -53,7 +53,8 @@ void spec_card_put(spec_card *card, void *to, const void *host,
                    size_t bytes); /* these two wait for the whole GPU */
 void spec_card_get(spec_card *card, void *host, const void *from, size_t bytes);
 
-/* Pinned host memory, for asynchronous copies by streams. */
+/* Pinned host memory, for asynchronous copies by streams. Kernels can write it, too: the host sees
+ * it after a wait. */
 int spec_card_pinned_alloc(spec_card *card, void **ret_memory, size_t bytes, spec_error *error);
 void spec_card_pinned_free(spec_card *card, void *memory);
 

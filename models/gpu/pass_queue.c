@@ -46,7 +46,7 @@ static int bucket_of(int n)
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* All buffers that are allocated at the start, in GPU memory or pinned. */
-enum { BUFFERS = 10 };
+enum { BUFFERS = 9 };
 typedef struct {
     void **memory;
     size_t bytes;
@@ -58,7 +58,7 @@ static void list_buffers(queue_buffer *ret_buffer, spec_pass_queue *q, const spe
     const size_t half = (size_t)shape->head_dim / 2;
     const queue_buffer all[BUFFERS] = {
         {&q->slot, SLOTS * sizeof(upload_slot), true},
-        {&q->results_here, PASS_COLUMNS * sizeof(int), true},
+        {&q->results, PASS_COLUMNS * sizeof(int), true},
         {&q->batch, sizeof(pass_batch), false},
         {&q->from, SPEC_NODES_MAX * sizeof(int), false},
         {&q->frequency, half * sizeof(double), false},
@@ -66,7 +66,6 @@ static void list_buffers(queue_buffer *ret_buffer, spec_pass_queue *q, const spe
         {&q->attention_work, spec_launch_attend_bytes(shape, longest_of(shape->context)), false},
         {&q->product_work, spec_launch_product_bytes(), false},
         {&q->logits_work, spec_launch_logits_bytes(shape->vocab, PASS_COLUMNS), false},
-        {&q->results, PASS_COLUMNS * sizeof(int), false},
     };
     memcpy(ret_buffer, all, sizeof all);
 }

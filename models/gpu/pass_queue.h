@@ -22,7 +22,7 @@ typedef struct {
     void *frequency; /* double (head_dim/2) */
     void *angles;    /* float (PASS_COLUMNS, head_dim/2, 2) */
     void *attention_work, *product_work, *logits_work;
-    void *results, *results_here; /* int (PASS_COLUMNS): on the GPU, and pinned */
+    void *results;                /* pinned int (PASS_COLUMNS), which the kernel writes */
     float *logits_here;           /* pinned (rows at once, vocab), allocated at the first request
                                    * for rows */
     spec_sampling_gpu *sampling;  /* allocated when the first token is drawn */
