@@ -105,6 +105,11 @@ done:
 
 static int of_csv(spec_pass_point *ret, const double *x, const record *of, spec_error *error)
 {
+    if (x[2] < x[0])
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: row %zu: tokens counts those of all requests of the pass, so it "
+                         "must be at least batch = %.6g, got %.6g",
+                         of->path, of->row + 1, x[0], x[2]);
     *ret = (spec_pass_point){x[2], 0.0, 1e-3 * x[1]};
     if (!has(of, "kv_tokens")) return GSL_SUCCESS;
     return number(&ret->kv_tokens, of, "kv_tokens", 0.0, error);

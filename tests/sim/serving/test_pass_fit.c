@@ -206,6 +206,7 @@ TEST(wrong_files_are_refused_in_one_line)
          "input_len, output_len"},
         {"{\"pl\": 1, \"t_tg\": 2, \"tg\": 1}\n{\"pl\": tru", "", "times:2: "},
         {"batch,tokens,ms\n1,1,7\n2,0,7\n", "", "row 2: 'tokens' is not a number from 1 to 1e+12"},
+        {"batch,tokens,ms\n1,1,7\n4,1,8\n", "", "row 2: tokens counts those of all requests"},
         {"batch,tokens,ms\n1,1,-7\n", "", "row 1: 'ms' is not a number"},
         {"batch,tokens,ms\n1,1,nan\n", "", "row 1: 'ms' is not a number"},
         {"batch,tokens,ms\n4,4,7\n4,4,7.1\n", "",
