@@ -39,6 +39,12 @@ int spec_mapping_init(spec_mapping *mapping, const char *path, spec_error *error
     return status;
 }
 
+void spec_mapping_release(const spec_mapping *opt_mapping)
+{
+    if (opt_mapping != NULL && opt_mapping->bytes != NULL)
+        madvise((void *)(uintptr_t)opt_mapping->bytes, opt_mapping->length, MADV_DONTNEED);
+}
+
 void spec_mapping_free(spec_mapping *mapping)
 {
     if (mapping->bytes != NULL) munmap((void *)(uintptr_t)mapping->bytes, mapping->length);

@@ -19,4 +19,8 @@ typedef struct {
 int spec_mapping_init(spec_mapping *mapping, const char *path, spec_error *error);
 void spec_mapping_free(spec_mapping *mapping); /* accepts a zeroed mapping */
 
+/* Releases the pages that were read, so that they no longer count as memory of the process. The
+ * bytes stay readable. Accepts NULL and a zeroed mapping. */
+void spec_mapping_release(const spec_mapping *opt_mapping);
+
 #endif

@@ -26,6 +26,7 @@ done:
 void spec_context_free(spec_context *context)
 {
     free(context->cpu);
+    spec_large_pages_free(&context->weights);
     spec_cards_free(context->cards);
     spec_thread_pool_free(context->pool);
     *context = (spec_context){0};

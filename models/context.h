@@ -5,6 +5,7 @@
 #ifndef SPECLAB_CONTEXT_H
 #define SPECLAB_CONTEXT_H
 
+#include "base/large_pages.h"
 #include "base/thread_pool.h"
 #include "models/gpu/gpu_settings.h"
 
@@ -21,8 +22,9 @@ struct spec_context {
     const struct spec_team *opt_team; /* processes that share a run (experiments/team.h) */
 
     struct spec_cards *cards;           /* the driver and the GPUs (models/gpu/card.h) */
-    pthread_mutex_t lock;               /* guards the next field */
+    pthread_mutex_t lock;               /* guards the next fields */
     struct spec_device_opened *devices; /* their backends (models/transformer/engine/device.c) */
+    spec_large_pages weights;           /* room for more weights of the CPU */
 };
 
 /* Returns the pool of a context, or NULL for NULL. */

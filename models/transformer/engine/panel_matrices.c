@@ -7,9 +7,8 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
-enum { CHUNK_BYTES = 1 << 16, LARGE_PAGE = 1 << 21 };
+enum { CHUNK_BYTES = 1 << 16 };
 
 int spec_panel_matrices_chunk(const spec_matrix *matrix)
 {
@@ -34,14 +33,47 @@ spec_matrix spec_panel_matrices_of(const spec_matrix_stack *stack, int expert)
     return one;
 }
 
+/* Large pages make reads of weights faster; small weights are left to malloc. */
+static bool is_large(size_t bytes)
+{
+    return bytes >= SPEC_LARGE_PAGE / 4;
+}
+
+/* Allocates weights, uninitialised or zero. */
+static void *alloc_weights(spec_context *opt_context, size_t bytes)
+{
+    if (!is_large(bytes))
+        return aligned_alloc(SPEC_PANEL_ALIGNMENT, (bytes + SPEC_PANEL_ALIGNMENT - 1) /
+                                                       SPEC_PANEL_ALIGNMENT * SPEC_PANEL_ALIGNMENT);
+    spec_large_pages own = {0};
+    void *memory;
+    if (opt_context == NULL) {
+        memory = spec_large_pages_take(&own, bytes);
+        spec_large_pages_free(&own);
+    } else {
+        pthread_mutex_lock(&opt_context->lock);
+        memory = spec_large_pages_take(&opt_context->weights, bytes);
+        pthread_mutex_unlock(&opt_context->lock);
+    }
+    return memory;
+}
+
+static void free_weights(void *memory, size_t bytes)
+{
+    if (is_large(bytes))
+        spec_large_pages_give(memory, bytes);
+    else
+        free(memory);
+}
+
 void spec_panel_matrices_free(const spec_backend *backend, spec_matrix *matrix)
 {
     (void)backend;
     spec_matrix *rest = matrix->opt_rest;
-    free(matrix->data);
+    free_weights(matrix->data, matrix->bytes);
     while (rest != NULL) {
         spec_matrix *const next = rest->opt_rest;
-        free(rest->data);
+        free_weights(rest->data, rest->bytes);
         free(rest);
         rest = next;
     }
@@ -50,20 +82,9 @@ void spec_panel_matrices_free(const spec_backend *backend, spec_matrix *matrix)
 
 void spec_panel_matrices_stack_free(const spec_backend *backend, spec_matrix_stack *stack)
 {
-    spec_panel_matrices_free(backend, &stack->one);
+    (void)backend;
+    free_weights(stack->one.data, (size_t)stack->n * stack->one.bytes);
     *stack = (spec_matrix_stack){0};
-}
-
-/* Allocates uninitialised memory. If it fills a good part of a large page we use large pages,
- * because weights are then read faster. */
-static void *alloc_weights(size_t bytes)
-{
-    const bool large = bytes >= LARGE_PAGE / 4;
-    const size_t unit = large ? LARGE_PAGE : SPEC_PANEL_ALIGNMENT,
-                 size = (bytes + unit - 1) / unit * unit;
-    void *memory = aligned_alloc(unit, size);
-    if (memory != NULL && large) madvise(memory, size, MADV_HUGEPAGE);
-    return memory;
 }
 
 /* Packs a stack, each of its matrices from a part of the rows of one tensor; or one matrix from
@@ -100,7 +121,7 @@ static int pack(const spec_backend *backend, spec_matrix_stack *stack, const spe
 {
     spec_matrix *one = &stack->one;
     one->bytes = spec_panel_matrices_bytes(one->type, one->rows, one->cols);
-    one->data = alloc_weights((size_t)stack->n * one->bytes);
+    one->data = alloc_weights(backend->opt_context, (size_t)stack->n * one->bytes);
     if (one->data == NULL)
         return spec_fail(error, GSL_ENOMEM, "out of memory for weights of %d times %zu bytes",
                          stack->n, one->bytes);
@@ -109,7 +130,7 @@ static int pack(const spec_backend *backend, spec_matrix_stack *stack, const spe
     spec_thread_pool_run(locked, pack_chunk, &job, stack->n * job.chunks);
     spec_thread_pool_unlock(locked);
     if (!atomic_load(&job.failed)) return GSL_SUCCESS;
-    spec_panel_matrices_free(backend, one);
+    spec_panel_matrices_stack_free(backend, stack);
     return spec_fail(error, GSL_ENOMEM, "out of memory for packing weights");
 }
 

@@ -10,6 +10,7 @@
 typedef struct {
     spec_weights *weights;
     spec_tensor_type opt_type;
+    const spec_mapping *opt_mapping; /* the file, whose pages are released once they are copied */
     spec_error *error;
 } layout;
 
@@ -49,6 +50,7 @@ static int lay_matrix(const layout *to, spec_matrix *ret_matrix, const spec_tens
         if (matrix->opt_rest == NULL) SPEC_TRY(spec_no_memory(to->error));
     }
 done:
+    spec_mapping_release(to->opt_mapping);
     if (status != GSL_SUCCESS) backend->matrix_free(backend, ret_matrix);
     return status;
 }
@@ -82,14 +84,16 @@ static int lay_stack(const layout *to, spec_matrix_stack *ret_stack, const spec_
 {
     const spec_backend *backend = to->weights->backend;
     const spec_tensor_type type = spec_weights_type(backend, to->opt_type, tensor);
-    return backend->stack_init(backend, ret_stack, type, tensor, to->weights->shape.n_experts,
-                               to->error);
+    const int status = backend->stack_init(backend, ret_stack, type, tensor,
+                                           to->weights->shape.n_experts, to->error);
+    spec_mapping_release(to->opt_mapping);
+    return status;
 }
 
 static int lay_experts(const layout *to, spec_experts *experts, const spec_checkpoint_layer *from)
 {
     int status = GSL_SUCCESS;
-    const layout unchanged = {to->weights, SPEC_TENSOR_TYPES, to->error};
+    const layout unchanged = {to->weights, SPEC_TENSOR_TYPES, to->opt_mapping, to->error};
     const struct {
         float **table;
         const spec_tensor *tensor;
@@ -176,19 +180,19 @@ done:
 int spec_weights_lay_layer(spec_weights *weights, spec_layer *ret_layer,
                            const spec_checkpoint_layer *from, spec_error *error)
 {
-    return lay_layer(&(layout){weights, SPEC_TENSOR_TYPES, error}, ret_layer, from);
+    return lay_layer(&(layout){weights, SPEC_TENSOR_TYPES, NULL, error}, ret_layer, from);
 }
 
 int spec_weights_lay_matrix(spec_weights *weights, spec_matrix *ret_matrix,
                             const spec_tensor *tensor, spec_error *error)
 {
-    return lay_matrix(&(layout){weights, SPEC_TENSOR_TYPES, error}, ret_matrix, tensor, 1);
+    return lay_matrix(&(layout){weights, SPEC_TENSOR_TYPES, NULL, error}, ret_matrix, tensor, 1);
 }
 
 int spec_weights_lay_vector(spec_weights *weights, float **ret_vector, const spec_tensor *tensor,
                             spec_error *error)
 {
-    return lay_vector(&(layout){weights, SPEC_TENSOR_TYPES, error}, ret_vector, tensor, 1);
+    return lay_vector(&(layout){weights, SPEC_TENSOR_TYPES, NULL, error}, ret_vector, tensor, 1);
 }
 
 int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
@@ -196,14 +200,12 @@ int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
 {
     int status = GSL_SUCCESS;
     *weights = (spec_weights){.backend = backend, .shape = checkpoint->shape};
-    const layout to = {weights, opt_type, error};
+    const layout to = {weights, opt_type, checkpoint->opt_mapping, error};
     const int n_layers = checkpoint->shape.n_layers;
     weights->layer = calloc((size_t)n_layers, sizeof *weights->layer);
     if (weights->layer == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", n_layers));
-    for (int i = 0; i < n_layers; i++)
-        SPEC_TRY(lay_layer(&to, &weights->layer[i], &checkpoint->layer[i]));
-    SPEC_TRY(lay_vector(&to, &weights->final_norm, &checkpoint->final_norm, 1));
+    /* The largest matrices come first: while one is packed, it is in memory twice. */
     SPEC_TRY(lay_matrix(&to, &weights->output, &checkpoint->output, 1));
     if (checkpoint->output.data == checkpoint->embedding.data) {
         weights->embedding = weights->output;
@@ -211,6 +213,9 @@ int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
         SPEC_TRY(lay_matrix(&to, &weights->embedding, &checkpoint->embedding, 1));
         weights->bytes -= weights->embedding.bytes; /* a pass reads only single rows of it */
     }
+    for (int i = 0; i < n_layers; i++)
+        SPEC_TRY(lay_layer(&to, &weights->layer[i], &checkpoint->layer[i]));
+    SPEC_TRY(lay_vector(&to, &weights->final_norm, &checkpoint->final_norm, 1));
 done:
     if (status != GSL_SUCCESS) spec_weights_free(weights);
     return status;

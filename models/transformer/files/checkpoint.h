@@ -6,6 +6,7 @@
 #ifndef SPECLAB_CHECKPOINT_H
 #define SPECLAB_CHECKPOINT_H
 
+#include "base/mapping.h"
 #include "base/settings.h"
 #include "models/text_ends.h"
 #include "models/transformer/files/tensor.h"
@@ -148,6 +149,7 @@ struct spec_checkpoint {
     spec_text_ends ends; /* tokens that end a text; the first is the file's end of text */
     void *owned;       /* the loader's own: mapping, converted vectors */
     void (*free_owned)(void *owned);
+    const spec_mapping *opt_mapping; /* the file with the tensors, whose pages need not stay */
     void (*opt_draw)(spec_checkpoint *checkpoint); /* draws the weights when they are needed */
     uint64_t seed;                                 /* seed of opt_draw */
     spec_thread_pool *opt_pool;                    /* draws and checks the weights */

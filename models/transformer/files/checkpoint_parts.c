@@ -175,6 +175,7 @@ int spec_checkpoint_parts_check(const spec_checkpoint *checkpoint, const char *p
             if (part == SPEC_PART_OUTPUT && tensor->data == checkpoint->embedding.data) continue;
             const int row =
                 tensor->data != NULL ? spec_tensor_first_bad_row(tensor, checkpoint->opt_pool) : -1;
+            spec_mapping_release(checkpoint->opt_mapping);
             if (row < 0) continue;
             char name[SPEC_PART_NAME_SIZE];
             spec_checkpoint_parts_name(name, (spec_part)part, layer, checkpoint->opt_architecture);

@@ -220,6 +220,7 @@ static int load_file(spec_checkpoint *ret, const char *path, const spec_settings
     *ret = (spec_checkpoint){.free_owned = spec_gguf_source_free, .opt_pool = opt_pool};
     SPEC_TRY(spec_gguf_source_init(&source, path, error));
     ret->owned = source;
+    ret->opt_mapping = &source->gguf.mapping;
     loader load = {.to = ret,
                    .gguf = &source->gguf,
                    .keys = {.gguf = &source->gguf, .error = error},

@@ -204,6 +204,7 @@ int spec_checkpoint_load_llama2c(spec_checkpoint *ret, spec_settings *settings,
     spec_mapping *file = ret->owned = calloc(1, sizeof *file);
     if (file == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", path));
     SPEC_TRY(spec_mapping_init(file, path, error));
+    ret->opt_mapping = file;
     SPEC_TRY(read_header(&head, file, path, error));
     SPEC_TRY(check_length(&head, file, path, error));
     ret->shape = head.shape;
