@@ -2,6 +2,7 @@
 # title: Lossy rules: total variation against tokens per round
 # row: K
 # needs: tv mean_n_accepted
+# may use: front_tv
 # names: rule family K
 # A point's label has the values of its settings, if it fits; the legend names them.
 # A small figure has no labels. Families of lossless rules share a colour.
@@ -27,14 +28,9 @@ stats $DATA using (f = column('family'), \
 longest = 19
 legend_of(i) = family_name[i] . (!labels || LEGEND_OF[i] eq '' ? '' : ': ' . LEGEND_OF[i])
 do for [i=1:n] { longest = most(longest, strlen(legend_of(i))) }
-# The most that a lossless rule accepts.
-array MOST[n_K]; array LOW[n_K]
-is_lossless(i) = family_text[i] eq 'block-greedy'
+array LOW[n_K]
+front(i) = has_front_tv ? column('front_tv') : NaN
 do for [k=1:n_K] {
-    MOST[k] = NaN
-    stats $DATA using (is_lossless(column('family')) && column('K') == k \
-        ? column('mean_n_accepted') : NaN) nooutput
-    if (found(0) > 0) { MOST[k] = STATS_max }
     stats $DATA using (column('K') == k ? 1 + column('mean_n_accepted') : NaN) nooutput
     LOW[k] = found(0) > 0 ? STATS_min : 1
 }
@@ -82,8 +78,8 @@ do for [k=1:n_K] {
             && x + long < across + ACROSS && !covers(x, y, long), \
         PLACED[row] ? put(x, y, long) : 0, 0) nooutput
     set title sprintf(K_value[k] == 1 ? 'drafts of %g token' : 'drafts of %g tokens', K_value[k])
-    plot (MOST[k] == MOST[k] ? (x <= 1 + MOST[k] ? 0 : (x - 1 - MOST[k]) / K_value[k]) : NaN) \
-            with lines linecolor rgb 'black' dashtype 2 notitle, \
+    plot $DATA using (column('K') == k ? 1 + column('mean_n_accepted') : NaN):(front(0)) \
+            smooth unique with lines linecolor rgb 'black' dashtype 2 notitle, \
         for [f=1:n] $DATA using (at(k, f)):'tv' with linespoints linecolor rgb tone(f) \
             linewidth 0.5 pointtype point(f) notitle, \
         for [f=1:n:2] '' using (labelled(k, f)):'tv':(label(0)) with labels right \
@@ -95,5 +91,6 @@ eval legend(0)
 plot -1 notitle, \
     for [f=1:n] keyentry with linespoints linecolor rgb tone(f) linewidth 0.5 pointtype point(f) \
         title legend_of(f), \
-    keyentry with lines linecolor rgb 'black' dashtype 2 title 'no rule lies below'
+    keyentry with lines linecolor rgb 'black' dashtype 2 \
+        title has_front_tv ? 'no rule lies below' : ''
 unset multiplot

@@ -29,6 +29,14 @@ static double overlap(const spec_rule *rule, bool chosen, const double *target, 
                   : spec_overlap(target, draft, (size_t)vocab);
 }
 
+/* Keeps a rejected token after all, with the chance `depth`. */
+static double pardoned(const spec_rule *rule, bool chosen, const double *target,
+                       const double *draft, int vocab)
+{
+    const double kept = overlap(rule, chosen, target, draft, vocab);
+    return kept + fmin(rule->settings.pardon.depth, 1.0) * (1.0 - kept);
+}
+
 static double coincide(const spec_rule *rule, bool chosen, const double *target,
                        const double *draft, int vocab)
 {
@@ -185,6 +193,7 @@ static const struct {
       GREEDY = first_chosen, TAIL = first_chosen}},
     {"block", overlap, {0}},
     {"block-greedy", overlap, {0}},
+    {"pardon", pardoned, {0}},
     {"match",
      coincide,
      {IID = spec_multi_draft_match, WITHOUT = spec_coincidence_match_without,

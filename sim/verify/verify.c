@@ -33,6 +33,7 @@ const spec_rule *const spec_rules[] = {
     &spec_verify_ensemble,
     &spec_verify_fly,
     &spec_verify_mentored,
+    &spec_verify_pardon,
     &spec_verify_hsd,
     &spec_verify_resispec,
     &spec_verify_resample_target,

@@ -93,6 +93,9 @@ struct spec_rule {
             double l;
         } lenience;
         struct {
+            double depth; /* 0 for block-greedy */
+        } pardon;
+        struct {
             double epsilon, delta;
         } typical;
         struct {
@@ -127,7 +130,8 @@ struct spec_rule {
 
 extern const spec_rule *const spec_rules[]; /* NULL-terminated, sim/verify/verify.c */
 extern const spec_rule spec_verify_token, spec_verify_match, spec_verify_greedy;
-extern const spec_rule spec_verify_block, spec_verify_block_greedy, spec_verify_hsd;
+extern const spec_rule spec_verify_block, spec_verify_block_greedy, spec_verify_pardon,
+    spec_verify_hsd;
 extern const spec_rule spec_verify_lenience, spec_verify_typical, spec_verify_relaxed,
     spec_verify_top_k, spec_verify_mentored;
 extern const spec_rule spec_verify_target_only, spec_verify_single_threshold, spec_verify_ensemble,

@@ -6,11 +6,17 @@
  * they decide these positions by the target minus the draft, and a rejection among them subtracts
  * the draft once more.
  *
+ * pardon: the same, but a block of which only i tokens were kept is kept as a whole after all, with
+ * chance depth - i, clamped to 0..1. No rule that keeps as much of one block is nearer to the
+ * target's law: docs/formulas/rules.md#lossy-front. A block pays once: a round that begins inside
+ * an earlier one is not pardoned.
+ *
  * Passes over a pair of rows: those of block, and one per position and per earlier round whose
  * block still covers it. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +31,19 @@ typedef struct {
 /* At most n_nodes - 1 levels, because each round removes at least one position from each. */
 typedef struct {
     int capacity, vocab, n_levels;
+    int covered; /* pardon: the positions that a block which was not pardoned still covers */
     /* (capacity+1, capacity) the levels after each drafted token, oldest first; the first row
      * persists between rounds */
     level *trail;
     const double **row;  /* (capacity+1) the rows that replace the target's */
     double *store;       /* (capacity, V) */
 } carried;
+
+static int init_pardon(spec_rule *rule, spec_settings *settings, spec_error *error)
+{
+    return spec_settings_double(&rule->settings.pardon.depth, settings, "depth", 0.5, 0.0,
+                                SPEC_K_MAX, error);
+}
 
 static void close(void *state)
 {
@@ -58,7 +71,8 @@ static int open(spec_rule *rule, int vocab, int n_nodes, spec_error *error)
 
 static void reset(void *state)
 {
-    ((carried *)state)->n_levels = 0;
+    carried *c = state;
+    c->n_levels = c->covered = 0;
 }
 
 static level *levels_after(const carried *c, int place)
@@ -111,6 +125,18 @@ static void hand_on(carried *c, const spec_draft *draft, const double *target, i
     }
 }
 
+/* Keeps the rest of the chain in place of the correction, with the chance that the rule has. */
+static void pardon(spec_round *round, double depth, const spec_draft *draft, const double *last,
+                   spec_chance *chance)
+{
+    const int kept = round->n_accepted, n = draft->n_nodes;
+    const double share = fmin(depth - kept, 1.0);
+    if (kept == n || !(share > 0.0) || !spec_chance_accept(chance, share, 1.0)) return;
+    round->n_emitted = kept;
+    for (int i = kept; i < n; i++) spec_verify_accept(round, draft, i);
+    spec_verify_end(round, spec_verify_sample(last, draft->vocab, chance));
+}
+
 static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
                    const double *const *target, double *weight, spec_chance *chance)
 {
@@ -124,7 +150,12 @@ static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draf
     }
     c->row[n] = target[n]; /* no level covers the position after the last token */
     spec_verify_block_by(ret_round, draft, c->row, SPEC_BLOCK_UNCAPPED, weight, chance);
+    if (c->covered == 0) {
+        pardon(ret_round, rule->settings.pardon.depth, draft, target[n], chance);
+        c->covered = draft->depth;
+    }
     const int kept = ret_round->n_accepted;
+    c->covered = c->covered > kept + 1 ? c->covered - kept - 1 : 0;
     hand_on(c, draft, target[kept], kept, ret_round->token[kept], weight);
 }
 
@@ -135,6 +166,21 @@ const spec_rule spec_verify_block_greedy = {
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_BLOCK,
     .needs_schedule = true,
+    .open = open,
+    .reset = reset,
+    .close = close,
+    .verify = verify,
+};
+
+const spec_rule spec_verify_pardon = {
+    .name = "pardon",
+    .usage = "pardon?depth=0.5",
+    .summary = "LOSSY on purpose: block-greedy, but some blocks that it rejects are kept whole",
+    .reference = "",
+    .claim = SPEC_LOSSY,
+    .asks = SPEC_ASKS_OTHER,
+    .needs_schedule = true,
+    .init = init_pardon,
     .open = open,
     .reset = reset,
     .close = close,

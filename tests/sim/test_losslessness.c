@@ -328,6 +328,8 @@ TEST(wrong_rules_and_policies_show_on_random_models, SLOW | STATISTICS)
         {{"top-k-relaxed?k=2", "chain", "fixed"}, 1.0},
         {{"mentored?budget=0.1", "chain", "fixed"}, 1.0},
         {{"mentored?budget=0.1", "greedy", "fixed"}, 1.0},
+        {{"pardon", "chain", "fixed"}, 1.0},
+        {{"pardon", "greedy", "fixed"}, 1.0},
         {{"hsd", "chain", "fixed"}, 0.4},      /* only at K = 2 */
         {{"resispec", "chain", "fixed"}, 0.6}, /* not if V = 2 */
     };

@@ -6,6 +6,7 @@
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { K_MAX = 4 };
@@ -157,6 +158,74 @@ TEST(the_papers_example_keeps_twelve_ninths)
     assert_within(law.accepted, 12.0 / 9.0, 1e-14);
     assert_within(law.tv, 0.0, 1e-14);
 }
+
+/* ---- pardon ---------------------------------------------------------------------------------- */
+
+/* The total variation of the first 1..K tokens, as 1 less the sum of the smaller chances. */
+static void prefix_tv(double *ret_tv, const pair *p)
+{
+    int text[K_MAX];
+    for (int i = 0; i < p->K; i++) {
+        const pair less = {.goal = p->goal, .draft = p->draft, .V = p->V, .K = i};
+        const pair all = {.goal = p->goal, .draft = p->draft, .V = p->V, .K = i + 1};
+        ret_tv[i] = 1.0 - (smaller_joint(&all, text, 0) - smaller_joint(&less, text, 0));
+    }
+}
+
+/* A block that first differs at token i, of chance tv_i - tv_(i-1), is pardoned with c_i: this is
+ * the total variation of K tokens, and K - sum_i (tv_i - that)+ tokens are kept, the most that any
+ * rule could. */
+TEST(pardon_pays_only_for_what_it_keeps_and_keeps_the_most)
+{
+    uint64_t noise = spec_test_seed();
+    double largest = 0.0;
+    for (int c = 0; c < 10 * PAIR_FAMILIES * K_MAX; c++) {
+        const int K = 1 + c % K_MAX, V = 2 + (K < 3 ? c % 3 : K < 4 ? c % 2 : 0);
+        const double depths[] = {0.3, 1.0, 1.6, 2.25, 4.0}, depth = depths[c / 7 % 5];
+        double tv[K_MAX], paid = 0.0, kept = K, before = 0.0;
+        OWNED(table_model) goal, draft;
+        table_model_init(&goal, V);
+        table_model_init(&draft, V);
+        table_pair_randomize(&goal, &draft, (pair_family)(c / K_MAX % PAIR_FAMILIES), &noise);
+        prefix_tv(tv, &(pair){.goal = &goal, .draft = &draft, .V = V, .K = K});
+        for (int i = 0; i < K; before = tv[i++])
+            paid += fmin(fmax(depth - i, 0.0), 1.0) * (tv[i] - before);
+        for (int i = 0; i < K; i++) kept -= fmax(tv[i] - paid, 0.0);
+        char rule[32];
+        snprintf(rule, sizeof rule, "pardon?depth=%g", depth);
+        OWNED(spec_output_law) law = rule_law(&goal, &draft, rule, "chain", K, K);
+        assert_within(law.tv, paid, 1e-13);
+        assert_within(law.accepted, kept, 1e-13);
+        largest = fmax(largest, paid);
+    }
+    assert_true(largest > 0.5); /* that something was pardoned */
+}
+
+TEST(pardon_at_depth_zero_is_block_greedy, SLOW)
+{
+    uint64_t noise = spec_test_seed();
+    for (int c = 0; c < 30; c++) {
+        OWNED(table_model) goal, draft;
+        table_model_init(&goal, 2);
+        table_model_init(&draft, 2);
+        table_pair_randomize(&goal, &draft, PAIR_PLAIN, &noise);
+        OWNED(spec_output_law) law = rule_law(&goal, &draft, "pardon?depth=0", "chain", 3, 5);
+        assert_true(law.tv < 1e-13);
+    }
+}
+
+/* Token 1 of the first round is rejected and not pardoned. The second round is still in the first
+ * block, so its rejection may not be pardoned: with depth 1 the first two tokens would otherwise
+ * cost more than the first did. */
+TEST(a_block_is_pardoned_once)
+{
+    OWNED(table_model) goal, draft;
+    rule_law_pair(&goal, &draft, (const double[]){0.2, 0.8}, (const double[]){0.7, 0.3}, 2);
+    OWNED(spec_output_law) law = rule_law(&goal, &draft, "pardon?depth=0.5", "chain", 2, 2);
+    assert_within(law.tv, 0.25, 1e-14);
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* The draft's text may end where the target's does not, and vice versa; lengths may change. */
 TEST(ends_of_texts_and_changing_lengths_change_no_law, STATISTICS)
