@@ -24,6 +24,7 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_dominance,
     &spec_measure_quoted_optimum,
     &spec_measure_lossy_front,
+    &spec_measure_papers,
     &spec_measure_betas,
     &spec_measure_block_draft,
     &spec_measure_ahead,
