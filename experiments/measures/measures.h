@@ -12,7 +12,7 @@
 extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_measure_advice,
     spec_measure_advice_choice, spec_measure_advice_halves, spec_measure_advice_sweep,
     spec_measure_ahead, spec_measure_betas, spec_measure_block_draft, spec_measure_break_even,
-    spec_measure_decode, spec_measure_decode_ahead, spec_measure_dominance,
+    spec_measure_cascade, spec_measure_decode, spec_measure_decode_ahead, spec_measure_dominance,
     spec_measure_extrapolation, spec_measure_finite_length, spec_measure_folklore,
     spec_measure_four_alphas, spec_measure_implied_alpha, spec_measure_implied_cost,
     spec_measure_distribution, spec_measure_lengths, spec_measure_lossless, spec_measure_lossy_front,

@@ -28,6 +28,7 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_betas,
     &spec_measure_block_draft,
     &spec_measure_ahead,
+    &spec_measure_cascade,
     &spec_measure_decode_ahead,
     &spec_measure_train,
     &spec_measure_online,

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/measures/measures.h"
+
+#include "analysis/cascade.h"
+#include "analysis/speedup.h"
+
+#include <math.h>
+
+enum { ROUNDS_MAX = 64 };
+
+static int run(spec_table *table, const spec_point *point, const spec_measure *measure,
+               spec_error *error)
+{
+    double alpha[2], cost[3] = {1.0}, direct = NAN;
+    int rounds[2], status = GSL_SUCCESS;
+    SPEC_TRY(spec_point_double(&alpha[0], point, measure, "alpha", 0.0, 1.0, error));
+    SPEC_TRY(spec_point_double(&alpha[1], point, measure, "inner_alpha", 0.0, 1.0, error));
+    SPEC_TRY(spec_point_double(&cost[1], point, measure, "c", 1e-9, 1e6, error));
+    SPEC_TRY(spec_point_double(&cost[2], point, measure, "inner_c", 1e-9, 1e6, error));
+    if (spec_point_text(point, measure, "direct_alpha")[0] != '\0')
+        SPEC_TRY(spec_point_double(&direct, point, measure, "direct_alpha", 0.0, 1.0, error));
+    SPEC_TRY(spec_point_read(point));
+    if (isnan(direct)) direct = alpha[0] * alpha[1];
+
+    const double middle = spec_speedup_best(alpha[0], cost[1]),
+                 small = spec_speedup_best(direct, cost[2]),
+                 three = spec_cascade_best(rounds, 3, alpha, cost, ROUNDS_MAX),
+                 two = fmax(1.0, fmax(middle, small));
+    spec_table_number(table, "speedup_middle", middle);
+    spec_table_number(table, "speedup_small", small);
+    spec_table_number(table, "speedup", three);
+    spec_table_integer(table, "rounds_inner", rounds[0]);
+    spec_table_integer(table, "K_inner", rounds[1]);
+    spec_table_number(table, "gain", three / two);
+    spec_table_text(table, "best",
+                    three > two     ? "three"
+                    : middle == two ? "middle"
+                    : small == two  ? "small"
+                                    : "plain");
+done:
+    return status;
+}
+
+static const char *const parameters[] = {
+    "alpha", "inner_alpha", "direct_alpha=", "c=0.2", "inner_c=0.02", NULL};
+static const char *const columns[] = {"speedup_middle", "speedup_small", "speedup", "rounds_inner",
+                                      "K_inner",        "gain",          "best",    NULL};
+static const spec_headline headlines[] = {
+    {.column = "gain", .exact = true}, {.column = "speedup", .exact = true}, {0}};
+
+const spec_measure spec_measure_cascade = {
+    .name = "cascade",
+    .summary = "the best speed-up of three models, each drafting for the next, and of two of them",
+    .parameters = parameters,
+    .columns = columns,
+    .headlines = headlines,
+    .run = run,
+};
