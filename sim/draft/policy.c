@@ -16,6 +16,7 @@ const spec_policy_kind *const spec_policy_kinds[] = {
     &spec_policy_refit,           &spec_policy_cumulative,
     &spec_policy_peak,            &spec_policy_bins,
     &spec_policy_goodput,         &spec_policy_trim,
+    &spec_policy_eliminate,       &spec_policy_ucb,
     &spec_policy_confidence_drop, &spec_policy_trim_drawn,
     NULL,
 };

@@ -105,6 +105,11 @@ struct spec_policy {
             bool schedule;
         } refit;
         struct {
+            spec_policy_prices prices;
+            bool has_call; /* set by its key */
+            double doubt;
+        } bandit;
+        struct {
             bool product;
             double width, decay, least, burn;
         } bins;
@@ -118,7 +123,7 @@ extern const spec_policy_kind spec_policy_fixed, spec_policy_heuristic, spec_pol
 extern const spec_policy_kind spec_policy_confidence, spec_policy_cumulative, spec_policy_peak;
 extern const spec_policy_kind spec_policy_average, spec_policy_gate, spec_policy_tiers,
     spec_policy_switch_off, spec_policy_goodput, spec_policy_trim, spec_policy_refit,
-    spec_policy_bins;
+    spec_policy_bins, spec_policy_eliminate, spec_policy_ucb;
 extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_drawn;
 
 /* Makes a policy from a spec such as "fixed", "heuristic?cap=20", "confidence?threshold=0.4",

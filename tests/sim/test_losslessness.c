@@ -148,6 +148,8 @@ static const char *const learning[] = {
     "bins?burn=1&least=0.5&width=0.3",
     "bins?burn=1&least=0.5&width=0.3&cut=product",
     "goodput?every=1&c=0.4",
+    "eliminate?c=0.4&doubt=1e9",
+    "ucb?c=0.4",
     "trim?every=1&token=0.4",
     "peak?threshold=0.6&top=2&least=1",
 };

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lengths that are learnt from accepted tokens alone. A round of K tokens also shows what every
+ * shorter length would have accepted. `eliminate` uses this: it always drafts the longest length
+ * that may still be the best, so all lengths that may be have been observed in every round, and
+ * drops lengths that are worse beyond doubt; docs/formulas/lengths.md#eliminate. `ucb` is an
+ * ordinary bandit, which learns about the length that it played [Auer02]. */
+#include "sim/draft/policy.h"
+
+#include <math.h>
+
+typedef struct {
+    double rounds, next; /* rounds seen; rounds at the next check */
+    int checks;
+    double seen[SPEC_K_MAX + 1]; /* eliminate: rounds by accepted tokens. ucb: rounds by length */
+    double accepted[SPEC_K_MAX + 1]; /* ucb: accepted tokens by length */
+    bool dropped[SPEC_K_MAX + 1];
+} bandit_state;
+
+static int bandit_init(spec_policy *policy, spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    spec_policy_prices *prices = &policy->bandit.prices;
+    prices->pass = 1.0;
+    SPEC_TRY(spec_settings_double(&prices->call, settings, "c", 0.1, 0.0, 1e6, error));
+    policy->bandit.has_call = spec_settings_text(settings, "c") != NULL;
+done:
+    return status;
+}
+
+static int eliminate_init(spec_policy *policy, spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(bandit_init(policy, settings, error));
+    SPEC_TRY(
+        spec_settings_double(&policy->bandit.doubt, settings, "doubt", 0.1, 1e-12, 1e12, error));
+done:
+    return status;
+}
+
+static void bandit_price(spec_policy *policy, const spec_policy_prices *prices)
+{
+    const double own = policy->bandit.prices.call;
+    policy->bandit.prices = *prices;
+    if (policy->bandit.has_call) policy->bandit.prices.call = own;
+}
+
+static size_t bandit_state_size(const spec_policy *policy)
+{
+    (void)policy;
+    return sizeof(bandit_state);
+}
+
+static double time_of(const spec_policy *policy, int K)
+{
+    const spec_policy_prices *of = &policy->bandit.prices;
+    return of->pass + of->call * (of->one_pass ? K > 0 : K) + (of->row + of->token) * K;
+}
+
+/* ---- eliminate ------------------------------------------------------------------------------- */
+
+/* Returns tokens over time of a round of length K in which n tokens would be accepted. */
+static double rate(const spec_policy *policy, int K, int n)
+{
+    return (1.0 + (n < K ? n : K)) / time_of(policy, K);
+}
+
+/* Returns whether `better` has more tokens over time than `worse` beyond doubt: by the empirical
+ * Bernstein bound of Maurer and Pontil on the mean difference of the two in a round. */
+static bool beats(const spec_policy *policy, int better, int worse, double log_doubt)
+{
+    const bandit_state *state = policy->state;
+    double mean = 0.0, squares = 0.0, low = INFINITY, high = -INFINITY;
+    for (int n = 0; n <= policy->now; n++) {
+        const double gain = rate(policy, better, n) - rate(policy, worse, n);
+        low = fmin(low, gain);
+        high = fmax(high, gain);
+        mean += state->seen[n] * gain;
+        squares += state->seen[n] * gain * gain;
+    }
+    const double rounds = state->rounds;
+    mean /= rounds;
+    const double variance = fmax(squares - rounds * mean * mean, 0.0) / (rounds - 1.0);
+    return mean > sqrt(2.0 * variance * log_doubt / rounds) +
+                      7.0 * (high - low) * log_doubt / (3.0 * (rounds - 1.0));
+}
+
+/* Compares all pairs of lengths. The doubt of all checks together is `doubt`; 1 or more is no
+ * doubt at all, and lengths then change within a few rounds. */
+static void eliminate(spec_policy *policy)
+{
+    bandit_state *state = policy->state;
+    const int K = policy->K, j = ++state->checks;
+    const double log_doubt =
+        fmax(log(2.0 * K * (K + 1.0) * j * (j + 1.0) / policy->bandit.doubt), 0.0);
+    bool drop[SPEC_K_MAX + 1] = {false};
+    for (int a = 0; a <= policy->now; a++)
+        for (int b = 0; b <= policy->now; b++)
+            if (a != b && !state->dropped[a] && !state->dropped[b] &&
+                beats(policy, a, b, log_doubt))
+                drop[b] = true;
+    for (int k = 0; k <= policy->now; k++) state->dropped[k] = state->dropped[k] || drop[k];
+    const int before = policy->now;
+    while (policy->now > 0 && state->dropped[policy->now]) policy->now--;
+    /* What was accepted beyond the longest length is not observed from here on. */
+    for (int n = policy->now + 1; n <= before; n++) {
+        state->seen[policy->now] += state->seen[n];
+        state->seen[n] = 0.0;
+    }
+}
+
+static int eliminate_observe(spec_policy *policy, const spec_draft *draft, const spec_round *round,
+                             spec_error *error)
+{
+    bandit_state *state = policy->state;
+    (void)draft, (void)error;
+    /* A draft that ended early and was accepted does not show what would have followed. */
+    if (round->n_accepted == round->n_drafted && round->n_drafted < policy->now) return GSL_SUCCESS;
+    state->seen[round->n_accepted]++;
+    state->rounds++;
+    if (state->rounds < 2.0 || state->rounds < state->next || policy->now == 0) return GSL_SUCCESS;
+    state->next = floor(1.25 * state->rounds) + 1.0;
+    eliminate(policy);
+    return GSL_SUCCESS;
+}
+
+const spec_policy_kind spec_policy_eliminate = {
+    .name = "eliminate",
+    .usage = "eliminate?c=&doubt=0.1",
+    .summary = "the longest length that may still be the best: each round shows what all shorter "
+               "ones would have accepted, and lengths that are worse beyond doubt are dropped",
+    .reference = "",
+    .drops = true,
+    .init = eliminate_init,
+    .price = bandit_price,
+    .state_size = bandit_state_size,
+    .observe = eliminate_observe,
+};
+
+/* ---- ucb ------------------------------------------------------------------------------------- */
+
+/* Returns the length with the largest upper confidence bound; unplayed ones first. */
+static int most_hopeful(const spec_policy *policy)
+{
+    const bandit_state *state = policy->state;
+    double most = -INFINITY;
+    int best = policy->K;
+    for (int k = policy->K; k >= 0; k--) {
+        if (!(state->seen[k] > 0.0)) return k;
+        const double time = time_of(policy, k);
+        const double hope = (1.0 + state->accepted[k] / state->seen[k]) / time +
+                            k / time * sqrt(2.0 * log(state->rounds) / state->seen[k]);
+        if (hope > most) most = hope, best = k;
+    }
+    return best;
+}
+
+static int ucb_observe(spec_policy *policy, const spec_draft *draft, const spec_round *round,
+                       spec_error *error)
+{
+    bandit_state *state = policy->state;
+    (void)draft, (void)error;
+    state->rounds++;
+    state->seen[policy->now]++;
+    state->accepted[policy->now] += round->n_accepted;
+    policy->now = most_hopeful(policy);
+    return GSL_SUCCESS;
+}
+
+const spec_policy_kind spec_policy_ucb = {
+    .name = "ucb",
+    .usage = "ucb?c=",
+    .summary = "the length with the largest upper confidence bound of tokens over time; it learns "
+               "only about the length that it played",
+    .reference = "Auer02",
+    .drops = true,
+    .init = bandit_init,
+    .price = bandit_price,
+    .state_size = bandit_state_size,
+    .observe = ucb_observe,
+};
