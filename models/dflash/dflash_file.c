@@ -257,7 +257,7 @@ static int read_layers(loader *load)
     SPEC_TRY(need(&shape->n_layers, load, "block_count", 1, SPEC_DFLASH_LAYERS_MAX));
     SPEC_TRY(need(&shape->ffn_dim, load, "feed_forward_length", 1, SPEC_DIM_MAX));
     shape->norm_eps = -1.0f;
-    SPEC_TRY(spec_gguf_attention_read_heads(shape, &load->keys));
+    SPEC_TRY(spec_gguf_attention_read_heads(shape, false, &load->keys));
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->keys.error));
     SPEC_TRY(read_attention(load));
     SPEC_TRY(read_activation(load));

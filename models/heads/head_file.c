@@ -212,7 +212,7 @@ static int read_layer(loader *load)
     if (shape->n_layers != (load->to->shape.kind == SPEC_HEAD_MTP ? load->to->shape.reach : 1))
         return REFUSE(load, "'%s' is %d, which does not fit its kind", keys->key, shape->n_layers);
     SPEC_TRY(spec_gguf_keys_need(&shape->ffn_dim, keys, "feed_forward_length", 1, SPEC_DIM_MAX));
-    SPEC_TRY(spec_gguf_attention_read_heads(shape, keys));
+    SPEC_TRY(spec_gguf_attention_read_heads(shape, false, keys));
     if (load->to->shape.kind == SPEC_HEAD_EAGLE3) /* in every eagle3 of llama.cpp */
         shape->rope_pairs = SPEC_ROPE_ADJACENT;
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->keys.error));

@@ -35,29 +35,37 @@ static const char *const names[SPEC_PARTS] = {
     [SPEC_PART_ATTENTION_POST_NORM] = "post_attention_layernorm.weight",
     [SPEC_PART_FFN_POST_NORM] = "post_feedforward_layernorm.weight",
     [SPEC_PART_ROUTER] = "mlp.gate.weight",
+    [SPEC_PART_SHARED_GATE] = "mlp.shared_expert_gate.weight",
     [SPEC_PART_ROUTER_BIAS] = "mlp.router.bias",
 };
 
 /* How the names of tensors begin: in the text model, its output, and the other parts of the
  * folder. */
 static const struct {
-    const char *text, *output, *others[3];
+    const char *text, *output, *others[3]; /* NULL: there are fewer */
 } places[] = {
     {"model.", "", {NULL}},
     {"language_model.model.", "language_model.", {"vision_tower.", "multi_modal_projector.", NULL}},
-    {"model.language_model.", "", {"model.vision_tower.", "model.multi_modal_projector.", NULL}},
+    {"model.language_model.",
+     "",
+     {"model.vision_tower.", "model.multi_modal_projector.", "model.visual."}},
 };
 enum { PLACES = sizeof places / sizeof places[0], NAME_SIZE = 96 };
 
 static const char *name_of(char name[NAME_SIZE], spec_part part, int layer,
                            const spec_import_model *model, int place)
 {
+    static const char *const shared[] = {"mlp.shared_expert.gate_proj.weight",
+                                         "mlp.shared_expert.up_proj.weight",
+                                         "mlp.shared_expert.down_proj.weight"};
     const spec_architecture *of = model->config.architecture;
     const char *rest = names[part];
     if (part == SPEC_PART_FFN_NORM && spec_architecture_must(of, SPEC_PART_ATTENTION_POST_NORM))
         rest = "pre_feedforward_layernorm.weight";
     if (part == SPEC_PART_ROUTER && spec_architecture_must(of, SPEC_PART_ROUTER_BIAS))
         rest = "mlp.router.weight";
+    if (of->has_experts && part >= SPEC_PART_GATE && part <= SPEC_PART_DOWN)
+        rest = shared[part - SPEC_PART_GATE];
     if (part == SPEC_PART_OUTPUT)
         snprintf(name, NAME_SIZE, "%s%s", places[place].output, rest);
     else if (part < SPEC_PART_ATTENTION_NORM)
@@ -131,7 +139,7 @@ static void pass_over(spec_import_model *model, int place)
                  i);
         (void)spec_tensor_folder_find(&model->folder, name);
     }
-    for (int i = 0; places[place].others[i] != NULL; i++)
+    for (int i = 0; i < 3 && places[place].others[i] != NULL; i++)
         model->n_passed_over += spec_tensor_folder_pass(&model->folder, places[place].others[i]);
 }
 
@@ -155,6 +163,7 @@ static int take_named(spec_import_model *model, int place, spec_error *error)
             char name[NAME_SIZE];
             int rows, cols;
             spec_tensor *tensor = spec_checkpoint_parts_tensor(part, to, layer);
+            if (!spec_checkpoint_parts_in_layer(part, to->layer[layer].is_recurrent)) continue;
             spec_checkpoint_parts_shape(&rows, &cols, part, &config->shape);
             SPEC_TRY(spec_tensor_folder_weights(tensor, &model->folder,
                                                 name_of(name, part, layer, model, place), rows,
@@ -182,6 +191,7 @@ static int raise_gains(spec_import_model *model, spec_error *error)
             for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &to->shape); layer++) {
                 spec_tensor *tensor = spec_checkpoint_parts_tensor(part, to, layer);
                 const int cols = tensor->cols;
+                if (tensor->data == NULL) continue;
                 n += pass == 0 ? (size_t)cols : 0;
                 if (pass == 0) continue;
                 spec_tensor_decode_row(gain, tensor, 0);
@@ -205,9 +215,13 @@ static int take_tensors(spec_import_model *model, spec_error *error)
     char layers[NAME_SIZE];
     to->layer = calloc((size_t)config->shape.n_layers, sizeof *to->layer);
     if (to->layer == NULL) SPEC_TRY(spec_no_memory_for(error, model->folder.path));
+    for (int i = 0; i < config->shape.n_layers; i++)
+        to->layer[i].is_recurrent = config->is_recurrent[i];
     SPEC_TRY(take_named(model, place, error));
     if (config->gains_minus_one) SPEC_TRY(raise_gains(model, error));
     snprintf(layers, sizeof layers, "%slayers.", places[place].text);
+    if (config->architecture->has_delta)
+        SPEC_TRY(spec_import_delta_init(&model->delta, to, &model->folder, layers, error));
     if (config->architecture->has_experts)
         SPEC_TRY(spec_import_experts_init(
             &model->experts, to, &model->folder, layers,
@@ -289,6 +303,7 @@ void spec_import_model_free(spec_import_model *model)
     spec_checkpoint_free(&model->checkpoint);
     spec_tensor_folder_free(&model->folder);
     spec_model_config_free(&model->config);
+    spec_import_delta_free(&model->delta);
     spec_import_experts_free(&model->experts);
     free(model->gain);
     free(model->chat_template);
@@ -320,6 +335,10 @@ int spec_import_model_write(int *ret_kept, const spec_import_model *model, const
     if (model->config.architecture->has_experts) {
         watch.opt_experts = spec_import_experts_rows;
         watch.experts = (void *)(uintptr_t)&model->experts;
+    }
+    if (model->config.architecture->has_delta) {
+        watch.opt_recurrent = spec_import_delta_row;
+        watch.recurrent = (void *)(uintptr_t)&model->delta;
     }
     return spec_gguf_model_write(ret_kept, &model->checkpoint, &vocabulary, path, &watch, error);
 }

@@ -6,6 +6,7 @@
 #define SPECLAB_IMPORT_MODEL_H
 
 #include "models/import/folder_vocabulary.h"
+#include "models/import/import_delta.h"
 #include "models/import/import_experts.h"
 #include "models/import/model_config.h"
 #include "models/import/tensor_folder.h"
@@ -16,6 +17,7 @@ typedef struct {
     spec_tensor_folder folder;
     spec_model_config config;
     spec_folder_vocabulary vocabulary;
+    spec_import_delta delta;     /* from these the matrices of its recurrent layers are */
     spec_import_experts experts; /* from these the checkpoint's experts are written */
     float *gain;                 /* norms that the folder stores minus 1, or NULL */
     char *chat_template;         /* or NULL */

@@ -93,6 +93,34 @@ static const family families[] = {
      .window = 128,
      .eps = 1e-5,
      .base = 150000.0},
+    {.type = "qwen3_next",
+     .architecture = "qwen3next",
+     .activation = "silu",
+     .gains_minus_one = true,
+     .n_kv_heads = 2,
+     .head_dim = 256,
+     .context = 32768,
+     .eps = 1e-6,
+     .base = 1e4},
+    {.type = "qwen3_5_text",
+     .architecture = "qwen35",
+     .activation = "silu",
+     .gains_minus_one = true,
+     .n_kv_heads = 4,
+     .head_dim = 256,
+     .context = 32768,
+     .eps = 1e-6,
+     .base = 1e4},
+    {.type = "qwen3_5_moe_text",
+     .architecture = "qwen35moe",
+     .activation = "silu",
+     .gains_minus_one = true,
+     .norms_experts = true,
+     .n_kv_heads = 2,
+     .head_dim = 256,
+     .context = 32768,
+     .eps = 1e-6,
+     .base = 1e4},
 };
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
@@ -119,7 +147,7 @@ static int read_family(const family **ret, const spec_json_values *config)
 {
     int status = GSL_SUCCESS;
     const char *type;
-    char names[128] = "";
+    char names[192] = "";
     SPEC_TRY(spec_json_values_text(&type, config, "model_type", ""));
     for (int i = 0; i < FAMILIES; i++) {
         const size_t n = strlen(names);
@@ -202,7 +230,8 @@ static int read_dimensions(spec_model_config *ret, const family *of, const spec_
     SPEC_TRY(spec_json_values_need(&shape->dim, config, "hidden_size", SPEC_DIM_MAX));
     SPEC_TRY(spec_json_values_need(&shape->n_layers, config, "num_hidden_layers", SPEC_LAYERS_MAX));
     SPEC_TRY(read_size(&shape->n_heads, config, "num_attention_heads", of->n_heads, SPEC_DIM_MAX));
-    SPEC_TRY(spec_json_values_need(&shape->ffn_dim, config, "intermediate_size", SPEC_DIM_MAX));
+    if (!ret->architecture->has_delta || !ret->architecture->has_experts)
+        SPEC_TRY(spec_json_values_need(&shape->ffn_dim, config, "intermediate_size", SPEC_DIM_MAX));
     SPEC_TRY(read_size(&shape->vocab, config, "vocab_size", of->vocab, INT_MAX));
     SPEC_TRY(read_size(&shape->n_kv_heads, config, "num_key_value_heads",
                        of->n_kv_heads > 0 ? of->n_kv_heads : shape->n_heads, SPEC_DIM_MAX));
@@ -239,10 +268,15 @@ static int read_experts(spec_model_config *ret, const family *of, const spec_jso
     SPEC_TRY(
         spec_json_values_need(&shape->n_active, config, "num_experts_per_tok", shape->n_experts));
     shape->expert_dim = shape->ffn_dim;
+    shape->ffn_dim = 0;
+    if (ret->architecture->has_delta)
+        SPEC_TRY(spec_json_values_need(&shape->ffn_dim, config, "shared_expert_intermediate_size",
+                                       SPEC_DIM_MAX));
+    if (ret->architecture->has_delta || !of->norms_experts)
+        SPEC_TRY(spec_json_values_need(&shape->expert_dim, config, "moe_intermediate_size",
+                                       SPEC_DIM_MAX));
     if (of->norms_experts) return GSL_SUCCESS;
-    SPEC_TRY(
-        spec_json_values_need(&shape->expert_dim, config, "moe_intermediate_size", SPEC_DIM_MAX));
-    SPEC_TRY(spec_json_values_bool(&norms, config, "norm_topk_prob", false));
+    SPEC_TRY(spec_json_values_bool(&norms, config, "norm_topk_prob", ret->architecture->has_delta));
     if (!norms)
         return REFUSE(config, "'%s' is false; weights of experts that sum to 1 are computed",
                       "norm_topk_prob");
@@ -250,6 +284,57 @@ static int read_experts(spec_model_config *ret, const family *of, const spec_jso
     if (step != 1 || json_array_size(dense) > 0)
         return REFUSE(config, "'%s' gives some layers no experts, which is not computed",
                       step != 1 ? "decoder_sparse_step" : "mlp_only_layers");
+done:
+    return status;
+}
+
+/* ---- recurrent layers ------------------------------------------------------------------------ */
+
+/* Reads which layers are recurrent, from a list or a period in which one is not. */
+static int read_recurrent(spec_model_config *ret, const spec_json_values *config)
+{
+    int status = GSL_SUCCESS, period;
+    const int n = ret->shape.n_layers;
+    const json_t *types = json_object_get(config->object, "layer_types");
+    const bool is_listed = types != NULL && !json_is_null(types);
+    SPEC_TRY(spec_json_values_integer(&period, config, "full_attention_interval", 4, 1,
+                                      SPEC_LAYERS_MAX));
+    if (is_listed && json_array_size(types) != (size_t)n)
+        return spec_json_values_refuse(config, "layer_types", "a list of a type for each layer");
+    for (int i = 0; i < n; i++) {
+        const char *type = json_string_value(json_array_get(types, (size_t)i));
+        const bool recurs = type != NULL && strcmp(type, "linear_attention") == 0;
+        if (is_listed && !recurs && (type == NULL || strcmp(type, "full_attention") != 0))
+            return REFUSE(config, "layer %d is of type '%.40s'; %s are computed", i,
+                          type != NULL ? type : "", "full_attention and linear_attention");
+        ret->is_recurrent[i] = is_listed ? recurs : (i + 1) % period != 0;
+        ret->shape.delta.n_layers += ret->is_recurrent[i];
+    }
+    if (ret->shape.delta.n_layers == 0)
+        return REFUSE(config, "none of the %d layers is recurrent", n);
+done:
+    return status;
+}
+
+static int read_delta(spec_model_config *ret, const spec_json_values *config)
+{
+    int status = GSL_SUCCESS;
+    spec_shape *shape = &ret->shape;
+    spec_delta_shape *delta = &shape->delta;
+    SPEC_TRY(read_recurrent(ret, config));
+    shape->gates_attention = true;
+    shape->rotated = shape->head_dim / 4;
+    delta->is_tiled = ret->architecture->tiles_values;
+    SPEC_TRY(spec_json_values_integer(&delta->kernel, config, "linear_conv_kernel_dim", 4, 1,
+                                      SPEC_DELTA_KERNEL_MAX));
+    SPEC_TRY(spec_json_values_integer(&delta->key_dim, config, "linear_key_head_dim", 128, 1,
+                                      SPEC_HEAD_DIM_MAX));
+    SPEC_TRY(spec_json_values_integer(&delta->value_dim, config, "linear_value_head_dim", 128, 1,
+                                      SPEC_HEAD_DIM_MAX));
+    SPEC_TRY(spec_json_values_integer(&delta->n_key_heads, config, "linear_num_key_heads", 16, 1,
+                                      SPEC_DIM_MAX));
+    SPEC_TRY(spec_json_values_integer(&delta->n_value_heads, config, "linear_num_value_heads", 32,
+                                      1, SPEC_DIM_MAX));
 done:
     return status;
 }
@@ -330,13 +415,20 @@ done:
     return status;
 }
 
+/* Returns whether a model of this type also reads images, and has its text model in text_config. */
+static bool is_wrapped(const char *type)
+{
+    return strcmp(type, "gemma3") == 0 || strcmp(type, "qwen3_5") == 0 ||
+           strcmp(type, "qwen3_5_moe") == 0;
+}
+
 int spec_model_config_read(spec_model_config *ret, const spec_json_values *config)
 {
     int status = GSL_SUCCESS;
     const family *of;
     spec_json_values text = *config;
     *ret = (spec_model_config){0};
-    if (strcmp(spec_json_values_word(config->object, "model_type"), "gemma3") == 0) {
+    if (is_wrapped(spec_json_values_word(config->object, "model_type"))) {
         SPEC_TRY(spec_json_values_object(&text, config, "text_config"));
         if (text.object == NULL) SPEC_TRY(REFUSE(config, "key '%s' is missing", "text_config"));
     }
@@ -347,7 +439,10 @@ int spec_model_config_read(spec_model_config *ret, const spec_json_values *confi
     SPEC_TRY(check_features(of, &text));
     SPEC_TRY(read_dimensions(ret, of, &text));
     if (ret->architecture->has_experts) SPEC_TRY(read_experts(ret, of, &text));
-    SPEC_TRY(read_window(ret, of, &text));
+    if (ret->architecture->has_delta)
+        SPEC_TRY(read_delta(ret, &text));
+    else
+        SPEC_TRY(read_window(ret, of, &text));
     SPEC_TRY(read_rest(ret, of, &text, config));
     ret->shape.rope.base = ret->shape.window_rope.base = of->base;
     SPEC_TRY(spec_checkpoint_check_shape(&ret->shape, config->path, config->error));

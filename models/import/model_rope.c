@@ -41,8 +41,9 @@ static int fill_llama3(float *ret_factor, const spec_shape *shape, double factor
                       "a rope_scaling of low_freq_factor %g, high_freq_factor %g and "
                       "original_max_position_embeddings %g cannot be",
                       low, high, context);
-    for (int i = 0; i < shape->head_dim / 2; i++) {
-        const double turns = context * pow(shape->rope.base, -2.0 * i / shape->head_dim) /
+    const int rotated = spec_checkpoint_rotated(shape);
+    for (int i = 0; i < rotated / 2; i++) {
+        const double turns = context * pow(shape->rope.base, -2.0 * i / rotated) /
                              (2.0 * M_PI); /* in the original context */
         ret_factor[i] = stretched(within_0_and_1((turns - low) / (high - low)), factor);
     }
@@ -92,7 +93,8 @@ static int read_yarn(spec_rope *rope, float *factor, const spec_shape *shape, do
     SPEC_TRY(read_magnitude(yarn, scaling));
     yarn->keeps_fractions = !truncates;
     SPEC_TRY(spec_rope_scaling_check(yarn, scaling->path, scaling->error));
-    rope->magnitude = (float)spec_rope_scaling_yarn(factor, yarn, rope->base, shape->head_dim);
+    rope->magnitude =
+        (float)spec_rope_scaling_yarn(factor, yarn, rope->base, spec_checkpoint_rotated(shape));
 done:
     return status;
 }
@@ -102,7 +104,7 @@ static int read_scaling(spec_shape *shape, float **ret_factor, const spec_json_v
     int status = GSL_SUCCESS;
     const char *type;
     double factor;
-    const int n = shape->head_dim / 2;
+    const int n = spec_checkpoint_rotated(shape) / 2;
     SPEC_TRY(spec_json_values_text(&type, scaling, "rope_type", NULL));
     if (type == NULL) SPEC_TRY(spec_json_values_text(&type, scaling, "type", "default"));
     SPEC_TRY(spec_json_values_real(&factor, scaling, "factor", 1.0));
@@ -139,13 +141,19 @@ done:
     return status;
 }
 
-static int check_share(const spec_json_values *of)
+/* Reads the share of a head that rotates, which only hybrids may have. */
+static int read_share(spec_shape *shape, const spec_json_values *of)
 {
     double share;
-    const int status = spec_json_values_real(&share, of, "partial_rotary_factor", 1.0);
-    if (status == GSL_SUCCESS && share != 1.0)
+    const int status = spec_json_values_real(&share, of, "partial_rotary_factor", -1.0);
+    if (status != GSL_SUCCESS || share == -1.0) return status;
+    if (share != 1.0 && (shape->delta.n_layers == 0 || !(share > 0.0 && share < 1.0)))
         return REFUSE(of, "a rotary embedding of a share %g of each head is not computed", share);
-    return status;
+    shape->rotated = share == 1.0 ? 0 : (int)(shape->head_dim * share);
+    if (share != 1.0 && (shape->rotated == 0 || shape->rotated % 2 != 0))
+        return REFUSE(of, "a rotary embedding of %d of the %d dimensions of a head cannot be",
+                      shape->rotated, shape->head_dim);
+    return GSL_SUCCESS;
 }
 
 /* Layers with a window rotate by a separate base, unscaled. */
@@ -157,7 +165,7 @@ static int read_window_rope(spec_shape *shape, const spec_json_values *config,
     SPEC_TRY(read_base(&base, config, "rope_local_base_freq", base));
     if (parameters->object != NULL) {
         SPEC_TRY(read_base(&base, parameters, "rope_theta", base));
-        SPEC_TRY(check_share(parameters));
+        SPEC_TRY(read_share(shape, parameters));
         SPEC_TRY(spec_json_values_text(&type, parameters, "rope_type", "default"));
         if (strcmp(type, "default") != 0)
             return REFUSE(parameters,
@@ -180,10 +188,10 @@ int spec_model_rope_read(spec_shape *shape, float **ret_factor, const spec_json_
     SPEC_TRY(spec_json_values_object(&of_window, &parameters, "sliding_attention"));
     SPEC_TRY(spec_json_values_object(&scaling, config, "rope_scaling"));
     if (of_full.object == NULL && of_window.object == NULL) of_full = parameters;
-    SPEC_TRY(check_share(config));
+    SPEC_TRY(read_share(shape, config));
     SPEC_TRY(read_base(&base, config, "rope_theta", base));
     if (of_full.object != NULL) {
-        SPEC_TRY(check_share(&of_full));
+        SPEC_TRY(read_share(shape, &of_full));
         SPEC_TRY(read_base(&base, &of_full, "rope_theta", base));
         scaling = of_full;
     }

@@ -238,8 +238,11 @@ int spec_tensor_folder_weights(spec_tensor *ret, spec_tensor_folder *folder, con
                       name, found->type);
     const int *size = found->dimension;
     const bool is_vector = found->n_dimensions == 1;
-    const int its_rows = is_vector ? 1 : size[0], its_cols = is_vector ? size[0] : size[1];
-    if (found->n_dimensions < 1 || found->n_dimensions > 2 || its_rows != rows || its_cols != cols)
+    const bool is_convolution = found->n_dimensions == 3 && size[1] == 1;
+    const int its_rows = is_vector ? 1 : size[0],
+              its_cols = is_vector ? size[0] : size[is_convolution ? 2 : 1];
+    if (found->n_dimensions < 1 || (found->n_dimensions > 2 && !is_convolution) ||
+        its_rows != rows || its_cols != cols)
         return REFUSE(folder, error,
                       "tensor '%.80s' has %d dimensions, %d x %d, where the shape asks for %d x %d",
                       name, found->n_dimensions, its_rows, its_cols, rows, cols);

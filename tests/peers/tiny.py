@@ -35,6 +35,12 @@ GPT_OSS = {"num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_head
            "intermediate_size": 96}
 GPT_OSS_ROPE = {**yarn(16.0, 32, beta_fast=32.0, beta_slow=1.0, truncate=False),
                 "rope_theta": 150000.0}
+HYBRID = {"num_hidden_layers": 6, "head_dim": 32, "linear_num_key_heads": 2,
+          "linear_num_value_heads": 6, "linear_key_head_dim": 16, "linear_value_head_dim": 16,
+          "full_attention_interval": 3, "rms_norm_eps": 1e-6, "rope_parameters":
+          {"rope_type": "default", "rope_theta": 1e5, "partial_rotary_factor": 0.25}}
+HYBRID_EXPERTS = {"num_experts": 12, "num_experts_per_tok": 3, "moe_intermediate_size": 40,
+                  "shared_expert_intermediate_size": 56}
 MODELS = [
     Tiny("llama", "llama", "llama-bpe", {}),
     Tiny("llama, tied, llama3 scaling, wide heads", "llama", "llama-bpe",
@@ -75,6 +81,14 @@ MODELS = [
          {**GPT_OSS, "num_hidden_layers": 3, "num_key_value_heads": 1, "num_local_experts": 32,
           "head_dim": 32, "rope_parameters": {**GPT_OSS_ROPE, "factor": 8.0,
                                              "original_max_position_embeddings": 64}}),
+    Tiny("qwen35, tied", "qwen3_5_text", "qwen35", {**HYBRID, "tie_word_embeddings": True}),
+    Tiny("qwen35, a value head for each key head", "qwen3_5_text", "qwen35",
+         {**HYBRID, "linear_num_key_heads": 4, "linear_num_value_heads": 4, "layer_types":
+          ["full_attention", "linear_attention", "linear_attention", "full_attention",
+           "linear_attention", "linear_attention"]}),
+    Tiny("qwen35moe, 3 of 12 experts", "qwen3_5_moe_text", "qwen35", {**HYBRID, **HYBRID_EXPERTS}),
+    Tiny("qwen3next, 3 of 12 experts", "qwen3_next", "qwen2",
+         {**HYBRID, **HYBRID_EXPERTS, "norm_topk_prob": True, "decoder_sparse_step": 1}),
 ]
 USUAL = {"vocab_size": 640, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3,
          "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
@@ -92,6 +106,8 @@ def spread(name, shape):
     """The standard deviation of a tensor's values: logits of about 2, attention that picks."""
     if name.endswith("norm.weight") or "layernorm" in name:
         return 0.3
+    if name.endswith("A_log") or name.endswith("dt_bias"):
+        return 1.0
     if "bias" in name or "sinks" in name:
         return 0.5
     if "embed_tokens" in name:
@@ -106,12 +122,13 @@ def spread(name, shape):
 
 def randomise(model, seed):
     generator = torch.Generator().manual_seed(seed)
-    adds_one = model.config.model_type.startswith("gemma")
+    adds_one = model.config.model_type.startswith(("gemma", "qwen3_next", "qwen3_5"))
     with torch.no_grad():
         for name, tensor in sorted(model.named_parameters()):
             values = torch.randn(tensor.shape, generator=generator) * spread(name, tensor.shape)
             is_norm = name.endswith("norm.weight") or "layernorm" in name
-            tensor.copy_(values + 1.0 if is_norm and not adds_one else values)
+            around_one = is_norm and (not adds_one or name.endswith("linear_attn.norm.weight"))
+            tensor.copy_(values + 1.0 if around_one else values)
 
 
 def make(tiny, folder, seed=1, tokens=TOKENS):

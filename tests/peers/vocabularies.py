@@ -10,6 +10,8 @@ from texts import Writer
 
 WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s"
          r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+WORDS_AND_MARKS = (WORDS % "").replace(r"\p{L}+", r"[\p{L}\p{M}]+").replace(
+    r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")
 UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 CASED = (rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+{ENDING}|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"
@@ -18,6 +20,7 @@ CASED = (rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+{ENDING}|[^\r\n\p{{L}}\p{{N}}]
 BYTE_LEVEL = {
     "llama-bpe": (WORDS % "{1,3}", True, False, "<|begin_of_text|>", "<|end_of_text|>"),
     "qwen2": (WORDS % "", False, True, None, "<|endoftext|>"),
+    "qwen35": (WORDS_AND_MARKS, False, True, None, "<|endoftext|>"),
     "gpt-4o": (CASED, True, False, "<|startoftext|>", "<|return|>"),
 }
 KINDS = [*BYTE_LEVEL, "spm", "gemma3"]

@@ -52,7 +52,7 @@ static float *keys_of(const spec_kv *kv, int layer, int head, int block)
 
 static spec_kv kv_of(const spec_shape *shape, int slots)
 {
-    return (spec_kv){.layers = shape->n_layers,
+    return (spec_kv){.layers = shape->n_layers - shape->delta.n_layers,
                      .slots = slots,
                      .n_kv_heads = shape->n_kv_heads,
                      .head_dim = shape->head_dim,

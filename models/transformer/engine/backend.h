@@ -49,12 +49,24 @@ typedef struct {
     float *opt_down_bias;               /* (n_experts, dim) */
 } spec_experts;
 
+/* A recurrent layer (models/transformer/engine/delta.h). */
+typedef struct {
+    spec_matrix input;  /* (channels + values + 2 n_value_heads, dim): queries, keys and values, the
+                           gate, beta and alpha */
+    spec_matrix output; /* (dim, values), values = n_value_heads * value_dim */
+    bool alternates;    /* for each key head, beta of its value heads, then alpha */
+    float *conv;        /* (channels, kernel), in the backend's memory, as are those below */
+    float *bias, *rate; /* (n_value_heads) */
+    float *norm;        /* (value_dim) */
+} spec_delta;
+
 /* The KV cache of one text, in slots. Tokens of the text have slots 0, 1, ...; the nodes of a tree
  * that is being verified follow in order, until `keep` moves the accepted path down to the text. */
 typedef struct {
     int layers, slots, n_kv_heads, head_dim;
     spec_tensor_type type; /* SPEC_TENSOR_F32, or SPEC_TENSOR_BF16 if the backend supports it */
     void *data;            /* in the backend's own layout */
+    struct spec_delta_cache *opt_delta; /* of the recurrent layers, which have no keys and values */
 
     /* Hidden states kept besides keys and values, for draft heads: after tap[i] layers, where 0 is
      * the embedding. */
@@ -70,6 +82,7 @@ typedef struct {
 typedef struct {
     int n;     /* 1..SPEC_COLUMNS_MAX */
     int first; /* logits are computed for columns first..n-1; n: for none */
+    int n_text; /* slots below it are the text's, others are nodes; only recurrent layers read it */
     int token[SPEC_COLUMNS_MAX], position[SPEC_COLUMNS_MAX];
     int slot[SPEC_COLUMNS_MAX]; /* for the column's key and value */
     int past[SPEC_COLUMNS_MAX];
@@ -207,6 +220,19 @@ struct spec_backend {
                       spec_tensor_type type, const spec_tensor *tensor, int n, spec_error *error);
     void (*stack_free)(const spec_backend *backend, spec_matrix_stack *stack);
     int (*experts)(spec_queue *queue, float *x, const spec_experts *experts, const float *y);
+
+    /* For hybrids; NULL if the backend does not compute them.
+     *
+     * _delta: y[u] = the normed and gated outputs of the heads of a recurrent layer, from its
+     * inputs; x (n, rows of delta->input), y (n, values). _resume: returns how many of the first
+     * `length` tokens in the cache a pass can go on from: all, or 0. _sigmoid_gate: y[u][i] *=
+     * sigmoid(g[u][i]), both (n, width). _sigmoid_scale: y[u] *= sigmoid(w . x[u]), y (n, width),
+     * x (n, dim), w (dim). */
+    void (*delta)(spec_queue *queue, float *y, const float *x, spec_kv *kv, int layer,
+                  const spec_delta *delta);
+    int (*resume)(spec_kv *kv, int length);
+    void (*sigmoid_gate)(spec_queue *queue, float *y, const float *g, int width);
+    void (*sigmoid_scale)(spec_queue *queue, float *y, int width, const float *x, const float *w);
 
     /* Operations of some architectures. _norm_add: x[u] += norm(y[u]), with y's norm left in y;
      * both (n, dim). _cap: the logits (n - first, vocab) become shape.logit_cap * tanh(logit /

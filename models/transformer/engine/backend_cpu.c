@@ -5,6 +5,7 @@
 #include "models/context.h"
 #include "models/transformer/engine/attention.h"
 #include "models/transformer/engine/column_work.h"
+#include "models/transformer/engine/delta.h"
 #include "models/transformer/engine/experts.h"
 #include "models/transformer/engine/logits.h"
 #include "models/transformer/engine/panel_matrices.h"
@@ -120,9 +121,10 @@ static int queue_init(const spec_backend *backend, spec_queue *queue, const spec
         SPEC_TRY(spec_experts_init(&q->experts, shape, q->kernels, q->products, error));
     int cols = shape->dim > shape->ffn_dim ? shape->dim : shape->ffn_dim;
     if (shape->n_heads * shape->head_dim > cols) cols = shape->n_heads * shape->head_dim;
+    cols = spec_int_max(cols, shape->delta.n_value_heads * shape->delta.value_dim);
     SPEC_TRY(alloc_memory(backend, &q->activation,
                           spec_product_activation_bytes(cols, SPEC_COLUMNS_MAX), error));
-    SPEC_TRY(spec_rotation_init(&q->rope, &shape->rope, shape->head_dim, error));
+    SPEC_TRY(spec_rotation_init(&q->rope, &shape->rope, spec_checkpoint_rotated(shape), error));
     if (shape->window > 0)
         SPEC_TRY(spec_rotation_init(&q->window_rope, &shape->window_rope, shape->head_dim, error));
 done:
@@ -297,13 +299,59 @@ static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
 {
     (void)queue;
     spec_attention_keep(kv, from, to, n);
+    if (kv->opt_delta != NULL) spec_delta_cache_keep(kv->opt_delta, from, to, n);
     spec_taps_keep(kv, from, to, n);
 }
 
 static void kv_free(const spec_backend *backend, spec_kv *kv)
 {
     spec_taps_free(backend, kv);
+    spec_delta_cache_free(kv->opt_delta);
     spec_attention_kv_free(backend, kv);
+}
+
+static int kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *shape,
+                   spec_tensor_type type, int slots, spec_error *error)
+{
+    int status = spec_attention_kv_init(backend, kv, shape, type, slots, error);
+    if (status != GSL_SUCCESS || shape->delta.n_layers == 0) return status;
+    status = spec_delta_cache_init(&kv->opt_delta, shape, error);
+    if (status != GSL_SUCCESS) kv_free(backend, kv);
+    return status;
+}
+
+static size_t kv_bytes(const spec_shape *shape, spec_tensor_type type, int slots)
+{
+    return spec_attention_kv_bytes(shape, type, slots) + spec_delta_cache_bytes(&shape->delta);
+}
+
+/* ---- hybrids --------------------------------------------------------------------------------- */
+
+static void delta(spec_queue *queue, float *y, const float *x, spec_kv *kv, int layer,
+                  const spec_delta *of)
+{
+    const cpu_queue *q = queue->state;
+    spec_delta_compute(&(spec_delta_work){&q->shape, q->kernels, q->batch, q->locked}, y, x,
+                       kv->opt_delta, layer, of);
+}
+
+static int resume(spec_kv *kv, int length)
+{
+    return kv->opt_delta != NULL ? spec_delta_cache_resume(kv->opt_delta, length) : length;
+}
+
+static void sigmoid_gate(spec_queue *queue, float *y, const float *g, int width)
+{
+    const cpu_queue *q = queue->state;
+    const spec_column_work work = work_of(q, q->batch->n);
+    spec_column_work_sigmoid_gate(&work, y, g, width);
+}
+
+static void sigmoid_scale(spec_queue *queue, float *y, int width, const float *x, const float *w)
+{
+    const cpu_queue *q = queue->state;
+    const spec_column_work work = work_of(q, q->batch->n);
+    spec_column_work_sigmoid_scale(&work, y, width, x, w);
 }
 
 /* ---- draft heads ----------------------------------------------------------------------------- */
@@ -390,9 +438,9 @@ const spec_backend spec_backend_cpu = {
     .matrix_init = spec_panel_matrices_init,
     .matrix_free = spec_panel_matrices_free,
     .matrix_bytes = spec_panel_matrices_bytes,
-    .kv_init = spec_attention_kv_init,
+    .kv_init = kv_init,
     .kv_free = kv_free,
-    .kv_bytes = spec_attention_kv_bytes,
+    .kv_bytes = kv_bytes,
     .computes_all = true,
     .queue_init = queue_init,
     .queue_free = queue_free,
@@ -410,6 +458,10 @@ const spec_backend spec_backend_cpu = {
     .stack_init = spec_panel_matrices_stack_init,
     .stack_free = spec_panel_matrices_stack_free,
     .experts = experts,
+    .delta = delta,
+    .resume = resume,
+    .sigmoid_gate = sigmoid_gate,
+    .sigmoid_scale = sigmoid_scale,
     .norm_add = norm_add,
     .cap = cap,
     .keep = keep,

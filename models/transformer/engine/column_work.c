@@ -71,7 +71,7 @@ static void rope_column(void *job, int u)
 {
     const column_job *j = job;
     const spec_shape *shape = j->on->shape;
-    const int half = shape->head_dim / 2;
+    const int half = j->rotation->half;
     float *head = j->y + (size_t)u * qkv_width(shape);
     if (j->opt_how != NULL) {
         norm_heads(j->on, head, shape->n_heads, j->opt_how->opt_query_norm);
@@ -80,7 +80,7 @@ static void rope_column(void *job, int u)
     }
     for (int h = 0; h < shape->n_heads + shape->n_kv_heads; h++, head += shape->head_dim)
         j->on->kernels->rotate(head, j->rotation->cosine + u * half, j->rotation->sine + u * half,
-                               shape->rope_pairs, shape->head_dim);
+                               shape->rope_pairs, 2 * half);
 }
 
 void spec_column_work_rope(const spec_column_work *work, float *qkv, const spec_rotation *rotation,
@@ -146,6 +146,40 @@ void spec_column_work_silu_add(const spec_column_work *work, float *y, const flo
         work->kernels->gate(silu, h + at, ones, n);
         for (int i = 0; i < n; i++) y[at + i] = (opt_x != NULL ? opt_x[at + i] : 0.0f) + silu[i];
     }
+}
+
+static void sigmoid_gate_column(void *job, int u)
+{
+    const column_job *j = job;
+    float *y = j->y + (size_t)u * (size_t)j->width;
+    const float *g = j->x + (size_t)u * (size_t)j->width;
+    for (int i = 0; i < j->width; i++) y[i] /= 1.0f + spec_vector_exp(-g[i]);
+}
+
+void spec_column_work_sigmoid_gate(const spec_column_work *work, float *y, const float *g,
+                                   int width)
+{
+    run(sigmoid_gate_column, (column_job){.on = work, .y = y, .x = g, .width = width},
+        (size_t)width);
+}
+
+static void sigmoid_scale_column(void *job, int u)
+{
+    const column_job *j = job;
+    const int dim = j->on->shape->dim;
+    float *y = j->y + (size_t)u * (size_t)j->width;
+    const float *x = j->x + (size_t)u * (size_t)dim;
+    double sum = 0.0;
+    for (int i = 0; i < dim; i++) sum += (double)j->opt_gain[i] * (double)x[i];
+    const float scale = 1.0f / (1.0f + spec_vector_exp(-(float)sum));
+    for (int i = 0; i < j->width; i++) y[i] *= scale;
+}
+
+void spec_column_work_sigmoid_scale(const spec_column_work *work, float *y, int width,
+                                    const float *x, const float *w)
+{
+    run(sigmoid_scale_column,
+        (column_job){.on = work, .y = y, .x = x, .opt_gain = w, .width = width}, (size_t)width);
 }
 
 /* ---- logits ---------------------------------------------------------------------------------- */

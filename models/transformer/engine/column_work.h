@@ -30,6 +30,11 @@ void spec_column_work_cap(const spec_column_work *work, float *logits);
 void spec_column_work_silu_add(const spec_column_work *work, float *y, const float *opt_x,
                                const float *h, int width);
 
+void spec_column_work_sigmoid_gate(const spec_column_work *work, float *y, const float *g,
+                                   int width);
+void spec_column_work_sigmoid_scale(const spec_column_work *work, float *y, int width,
+                                    const float *x, const float *w);
+
 /* y = gate(a, b), elementwise; y may be a or b. */
 void spec_column_work_gate_of(float *y, const float *a, const float *b, int n, spec_gate gate,
                               const spec_vector_kernels *kernels);

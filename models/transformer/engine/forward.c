@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/forward.h"
 
+#include "base/int_math.h"
+
 #include <string.h>
 
 /* The buffers of a pass and how wide their columns are. */
@@ -12,12 +14,17 @@ typedef struct {
 
 static void list_buffers(wide_buffer *ret_buffer, spec_forward *forward, const spec_shape *shape)
 {
+    const int queries = shape->n_heads * shape->head_dim,
+              values = shape->delta.n_value_heads * shape->delta.value_dim;
     const wide_buffer all[BUFFERS] = {
         {&forward->x, shape->dim},
         {&forward->normed, shape->dim},
-        {&forward->qkv, (shape->n_heads + 2 * shape->n_kv_heads) * shape->head_dim},
-        {&forward->mixed, shape->n_heads * shape->head_dim},
-        {&forward->hidden, 2 * shape->ffn_dim},
+        {&forward->qkv, spec_int_max(queries + 2 * shape->n_kv_heads * shape->head_dim,
+                                     spec_checkpoint_channels(&shape->delta) + values +
+                                         2 * shape->delta.n_value_heads)},
+        {&forward->mixed, spec_int_max(queries, values)},
+        {&forward->hidden, /* also the gates of attention */
+         spec_int_max(2 * shape->ffn_dim, shape->gates_attention ? queries : 0)},
         {&forward->gated, shape->ffn_dim},
         {&forward->logits, shape->vocab},
     };
@@ -87,13 +94,30 @@ static void ask_for_attention(spec_forward *forward, spec_kv *kv, int layer, con
     const spec_layer *l = &forward->weights->layer[layer];
     const spec_backend *on = forward->weights->backend;
     spec_queue *queue = &forward->queue;
+    const int at = layer - l->n_recurrent; /* in the KV cache */
 
     on->matmul(queue, forward->qkv, &l->qkv, input, l->opt_bias, false, SPEC_COLUMNS_ALL);
     on->rope(queue, forward->qkv, &l->how);
-    on->store(queue, kv, layer, forward->qkv);
-    on->attend(queue, forward->mixed, forward->qkv, kv, layer, &l->how, &l->attention_output);
+    on->store(queue, kv, at, forward->qkv);
+    on->attend(queue, forward->mixed, forward->qkv, kv, at, &l->how, &l->attention_output);
+    if (l->query_gate.data != NULL) {
+        on->matmul(queue, forward->hidden, &l->query_gate, input, NULL, false, SPEC_COLUMNS_ALL);
+        on->sigmoid_gate(queue, forward->mixed, forward->hidden, l->query_gate.rows);
+    }
     ask_for_branch(forward, &l->attention_output, forward->mixed, l->opt_output_bias,
                    l->opt_attention_post_norm);
+}
+
+/* Does the same for a recurrent layer. */
+static void ask_for_recurrence(spec_forward *forward, spec_kv *kv, int layer, const float *input)
+{
+    const spec_layer *l = &forward->weights->layer[layer];
+    const spec_backend *on = forward->weights->backend;
+    spec_queue *queue = &forward->queue;
+
+    on->matmul(queue, forward->qkv, &l->delta.input, input, NULL, false, SPEC_COLUMNS_ALL);
+    on->delta(queue, forward->mixed, forward->qkv, kv, l->n_recurrent, &l->delta);
+    on->matmul(queue, forward->x, &l->delta.output, forward->mixed, NULL, true, SPEC_COLUMNS_ALL);
 }
 
 static void ask_for_experts(spec_forward *forward, int layer)
@@ -104,6 +128,12 @@ static void ask_for_experts(spec_forward *forward, int layer)
 
     on->norm(queue, forward->normed, forward->x, l->ffn_norm, SPEC_COLUMNS_ALL, &l->experts.router);
     forward->experts += (uint64_t)on->experts(queue, forward->x, &l->experts, forward->normed);
+    if (l->gate_up.data == NULL) return;
+    on->matmul(queue, forward->hidden, &l->gate_up, forward->normed, NULL, false, SPEC_COLUMNS_ALL);
+    on->gate(queue, forward->gated, forward->hidden, &l->down);
+    if (l->opt_shared_gate != NULL)
+        on->sigmoid_scale(queue, forward->gated, l->down.cols, forward->normed, l->opt_shared_gate);
+    on->matmul(queue, forward->x, &l->down, forward->gated, NULL, true, SPEC_COLUMNS_ALL);
 }
 
 static void ask_for_ffn(spec_forward *forward, int layer)
@@ -145,9 +175,10 @@ static void ask_for_sublayer(spec_forward *forward, spec_kv *kv, int sublayer)
         tap(forward, kv, sublayer / 2 + 1);
         return;
     }
+    const bool recurs = l->delta.input.data != NULL;
     on->norm(&forward->queue, forward->normed, forward->x, l->attention_norm, SPEC_COLUMNS_ALL,
-             &l->qkv);
-    ask_for_attention(forward, kv, sublayer / 2, forward->normed);
+             recurs ? &l->delta.input : &l->qkv);
+    (recurs ? ask_for_recurrence : ask_for_attention)(forward, kv, sublayer / 2, forward->normed);
 }
 
 static void ask_for_pass(spec_forward *forward, spec_kv *kv, const int *sublayer, int n_sublayers,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/transformer_session.h"
 
+#include "models/transformer/engine/delta.h"
 #include "models/transformer/engine/sequence.h"
 #include "models/transformer/engine/taps.h"
 #include "speclab/no_memory.h"
@@ -172,9 +173,10 @@ static void settle(session_data *session, cache *cached)
     int from[SPEC_NODES_MAX], to;
     const int kept =
         spec_sequence_settle(from, &to, &cached->sequence, session->text, session->n_text);
-    if (kept > 0)
-        session->forward.weights->backend->keep(&session->forward.queue, &cached->kv, from, to,
-                                                kept);
+    const spec_backend *backend = session->forward.weights->backend;
+    if (kept > 0) backend->keep(&session->forward.queue, &cached->kv, from, to, kept);
+    if (backend->resume != NULL)
+        cached->sequence.length = backend->resume(&cached->kv, cached->sequence.length);
 }
 
 /* ---- passes ---------------------------------------------------------------------------------- */
@@ -237,6 +239,7 @@ static void begin_pass(session_data *session, const spec_transformer *model, con
     const int n_text = (int)session->n_text - of->text_from;
     int n_rows = 0;
     batch->n = 0;
+    batch->n_text = (int)session->n_text;
     for (int i = from; i < until; i++) {
         const int node = i - n_text + of->node_from;
         if (i < n_text)
@@ -370,6 +373,12 @@ int spec_transformer_session_score_begin(const spec_model *head, void *data,
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "a draft of %d tokens after %zu is too long: the model's context is %d",
                            deepest(&of), n, head->window));
+    if (model->checkpoint->shape.delta.n_layers > 0 && n_nodes > SPEC_DELTA_DEPTH &&
+        deepest(&of) > SPEC_DELTA_DEPTH)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "a draft of %d tokens is too long: a model with recurrent layers takes "
+                           "at most %d",
+                           deepest(&of), SPEC_DELTA_DEPTH));
     SPEC_TRY(begin_score(session, model, &of, error));
     session->of = of;
     session->running = true;

@@ -129,7 +129,7 @@ static void free_experts(const spec_backend *backend, spec_experts *experts)
 }
 
 /* The vectors of a layer that are laid out separately. */
-enum { VECTORS = 8 };
+enum { VECTORS = 13 };
 typedef struct {
     float **vector;
     const spec_tensor *tensor;
@@ -147,15 +147,82 @@ static void list_vectors(vector_place *ret_place, spec_layer *layer,
         {&layer->opt_query_norm, &from->query_norm},
         {&layer->opt_key_norm, &from->key_norm},
         {&layer->opt_sinks, &from->sinks},
+        {&layer->opt_shared_gate, &from->shared_gate},
+        {&layer->delta.conv, &from->delta_conv},
+        {&layer->delta.bias, &from->delta_bias},
+        {&layer->delta.rate, &from->delta_rate},
+        {&layer->delta.norm, &from->delta_norm},
     };
     memcpy(ret_place, all, sizeof all);
+}
+
+/* Lists the parts of a recurrent layer's input; returns how many there are. */
+enum { DELTA_PARTS = 4 };
+static int list_delta(spec_tensor *ret_part, const spec_checkpoint_layer *from)
+{
+    ret_part[0] = from->delta_input;
+    ret_part[1] = from->delta_gate;
+    ret_part[2] = from->delta_both.data != NULL ? from->delta_both : from->delta_beta;
+    ret_part[3] = from->delta_alpha;
+    return from->delta_both.data != NULL ? 3 : 4;
+}
+
+/* In gated attention each head's query is followed by its gate. Lists the queries, keys and values
+ * in `ret_part` (n_heads + 2), and the gates behind them; returns how many come before the gates.
+ */
+static int list_attention(spec_tensor *ret_part, const spec_checkpoint_layer *from,
+                          const spec_shape *shape)
+{
+    const size_t bytes =
+        (size_t)shape->head_dim * spec_tensor_row_bytes(from->query.type, from->query.cols);
+    int n = 0;
+    if (!shape->gates_attention) {
+        ret_part[n++] = from->query;
+    } else {
+        for (int h = 0; h < shape->n_heads; h++) {
+            const char *head = (const char *)from->query.data + 2 * (size_t)h * bytes;
+            ret_part[h] = ret_part[shape->n_heads + 2 + h] = from->query;
+            ret_part[h].rows = ret_part[shape->n_heads + 2 + h].rows = shape->head_dim;
+            ret_part[h].data = head;
+            ret_part[shape->n_heads + 2 + h].data = head + bytes;
+        }
+        n = shape->n_heads;
+    }
+    ret_part[n++] = from->key;
+    ret_part[n++] = from->value;
+    return n;
+}
+
+static int lay_attention(const layout *to, spec_layer *layer, const spec_checkpoint_layer *from)
+{
+    int status = GSL_SUCCESS;
+    const spec_shape *shape = &to->weights->shape;
+    spec_tensor *part = malloc(2 * ((size_t)shape->n_heads + 1) * sizeof *part);
+    if (part == NULL) return spec_no_memory(to->error);
+    const int n = list_attention(part, from, shape);
+    SPEC_TRY(lay_matrix(to, &layer->qkv, part, n));
+    if (shape->gates_attention) SPEC_TRY(lay_matrix(to, &layer->query_gate, part + n, n - 2));
+    SPEC_TRY(lay_matrix(to, &layer->attention_output, &from->attention_output, 1));
+done:
+    free(part);
+    return status;
+}
+
+static int lay_delta(const layout *to, spec_layer *layer, const spec_checkpoint_layer *from)
+{
+    int status = GSL_SUCCESS;
+    spec_tensor part[DELTA_PARTS];
+    layer->delta.alternates = from->delta_both.data != NULL;
+    SPEC_TRY(lay_matrix(to, &layer->delta.input, part, list_delta(part, from)));
+    SPEC_TRY(lay_matrix(to, &layer->delta.output, &from->delta_output, 1));
+done:
+    return status;
 }
 
 static int lay_layer(const layout *to, spec_layer *layer, const spec_checkpoint_layer *from)
 {
     int status = GSL_SUCCESS;
-    const spec_tensor qkv[] = {from->query, from->key, from->value},
-                      gate_up[] = {from->gate, from->up};
+    const spec_tensor gate_up[] = {from->gate, from->up};
     const spec_tensor bias[] = {from->query_bias, from->key_bias, from->value_bias};
     vector_place place[VECTORS];
     list_vectors(place, layer, from);
@@ -165,12 +232,9 @@ static int lay_layer(const layout *to, spec_layer *layer, const spec_checkpoint_
     if (from->query_bias.data != NULL) SPEC_TRY(lay_vector(to, &layer->opt_bias, bias, 3));
     layer->how = (spec_attending){layer->opt_query_norm, layer->opt_key_norm, layer->opt_sinks,
                                   from->has_window};
-    SPEC_TRY(lay_matrix(to, &layer->qkv, qkv, 3));
-    SPEC_TRY(lay_matrix(to, &layer->attention_output, &from->attention_output, 1));
-    if (from->router.data != NULL) {
-        SPEC_TRY(lay_experts(to, &layer->experts, from));
-        return GSL_SUCCESS;
-    }
+    SPEC_TRY(from->is_recurrent ? lay_delta(to, layer, from) : lay_attention(to, layer, from));
+    if (from->router.data != NULL) SPEC_TRY(lay_experts(to, &layer->experts, from));
+    if (from->gate.data == NULL) return GSL_SUCCESS;
     SPEC_TRY(lay_matrix(to, &layer->gate_up, gate_up, 2));
     SPEC_TRY(lay_matrix(to, &layer->down, &from->down, 1));
 done:
@@ -213,8 +277,11 @@ int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
         SPEC_TRY(lay_matrix(&to, &weights->embedding, &checkpoint->embedding, 1));
         weights->bytes -= weights->embedding.bytes; /* a pass reads only single rows of it */
     }
-    for (int i = 0; i < n_layers; i++)
+    for (int i = 0, n_recurrent = 0; i < n_layers; i++) {
+        weights->layer[i].n_recurrent = n_recurrent;
+        n_recurrent += checkpoint->layer[i].is_recurrent;
         SPEC_TRY(lay_layer(&to, &weights->layer[i], &checkpoint->layer[i]));
+    }
     SPEC_TRY(lay_vector(&to, &weights->final_norm, &checkpoint->final_norm, 1));
 done:
     if (status != GSL_SUCCESS) spec_weights_free(weights);
@@ -232,6 +299,9 @@ void spec_weights_free(spec_weights *weights)
         for (int k = 0; k < VECTORS; k++) backend->free(backend, *place[k].vector);
         backend->free(backend, layer->opt_bias);
         backend->matrix_free(backend, &layer->qkv);
+        backend->matrix_free(backend, &layer->query_gate);
+        backend->matrix_free(backend, &layer->delta.input);
+        backend->matrix_free(backend, &layer->delta.output);
         backend->matrix_free(backend, &layer->attention_output);
         backend->matrix_free(backend, &layer->gate_up);
         backend->matrix_free(backend, &layer->down);
@@ -297,18 +367,24 @@ static void count_layer(sum *s, const spec_checkpoint_layer *layer, const spec_s
 {
     const spec_tensor qkv[] = {layer->query, layer->key, layer->value},
                       gate_up[] = {layer->gate, layer->up};
-    count_matrix(s, qkv, 3);
-    count_matrix(s, &layer->attention_output, 1);
-    if (layer->router.data != NULL) {
-        count_experts(s, layer, shape->n_experts);
-    } else {
+    spec_tensor delta[DELTA_PARTS];
+    if (layer->is_recurrent) {
+        count_matrix(s, delta, list_delta(delta, layer));
+        count_matrix(s, &layer->delta_output, 1);
+    } else { /* gates are rows of the queries' tensor */
+        count_matrix(s, qkv, 3);
+        count_matrix(s, &layer->attention_output, 1);
+    }
+    if (layer->router.data != NULL) count_experts(s, layer, shape->n_experts);
+    if (layer->gate.data != NULL) {
         count_matrix(s, gate_up, 2);
         count_matrix(s, &layer->down, 1);
     }
     vector_place place[VECTORS];
     list_vectors(place, &(spec_layer){0}, layer);
     for (int i = 0; i < VECTORS; i++)
-        if (place[i].tensor->data != NULL) count_vector(s, place[i].tensor->cols);
+        if (place[i].tensor->data != NULL)
+            count_vector(s, place[i].tensor->rows * place[i].tensor->cols);
     if (layer->query_bias.data != NULL)
         count_vector(s, layer->query_bias.cols + layer->key_bias.cols + layer->value_bias.cols);
 }

@@ -18,7 +18,12 @@ typedef struct {
     spec_matrix attention_output; /* (dim, n_heads * head_dim) */
     spec_matrix gate_up;          /* (2 ffn_dim, dim) */
     spec_matrix down;             /* (dim, ffn_dim) */
-    spec_experts experts;         /* instead of gate_up and down, if the shape has experts */
+    spec_experts experts; /* instead of gate_up and down, if the shape has experts; beside them, if
+                             every token takes another one */
+    float *opt_shared_gate; /* (dim) of that one */
+    spec_matrix query_gate; /* (n_heads * head_dim, dim) of gated attention */
+    spec_delta delta;       /* instead of attention, if the layer is recurrent */
+    int n_recurrent;        /* recurrent layers before this one */
 } spec_layer;
 
 typedef struct {

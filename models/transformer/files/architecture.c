@@ -13,9 +13,13 @@ static const uint64_t attention = SET(EMBEDDING) | SET(FINAL_NORM) | SET(ATTENTI
                       biases = SET(QUERY_BIAS) | SET(KEY_BIAS) | SET(VALUE_BIAS),
                       expert_biases = SET(ROUTER_BIAS) | SET(EXPERT_GATE_BIAS) |
                                       SET(EXPERT_UP_BIAS) | SET(EXPERT_DOWN_BIAS),
-                      head_norms = SET(QUERY_NORM) | SET(KEY_NORM);
+                      head_norms = SET(QUERY_NORM) | SET(KEY_NORM),
+                      delta = SET(DELTA_INPUT) | SET(DELTA_GATE) | SET(DELTA_CONV) |
+                              SET(DELTA_BIAS) | SET(DELTA_RATE) | SET(DELTA_NORM) |
+                              SET(DELTA_OUTPUT),
+                      shared = dense | SET(SHARED_GATE);
 
-/* [Touvron23], [Qwen24], [Qwen25], [Gemma25], [OpenAI25] in docs/references.md */
+/* [Touvron23], [Qwen24], [Qwen25], [Gemma25], [OpenAI25], [Yang25] in docs/references.md */
 const spec_architecture spec_architectures[] = {
     {.name = "llama",
      .rope_pairs = SPEC_ROPE_ADJACENT,
@@ -53,6 +57,28 @@ const spec_architecture spec_architectures[] = {
      .opt_ffn_norm_name = "post_attention_norm.weight",
      .must = attention | experts | biases | expert_biases | SET(SINKS) | SET(OUTPUT) |
              SET(ATTENTION_OUTPUT_BIAS)},
+    {.name = "qwen3next",
+     .rope_pairs = SPEC_ROPE_HALVES,
+     .has_experts = true,
+     .has_delta = true,
+     .opt_ffn_norm_name = "post_attention_norm.weight",
+     .must = attention | head_norms | delta | SET(DELTA_BOTH) | experts | shared,
+     .may = SET(OUTPUT)},
+    {.name = "qwen35",
+     .rope_pairs = SPEC_ROPE_HALVES,
+     .has_delta = true,
+     .tiles_values = true,
+     .opt_ffn_norm_name = "post_attention_norm.weight",
+     .must = attention | head_norms | delta | SET(DELTA_BETA) | SET(DELTA_ALPHA) | dense,
+     .may = SET(OUTPUT)},
+    {.name = "qwen35moe",
+     .rope_pairs = SPEC_ROPE_HALVES,
+     .has_experts = true,
+     .has_delta = true,
+     .tiles_values = true,
+     .opt_ffn_norm_name = "post_attention_norm.weight",
+     .must = attention | head_norms | delta | SET(DELTA_BETA) | SET(DELTA_ALPHA) | experts | shared,
+     .may = SET(OUTPUT)},
     {.name = NULL},
 };
 
@@ -95,6 +121,7 @@ bool spec_architecture_may(const spec_architecture *architecture, spec_part part
 const char *spec_architecture_extra(const spec_checkpoint *checkpoint)
 {
     const spec_shape *shape = &checkpoint->shape;
+    if (shape->delta.n_layers > 0) return "recurrent layers";
     for (int i = 0; i < shape->n_layers; i++) {
         const spec_checkpoint_layer *layer = &checkpoint->layer[i];
         if (layer->query_norm.data != NULL || layer->key_norm.data != NULL) return "norms of heads";

@@ -37,6 +37,36 @@ static int check_rope(const asker *to, const spec_rope *rope, int head_dim)
     return GSL_SUCCESS;
 }
 
+int spec_checkpoint_rotated(const spec_shape *shape)
+{
+    return shape->rotated > 0 ? shape->rotated : shape->head_dim;
+}
+
+int spec_checkpoint_channels(const spec_delta_shape *delta)
+{
+    return 2 * delta->n_key_heads * delta->key_dim + delta->n_value_heads * delta->value_dim;
+}
+
+static int check_delta(const asker *to, const spec_shape *shape)
+{
+    int status = GSL_SUCCESS;
+    const spec_delta_shape *delta = &shape->delta;
+    SPEC_TRY(check(to, "the number of recurrent layers", delta->n_layers, shape->n_layers - 1));
+    SPEC_TRY(check(to, "the number of value heads", delta->n_value_heads, SPEC_DIM_MAX));
+    SPEC_TRY(check(to, "the number of key heads", delta->n_key_heads, delta->n_value_heads));
+    SPEC_TRY(check(to, "the width of a recurrent key", delta->key_dim, SPEC_HEAD_DIM_MAX));
+    SPEC_TRY(check(to, "the width of a recurrent value", delta->value_dim, SPEC_HEAD_DIM_MAX));
+    SPEC_TRY(check(to, "the width of the convolution", delta->kernel, SPEC_DELTA_KERNEL_MAX));
+    if (delta->n_value_heads % delta->n_key_heads != 0)
+        return spec_fail(to->error, GSL_EINVAL,
+                         "%.300s: %d value heads cannot share %d key heads evenly", to->path,
+                         delta->n_value_heads, delta->n_key_heads);
+    SPEC_TRY(check(to, "the width of the recurrent layers", spec_checkpoint_channels(delta),
+                   SPEC_DIM_MAX));
+done:
+    return status;
+}
+
 int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -50,6 +80,9 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
                        shape->n_experts < SPEC_ACTIVE_MAX ? shape->n_experts : SPEC_ACTIVE_MAX));
         SPEC_TRY(
             check(&to, "the feed-forward width of an expert", shape->expert_dim, SPEC_DIM_MAX));
+        if (shape->ffn_dim != 0)
+            SPEC_TRY(check(&to, "the width of the expert that every token takes", shape->ffn_dim,
+                           SPEC_DIM_MAX));
     }
     SPEC_TRY(check(&to, "the number of layers", shape->n_layers, SPEC_LAYERS_MAX));
     SPEC_TRY(check(&to, "the number of heads", shape->n_heads, SPEC_DIM_MAX));
@@ -72,11 +105,16 @@ int spec_checkpoint_check_shape(const spec_shape *shape, const char *path, spec_
     if (shape->n_heads * shape->head_dim > SPEC_DIM_MAX)
         return spec_fail(error, GSL_EINVAL, "%.300s: %d heads of width %d are wider than %d", path,
                          shape->n_heads, shape->head_dim, SPEC_DIM_MAX);
+    if (shape->rotated < 0 || shape->rotated > shape->head_dim || shape->rotated % 2 != 0)
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: %d of the %d dimensions of a head cannot rotate in pairs", path,
+                         shape->rotated, shape->head_dim);
+    if (shape->delta.n_layers > 0) SPEC_TRY(check_delta(&to, shape));
     if (!(shape->norm_eps >= 0.0f && shape->norm_eps <= 1.0f))
         return spec_fail(error, GSL_EINVAL,
                          "%.300s: the norm's epsilon is %g, which is not between 0 and 1", path,
                          (double)shape->norm_eps);
-    SPEC_TRY(check_rope(&to, &shape->rope, shape->head_dim));
+    SPEC_TRY(check_rope(&to, &shape->rope, spec_checkpoint_rotated(shape)));
     if (shape->window > 0) SPEC_TRY(check_rope(&to, &shape->window_rope, shape->head_dim));
 done:
     return status;

@@ -47,12 +47,24 @@ typedef enum {
                          gpt-oss */
 } spec_gate;
 
+/* The recurrent layers of a hybrid (models/transformer/engine/delta.h): heads of values, of which
+ * n_value_heads / n_key_heads share a head of queries and keys. */
+typedef struct {
+    int n_layers; /* how many of the layers are recurrent; 0: none, and the rest is 0 */
+    int n_key_heads, n_value_heads;
+    int key_dim, value_dim; /* widths of one head, up to SPEC_HEAD_DIM_MAX */
+    int kernel;             /* tokens that the convolution of queries, keys and values sees */
+    bool is_tiled;          /* value head h reads key head h mod n_key_heads, else h n_key_heads /
+                               n_value_heads */
+} spec_delta_shape;
+
 enum {
     SPEC_HEAD_DIM_MAX = 256,
     SPEC_LAYERS_MAX = 512,
     SPEC_EXPERTS_MAX = 1024,
     SPEC_ACTIVE_MAX = 64, /* experts per token */
     SPEC_DIM_MAX = 1 << 16,
+    SPEC_DELTA_KERNEL_MAX = 16,
     SPEC_CONTEXT_MAX = 1 << 20
 };
 
@@ -74,7 +86,11 @@ typedef struct {
     spec_gate gate;
     int n_experts, n_active; /* experts in each layer, and how many of them a token takes:
                                 1..n_experts */
-    int expert_dim;          /* the feed-forward width of an expert; ffn_dim is then 0 */
+    int expert_dim;          /* the feed-forward width of an expert; ffn_dim is then the width of
+                                the expert that every token takes, or 0 */
+    int rotated;             /* the first dimensions of a head, of which pairs rotate; 0: all */
+    bool gates_attention;    /* attention's output is multiplied by a sigmoid of a second query */
+    spec_delta_shape delta;
 } spec_shape;
 
 /* A layer:  x += post_norm(attention(norm(x))), x += post_norm(ffn(norm(x))). Tensors that an
@@ -82,7 +98,8 @@ typedef struct {
  * experts. */
 typedef struct {
     spec_tensor attention_norm;                   /* (dim) F32, like all norms, biases, sinks */
-    spec_tensor query;                            /* (n_heads * head_dim, dim) */
+    spec_tensor query; /* (n_heads * head_dim, dim); (2 n_heads * head_dim, dim) if attention is
+                          gated: the query of each head, then its gate */
     spec_tensor key, value;                       /* (n_kv_heads * head_dim, dim) */
     spec_tensor query_bias, key_bias, value_bias; /* qwen2, gpt-oss */
     spec_tensor query_norm, key_norm;             /* (head_dim), of each head before its rotation */
@@ -100,6 +117,21 @@ typedef struct {
     spec_tensor expert_gate_bias, expert_up_bias; /* (n_experts, expert_dim) */
     spec_tensor expert_down_bias;                 /* (n_experts, dim) */
     spec_tensor ffn_post_norm;                    /* (dim) gemma3 */
+
+    /* Instead of attention, in a recurrent layer. Channels are the queries, keys and values of all
+     * heads, in this order. */
+    spec_tensor delta_input;             /* (channels, dim) */
+    spec_tensor delta_gate;              /* (n_value_heads * value_dim, dim) */
+    spec_tensor delta_beta, delta_alpha; /* (n_value_heads, dim) */
+    spec_tensor delta_both;   /* instead of both: (2 n_value_heads, dim), for each key head the rows
+                                 of beta, then those of alpha */
+    spec_tensor delta_conv;   /* (channels, kernel) F32 */
+    spec_tensor delta_bias;   /* (n_value_heads), of alpha */
+    spec_tensor delta_rate;   /* (n_value_heads), below 0 */
+    spec_tensor delta_norm;   /* (value_dim) */
+    spec_tensor delta_output; /* (dim, n_value_heads * value_dim) */
+    spec_tensor shared_gate;  /* (dim) of the expert that every token takes */
+    bool is_recurrent;
     bool has_window;                              /* it attends to at most shape.window tokens */
 } spec_checkpoint_layer;
 
@@ -129,6 +161,8 @@ typedef struct spec_architecture {
                                 by 1/sqrt(dim/n_heads); 0: no file does this */
     bool yarn_keeps_fractions;     /* spec_yarn.keeps_fractions of its files */
     bool has_experts;              /* every layer's feed-forward network is experts */
+    bool has_delta;                /* hybrids: recurrent layers, gated attention */
+    bool tiles_values;             /* spec_delta_shape.is_tiled of its files */
     const char *opt_ffn_norm_name; /* GGUF's name after "blk.7.", if not ffn_norm.weight */
     uint64_t must, may; /* sets of parts, bit 1 << part, that a file must have and may have */
 } spec_architecture;
@@ -174,6 +208,12 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
  * are left absent. Also returns GSL_EINVAL for a file without draft blocks. */
 int spec_checkpoint_load_gguf_drafts(spec_checkpoint *ret, const char *path,
                                      spec_thread_pool *opt_pool, spec_error *error);
+
+/* Returns how many dimensions of a head rotate. */
+int spec_checkpoint_rotated(const spec_shape *shape);
+
+/* Returns how many channels the convolution of a recurrent layer has. */
+int spec_checkpoint_channels(const spec_delta_shape *delta);
 
 /* Makes the checks of every loader, before any allocation that depends on the shape: widths and
  * counts within bounds, heads that share evenly, an even head_dim, a sane epsilon and base. Returns

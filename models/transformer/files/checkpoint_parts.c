@@ -9,13 +9,20 @@ typedef enum {
     HEAD,
     HEADS,
     QUERIES,
+    QUERY_ROWS,
     KEYS,
     FFN,
     VOCAB,
     EXPERTS,
     EXPERT,
     ALL_EXPERTS,
-    EXPERTS_OUTPUT
+    EXPERTS_OUTPUT,
+    CHANNELS,
+    KERNEL,
+    RECURRENT_HEADS,
+    RECURRENT_HEADS_TWICE,
+    RECURRENT_HEAD,
+    RECURRENT_VALUES
 } width;
 
 static const struct {
@@ -32,7 +39,7 @@ static const struct {
         name, rows, cols, offsetof(spec_checkpoint_layer, member)                                  \
     }
     [SPEC_PART_ATTENTION_NORM] = LAYER("attn_norm.weight", ONE, DIM, attention_norm),
-    [SPEC_PART_QUERY] = LAYER("attn_q.weight", QUERIES, DIM, query),
+    [SPEC_PART_QUERY] = LAYER("attn_q.weight", QUERY_ROWS, DIM, query),
     [SPEC_PART_KEY] = LAYER("attn_k.weight", KEYS, DIM, key),
     [SPEC_PART_VALUE] = LAYER("attn_v.weight", KEYS, DIM, value),
     [SPEC_PART_QUERY_BIAS] = LAYER("attn_q.bias", ONE, QUERIES, query_bias),
@@ -50,6 +57,17 @@ static const struct {
     [SPEC_PART_ATTENTION_POST_NORM] =
         LAYER("post_attention_norm.weight", ONE, DIM, attention_post_norm),
     [SPEC_PART_FFN_POST_NORM] = LAYER("post_ffw_norm.weight", ONE, DIM, ffn_post_norm),
+    [SPEC_PART_DELTA_INPUT] = LAYER("attn_qkv.weight", CHANNELS, DIM, delta_input),
+    [SPEC_PART_DELTA_GATE] = LAYER("attn_gate.weight", RECURRENT_VALUES, DIM, delta_gate),
+    [SPEC_PART_DELTA_BETA] = LAYER("ssm_beta.weight", RECURRENT_HEADS, DIM, delta_beta),
+    [SPEC_PART_DELTA_ALPHA] = LAYER("ssm_alpha.weight", RECURRENT_HEADS, DIM, delta_alpha),
+    [SPEC_PART_DELTA_BOTH] = LAYER("ssm_ba.weight", RECURRENT_HEADS_TWICE, DIM, delta_both),
+    [SPEC_PART_DELTA_CONV] = LAYER("ssm_conv1d.weight", CHANNELS, KERNEL, delta_conv),
+    [SPEC_PART_DELTA_BIAS] = LAYER("ssm_dt.bias", ONE, RECURRENT_HEADS, delta_bias),
+    [SPEC_PART_DELTA_RATE] = LAYER("ssm_a", ONE, RECURRENT_HEADS, delta_rate),
+    [SPEC_PART_DELTA_NORM] = LAYER("ssm_norm.weight", ONE, RECURRENT_HEAD, delta_norm),
+    [SPEC_PART_DELTA_OUTPUT] = LAYER("ssm_out.weight", DIM, RECURRENT_VALUES, delta_output),
+    [SPEC_PART_SHARED_GATE] = LAYER("ffn_gate_inp_shexp.weight", ONE, DIM, shared_gate),
     [SPEC_PART_ROUTER] = LAYER("ffn_gate_inp.weight", EXPERTS, DIM, router),
     [SPEC_PART_ROUTER_BIAS] = LAYER("ffn_gate_inp.bias", ONE, EXPERTS, router_bias),
     [SPEC_PART_EXPERT_GATE] = LAYER("ffn_gate_exps.weight", ALL_EXPERTS, DIM, expert_gate),
@@ -74,6 +92,7 @@ static int width_of(width what, const spec_shape *shape)
     case HEAD: return shape->head_dim;
     case HEADS: return shape->n_heads;
     case QUERIES: return shape->n_heads * shape->head_dim;
+    case QUERY_ROWS: return (shape->gates_attention ? 2 : 1) * shape->n_heads * shape->head_dim;
     case KEYS: return shape->n_kv_heads * shape->head_dim;
     case FFN: return shape->ffn_dim;
     case VOCAB: return shape->vocab;
@@ -81,6 +100,12 @@ static int width_of(width what, const spec_shape *shape)
     case EXPERT: return shape->expert_dim;
     case ALL_EXPERTS: return shape->n_experts * shape->expert_dim;
     case EXPERTS_OUTPUT: return shape->n_experts * shape->dim;
+    case CHANNELS: return spec_checkpoint_channels(&shape->delta);
+    case KERNEL: return shape->delta.kernel;
+    case RECURRENT_HEADS: return shape->delta.n_value_heads;
+    case RECURRENT_HEADS_TWICE: return 2 * shape->delta.n_value_heads;
+    case RECURRENT_HEAD: return shape->delta.value_dim;
+    case RECURRENT_VALUES: return shape->delta.n_value_heads * shape->delta.value_dim;
     }
     return 0;
 }
@@ -95,15 +120,41 @@ static bool of_dense_ffn(spec_part part)
     return part >= SPEC_PART_GATE && part <= SPEC_PART_DOWN;
 }
 
+static bool of_delta(spec_part part)
+{
+    return part >= SPEC_PART_DELTA_INPUT && part <= SPEC_PART_DELTA_OUTPUT;
+}
+
+bool spec_checkpoint_parts_in_layer(spec_part part, bool is_recurrent)
+{
+    switch (part) {
+    case SPEC_PART_QUERY:
+    case SPEC_PART_KEY:
+    case SPEC_PART_VALUE:
+    case SPEC_PART_QUERY_BIAS:
+    case SPEC_PART_KEY_BIAS:
+    case SPEC_PART_VALUE_BIAS:
+    case SPEC_PART_QUERY_NORM:
+    case SPEC_PART_KEY_NORM:
+    case SPEC_PART_SINKS:
+    case SPEC_PART_ATTENTION_OUTPUT:
+    case SPEC_PART_ATTENTION_OUTPUT_BIAS: return !is_recurrent;
+    default: return is_recurrent || !of_delta(part);
+    }
+}
+
 int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape)
 {
-    if (shape->n_experts > 0 ? of_dense_ffn(part) : of_experts(part)) return 0;
+    if (shape->n_experts == 0 ? of_experts(part) : of_dense_ffn(part) && shape->ffn_dim == 0)
+        return 0;
+    if (of_delta(part) && shape->delta.n_layers == 0) return 0;
     return of_layer(part) ? shape->n_layers : 1;
 }
 
 bool spec_checkpoint_parts_is_vector(spec_part part)
 {
-    return table[part].rows == ONE || part >= SPEC_PART_EXPERT_GATE_BIAS;
+    return table[part].rows == ONE || part == SPEC_PART_DELTA_CONV ||
+           part >= SPEC_PART_EXPERT_GATE_BIAS;
 }
 
 bool spec_checkpoint_parts_stacked(spec_part part)
@@ -142,10 +193,14 @@ spec_tensor *spec_checkpoint_parts_tensor(spec_part part, spec_checkpoint *check
 const char *spec_checkpoint_parts_name(char name[SPEC_PART_NAME_SIZE], spec_part part, int layer,
                                        const spec_architecture *opt_architecture)
 {
+    static const char *const shared[] = {"ffn_gate_shexp.weight", "ffn_up_shexp.weight",
+                                         "ffn_down_shexp.weight"};
     const char *rest = table[part].name;
     if (part == SPEC_PART_FFN_NORM && opt_architecture != NULL &&
         opt_architecture->opt_ffn_norm_name != NULL)
         rest = opt_architecture->opt_ffn_norm_name;
+    if (of_dense_ffn(part) && opt_architecture != NULL && opt_architecture->has_experts)
+        rest = shared[part - SPEC_PART_GATE];
     if (of_layer(part))
         snprintf(name, SPEC_PART_NAME_SIZE, "blk.%d.%s", layer, rest);
     else

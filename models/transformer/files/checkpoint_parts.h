@@ -29,6 +29,17 @@ typedef enum {
     SPEC_PART_ATTENTION_OUTPUT_BIAS,
     SPEC_PART_ATTENTION_POST_NORM,
     SPEC_PART_FFN_POST_NORM,
+    SPEC_PART_DELTA_INPUT,
+    SPEC_PART_DELTA_GATE,
+    SPEC_PART_DELTA_BETA,
+    SPEC_PART_DELTA_ALPHA,
+    SPEC_PART_DELTA_BOTH,
+    SPEC_PART_DELTA_CONV,
+    SPEC_PART_DELTA_BIAS,
+    SPEC_PART_DELTA_RATE,
+    SPEC_PART_DELTA_NORM,
+    SPEC_PART_DELTA_OUTPUT,
+    SPEC_PART_SHARED_GATE,
     SPEC_PART_ROUTER,
     SPEC_PART_ROUTER_BIAS,
     SPEC_PART_EXPERT_GATE,
@@ -44,7 +55,12 @@ typedef enum {
  * of feed-forward network that the shape does not have, else 1. A tensor may still be absent. */
 int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape);
 
-/* Returns whether the part is F32 in a checkpoint: a vector, or the biases of all experts. */
+/* Returns whether a layer of this kind may have the part: attention and recurrence have their own,
+ * and share the others. */
+bool spec_checkpoint_parts_in_layer(spec_part part, bool is_recurrent);
+
+/* Returns whether the part is F32 in a checkpoint: a vector, the weights of a convolution, or the
+ * biases of all experts. */
 bool spec_checkpoint_parts_is_vector(spec_part part);
 
 /* Returns whether its rows are those of one expert after the other. Files have a dimension for the

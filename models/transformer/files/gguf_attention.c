@@ -150,7 +150,7 @@ done:
 static int read_scaling(const reader *read, scaling *ret)
 {
     int status = GSL_SUCCESS;
-    const int n = read->to->shape.head_dim / 2;
+    const int n = spec_checkpoint_rotated(&read->to->shape) / 2;
     double factor;
     spec_piece type;
     *ret = (scaling){.linear = 1.0};
@@ -201,7 +201,7 @@ static int read_ropes(const reader *read, float **ret_factors)
 {
     int status = GSL_SUCCESS;
     spec_shape *shape = &read->to->shape;
-    const int head_dim = shape->head_dim;
+    const int head_dim = spec_checkpoint_rotated(shape);
     const double own_base = read->architecture->window_rope_base;
     scaling of, of_window;
     SPEC_TRY(real(&shape->window_rope.base, read, "rope.freq_base_swa",
@@ -220,7 +220,7 @@ done:
     return status;
 }
 
-int spec_gguf_attention_read_heads(spec_shape *shape, spec_gguf_keys *keys)
+int spec_gguf_attention_read_heads(spec_shape *shape, bool partial, spec_gguf_keys *keys)
 {
     int status = GSL_SUCCESS, values, rotated;
     static const char eps_key[] = "attention.layer_norm_rms_epsilon";
@@ -238,7 +238,8 @@ int spec_gguf_attention_read_heads(spec_shape *shape, spec_gguf_keys *keys)
     if (values != shape->head_dim)
         return SPEC_GGUF_KEYS_REFUSE(keys, "keys of width %d and values of width %d cannot be read",
                                      shape->head_dim, values);
-    if (rotated != shape->head_dim)
+    shape->rotated = rotated != shape->head_dim ? rotated : 0;
+    if (shape->rotated != 0 && !partial)
         return SPEC_GGUF_KEYS_REFUSE(
             keys, "a rotary embedding of %d of the %d dimensions of a head cannot be read", rotated,
             shape->head_dim);
@@ -326,11 +327,11 @@ static void write_scaling(target *to, bool *ret_has_tensor, const spec_shape *sh
         return;
     }
     if (factor == NULL) return;
-    for (int i = 1; i < shape->head_dim / 2; i++) differ = differ || factor[i] != factor[0];
+    const int n = spec_checkpoint_rotated(shape) / 2;
+    for (int i = 1; i < n; i++) differ = differ || factor[i] != factor[0];
     if (differ) {
         *ret_has_tensor = true;
-        spec_gguf_writer_tensor(to->writer, SPEC_GGUF_ROPE_FACTORS, SPEC_TENSOR_F32, 1,
-                                shape->head_dim / 2);
+        spec_gguf_writer_tensor(to->writer, SPEC_GGUF_ROPE_FACTORS, SPEC_TENSOR_F32, 1, n);
         return;
     }
     spec_gguf_writer_text(to->writer, key_of(to, "rope.scaling.type"), "linear");

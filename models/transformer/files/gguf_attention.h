@@ -12,11 +12,11 @@
 /* The tensor of rotary factors: (1, head_dim/2) F32. */
 #define SPEC_GGUF_ROPE_FACTORS "rope_freqs.weight"
 
-/* Reads n_heads, n_kv_heads, head_dim, rope.base and norm_eps of a shape whose dim is set. On entry
- * norm_eps is the value to use if the file has none; if it is below 0, the file must have one.
- * Refuses heads of which only a part rotates, and values whose width differs from that of keys;
- * spec_checkpoint_check_shape checks the rest. */
-int spec_gguf_attention_read_heads(spec_shape *shape, spec_gguf_keys *keys);
+/* Reads n_heads, n_kv_heads, head_dim, rotated, rope.base and norm_eps of a shape whose dim is set.
+ * On entry norm_eps is the value to use if the file has none; if it is below 0, the file must have
+ * one. Refuses heads of which only a part rotates, unless `partial`, and values whose width differs
+ * from that of keys; spec_checkpoint_check_shape checks the rest. */
+int spec_gguf_attention_read_heads(spec_shape *shape, bool partial, spec_gguf_keys *keys);
 
 /* Sets windows, ropes and scales of a checkpoint whose other dimensions, rope.base, architecture
  * and layers are set. *ret_factors: the memory of the ropes' factors, which the caller frees, or

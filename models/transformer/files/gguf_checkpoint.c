@@ -4,6 +4,7 @@
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_attention.h"
+#include "models/transformer/files/gguf_delta.h"
 #include "models/transformer/files/gguf_experts.h"
 #include "models/transformer/files/gguf_kind.h"
 #include "models/transformer/files/gguf_nextn.h"
@@ -23,6 +24,7 @@ typedef struct {
     spec_gguf_keys keys;
     int n_nextn;      /* draft blocks after the layers, as counted by the file */
     bool drafts_only; /* the layers are not loaded */
+    bool is_recurrent[SPEC_LAYERS_MAX];
 } loader;
 
 #define REFUSE(load, format, ...) SPEC_GGUF_KEYS_REFUSE(&(load)->keys, format, __VA_ARGS__)
@@ -90,7 +92,8 @@ static int read_shape(loader *load)
     SPEC_TRY(need(&context, load, "context_length", INT_MAX));
     shape->context = context < SPEC_CONTEXT_MAX ? context : SPEC_CONTEXT_MAX;
     shape->norm_eps = -1.0f;
-    SPEC_TRY(spec_gguf_attention_read_heads(shape, &load->keys));
+    SPEC_TRY(spec_gguf_attention_read_heads(shape, load->architecture->has_delta, &load->keys));
+    SPEC_TRY(spec_gguf_delta_read(shape, load->is_recurrent, load->architecture, &load->keys));
     shape->rope_pairs = load->architecture->rope_pairs;
     shape->gate = load->architecture->gate;
     const spec_gguf_tensor *embedding = spec_gguf_find_tensor(load->gguf, "token_embd.weight");
@@ -173,12 +176,14 @@ static int take_all(loader *load)
     if (taken == NULL || to->layer == NULL)
         SPEC_TRY(spec_fail(load->keys.error, GSL_ENOMEM, "%.300s: out of memory", gguf->path));
     if (freqs != NULL) taken[freqs - gguf->tensor] = true;
+    for (int i = 0; i < to->shape.n_layers; i++) to->layer[i].is_recurrent = load->is_recurrent[i];
     SPEC_TRY(take_nextn(load, taken));
     for (int part = 0; part < SPEC_PARTS; part++) {
         if (load->drafts_only && part >= SPEC_PART_ATTENTION_NORM) continue; /* of layers */
         for (int layer = 0; layer < spec_checkpoint_parts_copies((spec_part)part, &to->shape);
              layer++)
-            SPEC_TRY(take(load, (spec_part)part, layer, taken));
+            if (spec_checkpoint_parts_in_layer((spec_part)part, load->is_recurrent[layer]))
+                SPEC_TRY(take(load, (spec_part)part, layer, taken));
     }
     for (size_t i = 0; i < gguf->n_tensors; i++) {
         if (!taken[i])

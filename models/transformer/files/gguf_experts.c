@@ -10,15 +10,16 @@ enum { GATING_UNSET, GATING_SOFTMAX = 1, GATING_SOFTMAX_OF_CHOSEN = 3 };
 #define REFUSE SPEC_GGUF_KEYS_REFUSE
 
 /* Refuses parts that some mixtures of experts have but that we do not support. */
-static int refuse_others(spec_gguf_keys *keys)
+static int refuse_others(spec_gguf_keys *keys, bool has_shared)
 {
-    static const struct {
+    const struct {
         const char *rest, *what;
         int most; /* largest value that changes nothing */
     } others[] = {
         {"leading_dense_block_count", "blocks without experts before those with", 0},
-        {"expert_shared_count", "experts that every token takes", 0},
-        {"expert_shared_feed_forward_length", "experts that every token takes", 0},
+        {"expert_shared_count", "experts that every token takes", has_shared ? 1 : 0},
+        {"expert_shared_feed_forward_length", "experts that every token takes",
+         has_shared ? INT_MAX : 0},
         {"expert_chunk_feed_forward_length", "experts of two widths", 0},
         {"expert_group_count", "groups of experts", 1},
         {"expert_group_used_count", "groups of experts", 1},
@@ -77,7 +78,11 @@ int spec_gguf_experts_read(spec_shape *shape, const spec_architecture *architect
                       shape->n_experts, keys->key);
     SPEC_TRY(spec_gguf_keys_need(&shape->expert_dim, keys, "expert_feed_forward_length", 1,
                                  SPEC_DIM_MAX));
-    SPEC_TRY(refuse_others(keys));
+    const bool has_shared = (architecture->must >> SPEC_PART_SHARED_GATE & 1) != 0;
+    if (has_shared)
+        SPEC_TRY(spec_gguf_keys_need(&shape->ffn_dim, keys, "expert_shared_feed_forward_length", 1,
+                                     SPEC_DIM_MAX));
+    SPEC_TRY(refuse_others(keys, has_shared));
     SPEC_TRY(check_weights(keys, (architecture->must >> SPEC_PART_ROUTER_BIAS & 1) != 0));
 done:
     return status;

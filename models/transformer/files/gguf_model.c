@@ -3,6 +3,7 @@
 
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf_attention.h"
+#include "models/transformer/files/gguf_delta.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
 #include "speclab/no_memory.h"
@@ -32,6 +33,9 @@ void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
                              (uint32_t)shape->expert_dim);
         spec_gguf_writer_u32(writer, KEY("expert_count"), (uint32_t)shape->n_experts);
         spec_gguf_writer_u32(writer, KEY("expert_used_count"), (uint32_t)shape->n_active);
+        if (shape->delta.n_layers > 0)
+            spec_gguf_writer_u32(writer, KEY("expert_shared_feed_forward_length"),
+                                 (uint32_t)shape->ffn_dim);
     }
     spec_gguf_writer_u32(writer, KEY("attention.head_count"), (uint32_t)shape->n_heads);
     spec_gguf_writer_u32(writer, KEY("attention.head_count_kv"), (uint32_t)shape->n_kv_heads);
@@ -40,7 +44,8 @@ void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
         spec_gguf_writer_u32(writer, KEY("attention.value_length"), (uint32_t)shape->head_dim);
     }
     spec_gguf_writer_f32(writer, KEY("attention.layer_norm_rms_epsilon"), shape->norm_eps);
-    spec_gguf_writer_u32(writer, KEY("rope.dimension_count"), (uint32_t)shape->head_dim);
+    spec_gguf_writer_u32(writer, KEY("rope.dimension_count"),
+                         (uint32_t)spec_checkpoint_rotated(shape));
     spec_gguf_writer_f32(writer, KEY("rope.freq_base"), (float)shape->rope.base);
 #undef KEY
 }
@@ -200,7 +205,8 @@ static int write_vector(file *to, const spec_tensor *tensor, spec_error *error)
     return spec_gguf_writer_tensor_end(&to->writer, error);
 }
 
-static int write_matrix(file *to, spec_part part, const spec_tensor *tensor, spec_error *error)
+static int write_matrix(file *to, spec_part part, int layer, const spec_tensor *tensor,
+                        spec_error *error)
 {
     const spec_shape *shape = &to->model->shape;
     const bool moves = to->architecture->rope_pairs == SPEC_ROPE_ADJACENT &&
@@ -208,6 +214,11 @@ static int write_matrix(file *to, spec_part part, const spec_tensor *tensor, spe
                        (part == SPEC_PART_QUERY || part == SPEC_PART_KEY);
     const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
     for (int row = 0; row < tensor->rows; row++) {
+        if (to->watch.opt_recurrent != NULL && !spec_checkpoint_parts_in_layer(part, false)) {
+            spec_gguf_writer_data(
+                &to->writer, to->watch.opt_recurrent(to->watch.recurrent, part, layer, row), bytes);
+            continue;
+        }
         const int from = moves ? spec_gguf_model_row_of_halves(row, shape->head_dim) : row;
         spec_gguf_writer_data(&to->writer, (const char *)tensor->data + (size_t)from * bytes,
                               bytes);
@@ -235,8 +246,9 @@ static int write_tensor(file *to, spec_part part, int layer, const spec_tensor *
     if (part >= SPEC_PART_EXPERT_GATE && to->watch.opt_experts != NULL)
         SPEC_TRY(write_experts(to, part, layer, tensor, error));
     else
-        SPEC_TRY(spec_checkpoint_parts_is_vector(part) ? write_vector(to, tensor, error)
-                                                       : write_matrix(to, part, tensor, error));
+        SPEC_TRY(spec_checkpoint_parts_is_vector(part)
+                     ? write_vector(to, tensor, error)
+                     : write_matrix(to, part, layer, tensor, error));
     spec_listener_tell(to->watch.opt_listener,
                        (double)to->writer.written / (double)to->writer.offset);
     if (to->watch.opt_stop != NULL && *to->watch.opt_stop != 0)
@@ -290,7 +302,8 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
 {
     int status = GSL_SUCCESS;
     const spec_shape *shape = &model->shape;
-    const spec_tensor factors = {SPEC_TENSOR_F32, 1, shape->head_dim / 2, shape->rope.opt_factor};
+    const spec_tensor factors = {SPEC_TENSOR_F32, 1, spec_checkpoint_rotated(shape) / 2,
+                                 shape->rope.opt_factor};
     bool has_factors;
     file to = {.model = model, .architecture = spec_architecture_of(model)};
     *ret_kept = 0;
@@ -299,6 +312,7 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
     if (to.row == NULL) SPEC_TRY(spec_no_memory_for(error, path));
     SPEC_TRY(spec_gguf_writer_init(&to.writer, error));
     spec_gguf_model_shape(&to.writer, to.architecture->name, shape);
+    spec_gguf_delta_write(&to.writer, model);
     if (to.watch.opt_name != NULL)
         spec_gguf_writer_text(&to.writer, "general.name", to.watch.opt_name);
     SPEC_TRY(write_vocabulary(&to.writer, model, vocabulary, error));

@@ -29,6 +29,10 @@ typedef struct {
                                                or biases as F32; needed if the checkpoint does not
                                                have the rows of all experts */
     void *experts;
+    const void *(*opt_recurrent)(void *recurrent, spec_part part, int layer,
+                                 int row); /* returns a row of a matrix of a recurrent layer; needed
+                                              if the checkpoint has them in another order */
+    void *recurrent;
     const char *opt_name;          /* name of the model */
     const char *opt_chat_template; /* for programs that write chats as texts */
 } spec_gguf_model_watch;

@@ -69,6 +69,7 @@ static int take_layer(const taker *from, spec_checkpoint_layer *ret_layer, int b
         char name[SPEC_PART_NAME_SIZE];
         int rows, cols;
         if (!spec_architecture_may(architecture, part) ||
+            !spec_checkpoint_parts_in_layer(part, false) ||
             spec_checkpoint_parts_copies(part, &alone.shape) == 0)
             continue;
         spec_checkpoint_parts_name(name, part, block, architecture);

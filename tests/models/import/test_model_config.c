@@ -240,7 +240,8 @@ TEST(a_text_model_beside_one_for_images_is_read)
 TEST(configs_that_are_not_computed_are_refused)
 {
     static const char *const cases[][2] = {
-        {"", "model_type is ''; llama, mistral, qwen2, qwen3, qwen3_moe, gemma3_text and gpt_oss"},
+        {"", "model_type is ''; llama, mistral, qwen2, qwen3, qwen3_moe, gemma3_text, gpt_oss, "
+             "qwen3_next, qwen3_5_text and qwen3_5_moe_text"},
         {"'model_type':'gpt2'", "model_type is 'gpt2'; llama, mistral, qwen2, qwen3, "},
         {"'model_type':'gemma3'", "key 'text_config' is missing"},
         {MOE, "'norm_topk_prob' is false; weights of experts that sum to 1 are computed"},

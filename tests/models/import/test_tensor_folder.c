@@ -67,6 +67,7 @@ TEST(weights_of_another_shape_or_type_are_refused)
         {"i", 1, 1, "one: tensor 'i' is of dtype I64; F32, F16 and BF16 are read"},
         {"s", 1, 1, "one: tensor 's' has 0 dimensions"},
         {"t", 1, 1, "one: tensor 't' has 3 dimensions"},
+        {"c", 3, 2, "one: tensor 'c' has 3 dimensions, 2 x 3, where the shape asks for 3 x 2"},
     };
     OWNED(spec_tensor_folder) folder;
     spec_error error = {""};
@@ -75,7 +76,8 @@ TEST(weights_of_another_shape_or_type_are_refused)
     spec_hf_folder_put(&file, "v", "F16", 1, (int[]){3}, NULL, 6);
     spec_hf_folder_put(&file, "i", "I64", 1, (int[]){1}, NULL, 8);
     spec_hf_folder_put(&file, "s", "F32", 0, NULL, NULL, 4);
-    spec_hf_folder_put(&file, "t", "F32", 3, (int[]){1, 1, 1}, NULL, 4);
+    spec_hf_folder_put(&file, "t", "F32", 3, (int[]){1, 2, 1}, NULL, 8);
+    spec_hf_folder_put(&file, "c", "F32", 3, (int[]){2, 1, 3}, NULL, 24);
     spec_hf_folder_write(&file, "one/anything.safetensors");
     assert_works(spec_tensor_folder_init(&folder, "one", &error));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -87,6 +89,8 @@ TEST(weights_of_another_shape_or_type_are_refused)
             fail_msg("'%s' lacks '%s'", error.text, cases[i].expected);
         assert_null(tensor.data);
     }
+    spec_tensor convolution;
+    assert_works(spec_tensor_folder_weights(&convolution, &folder, "c", 2, 3, &error));
 }
 
 #define INDEX(map) spec_hf_folder_text("shards/model.safetensors.index.json", map)

@@ -15,6 +15,8 @@ typedef struct {
     spec_shape shape;
     bool biased, tied;
     bool biased_experts;
+    int recurrent_period; /* one layer in so many is not recurrent; 0: none is recurrent */
+    bool mixes_beta;      /* delta_both */
     bool normed_heads, sinks, post_norms, biased_output;
     int window_period;   /* one layer in so many has no window; 0: all have none */
     double expert_scale; /* of the weights of gate and up, times the usual; 0: 1 */
@@ -140,6 +142,10 @@ static inline bool odd_has(const odd_form *f, spec_part part)
     case SPEC_PART_ATTENTION_OUTPUT_BIAS: return f->biased_output;
     case SPEC_PART_ATTENTION_POST_NORM:
     case SPEC_PART_FFN_POST_NORM: return f->post_norms;
+    case SPEC_PART_SHARED_GATE: return f->shape.n_experts > 0 && f->shape.ffn_dim > 0;
+    case SPEC_PART_DELTA_BOTH: return f->mixes_beta;
+    case SPEC_PART_DELTA_BETA:
+    case SPEC_PART_DELTA_ALPHA: return !f->mixes_beta;
     case SPEC_PART_ROUTER_BIAS:
     case SPEC_PART_EXPERT_GATE_BIAS:
     case SPEC_PART_EXPERT_UP_BIAS:
@@ -151,7 +157,9 @@ static inline bool odd_has(const odd_form *f, spec_part part)
 /* Whether values of a vector are about 0, not 1. */
 static inline bool odd_is_central(spec_part part)
 {
-    return part == SPEC_PART_SINKS || part == SPEC_PART_ATTENTION_OUTPUT_BIAS ||
+    return part == SPEC_PART_SINKS || part == SPEC_PART_DELTA_BIAS ||
+           part == SPEC_PART_SHARED_GATE || part == SPEC_PART_DELTA_CONV ||
+           part == SPEC_PART_ATTENTION_OUTPUT_BIAS ||
            (part >= SPEC_PART_QUERY_BIAS && part <= SPEC_PART_VALUE_BIAS) ||
            part == SPEC_PART_ROUTER_BIAS || part >= SPEC_PART_EXPERT_GATE_BIAS;
 }
@@ -174,11 +182,14 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
     assert_non_null(c->layer);
     assert_non_null(owned);
     c->owned = owned;
+    for (int i = 0; i < f->shape.n_layers && f->recurrent_period > 0; i++)
+        c->layer[i].is_recurrent = (i + 1) % f->recurrent_period != 0;
     for (int i = 0; i < SPEC_PARTS; i++) {
         const spec_part part = (spec_part)i;
         if (!odd_has(f, part)) continue;
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &f->shape); layer++) {
             spec_tensor *tensor = spec_checkpoint_parts_tensor(part, c, layer);
+            if (!spec_checkpoint_parts_in_layer(part, c->layer[layer].is_recurrent)) continue;
             tensor->type = spec_checkpoint_parts_is_vector(part) ? SPEC_TENSOR_F32 : type;
             spec_checkpoint_parts_shape(&tensor->rows, &tensor->cols, part, &f->shape);
             const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
@@ -196,6 +207,8 @@ static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, sp
             for (int r = 0; r < tensor->rows; r++) {
                 for (int k = 0; k < tensor->cols; k++)
                     row[k] = (float)(mean + gsl_ran_gaussian(rng, spread));
+                for (int k = 0; k < tensor->cols && part == SPEC_PART_DELTA_RATE; k++)
+                    row[k] = -0.2f * row[k] * row[k]; /* states fade over some tokens */
                 spec_tensor_row_write(data + bytes * (size_t)r, tensor->type, row, tensor->cols);
             }
             free(row);

@@ -4,7 +4,7 @@
 #ifndef SPECLAB_TESTS_REFERENCE_EXPERTS_H
 #define SPECLAB_TESTS_REFERENCE_EXPERTS_H
 
-#include "models/transformer/files/checkpoint.h"
+#include "tests/models/transformer/engine/reference_delta.h"
 #include "tests/support/support.h"
 
 #include <math.h>
@@ -12,6 +12,8 @@
 
 /* Steps that a wrong engine could leave out; all false: the definition. */
 typedef struct {
+    reference_delta_omissions delta;
+    bool no_attention_gate, no_shared_gate;
     bool no_router_bias, no_gate_bias, no_up_bias, no_down_bias, no_clamp, no_renormalisation;
 } reference_omissions;
 

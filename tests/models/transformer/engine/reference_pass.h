@@ -6,6 +6,7 @@
 #define SPECLAB_TESTS_REFERENCE_PASS_H
 
 #include "models/transformer/engine/forward.h"
+#include "tests/models/transformer/engine/reference_delta.h"
 #include "tests/models/transformer/engine/reference_experts.h"
 #include "tests/support/support.h"
 
@@ -69,11 +70,11 @@ static inline void reference_norm(double *y, const double *x, const spec_tensor 
 static inline void reference_rotate(double *head, const spec_rope *rope, const spec_shape *s,
                                     int position)
 {
-    const int half = s->head_dim / 2;
+    const int rotated = s->rotated > 0 ? s->rotated : s->head_dim, half = rotated / 2;
     const double magnitude = rope->magnitude != 0.0f ? (double)rope->magnitude : 1.0;
     for (int i = 0; i < half; i++) {
         const double factor = rope->opt_factor != NULL ? (double)rope->opt_factor[i] : 1.0;
-        const double angle = position * pow(rope->base, -2.0 * i / s->head_dim) / factor;
+        const double angle = position * pow(rope->base, -2.0 * i / rotated) / factor;
         double *a = s->rope_pairs == SPEC_ROPE_ADJACENT ? &head[2 * i] : &head[i];
         double *b = s->rope_pairs == SPEC_ROPE_ADJACENT ? &head[2 * i + 1] : &head[i + half];
         const double x = *a, y = *b;
@@ -170,6 +171,51 @@ static inline double reference_dense_gate(double a, double b, spec_gate gate)
     return a / (1.0 + exp(-a)) * b;
 }
 
+/* Queries of all heads; and in gated attention the gates, each behind its query in the rows. */
+static inline void reference_queries(double *query, double *gate,
+                                     const spec_checkpoint_layer *layer, const spec_shape *s,
+                                     const double *normed, bool rounds)
+{
+    const int width = s->head_dim, rows = layer->query.rows;
+    FREED double *all = reference_vector(rows);
+    reference_product(all, &layer->query, &layer->query_bias, normed, rounds, false);
+    for (int h = 0; h < s->n_heads; h++) {
+        const double *head = all + (ptrdiff_t)h * width * (s->gates_attention ? 2 : 1);
+        memcpy(query + h * width, head, (size_t)width * sizeof *head);
+        for (int i = 0; i < width && s->gates_attention; i++) gate[h * width + i] = head[width + i];
+    }
+}
+
+/* x += a recurrent layer's branch */
+static inline void reference_recur(double *x, reference_recurrence *of,
+                                   const spec_checkpoint_layer *layer, const spec_shape *s, int t,
+                                   const double *normed, bool rounds,
+                                   const reference_delta_omissions *omit)
+{
+    const int values = layer->delta_gate.rows, heads = s->delta.n_value_heads,
+              per_key = heads / s->delta.n_key_heads;
+    FREED double *out = reference_vector(values);
+    FREED double *gate = of->gate = reference_vector(values);
+    FREED double *beta = of->beta = reference_vector(heads);
+    FREED double *alpha = of->alpha = reference_vector(heads);
+    FREED double *both = reference_vector(2 * heads);
+    reference_product(of->inputs + (ptrdiff_t)t * layer->delta_input.rows, &layer->delta_input,
+                      NULL, normed, rounds, false);
+    reference_product(gate, &layer->delta_gate, NULL, normed, rounds, false);
+    if (layer->delta_both.data != NULL) {
+        reference_product(both, &layer->delta_both, NULL, normed, rounds, false);
+        for (int h = 0; h < heads; h++) {
+            beta[h] = both[h / per_key * 2 * per_key + h % per_key];
+            alpha[h] = both[h / per_key * 2 * per_key + per_key + h % per_key];
+        }
+    } else {
+        reference_product(beta, &layer->delta_beta, NULL, normed, rounds, false);
+        reference_product(alpha, &layer->delta_alpha, NULL, normed, rounds, false);
+    }
+    reference_delta(out, of, layer, s, t, omit);
+    reference_product(x, &layer->delta_output, NULL, out, rounds, true);
+}
+
 /* Logits (n, vocab) after each of n tokens, and the hidden states (n, n_layers + 1, dim) of each
  * after 0, 1, .. layers; of an engine that leaves steps of its experts out. */
 static inline void reference_states_without(double *logits, double *opt_states,
@@ -185,6 +231,10 @@ static inline void reference_states_without(double *logits, double *opt_states,
            *up = reference_vector(s->ffn_dim + 1);
     double *keys = reference_vector(s->n_layers * n * kv),
            *values = reference_vector(s->n_layers * n * kv);
+    double *gates = reference_vector(heads);
+    const int state = s->delta.n_value_heads * s->delta.key_dim * s->delta.value_dim,
+              channels = spec_checkpoint_channels(&s->delta);
+    double *recurrent = reference_vector(s->n_layers * (state + n * channels) + 1);
     FREED float *row = malloc((size_t)s->dim * sizeof *row);
     assert_non_null(row);
     for (int t = 0; t < n; t++) {
@@ -200,29 +250,40 @@ static inline void reference_states_without(double *logits, double *opt_states,
             double *key = keys + (ptrdiff_t)l * n * kv, *value = values + (ptrdiff_t)l * n * kv;
             double *own = key + (ptrdiff_t)t * kv;
             reference_norm(normed, x, &layer->attention_norm, (double)s->norm_eps);
-            reference_product(query, &layer->query, &layer->query_bias, normed, rounds, false);
-            reference_product(own, &layer->key, &layer->key_bias, normed, rounds, false);
-            reference_product(value + (ptrdiff_t)t * kv, &layer->value, &layer->value_bias, normed,
-                              rounds, false);
-            reference_turn(own, s->n_kv_heads, &layer->key_norm, layer, s, t);
-            reference_turn(query, s->n_heads, &layer->query_norm, layer, s, t);
-            for (int h = 0; h < s->n_heads; h++) {
-                const int from = h / shared * s->head_dim;
-                const reference_sight of = reference_sight_of(layer, s, h, t);
-                reference_look(mixed + h * s->head_dim, query + h * s->head_dim, key + from,
-                               value + from, &of);
+            if (layer->is_recurrent) {
+                double *own_state = recurrent + (ptrdiff_t)l * (state + n * channels);
+                reference_recurrence of = {.state = own_state, .inputs = own_state + state};
+                reference_recur(x, &of, layer, s, t, normed, rounds, &omit->delta);
+            } else {
+                reference_queries(query, gates, layer, s, normed, rounds);
+                reference_product(own, &layer->key, &layer->key_bias, normed, rounds, false);
+                reference_product(value + (ptrdiff_t)t * kv, &layer->value, &layer->value_bias,
+                                  normed, rounds, false);
+                reference_turn(own, s->n_kv_heads, &layer->key_norm, layer, s, t);
+                reference_turn(query, s->n_heads, &layer->query_norm, layer, s, t);
+                for (int h = 0; h < s->n_heads; h++) {
+                    const int from = h / shared * s->head_dim;
+                    const reference_sight of = reference_sight_of(layer, s, h, t);
+                    reference_look(mixed + h * s->head_dim, query + h * s->head_dim, key + from,
+                                   value + from, &of);
+                }
+                for (int i = 0; i < heads && s->gates_attention && !omit->no_attention_gate; i++)
+                    mixed[i] *= reference_sigmoid(gates[i]);
+                reference_branch(x, &layer->attention_output, &layer->attention_output_bias, mixed,
+                                 &layer->attention_post_norm, s, rounds);
             }
-            reference_branch(x, &layer->attention_output, &layer->attention_output_bias, mixed,
-                             &layer->attention_post_norm, s, rounds);
             reference_norm(normed, x, &layer->ffn_norm, (double)s->norm_eps);
-            if (s->n_experts > 0) {
-                reference_experts(x, layer, s, normed, rounds, omit);
-                continue;
-            }
+            if (s->n_experts > 0) reference_experts(x, layer, s, normed, rounds, omit);
+            if (layer->gate.data == NULL) continue;
             reference_product(gate, &layer->gate, NULL, normed, rounds, false);
             reference_product(up, &layer->up, NULL, normed, rounds, false);
             for (int i = 0; i < s->ffn_dim; i++)
                 gate[i] = reference_dense_gate(gate[i], up[i], s->gate);
+            double share = 0.0;
+            for (int i = 0; i < s->dim && layer->shared_gate.data != NULL; i++)
+                share += reference_number(&layer->shared_gate, 0, i) * normed[i];
+            for (int i = 0; i < s->ffn_dim && layer->shared_gate.data != NULL; i++)
+                gate[i] *= omit->no_shared_gate ? 1.0 : reference_sigmoid(share);
             reference_branch(x, &layer->down, NULL, gate, &layer->ffn_post_norm, s, rounds);
         }
         reference_norm(normed, x, &c->final_norm, (double)s->norm_eps);
@@ -233,7 +294,7 @@ static inline void reference_states_without(double *logits, double *opt_states,
             *logit = (double)s->logit_cap * tanh(*logit / (double)s->logit_cap);
         }
     }
-    double *const all[] = {x, normed, query, mixed, gate, up, keys, values};
+    double *const all[] = {x, normed, query, mixed, gate, up, keys, values, gates, recurrent};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -263,7 +324,8 @@ static inline void engine_pass_with(float *logits, const spec_weights *weights,
     assert_works(spec_forward_init(&forward, weights, &error));
     assert_int_equal(on->kv_init(on, &kv, s, kv_type, n, &error), GSL_SUCCESS);
     for (int done = 0; done < n; done += columns) {
-        spec_batch batch = {.n = n - done < columns ? n - done : columns, .path = slot};
+        spec_batch batch = {
+            .n = n - done < columns ? n - done : columns, .n_text = n, .path = slot};
         for (int u = 0; u < batch.n; u++) {
             batch.token[u] = token[done + u];
             batch.position[u] = batch.slot[u] = batch.past[u] = slot[u] = done + u;
