@@ -24,6 +24,7 @@ typedef struct {
     spec_shape shape;
     const spec_vector_kernels *kernels;
     const spec_product_kernels *products;
+    const spec_path_kernels *path;
     const spec_batch *batch;
     spec_thread_pool *locked; /* during a pass */
     void *activation;         /* columns in the format of the products */
@@ -116,6 +117,7 @@ static int queue_init(const spec_backend *backend, spec_queue *queue, const spec
     q->shape = *shape;
     q->kernels = spec_vector_kernels_of(spec_cpu_isa());
     q->products = spec_product_kernels_of(spec_cpu_isa());
+    q->path = spec_path_kernels_of(spec_cpu_isa());
     SPEC_TRY(spec_attention_init(&q->attention, shape, q->kernels, error));
     if (shape->n_experts > 0)
         SPEC_TRY(spec_experts_init(&q->experts, shape, q->kernels, q->products, error));
@@ -331,8 +333,8 @@ static void delta(spec_queue *queue, float *y, const float *x, spec_kv *kv, int 
                   const spec_delta *of)
 {
     const cpu_queue *q = queue->state;
-    spec_delta_compute(&(spec_delta_work){&q->shape, q->kernels, q->batch, q->locked}, y, x,
-                       kv->opt_delta, layer, of);
+    spec_delta_compute(&(spec_delta_work){&q->shape, q->kernels, q->path, q->batch, q->locked}, y,
+                       x, kv->opt_delta, layer, of);
 }
 
 static int resume(spec_kv *kv, int length)

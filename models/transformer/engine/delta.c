@@ -21,13 +21,12 @@ enum {
     /* Slots of the text, used in turn: what the first token of a pass sees, and the pass. */
     TEXT = SEEN + SPEC_COLUMNS_MAX,
     SLOTS = TEXT + SPEC_NODES_MAX,
-    ROWS = 8, /* rows of a state that move to the next anchor at once */
-    PAIR = 2
+    PAIR = 2, /* results that a kernel computes at once */
+    ROW = SPEC_PATH_MAX
 };
 
-_Static_assert(DEPTH % PERIOD == 0 && (int)SEEN <= (int)SPEC_VECTOR_BLOCK,
-               "sums fit a row of scores");
-_Static_assert((int)WIDEST <= (int)SPEC_VECTOR_BLOCK, "a key fits a row of scores");
+_Static_assert(DEPTH % PERIOD == 0 && (int)SEEN <= (int)ROW, "sums fit a row of weights");
+_Static_assert((int)WIDEST <= (int)ROW, "a key fits a row of weights");
 
 /* The cache of one layer. Widths are rounded up to LANES, with zeros. */
 typedef struct {
@@ -35,7 +34,7 @@ typedef struct {
     float *key;    /* (n_key_heads, SLOTS, key_width) */
     float *update; /* u: (n_value_heads, SLOTS, value_width) */
     double *decay; /* a: (n_value_heads, SLOTS) */
-    float *state;  /* (STATES, n_value_heads, key_dim, value_width), of anchor A in A / PERIOD mod
+    float *state;  /* (STATES, n_value_heads, key_width, value_width), of anchor A in A / PERIOD mod
                       STATES */
     int newest, held; /* the latest anchor, and how many states in a row up to it are known; anchor
                          0 has none, because its state is 0 */
@@ -64,7 +63,7 @@ static int anchor_of(int position)
 
 static size_t floats_of_state(const spec_delta_shape *s)
 {
-    return (size_t)s->n_value_heads * (size_t)s->key_dim * (size_t)width_of(s->value_dim);
+    return (size_t)s->n_value_heads * (size_t)width_of(s->key_dim) * (size_t)width_of(s->value_dim);
 }
 
 /* Sets the arrays of a layer, which begin at `memory`; returns how many bytes they take. */
@@ -255,7 +254,7 @@ static void set_length(float *x, int n, float length, const spec_vector_kernels 
 
 static float *state_of(const job *j, int anchor, int head)
 {
-    const size_t one = (size_t)j->cache->shape.key_dim * (size_t)j->cache->value_width;
+    const size_t one = (size_t)j->cache->key_width * (size_t)j->cache->value_width;
     return j->layer->state +
            ((size_t)(anchor / PERIOD % STATES) * (size_t)j->cache->shape.n_value_heads +
             (size_t)head) *
@@ -266,13 +265,11 @@ static float *state_of(const job *j, int anchor, int head)
  * k_j u_j'. */
 static void advance(const job *j, int anchor, int key_head, int head)
 {
-    const spec_delta_shape *s = &j->cache->shape;
-    const int width = j->cache->value_width;
+    const int width = j->cache->value_width, rows = j->cache->key_width;
     const double *decay = j->layer->decay + (size_t)head * SLOTS;
-    const float *key = j->layer->key + (size_t)key_head * SLOTS * (size_t)j->cache->key_width;
+    const float *key = j->layer->key + (size_t)key_head * SLOTS * (size_t)rows;
     const float *old = anchor > 0 ? state_of(j, anchor, head) : NULL;
-    float *state = state_of(j, anchor + PERIOD, head), weight[ROWS * SPEC_VECTOR_BLOCK],
-          share[PERIOD];
+    float *state = state_of(j, anchor + PERIOD, head), weight[PAIR * ROW], share[PERIOD];
     double product = 1.0;
     int index[PERIOD];
     for (int i = PERIOD - 1; i >= 0; i--) {
@@ -280,26 +277,23 @@ static void advance(const job *j, int anchor, int key_head, int head)
         share[i] = (float)product;
         product *= decay[index[i]];
     }
-    for (int i = 0; i < s->key_dim * width; i++)
-        state[i] = old != NULL ? (float)product * old[i] : 0.0f;
-    for (int row = 0; row < s->key_dim; row += ROWS) {
-        const int rows = spec_int_min(ROWS, s->key_dim - row);
-        for (int r = 0; r < rows; r++)
-            for (int i = 0; i < PERIOD; i++)
-                weight[r * SPEC_VECTOR_BLOCK + i] =
-                    share[i] *
-                    key[(size_t)index[i] * (size_t)j->cache->key_width + (size_t)(row + r)];
-        j->work->kernels->mix(state + (size_t)row * (size_t)width, weight, rows, width,
-                              j->layer->update + (size_t)head * SLOTS * (size_t)width, index,
-                              PERIOD);
+    for (int i = 0; i < rows * width; i++) state[i] = old != NULL ? (float)product * old[i] : 0.0f;
+    for (int row = 0; row < rows; row += PAIR) {
+        for (int i = 0; i < PERIOD; i++) {
+            const float *k = key + (size_t)index[i] * (size_t)rows + row;
+            weight[i] = share[i] * k[0];
+            weight[ROW + i] = share[i] * k[1];
+        }
+        j->work->path->add(state + (size_t)row * (size_t)width, weight, width,
+                           j->layer->update + (size_t)head * SLOTS * (size_t)width, index, PERIOD);
     }
 }
 
 /* What the value heads of a key head share: the key and query of a column, and their products with
  * the keys that the column sees. */
 typedef struct {
-    float vector[PAIR * SPEC_VECTOR_BLOCK];
-    float product[PAIR * SPEC_VECTOR_BLOCK];
+    float vector[PAIR * ROW];
+    float product[PAIR * ROW];
 } key_and_query;
 
 static void make_keys(key_and_query *ret, const job *j, const sight *of, int key_head)
@@ -315,9 +309,8 @@ static void make_keys(key_and_query *ret, const job *j, const sight *of, int key
     set_length(q, s->key_dim, 1.0f / sqrtf((float)s->key_dim), kernels);
     memcpy(keys + (size_t)of->index[of->n - 1] * (size_t)width, k, (size_t)width * sizeof *k);
     for (int i = 0; i < PAIR; i++)
-        memcpy(ret->vector + i * SPEC_VECTOR_BLOCK, packed + i * width,
-               (size_t)width * sizeof *packed);
-    kernels->score(ret->product, packed, PAIR, width, keys, of->index, of->n);
+        memcpy(ret->vector + i * ROW, packed + i * width, (size_t)width * sizeof *packed);
+    j->work->path->dot(ret->product, packed, width, keys, of->index, of->n);
 }
 
 static double sigmoid(double x)
@@ -348,27 +341,27 @@ static void update(const job *j, const sight *of, const key_and_query *shared, i
     float *updates = j->layer->update + (size_t)head * SLOTS * (size_t)width,
           *u = updates + (size_t)own * (size_t)width;
     double *decay = j->layer->decay + (size_t)head * SLOTS, product = 1.0;
-    float weight[PAIR * SPEC_VECTOR_BLOCK], mixed[PAIR * WIDEST] = {0.0f}, v[WIDEST];
+    float weight[PAIR * ROW], mixed[PAIR * WIDEST] = {0.0f}, v[WIDEST];
     float *const read = mixed, *const out = mixed + width;
 
     decay[own] = exp((double)j->delta->rate[head] *
                      log_of_one_and_exp((double)alpha + (double)j->delta->bias[head]));
     for (int i = last; i >= 0; i--) {
         weight[i] = (float)product * shared->product[i];
-        weight[SPEC_VECTOR_BLOCK + i] = (float)product * shared->product[SPEC_VECTOR_BLOCK + i];
+        weight[ROW + i] = (float)product * shared->product[ROW + i];
         product *= decay[of->index[i]];
     }
     if (of->anchor > 0) {
         int row[WIDEST];
         for (int i = 0; i < s->key_dim; i++) row[i] = i;
-        kernels->mix(mixed, shared->vector, PAIR, width, state_of(j, of->anchor, head), row,
-                     s->key_dim);
+        j->work->path->add(mixed, shared->vector, width, state_of(j, of->anchor, head), row,
+                           s->key_dim);
         for (int i = 0; i < PAIR * width; i++) mixed[i] *= (float)product;
     }
-    kernels->mix(mixed, weight, PAIR, width, updates, of->index, last);
+    j->work->path->add(mixed, weight, width, updates, of->index, last);
 
     convolve(v, j, of, 2 * s->n_key_heads * s->key_dim + head * s->value_dim, s->value_dim);
-    const float by = (float)sigmoid((double)beta), mine = weight[SPEC_VECTOR_BLOCK + last];
+    const float by = (float)sigmoid((double)beta), mine = weight[ROW + last];
     for (int i = 0; i < s->value_dim; i++) {
         u[i] = by * (v[i] - read[i]);
         out[i] += mine * u[i];

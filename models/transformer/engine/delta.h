@@ -7,6 +7,7 @@
 #define SPECLAB_DELTA_H
 
 #include "models/transformer/engine/backend.h"
+#include "models/transformer/kernels/path.h"
 #include "models/transformer/kernels/vector.h"
 
 /* For each value head, with its state S (key_dim, value_dim), 0 before the text:
@@ -42,6 +43,7 @@ int spec_delta_cache_resume(spec_delta_cache *cache, int length);
 typedef struct {
     const spec_shape *shape;
     const spec_vector_kernels *kernels;
+    const spec_path_kernels *path;
     const spec_batch *batch;
     spec_thread_pool *opt_locked;
 } spec_delta_work;

@@ -29,6 +29,11 @@ static void add_experts(spec_pass_work *work, const spec_experts *experts, const
     work->n_active = n;
 }
 
+static double state_bytes(const spec_delta_shape *delta)
+{
+    return (double)delta->n_value_heads * delta->key_dim * delta->value_dim * sizeof(float);
+}
+
 spec_pass_work spec_pass_work_of(const spec_transformer *model)
 {
     const spec_weights *weights = model->weights;
@@ -38,14 +43,18 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model)
     for (int i = 0; i < model->n_sublayers; i++) {
         const spec_layer *layer = &weights->layer[model->sublayer[i] / 2];
         const bool attends = model->sublayer[i] % 2 == 0;
-        if (!attends && layer->experts.router.data != NULL) {
+        const bool recurs = attends && layer->delta.input.data != NULL;
+        if (!attends && layer->experts.router.data != NULL)
             add_experts(&work, &layer->experts, &weights->shape);
-        } else {
-            add(&work, attends ? &layer->qkv : &layer->gate_up);
-            add(&work, attends ? &layer->attention_output : &layer->down);
-        }
+        const spec_matrix *const all[] = {
+            &layer->qkv,          &layer->query_gate, &layer->delta.input, &layer->attention_output,
+            &layer->delta.output, &layer->gate_up,    &layer->down};
+        for (int k = attends ? 0 : 5; k < (attends ? 5 : 7); k++)
+            if (all[k]->data != NULL) add(&work, all[k]);
         work.launches += attends ? backend->launches_of_attention : backend->launches_of_ffn;
-        if (attends)
+        if (recurs)
+            work.state_bytes += state_bytes(&weights->shape.delta);
+        else if (attends)
             *(layer->how.has_window ? &work.window_kv_bytes : &work.kv_bytes) +=
                 values * (double)spec_tensor_row_bytes(model->kv_type, 1);
     }
@@ -55,7 +64,7 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model)
 
 double spec_pass_work_kv_bytes(const spec_pass_work *work, double positions)
 {
-    return work->kv_bytes * positions +
+    return work->state_bytes + work->kv_bytes * positions +
            work->window_kv_bytes * (positions < work->window ? positions : work->window);
 }
 
@@ -91,14 +100,15 @@ double spec_pass_work_weight_bytes(const spec_transformer *model)
     for (int i = 0; i < model->n_sublayers; i++) {
         const spec_checkpoint_layer *layer = &model->checkpoint->layer[model->sublayer[i] / 2];
         const spec_tensor *const tensor[] = {
-            &layer->query, &layer->key, &layer->value, &layer->attention_output,
-            &layer->gate,  &layer->up,  &layer->down};
-        const int from = model->sublayer[i] % 2 == 0 ? 0 : 4, until = from == 0 ? 4 : 7;
-        if (from > 0 && layer->router.data != NULL) {
+            &layer->query,       &layer->key,          &layer->value,      &layer->attention_output,
+            &layer->delta_input, &layer->delta_gate,   &layer->delta_beta, &layer->delta_alpha,
+            &layer->delta_both,  &layer->delta_output, &layer->gate,       &layer->up,
+            &layer->down};
+        const int from = model->sublayer[i] % 2 == 0 ? 0 : 10, until = from == 0 ? 10 : 13;
+        if (from > 0 && layer->router.data != NULL)
             bytes += bytes_of_experts(backend, layer, &model->checkpoint->shape, type);
-            continue;
-        }
-        for (int k = from; k < until; k++) bytes += bytes_of(backend, tensor[k], type);
+        for (int k = from; k < until; k++)
+            if (tensor[k]->data != NULL) bytes += bytes_of(backend, tensor[k], type);
     }
     return bytes;
 }

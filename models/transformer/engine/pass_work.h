@@ -13,6 +13,7 @@ typedef struct {
     double weights[SPEC_TENSOR_TYPES]; /* how many weights of each type a token is multiplied by */
     double kv_bytes; /* bytes of the KV cache per position, in the layers that attend to all
                         positions */
+    double state_bytes;     /* bytes of recurrent states, which a pass reads once */
     double window_kv_bytes; /* the same in the layers that attend to the last `window` positions */
     int window;
     int launches; /* dependent launches of the backend */
@@ -27,7 +28,8 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model);
  * mixture, on average; weight_bytes for n_active experts. Without mixtures `experts` is ignored. */
 double spec_pass_work_bytes(const spec_pass_work *work, double experts);
 
-/* Returns the bytes of the KV cache that a pass of one token reads after so many positions. */
+/* Returns the bytes of the KV cache and of recurrent states that a pass of one token reads after so
+ * many positions. */
 double spec_pass_work_kv_bytes(const spec_pass_work *work, double positions);
 
 /* Returns weight_bytes before the model is loaded, each part in the type that it is computed in. */

@@ -75,7 +75,7 @@ const spec_model_kind spec_model_gguf = {
 const spec_model_kind spec_model_random = {
     .name = "random",
     .usage = "random?dim=768&layers=12&heads=12&kv_heads=0&ffn=2048&experts=0&active=0&expert_ffn=0"
-             "&vocab=32000&context=1024&type=q8_0&seed=1&device=cpu&kv=auto",
+             "&attends=1&vocab=32000&context=1024&type=q8_0&seed=1&device=cpu&kv=auto",
     .summary = "a transformer of any shape with random weights, for timing and for proofs",
     .reference = "Touvron23",
     .open = open_random,

@@ -144,9 +144,11 @@ static void draw_row(void *self, uint64_t row, int worker)
 static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_part part, int layer,
                         const spec_checkpoint *checkpoint)
 {
-    if (spec_checkpoint_parts_is_vector(part)) {
+    if (spec_checkpoint_parts_is_vector(part) && part != SPEC_PART_DELTA_CONV &&
+        part != SPEC_PART_SHARED_GATE) {
+        const float value = part == SPEC_PART_DELTA_RATE ? -1.0f / 16.0f : 1.0f;
         for (int i = 0; i < tensor->cols; i++)
-            memcpy(data + (size_t)i * sizeof(float), &(float){1.0f}, sizeof(float));
+            memcpy(data + (size_t)i * sizeof(float), &value, sizeof(float));
         return;
     }
     /* A product keeps the scale of its input, and the embedding has the scale of the layers'
@@ -176,6 +178,8 @@ static uint64_t lay_out(spec_checkpoint *checkpoint, unsigned char *data, spec_t
             spec_checkpoint_parts_stays_float(part) ? SPEC_TENSOR_F32 : type;
         const uint64_t bytes = (uint64_t)rows * spec_tensor_row_bytes(own, cols);
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, shape); layer++) {
+            if (!spec_checkpoint_parts_in_layer(part, checkpoint->layer[layer].is_recurrent))
+                continue;
             if (data != NULL)
                 *spec_checkpoint_parts_tensor(part, checkpoint, layer) =
                     (spec_tensor){own, rows, cols, data + at};
@@ -193,6 +197,7 @@ static void draw_all(spec_checkpoint *checkpoint)
                             layer < spec_checkpoint_parts_copies(part, &checkpoint->shape);
              layer++) {
             const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, checkpoint, layer);
+            if (tensor->data == NULL) continue;
             const ptrdiff_t at =
                 (const unsigned char *)tensor->data - (const unsigned char *)checkpoint->owned;
             draw_tensor(tensor, (unsigned char *)checkpoint->owned + at, part, layer, checkpoint);
@@ -224,6 +229,31 @@ done:
     return status;
 }
 
+/* A hybrid has a recurrent head of values for each query's, and of keys for each key's. */
+static int read_recurrence(spec_shape *shape, const spec_settings *settings, spec_error *error)
+{
+    int period;
+    const int status =
+        spec_settings_int(&period, settings, "attends", 1, 1, SPEC_LAYERS_MAX, error);
+    if (status != GSL_SUCCESS || period == 1) return status;
+    const int n = shape->n_layers, attending = n / period;
+    if (attending == 0)
+        return spec_fail(error, GSL_EINVAL,
+                         "random: attends=%d: none of %d layers attends, but every %dth layer must",
+                         period, n, period);
+    shape->delta = (spec_delta_shape){.n_layers = n - attending,
+                                      .n_key_heads = shape->n_kv_heads,
+                                      .n_value_heads = shape->n_heads,
+                                      .key_dim = shape->head_dim,
+                                      .value_dim = shape->head_dim,
+                                      .kernel = 4,
+                                      .is_tiled = true};
+    shape->gates_attention = true;
+    shape->rotated = shape->head_dim / 8 * 2;
+    if (shape->n_experts > 0) shape->ffn_dim = shape->expert_dim;
+    return status;
+}
+
 static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_settings *settings,
                       spec_error *error)
 {
@@ -249,6 +279,7 @@ static int read_shape(spec_shape *shape, spec_tensor_type *ret_type, const spec_
     shape->head_dim = shape->dim / shape->n_heads;
     *ret_type = (spec_tensor_type)type;
     SPEC_TRY(read_experts(shape, settings, error));
+    SPEC_TRY(read_recurrence(shape, settings, error));
     SPEC_TRY(spec_checkpoint_check_shape(shape, "random", error));
     const int block = spec_tensor_block_weights(*ret_type),
               widths[] = {shape->dim, shape->ffn_dim, shape->expert_dim};
@@ -262,10 +293,16 @@ done:
     return status;
 }
 
+static const char *architecture_of(const spec_shape *shape)
+{
+    if (shape->delta.n_layers > 0) return shape->n_experts > 0 ? "qwen35moe" : "qwen35";
+    return shape->n_experts > 0 ? "qwen3moe" : "llama";
+}
+
 int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
                                 spec_thread_pool *opt_pool, spec_error *error)
 {
-    int status = GSL_SUCCESS;
+    int status = GSL_SUCCESS, period;
     spec_tensor_type type = SPEC_TENSOR_Q8_0;
     *ret = (spec_checkpoint){.free_owned = free,
                              .opt_pool = opt_pool,
@@ -274,18 +311,19 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
                              .adds_begin = true};
     SPEC_TRY(spec_settings_u64(&ret->seed, settings, "seed", 1, error));
     SPEC_TRY(read_shape(&ret->shape, &type, settings, error));
-    ret->opt_architecture = spec_architectures;
-    if (ret->shape.n_experts > 0) {
-        static const char name[] = "qwen3moe";
-        ret->opt_architecture = spec_architecture_find((spec_piece){name, sizeof name - 1});
-        ret->shape.rope_pairs = ret->opt_architecture->rope_pairs;
-    }
+    const char *const name = architecture_of(&ret->shape);
+    ret->opt_architecture = spec_architecture_find((spec_piece){name, strlen(name)});
+    ret->shape.rope_pairs = ret->opt_architecture->rope_pairs;
+    ret->layer = calloc((size_t)ret->shape.n_layers, sizeof *ret->layer);
+    if (ret->layer == NULL) SPEC_TRY(out_of_memory(0, error));
+    SPEC_TRY(spec_settings_int(&period, settings, "attends", 1, 1, SPEC_LAYERS_MAX, error));
+    for (int i = 0; i < ret->shape.n_layers; i++)
+        ret->layer[i].is_recurrent = (i + 1) % period != 0;
     const uint64_t bytes = lay_out(ret, NULL, type);
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     if (bytes > memory / 2) SPEC_TRY(out_of_memory(bytes, error)); /* malloc would overcommit */
-    ret->layer = calloc((size_t)ret->shape.n_layers, sizeof *ret->layer);
     ret->owned = aligned_alloc(ALIGNMENT, (size_t)bytes);
-    if (ret->layer == NULL || ret->owned == NULL) SPEC_TRY(out_of_memory(bytes, error));
+    if (ret->owned == NULL) SPEC_TRY(out_of_memory(bytes, error));
     lay_out(ret, ret->owned, type);
 done:
     if (status != GSL_SUCCESS) spec_checkpoint_free(ret);

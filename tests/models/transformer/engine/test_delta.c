@@ -6,6 +6,7 @@
 #include "tests/models/transformer/engine/odd_checkpoint.h"
 #include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/contexts.h"
+#include "tests/support/model_of.h"
 #include "tests/support/support.h"
 
 enum { TOKENS = 230, FORMS = 3 };
@@ -115,4 +116,122 @@ TEST(rows_are_those_of_the_recurrence)
         spec_weights_free(&weights);
         spec_checkpoint_free(&c);
     }
+}
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+enum { VOCAB = 23, LONGEST = 300, NODES = 90, STEPS = 60 };
+
+typedef struct {
+    gsl_rng *rng;
+    spec_model *model;
+    spec_session session;
+    int text[LONGEST + NODES]; /* the rest is for a path */
+    size_t n;
+    int token[NODES], parent[NODES], n_nodes;
+    double *scratch, *fresh; /* (NODES + 1, VOCAB) */
+} walk;
+
+static int pick(walk *w, int n)
+{
+    return (int)gsl_rng_uniform_int(w->rng, (unsigned long)n);
+}
+
+static int depth_of(const walk *w, int node)
+{
+    int depth = 0;
+    for (; node >= 0; node = w->parent[node]) depth++;
+    return depth;
+}
+
+/* The tokens on the path to a node; returns their number. */
+static size_t path_to(const walk *w, int *path, int node)
+{
+    const int depth = depth_of(w, node);
+    for (int i = depth; node >= 0; node = w->parent[node]) path[--i] = w->token[node];
+    return (size_t)depth;
+}
+
+/* The next text: along the last tree, by any token, back by some or many, or another text. */
+static void move(walk *w)
+{
+    if (w->n_nodes > 0 && pick(w, 3) > 0) w->n += path_to(w, w->text + w->n, pick(w, w->n_nodes));
+    for (int more = pick(w, 6) == 0 ? 70 : pick(w, 2); more > 0 && w->n < LONGEST; more--)
+        w->text[w->n++] = pick(w, VOCAB);
+    if (pick(w, 5) == 0 && w->n > 40) w->n -= (size_t)pick(w, 40);
+    if (pick(w, 15) == 0) w->n = (size_t)pick(w, (int)w->n + 1);
+    if (pick(w, 15) == 0 && w->n > 0) w->text[pick(w, (int)w->n)] = pick(w, VOCAB);
+    if (w->n > LONGEST - 80) w->n = (size_t)pick(w, 100);
+}
+
+/* A chain of up to SPEC_DELTA_DEPTH tokens, or a tree of no more levels. */
+static void grow(walk *w)
+{
+    const bool chain = pick(w, 2) == 0;
+    w->n_nodes = pick(w, chain ? SPEC_DELTA_DEPTH + 1 : NODES + 1);
+    for (int i = 0; i < w->n_nodes; i++) {
+        w->token[i] = pick(w, VOCAB);
+        w->parent[i] = chain ? i - 1 : pick(w, i + 1) - 1;
+        if (depth_of(w, i) > SPEC_DELTA_DEPTH) w->parent[i] = -1;
+    }
+}
+
+static void check_row(walk *w, const double *row, int node)
+{
+    const double *expected;
+    spec_session fresh;
+    const size_t depth = path_to(w, w->text + w->n, node);
+    const spec_score_request request = {
+        .context = w->text, .n_context = w->n + depth, .ret_row = &expected, .scratch = w->fresh};
+    assert_works(spec_session_init(&fresh, w->model, &error));
+    assert_works(spec_session_score(&fresh, &request, &error));
+    if (memcmp(row, expected, VOCAB * sizeof *row) != 0)
+        fail_msg("another row after %zu tokens and node %d", w->n, node);
+    spec_session_free(&fresh);
+}
+
+static void score(walk *w, const double **row, spec_error *error)
+{
+    const spec_score_request request = {.context = w->text,
+                                        .n_context = w->n,
+                                        .token = w->token,
+                                        .opt_parent = w->parent,
+                                        .n_nodes = w->n_nodes,
+                                        .ret_row = row,
+                                        .scratch = w->scratch};
+    assert_int_equal(spec_session_score(&w->session, &request, error), GSL_SUCCESS);
+}
+
+TEST(rows_after_any_rollback_are_those_of_a_fresh_session)
+{
+    static const char *const specs[] = {
+        "random?dim=32&layers=4&heads=4&kv_heads=2&ffn=32&vocab=23&context=400&attends=2&type=f32",
+        "random?dim=64&layers=3&heads=2&kv_heads=1&experts=4&active=2&expert_ffn=32&vocab=23&"
+        "context=400&attends=3&type=q8_0"};
+    walk w = {.scratch = malloc((NODES + 1) * VOCAB * sizeof *w.scratch),
+              .fresh = malloc((NODES + 1) * VOCAB * sizeof *w.fresh)};
+    spec_error error = {""};
+    assert_non_null(w.scratch);
+    assert_non_null(w.fresh);
+    w.rng = spec_test_rng(gsl_rng_taus2, 11);
+    for (int s = 0; s < 2; s++) {
+        w.model = model_of(specs[s], NULL);
+        w.n = 0;
+        w.n_nodes = 0;
+        assert_works(spec_session_init(&w.session, w.model, &error));
+        for (uint64_t step = spec_test_samples(STEPS); step > 0; step--) {
+            const double *row[NODES + 1];
+            move(&w);
+            grow(&w);
+            score(&w, row, &error);
+            const int node = pick(&w, w.n_nodes + 1) - 1;
+            check_row(&w, row[node + 1], node);
+            check_row(&w, row[w.n_nodes], w.n_nodes - 1);
+        }
+        spec_session_free(&w.session);
+        spec_model_close(w.model);
+    }
+    gsl_rng_free(w.rng);
+    free(w.scratch);
+    free(w.fresh);
 }

@@ -48,6 +48,23 @@ TEST(a_token_has_the_work_of_its_experts)
     assert_true(spec_pass_work_bytes(&work, 5.5) - work.weight_bytes == 2.5 * work.expert_bytes);
 }
 
+/* One layer of two attends, with gates as wide as its queries; the other has 2 32 + 64 channels, a
+ * gate of 64, 2 rows for each of 4 heads, and a state of 16 16 for each. */
+TEST(a_hybrid_has_the_work_of_both_kinds_of_layers)
+{
+    OWNED_MODEL *model;
+    const spec_pass_work work = spec_pass_work_of(open_model(
+        &model, "random?dim=64&layers=4&heads=4&kv_heads=2&ffn=96&vocab=100&attends=2&type=q8_0",
+        NULL));
+    const double attending = 64.0 * (2 * 64 + 2 * 32 + 64), recurrent = 64.0 * (128 + 64 + 8 + 64);
+    assert_true(work.weights[SPEC_TENSOR_Q8_0] ==
+                2.0 * (attending + recurrent) + 4.0 * 3 * 64 * 96 + 6400.0);
+    assert_true(work.kv_bytes == 2.0 * 2 * 16 * 2 * 4);
+    assert_true(work.state_bytes == 2.0 * 4 * 16 * 16 * 4);
+    assert_true(spec_pass_work_kv_bytes(&work, 10.0) == work.state_bytes + 10.0 * work.kv_bytes);
+    assert_true(work.weight_bytes == (double)spec_transformer_of(model)->weights->bytes);
+}
+
 /* Memory holds all experts, though a pass reads few. */
 TEST(the_memory_need_counts_all_experts)
 {
@@ -158,10 +175,13 @@ TEST(the_bytes_of_weights_are_known_before_they_are_loaded)
     static const char *const targets[] = {
         "random?dim=64&layers=3&heads=4&kv_heads=2&ffn=96&vocab=96&type=q8_0",
         "random?dim=64&layers=3&heads=4&ffn=96&vocab=96&type=f32",
-        "random?dim=64&layers=3&heads=4&experts=16&active=3&expert_ffn=32&vocab=96&type=q8_0"};
+        "random?dim=64&layers=3&heads=8&ffn=96&vocab=96&attends=3&type=q8_0",
+        "random?dim=64&layers=3&heads=4&experts=16&active=3&expert_ffn=32&vocab=96&type=q8_0",
+        "random?dim=64&layers=3&heads=8&experts=16&active=3&expert_ffn=32&vocab=96&attends=2&"
+        "type=q8_0"};
     static const char *const drafts[] = {"layers?exit=1", "layers?skip=0f.1a",
                                          "quantised?type=q4_0", "quantised?type=bf16"};
-    for (int t = 0; t < 3; t++)
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
         for (int d = 0; d < 4; d++) {
             spec_model *target, *draft;
             spec_error error;
