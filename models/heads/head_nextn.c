@@ -109,6 +109,7 @@ int spec_head_nextn_load(spec_head *ret, const char *opt_path, const spec_checkp
                                .own_output = !same,
                                .nextn = true};
     shape->shape.n_layers = n;
+    shape->shape.delta = (spec_delta_shape){0}; /* the blocks of hybrids attend */
     shape->shape.context = target->shape.context;
     for (int k = 0; k < n; k++) {
         take_block(ret, k, &file->nextn[k], file);

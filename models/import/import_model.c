@@ -49,8 +49,12 @@ static const struct {
     {"model.language_model.",
      "",
      {"model.vision_tower.", "model.multi_modal_projector.", "model.visual."}},
+    {"mtp.", "", {NULL}},
 };
-enum { PLACES = sizeof places / sizeof places[0], NAME_SIZE = 96 };
+enum {
+    DRAFTS = sizeof places / sizeof places[0] - 1,
+    NAME_SIZE = 96
+}; /* the draft block's place */
 
 static const char *name_of(char name[NAME_SIZE], spec_part part, int layer,
                            const spec_import_model *model, int place)
@@ -119,7 +123,7 @@ done:
 static int find_place(const spec_import_model *model)
 {
     char name[NAME_SIZE];
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < DRAFTS; i++)
         if (spec_tensor_folder_look(&model->folder,
                                     name_of(name, SPEC_PART_EMBEDDING, 0, model, i)) != NULL)
             return i;
@@ -177,6 +181,15 @@ done:
     return status;
 }
 
+static void raise_gain(spec_tensor *tensor, float **gain)
+{
+    const int cols = tensor->cols;
+    spec_tensor_decode_row(*gain, tensor, 0);
+    for (int k = 0; k < cols; k++) (*gain)[k] += 1.0f;
+    *tensor = (spec_tensor){SPEC_TENSOR_F32, 1, cols, *gain};
+    *gain += cols;
+}
+
 /* Copies the gains that are stored minus 1, and adds 1. All of them are in the folder, so the
  * copies are no larger than its files. */
 static int raise_gains(spec_import_model *model, spec_error *error)
@@ -194,16 +207,64 @@ static int raise_gains(spec_import_model *model, spec_error *error)
                 if (tensor->data == NULL) continue;
                 n += pass == 0 ? (size_t)cols : 0;
                 if (pass == 0) continue;
-                spec_tensor_decode_row(gain, tensor, 0);
-                for (int k = 0; k < cols; k++) gain[k] += 1.0f;
-                *tensor = (spec_tensor){SPEC_TENSOR_F32, 1, cols, gain};
-                gain += cols;
+                raise_gain(tensor, &gain);
             }
         }
         if (pass == 0 && (model->gain = malloc(n * sizeof *model->gain)) == NULL)
             return spec_no_memory_for(error, model->folder.path);
     }
     return GSL_SUCCESS;
+}
+
+/* Takes the draft block of a hybrid, if the folder has one: a layer that attends, the projection of
+ * its input, and norms, which are stored minus 1. */
+static int take_drafts(spec_import_model *model, spec_error *error)
+{
+    static const char first[] = "mtp.fc.weight";
+    int status = GSL_SUCCESS;
+    spec_checkpoint *to = &model->checkpoint;
+    const spec_shape *shape = &to->shape;
+    const int dim = shape->dim;
+    if (spec_tensor_folder_look(&model->folder, first) == NULL) return GSL_SUCCESS;
+    spec_checkpoint_nextn *block = to->nextn = calloc(1, sizeof *block);
+    float *gain = model->draft_gain =
+        malloc((5 * (size_t)dim + 2 * (size_t)shape->head_dim) * sizeof *gain);
+    if (block == NULL || gain == NULL) SPEC_TRY(spec_no_memory_for(error, model->folder.path));
+    to->n_nextn = 1;
+    const struct {
+        const char *name;
+        spec_tensor *tensor;
+    } norms[] = {{"mtp.pre_fc_norm_embedding.weight", &block->embedding_norm},
+                 {"mtp.pre_fc_norm_hidden.weight", &block->feature_norm},
+                 {"mtp.norm.weight", &block->final_norm}};
+    SPEC_TRY(
+        spec_tensor_folder_weights(&block->projection, &model->folder, first, dim, 2 * dim, error));
+    for (int i = 0; i < 3; i++) {
+        SPEC_TRY(spec_tensor_folder_weights(norms[i].tensor, &model->folder, norms[i].name, 1, dim,
+                                            error));
+        raise_gain(norms[i].tensor, &gain);
+    }
+    spec_checkpoint alone = *to;
+    alone.shape.n_layers = 1;
+    alone.layer = &block->layer;
+    for (int i = SPEC_PART_ATTENTION_NORM; i < SPEC_PARTS; i++) {
+        const spec_part part = (spec_part)i;
+        char name[NAME_SIZE];
+        int rows, cols;
+        if (!is_named(model, part) || !spec_checkpoint_parts_in_layer(part, false) ||
+            spec_checkpoint_parts_copies(part, &alone.shape) == 0)
+            continue;
+        spec_tensor *tensor = spec_checkpoint_parts_tensor(part, &alone, 0);
+        spec_checkpoint_parts_shape(&rows, &cols, part, shape);
+        SPEC_TRY(spec_tensor_folder_weights(
+            tensor, &model->folder, name_of(name, part, 0, model, DRAFTS), rows, cols, error));
+        if (is_gain(part)) raise_gain(tensor, &gain);
+    }
+    if (model->config.architecture->has_experts)
+        SPEC_TRY(spec_import_experts_init(&model->draft_experts, &alone, &model->folder,
+                                          "mtp.layers.", false, error));
+done:
+    return status;
 }
 
 static int take_tensors(spec_import_model *model, spec_error *error)
@@ -222,6 +283,7 @@ static int take_tensors(spec_import_model *model, spec_error *error)
     snprintf(layers, sizeof layers, "%slayers.", places[place].text);
     if (config->architecture->has_delta)
         SPEC_TRY(spec_import_delta_init(&model->delta, to, &model->folder, layers, error));
+    if (config->architecture->has_delta) SPEC_TRY(take_drafts(model, error));
     if (config->architecture->has_experts)
         SPEC_TRY(spec_import_experts_init(
             &model->experts, to, &model->folder, layers,
@@ -305,6 +367,8 @@ void spec_import_model_free(spec_import_model *model)
     spec_model_config_free(&model->config);
     spec_import_delta_free(&model->delta);
     spec_import_experts_free(&model->experts);
+    spec_import_experts_free(&model->draft_experts);
+    free(model->draft_gain);
     free(model->gain);
     free(model->chat_template);
     spec_folder_vocabulary_free(&model->vocabulary);
@@ -323,6 +387,15 @@ static const char *name_of_folder(char name[NAME_SIZE], const char *path)
     return name;
 }
 
+/* Returns the rows of an expert of a layer, or of the draft block behind the layers. */
+static const void *rows_of_expert(void *self, spec_part part, int layer, int expert)
+{
+    spec_import_model *model = self;
+    const int n = model->config.shape.n_layers;
+    return layer < n ? spec_import_experts_rows(&model->experts, part, layer, expert)
+                     : spec_import_experts_rows(&model->draft_experts, part, layer - n, expert);
+}
+
 int spec_import_model_write(int *ret_kept, const spec_import_model *model, const char *path,
                             const spec_gguf_model_watch *opt_watch, spec_error *error)
 {
@@ -333,8 +406,8 @@ int spec_import_model_write(int *ret_kept, const spec_import_model *model, const
     watch.opt_name = name_of_folder(name, model->folder.path);
     watch.opt_chat_template = model->chat_template;
     if (model->config.architecture->has_experts) {
-        watch.opt_experts = spec_import_experts_rows;
-        watch.experts = (void *)(uintptr_t)&model->experts;
+        watch.opt_experts = rows_of_expert;
+        watch.experts = (void *)(uintptr_t)model;
     }
     if (model->config.architecture->has_delta) {
         watch.opt_recurrent = spec_import_delta_row;

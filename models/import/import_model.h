@@ -19,7 +19,8 @@ typedef struct {
     spec_folder_vocabulary vocabulary;
     spec_import_delta delta;     /* from these the matrices of its recurrent layers are */
     spec_import_experts experts; /* from these the checkpoint's experts are written */
-    float *gain;                 /* norms that the folder stores minus 1, or NULL */
+    spec_import_experts draft_experts; /* the same of its draft block */
+    float *gain, *draft_gain;          /* norms that the folder stores minus 1, or NULL */
     char *chat_template;         /* or NULL */
     size_t n_passed_over;        /* tensors that do not belong to the folder's text model */
 } spec_import_model;

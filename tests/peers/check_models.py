@@ -16,6 +16,7 @@ import tiny
 
 SAMPLED, GREEDY = 160, 60
 BOUND = 1e-4  # of the spread of logits
+HYBRID_BOUND = 3e-4  # transformers computes recurrent layers by chunks, in single precision
 
 
 def distances(program, path, model, folder):
@@ -54,7 +55,8 @@ def check(program, one, writer, folder, model):
     except (programs.Refused, LookupError, OSError, ValueError) as error:
         print(f"models: {one.name}, {writer}'s file: FAIL: {error}"[:400], flush=True)
         return False, 0.0
-    holds = ours < BOUND and others == 0
+    bound = HYBRID_BOUND if "linear_num_key_heads" in one.settings else BOUND
+    holds = ours < bound and others == 0
     print(f"models: {one.name}, {writer}'s file: {'ok' if holds else 'FAIL'}: {ours:.1e} of the "
           f"spread (llama.cpp: {theirs:.1e}), {others} of {GREEDY} greedy tokens differ",
           flush=True)

@@ -156,7 +156,9 @@ def convert(folder, to, pre, kind="f32"):
         with torch.inference_mode():
             hparams = conversion.ModelBase.load_hparams(folder, False)
             name = conversion.get_model_architecture(hparams, conversion.ModelType.TEXT)
-            made = conversion.get_model_class(name)(folder, kinds[kind], Path(to))
+            of = conversion.get_model_class(name)
+            of.no_mtp = True  # transformers writes no draft blocks
+            made = of(folder, kinds[kind], Path(to))
             made.get_vocab_base_pre = lambda tokenizer: pre
             with contextlib.redirect_stderr(io.StringIO()):
                 made.write()

@@ -65,7 +65,8 @@ const spec_model_kind spec_model_llama2c = {
 const spec_model_kind spec_model_gguf = {
     .name = "gguf",
     .usage = "gguf:PATH?context=0&device=cpu&kv=auto",
-    .summary = "a transformer from a GGUF file: llama, qwen2, qwen3, qwen3moe, gemma3 or gpt-oss",
+    .summary = "a transformer from a GGUF file: llama, qwen2, qwen3, qwen3moe, gemma3, gpt-oss "
+               "or a hybrid",
     .reference = "Touvron23",
     .open = open_gguf,
     TRANSFORMER,

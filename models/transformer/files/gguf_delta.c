@@ -67,7 +67,7 @@ void spec_gguf_delta_write(spec_gguf_writer *writer, const spec_checkpoint *from
 {
     const spec_delta_shape *delta = &from->shape.delta;
     spec_gguf_keys keys = {.architecture = spec_architecture_of(from)->name};
-    bool recurrent[SPEC_LAYERS_MAX];
+    bool recurrent[SPEC_LAYERS_MAX + SPEC_NEXTN_MAX] = {false}; /* draft blocks are not */
     const struct {
         const char *rest;
         int value;
@@ -82,7 +82,7 @@ void spec_gguf_delta_write(spec_gguf_writer *writer, const spec_checkpoint *from
                              (uint32_t)all[i].value);
     for (int i = 0; i < from->shape.n_layers; i++) recurrent[i] = from->layer[i].is_recurrent;
     spec_gguf_writer_bools(writer, spec_gguf_keys_name(&keys, layers), recurrent,
-                           (size_t)from->shape.n_layers);
+                           (size_t)(from->shape.n_layers + from->n_nextn));
     if (delta->is_tiled) /* for positions of images, which llama.cpp needs */
         spec_gguf_writer_integers(writer, spec_gguf_keys_name(&keys, "rope.dimension_sections"),
                                   (const int[]){11, 11, 10, 0}, 4);

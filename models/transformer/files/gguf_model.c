@@ -4,6 +4,7 @@
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_delta.h"
+#include "models/transformer/files/gguf_nextn.h"
 #include "models/transformer/files/gguf_value.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
 #include "speclab/no_memory.h"
@@ -257,6 +258,34 @@ done:
     return status;
 }
 
+/* Names a tensor, or writes its data. */
+static int visit_tensor(file *to, bool data, const char *name, spec_part part, int layer,
+                        const spec_tensor *tensor, spec_error *error)
+{
+    const bool is_vector = spec_checkpoint_parts_is_vector(part);
+    const int n = spec_checkpoint_parts_stacked(part) ? to->model->shape.n_experts : 1;
+    if (tensor->data == NULL) return GSL_SUCCESS;
+    if (data) return write_tensor(to, part, layer, tensor, error);
+    spec_gguf_writer_stack(&to->writer, name, is_vector ? SPEC_TENSOR_F32 : tensor->type, n,
+                           tensor->rows / n, tensor->cols);
+    return GSL_SUCCESS;
+}
+
+static int visit_nextn(file *to, bool data, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    for (int k = 0; k < to->model->n_nextn; k++)
+        for (int i = 0; i < SPEC_NEXTN_TENSORS; i++) {
+            char name[SPEC_PART_NAME_SIZE];
+            spec_part part;
+            const spec_tensor *tensor = spec_gguf_nextn_tensor(name, &part, to->model, k, i);
+            SPEC_TRY(
+                visit_tensor(to, data, name, part, to->model->shape.n_layers + k, tensor, error));
+        }
+done:
+    return status;
+}
+
 /* Names every tensor, but a tied output only once; or writes their data, if `data` is set. */
 static int visit(file *to, bool data, spec_error *error)
 {
@@ -266,20 +295,13 @@ static int visit(file *to, bool data, spec_error *error)
         const spec_part part = (spec_part)i;
         if (part == SPEC_PART_OUTPUT && model->output.data == model->embedding.data) continue;
         for (int layer = 0; layer < spec_checkpoint_parts_copies(part, &model->shape); layer++) {
-            const spec_tensor *tensor = spec_checkpoint_parts_tensor_const(part, model, layer);
-            const bool is_vector = spec_checkpoint_parts_is_vector(part);
-            const int n = spec_checkpoint_parts_stacked(part) ? model->shape.n_experts : 1;
             char name[SPEC_PART_NAME_SIZE];
-            if (tensor->data == NULL) continue;
             spec_checkpoint_parts_name(name, part, layer, model->opt_architecture);
-            if (data)
-                SPEC_TRY(write_tensor(to, part, layer, tensor, error));
-            else
-                spec_gguf_writer_stack(&to->writer, name,
-                                       is_vector ? SPEC_TENSOR_F32 : tensor->type, n,
-                                       tensor->rows / n, tensor->cols);
+            SPEC_TRY(visit_tensor(to, data, name, part, layer,
+                                  spec_checkpoint_parts_tensor_const(part, model, layer), error));
         }
     }
+    SPEC_TRY(visit_nextn(to, data, error));
 done:
     return status;
 }
@@ -304,14 +326,21 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
     const spec_shape *shape = &model->shape;
     const spec_tensor factors = {SPEC_TENSOR_F32, 1, spec_checkpoint_rotated(shape) / 2,
                                  shape->rope.opt_factor};
+    spec_shape whole = *shape; /* with its draft blocks */
     bool has_factors;
+    char key[KEY_SIZE];
     file to = {.model = model, .architecture = spec_architecture_of(model)};
     *ret_kept = 0;
+    whole.n_layers += model->n_nextn;
     if (opt_watch != NULL) to.watch = *opt_watch;
     to.row = malloc((size_t)widest_vector(shape) * sizeof *to.row);
     if (to.row == NULL) SPEC_TRY(spec_no_memory_for(error, path));
     SPEC_TRY(spec_gguf_writer_init(&to.writer, error));
-    spec_gguf_model_shape(&to.writer, to.architecture->name, shape);
+    spec_gguf_model_shape(&to.writer, to.architecture->name, &whole);
+    if (model->n_nextn > 0) {
+        snprintf(key, sizeof key, "%s.nextn_predict_layers", to.architecture->name);
+        spec_gguf_writer_u32(&to.writer, key, (uint32_t)model->n_nextn);
+    }
     spec_gguf_delta_write(&to.writer, model);
     if (to.watch.opt_name != NULL)
         spec_gguf_writer_text(&to.writer, "general.name", to.watch.opt_name);

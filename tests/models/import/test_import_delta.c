@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One hybrid in the two layouts of folders, qwen3_next's and qwen3_5_moe's, which become files of
+ * two architectures with other orders of heads: their rows are the same, and so are their drafts'.
+ */
+#include "models/import/import_model.h"
+
+#include "models/model.h"
+#include "tests/support/folder.h"
+#include "tests/support/hf_folder.h"
+#include "tests/support/model_of.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    DIM = 32,
+    HEADS = 2,
+    HEAD = 16,
+    FFN = 24,
+    VOCAB = 20,
+    EXPERTS = 3,
+    EXPERT = 16,
+    KEY_HEADS = 2,
+    PER_KEY = 3,
+    KEY = 8,
+    VALUE = 12,
+    KERNEL = 4,
+    KEYS = KEY_HEADS * KEY,
+    VALUES = KEY_HEADS * PER_KEY * VALUE,
+    CHANNELS = 2 * KEYS + VALUES,
+    TEXT = 120,
+    NODES = 3
+};
+
+static gsl_rng *rng;
+
+static float *draw(size_t n, double spread)
+{
+    float *values = malloc(n * sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < n; i++) values[i] = (float)(spread * 3.4 * (gsl_rng_uniform(rng) - 0.5));
+    return values;
+}
+
+static void put(spec_hf_file *file, const char *prefix, const char *name, int n_dimensions,
+                const int *size, const float *values)
+{
+    char whole[120];
+    size_t n = 1;
+    snprintf(whole, sizeof whole, "%s%s", prefix, name);
+    for (int i = 0; i < n_dimensions; i++) n *= (size_t)size[i];
+    spec_hf_folder_put(file, whole, "F32", n_dimensions, size, values, n * sizeof *values);
+}
+
+/* The same values in both files. */
+static void put_both(spec_hf_file *file, const char *prefix, const char *name, int rows, int cols,
+                     double spread)
+{
+    const int size[] = {rows, cols}, vector = rows == 1 && strstr(name, "_gate.") == NULL;
+    FREED float *values = draw((size_t)rows * (size_t)cols, spread);
+    for (int f = 0; f < 2; f++)
+        put(&file[f], prefix, name, vector ? 1 : 2, vector ? &size[1] : size, values);
+}
+
+static void put_matrix(spec_hf_file *file, const char *prefix, const char *name, int rows, int cols)
+{
+    put_both(file, prefix, name, rows, cols, 1.5 / sqrt(cols));
+}
+
+static void put_experts(spec_hf_file *file, const char *prefix)
+{
+    const int wide[] = {EXPERTS, 2 * EXPERT, DIM}, down[] = {EXPERTS, DIM, EXPERT};
+    FREED float *gate_up = draw((size_t)EXPERTS * 2 * EXPERT * DIM, 0.4);
+    FREED float *back = draw((size_t)EXPERTS * EXPERT * DIM, 0.4);
+    for (int f = 0; f < 2; f++) {
+        put(&file[f], prefix, "mlp.experts.gate_up_proj", 3, wide, gate_up);
+        put(&file[f], prefix, "mlp.experts.down_proj", 3, down, back);
+    }
+    put_matrix(file, prefix, "mlp.gate.weight", EXPERTS, DIM);
+    put_matrix(file, prefix, "mlp.shared_expert.gate_proj.weight", FFN, DIM);
+    put_matrix(file, prefix, "mlp.shared_expert.up_proj.weight", FFN, DIM);
+    put_matrix(file, prefix, "mlp.shared_expert.down_proj.weight", DIM, FFN);
+    put_matrix(file, prefix, "mlp.shared_expert_gate.weight", 1, DIM);
+}
+
+static void put_attention(spec_hf_file *file, const char *prefix)
+{
+    put_matrix(file, prefix, "self_attn.q_proj.weight", 2 * HEADS * HEAD, DIM);
+    put_matrix(file, prefix, "self_attn.k_proj.weight", HEAD, DIM);
+    put_matrix(file, prefix, "self_attn.v_proj.weight", HEAD, DIM);
+    put_matrix(file, prefix, "self_attn.o_proj.weight", DIM, HEADS * HEAD);
+    put_both(file, prefix, "self_attn.q_norm.weight", 1, HEAD, 0.3);
+    put_both(file, prefix, "self_attn.k_norm.weight", 1, HEAD, 0.3);
+}
+
+static void put_rest(spec_hf_file *file, const char *prefix)
+{
+    put_both(file, prefix, "input_layernorm.weight", 1, DIM, 0.3);
+    put_both(file, prefix, "post_attention_layernorm.weight", 1, DIM, 0.3);
+    put_experts(file, prefix);
+}
+
+/* Copies rows of q, k, v and z, then those of b and a, to where a key head has them together. */
+static void mix(float *to, float *to_both, const float *qkv, const float *z, const float *b,
+                const float *a)
+{
+    for (int g = 0; g < KEY_HEADS; g++) {
+        const struct {
+            const float *from;
+            int rows;
+        } parts[] = {{qkv + g * KEY * DIM, KEY},
+                     {qkv + (KEYS + g * KEY) * DIM, KEY},
+                     {qkv + (2 * KEYS + g * PER_KEY * VALUE) * DIM, PER_KEY * VALUE},
+                     {z + g * PER_KEY * VALUE * DIM, PER_KEY * VALUE}};
+        for (int i = 0; i < 4; to += parts[i++].rows * DIM)
+            memcpy(to, parts[i].from, (size_t)parts[i].rows * DIM * sizeof *to);
+        for (int i = 0; i < 2; i++, to_both += PER_KEY * DIM)
+            memcpy(to_both, (i == 0 ? b : a) + g * PER_KEY * DIM, PER_KEY * DIM * sizeof *to);
+    }
+}
+
+static void put_recurrence(spec_hf_file *file, const char *prefix)
+{
+    enum { VALUE_HEADS = KEY_HEADS * PER_KEY };
+    const int all[] = {CHANNELS + VALUES, DIM}, both[] = {2 * VALUE_HEADS, DIM},
+              in[] = {CHANNELS, DIM}, gate[] = {VALUES, DIM}, one[] = {VALUE_HEADS, DIM},
+              kernel[] = {CHANNELS, 1, KERNEL};
+    const double spread = 1.5 / sqrt(DIM);
+    FREED float *qkv = draw(CHANNELS * DIM, spread);
+    FREED float *z = draw(VALUES * DIM, spread);
+    FREED float *b = draw(VALUE_HEADS * DIM, spread);
+    FREED float *a = draw(VALUE_HEADS * DIM, spread);
+    FREED float *conv = draw(CHANNELS * KERNEL, 0.7);
+    FREED float *mixed = draw((CHANNELS + VALUES) * DIM, 1.0);
+    FREED float *mixed_both = draw(2 * VALUE_HEADS * DIM, 1.0);
+    mix(mixed, mixed_both, qkv, z, b, a);
+    put(&file[0], prefix, "linear_attn.in_proj_qkvz.weight", 2, all, mixed);
+    put(&file[0], prefix, "linear_attn.in_proj_ba.weight", 2, both, mixed_both);
+    put(&file[1], prefix, "linear_attn.in_proj_qkv.weight", 2, in, qkv);
+    put(&file[1], prefix, "linear_attn.in_proj_z.weight", 2, gate, z);
+    put(&file[1], prefix, "linear_attn.in_proj_b.weight", 2, one, b);
+    put(&file[1], prefix, "linear_attn.in_proj_a.weight", 2, one, a);
+    for (int f = 0; f < 2; f++) put(&file[f], prefix, "linear_attn.conv1d.weight", 3, kernel, conv);
+    put_both(file, prefix, "linear_attn.A_log", 1, VALUE_HEADS, 1.0);
+    put_both(file, prefix, "linear_attn.dt_bias", 1, VALUE_HEADS, 1.0);
+    put_both(file, prefix, "linear_attn.norm.weight", 1, VALUE, 1.0);
+    put_matrix(file, prefix, "linear_attn.out_proj.weight", DIM, VALUES);
+}
+
+static void write_folders(void)
+{
+    static const char *const name[] = {"next", "five"};
+    static const char *const type[] = {"qwen3_next", "qwen3_5_moe_text"};
+    spec_hf_file file[2] = {{0}};
+    char path[60], config[1000];
+    rng = spec_test_rng(gsl_rng_taus2, 21);
+    put_both(file, "model.", "embed_tokens.weight", VOCAB, DIM, 1.0);
+    put_both(file, "model.", "norm.weight", 1, DIM, 0.3);
+    put_recurrence(file, "model.layers.0.");
+    put_rest(file, "model.layers.0.");
+    put_attention(file, "model.layers.1.");
+    put_rest(file, "model.layers.1.");
+    put_attention(file, "mtp.layers.0.");
+    put_rest(file, "mtp.layers.0.");
+    put_matrix(file, "mtp.", "fc.weight", DIM, 2 * DIM);
+    put_both(file, "mtp.", "pre_fc_norm_embedding.weight", 1, DIM, 0.3);
+    put_both(file, "mtp.", "pre_fc_norm_hidden.weight", 1, DIM, 0.3);
+    put_both(file, "mtp.", "norm.weight", 1, DIM, 0.3);
+    gsl_rng_free(rng);
+    for (int f = 0; f < 2; f++) {
+        mkdir(name[f], 0700);
+        snprintf(path, sizeof path, "%s/model.safetensors", name[f]);
+        spec_hf_folder_write(&file[f], path);
+        snprintf(path, sizeof path, "%s/config.json", name[f]);
+        snprintf(config, sizeof config,
+                 "{'model_type': '%s', 'hidden_size': %d, 'num_hidden_layers': 2, "
+                 "'num_attention_heads': %d, 'num_key_value_heads': 1, 'head_dim': %d, "
+                 "'intermediate_size': 99, 'vocab_size': %d, 'max_position_embeddings': 256, "
+                 "'full_attention_interval': 2, 'num_experts': %d, 'num_experts_per_tok': 2, "
+                 "'moe_intermediate_size': %d, 'shared_expert_intermediate_size': %d, "
+                 "'linear_num_key_heads': %d, 'linear_num_value_heads': %d, "
+                 "'linear_key_head_dim': %d, 'linear_value_head_dim': %d, "
+                 "'linear_conv_kernel_dim': %d, 'rope_theta': 500.0, "
+                 "'tie_word_embeddings': true}",
+                 type[f], DIM, HEADS, HEAD, VOCAB, EXPERTS, EXPERT, FFN, KEY_HEADS,
+                 KEY_HEADS * PER_KEY, KEY, VALUE, KERNEL);
+        spec_hf_folder_text(path, config);
+    }
+}
+
+static void import(const char *folder, const char *to)
+{
+    spec_import_model model;
+    int kept;
+    assert_works(spec_import_model_open(&model, folder, &error));
+    assert_works(spec_import_model_write(&kept, &model, to, NULL, &error));
+    spec_import_model_free(&model);
+}
+
+/* Rows after a text and a path of NODES tokens. */
+static void rows_of(double *ret_rows, const spec_model *model)
+{
+    const double *row[NODES + 1];
+    int text[TEXT], path[NODES] = {5, 0, 8};
+    OWNED(spec_session) session;
+    for (int t = 0; t < TEXT; t++) text[t] = (7 * t * t + 3 * t + 1) % VOCAB;
+    const spec_score_request request = {.context = text,
+                                        .n_context = TEXT,
+                                        .token = path,
+                                        .n_nodes = NODES,
+                                        .ret_row = row,
+                                        .scratch = ret_rows};
+    assert_works(spec_session_init(&session, model, &error));
+    assert_works(spec_session_score(&session, &request, &error));
+}
+
+TEST(two_layouts_of_one_hybrid_have_the_same_rows)
+{
+    double rows[2][2][(NODES + 1) * VOCAB]; /* of both files; of the model and its draft */
+    write_folders();
+    import("next", "next.gguf");
+    import("five", "five.gguf");
+    for (int f = 0; f < 2; f++) {
+        spec_model *target = model_of(f == 0 ? "gguf:next.gguf" : "gguf:five.gguf", NULL),
+                   *draft = model_of("mtp", target);
+        rows_of(rows[f][0], target);
+        rows_of(rows[f][1], draft);
+        spec_model_close(draft);
+        spec_model_close(target);
+    }
+    for (int which = 0; which < 2; which++)
+        for (int i = 0; i < (NODES + 1) * VOCAB; i++)
+            if (!(fabs(rows[0][which][i] - rows[1][which][i]) < 1e-5))
+                fail_msg("%s, %d: %g, not %g", which == 0 ? "model" : "draft", i, rows[1][which][i],
+                         rows[0][which][i]);
+}
