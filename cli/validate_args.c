@@ -174,8 +174,8 @@ static const spec_field fields[] = {
      "one per line (-: standard input)",
      .read = read_trace},
     {"temperature", 0, "T",
-     "with --trace: the temperature at which a server drew its tokens, if the log-probabilities of "
-     "its responses are those before it (1)",
+     "with --trace: the temperature at which a server drew its tokens, if the log-probabilities "
+     "in its responses are from before temperature (1)",
      FIELD(plan.temperature), .low = 0, .high = 1e3, .above = true, .below = true},
     {"options", 0, "TEXT",
      "options for the library's open function; with --exec, more arguments of the command",

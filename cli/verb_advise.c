@@ -92,7 +92,7 @@ static const spec_field fields[] = {
     {"plain-tokens-per-s", 0, "X",
      "the speed without speculation, in tokens/s of one request, instead of a file",
      FIELD(question.plain_tokens_per_s), RATIO},
-    {"round-over-plain", 0, "X", "the time of a round at the current K over that of a plain token",
+    {"round-over-plain", 0, "X", "the time of a round at the current K, relative to a plain token",
      FIELD(question.round_over_plain), RATIO},
     {"current", 0, "K,...",
      "the draft length of the files, if they do not say it: one for all, or one per file",
@@ -278,16 +278,18 @@ const spec_fields spec_verb_advise_options = {
     .fields = fields,
     .relations = relations,
     .doc =
-    "recommend a draft length from an engine's log\vWhich K should this engine run? advise "
-    "reads logs, metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- "
-    "is standard input), and answers in one sentence: keep K, change it, turn speculation off, "
-    "or measure one thing. The setting to paste follows, then the evidence with intervals that "
-    "allow for dependent tokens, and what looks wrong in the numbers. Several files are one "
-    "set of evidence, in order; scrapes of counters are subtracted.\n"
-    "\nSpeed-ups need the speed of plain decoding: --plain, --plain-tokens-per-s or "
-    "--round-over-plain. Exit status: 0 advice, 1 something is wrong, 2 bad input, 3 not "
-    "enough data. docs/advise.md has a section for each engine.\n"
-    "\n  $ speclab advise server.log --plain plain.log\n"
+    "recommend a draft length from an engine's log\vWhich K should this engine run? advise reads "
+    "logs, metrics and responses of vLLM, SGLang, llama.cpp, TensorRT-LLM and others (- is "
+    "standard input), and answers in one sentence: keep K, change it, turn speculation off, or "
+    "measure one thing. The setting to paste follows, then the evidence with intervals that allow "
+    "for dependent tokens, and what looks wrong in the numbers. Several files are read in order "
+    "as one set of evidence; successive scrapes of counters are subtracted.\n"
+    "\n"
+    "Speed-ups need the speed of plain decoding: --plain, --plain-tokens-per-s or "
+    "--round-over-plain. Exit status: 0 advice, 1 something is wrong, 2 bad input, 3 not enough "
+    "data. docs/advise.md has a section for each engine.\n"
+    "\n"
+    "  $ speclab advise server.log --plain plain.log\n"
     "  $ speclab advise metrics-1.prom metrics-2.prom --round-over-plain 1.4\n"
     "  $ speclab advise server.log -o advice.csv --figure advice.svg\n"
     "  $ speclab advise server.log --profile seen.json\n"

@@ -55,8 +55,8 @@ static const spec_field fields[] = {
      FIELD(plan.texts), .fallback = "16", .low = 2, .high = SPEC_TIMING_TEXTS_MAX, .group = 2},
     {"tokens", 'n', "N", "tokens of a text", FIELD(plan.tokens), .fallback = "64", .low = 1,
      .high = TOKENS_MAX, .group = 2},
-    {"turn", 0, "N", "tokens per turn, after which another K decodes", FIELD(plan.turn),
-     .fallback = "32", .low = 1, .high = TOKENS_MAX, .group = 2},
+    {"turn", 0, "N", "tokens that one K decodes before the next one takes its turn",
+     FIELD(plan.turn), .fallback = "32", .low = 1, .high = TOKENS_MAX, .group = 2},
     {"seconds", 0, "S", "time limit per K instead of --texts; two texts are always run",
      FIELD(plan.seconds), .low = 0, .above = true, .high = 1e6, .group = 2},
     {"clock", 0, "NAME",
@@ -372,34 +372,34 @@ const spec_fields spec_verb_bench_options = {
     .relations = relations,
     .doc =
     "measure speculative decoding on this machine, and compare it with the prediction\vPlain "
-    "decoding and every K take turns on the same texts, so that other load on the machine "
-    "affects all of them equally; passes of single models are timed in between. speedup is "
-    "tokens per second over those of plain decoding, with a 95 % interval for all K together, "
-    "by resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. at the "
-    "measured c, with alpha_tested_pooled for alpha; speedup_costed also takes the measured "
-    "times of passes of K + 1 tokens; gap_* are the factors between prediction and "
-    "measurement. The roofline of each transformer's device is measured in the same run. For a "
-    "mixture of experts the table of passes has the distinct experts that they read in a "
-    "layer, and the number expected if tokens chose independently.\n"
+    "decoding and every K take turns on the same texts, so that other load on the machine affects "
+    "all of them equally; passes of single models are timed in between. speedup is tokens per "
+    "second relative to plain decoding, with a 95 % interval that holds for all K together, from "
+    "resampling whole texts. speedup_predicted is Theorem 3.8 of Leviathan et al. at the measured "
+    "c, with alpha_tested_pooled as alpha; speedup_costed also takes the measured times of passes "
+    "of K + 1 tokens; gap_* are the factors between prediction and measurement. The roofline of "
+    "each transformer's device is measured in the same run. For a mixture of experts the table of "
+    "passes shows how many distinct experts a pass reads in a layer, and how many it would read "
+    "on average if tokens chose independently.\n"
     "\n"
     "--ahead measures each K twice: normally, and with the next chain drafted while the target "
-    "verifies this one. That chain guesses that all tokens are accepted and that the bonus "
-    "token is the draft's most probable one. hit is the share of rounds whose chain was "
-    "drafted ahead. This is faster only if both models compute at the same time: on two "
-    "devices, or both on a GPU.\n"
+    "verifies this one. That chain assumes that all tokens are accepted and that the bonus token "
+    "is the draft's most probable one. hit is the share of rounds whose chain was drafted ahead. "
+    "This is faster only if both models compute at the same time: on two devices, or both on a "
+    "GPU.\n"
     "\n"
-    "--online serves the prompts in their order with the draft unchanged and with the draft "
-    "learning from what the target verifies, and compares both by tenths of the run. "
+    "--online serves the prompts in order, both with the draft unchanged and with the draft "
+    "learning from what the target verifies, and compares the two in each tenth of the run. "
     "speed_gain includes the time of learning; the text keeps the target's distribution.\n"
     "\n"
-    "Below the table, bench says what limits the speed-up and what to try; with -o this goes "
-    "to standard error, and --from shows it again. On a busy machine a warning says what to "
-    "do. bench withholds impossible speed-ups (above tokens per round) and ratios that are "
-    "uncertain by a factor of two.\n"
+    "Below the table, bench says what limits the speed-up and what to try; with -o this goes to "
+    "standard error, and --from shows it again. On a busy machine a warning says what to do. "
+    "bench withholds impossible speed-ups (above tokens per round) and ratios that are uncertain "
+    "by a factor of two.\n"
     "\n"
-    "Times differ from run to run; tokens and acceptance depend on --seed alone, for any "
-    "number of --threads. The exit status is 1 if the accepted tokens contradict their "
-    "acceptance probabilities by more than 5 standard errors; times do not affect it.\n"
+    "Times differ from run to run; tokens and acceptance depend on --seed alone, for any number "
+    "of --threads. The exit status is 1 if the accepted tokens contradict their acceptance "
+    "probabilities by more than 5 standard errors; times do not affect it.\n"
     "\n"
     "  $ speclab bench --target big.gguf --draft small.gguf --K 0:10\n"
     "  $ speclab bench --target 'random?type=q8_0' --draft 'layers?exit=4'\n"

@@ -36,15 +36,15 @@ static const spec_field fields[] = {
      "optional",
      SPEC_FIELD(arguments, plan.prompts)},
     {"K", 'K', "LIST",
-     "draft lengths from 0 to 64, at most 32, as 0,1,2,4 or 0:8; 0 is always measured",
+     "draft lengths: up to 32 values from 0 to 64, such as 0,1,2,4 or 0:8; 0 is always measured",
      SPEC_FIELD(arguments, K), .fallback = "0,1,2,4"},
     {"concurrency", 0, "LIST", "requests at a time, 1 to 256; at most 16 values",
      SPEC_FIELD(arguments, levels), .fallback = "1,4"},
     {"launch", 0, "COMMAND",
-     "start the server for each draft length, as './start.sh {K}'; without it each request has the "
-     "draft length, where the server takes it",
+     "start the server for each draft length, as in './start.sh {K}'; without it each request "
+     "carries the draft length, if the server accepts that",
      SPEC_FIELD(arguments, plan.opt_launch)},
-    {"repeat", 0, "N", "passes over all draft lengths, there and back",
+    {"repeat", 0, "N", "passes over all draft lengths, back and forth",
      SPEC_FIELD(arguments, plan.passes), .fallback = "4", .low = 1, .high = SPEC_DRIVE_PASSES,
      .group = 2},
     {"requests", 0, "N",
@@ -52,11 +52,13 @@ static const spec_field fields[] = {
      "concurrency",
      SPEC_FIELD(arguments, plan.requests), .fallback = "0", .low = 0, .high = SPEC_DRIVE_REQUESTS,
      .group = 2},
-    {"warm-up", 0, "N", "uncounted requests per lane before each measurement",
+    {"warm-up", 0, "N",
+     "uncounted warm-up requests before each measurement, per concurrent request",
      SPEC_FIELD(arguments, plan.warm_up), .fallback = "1", .low = 0, .high = 100, .group = 2},
-    {"max-tokens", 0, "N", "most tokens of a text", SPEC_FIELD(arguments, plan.sampling.tokens),
-     .fallback = "128", .low = 2, .high = 1e5, .group = 2},
-    {"temperature", 0, "T", "of the texts; 0: greedy",
+    {"max-tokens", 0, "N", "maximum number of tokens in a text",
+     SPEC_FIELD(arguments, plan.sampling.tokens), .fallback = "128", .low = 2, .high = 1e5,
+     .group = 2},
+    {"temperature", 0, "T", "temperature of the sampling; 0: greedy",
      SPEC_FIELD(arguments, plan.sampling.transform.temperature), .fallback = "0", .low = 0,
      .high = 100, .group = 2},
     {"top-k", 0, "K", "draw from the K most probable tokens; 0: all",
@@ -68,10 +70,10 @@ static const spec_field fields[] = {
     {"min-p", 0, "P", "draw from tokens with at least P times the largest probability; 0: all",
      SPEC_FIELD(arguments, plan.sampling.transform.min_p), .fallback = "0", .low = 0, .high = 1,
      .group = 2},
-    {"timeout", 0, "SECONDS", "longest time until the next token",
+    {"timeout", 0, "SECONDS", "time limit for the next token",
      SPEC_FIELD(arguments, plan.how.timeout), .fallback = "120", .low = 0.1, .high = 1e5,
      .group = 3},
-    {"startup", 0, "SECONDS", "longest time until a server of --launch answers",
+    {"startup", 0, "SECONDS", "time limit for a server of --launch to answer",
      SPEC_FIELD(arguments, plan.startup), .fallback = "600", .low = 0.1, .high = 1e5, .group = 3},
     {"logs", 0, "FOLDER",
      "keep what servers of --launch print, as FOLDER/K2.log and so on; without it the logs are "
@@ -82,7 +84,7 @@ static const spec_field fields[] = {
      .group = 3},
     {"capture", 0, "FILE", "keep what was measured, for --resume",
      SPEC_FIELD(arguments, plan.opt_capture), .group = 4},
-    {"resume", 0, NULL, "go on with the file of --capture", SPEC_FIELD(arguments, plan.resume),
+    {"resume", 0, NULL, "continue from the file of --capture", SPEC_FIELD(arguments, plan.resume),
      .group = 4},
     {"figure", 0, "FILE", SPEC_FIGURE_OPTION_HELP, SPEC_FIELD(arguments, figure), .group = 4},
     {0},
@@ -289,13 +291,14 @@ const spec_fields spec_verb_drive_options = {
     "measure what speculation gains at a live server\vdrive asks a server for texts, with draft "
     "length K = 0 first and last, and the other lengths between them, several times over. It "
     "reports the speed-up over K = 0 with intervals, what the acceptance and the time of a round "
-    "predict, what a perfect draft would give, and the length to run, as 'speclab advise' chooses "
-    "it. A baseline that speculates although K = 0 was asked for is refused, and so is a length "
-    "above 0 without a draft.\n"
+    "predict, what a perfect draft would give, and the length to run, as 'speclab advise' would "
+    "choose it. A baseline that speculates although K = 0 was asked for is refused, and so is a "
+    "length above 0 without a draft.\n"
     "\n"
     "It knows llama-server, vLLM and SGLang. They take a draft length only when they start, so "
     "--launch names a command that starts the server, with {K} for the length, and stops on "
-    "SIGTERM; it must stay in the foreground. docs/drive.md takes ten minutes.\n"
+    "SIGTERM; it must stay in the foreground. docs/drive.md leads to a first measurement in ten "
+    "minutes.\n"
     "\n"
     "  $ speclab drive --url http://localhost:8080 --launch './start.sh {K}' \\\n"
     "        --prompts prompts.jsonl\n"
@@ -304,7 +307,7 @@ const spec_fields spec_verb_drive_options = {
     "  $ speclab drive ... --capture blocks.jsonl --resume\n"
     "\n"
     "Exit status: 0 measured; 2 bad usage, a server that fails, or a refused baseline; 3 the "
-    "measurement does not decide; 130 after ctrl-C, which reports what is finished.",
+    "measurement does not settle it; 130 after ctrl-C, which reports what is finished.",
     .formats = "table (the text, default), or rows by K as csv, json, markdown, latex or vertical",
     .output = "write the text to FILE; for FILE.csv and FILE.json write the rows, and print the "
               "text",

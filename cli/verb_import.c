@@ -47,7 +47,7 @@ static const spec_field fields[] = {
     {"target", 0, "SPEC", "the target of a draft head, such as gguf:model.gguf",
      SPEC_FIELD(arguments, target)},
     {"taps", 0, "A,B,C",
-     "EAGLE-3: after which layers of the target its hidden states are read (those of "
+     "EAGLE-3: the layers of the target after which its hidden states are read (those of "
      "config.json)",
      .read = read_taps},
     {0},
@@ -183,12 +183,12 @@ done:
 const spec_fields spec_verb_import_options = {
     .fields = fields,
     .doc =
-    "write a model or a draft head of a Hugging Face folder as GGUF\vFOLDER has config.json "
-    "and *.safetensors (shards with their index, too). Models of type llama, mistral, qwen2, "
-    "qwen3, qwen3_moe, gemma3 (its text) and gpt_oss are read, with tokenizer.json as the "
-    "vocabulary; weights keep their type. With --target, FOLDER has a draft head for that "
-    "model: Medusa, or EAGLE-1 and EAGLE-3 as their authors, SpecForge and speculators store "
-    "them. The file appears when it is complete.\n"
+    "write a model or a draft head of a Hugging Face folder as GGUF\vFOLDER has config.json and "
+    "*.safetensors (or shards with their index). Models of type llama, mistral, qwen2, qwen3, "
+    "qwen3_moe, gemma3 (its text) and gpt_oss are read, with tokenizer.json as the vocabulary; "
+    "weights keep their type. With --target, FOLDER has a draft head for that model: Medusa, or "
+    "EAGLE-1 and EAGLE-3 as their authors, SpecForge and speculators store them. The file appears "
+    "only when it is complete.\n"
     "\n"
     "  $ speclab import Llama-3.2-1B -o model.gguf\n"
     "  $ speclab import EAGLE3-head --target gguf:model.gguf -o head.gguf",

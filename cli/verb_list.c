@@ -141,9 +141,9 @@ static void list_cards(spec_table *table)
 {
     for (const spec_hardware *card = spec_hardware_known; card->name != NULL; card++) {
         char summary[160], eight[32] = "", four[32] = "";
-        if (card->flops8 > 0.0) snprintf(eight, sizeof eight, ", %.4g of 8", card->flops8 / 1e12);
-        if (card->flops4 > 0.0) snprintf(four, sizeof four, ", %.5g of 4", card->flops4 / 1e12);
-        snprintf(summary, sizeof summary, "%.4g GB, %.4g GB/s, %.4g TFLOPS of 16 bits%s%s",
+        if (card->flops8 > 0.0) snprintf(eight, sizeof eight, ", %.4g at 8", card->flops8 / 1e12);
+        if (card->flops4 > 0.0) snprintf(four, sizeof four, ", %.5g at 4", card->flops4 / 1e12);
+        snprintf(summary, sizeof summary, "%.4g GB, %.4g GB/s, %.4g TFLOPS at 16 bits%s%s",
                  card->memory / 1e9, card->bandwidth / 1e9, card->flops / 1e12, eight, four);
         add(table, "card", card->name, summary, card->source);
     }

@@ -58,8 +58,8 @@ static const spec_field fields[] = {
     {"depth", 0, "N", "largest depth of a tree (16)", FIELD(depth), .axis = SPEC_AXIS_LINES,
      .group = 2},
     {"c", 'c', "C",
-     "time of a draft call over that of a target call; 0 maximizes tokens per round at any depth "
-     "(measured by --costs; for two transformers the ratio of their weights; else 0.1)",
+     "time of a draft call, in target calls; 0 maximizes tokens per round at any depth (measured "
+     "by --costs; for two transformers the ratio of their weights; else 0.1)",
      FIELD(c), .axis = SPEC_AXIS_LINES, .group = 2},
     {"costs", 0, "FILE", SPEC_COSTS_OPTION_HELP ": every pass takes 1 (none)", FIELD(costs),
      .axis = SPEC_AXIS_LINES, .group = 2},
@@ -160,15 +160,15 @@ const spec_fields spec_verb_plan_options = {
     .relations = relations,
     .doc =
     "find the best draft tree for a budget of nodes, and compare it with chains and k-ary "
-    "trees\vThe target verifies a tree of draft tokens in one call. Each row is the fastest "
-    "tree that a method finds: emitted is the expected number of tokens per round, speedup "
-    "that number over the time of a round: depth times c plus the time of verification. "
+    "trees\vThe target verifies a tree of draft tokens in one call. Each row is the fastest tree "
+    "that a method finds: emitted is the expected number of tokens per round, speedup is that "
+    "number divided by the time of a round, which is depth times c plus the time of verification. "
     "--costs takes both from a result of bench. sequoia and medusa optimize the tree; chain, "
     "k-ary (k children per node), branches (chains from the root) and delayed (a chain, then "
-    "branches) are the fastest trees of their form; dynamic, the tree of EAGLE-2, is "
-    "simulated. The column drafting can be passed to --drafting of other verbs. The plan "
-    "assumes the same acceptance probabilities at every node; --rounds simulates the trees "
-    "without that assumption.\n"
+    "branches) are the fastest trees of their form; dynamic, the tree of EAGLE-2, is simulated. "
+    "The column drafting can be passed to --drafting of other verbs. The plan assumes the same "
+    "acceptance probabilities at every node; --rounds simulates the trees without that "
+    "assumption.\n"
     "\n"
     "  $ speclab plan --accept 0.7,0.12,0.05 --nodes 16 --c 0.05\n"
     "  $ speclab plan --accept 0.7,0.12 -o plan.csv --figure plan.svg\n"

@@ -34,7 +34,8 @@ static void read_file(void *arguments_, const char *word, const char *verb)
 static const spec_field fields[] = {
     {"output", 'o', "FILE", "the figure file: .svg, .png, .pdf or .tex (FILE.svg)", FIELD(output)},
     {"figure", 'F', "NAME",
-     "draw this one of 'speclab list figures' (the one that the result names)", FIELD(figure)},
+     "the figure to draw, see 'speclab list figures' (the one that the result names)",
+     FIELD(figure)},
     {"force", 0, NULL,
      "overwrite the figure file; without --force an older file that differs is kept as FILE.bak",
      FIELD(force)},
@@ -42,7 +43,7 @@ static const spec_field fields[] = {
     {"x", 0, "COLUMN", "column of the horizontal axis: numbers or names", FIELD(x), .group = 2},
     {"y", 0, "COLUMN,...",
      "columns of the vertical axis; error bars come from Y_se (two standard errors) or Y_low and "
-     "Y_high, a line from Y_theory",
+     "Y_high, and a line from Y_theory",
      FIELD(y), .group = 2},
     {"kind", 0, "KIND", "lines, scatter or bars (lines)", FIELD(kind), .group = 2},
     {"error", 0, "COLUMN,...",
@@ -146,8 +147,8 @@ const spec_fields spec_verb_plot_options = {
     .doc =
     "draw the figure of a result, or of any CSV\vA result names its figure in its # lines; "
     "'speclab list figures' shows all figures and the columns that they need. For other files "
-    "the columns are chosen, and a line says which. A file is CSV with commas, semicolons or "
-    "tabs between its fields, or JSON. Error bars are two standard errors; a line is theory. "
+    "plot chooses the columns, and a line says which. A file is CSV with commas, semicolons or "
+    "tabs between its fields, or JSON. Error bars show two standard errors; lines show theory. "
     "The title says if a run was interrupted.\n"
     "\n"
     "  $ speclab plot sweep.csv\n"

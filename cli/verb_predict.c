@@ -24,7 +24,7 @@ static const spec_field fields[] = {
      .axis = SPEC_AXIS_NUMBERS},
     {"K", 'K', "LIST", "draft lengths", FIELD(K), .axis = SPEC_AXIS_NUMBERS, .fallback = default_K},
     {"c", 'c', "LIST",
-     "time of a draft call over that of a target call (0.1, or measured by --costs)", FIELD(c),
+     "time of a draft call, in target calls (0.1, or measured by --costs)", FIELD(c),
      .axis = SPEC_AXIS_NUMBERS},
     {"c-token", 0, "LIST",
      "extra time per draft token, for example for a Markov head after the pass (0)", FIELD(c_token),
@@ -34,7 +34,7 @@ static const spec_field fields[] = {
     {"costs", 0, "FILE", SPEC_COSTS_OPTION_HELP ": every pass takes 1 (none)", FIELD(costs),
      .axis = SPEC_AXIS_LINES},
     {"ops-ratio", 'r', "LIST",
-     "arithmetic operations per draft token over those per target token (same as c)",
+     "arithmetic operations per draft token, relative to a target token (same as c)",
      FIELD(ops_ratio), .axis = SPEC_AXIS_NUMBERS},
     {"guess", 'g', "LIST",
      "draft the next chain during verification; LIST: probability that the draft guesses the bonus "
@@ -90,11 +90,12 @@ const spec_fields spec_verb_predict_options = {
         "speedup, Theorem 3.8 of Leviathan et al. (2023); ops_factor, Theorem 3.11; best_K and "
         "best_speedup, the fastest K for this alpha and c, without an upper limit; "
         "break_even_alpha, the alpha at which the speed-up is 1. At c = 0, and at alpha = 1 with "
-        "c below 1, every further token gains: best_K is then inf, and best_speedup the limit.\n"
+        "c below 1, every further draft token pays off: best_K is then inf, and best_speedup is "
+        "the limit.\n"
         "\n"
         "With --costs, a verification of K drafts takes the measured time of a pass of K + 1 "
-        "tokens; alpha and c default to those of that run, and best_K is among the measured "
-        "passes.\n"
+        "tokens; alpha and c default to what that run measured, and best_K is among the passes "
+        "that it timed.\n"
         "\n"
         "With --guess, the next chain is drafted while the target verifies this one, on two "
         "devices unless --handed says otherwise. hit is the share of rounds whose chain was "

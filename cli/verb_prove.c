@@ -44,8 +44,7 @@ static const spec_field fields[] = {
     {"K", 'K', "LIST", "draft lengths (2; 1 with --n or --ahead; with --tree its depth)", FIELD(K),
      .axis = SPEC_AXIS_NUMBERS},
     {"c", 'c', "LIST",
-     "time of a draft call over that of a target call: adds the exact speed-up of the first round "
-     "(none)",
+     "time of a draft call, in target calls: adds the exact speed-up of the first round (none)",
      FIELD(c), .axis = SPEC_AXIS_NUMBERS},
     {"c-token", 0, "LIST",
      "with --c: extra time per row that the draft reads, for example for a Markov head (0)",
@@ -55,7 +54,7 @@ static const spec_field fields[] = {
     {"tokens", 0, "LIST",
      "number of tokens whose joint distribution is compared (3; 2 with trees; --ahead needs K + 2)",
      FIELD(tokens), .axis = SPEC_AXIS_NUMBERS},
-    {"limit", 0, "N", "most branches to enumerate (50000000)", FIELD(limit), .low = 1},
+    {"limit", 0, "N", "maximum number of branches to enumerate (50000000)", FIELD(limit), .low = 1},
     {.help = "Many random pairs of models, instead of --target and --draft:", .group = 3},
     {"cases", 0, "N", "number of pairs", FIELD(cases), .axis = SPEC_AXIS_NUMBERS, .group = 3},
     {"V", 0, "LIST", "vocabulary size (3)", FIELD(V), .axis = SPEC_AXIS_NUMBERS, .group = 3},
@@ -334,15 +333,14 @@ const spec_fields spec_verb_prove_options = {
     .fields = fields,
     .relations = relations,
     .doc =
-    "compute the exact output distribution of a rule, by enumerating every "
-    "decision\vEnumerates every branch of the decoding loop with its exact probability, and "
-    "compares the distribution of the first tokens with the target's. tv is the total "
-    "variation distance, max_error the largest difference in probability; mean_n_accepted is "
-    "the expected n_accepted of the first round. The exit status is 1 if a rule that claims "
-    "to be lossless has tv >= 1e-12; known mistakes are marked in the column verdict. If "
-    "there are more branches than --limit, the verdict of the row is 'too large' and the exit "
-    "status is 3. With --cases: the largest and the smallest tv, and the share of pairs with "
-    "tv >= 1e-6 (shown).\n"
+    "compute the exact output distribution of a rule, by enumerating every decision\vEnumerates "
+    "every branch of the decoding loop with its exact probability, and compares the distribution "
+    "of the first tokens with the target's. tv is the total variation distance, max_error the "
+    "largest difference in probability; mean_n_accepted is the expected n_accepted of the first "
+    "round. The exit status is 1 if a rule that claims to be lossless has tv >= 1e-12; known "
+    "mistakes are marked in the column verdict. If there are more branches than --limit, the "
+    "verdict of the row is 'too large' and the exit status is 3. With --cases: the largest and "
+    "the smallest tv, and, in the column shown, the share of pairs with tv >= 1e-6.\n"
     "\n"
     "  $ speclab prove --rule token,block --K 3 --tokens 3\n"
     "  $ speclab prove --rule rrs --n 2:3 --siblings iid --tokens 2\n"

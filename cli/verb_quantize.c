@@ -93,13 +93,13 @@ const spec_fields spec_verb_quantize_options = {
     .fields = fields,
     .doc =
     "quantize a transformer and write it as GGUF\vMODEL is a checkpoint of llama2.c or a GGUF "
-    "file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. Shape, vocabulary "
-    "and metadata are copied; vectors stay floats. The mixtures are llama.cpp's: q6_K for the "
-    "output and for some values and down projections. Rows that are not a multiple of 256 get "
-    "q5_0, q5_1 or q8_0 for q4_K, q5_K or q6_K; those that are not a multiple of 32 stay "
-    "floats. OUT.gguf appears when it is complete. error_rms is the root of the sum of "
-    "squared errors over that of squared weights; error_max is the largest error over the "
-    "largest weight of its tensor, for the worst tensor.\n"
+    "file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. Shape, vocabulary and "
+    "metadata are copied; vectors stay floats. The mixtures are llama.cpp's: q6_K for the output "
+    "and for some values and down projections. Rows whose length is not a multiple of 256 get "
+    "q5_0, q5_1 or q8_0 for q4_K, q5_K or q6_K; rows whose length is not a multiple of 32 stay "
+    "floats. OUT.gguf appears only when it is complete. error_rms is the root of the sum of "
+    "squared errors divided by the sum of squared weights; error_max is the largest error "
+    "relative to the largest weight of its tensor, for the worst tensor.\n"
     "\n"
     "  $ speclab quantize model.bin model-q8_0.gguf --type q8_0\n"
     "  $ speclab quantize model.gguf model-q4_K_M.gguf --type q4_K_M",

@@ -37,8 +37,8 @@ static const spec_field fields[] = {
      FIELD(html)},
     {"output", 'o', "FILE", "the page (standard output)", FIELD(output)},
     {"title", 0, "TEXT", "the title of the page", FIELD(title), .fallback = "speclab report"},
-    {"rows", 0, "N", "most rows of a table (HTML: 2000; Markdown: 24)", FIELD(rows), .low = 1,
-     .high = ROWS_MAX},
+    {"rows", 0, "N", "maximum number of rows in a table (HTML: 2000; Markdown: 24)", FIELD(rows),
+     .low = 1, .high = ROWS_MAX},
     {"force", 0, NULL,
      "overwrite the page; without --force an older file that differs is kept as FILE.bak",
      FIELD(force)},
@@ -59,13 +59,13 @@ const spec_fields spec_verb_report_options = {
     .fields = fields,
     .alone = true,
     .doc =
-    "show results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the "
-    "JSON of any verb or program. The page begins with what fails: which row of which file, "
-    "and by how much. Each result has a section with its checks, its table (failing rows "
-    "first) and its provenance. In HTML the table can be sorted and filtered, and gnuplot "
-    "draws the figure that the result names; a point under the mouse shows its numbers. The "
-    "page makes no request. The page says if a row was edited after 'speclab run -o'. The "
-    "exit status is 1 if a check failed or a row was edited.\n"
+    "show results on one page, as Markdown or as an HTML file\vA RESULT is the CSV or the JSON of "
+    "any verb or program. The page begins with what fails: which row of which file, and by how "
+    "much. Each result has a section with its checks, its table (failing rows first) and its "
+    "provenance. In HTML the table can be sorted and filtered, and gnuplot draws the figure that "
+    "the result names; a point under the mouse shows its numbers. The page loads nothing from the "
+    "network. The page says if a row was edited after 'speclab run -o'. The exit status is 1 if a "
+    "check failed or a row was edited.\n"
     "\n"
     "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
     "  $ speclab report --html *.csv --title 'Our pair' -o results.html",

@@ -99,7 +99,7 @@ static const spec_field fields[] = {
      .read = read_target},
     {"draft", 0, "MODEL", "use this draft model: the same as --set draft=MODEL",
      .read = read_draft},
-    {"limit", 0, "N", "most branches to enumerate (50000000)", FIELD(limit), .low = 1},
+    {"limit", 0, "N", "maximum number of branches to enumerate (50000000)", FIELD(limit), .low = 1},
     {"digest", 0, NULL,
      "run nothing: print the digest of each experiment's inputs, for its key finding_for",
      FIELD(digest)},
@@ -443,9 +443,10 @@ const spec_fields spec_verb_run_options = {
     .fields = fields,
     .doc =
     "run an experiment file\vNAME is one of speclab's own experiments ('speclab list "
-    "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row is "
-    "written when it is finished: after a kill, --resume continues, and the file gets the "
-    "same bytes as in an uninterrupted run. docs/formats.md describes experiment files.\n"
+    "experiments'; 'speclab run NAME --help' describes it). With -o FILE.csv each row is written "
+    "when it is finished: if the run is killed, --resume continues it, and the file ends up the "
+    "same, byte for byte, as after an uninterrupted run. docs/formats.md describes experiment "
+    "files.\n"
     "\n"
     "  $ speclab run speedup_table -o speedup.csv\n"
     "  $ speclab run real_text --set TEXT=novel.txt --rounds 20000\n"

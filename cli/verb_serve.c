@@ -58,10 +58,10 @@ static const spec_field fields[] = {
     {"arrivals", 0, "LIST", "poisson, even or gamma?cv=X (poisson)", FIELD(arrivals),
      .axis = SPEC_AXIS_NAMES, .group = 3},
     {"prompt", 0, "LIST",
-     "tokens of a prompt, or a distribution: lognormal?mean=512&sigma=1, geometric?mean=512, ... "
+     "tokens in a prompt, or a distribution: lognormal?mean=512&sigma=1, geometric?mean=512, ... "
      "(512)",
      FIELD(prompt), .axis = SPEC_AXIS_NAMES, .group = 3},
-    {"output", 0, "LIST", "tokens of an output, or a distribution (256); the output file is -o",
+    {"output", 0, "LIST", "tokens in an output, or a distribution (256); the output file is -o",
      FIELD(output), .axis = SPEC_AXIS_NAMES, .group = 3},
     {"spread", 0, "LIST",
      "how alpha varies over requests: one (not at all), beta?concentration=X or two?spread=X (one)",
@@ -74,19 +74,19 @@ static const spec_field fields[] = {
      .axis = SPEC_AXIS_NUMBERS, .group = 4},
     {"chunk", 0, "LIST", "largest number of tokens of a prompt in a step (0)", FIELD(chunk),
      .axis = SPEC_AXIS_NUMBERS, .group = 4},
-    {"blocks", 0, "LIST", "KV blocks of the device (0)", FIELD(blocks), .axis = SPEC_AXIS_NUMBERS,
+    {"blocks", 0, "LIST", "KV blocks on the device (0)", FIELD(blocks), .axis = SPEC_AXIS_NUMBERS,
      .group = 4},
     {"block", 0, "N", "tokens in a KV block (16)", FIELD(block), .axis = SPEC_AXIS_NUMBERS,
      .group = 4},
-    {"memory", 0, "BYTES", "memory of all KV blocks, instead of --blocks: 40GB", FIELD(memory),
-     .axis = SPEC_AXIS_LINES, .group = 4},
-    {"kv-bytes", 0, "BYTES", "size of a token in the KV cache: 128KiB (kv_bytes of --cost)",
+    {"memory", 0, "BYTES", "memory for all KV blocks, such as 40GB, instead of --blocks",
+     FIELD(memory), .axis = SPEC_AXIS_LINES, .group = 4},
+    {"kv-bytes", 0, "BYTES", "bytes per token in the KV cache, such as 128KiB (kv_bytes of --cost)",
      FIELD(kv_bytes), .axis = SPEC_AXIS_LINES, .group = 4},
     {"slo", 0, "SPEC", "objectives: ttft=500ms,tpot=50ms,latency=20s, any of them", FIELD(slo),
      .axis = SPEC_AXIS_LINES, .group = 5},
     {"requests", 0, "N", "number of measured requests in each of 64 replications (2000)",
      FIELD(requests), .axis = SPEC_AXIS_NUMBERS, .group = 5},
-    {"warm", 0, "N", "number of warm-up requests before them (chosen by the load)", FIELD(warm),
+    {"warm", 0, "N", "number of warm-up requests before them (depends on the load)", FIELD(warm),
      .axis = SPEC_AXIS_NUMBERS, .group = 5},
     {"alpha", 'a', "LIST", "acceptance rates in [0,1] (0.8)", FIELD(alpha),
      .axis = SPEC_AXIS_NUMBERS},
@@ -94,12 +94,13 @@ static const spec_field fields[] = {
      .axis = SPEC_AXIS_NUMBERS, .group = 2},
     {"speed", 0, "LIST", "replay the trace X times faster (1)", FIELD(speed),
      .axis = SPEC_AXIS_NUMBERS, .group = 3},
-    {"rate", 0, "LIST", "requests per second, which arrive at random", FIELD(rate),
+    {"rate", 0, "LIST", "requests per second, arriving at random", FIELD(rate),
      .axis = SPEC_AXIS_NUMBERS, .group = 2},
     {"K", 'K', "LIST", "draft lengths to compare", FIELD(K), .axis = SPEC_AXIS_LINES,
      .fallback = default_K},
     {"lengths", 0, "LIST",
-     "who chooses lengths: fixed (each K), goodput, ...; see 'speclab list lengths' (fixed)",
+     "policy that chooses the lengths: fixed (each K), goodput, ...; see 'speclab list lengths' "
+     "(fixed)",
      FIELD(lengths), .axis = SPEC_AXIS_LINES},
     {"figure", 0, "FILE", SPEC_FIGURE_OPTION_HELP, FIELD(figure), .group = 5},
     {0},
@@ -167,17 +168,19 @@ const spec_fields spec_verb_serve_options = {
     "simulate a serving engine that speculates under load, and compare it with queueing "
     "theory\vDoes speculation pay at this load, and with which K? The engine batches "
     "continuously, on a virtual clock, as vLLM does; K = 0 is plain decoding. All K serve the "
-    "same requests, so speedup, of mean latency over K = 0, has a narrow interval. A last line "
-    "names the best choice by load. Rates at or above the capacity have no latency: a line "
-    "says so, and the exit status is 3.\n"
-    "\nA LIST is 0.5,0.7 or lo:hi:step; times have units, as in 7.1ms; docs/serving.md "
-    "explains columns, costs and theory.\n"
-    "\n  $ speclab serve --alpha 0.6,0.8 --rate 5:40:5 -o load.csv\n"
+    "same requests, so speedup, which compares mean latency with K = 0, has a narrow interval. "
+    "The last line names the best choice for each load. At rates at or above the capacity there "
+    "is no steady latency: a line says so, and the exit status is 3.\n"
+    "\n"
+    "A LIST is 0.5,0.7 or lo:hi:step; times have units, as in 7.1ms; docs/serving.md explains "
+    "columns, costs and theory.\n"
+    "\n"
+    "  $ speclab serve --alpha 0.6,0.8 --rate 5:40:5 -o load.csv\n"
     "  $ speclab serve --process profile:seen.json --rate 5:40:5\n"
     "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
     "  $ speclab serve --trace mine.csv --speed 1,2 -o load.csv --figure load.svg",
     .grid = true,
-    .output = "write to FILE, as -o alone: --output is a LIST (FILE.json: json; else csv)",
+    .output = "write to FILE; -o only: --output is a LIST (FILE.json: json; else csv)",
 };
 
 int spec_verb_serve(spec_context *context, int argc, char **argv)

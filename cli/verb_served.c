@@ -37,11 +37,12 @@ static const spec_field fields[] = {
      SPEC_FIELD(arguments, plan.score_url)},
     {"prompts", 0, "FILE", "prompts, lines like {\"prompt\": \"Once upon\"}",
      SPEC_FIELD(arguments, plan.prompts)},
-    {"texts", 0, "N", "texts to draw, prompt after prompt", SPEC_FIELD(arguments, plan.texts),
-     .fallback = "200", .low = 1, .high = 1e6, .group = 2},
-    {"tokens", 0, "N", "most tokens of a text", SPEC_FIELD(arguments, plan.sampling.tokens),
-     .fallback = "64", .low = 1, .high = 1e5, .group = 2},
-    {"temperature", 0, "T", "of the text; 0: greedy texts",
+    {"texts", 0, "N", "number of texts to draw; they take the prompts in turn",
+     SPEC_FIELD(arguments, plan.texts), .fallback = "200", .low = 1, .high = 1e6, .group = 2},
+    {"tokens", 0, "N", "maximum number of tokens in a text",
+     SPEC_FIELD(arguments, plan.sampling.tokens), .fallback = "64", .low = 1, .high = 1e5,
+     .group = 2},
+    {"temperature", 0, "T", "temperature of the sampling; 0: greedy",
      SPEC_FIELD(arguments, plan.sampling.transform.temperature), .fallback = "1", .low = 0,
      .high = 100, .group = 2},
     {"top-k", 0, "K", "draw from the K most probable tokens; 0: all",
@@ -56,21 +57,21 @@ static const spec_field fields[] = {
     {"top", 0, "N", "tokens that the scorer lists at each position",
      SPEC_FIELD(arguments, plan.top), .fallback = "20", .low = 2, .high = SPEC_LIVE_TOP,
      .group = 3},
-    {"concurrency", 0, "N", "texts side by side", SPEC_FIELD(arguments, plan.lanes),
+    {"concurrency", 0, "N", "texts drawn at the same time", SPEC_FIELD(arguments, plan.lanes),
      .fallback = "4", .low = 1, .high = SPEC_HTTP_LANES, .group = 3},
-    {"timeout", 0, "SECONDS", "longest time of a request", SPEC_FIELD(arguments, plan.how.timeout),
+    {"timeout", 0, "SECONDS", "time limit of a request", SPEC_FIELD(arguments, plan.how.timeout),
      .fallback = "120", .low = 0.1, .high = 1e5, .group = 3},
     {"text-key", 0, "env:NAME|file:FILE",
      "where the API key of --text-from is: an environment variable, or a file",
      .read = read_text_key, .group = 3},
-    {"score-key", 0, "env:NAME|file:FILE", "the same for --score-by", .read = read_score_key,
-     .group = 3},
+    {"score-key", 0, "env:NAME|file:FILE", "where the API key of --score-by is, as for --text-key",
+     .read = read_score_key, .group = 3},
     {"capture", 0, "FILE",
      "keep the texts and their scores, for --resume and 'speclab validate --trace FILE'",
      SPEC_FIELD(arguments, plan.opt_capture), .group = 4},
-    {"resume", 0, NULL, "go on with the file of --capture", SPEC_FIELD(arguments, plan.resume),
+    {"resume", 0, NULL, "continue from the file of --capture", SPEC_FIELD(arguments, plan.resume),
      .group = 4},
-    {"false-alarm-rate", 0, "P", "largest chance that a right server is called wrong",
+    {"false-alarm-rate", 0, "P", "largest chance that a correct server is called wrong",
      SPEC_FIELD(arguments, plan.rate), .fallback = "1e-6", .low = 0, .high = 0.5, .above = true,
      .group = 4},
     {0},
@@ -160,11 +161,11 @@ const spec_fields spec_verb_served_options = {
     .relations = relations,
     .doc =
     "is the text of a server right?\vserved draws texts at one server, which speculates, and "
-    "scores them at another that runs the same model without speculation. Every token must "
-    "have been drawn from the scorer's distribution. The verdict says what is wrong: the "
-    "state (a cache that was not rolled back, another request's text), the sampler, or the "
-    "filters; or how small a difference can be that was not seen. At temperature 0 every "
-    "token must be the most probable one, up to rounding, which is measured.\n"
+    "scores them at another that runs the same model without speculation. Every token must have "
+    "been drawn from the scorer's distribution. The verdict says what is wrong: the state (a "
+    "cache that was not rolled back, another request's text), the sampler, or the filters; or how "
+    "large a difference could have gone unnoticed. At temperature 0 every token must be the most "
+    "probable one, up to rounding, which is measured.\n"
     "\n"
     "It knows llama-server, vLLM and SGLang, and asks each server which it is. docs/served.md "
     "shows how to start the servers and what to do with a verdict.\n"
@@ -173,8 +174,8 @@ const spec_fields spec_verb_served_options = {
     "  $ speclab served ... --temperature 0\n"
     "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
     "\n"
-    "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few tokens "
-    "to say; 130 after ctrl-C, which judges the texts so far.",
+    "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few tokens to "
+    "say; 130 after ctrl-C, which judges the texts so far.",
     .formats = "table (the text, default) or json",
     .output = SPEC_FIELDS_TEXT_OUTPUT,
 };

@@ -47,7 +47,7 @@ static const spec_field fields[] = {
     {"context", 0, "TEXT",
      "the text before the round, or token numbers for a model without a tokenizer (none)",
      FIELD(context), .group = 2},
-    {"rounds", 0, "N", "rounds, one after the other", FIELD(rounds), .fallback = "1", .low = 1,
+    {"rounds", 0, "N", "number of consecutive rounds", FIELD(rounds), .fallback = "1", .low = 1,
      .high = ROUNDS_MAX, .group = 2},
     {"names", 0, "NAME,...", "names of all tokens, to be shown instead of numbers", FIELD(names),
      .group = 2},
@@ -181,14 +181,14 @@ done:
 const spec_fields spec_verb_step_options = {
     .fields = fields,
     .doc =
-    "show one round of speculative decoding, decision by decision\vShows the draft tokens, "
-    "the rows of both models as bars, every test with its ratio and its coin, the residual "
-    "after a rejection, and the correction or bonus token. A coin is the uniform number that "
-    "decides: a test accepts if it is below the ratio, and it picks the token in whose share "
-    "of the weights it falls; a decision without a coin was certain. For small vocabularies "
-    "the exact distribution of the first token follows, computed from every branch of the "
-    "round, together with the target's row. --format json has all numbers in full. Without "
-    "models, the example has four tokens.\n"
+    "show one round of speculative decoding, decision by decision\vShows the draft tokens, the "
+    "rows of both models as bars, every test with its ratio and its coin, the residual after a "
+    "rejection, and the correction or bonus token. A coin is the uniform number behind a "
+    "decision: a test accepts if its coin is below the ratio, and a draw takes the token into "
+    "whose share of the weights its coin falls; a decision without a coin was certain. For small "
+    "vocabularies the exact distribution of the first token follows, computed from every branch "
+    "of the round, together with the target's row. --format json prints every number in full. "
+    "Without models, the example has four tokens.\n"
     "\n"
     "  $ speclab step --K 1 --coins 0.5,0.7,0.6\n"
     "  $ speclab step --rule block --K 3 --seed 7\n"

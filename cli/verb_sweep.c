@@ -38,13 +38,13 @@ static const spec_field fields[] = {
      .axis = SPEC_AXIS_NUMBERS},
     {"K", 'K', "LIST", "draft lengths", FIELD(K), .axis = SPEC_AXIS_NUMBERS, .fallback = default_K,
      .assumed = true},
-    {"c", 'c', "LIST", "time of a draft call over that of a target call", FIELD(c),
+    {"c", 'c', "LIST", "time of a draft call, in target calls", FIELD(c),
      .axis = SPEC_AXIS_NUMBERS, .fallback = default_c, .assumed = true},
     {"c-token", 0, "LIST",
      "extra time per draft token, for example for a Markov head after the pass (0)", FIELD(c_token),
      .axis = SPEC_AXIS_NUMBERS},
     {"one-pass", 0, NULL,
-     "the draft makes one call per round for all tokens; with models, this is known",
+     "the draft makes one call per round for all tokens; with models, sweep knows this",
      FIELD(one_pass), .axis = SPEC_AXIS_FLAG},
     {"rounds", 0, "N", "Monte Carlo rounds per grid point (1000000; with models 100000)",
      FIELD(rounds), .low = 1},
@@ -85,12 +85,12 @@ const spec_fields spec_verb_sweep_options = {
     .fields = fields,
     .relations = relations,
     .doc =
-    "compare theory with Monte Carlo on a grid of alpha, K and c, with standard errors and "
-    "z\vA LIST is 0.5,0.7 or lo:hi:step. A row that is off by more than 5 standard errors "
-    "makes the exit status 1. The result has the same bytes for any number of threads.\n"
+    "compare theory with Monte Carlo on a grid of alpha, K and c, with standard errors and z\vA "
+    "LIST is 0.5,0.7 or lo:hi:step. The exit status is 1 if a row is off by more than 5 standard "
+    "errors. The result is the same, byte for byte, for any number of threads.\n"
     "\n"
-    "With --ahead: hit is the share of rounds whose chain was drafted ahead; speedup, that of "
-    "the same rounds without drafting ahead; gain, speedup_ahead over speedup.\n"
+    "With --ahead: hit is the share of rounds whose chain was drafted ahead; speedup is for the "
+    "same rounds without drafting ahead; gain is speedup_ahead divided by speedup.\n"
     "\n"
     "  $ speclab sweep --alpha 0.5:0.9:0.1 --K 1:8 -o sweep.csv\n"
     "  $ speclab sweep --alpha 0.8 --K 4 --process 'markov?rho=0.5'\n"

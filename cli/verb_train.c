@@ -70,7 +70,7 @@ static void take_method(void *arguments_, const char *word, const char *verb)
 
 #define SETTING(member) SPEC_FIELD(arguments, settings.member)
 static const spec_field fields[] = {
-    {.help = "What is trained, on what:", .group = 1},
+    {.help = "What to train, and on what:", .group = 1},
     {"target", 0, "SPEC",
      "the target model, a transformer; for lm: the model whose vocabulary is used (bytes)",
      SETTING(target), .group = 1},
@@ -85,18 +85,19 @@ static const spec_field fields[] = {
      .group = 2},
     {"dim", 0, "N", "width (half the target's; lm: 128)", SETTING(dim), .low = 2,
      .high = SPEC_DIM_MAX, .group = 2},
-    {"heads", 0, "N", "number of attention heads (width / 16; of a head: the target's)",
+    {"heads", 0, "N", "number of attention heads (width / 16; for a draft head the target's)",
      SETTING(heads), .low = 1, .high = SPEC_DIM_MAX, .group = 2},
-    {"kv-heads", 0, "N", "number of heads of keys and values (heads)", SETTING(kv_heads), .low = 1,
-     .high = SPEC_DIM_MAX, .group = 2},
+    {"kv-heads", 0, "N", "number of key-value heads (the same as --heads)", SETTING(kv_heads),
+     .low = 1, .high = SPEC_DIM_MAX, .group = 2},
     {"ffn", 0, "N",
-     "width of the feed-forward layers (8/3 width, in steps of 16; of a head: the target's)",
+     "width of the feed-forward layers (8/3 of the width, in steps of 16; for a draft head the "
+     "target's)",
      SETTING(ffn), .low = 1, .high = SPEC_DIM_MAX, .group = 2},
     {"K", 'K', "N", "longest draft; depths of medusa, hydra, mtp and parallel (5)", SETTING(K),
      .low = 1, .high = SPEC_HEAD_REACH_MAX, .group = 2},
     {"taps", 0, "A.B.C",
-     "eagle3, parallel: after which layers of the target its hidden states are read (1, half and "
-     "all)",
+     "eagle3, parallel: the layers of the target after which its hidden states are read (1, half "
+     "and all)",
      .read = read_taps, .group = 2},
     {"ttt", 0, "N",
      "eagle, eagle3: steps in which the head reads its own output (eagle: 1, eagle3: K)",
@@ -139,16 +140,16 @@ static const spec_field fields[] = {
 const spec_fields spec_verb_train_options = {
     .fields = fields,
     .doc =
-    "train a model, or a draft of a target\vMETHOD is lm, a language model on its own; "
-    "distill, a draft model that imitates the rows of --target; layerskip, a copy of --target "
-    "whose early exits draft; or a draft head, which reads the target's hidden states: medusa, "
-    "hydra, redrafter, eagle, eagle3, mtp or parallel. The table is the learning curve; "
-    "`speclab plot` draws it.\n"
+    "train a model, or a draft of a target\vMETHOD is lm, a language model on its own; distill, a "
+    "draft model that imitates the rows of --target; layerskip, a copy of --target whose early "
+    "exits draft; or a draft head, which reads the target's hidden states: medusa, hydra, "
+    "redrafter, eagle, eagle3, mtp or parallel. The table is the learning curve; `speclab plot` "
+    "draws it.\n"
     "\n"
-    "bits_per_token is the cross-entropy of held-out text, or of the target's own text. "
-    "tokens_T1 and tokens_T0 are tokens per round of K draft tokens at temperatures 1 and 0, "
-    "walked along texts of the target; alpha_d is the acceptance of draft token d, given those "
-    "before it; tree8 and tree60 are tokens per round of the best static trees. --resume "
+    "bits_per_token is the cross-entropy of held-out text, or of the target's own text. tokens_T1 "
+    "and tokens_T0 are tokens per round of K draft tokens at temperatures 1 and 0, measured along "
+    "texts of the target; alpha_d is the acceptance of draft token d, given that those before it "
+    "were accepted; tree8 and tree60 are tokens per round of the best static trees. --resume "
     "continues from the state in OUT.gguf.state; results do not depend on threads or "
     "interruptions.\n"
     "\n"

@@ -38,7 +38,7 @@ static void take(void *arguments_, const char *word, const char *verb)
 static const spec_field fields[] = {
     {"by", 0, "N", "multiply every width by N, a power of four", SPEC_FIELD(arguments, by),
      .fallback = "4", .low = 1, .high = SPEC_DIM_MAX},
-    {"target", 0, "MODEL", "of a draft head: the target that it belongs to, before it was widened",
+    {"target", 0, "MODEL", "for a draft head: its target, before that was widened",
      SPEC_FIELD(arguments, target)},
     {0},
 };
@@ -218,14 +218,13 @@ static int widen(const arguments *args, const char *verb, spec_error *error)
 const spec_fields spec_verb_widen_options = {
     .fields = fields,
     .doc =
-    "write a wider transformer that computes the same function\vMODEL is a checkpoint of "
-    "llama2.c or a GGUF file: a path, or a spec such as "
-    "llama2c:model.bin?tokenizer=other.bin. Embedding, heads, key-value heads and "
-    "feed-forward network are N times as wide, with zeros as new weights, and norms are "
-    "scaled. The logits are the same bits on the CPU. So speed is measured at the size of a "
-    "larger model, with the acceptance of trained weights. Vocabulary and types are kept; the "
-    "file is GGUF, since llama2.c's format has no epsilon. Widen a draft of separate weights, "
-    "too, and a draft head with its --target.\n"
+    "write a wider transformer that computes the same function\vMODEL is a checkpoint of llama2.c "
+    "or a GGUF file: a path, or a spec such as llama2c:model.bin?tokenizer=other.bin. Embedding, "
+    "heads, key-value heads and feed-forward network are N times as wide, with zeros as new "
+    "weights, and norms are scaled. On the CPU the logits are the same, bit for bit. So you can "
+    "measure speed at the size of a larger model, with the acceptance of trained weights. "
+    "Vocabulary and types are kept; the file is GGUF, since llama2.c's format cannot store "
+    "epsilon. Widen a separate draft model, too, and a draft head with its --target.\n"
     "\n"
     "  $ speclab widen model.bin --by 4 -o wide.gguf\n"
     "  $ speclab widen head.gguf --target model.bin --by 4 -o wide_head.gguf",

@@ -1,4 +1,4 @@
-# Acceptance by depth, and the speed-up over K, from an engine's log.
+# Acceptance by depth, and the speed-up against K, from an engine's log.
 # title: From a log to a draft length
 # from: speclab advise server.log --plain plain.log -o FILE.csv
 # needs: K tokens_per_round
@@ -10,7 +10,7 @@
 # Left: the share of tokens accepted at each depth, of those that reach it. Right:
 # speed-ups with intervals, filled where K was run, and the best K. Without times: tokens/round.
 optional(name, has) = has ? column(name) : NaN
-# Rows of ranges of batches have no place here.
+# Rows of ranges of batches are not drawn.
 whole(x) = has_batch_from && column('batch_from') == column('batch_from') ? NaN : x
 K(i) = whole(column('K'))
 stats $DATA using (K(0)) nooutput

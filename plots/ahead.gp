@@ -1,4 +1,4 @@
-# Speed-up over K, drafted ahead and beforehand, and the gain of drafting ahead.
+# Speed-up against K with and without drafting ahead, and the gain of drafting ahead.
 # title: Drafting the next chain while the target verifies this one
 # row: K alpha
 # needs: K speedup speedup_ahead gain

@@ -1,4 +1,4 @@
-# Measured speed-up over K beside its predictions, and the time of a pass.
+# Measured speed-up against K, with its predictions, and the time of a pass.
 # title: {machine}: {decoding}
 # from: speclab bench -o FILE.csv
 # row: K ahead
@@ -6,7 +6,7 @@
 # may use: speedup speedup_low speedup_high speedup_predicted speedup_costed
 # may use: ahead target_pass_ratio_se target_pass_limit_ms draft_pass_ratio draft_pass_ratio_se
 # said: devices, decoding
-# The title names the GPU, if there is one, in place of the machine.
+# The title names the GPU, if there is one, instead of the machine.
 card = strstrt(said_devices, 'gpu') ? said_devices : ''
 if (card ne '' && strstrt(card, ';')) { card = card[1:strstrt(card, ';') - 1] }
 if (card ne '' && !TITLE_GIVEN) { TITLE = wrap(card . ': ' . said_decoding, title_room) }

@@ -1,4 +1,4 @@
-# Chance that a draft's first tokens are all accepted, for each drafter, beside bounds.
+# Chance that a draft's first tokens are all accepted, for each drafter, with bounds.
 # title: Ideal parallel drafters
 # x: offset
 # y: tail tail_most

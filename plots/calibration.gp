@@ -39,7 +39,7 @@ runs = runs > 0 ? runs : 100
 edge = 0.2 / runs
 eval log_tics('x', edge, 1.5, across / 5)
 eval log_tics('y', edge, 1.5, down / LINE)
-# Below all shares of runs is a place for zeros.
+# Zeros are drawn below all other shares of runs.
 set ytics add ('0' edge)
 set xrange [edge : 1.5]; set yrange [edge / 1.1 : 1.5]
 shown(share) = share > 0 ? share : edge

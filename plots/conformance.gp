@@ -6,7 +6,7 @@
 # names: token
 # may use: accepted_draft correction bonus
 # may use: accepted_draft_expected correction_expected bonus_expected
-# Theory is a bar or a dash, an observation is a point with two standard errors.
+# Theory is a bar or a dash; an observation is a point with an error bar of two standard errors.
 tokens = |token_name|
 se(p, n) = 2 * sqrt(p * (1 - p) / n)
 high(i) = column('seen') + se(column('seen'), column('n'))

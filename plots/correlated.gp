@@ -1,4 +1,4 @@
-# Tokens per round over K, a curve of theory for each correlation.
+# Tokens per round against K, a theoretical curve for each correlation.
 # title: Correlated acceptance
 # x: K
 # y: emitted

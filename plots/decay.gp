@@ -1,4 +1,4 @@
-# Tokens per round over K, a curve of theory for each decay.
+# Tokens per round against K, a theoretical curve for each decay.
 # title: Acceptance that decays with the position in the draft
 # x: K
 # y: emitted

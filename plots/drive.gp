@@ -1,4 +1,4 @@
-# Measured speed-up of a live server over K, beside its prediction, a panel for each concurrency.
+# Measured and predicted speed-up of a live server against K, a panel for each concurrency.
 # title: Speed-up of a live server
 # from: speclab drive --url URL --prompts FILE -o FILE.csv
 # row: concurrency K
@@ -9,7 +9,7 @@
 # Points are measured, the line is predicted from acceptance and round times, and the dashed line is
 # what a perfect draft would give.
 optional(name, has) = has ? column(name) : NaN
-# Rows of categories have no place here.
+# Rows of categories are not drawn.
 whole(x) = has_category && column('category') == column('category') ? NaN : x
 at(level) = column('concurrency') == level ? whole(column('K')) : NaN
 measured(i) = column('speedup')

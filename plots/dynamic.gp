@@ -1,4 +1,4 @@
-# Tokens per round over the nodes of a dynamic draft tree, a curve for each rule.
+# Tokens per round against the nodes of a dynamic draft tree, a curve for each rule.
 # title: Dynamic draft trees
 # x: nodes
 # y: emitted

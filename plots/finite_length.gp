@@ -1,4 +1,4 @@
-# Rounds that a short text takes, more than its length L over tokens per round, over L.
+# Extra rounds that a short text takes, beyond its length L divided by tokens per round, against L.
 # title: Short texts take more rounds than L / (tokens per round)
 # row: tokens
 # needs: tokens rounds_needed rounds_se rounds_exact rounds_renewal rounds_naive

@@ -1,4 +1,4 @@
-# Rules of thumb over K beside Theorem 3.8, a panel for each alpha.
+# Rules of thumb and Theorem 3.8 against K, a panel for each alpha.
 # title: Rules of thumb against Theorem 3.8
 # x: K
 # y: speedup saved-passes all-positions no-bonus run-length free-draft

@@ -1,4 +1,4 @@
-# Numbers called the acceptance rate, over K, and tokens per round predicted from a wrong one.
+# Numbers called the acceptance rate, against K, and tokens per round predicted from a wrong one.
 # title: Four numbers called the acceptance rate
 # row: K
 # needs: K alpha_mle wilson_low wilson_high accepted_over_drafted emitted_over_K1

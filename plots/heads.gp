@@ -12,7 +12,7 @@ TITLED = 1
 ACROSS = 2
 XTITLE = 'tokens per round'
 eval panels(1, 2, 3 + has_expected_tokens, 23)
-# All columns in both panels, so that their axes are the same.
+# Both panels read all columns, so that they have the same axes.
 low = 1; high = 1
 do for [column in 'tokens_T1 tree8_T1 tree60_T1 tokens_T0 tree8_T0 tree60_T0'] {
     stats $DATA using column nooutput

@@ -6,7 +6,7 @@ columns = panel_columns(PANELS); rows = panel_rows(PANELS)
 LEFT = beside_tics(high); RIGHT = 8
 XTITLE = XAXIS; YTITLE = YAXIS
 eval panels(rows, columns, 0, 0)
-# The size of a cell in em. Tics without space for a label have none.
+# The size of a cell in em. Tics are not labelled where there is no space.
 cell_x = across / XNAMES
 cell_y = down / YNAMES
 step_x = ceil((CHARACTER * widest + 0.8) / cell_x)

@@ -1,4 +1,4 @@
-# Share of rounds that find their chain drafted ahead over K, a colour for each draft.
+# Share of rounds that find their chain drafted ahead, against K, a colour for each draft.
 # title: Drafting ahead: share of rounds that find their chain
 # x: K
 # y: hit hit_iid

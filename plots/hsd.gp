@@ -1,4 +1,4 @@
-# Accepted draft tokens of the first round over K, and total variation, a colour for each rule.
+# Accepted draft tokens of the first round, and total variation, against K, a colour for each rule.
 # title: Accepted draft tokens, and their price in total variation
 # row: K
 # needs: K mean_n_accepted worst_tv
@@ -10,7 +10,7 @@ stats $DATA using 'mean_n_accepted':'worst_tv' nooutput
 of(i) = column('rule') == i ? column('K') : NaN
 eval panels_apart(0)
 DOWN = 0
-# Panels are above each other, or side by side in a small figure.
+# Panels are stacked, or side by side in a small figure.
 wide = HEIGHT < 40
 eval wide ? panels(1, 2, n, longest) : panels(2, 1, n, longest)
 unset title

@@ -1,10 +1,10 @@
-# Total variation over tokens per round, a panel for each K, a colour for each family.
+# Total variation against tokens per round, a panel for each K, a colour for each family.
 # title: Lossy rules: total variation against tokens per round
 # row: K
 # needs: tv mean_n_accepted
 # may use: front_tv
 # names: rule family K
-# A point's label has the values of its settings, if it fits; the legend names them.
+# A point's label shows the values of its settings, if it fits; the legend names them.
 # A small figure has no labels. Families of lossless rules share a colour.
 labels = WIDTH >= 45
 LABEL = 0.75
@@ -53,7 +53,7 @@ do for [k=1:n_K] {
     FROM[k] = least(LOW[k], 1 + K_value[k] * 0.5) - 0.12 * K_value[k]
     TO[k] = K_value[k] + 1.12
 }
-# Labels are left and right of points in turn, and never cover a mark or another label.
+# Labels are to the left and right of points in turn, and never cover a mark or another label.
 # Marks and labels are boxes in em, marks first.
 label(i) = values(settings(rule_text[column('rule')]))
 is_left(i) = int(column('family')) % 2

@@ -1,10 +1,11 @@
-# Overlap of a draft that learns while it serves: over batches of windows, a line per way to learn.
+# Overlap of a draft that learns while it serves, batch by batch, a line for each way to learn.
 # title: A draft that learns while it serves
 # row: batch
 # needs: batch alpha_mean
 # names: learns phase
 # may use: alpha_mean_se
-# A point is the mean of the batches since the point before it. Dotted lines mark changes of topic;
+# Each point is the mean of the batches since the previous point. Dotted lines mark changes of
+# topic;
 # the topic is above the panel.
 optional(name, has) = has ? column(name) : 0
 stats $DATA using 'batch':'alpha_mean' nooutput

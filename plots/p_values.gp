@@ -1,4 +1,4 @@
-# Distribution of p-values for each rule: that of a lossless one follows the diagonal.
+# Distribution of p-values for each rule; for a lossless rule it follows the diagonal.
 # title: P-values of rules, tested over seeds
 # needs: p
 # names: rule

@@ -1,4 +1,4 @@
-# Planned speed-up over the budget of draft tokens, a colour for each method.
+# Planned speed-up against the budget of draft tokens, a colour for each method.
 # title: Draft trees for a budget, chosen by speed-up
 # row: budget
 # needs: budget emitted speedup
@@ -14,7 +14,7 @@ if (found(0) == 0) { eval fail('no row has budget above 0') }
 eval panels(1, 1, n + 2 * has_simulated, longest)
 eval log_tics_2('x', STATS_min, STATS_max, across / 5)
 of(i) = column('method') == i && column('budget') > 0 ? column('budget') : NaN
-# Simulated tokens per round over the planned time per round.
+# Simulated tokens per round divided by the planned time per round.
 measured(i) = has_simulated ? column('simulated') * column('speedup') / column('emitted') : NaN
 bar(i) = has_simulated_se ? 2 * column('simulated_se') * column('speedup') / column('emitted') : NaN
 mark(i) = i < n ? int(word('4 6 8 12 10', (i - 1) % 5 + 1)) : 7

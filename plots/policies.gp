@@ -1,4 +1,4 @@
-# Speed-up over the configured draft length, a curve for each length policy.
+# Speed-up against the configured draft length, a curve for each length policy.
 # title: Length policies
 # x: K
 # y: speedup

@@ -1,4 +1,4 @@
-# Tokens per round over K, a curve of theory for each prescribed alpha.
+# Tokens per round against K, a theoretical curve for each prescribed alpha.
 # title: Drafts of a prescribed acceptance rate
 # x: K
 # y: emitted

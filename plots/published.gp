@@ -1,4 +1,4 @@
-# Printed speed-ups over those of Theorem 3.8 for the printed alpha, K and c.
+# Printed speed-ups against what Theorem 3.8 gives for the printed alpha, K and c.
 # title: Speed-ups as printed and as computed
 # needs: speedup_theory printed_expected printed_measured
 XTITLE = 'speed-up by Theorem 3.8 from the printed α, K and c'

@@ -1,4 +1,4 @@
-# An expression quoted as optimal, and the optimum, over the number of drafts.
+# An expression quoted as optimal, and the true optimum, against the number of drafts.
 # title: Acceptance quoted for SpecTr-GBV, and the optimum
 # x: n
 # y: optimal quoted

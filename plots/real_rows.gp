@@ -1,4 +1,4 @@
-# Tokens per round over K on rows of real models: exact, iid formula, simulated.
+# Tokens per round against K on rows of real models: exact, iid formula, simulated.
 # title: Rows along a text
 # x: K
 # y: emitted emitted_iid

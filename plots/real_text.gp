@@ -1,4 +1,4 @@
-# Tokens per round over the draft's order, a panel for each text.
+# Tokens per round against the draft's order, a panel for each text.
 # title: Tokens per round by the order of the draft
 # x: draft_order
 # y: emitted emitted_iid

@@ -1,4 +1,4 @@
-# Time of a pass of n tokens over that of the shortest pass, for each kind of hardware.
+# Time of a pass of n tokens relative to the shortest pass, for each kind of hardware.
 # title: Roofline: a pass reads the weights once
 # row: n_tokens
 # needs: n_tokens time_ms

@@ -56,14 +56,14 @@ dots(p, s, bars) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') \
     . sprintf('(place(%d, %d))', p, s) . (SIDEWAYS ? '' : ':"value"') \
     . (bars ? ':"low":"high"' : '') . ' with ' . (bars ? (SIDEWAYS ? 'xerrorbars' \
         : 'yerrorbars') : 'points') . drawn(s)
-# The same points with their numbers, which a figure for the mouse shows.
+# The same points with their numbers, which are shown under the mouse.
 number_at(p, s) = (NAMES ? '' : sprintf('sprintf("%%.6g, ", place(%d, %d)).', p, s)) \
     . 'sprintf("%.6g", column("value"))'
 tips(p, s) = ', $DATA using ' . (SIDEWAYS ? '"value":' : '') . sprintf('(place(%d, %d))', p, s) \
     . (SIDEWAYS ? '' : ':"value"') . ':(' . number_at(p, s) . ') with labels hypertext point' \
     . drawn(s)
 number_of(list, i) = int(word(list, i) + 0)
-# The bars of series s beside those of the others, from BARS_FROM, with error bars on top.
+# The bars of series s next to those of the others, from BARS_FROM, with error bars on top.
 bar = 0.8 / |SHAPE|
 slot(p, s) = place(p, s) + (s - (|SHAPE| + 1) / 2.0) * bar
 fill(s) = tint(COLOUR[s])

@@ -1,12 +1,12 @@
-# Latency over the rate of requests, and its speed-up over plain decoding, a line for each K.
+# Latency, and its speed-up over plain decoding, against the rate of requests, a line for each K.
 # title: Speculative decoding under load
 # row: rate alpha
 # needs: rate latency_ms speedup
 # names: K lengths
 # may name: spread
 # may use: alpha latency_ms_theory speedup_theory speedup_low speedup_high capacity
-# Solid: theory, or without any the points joined; points: simulated.
-# Panels side by side: values of alpha, and of its spread over the requests.
+# Solid lines are theory, or join the points if there is none; points are simulated.
+# A panel for each alpha, and for each spread of it over the requests.
 n_K = |K_name|
 optional(name, has) = has ? column(name) : NaN
 alpha(i) = has_alpha ? column('alpha') : 0
@@ -45,7 +45,7 @@ if (n_series > 16) { eval fail('over 16 lines: --where K=... chooses some') }
 of(s, a) = column('K') == SERIES_K[s] && column('lengths') == SERIES_LENGTHS[s] \
     && alpha(0) == ALPHA[a] && spread(0) == SPREAD[a] ? column('rate') : NaN
 above(x) = x > 0 ? x : NaN
-# Lines are theory, or join the points where no row has any.
+# Lines are theory, or join the points if no row has a theory.
 gain_line(i) = has_speedup_theory ? column('speedup_theory') : column('speedup')
 latency_line(i) = has_latency_ms_theory ? column('latency_ms_theory') : column('latency_ms')
 # Capacities near the drawn rates extend the axis.

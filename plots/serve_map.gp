@@ -4,7 +4,7 @@
 # needs: speedup break_even_context
 # names: K batch context
 # may use: large_batch_context
-# Colours are of the logarithm, and GAIN is more than 1.
+# Colours show the logarithm; GAIN is for ratios above 1.
 optional(name, has) = has ? column(name) : NaN
 n_batch = |batch_name|; n_context = |context_name|; n_K = |K_name|
 if (n_K > 6) { eval fail('over 6 panels: --where K=... chooses some') }
@@ -16,7 +16,7 @@ do for [i=1:n_batch] { widest = most(widest, strlen(batch_name[i])) }
 do for [i=1:n_context] { high = most(high, strlen(context_name[i])) }
 columns = panel_columns(n_K); rows = panel_rows(n_K)
 LEFT = beside_tics(high); RIGHT = 8; TITLED = 1
-# The legend is below: the colours are at the right.
+# The legend is below, since the scale of colours is at the right.
 if (LEGEND eq 'auto') { LEGEND = 'bottom' }
 XTITLE = 'batch (requests)'; YTITLE = 'context (tokens)'
 eval panels(rows, columns, 1 + has_large_batch_context, 26)

@@ -4,7 +4,7 @@
 # row: batch context K
 # names: batch context
 # may use: K
-# Each cell has its K; the colour is the same.
+# Each cell shows its K, as a number and as a colour.
 n_batch = |batch_name|; n_context = |context_name|
 stats $DATA using 'best_K' nooutput
 if (found(0) == 0) { eval fail('no row has a best K') }

@@ -1,4 +1,4 @@
-# Acceptance at one position over the siblings, beside the bound of each kind.
+# Acceptance at one position against the number of siblings, with the bound of each kind.
 # title: Acceptance at one position: rules and bounds
 # row: n
 # needs: n acceptance optimal

@@ -1,4 +1,4 @@
-# Speed-up over K, a curve of theory for each alpha and each c.
+# Speed-up against K, a theoretical curve for each alpha and each c.
 # title: Speed-up of speculative decoding
 # x: K
 # y: speedup

@@ -25,7 +25,7 @@ do for [i=1:8] { set linetype i linecolor rgb word(COLOURS, i) }
 set linetype cycle 8
 array POINT[15] = [7, 5, 9, 13, 6, 4, 2, 1, 11, 8, 12, 10, 3, 15, 14]
 point(i) = POINT[int(i - 1) % 15 + 1]
-# A colour between two, and the i-th of n numbers in order, dark to light (viridis).
+# A colour between two others, and the i-th of n colours from dark to light (viridis).
 channel(from, to, share, shift) = \
     int(((from >> shift) & 255) * (1 - share) + ((to >> shift) & 255) * share + 0.5) << shift
 between(from, to, share) = sprintf('#%06x', channel(from, to, share, 16) \
@@ -35,7 +35,7 @@ stage(x) = x < 4 ? int(x) : 3
 graded(i, n) = between(VIRIDIS[stage(4.0 * (i - 1) / (n - 1)) + 1], \
     VIRIDIS[stage(4.0 * (i - 1) / (n - 1)) + 2], \
     4.0 * (i - 1) / (n - 1) - stage(4.0 * (i - 1) / (n - 1)))
-# White for a ratio of 1, towards GAIN above and LOSS below, by its logarithm over the largest.
+# White for a ratio of 1, towards GAIN above and LOSS below, in proportion to its logarithm.
 gain_colour(share) = between(EVEN, share > 0 ? GAIN : LOSS, least(1, abs(share)))
 
 least(a, b) = a < b ? a : b
@@ -53,7 +53,7 @@ fail(text) = sprintf("print '%s'; exit status 3", text)
 font(times) = TIKZ ? '' : sprintf(',%g', SIZE * times)
 
 # Text in em: the mean width of a character, the height of a line of the legend, and of a title. The
-# breadth of a text adds the widths of its characters.
+# breadth of a text is the sum of the widths of its characters.
 CHARACTER = 0.56
 wide(c) = strstrt('mwMW&=%@+', c) ? 0.95 : strstrt('fijlrt .,:-()/|', c) ? 0.4 : 0.63
 breadth(text) = strlen(text) == 0 ? 0 : (sum [i=1:strlen(text)] wide(text[i:i]))

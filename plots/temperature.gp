@@ -1,4 +1,4 @@
-# Mean overlap over temperature, a curve for each way of drafting.
+# Mean overlap against temperature, a curve for each way of drafting.
 # title: Temperature and overlap
 # x: T
 # y: alpha_mean

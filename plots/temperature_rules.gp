@@ -1,4 +1,4 @@
-# Tokens per round over temperature, a colour for each rule and its drafts.
+# Tokens per round against temperature, a colour for each rule and its drafts.
 # title: Temperature and rules
 # row: T
 # needs: T emitted emitted_se

@@ -1,4 +1,5 @@
-# Learning curves: loss, tokens per round or speed-up, and acceptance over the steps of a training.
+# Learning curves: loss, tokens per round or speed-up, and acceptance, against the steps of
+# training.
 # title: Training
 # from: speclab train METHOD ... > FILE.csv
 # row: step
@@ -6,8 +7,9 @@
 # may use: loss tokens_T1 tokens_T0 tree8_T1 tree60_T1
 # may use: alpha_1_T1 alpha_2_T1 alpha_3_T1 alpha_4_T1 alpha_5_T1 speedup_T1 speedup_T0
 # may use: alpha_exit1_T1 alpha_exit2_T1 alpha_exit3_T1 alpha_exit4_T1 alpha_exit5_T1
-# Loss and bits per token, and for drafts tokens per round and acceptance by depth. Early exits have
-# the speed-up of the best one and acceptance by exit. A narrow figure has no space for the loss.
+# Panels: loss and bits per token; for drafts also tokens per round and acceptance by depth. For
+#          early exits: the speed-up of the best one, and acceptance by exit. A narrow figure has no
+#          space for the loss.
 optional(name, has) = has ? column(name) : NaN
 array WORTH[6] = ['tokens_T1', 'tokens_T0', 'tree8_T1', 'tree60_T1', 'speedup_T1', 'speedup_T0']
 array TITLE_OF[6] = ['chain, T=1', 'chain, T=0', 'tree 8, T=1', 'tree 60, T=1', 'speed-up, T=1', \

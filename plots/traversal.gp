@@ -1,4 +1,4 @@
-# Tokens per round over the depth of two branches, a colour for each rule.
+# Tokens per round against the depth of two branches, a colour for each rule.
 # title: Two drafted branches, judged top-down and by traversal
 # row: widths
 # needs: emitted emitted_se

@@ -1,4 +1,4 @@
-# Draft tree of a plan: that of sequoia or medusa at the largest budget, or of the last row.
+# Draft tree of a plan: the one of sequoia or medusa at the largest budget, or of the last row.
 # title: Draft tree
 # needs: tree_nodes emitted
 # names: method drafting

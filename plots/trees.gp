@@ -1,4 +1,4 @@
-# Tokens per round over the budget of a tree, a panel for each pair.
+# Tokens per round against the budget of a tree, a panel for each pair.
 # title: Draft trees for a budget
 # x: budget
 # y: emitted simulated

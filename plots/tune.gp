@@ -1,9 +1,10 @@
-# Predicted speed-up of the best set of sublayers so far over the trials, for each search.
+# Predicted speed-up of the best set of sublayers so far, against the trials, for each search.
 # title: Which sublayers to skip: the best set so far
 # row: trial run
 # needs: trial best_so_far run
 # names: method
-# A faint line is a run, a thick one the mean of runs; an exhaustive search is its optimum.
+# A faint line is a run, a thick one is the mean of runs; an exhaustive search is drawn at its
+# optimum.
 n = |method_name|
 is_all(i) = method_text[i] eq 'exhaustive'
 of(i, x) = column('method') == i ? x : NaN

@@ -1,4 +1,4 @@
-# Standard errors between each rule's simulation and the exact mean.
+# Difference between each rule's simulation and the exact mean, in standard errors.
 # title: Rules, simulated against enumerated
 # needs: emitted_z
 # names: rule drafting

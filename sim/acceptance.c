@@ -54,16 +54,16 @@ static const char default_context[] = "0.8@0/0.7@4000/0.5@16000";
 const char *const spec_process_usages[] = {
     "iid\tevery draft token is accepted with chance alpha, independently",
     "decay?rate=0.95\tdraft token i = 0, 1, ... is accepted with chance alpha * rate^i",
-    "markov?rho=0.5&spread=0.2\talpha +- spread by a hidden state; correlation of neighbours is "
-    "rho",
+    "markov?rho=0.5&spread=0.2\talpha +- spread, depending on a hidden state; neighbours have "
+    "correlation rho",
     "minimum-variance?length=2.5\tlength tokens per round, as evenly as possible: its floor, or "
     "one more",
     "geometric?length=2.5\tlength tokens per round: iid, at the alpha of that mean",
     "rounded-normal?length=2.5\ta normal number of tokens, mean length and variance 1, within "
     "[1, K+1], rounded",
     "rates?of=0.8/0.5/0.29\tthe chances that at least 1, 2, ... draft tokens are accepted",
-    "context?of=0.8@0/0.7@4000/0.5@16000\talpha by the length of a request's context, each from a "
-    "length on: for serve",
+    "context?of=0.8@0/0.7@4000/0.5@16000\talpha by the length of a request's context, each value "
+    "from its length on; for serve",
     "profile:FILE?by=depth\tthe rates of a profile, which 'speclab advise --profile FILE' writes; "
     "by=context: its alpha by context",
     NULL,

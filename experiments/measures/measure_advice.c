@@ -347,8 +347,8 @@ static const char *const checked[] = {
 
 const spec_measure spec_measure_advice = {
     .name = "advice",
-    .summary = "how often the 95 % intervals that advise prints from an engine's logs hold the "
-               "truth of the simulated engine",
+    .summary = "how often the 95 % intervals that advise prints from an engine's logs contain the "
+               "true values of the simulated engine",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

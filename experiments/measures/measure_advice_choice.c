@@ -294,8 +294,8 @@ static const char *const checked[] = {"right_z", "right_after_z", NULL};
 
 const spec_measure spec_measure_advice_choice = {
     .name = "advice_choice",
-    .summary = "how often advise decides on a draft length of a simulated engine, and is within "
-               "2 % of the fastest one",
+    .summary = "how often advise decides on a draft length for a simulated engine, and how often "
+               "that is within 2 % of the fastest one",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -206,7 +206,7 @@ static const char *const checked[] = {"verdict", NULL};
 
 const spec_measure spec_measure_extrapolation = {
     .name = "extrapolation",
-    .summary = "tokens per round at another draft length, predicted from the counters at one by a "
+    .summary = "tokens per round at one draft length, predicted from the counters at another by a "
                "simple rule and by sharp bounds, and the true value",
     .parameters = parameters,
     .columns = columns,

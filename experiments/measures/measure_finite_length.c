@@ -107,7 +107,7 @@ static const char *const checked[] = {"rounds_z", NULL};
 const spec_measure spec_measure_finite_length = {
     .name = "finite_length",
     .summary = "rounds needed for a text of a given length: simulated, exact, by renewal theory, "
-               "and by tokens over mean",
+               "and as tokens / mean",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

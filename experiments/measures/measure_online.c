@@ -326,7 +326,7 @@ static const char *const keys[] = {"phase", "batch", NULL};
 const spec_measure spec_measure_online = {
     .name = "online",
     .summary = "the overlap of a draft that learns while it serves, before a change of topic, "
-               "after it, and back",
+               "after it, and after the change back",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

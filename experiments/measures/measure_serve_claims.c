@@ -126,7 +126,8 @@ static const spec_headline headlines[] = {{.column = "value"}, {0}};
 
 const spec_measure spec_measure_serve_claims = {
     .name = "serve_claims",
-    .summary = "a number that settles a published claim about serving, and the published one",
+    .summary = "a number that settles a published claim about serving, next to the published "
+               "number",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

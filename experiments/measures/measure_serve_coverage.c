@@ -194,7 +194,7 @@ static const char *const checked[] = {"held_z", NULL};
 
 const spec_measure spec_measure_serve_coverage = {
     .name = "serve_coverage",
-    .summary = "how often the 95 % intervals of speed-ups that serve prints hold the truth",
+    .summary = "how often the 95 % intervals of speed-ups that serve prints contain the true value",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -179,5 +179,6 @@ static const double *block_row(const spec_model *model, void *data, const int *c
 BLOCK(block, "block", "", "a block of independent rows from one pass: row=best, mean or greedy",
       open_block, "An25");
 BLOCK(markov_block, "markov-block", "&rank=all&top=all",
-      "the same, where a row knows the token before it: a bias of that rank, on the top tokens",
+      "the same, but a row knows the token before it, through a bias of this rank on the top "
+      "tokens",
       open_markov_block, "");

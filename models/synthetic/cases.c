@@ -140,7 +140,7 @@ const spec_model_kind spec_model_cases = {
     .name = "cases",
     .usage = "cases?V=3&order=2&family=plain&seed=1&side=target&end=-1",
     .summary =
-        "a side of a hard pair: plain, zeros, levels, equal, near, disjoint, one-hot or mixed",
+        "one side of a hard pair: plain, zeros, levels, equal, near, disjoint, one-hot or mixed",
     .reference = "",
     .open = open_cases,
     .close = close_cases,

@@ -131,8 +131,8 @@ static const double *dirichlet_row(const spec_model *model, void *session, const
 const spec_model_kind spec_model_dirichlet = {
     .name = "dirichlet",
     .usage = "dirichlet?V=64&concentration=0.3&seed=7&order=4&zeros=0&levels=0",
-    .summary = "a random row for every context of `order` tokens, from a symmetric Dirichlet or of "
-               "integer levels",
+    .summary = "a random row for every context of `order` tokens, from a symmetric Dirichlet or "
+               "with integer levels",
     .reference = "",
     .open = open_dirichlet,
     .close = close_dirichlet,

@@ -202,7 +202,7 @@ done:
 const spec_model_kind spec_model_perturb = {
     .name = "perturb",
     .usage = "perturb?of=target&alpha=0.8&seed=1&noise=1",
-    .summary = "a draft built from the target, of overlap alpha with it in every context",
+    .summary = "a draft built from the target, whose overlap with it is alpha in every context",
     .reference = "",
     .needs_target = true,
     .open = open_perturb,

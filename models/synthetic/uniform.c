@@ -19,7 +19,7 @@ done:
 const spec_model_kind spec_model_uniform = {
     .name = "uniform",
     .usage = "uniform?V=1000",
-    .summary = "every one of V tokens is as likely as any other",
+    .summary = "all V tokens are equally likely",
     .reference = "",
     .open = open_uniform,
     .close = spec_fixed_row_close,

@@ -35,7 +35,8 @@ static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *contex
 const spec_drafter_kind spec_draft_gumbel = {
     .name = "gumbel",
     .usage = "gumbel?seed=N",
-    .summary = "a chain by exponential races whose clocks the rule gumbel of the same seed shares",
+    .summary = "a chain drawn by exponential races, which the rule gumbel with the same seed "
+               "shares",
     .reference = "Daliri24",
     .needs_model = true,
     .ends_where_declined = true,
@@ -46,7 +47,7 @@ const spec_drafter_kind spec_draft_gumbel = {
 const spec_drafter_kind spec_draft_minhash = {
     .name = "minhash",
     .usage = "minhash?seed=N",
-    .summary = "a chain by darts that the rule minhash of the same seed shares",
+    .summary = "a chain drawn by darts, which the rule minhash with the same seed shares",
     .reference = "Daliri24",
     .needs_model = true,
     .ends_where_declined = true,

@@ -130,7 +130,8 @@ static int draft_marginals(spec_draft *ret_draft, spec_drafter *drafter, const i
 const spec_drafter_kind spec_draft_marginals = {
     .name = "marginals",
     .usage = "marginals?nodes=60&depth=16",
-    .summary = "DDTree: of one-pass drafts, the prefixes of largest product of marginals (one-hot)",
+    .summary = "DDTree: the prefixes of a one-pass draft with the largest products of marginals "
+               "(one-hot)",
     .reference = "",
     .needs_model = true,
     .nodes = nodes,

@@ -143,7 +143,7 @@ static int draft(spec_draft *ret_draft, spec_drafter *drafter, const int *contex
 const spec_drafter_kind spec_draft_recycle = {
     .name = "recycle",
     .usage = "recycle?k=8&nodes=80",
-    .summary = "a tree of the k tokens that were last most probable to the target after each token "
+    .summary = "a tree of the k tokens that the target last found most probable after each token "
                "(one-hot, no model)",
     .reference = "Luo24",
     .nodes = nodes,

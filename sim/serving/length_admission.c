@@ -192,8 +192,8 @@ static int dspark_init(spec_length_choice *choice, const spec_settings *settings
 const spec_length_kind spec_length_vllm = {
     .name = "vllm-adaptive",
     .usage = "vllm-adaptive?K=7&confidence=known&sharpness=1&lag=1",
-    .summary = "all draft K tokens, and the batch verifies the likeliest, as vLLM's adaptive "
-               "verification; the budget is by confidences `lag` steps old",
+    .summary = "every request drafts K tokens, and the batch verifies the likeliest, as in vLLM's "
+               "adaptive verification; confidences from `lag` steps ago set the budget",
     .reference = "vLLM",
     .reads = true,
     .drafts_all = true,
@@ -208,7 +208,7 @@ const spec_length_kind spec_length_vllm = {
 const spec_length_kind spec_length_dspark = {
     .name = "dspark",
     .usage = "dspark?K=7&confidence=known&sharpness=1&lag=2",
-    .summary = "the same as SGLang schedules DSpark: confidences two steps old, and survivals "
+    .summary = "the same, as SGLang schedules DSpark: confidences two steps old, and survivals "
                "below 1e-6 left out",
     .reference = "SGLang",
     .reads = true,

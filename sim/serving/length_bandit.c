@@ -74,8 +74,8 @@ static void bandit_observe(const spec_length_choice *choice, void *state,
 const spec_length_kind spec_length_bandit = {
     .name = "bandit",
     .usage = "bandit?K_max=8&explore=0.1",
-    .summary = "one K for the batch by the upper confidence bound of measured tokens per second, "
-               "for each octave of batch sizes",
+    .summary = "one K for the batch, chosen by the upper confidence bound of measured tokens per "
+               "second, for each octave of batch sizes",
     .reference = "Auer02",
     .init = bandit_init,
     .state_size = bandit_state_size,

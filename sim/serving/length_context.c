@@ -38,8 +38,8 @@ static int context_choose(const spec_length_choice *choice, void *state,
 const spec_length_kind spec_length_context = {
     .name = "context",
     .usage = "context?of=5@0/3@4000/0@16000",
-    .summary = "K of each request by the tokens of its context, prompt and output so far; each K "
-               "from a length on",
+    .summary = "K for each request by the tokens in its context, prompt and output so far; each K "
+               "from its length on",
     .reference = "",
     .reads_context = true,
     .init = context_init,

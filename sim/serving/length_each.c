@@ -256,7 +256,7 @@ const spec_length_kind spec_length_goodput_each = {
     .name = "goodput-each",
     .usage = "goodput-each?K_max=8&alpha=known&rate=0.05&start=0.7&probe=100&stop=best",
     .summary = "a K for each request that maximises expected tokens per second of the batch; "
-               "stop=first ends at the first token that does not gain, as DSpark does",
+               "stop=first ends at the first token that brings no gain, as DSpark does",
     .reference = "DSpark26",
     .reads = true,
     .init = each_init,

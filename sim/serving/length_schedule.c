@@ -116,8 +116,8 @@ const spec_length_kind spec_length_schedule = {
     .name = "schedule",
     .usage = "schedule:[[1,32,5],[33,128,2]]?hysteresis=0",
     .summary = "K by the number of decoding requests, as vLLM's "
-               "num_speculative_tokens_per_batch_size; gaps carry forward; with a hysteresis a "
-               "range ends so many requests below its begin",
+               "num_speculative_tokens_per_batch_size; a gap keeps the K before it; with a "
+               "hysteresis a range is left only so many requests below its start",
     .reference = "vLLM",
     .init = schedule_init,
     .state_size = schedule_state_size,
@@ -223,8 +223,8 @@ static void trt_observe(const spec_length_choice *choice, void *state, const spe
 const spec_length_kind spec_length_trt = {
     .name = "trt",
     .usage = "trt?K=4&schedule=&sizes=from&window=0&threshold=0",
-    .summary = "K by batch size, as TensorRT-LLM's draft_len_schedule; off for good once the mean "
-               "of accepted/drafted over `window` steps is below the threshold",
+    .summary = "K by batch size, like TensorRT-LLM's draft_len_schedule; off for good once the "
+               "mean of accepted/drafted over `window` steps is below the threshold",
     .reference = "TRT-LLM",
     .init = trt_init,
     .state_size = trt_state_size,

@@ -160,8 +160,8 @@ const spec_length_kind spec_length_sglang = {
     .usage =
         "sglang?K=3&slots=1:1.3.5.7/8:0.1.3/32:0.1/64:0&rate=0.2&warm=10&interval=5&down=&up=0&"
         "ceiling=0",
-    .summary = "one of a few K for each range of batch sizes, by a moving average of accepted "
-               "tokens, as SGLang's adaptive steps",
+    .summary = "one of a few K for each range of batch sizes, chosen by a moving average of "
+               "accepted tokens, like SGLang's adaptive steps",
     .reference = "SGLang",
     .init = sglang_init,
     .state_size = sglang_state_size,

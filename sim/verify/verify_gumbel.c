@@ -97,8 +97,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 const spec_rule spec_verify_gumbel = {
     .name = "gumbel",
     .usage = "gumbel?seed=none",
-    .summary = "the coupling by common races; with a seed, which the draft gumbel shares, the text "
-               "is the seed's",
+    .summary = "coupling by shared exponential races; with a seed, shared with the draft gumbel, "
+               "the text depends on the seed alone",
     .reference = "Daliri24",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_CHILDREN,

@@ -195,7 +195,8 @@ const spec_rule spec_verify_mentored = {
     .name = "mentored",
     .usage = "mentored?budget=0.1",
     .summary =
-        "LOSSY on purpose: accept the most that KL(target, output) <= budget nats per token allows",
+        "LOSSY on purpose: accept as much as possible with KL(target, output) <= budget nats per "
+        "token",
     .reference = "TranThien23",
     .claim = SPEC_LOSSY,
     .asks = SPEC_ASKS_CHILDREN,

@@ -49,8 +49,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
 const spec_rule spec_verify_minhash = {
     .name = "minhash",
     .usage = "minhash?seed=none",
-    .summary = "the coupling of common darts; with a seed, which the draft minhash shares, the "
-               "text is the seed's",
+    .summary = "coupling by shared darts; with a seed, shared with the draft minhash, the text "
+               "depends on the seed alone",
     .reference = "Daliri24",
     .claim = SPEC_LOSSLESS,
     .asks = SPEC_ASKS_CHILDREN,

@@ -75,13 +75,13 @@ TEST(what_has_no_models_or_lacks_an_input_says_so)
     spec_program_prints("list experiments -f csv", 0,
                         "\nexperiment,real_rows,Rows of real models along a text; needs "
                         "your ROWS,",
-                        "\nexperiment,speedup_table,Speed-up over alpha and K at c = 0.1,");
+                        "\nexperiment,speedup_table,Speed-up by alpha and K at c = 0.1,");
 }
 
 TEST(help_on_an_experiment_says_what_it_asks)
 {
     spec_needs_program();
-    spec_program_prints("run serve_coverage --help", 0, "Intervals of serve hold the truth\n",
+    spec_program_prints("run serve_coverage --help", 0, "Intervals of serve contain the truth\n",
                         "\nQuestion: How often do the 95 % intervals ",
                         "\n    output = geometric?mean=64, ...\n    rate = 20\n",
                         "\n    $ speclab run serve_coverage -o serve_coverage.csv\n");

@@ -147,8 +147,7 @@ void spec_picture_axes_labelled(const char *path, const char *what)
                                          "tried",
                                          "batches",
                                          "(requests)",
-                                         "requests of a batch",
-                                         "tokens of a pass",
+                                         "requests in a batch",
                                          "tokens in a pass"};
     static drawn_text text[TEXTS_MAX];
     const int n = read_texts(text, path);

@@ -141,7 +141,7 @@ class HeatMap {
     const text = `At alpha ${fixed(this.alphaOf(this.cell.column), 2)} and K = ${this.cell.K}: `
       + `${times(this.value(this.cell))}.`;
     byId('heat-cell').textContent = text;
-    this.canvas.setAttribute('aria-label', 'Speed-up over alpha and K, from orange, slower, to '
+    this.canvas.setAttribute('aria-label', 'Speed-up by alpha and K, from orange, slower, to '
       + `blue, faster; the line is break-even. ${text} Arrow keys read other cells.`);
   }
 

@@ -41,7 +41,7 @@ SPEC_JSON_READ(mlx_vlm_read, &mlx_vlm)
 
 const spec_log_format spec_reader_llamacpp_response = {
     .name = "llama.cpp-response", .engine = "llama.cpp",
-    .summary = "timings of llama-server's responses, also through jq",
+    .summary = "timings in llama-server's responses, raw or from jq",
     .generations = SPEC_TEXTS("timings with draft_n since 2025"),
     .concerns = llamacpp_concerns,
     .needles = SPEC_TEXTS("\"predicted_n\"", "\"draft_n_accepted\""), .read = llamacpp_read};

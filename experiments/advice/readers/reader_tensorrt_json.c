@@ -50,7 +50,7 @@ SPEC_JSON_READ(iteration_read, &iteration)
 
 const spec_log_format spec_reader_tensorrt_iterations = {
     .name = "tensorrt-llm-iterations", .engine = "tensorrt-llm",
-    .summary = "TensorRT-LLM's statistics of iterations (/metrics, get_stats)",
+    .summary = "TensorRT-LLM's iteration statistics (/metrics, get_stats)",
     .generations = SPEC_TEXTS("iterations with specDecodingStats"),
     .concerns = iteration_concerns,
     .needles = SPEC_TEXTS("\"specDecodingStats\""), .read = iteration_read};

@@ -100,8 +100,8 @@ static int average_observe(spec_policy *policy, const spec_draft *draft, const s
 const spec_policy_kind spec_policy_average = {
     .name = "average",
     .usage = "average?lengths=1.3.5.7&rate=0.2&warm=10&every=5&down=-0.25&up=0&ceiling=0",
-    .summary = "one of a few lengths, by a moving average of accepted tokens; begin with K if it "
-               "is one of them, else with the middle one",
+    .summary = "one of a few lengths, chosen by a moving average of accepted tokens; begins with "
+               "K if it is one of them, else with the middle one",
     .reference = "SGLang",
     .drops = true,
     .init = average_init,

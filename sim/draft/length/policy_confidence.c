@@ -30,7 +30,8 @@ const spec_policy_kind spec_policy_confidence = {
     .name = "confidence",
     .usage = "confidence?threshold=0.4",
     .summary =
-        "stops after a token, itself included, whose draft probability is below the threshold",
+        "stops after the first token whose draft probability is below the threshold; that token "
+        "is still included",
     .reference = "HF",
     .init = confidence_init,
     .go_on = confidence_go_on,

@@ -93,9 +93,9 @@ static int goodput_observe(spec_policy *policy, const spec_draft *draft, const s
 const spec_policy_kind spec_policy_goodput = {
     .name = "goodput",
     .usage = "goodput?c=&token=&every=100",
-    .summary = "stops before the token that does not raise expected tokens over time (c per call, "
-               "token per token verified; by default those of the clock), by chances estimated "
-               "from the draft's rows",
+    .summary = "stops before the first token that does not raise expected tokens per unit of time "
+               "(c per call, token per token verified; by default those of the clock), with "
+               "chances estimated from the draft's rows",
     .reference = "vLLM",
     .looks_ahead = true,
     .init = goodput_init,
@@ -170,9 +170,9 @@ static int trim_cut(const spec_policy *policy, const spec_draft *draft)
 const spec_policy_kind spec_policy_trim = {
     .name = "trim",
     .usage = "trim?c=&token=&every=100&sizes=",
-    .summary = "drafts K tokens and keeps those that raise expected tokens over time, as goodput; "
-               "all K calls are charged. With sizes, such as 1.2.4.8, a pass costs the next one, "
-               "which is WRONG for sampled drafts",
+    .summary = "drafts K tokens and keeps those that raise expected tokens per unit of time, like "
+               "goodput; all K calls are charged. With sizes, such as 1.2.4.8, a pass costs as "
+               "much as the next larger size, which is WRONG for sampled drafts",
     .reference = "vLLM",
     .init = trim_init,
     .price = goodput_price,
@@ -200,7 +200,8 @@ static int trim_drawn_cut(const spec_policy *policy, const spec_draft *draft)
 const spec_policy_kind spec_policy_trim_drawn = {
     .name = "trim-drawn",
     .usage = "trim-drawn?c=&token=&every=100",
-    .summary = "WRONG on purpose: as trim, with chances by the probability of the drawn token",
+    .summary = "WRONG on purpose: like trim, but with chances from the probability of the drawn "
+               "token",
     .reference = "",
     .anticipates = true,
     .init = goodput_init,

@@ -130,9 +130,9 @@ static int refit_observe(spec_policy *policy, const spec_draft *draft, const spe
 const spec_policy_kind spec_policy_refit = {
     .name = "refit",
     .usage = "refit?threshold=0.4&pairs=6&schedule=constant&cap=4K",
-    .summary = "as confidence, with the threshold fitted after each round to the tested tokens of "
-               "the text, once there are `pairs`; schedule=heuristic also varies the most tokens, "
-               "from K on",
+    .summary = "like confidence, but the threshold is fitted after each round to the tested "
+               "tokens of the text, once there are `pairs` of them; schedule=heuristic also "
+               "varies the largest length, starting from K",
     .reference = "HF",
     .init = refit_init,
     .state_size = refit_state_size,
