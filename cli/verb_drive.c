@@ -58,7 +58,7 @@ static const spec_field fields[] = {
     {"max-tokens", 0, "N", "maximum number of tokens in a text",
      SPEC_FIELD(arguments, plan.sampling.tokens), .fallback = "128", .low = 2, .high = 1e5,
      .group = 2},
-    {"temperature", 0, "T", "temperature of the sampling; 0: greedy",
+    {"temperature", 0, "T", "sampling temperature; 0: greedy",
      SPEC_FIELD(arguments, plan.sampling.transform.temperature), .fallback = "0", .low = 0,
      .high = 100, .group = 2},
     {"top-k", 0, "K", "draw from the K most probable tokens; 0: all",

@@ -340,7 +340,7 @@ const spec_fields spec_verb_prove_options = {
     "round. The exit status is 1 if a rule that claims to be lossless has tv >= 1e-12; known "
     "mistakes are marked in the column verdict. If there are more branches than --limit, the "
     "verdict of the row is 'too large' and the exit status is 3. With --cases: the largest and "
-    "the smallest tv, and, in the column shown, the share of pairs with tv >= 1e-6.\n"
+    "the smallest tv, and, in the column 'shown', the share of pairs with tv >= 1e-6.\n"
     "\n"
     "  $ speclab prove --rule token,block --K 3 --tokens 3\n"
     "  $ speclab prove --rule rrs --n 2:3 --siblings iid --tokens 2\n"

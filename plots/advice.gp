@@ -33,7 +33,7 @@ cell(name, has) = whole(optional(name, has))
 measured(x) = run > 0 && column('known_from') == run ? x : NaN
 best(x) = timed && has_best && column('best') == 1 ? x : NaN
 gain(i) = timed ? cell('speedup', has_speedup) : whole(column('tokens_per_round'))
-# Without an interval the band has no width, but no gap that its neighbours would bridge.
+# Without an interval the band has no width; if there were a gap, its neighbours would bridge it.
 end(x) = x == x ? x : gain(0)
 low(i) = end(timed ? cell('speedup_low', has_speedup_low) \
     : cell('tokens_per_round_low', has_tokens_per_round_low))

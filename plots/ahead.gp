@@ -30,7 +30,8 @@ n_alphas = 0
 position(x) = (sum [i=1:16] (i <= n_alphas && ALPHA[i] == x ? i : 0))
 stats $DATA using (a = alpha(0), position(a) || n_alphas == 16 ? 0 : (n_alphas = n_alphas + 1, \
     ALPHA[n_alphas] = a), a) nooutput
-if (n_alphas == 16) { eval fail('alpha has over 15 values: --where alpha=... chooses some') }
+if (n_alphas == 16) { eval fail( \
+    'alpha has more than 15 values; choose some with --where alpha=...') }
 both(i, j) = alpha(0) == ALPHA[i] && column('c') == j && column('K') > 0 \
     ? (column('K') + 1) * c_value[j] : NaN
 eval panels_apart(0)
@@ -38,7 +39,7 @@ eval panels(1, 2, n_costs + 2 + n_alphas, 19)
 set offsets graph 0.04, graph 0.04, graph 0.05, 0
 set xlabel xwrap('draft length K (tokens)')
 set ylabel ywrap('speed-up over plain decoding')
-set title (has_alpha ? sprintf('α = %g', largest) : 'Ahead and beforehand') font fit(24)
+set title (has_alpha ? sprintf('α = %g', largest) : 'With and without drafting ahead') font fit(24)
 set xrange [first - 0.4 : last + 0.4]
 set yrange [0 : 1.06 * most(1, high)]
 set ytics ystep(most(1, high))

@@ -65,7 +65,7 @@ plot 1 with lines linecolor rgb FAINT dashtype 2 notitle, \
         linetype 4 pointtype 5 notitle
 set title 'Time of a pass' font fit(24)
 set xlabel xwrap('tokens in a pass')
-set ylabel ywrap('time over that of one token, ±2 s.e.')
+set ylabel ywrap('time relative to one token, ±2 s.e.')
 set xrange [*:*]
 # The points set the scale: error bars from few texts may be many times as long.
 set yrange [0 : 1.15 * costliest]

@@ -1,5 +1,5 @@
 # Error of tokens per round predicted at another draft length, and the width of sharp bounds.
-# title: Another draft length, predicted from the rates at one
+# title: Predictions for another draft length, from rates by depth
 # x: other_K
 # y: simple_error bound_width
 # labels: error of the simple rule, width of the bounds

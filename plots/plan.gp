@@ -10,7 +10,7 @@ do for [i=1:n] { longest = most(longest, strlen(method_name[i])) }
 XTITLE = 'budget of the tree (draft tokens)'
 YTITLE = 'speed-up over plain decoding' . (has_simulated_se ? ', ±2 s.e.' : '')
 stats $DATA using (column('budget') > 0 ? column('budget') : NaN) nooutput
-if (found(0) == 0) { eval fail('no row has budget above 0') }
+if (found(0) == 0) { eval fail('no row has a budget above 0') }
 eval panels(1, 1, n + 2 * has_simulated, longest)
 eval log_tics_2('x', STATS_min, STATS_max, across / 5)
 of(i) = column('method') == i && column('budget') > 0 ? column('budget') : NaN

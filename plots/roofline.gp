@@ -14,8 +14,8 @@ do for [i=1:n] {
     if (found(0) > 0) { slowest = most(slowest, STATS_max / STATS_min) }
     longest = most(longest, strlen(label(i)))
 }
-XTITLE = 'tokens of a pass'
-YTITLE = 'time of a pass over that of the shortest'
+XTITLE = 'tokens in a pass'
+YTITLE = 'time of a pass relative to the shortest'
 stats $DATA using (column('n_tokens') > 0 ? column('n_tokens') : NaN) nooutput
 if (found(0) == 0) { eval fail('no row has n_tokens above 0') }
 eval panels(1, 1, n, longest)

@@ -18,7 +18,8 @@ stats $DATA using (a = alpha(0), s = spread(0), a != a || s != s || position(a, 
     || n_panels == 5 ? 0 : (n_panels = n_panels + 1, ALPHA[n_panels] = a, SPREAD[n_panels] = s), \
     0) nooutput
 if (n_panels == 0) { eval fail('no row has numbers') }
-if (n_panels > 4) { eval fail('over 4 values of alpha and spread: --where alpha=... chooses some') }
+if (n_panels > 4) { eval fail( \
+    'more than 4 values of alpha and spread; choose some with --where alpha=...') }
 alpha_of(i) = has_alpha ? sprintf('α = %g', ALPHA[i]) : ''
 spread_of(i) = has_spread && spread_text[int(SPREAD[i])] ne 'one' \
     ? (strlen(alpha_of(i)) ? ', ' : '') . spread_name[int(SPREAD[i])] : ''
@@ -41,7 +42,7 @@ do for [l=1:|lengths_name|] {
         }
     }
 }
-if (n_series > 16) { eval fail('over 16 lines: --where K=... chooses some') }
+if (n_series > 16) { eval fail('more than 16 lines; choose some with --where K=...') }
 of(s, a) = column('K') == SERIES_K[s] && column('lengths') == SERIES_LENGTHS[s] \
     && alpha(0) == ALPHA[a] && spread(0) == SPREAD[a] ? column('rate') : NaN
 above(x) = x > 0 ? x : NaN

@@ -7,7 +7,7 @@
 # Colours show the logarithm; GAIN is for ratios above 1.
 optional(name, has) = has ? column(name) : NaN
 n_batch = |batch_name|; n_context = |context_name|; n_K = |K_name|
-if (n_K > 6) { eval fail('over 6 panels: --where K=... chooses some') }
+if (n_K > 6) { eval fail('more than 6 panels; choose some with --where K=...') }
 stats $DATA using (column('speedup') > 0 ? abs(log(column('speedup'))) : NaN) nooutput
 if (found(0) == 0) { eval fail('no row has a speed-up above 0') }
 spread = least(3, most(0.01, STATS_max))

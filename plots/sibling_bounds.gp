@@ -12,7 +12,7 @@ do for [i=1:|drafting_name|] { if (drafting_text[i] ne 'chain') {
 kinds = words(list)
 kind(k) = item(list, k)
 do for [i=1:rules] { longest = most(longest, strlen(rule_name[i])) }
-# One draft is a chain: the first point of each kind whose siblings are drawn.
+# One draft is a chain, which is the first point of each kind with drawn siblings.
 drawn(k) = drafting_text[k] ne 'top' && drafting_text[k] ne 'lookup'
 in(p, k) = column('pair') == p && (column('drafting') == k || (drawn(k) && column('n') == 1))
 bound(p, k) = in(p, k) ? column('n') : NaN

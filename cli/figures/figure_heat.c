@@ -40,7 +40,8 @@ static int find_columns(map *m, spec_word_list *constant, spec_figure_data *data
                            side->name, SIDE_MAX));
     if (m->n_panels > SPEC_FIGURE_PANELS_MAX)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "--facet %.60s: %s has over %d values of it; --where chooses some",
+                           "--facet %.60s: %s has more than %d values of it; choose some with "
+                           "--where",
                            m->opt_facet->name, data->path, SPEC_FIGURE_PANELS_MAX));
     if (m->n_panels == 1 && m->opt_facet != NULL &&
         spec_figure_title_add(constant, m->opt_facet) != GSL_SUCCESS)

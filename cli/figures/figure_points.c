@@ -178,7 +178,8 @@ static int find_dimensions(maker *in)
         const int most = is_facet ? SPEC_FIGURE_PANELS_MAX : SPEC_FIGURE_SERIES_MAX;
         if (column->n_levels > most)
             SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
-                               "--%s %.60s: %s has over %d values of it; --where chooses some",
+                               "--%s %.60s: %s has more than %d values of it; choose some with "
+                               "--where",
                                is_facet ? "facet" : "by", name, in->data->path, most));
         if (!is_facet && in->n_dimensions == BY_MAX)
             SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "--by: more than %d columns", BY_MAX));

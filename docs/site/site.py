@@ -82,7 +82,7 @@ def gallery_page(pictures):
             picture = (f'<a href="gallery/{figure}.svg"><img src="gallery/{figure}.svg" '
                        f'loading="lazy" alt="{escape(summary)}"></a>')
         if needs:
-            needs = f'<p><em>It needs models or data of yours:</em> {api.inline(needs)}</p>'
+            needs = f'<p><em>It needs your own models or data:</em> {api.inline(needs)}</p>'
         else:
             command = gallery.shown(command)
         command = escape(command.replace(' && ', '\n'), quote=False)

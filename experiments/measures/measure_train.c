@@ -193,8 +193,8 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_train = {
     .name = "train",
-    .summary = "a draft or a draft head, trained: acceptance by depth, tokens per round of chains "
-               "and static trees",
+    .summary = "training of a draft or a draft head: acceptance by depth, tokens per round of "
+               "chains and static trees",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

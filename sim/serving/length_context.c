@@ -39,7 +39,7 @@ const spec_length_kind spec_length_context = {
     .name = "context",
     .usage = "context?of=5@0/3@4000/0@16000",
     .summary = "K for each request by the tokens in its context, prompt and output so far; each K "
-               "from its length on",
+               "applies from its length on",
     .reference = "",
     .reads_context = true,
     .init = context_init,

@@ -289,9 +289,9 @@ TEST(too_many_values_are_told)
     for (int i = 0; i < 100; i++) fprintf(many, "%d,1,s%d\n", i, i);
     fclose(many);
     refuses("many.csv --x x --y y --by s",
-            "--by s: many.csv has over 64 values of it; --where chooses some");
+            "--by s: many.csv has more than 64 values of it; choose some with --where");
     refuses("many.csv --x x --y y --facet s",
-            "--facet s: many.csv has over 25 values of it; --where chooses some");
+            "--facet s: many.csv has more than 25 values of it; choose some with --where");
     refuses("many.csv --x s --y y", "many.csv: column 's' has over 60 names, too many for an axis");
     draws("many.csv --x x --y y --by s --where s=s1,s2,s50");
 }
