@@ -48,7 +48,7 @@ static const spec_field fields[] = {
     {"top-k", 0, "K", "draw from the K most probable tokens; 0: all",
      SPEC_FIELD(arguments, plan.sampling.transform.top_k), .fallback = "0", .low = 0,
      .high = SPEC_LIVE_TOP - 1, .group = 2},
-    {"top-p", 0, "P", "draw from the most probable tokens with a sum of P; 1: all",
+    {"top-p", 0, "P", "draw from the most probable tokens with a total probability of P; 1: all",
      SPEC_FIELD(arguments, plan.sampling.transform.top_p), .fallback = "1", .low = 0, .high = 1,
      .above = true, .group = 2},
     {"min-p", 0, "P", "draw from tokens with at least P times the largest probability; 0: all",
