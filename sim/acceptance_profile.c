@@ -21,7 +21,7 @@ static int refuse(const spec_json_values *of, const char *what)
     return spec_fail(of->error, GSL_EINVAL, "%.300s: %s", of->path, what);
 }
 
-/* Returns the number at `i` of a list; NaN for a missing list and, if allowed, for null. */
+/* Returns element i of a list, a number; NaN for a missing list and, if allowed, for null. */
 static int element(double *ret, const spec_json_values *of, const char *key, int i, bool null)
 {
     const json_t *value = json_array_get(json_object_get(of->object, key), (size_t)i);

@@ -9,8 +9,8 @@ const char *const spec_role_names[] = {"other", "draft",      "select", "test", 
 
 /* ---- drafting -------------------------------------------------------------------------------- */
 
-/* Returns whether the node is the argmax that was added after its elder sibling as the hub of the
- * pair, without a pick. */
+/* Returns whether the node is the second of a hub pair: the argmax, which is added without a
+ * pick. */
 static bool joined(const spec_draft *draft, int node)
 {
     return draft->siblings == SPEC_SIBLINGS_HUB && node > 0 &&

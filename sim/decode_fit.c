@@ -20,8 +20,8 @@ static bool misses_schedule(const spec_rule *rule, const spec_drafter *drafter,
            (drafter->kind->nodes != NULL || spec_policy_reads(policy) || policy->kind->drops);
 }
 
-/* Returns whether the rule judges later rounds by rows of this one although the draft will have
- * other rows then. */
+/* Returns whether the rule judges later rounds by rows of this round, although the draft model will
+ * give other rows then. */
 static bool misses_rows(const spec_rule *rule, const spec_drafter *drafter)
 {
     return rule->needs_schedule && drafter->rows_by_round;

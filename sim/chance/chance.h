@@ -20,7 +20,7 @@ typedef enum {
     SPEC_CHANCE_ENUMERATED,
     SPEC_CHANCE_SHARED,
     SPEC_CHANCE_PROBED,
-    SPEC_CHANCE_SCRIPTED, /* this one and the next are asked certain decisions too */
+    SPEC_CHANCE_SCRIPTED, /* this source and the next also see decisions whose outcome is certain */
     SPEC_CHANCE_REPORTED
 } spec_chance_source;
 
@@ -94,7 +94,7 @@ bool spec_enumeration_next(
 /* ---- scripted: a test forces each decision --------------------------------------------------- */
 typedef struct spec_script {
     spec_chance chance;
-    /* (n) 0/1 for an accept, an index for a pick; a certain decision needs one too */
+    /* (n) 0/1 for an accept, an index for a pick; one for every decision, certain ones included */
     const int *answer;
     int n, used; /* answers, and how many are used: used == n after a complete script */
     /* a forced answer had probability zero (so another one was given), or the script ran out */

@@ -29,8 +29,9 @@ typedef struct {
     bool kept;
 } candidate;
 
-/* What a drawn child counts as on its path: nothing is drawn; min(first, rest); its own
- * probability, which anticipates; the mean of the rest, which a later child may exceed. */
+/* The factor of a drawn child in the value of its path. NONE: no child is drawn. PROXY: min(first,
+ * rest). OWN: its own probability, which anticipates. MEAN: the mean of the rest, which a later
+ * child may exceed. */
 enum { DRAW_NONE, DRAW_PROXY, DRAW_OWN, DRAW_MEAN };
 static const char *const draws[] = {"none", "proxy", "own", "mean", NULL};
 
@@ -125,9 +126,9 @@ static void choose(const dynamic *tree, spec_growth *growth, int from, int n,
     }
 }
 
-/* Draws a token from the row without the first of the `born` tokens, the row's largest, and puts it
- * in the second place; the last one goes if it was not among them. Returns its value. rest (V) is
- * workspace. */
+/* Draws a token from the row without token[0], its most probable one, and inserts it as token[1].
+ * If it was not among the `born` tokens, the last of them is dropped. Returns its value. rest (V)
+ * is workspace. */
 static double draw_second(int *token, int born, int draw, double *rest, const double *row,
                           int vocab, spec_chance *chance)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lookahead: Lookahead decoding [Fu24]. A window of Jacobi iterates is scored as scouts in the
- * pass, and its trajectories fill a pool of n-grams. The draft is the n-grams that begin with the
- * text's last token.
+ * pass, and its trajectories fill a pool of n-grams. The draft consists of the n-grams that begin
+ * with the text's last token.
  *
  * The window has `window` columns and ngram-1 levels. Column i of level l guesses the token i + l
  * positions after the last one, which is column 0 of level 0. Level 0 is a trunk; the further

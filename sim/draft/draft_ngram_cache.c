@@ -5,10 +5,10 @@
  * multiplied by 100 times its count in the file. If there are too few occurrences or the token's
  * share is too small, the next table is tried.
  *
- * As there, a text is counted in pieces, the prompt and the tokens of each round, and n-grams that
- * span two pieces are not counted; with joined=1 they are, as in its program llama-lookup, which
- * also keeps what earlier texts taught. Here it keeps up to `earlier` tokens, then begins again.
- * The file is text, not that program's counts. */
+ * As in llama.cpp, a text is counted in pieces, the prompt and the tokens of each round, and
+ * n-grams that span two pieces are not counted; with joined=1 they are, as in its program
+ * llama-lookup, which also keeps the counts of earlier texts. Here the counts cover up to `earlier`
+ * tokens, and then start afresh. The file is text, not that program's counts. */
 #include "sim/draft/drafter.h"
 
 #include "models/token_file.h"
@@ -124,8 +124,8 @@ static int reset(spec_drafter *drafter, bool all, spec_error *error)
     return status;
 }
 
-/* Returns the token after the last 4 to 1 of n tokens, or -1. A token that occurs after the file's
- * n-gram, if that is not -1, outweighs all others of at most its count. */
+/* Returns the token after the last 4 to 1 of n tokens, or -1. A token that follows the n-gram of
+ * the file (if in_file >= 0) wins over all others that are no more frequent in the text. */
 static int next_in(const spec_successors *counts, const spec_successors *file, int in_file,
                    const int *end, int n, const thresholds *least)
 {

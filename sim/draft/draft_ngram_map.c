@@ -2,14 +2,14 @@
 /* ngram-map-k, ngram-map-k4v: llama.cpp's copy of at most m tokens after a key, the text's last n
  * tokens. Each key copies at most as many tokens as were accepted of its last draft, so after 0 it
  * never drafts again. The kind k4v counts up to four different m-grams after a key. It drafts if
- * the commonest came at least twice as often as the others together.
+ * the most frequent one occurred at least twice as often as the others together.
  *
- * As there, a table of 2^18 entries without chains holds one position per hash. Of positions that
- * enter together it holds the latest; of those that enter separately, the earliest. A key whose
- * entry is taken is found only among new positions. The n + m positions around the end of the
+ * As in llama.cpp, a table of 2^18 entries without chains holds one position per hash. Of positions
+ * that enter together it holds the latest; of those that enter separately, the earliest. A key
+ * whose entry is taken is found only among new positions. The n + m positions around the end of the
  * prompt are never seen. And k4v copies what followed the position in the table, whichever m-gram
- * won. There all this lasts until a text is shorter than the one before; here it begins with each
- * text. */
+ * won. llama.cpp keeps all this until a text is shorter than the one before; here each text starts
+ * afresh. */
 #include "sim/draft/drafter.h"
 
 #include "sim/draft/index/ngram_index.h"
@@ -175,7 +175,7 @@ static void count_values(const ngram_map *s, ngram_key *key, int at)
     key->until = at;
 }
 
-/* Returns the commonest m-gram, or NULL if the others together are too common. */
+/* Returns the most frequent m-gram, or NULL if the others together are too frequent. */
 static ngram_value *common_value(ngram_key *key)
 {
     ngram_value *best = &key->value[0];

@@ -4,10 +4,10 @@
  * an n-gram, so n-grams with the same hash share an entry. A draft of fewer than n_min tokens is
  * dropped.
  *
- * As there, a prompt enters at its text's first draft, and later tokens once they and the last n
- * are more than 32. The table begins again if a prompt leaves more than 1/4 of it in use, and after
- * five drafts in a row of which less than 1/4 was accepted. The share counts what the table gave,
- * up to m, even if K cuts it. */
+ * As in llama.cpp, the prompt enters the table at the first draft of its text, and later tokens
+ * once more than 32 of them, the last n included, have come. The table is cleared if more than 1/4
+ * of it is in use after a prompt, and after five drafts in a row of which less than 1/4 was
+ * accepted. The share counts what the table gave, up to m, even if K cuts it. */
 #include "sim/draft/drafter.h"
 
 #include <stdint.h>

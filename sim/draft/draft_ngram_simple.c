@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ngram-simple: llama.cpp's copy of at most m tokens from the latest earlier occurrence of the last
- * n. As there, the occurrence ends before the text's last two tokens, and the last one is not
- * copied. An occurrence at the text's beginning does not count. It never drafts fewer than n
+ * n. As in llama.cpp, the occurrence ends before the text's last two tokens, and the last one is
+ * not copied. An occurrence at the text's beginning does not count. It never drafts fewer than n
  * tokens, nor in a text of at most n + m + 2 tokens. */
 #include "sim/draft/drafter.h"
 

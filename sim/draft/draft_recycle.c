@@ -4,10 +4,10 @@
  * rank r of a node is entry r of the table's row for the node's token. Every row of a pass updates
  * the table, even those after rejected tokens. The table lasts from text to text.
  *
- * The paper's template is a list for its own models. Here a place costs 1 + r more than its parent,
- * and the template has the `nodes` places of least cost, as if entry r followed with chance
- * 2^-(1+r). Tokens of probability 0 are not candidates: a row of temperature 0 has only one, and
- * older entries then stay after it. */
+ * The paper's template is a list for its own models. Here a node of rank r costs 1 + r more than
+ * its parent, and the template has the `nodes` nodes of least cost, as if entry r followed with
+ * chance 2^-(1+r). Tokens of probability 0 are not candidates: a row of temperature 0 has only one,
+ * and older entries then stay after it. */
 #include "sim/draft/drafter.h"
 
 #include "models/row.h"
@@ -20,9 +20,9 @@ typedef struct {
     int vocab;
     int *token;   /* (V, k) the table, the most probable first */
     int *n;       /* (V) number of entries */
-    int n_places; /* places of the template */
+    int n_places; /* nodes of the template */
     int parent[SPEC_NODES_MAX], rank[SPEC_NODES_MAX], depth[SPEC_NODES_MAX];
-    int node[SPEC_NODES_MAX]; /* draft node of each place, or -1 */
+    int node[SPEC_NODES_MAX]; /* draft node of each template node, or -1 */
     int last;                 /* token before the draft, or -1 */
 } recycle;
 
@@ -53,7 +53,8 @@ done:
     return status;
 }
 
-/* Adds places in ascending order of cost to depth K, the child of the earliest parent first. */
+/* Adds template nodes down to depth K, in ascending order of cost; among equals, the child of the
+ * earliest parent first. */
 static void fill_template(recycle *r, int K)
 {
     int cost[SPEC_NODES_MAX + 1] = {0}, born[SPEC_NODES_MAX + 1] = {0}; /* [0]: the root */

@@ -2,7 +2,7 @@
 /* suffix: SuffixDecoding [Oliaro24]. The last p tokens of the text are looked up in the text itself
  * and, separately, in earlier outputs. For each p = 1..max that occurred, a tree of at most alpha p
  * nodes grows from the continuations there; the tree with the largest score is drafted. Patterns
- * that end at the same places have the same continuations, so only the longest of them is tried.
+ * that end at the same positions have the same continuations, so only the longest of them is tried.
  * The paper keeps suffix trees; a suffix automaton answers the same questions.
  *
  * Earlier outputs last from text to text. An output enters the index when the next text begins,

@@ -3,12 +3,12 @@
  * last `depth` tokens enter a trie, which all texts share; a draft is a tree of `nodes`. Below each
  * match of the text's end, the longest first, the tree takes the most recently used children,
  * breadth first. The breadth falls from max_breadth after a short match to min_breadth after a long
- * one, and further with each level. With order=frequency it takes the largest products of shares
- * among the max_breadth most frequent children.
+ * one, and further with each level. With order=frequency it takes the nodes with the largest
+ * products of shares, among the max_breadth most frequent children of each.
  *
- * As there, only the last `depth` tokens of a prompt enter, and a string counts again in each round
- * that still has it. There a full trie drops the least recently used strings; here it begins again.
- * There a tree that is too small is filled up with tokens 0. */
+ * As in SGLang, only the last `depth` tokens of a prompt enter, and a string counts again in each
+ * round whose last tokens contain it. A full trie is emptied here; SGLang drops the least recently
+ * used strings. SGLang also fills up a tree that is too small with tokens 0. */
 #include "sim/draft/drafter.h"
 
 #include "sim/draft/index/branch_heap.h"

@@ -67,8 +67,9 @@ extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_l
     spec_draft_ngram_cache, spec_draft_trie, spec_draft_tree, spec_draft_dynamic,
     spec_draft_marginals, spec_draft_gumbel, spec_draft_minhash;
 
-/* Returns the position of the model in "STRATEGY:MODEL", as in "greedy:zipf?V=9"; `text` itself if
- * there is no strategy; for a strategy without a model too, as in "rest:FILE". */
+/* Returns where the model begins in "STRATEGY:MODEL", such as "greedy:zipf?V=9"; `text` itself if
+ * there is no strategy. For a strategy without a model, such as "rest:FILE", returns what follows
+ * the colon. */
 const char *spec_drafter_model_of(const char *text);
 
 /* Makes a drafter from a spec such as "chain", "greedy", "lookup?max=3&min=1",

@@ -41,8 +41,8 @@ static bool has(const record *of, const char *name)
 
 enum { FIELDS = 6 };
 
-/* Makes a point of a row's required fields, x, in the order of `formats`. Sets 0 seconds if the row
- * times no step of decoding. */
+/* Turns the required fields x of a row, in the order of `formats`, into a point. Sets 0 seconds if
+ * no decoding step was timed in the row. */
 typedef int maker(spec_pass_point *ret, const double *x, const record *of, spec_error *error);
 
 /* llama-batched-bench: sequences decode tokens each, after prompts. */

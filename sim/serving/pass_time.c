@@ -320,7 +320,7 @@ static int fit_affine(spec_pass_time *time, const spec_pass_points *points, int 
         isfinite(fit.step_se)
             ? fit.step_se * gsl_cdf_tdist_Pinv(0.975, (double)(points->n - unknowns))
             : 0.0;
-    char spread[32] = ""; /* too few points have none */
+    char spread[32] = ""; /* empty if there are too few points for an interval */
     if (half > 0.0) snprintf(spread, sizeof spread, " +- %.2g", 1e3 * half);
     snprintf(time->note, sizeof time->note,
              "%.60s: %d point%s give step=%.4gms%s, token=%.4gus%s, kv=%.4gns%s; the largest error "

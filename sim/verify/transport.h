@@ -12,7 +12,7 @@
 
 typedef struct {
     int vocab;
-    int n_drafted;          /* tokens with draft > 0; the others have no place in the order */
+    int n_drafted;          /* tokens with draft > 0; the others are not in the order */
     int *token;             /* (V) by target/draft ascending, equal ratios by token */
     int *place;             /* (V) index of a token in that order */
     double *target, *draft; /* (V) the rows in this order; the draft's sums to 1 */

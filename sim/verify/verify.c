@@ -88,8 +88,8 @@ void spec_rule_free(spec_rule *rule)
     *rule = (spec_rule){.name = NULL};
 }
 
-/* Returns the tested nodes. The children of the last accepted node count, whichever of them a rule
- * reads. */
+/* Returns the number of positions that are tested: the accepted ones, and one more if the last
+ * accepted node has children, whichever of these the rule reads. */
 static int tested(const spec_round *round, const spec_draft *draft, int last)
 {
     return round->n_accepted + (spec_verify_child(draft, last, last + 1) >= 0 ? 1 : 0);

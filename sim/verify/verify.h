@@ -247,10 +247,10 @@ double spec_verify_block_residual(double *weight, double ratio, const double *ta
 
 /* How the product of the ratios target/draft of a prefix is capped at 1. */
 typedef enum {
-    SPEC_BLOCK_CAPPED,        /* after each token */
-    /* after each token, but for the whole chain the product of all ratios is used */
+    SPEC_BLOCK_CAPPED, /* after each token */
+    /* after each token; the whole chain is kept with the product of all ratios instead */
     SPEC_BLOCK_LAST_UNCAPPED,
-    SPEC_BLOCK_UNCAPPED       /* never */
+    SPEC_BLOCK_UNCAPPED /* never */
 } spec_block_caps;
 
 /* Runs a whole round of a rule that judges the chain of first children as one block

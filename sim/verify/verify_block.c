@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* block: block verification of one chain [Sun25] Algorithm 2; docs/formulas/rules.md#block. In a
- * tree it follows the first children. Passes over a pair of rows: none if the whole block is
- * accepted, else one per rejected position, and the draw. */
+ * tree it follows the first children. Cost, in passes over a pair of rows: none if the whole block
+ * is accepted, else one per rejected position, and one for the draw. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>
 #include <math.h>
 
 /* The chain being judged. reach[i] is the product of the ratios target/draft of the first i tokens,
- * with the rule's caps: they are kept with chance min(1, reach[i]). Capped after each token, it
- * carries no surplus, but a deficit that later ratios above 1 repay. */
+ * with the rule's caps: they are kept with chance min(1, reach[i]). If it is capped after each
+ * token, a product above 1 is lost, but a deficit remains until later ratios above 1 repay it. */
 typedef struct {
     int n;
     int node[SPEC_K_MAX];

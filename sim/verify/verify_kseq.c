@@ -8,9 +8,9 @@
  * every rho >= tries, which holds for rho = n. The smallest such rho in [1,n] accepts most; there
  * rho = tries.
  *
- * Passes over the two rows: at most PASSES to find rho and one for the correction, so at most 11.
- * Dozens of siblings from rows that nearly agree except in a long tail take up to BISECTIONS
- * more. */
+ * Cost, in passes over the two rows: at most PASSES to find rho and one for the correction, so at
+ * most 11. Dozens of siblings from rows that nearly agree except in a long tail take up to
+ * BISECTIONS more. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>

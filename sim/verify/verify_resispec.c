@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* resispec: rrs with a residual that is shaped like the draft [ChenZK26];
- * docs/formulas/newer-rules.md#resispec. After the rejection of x, which lacked Z = row(x) -
- * left(x), the residual is min(level row, left) off x, with the level at which its sum is Z.
- * Described as lossless, because it is the residual of a proxy that agrees with the row at x. But
- * the proxy is another one for each x, so what corrections give does not add up to what is missing.
- * If V > 2, it is biased even for a single draft token. */
+ * docs/formulas/newer-rules.md#resispec. After the rejection of x, whose deficit is Z = row(x) -
+ * left(x), the residual is min(level row, left) at all tokens but x, with the level at which its
+ * sum is Z. Described as lossless, because it is the residual of a proxy that agrees with the row
+ * at x. But each x has its own proxy, so the corrections do not add up to the missing mass. If V >
+ * 2, it is biased even for a single draft token. */
 #include "sim/verify/verify.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Returns the level at which min(level row, left) off x has the sum `lacked`; infinite if even all
- * of left where the row is positive has less. Each step adds tokens of which all is taken. */
+/* Returns the level at which min(level row, left), summed over all tokens but x, is `lacked`;
+ * infinite if the sum of left over the tokens with a positive row is below that. Each step finds
+ * more tokens whose whole `left` is taken. */
 static double level_of(const double *left, const double *row, int x, double lacked, int vocab)
 {
     for (double level = 0.0;;) {
@@ -29,8 +30,8 @@ static double level_of(const double *left, const double *row, int x, double lack
     }
 }
 
-/* Replaces left (V), of sum 1, by the shaped residual, of sum 1. What the tokens of the draft
- * cannot give, the others give. */
+/* Replaces left (V), of sum 1, by the shaped residual, of sum 1. Mass that the tokens of the draft
+ * cannot supply comes from the others. */
 static void shape(double *left, const double *row, int x, int vocab)
 {
     const double lacked = row[x] - left[x], level = level_of(left, row, x, lacked, vocab);

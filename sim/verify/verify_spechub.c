@@ -3,11 +3,12 @@
  * probability row_i, or (a, i), with probability row_a rest_i, where rest is the row without a,
  * renormalised. Each pair first offers its i: (i, a) with min(1, target_i/row_i), (a, i) with the
  * remaining target_i. The remaining mass of the pairs goes to a, first from (a, i), then from (i,
- * a). The residual is then (target - rest)+ off the hub. Acceptance: target_a + sum_{i != a}
- * min(target_i, rest_i).
+ * a). The residual is then (target - rest)+ at all tokens but the hub. Acceptance: target_a +
+ * sum_{i != a} min(target_i, rest_i).
  *
- * Passes: one over the draft's row for its rest, unless the first test of (i, a) accepts; one over
- * the two rows for the remaining mass of the pairs; one for the correction. So at most 3. */
+ * Cost, in passes: one over the draft's row for its rest, unless the first test of (i, a) accepts;
+ * one over the two rows for the remaining mass of the pairs; one for the correction. So at most
+ * 3. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"
@@ -19,7 +20,7 @@ static double positive(double x)
     return x > 0.0 ? x : 0.0;
 }
 
-/* Draws from (target - rest)+ off the hub. */
+/* Draws from (target - rest)+ at all tokens but the hub. */
 static int correct(const double *target, const double *row, int hub, double others, double *weight,
                    const spec_draft *draft, spec_chance *chance)
 {

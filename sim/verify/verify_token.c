@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* token: speculative sampling, token by token [Leviathan23] Algorithm 1 [Chen23] Algorithm 2. In a
- * tree it follows the first children. For every kind of siblings, each of them has its row's law or
- * was chosen. */
+ * tree it follows the first children. This is exact for every kind of siblings, because the first
+ * child is either drawn from its row or chosen. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>

@@ -8,8 +8,8 @@
  * the node itself. For every kind of siblings the residual has the form (reach * target - taken *
  * row - evenly)+, so a few numbers per level describe it.
  *
- * Passes: one over a pair of rows per rejected child whose parent is reached; one more over the
- * draft's row per node with siblings that are not iid; and the draw. */
+ * Cost, in passes: one over a pair of rows for each rejected child whose parent is reached, one
+ * over the draft's row for each node with siblings that are not iid, and one for the draw. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>

@@ -104,8 +104,8 @@ int spec_suffix_array_end(const spec_suffix_array *array, int low, int high, int
     return end;
 }
 
-/* Returns the first place whose first tokens do not sort before the string, or, with `after`, sort
- * after it. */
+/* Returns the first index in the array whose position does not sort before the string or, with
+ * `after`, sorts after it. */
 static int bound(const spec_suffix_array *array, const int *string, int length, bool after, int low)
 {
     const int *token = array->token;

@@ -107,8 +107,8 @@ static void add_edge(spec_suffix_automaton *automaton, int from, int token, int 
 }
 
 /* Returns the state of the longest string of `from`, followed by the token that leads to `to`. If
- * `to` has longer strings, these end at fewer places from now on, so the shorter ones get their own
- * state. */
+ * `to` has longer strings, these end at fewer positions from now on, so the shorter ones get their
+ * own state. */
 static int part(spec_suffix_automaton *automaton, int from, int token, int to)
 {
     const int length = automaton->state[from].length + 1;

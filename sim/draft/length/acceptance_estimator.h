@@ -13,7 +13,7 @@ enum { SPEC_ESTIMATOR_PLACES = 64, SPEC_ESTIMATOR_STEPS = 100 };
 typedef struct {
     int places;
     double weight, bias[SPEC_ESTIMATOR_PLACES];
-    /* Sums since the last fit, with p the chance and r = [accepted] - p at each observed place:
+    /* Sums since the last fit, with p the chance and r = [accepted] - p at each observed position:
      * the arrowhead matrix of p (1 - p) (feature, e_k)^T (feature, e_k), and the score. */
     double weight_weight, weight_score;
     double weight_bias[SPEC_ESTIMATOR_PLACES], bias_bias[SPEC_ESTIMATOR_PLACES];

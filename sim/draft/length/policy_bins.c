@@ -15,7 +15,7 @@ typedef struct {
     double total; /* sum over all bins */
     int n_scored; /* number of positions of this round with a score */
     double score[SPEC_K_MAX];
-    int token[SPEC_K_MAX]; /* the most probable token of the place */
+    int token[SPEC_K_MAX]; /* the most probable token at the position */
     double reach;          /* product: the chance that all tokens so far are accepted */
     bin bin[];
 } bins_state;
@@ -124,7 +124,8 @@ static int bins_observe(spec_policy *policy, const spec_draft *draft, const spec
     if (policy->now == 0) return GSL_SUCCESS;
     while (state->n_scored < drafted) note(state, draft->row[state->n_scored], draft->vocab);
     for (int i = 0; i < accepted; i++) label(policy, state->score[i], true);
-    /* A rejected token, or the first position that was cut, which the bonus token labels. */
+    /* The rejected token, or else the first position that was cut: the bonus token shows whether
+     * its most probable token would have been accepted. */
     if (accepted < drafted)
         label(policy, state->score[accepted], false);
     else if (accepted < state->n_scored)

@@ -7,7 +7,7 @@
 /* ---- gate ------------------------------------------------------------------------------------ */
 
 typedef struct {
-    uint64_t reached; /* bit i: the round i + 1 before this one accepted `base` tokens */
+    uint64_t reached; /* bit i: the round i + 1 rounds ago accepted at least `base` tokens */
     int rounds;       /* at most the window */
 } gate_state;
 

@@ -54,7 +54,8 @@ static void goodput_begin(spec_policy *policy)
     spec_acceptance_estimator_init(&state->estimator, policy->K > 0 ? policy->K : 1);
 }
 
-/* Returns whether token k + 1, of this score, gains after k tokens; if so it is counted. */
+/* Returns whether a token of this score raises the expected tokens over time after k tokens; if so,
+ * adds it to the sums. */
 static bool gains(goodput_state *state, double score, int k, double fixed, double marginal)
 {
     if (k == 0) state->survival = state->emitted = 1.0;

@@ -53,9 +53,10 @@ double spec_length_law_above(const spec_length_law *law, int n);
 double spec_length_law_mean(const spec_length_law *law);
 double spec_length_law_mean_square(const spec_length_law *law); /* O(most) */
 
-/* Returns how probable the longest lengths are that together hold this share, within (0, 1), of
- * E[length^2]. That is P(length >= x) for the x at which E[length^2; length >= x] is this share (at
- * x = most it may be more). Only for lognormal lengths, ignoring the rounding; otherwise NaN. */
+/* Returns the probability of the longest lengths, those that together make up this share, within
+ * (0, 1), of E[length^2]. That is P(length >= x) for the x at which E[length^2; length >= x] is
+ * this share (at x = most it may be more). Only for lognormal lengths, ignoring the rounding;
+ * otherwise NaN. */
 double spec_length_law_longest(const spec_length_law *law, double share);
 
 #endif
