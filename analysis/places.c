@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Advances the rounds in progress, stored by the place of their next token, by one draft token:
- * rounds that accept it move on by a place in `under_way`, and the others enter `ended` at the next
- * place. Returns the probability that rounds go on. */
+/* Advances the rounds in progress, stored by the position of their next token, by one draft token:
+ * rounds that accept it move one position on in `next`, and the others enter `ended` at that
+ * position. Returns the probability that rounds go on. */
 static double test_token(double *under_way, double *next, double *ended, const double *beta, int n)
 {
     double accepted = 0.0;

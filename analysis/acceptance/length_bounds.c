@@ -68,7 +68,8 @@ static void pivot(double inverse[ROWS][ROWS], const double *move, int rows, int 
         for (int c = 0; c < rows && r != leaves; c++) inverse[r][c] -= move[r] * inverse[leaves][c];
 }
 
-/* Runs the simplex method from the atom nearest to the first moment, and its deviations. */
+/* Runs the simplex method. The first basis is the atom nearest to the first moment, with its
+ * deviation from each moment. */
 static void solve(double *price, const program *p)
 {
     double inverse[ROWS][ROWS] = {{0.0}}, weight[ROWS], cost[ROWS], entry[ROWS], move[ROWS];

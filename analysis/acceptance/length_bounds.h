@@ -30,8 +30,9 @@ typedef struct {
  * programming on a grid over [0,1]. It is checked between the grid points, too.
  *   m     (K) shares of rounds that accept at least j tokens. They need not be moments of any law
  *   K     1..64; K_other 0..64
- *   most  the largest |c_j|, > 0: a small one magnifies errors of m less, but is less close. 1
- *         costs up to .4 % for K_other = 2K, and nothing where f is a polynomial
+ *   most  the largest |c_j| allowed, > 0: with a small one, errors of m matter less, but the bound
+ *         is less close. With 1 it is up to .4 % less close for K_other = 2K, and just as close
+ *         where f is a polynomial
  *   returns  the constant bound, at worst: 1 and (K + 1)/(K_other + 1) are the ends of f
  * Checked by: [Leviathan23] (1) for one alpha; Beta laws by another solver; laws with atoms. */
 spec_length_bound spec_length_bound_of(const double *m, int K, int K_other, bool high, double most);

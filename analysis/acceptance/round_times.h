@@ -23,7 +23,7 @@ typedef struct {
  *
  *     max(t_0, t_1 K/K_1) <= t(K) <= t_1,     t_n <= t(K) <= t_n K/K_n
  *
- * with t_0 the time of plain decoding, or 0. Plain decoding does not draft, so it is on no chord.
+ * with t_0 the time of plain decoding, or 0. Plain decoding does not draft, so no chord ends there.
  * Measured times may contradict convexity; then we return the hull of the bounds.
  *   *ret_line  the central estimate, between the bounds: the chord between two lengths; elsewhere
  *              the line by weighted least squares through all of them; with one K_1, the line from

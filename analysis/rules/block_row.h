@@ -41,8 +41,8 @@ typedef struct {
  *     sum of weight gain over target(s, x) > draft(x)   <= level
  *     sum of weight gain over target(s, x) >= draft(x)  >= level      where draft(x) > 0
  *
- *   ret_row    (V) sums to 1 as the target's rows do; of several best rows, the one that
- *              fills tokens of smaller number first
+ *   ret_row    (V) sums to 1 as the target's rows do; among several best rows, the one that fills
+ *              lower token ids first
  *   ret_level  the least such level
  *   work       (S V)
  *   returns the worth of the row. O(S V log(S V))

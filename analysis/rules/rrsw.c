@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static const double most_paths = 2e9; /* limit of the recursion: half a minute */
+static const double most_paths = 2e9; /* limit of the recursion, which then takes half a minute */
 
 /* Returns the draft probability of the tokens that are left after token i is drawn too. If i has
  * most of the probability, a plain difference would cancel. */

@@ -30,8 +30,8 @@ double spec_batch_ahead_gain(double hit, double B, int K, double draft, double v
  *
  *   hit      chance that a draft follows a draft: alpha^K guessed
  *   guessed  chance that a draft follows a step without one, in [0,1]: the guess of one token
- *   returns a share; 0 at guessed = 0, where no request has a draft in the long run, and NaN if
- *           hit is 1 as well: both stay as they began
+ *   returns a share; 0 at guessed = 0, where no request has a draft in the long run, and NaN if hit
+ *           is 1 as well, because a request then stays as it began
  * Checked by: the Markov chain of one request, iterated. */
 double spec_batch_ahead_drafted(double hit, double guessed);
 

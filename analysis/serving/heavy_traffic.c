@@ -87,8 +87,8 @@ static steps_time time_of(const environment *v, double n)
 {
     const double x = n / v->turnover, gone = -expm1(-x), gone_twice = -expm1(-2.0 * x);
     const double begun = 0.5 + v->turnover * gone, mean = v->m + v->excess;
-    /* For the path given its start: integrals over y in (0,x) of (1 - e^-y)^2, and of e^(y-x) times
-     * that. */
+    /* The variance of the path, given its start, needs the integrals over y in (0,x) of (1 -
+     * e^-y)^2, and of e^(y-x) times that. */
     const double level = x - 2.0 * gone + 0.5 * gone_twice, begin = gone_twice - 2.0 * x * exp(-x);
     const double path =
         2.0 * v->variance * v->turnover * v->turnover * (level + v->excess / v->m * begin);

@@ -17,7 +17,7 @@ typedef struct {
     double turn;   /* beta = sum_j (j + 1) E[e_j] / E[w]: the mean step in which children begin */
     double prompt; /* E[e_0] of requests with a prefill, s; else 0 */
     double shape;  /* of the gamma law: 2 base turn E[w] / E[w^2] */
-    /* (1 - load) E[latency] -> (steps + 1/2) (base + E[w^2] / (2 turn E[w])); this over 1 - load */
+    /* mean latency, s: (steps + 1/2) (base + E[w^2] / (2 turn E[w])) / (1 - load) */
     double latency;
 } spec_heavy_traffic;
 

@@ -38,9 +38,9 @@ static bool tail_is_valid(const double *opt_tail, int L)
     return true;
 }
 
-/* Chances of the sum of tokens before a round, for requests that go on: P(S_j = s) for s = lo..hi,
- * 0 elsewhere. If `stay` > 0, there is a row for each number of tokens in the last round: row i - 1
- * for i tokens. */
+/* The distribution of the number of tokens before a round, over requests that have this round:
+ * P(S_j = s) for s = lo..hi, 0 elsewhere. If `stay` > 0, there is a row for each number of tokens
+ * in the last round: row i - 1 for i tokens. */
 typedef struct {
     int L, m, lo, hi;
     double *at, *next;        /* (L) */

@@ -21,9 +21,10 @@ typedef enum {
     SPEC_RATIO_IMPOSSIBLE /* beyond its bound by more than noise */
 } spec_ratio_verdict;
 
-/* Decides about a ratio and changes it accordingly. Reported: value and interval are cut to [least,
- * most], which keeps the confidence of the interval; if the interval lies above `most`, it begins
- * at the value. Vague: value and se become NaN, the interval stays. Impossible: all become NaN.
+/* Returns whether a ratio may be reported, and adjusts it. If it is reported, value and interval
+ * are cut to [least, most], which keeps the confidence of the interval; an interval that lies above
+ * `most` then begins at the value. If it is vague, value and se become NaN and the interval stays.
+ * If it is impossible, all become NaN.
  *
  *   ratio        as measured, from spec_block_bootstrap_interval or _joint
  *   impossible   the caller's test at SPEC_RATIO_IMPOSSIBLE_ERROR
