@@ -27,8 +27,8 @@ typedef struct {
     spec_block_row row;
     bool by_token;       /* also has a row for each previous token */
     int rank;            /* rank of the bias that yields these rows; -1: the rows themselves */
-    int top;             /* a row keeps at most so many tokens, the most likely in the offset's row;
-                            0: all */
+    int top;             /* a row keeps at most this many tokens, the most likely ones in the
+                            offset's row; 0: all */
     double alpha, noise; /* every row is perturbed to this overlap: models/synthetic/perturb.h */
     uint64_t seed;
 } spec_block_settings;

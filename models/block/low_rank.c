@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SPREAD 0.01 /* the floor adds at most so much probability to a row in total */
+#define SPREAD 0.01 /* the most probability that the floor adds to a row */
 
 /* Returns the square root of a token's mean probability, the weight of errors in its logit. */
 static double scale_of(const double *row, const double *base, int n, int vocab, int token)

@@ -165,8 +165,7 @@ static void sort_by_tail(const spec_predecessors *at, int length, int *index, in
 }
 
 /* Groups the predecessors: children with the same token merge if their predecessors are in the same
- * group. Returns the number of groups. The first `groups` entries of `sorted` become a member of
- * each. */
+ * group. Returns the number of groups. Entry g < groups of `sorted` becomes a member of group g. */
 static int make_groups(spec_predecessors *at)
 {
     const int order = at->target->order, memory = order > 0 ? order : 1;

@@ -45,7 +45,8 @@ typedef enum { SPEC_DFLASH_PLAIN, SPEC_DFLASH_MARKOV, SPEC_DFLASH_LATTICE } spec
 typedef struct {
     spec_dflash_kind kind;
     spec_shape shape; /* of its layers, without windows; dim, vocab and context are the target's */
-    int n_taps, tap[SPEC_TAPS_MAX]; /* states of the target to read, each after so many layers */
+    int n_taps, tap[SPEC_TAPS_MAX]; /* number of target layers before each hidden state that is
+                                     * read */
     int block;                      /* columns per pass: at most SPEC_DFLASH_BLOCK_MAX, at least 2
                                        or 1 */
     int mask;                       /* the token of all columns but the first */

@@ -102,20 +102,20 @@ DEVICE void stage_queries(const attend_shared *shared, const struct attend_args 
     }
 }
 
-/* Returns whether an eight has a query of the column. */
+/* Returns whether a group of eight queries has one of the column. */
 DEVICE bool has_column(const attend_block *b, int eight, int column)
 {
     return column * b->heads < (eight + 1) * ATTEND_EIGHT &&
            (column + 1) * b->heads > eight * ATTEND_EIGHT;
 }
 
-/* Returns the column of a lane's query, the first or the second of an eight. */
+/* Returns the column of a lane's first or second query in a group of eight. */
 DEVICE int column_of(const attend_block *b, int eight, int second)
 {
     return (eight * ATTEND_EIGHT + LANE % 4 * 2 + second) / b->heads;
 }
 
-/* Returns the first of an eight's staged queries. */
+/* Returns the first of the staged queries of a group of eight. */
 DEVICE const quad *eight_of(const quad *query, int eight)
 {
     return query + eight * ATTEND_EIGHT * 4;
@@ -227,7 +227,7 @@ DEVICE attend_factors hold_range(const struct attend_args *a, const attend_block
     return f;
 }
 
-/* Returns the index in the block of a lane's query, the first or the second of an eight. */
+/* Returns the index in the block of a lane's first or second query in a group of eight. */
 DEVICE int query_of(int eight, int second)
 {
     return eight * ATTEND_EIGHT + LANE % 4 * 2 + second;

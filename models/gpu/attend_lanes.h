@@ -199,8 +199,8 @@ DEVICE void multiply_keys(float *score, uint32_t key[2][4], quad query)
 }
 
 /* Computes the scores of 8 queries in a tile: [0], [1] of position 2g, [2], [3] of 2g + 1, with
- * queries 2q and 2q + 1 of the eight. query: the eight's first. Products of pieces are summed
- * separately for each order of magnitude. */
+ * queries 2q and 2q + 1 of the group of eight, whose first one is `query`. Products of pieces are
+ * summed separately for each order of magnitude. */
 DEVICE void score_eight(float score[4], uint32_t key[ATTEND_GROUPS_MOST][2][4],
                         const struct attend_args *a, const attend_block *b, const attend_view *view,
                         int begin, const quad *query, const attend_constants c)

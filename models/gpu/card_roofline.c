@@ -6,8 +6,7 @@
 #include <math.h>
 
 enum {
-    CACHES =
-        40, /* memory to read, in L2 cache sizes, so much that the launch time hardly matters */
+    CACHES = 40, /* memory to read, in L2 cache sizes; enough that the launch time hardly matters */
     CACHES_LEAST = 4,
     LEAST_BYTES = 1 << 24,
     REPEATS = 5,
@@ -16,7 +15,7 @@ enum {
     WORDS = 6              /* words of a lane's operands */
 };
 static const double long_enough = 1e-3; /* shortest time of a repetition, in seconds */
-static const double too_long = 0.02;    /* all repetitions together may take so long, in seconds on
+static const double too_long = 0.02;    /* longest time of all repetitions together, in seconds on
                                            the host */
 
 typedef struct {

@@ -13,10 +13,10 @@ enum {
     NARROW = 4
 };
 
-/* A part is a stretch if this gives at least so many blocks, for few and for many columns. With few
- * columns, reads are the limit and we need all multiprocessors; with many, products are, and the
- * parts need more memory. If they need more than WORKSPACE, we make several launches with fewer
- * columns each. */
+/* The fewest blocks for which a part is a stretch, with few and with many columns. With few
+ * columns, reads are the limit and we need all multiprocessors; with many, products are the limit,
+ * and the parts need more memory. If they need more than WORKSPACE, we make several launches with
+ * fewer columns each. */
 enum { BLOCKS_FEW = 512, BLOCKS_MANY = 256 };
 #define WORKSPACE ((size_t)1 << 28)
 

@@ -18,8 +18,8 @@ typedef enum {
     SPEC_HEAD_TAPS_FROM_DEFAULT /* 2, half of the layers, and all but 3 */
 } spec_head_taps;
 
-/* Reads the taps for a target with so many layers. If opt_tap (SPEC_HEAD_TAPS_MAX) is not NULL, it
- * takes these taps instead. A list at the top level of config.json counts layers, as in vLLM and
+/* Reads the taps for a target with this many layers. If opt_tap (SPEC_HEAD_TAPS_MAX) is not NULL,
+ * it takes these taps instead. A list at the top level of config.json counts layers, as in vLLM and
  * llama.cpp. So does one in its eagle_config, unless it begins with 1: then it numbers layers from
  * 0, as SGLang reads it. Returns GSL_EINVAL for a malformed list or taps that do not ascend within
  * the target. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rows: a model that reads its rows from a file, where a target's and its drafts' were recorded.
  *     rows:FILE?side=target&at=-1&begin=-1
- * A row depends only on the place. Each token, whatever it is, moves the place on by one, and after
- * the last place it starts again at the first. The model owns its mapping of the file.
- * docs/formats.md#rows says which results are exact. */
+ * A row depends only on the place in the file (rows_file.h). Each token, whatever it is, leads to
+ * the next place, and from the last place back to the first. The model owns its mapping of the
+ * file. docs/formats.md#rows says which results are exact. */
 #ifndef SPECLAB_ROWS_H
 #define SPECLAB_ROWS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rows_file: a mapped file with the rows of a target and its drafts at each place of a text.
- * The tables are checked on opening, and each row is checked when it is read, so that a file of any
+/* rows_file: a mapped file with the rows of a target and its drafts along texts.
+ * A place is one of the positions whose rows were recorded, counted from 0 over all texts. The
+ * tables are checked on opening, and each row is checked when it is read, so that a file of any
  * size opens at once. File format: docs/formats.md#rows. Immutable once open, shared by threads. */
 #ifndef SPECLAB_ROWS_FILE_H
 #define SPECLAB_ROWS_FILE_H

@@ -158,7 +158,7 @@ void spec_forward_layer(spec_forward *forward, spec_kv *kv, int layer, const flo
     ask_for_ffn(forward, layer);
 }
 
-/* Keeps the hidden states after so many layers, if a draft head reads them. */
+/* Keeps the hidden states after this many layers, if a draft head reads them. */
 static void tap(spec_forward *forward, spec_kv *kv, int layers)
 {
     for (int i = 0; i < kv->n_taps; i++)

@@ -24,7 +24,7 @@ typedef struct {
 
 spec_pass_work spec_pass_work_of(const spec_transformer *model);
 
-/* Returns the bytes of weights that a pass reads if it takes so many distinct experts of each
+/* Returns the bytes of weights that a pass reads if it takes this many distinct experts of each
  * mixture, on average; weight_bytes for n_active experts. Without mixtures `experts` is ignored. */
 double spec_pass_work_bytes(const spec_pass_work *work, double experts);
 

@@ -6,7 +6,7 @@
 
 #include "models/transformer/engine/backend.h"
 
-/* Returns the plane with the hidden states after so many layers, or -1. */
+/* Returns the plane with the hidden states after this many layers, or -1. */
 int spec_taps_find(const spec_kv *kv, int layers);
 
 /* See the backend's operations of the same names; _init replaces existing planes. Their memory

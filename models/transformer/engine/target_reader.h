@@ -10,7 +10,7 @@
 
 typedef struct {
     const spec_transformer *target;
-    const int *tap; /* (n_taps) states after so many layers */
+    const int *tap; /* (n_taps) the states after this many layers each */
     int n_taps;
     spec_session own; /* opened when it is needed and none is shared */
     void *session;    /* the data of the target's session that is read, or NULL */

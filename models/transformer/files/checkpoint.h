@@ -152,8 +152,8 @@ typedef struct spec_architecture {
     spec_rope_pairs rope_pairs;
     spec_gate gate;
     bool scales_embedding;   /* embeddings are multiplied by sqrt(dim) */
-    int window_period;       /* one of every so many layers has no window, if the file does not say
-                                which; 0: there are no windows */
+    int window_period;       /* one layer in this many has no window, unless the file says which; 0:
+                                there are no windows */
     bool needs_window;       /* a file must give the window */
     double window_rope_base; /* base of layers with a window if the file gives none; they are then
                                 not scaled. 0: they rotate like the other layers, with scaling */

@@ -21,7 +21,8 @@ typedef struct {
 
 typedef struct {
     spec_conversion_count count[SPEC_TENSOR_ALL_TYPES][SPEC_TENSOR_ALL_TYPES]; /* [before][after] */
-    int kept; /* the number with which the former file at `path` was kept (base/new_file.h), or 0 */
+    int kept; /* the replaced file was kept as PATH.bak with this number (base/new_file.h); 0: there
+               * was none */
 } spec_conversion;
 
 /* How a conversion runs; each field may be NULL. */

@@ -18,7 +18,7 @@ typedef struct {
 
 /* How a model is written; each field may be NULL. */
 typedef struct {
-    const spec_listener *opt_listener; /* hears what share of the tensors has been written */
+    const spec_listener *opt_listener; /* receives the share of the tensors that is written */
     const volatile int *opt_stop;
     int (*opt_announce)(void *self, uint64_t bytes,
                         spec_error *error); /* gets the size of the file before its weights are
@@ -37,12 +37,12 @@ typedef struct {
     const char *opt_chat_template; /* for programs that write chats as texts */
 } spec_gguf_model_watch;
 
-/* Writes a model to `path`, replacing that file only at the end; *ret_kept is the number of the
- * former file, which was kept (base/new_file.h), or 0. A model with biases of query, key and value
- * gets the architecture qwen2, which rotates halves. Any other gets llama, which rotates adjacent
- * pairs, and rows of queries and keys that rotate halves are reordered for it. Returns GSL_EINVAL
- * if the vocabulary cannot be read or has another size, GSL_EFAILED if writing failed or *opt_stop
- * became nonzero; no file remains. */
+/* Writes a model to `path`, replacing that file only at the end; the replaced file is kept as
+ * PATH.bak with the number *ret_kept (base/new_file.h), 0 if there was none. A model with biases of
+ * query, key and value gets the architecture qwen2, which rotates halves. Any other gets llama,
+ * which rotates adjacent pairs, and rows of queries and keys that rotate halves are reordered for
+ * it. Returns GSL_EINVAL if the vocabulary cannot be read or has another size, GSL_EFAILED if
+ * writing failed or *opt_stop became nonzero; no file remains. */
 int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
                           const spec_gguf_model_vocabulary *vocabulary, const char *path,
                           const spec_gguf_model_watch *opt_watch, spec_error *error);

@@ -62,8 +62,8 @@ done:
     return status;
 }
 
-/* Adds further ends of a text: from two values, and by spelling. There are none if the file says
- * that it has no end of text. */
+/* Adds the other tokens that end a text: those of two values of the file, and those with a known
+ * spelling. Adds none if the file says that its texts have no end. */
 static int read_further_ends(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
                              spec_error *error)
 {

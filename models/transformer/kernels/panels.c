@@ -41,7 +41,8 @@ static inline void move(unsigned char *panel, unsigned char *row, size_t size, b
         memcpy(panel, row, size);
 }
 
-/* Moves a block of `bytes` of row r, from `panel` and `row` on. */
+/* Moves a block of row r, `bytes` long, between `panel` and `row`, which both point to its
+ * start. */
 static void move_words(unsigned char *panel, unsigned char *row, int bytes, int r, bool out)
 {
     if (bytes % WORD != 0) {
@@ -154,7 +155,7 @@ void spec_panels_row(float *ret_value, const spec_matrix *matrix, int row)
     unsigned char *panel = (unsigned char *)matrix->data +
                            (size_t)(row / ROWS) * spec_panels_bytes(matrix->type, cols);
     assert(row >= 0 && row < matrix->rows);
-    /* Goes tile after tile, through a row of one tile. */
+    /* Decodes tile by tile, with `data` as the row of one tile. */
     unsigned char data[TILE_BYTES];
     for (int k = 0; k < cols; k += tile) {
         const int n = cols - k < tile ? cols - k : tile;

@@ -2,7 +2,7 @@
 #include "models/transformer/kernels/product_kernels.h"
 
 #if defined(__ARM_FEATURE_DOTPROD)
-#define BLOCKS 4 /* the bytes and sums of so many columns fit into 32 registers */
+#define BLOCKS 4 /* the bytes and sums of this many columns fit into 32 registers */
 #define AT_ONCE 1
 #include "models/transformer/kernels/product_neon.h"
 

@@ -2,15 +2,14 @@
 #include "models/transformer/kernels/product_kernels.h"
 
 #if defined(__aarch64__)
-#define BLOCKS 2 /* so many columns' dot products, in 8 registers each, fit into registers with a
-                    group of weights */
+#define BLOCKS 2 /* columns whose dot products, 8 registers each, fit with a group of weights */
 #define AT_ONCE 4
 #include "models/transformer/kernels/product_neon.h"
 
 enum {
     STRETCH = 512, /* bytes between two prefetches */
     LATENCY = 4,   /* cycles of latency of a sum */
-    FLOATS = 6     /* so many columns' sums, 4 registers each, fit into registers with the
+    FLOATS = 6     /* sums of this many columns, 4 registers each, fit into registers with the
                       weights */
 };
 

@@ -26,7 +26,7 @@ typedef __m256d doubles;
 #define minus_double _mm256_sub_pd
 #define times_double _mm256_mul_pd
 
-/* a b - c in even places, a b + c in odd ones */
+/* a b - c in even lanes, a b + c in odd ones */
 #define fused_minus_plus _mm256_fmaddsub_ps
 
 static inline floats exchanged(floats x)

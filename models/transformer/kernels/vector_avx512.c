@@ -26,7 +26,7 @@ typedef __m512d doubles;
 #define minus_double _mm512_sub_pd
 #define times_double _mm512_mul_pd
 
-/* a b - c in even places, a b + c in odd ones */
+/* a b - c in even lanes, a b + c in odd ones */
 #define fused_minus_plus _mm512_fmaddsub_ps
 
 /* x[1], x[0], x[3], x[2], ... */

@@ -39,7 +39,7 @@ static inline floats larger(floats a, floats b)
     return vbslq_f32(vcgtq_f32(a, b), a, b);
 }
 
-/* a b - c in even places, a b + c in odd ones */
+/* a b - c in even lanes, a b + c in odd ones */
 static inline floats fused_minus_plus(floats a, floats b, floats c)
 {
     const uint32x4_t sign = vreinterpretq_u32_u64(vdupq_n_u64(0x80000000));

@@ -114,8 +114,8 @@ static size_t apply_few(const spec_merge_table *table, int *symbol, size_t n)
 }
 
 /* A row of symbols as a linked list, with a heap of its pairs. A key of the heap has a rank in its
- * upper half and a place in its lower half; it is stale if the pair at this place now has another
- * rank. */
+ * upper half and a position in its lower half; it is stale if the pair at this position now has
+ * another rank. */
 typedef struct {
     const spec_merge_table *table;
     int *symbol;
