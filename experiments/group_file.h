@@ -28,7 +28,7 @@ typedef struct {
 int spec_group_writer_resume(spec_group_writer *writer, spec_error *error);
 
 /* Computes the groups of the part that have no row yet, and writes a row for each. Returns
- * GSL_EINVAL if an earlier run's row is in the wrong place. */
+ * GSL_EINVAL if a row of an earlier run is not where it belongs. */
 int spec_group_writer_run(spec_group_writer *writer, const spec_groups *groups, uint64_t point,
                           uint64_t points, spec_error *error);
 

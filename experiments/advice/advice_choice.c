@@ -71,7 +71,7 @@ static int find_rivals(rivals *ret, const spec_advice *advice, spec_length_sampl
         if (!isnan(speed_of(samples, K)->point)) ret->K[ret->n++] = K;
     }
     ret->n_asked = ret->n;
-    if (place_of(ret, advice->K) < 0) ret->K[ret->n++] = advice->K; /* it always takes part */
+    if (place_of(ret, advice->K) < 0) ret->K[ret->n++] = advice->K; /* it is always compared */
     ret->clusters = spec_length_samples_losses(ret->likely, ret->largest, ret->fastest, samples,
                                                ret->K, ret->n);
     return ret->clusters < 0 ? GSL_ENOMEM : GSL_SUCCESS;

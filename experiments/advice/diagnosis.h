@@ -62,8 +62,9 @@ bool spec_diagnosis_applies(spec_diagnosis_said *ret, const spec_diagnosis *diag
 typedef struct {
     double rounds, drafted, accepted;
     int depths;                            /* entries of the following arrays */
-    double tested[SPEC_OBSERVED_DEPTHS];   /* at most so many rounds drafted depth i + 1 */
-    double short_of[SPEC_OBSERVED_DEPTHS]; /* at most so many of these have a shorter draft */
+    double tested[SPEC_OBSERVED_DEPTHS];   /* upper bound on the rounds that drafted depth i + 1 */
+    double short_of[SPEC_OBSERVED_DEPTHS]; /* upper bound on the rounds among these with a draft
+                                            * shorter than K */
     double passed[SPEC_OBSERVED_DEPTHS];   /* rounds that accepted depth i + 1 */
 } spec_diagnosis_counts;
 

@@ -17,7 +17,7 @@ enum {
     FORMATS_MOST = 64,
     NAMES_SIZE = 400,
     NEAREST = 3,
-    READABLE = 100, /* one unreadable record is allowed for so many records */
+    READABLE = 100, /* one unreadable record is allowed per this many records */
     BEGINNING = 1 << 16,
 };
 

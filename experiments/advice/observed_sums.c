@@ -233,7 +233,7 @@ static void join_neighbours(spec_observed_series *s)
 
 static bool is_full(const spec_observed_sums *sums, const spec_observed_series *s)
 {
-    enum { FEW = 64 /* a series may keep so many clusters when there are many others */ };
+    enum { FEW = 64 /* clusters that a series keeps in any case */ };
     size_t all = 0;
     if (s->n < FEW) return false;
     if (s->kind == SPEC_OBSERVED_WINDOW && s->n >= SPEC_SUM_CLUSTERS) return true;

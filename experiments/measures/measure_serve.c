@@ -180,7 +180,7 @@ static void fill_row(spec_table *table, const spec_serving_row *row,
     spec_table_number(table, "speedup_high", row->paired.speedup.high);
 }
 
-/* Fills in the range that uncertain costs leave, next to a row's result. */
+/* Fills in the range that uncertain costs leave open, next to a row's result. */
 static int fill_range(spec_table *table, const spec_serving_question *question,
                       const spec_serving_way *way, const spec_point *point,
                       const spec_measure *measure, spec_error *error)

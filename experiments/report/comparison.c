@@ -92,8 +92,8 @@ static const char *separator(int i, int n)
     return i == 0 ? "" : i + 1 < n ? ", " : " and ";
 }
 
-/* Writes the places of the largest or smallest values, if series are few: " (largest at K = 4 for
- * alpha = 0.7; 6 for alpha = 0.8)". */
+/* Writes where the largest or smallest values are, if series are few: " (largest at K = 4 for alpha
+ * = 0.7; 6 for alpha = 0.8)". */
 static void write_summits(FILE *out, const spec_main_column *m, const trends *found,
                           spec_trend trend, int axis)
 {
@@ -155,11 +155,12 @@ int spec_comparison_trend(FILE *out, const spec_main_column *m, int axis)
 /* ---- the best of several names --------------------------------------------------------------- */
 
 typedef struct {
-    size_t row[WORDS];        /* a row with the word */
-    int count[WORDS], n;      /* series in which the word's value is significantly the largest */
+    size_t row[WORDS];        /* a row with each name */
+    int count[WORDS], n;      /* series in which the name has the largest value, significantly above
+                               * all others */
     int n_series, n_together; /* number of all series; number of those whose two largest values do
                                * not differ */
-    bool full;                /* there are more words */
+    bool full;                /* there are more names than fit */
 } ranking;
 
 static void count_word(ranking *found, const spec_row_keys *keys, size_t row, int axis)

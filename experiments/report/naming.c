@@ -87,8 +87,8 @@ static int by_place(const void *a, const void *b)
     return ((const occurrence *)a)->at - ((const occurrence *)b)->at;
 }
 
-/* Returns the distinct non-empty values in the order of their first places; returns their number,
- * -1 without memory. */
+/* Returns the distinct non-empty values in the order of their first appearance; returns their
+ * number, -1 without memory. */
 static int distinct(occurrence **ret_values, char *const *values, int n_values)
 {
     int n = 0;

@@ -13,8 +13,8 @@
  * m tokens, a request is under way for output/m steps. Steps that read a long context take longer:
  * a request's step at a context c takes step (1 + growth (c - context)). Each request is drawn
  * together with its age, and all methods see the same draws; a method leaves out the requests that
- * it would have completed by then. So all methods start with the same requests, and slower ones
- * start with more of them. */
+ * it would have completed by then. So a slower method starts with the requests of a faster one and
+ * some more. */
 typedef struct {
     spec_request_source inner;     /* the requests that follow */
     spec_request_source by_length; /* drawn in proportion to their output length */

@@ -17,8 +17,8 @@ typedef struct {
     double load; /* requests/s, or slots of a closed loop */
     const char *lengths, *state, *as_good;
     double K, best_K, latency, speedup, low, high, capacity, drift_z, little_z;
-    double least, most; /* speed-ups that uncertain costs leave; NaN: none */
-    double worst;       /* the largest latency that they leave; infinite: above the capacity */
+    double least, most; /* range of speed-ups that uncertain costs leave open; NaN: none */
+    double worst;       /* the largest latency that they leave open; infinite: above the capacity */
     double share;       /* of the capacity */
     double memory;      /* share of the cards' memory */
 } advice_row;
@@ -56,7 +56,8 @@ static bool is_constant(const spec_table *table, int column)
     return true;
 }
 
-/* Parameters other than loads that differ between rows. */
+/* Returns the name of a row's group: the parameters, other than the load, that differ between
+ * rows. */
 static char *group_of(const advice *a, size_t row)
 {
     static const char *const loads[] = {"slots", "speed", "row_check"};
@@ -111,7 +112,7 @@ static int read_rows(advice *a)
     return GSL_SUCCESS;
 }
 
-/* Rows of a group by rising load; the sort must keep the order of equal ones. */
+/* Compares rows of a group by load; rows of equal load keep their order. */
 static int by_load(const void *a, const void *b)
 {
     const advice_row *const *x = a, *const *y = b;
@@ -145,7 +146,7 @@ static bool is_same_way(const advice_row *a, const advice_row *b)
     return a->K == b->K && strcmp(a->lengths, b->lengths) == 0;
 }
 
-/* Of one way of the group: its loads without a result, and a trace above the capacity. */
+/* Writes the loads without a result of one method, and whether a trace is above its capacity. */
 static void write_refused(const advice *a, advice_row *const *row, size_t n, size_t first)
 {
     const advice_row *way = row[first], *over = NULL, *unsteady = NULL, *rushed = NULL;
@@ -196,14 +197,15 @@ static void write_refused(const advice *a, advice_row *const *row, size_t n, siz
     }
 }
 
-/* A load with a result: its best way, the best fixed K, and other K as good as that one. */
+/* A load with a result: the row of the best method, that of the best fixed K, and the other K that
+ * are as good. */
 typedef struct {
     double load;
     const advice_row *best, *fixed; /* fixed: NULL if no fixed K has a result */
     const char *as_good;
 } advice_load;
 
-/* Plain decoding that was not asked for: it has no row, and its speed-up is 1. */
+/* Plain decoding if the user did not list it: it has no row, and its speed-up is 1. */
 static const advice_row unasked_plain = {.lengths = "fixed", .speedup = 1.0, .share = NAN};
 
 static const advice_row *fixed_at(advice_row *const *row, size_t n)
@@ -214,14 +216,15 @@ static const advice_row *fixed_at(advice_row *const *row, size_t n)
     return &unasked_plain;
 }
 
-/* Rows of one load have a speed-up all, or none: where plain decoding has no result. */
+/* Either all rows of a load have a speed-up, or none does, because plain decoding has no result. */
 static bool is_faster(const advice_row *a, const advice_row *b)
 {
     return isnan(a->speedup) ? a->latency < b->latency : a->speedup > b->speedup;
 }
 
-/* Does a way without a result, because it was not steady, perhaps serve this load better? It does
- * not if this load is a larger share of its capacity than of that of the best way. */
+/* Returns whether a method that has no result, because it was not steady, might serve this load
+ * better than the best row. It cannot if the load is a larger share of its capacity than of the
+ * best row's. */
 static bool is_open(const advice_row *best, advice_row *const *row, size_t n)
 {
     for (size_t k = 0; k < n; k++)
@@ -231,7 +234,7 @@ static bool is_open(const advice_row *best, advice_row *const *row, size_t n)
     return false;
 }
 
-/* Finds the loads with a result, of rows by rising load; returns their number. */
+/* Finds the loads that have a result, given rows sorted by load; returns their number. */
 static size_t find_loads(advice_load *at, advice_row *const *row, size_t n)
 {
     size_t found = 0;
@@ -286,7 +289,8 @@ static void write_gain(FILE *out, const advice_load *at)
     write_interval(out, fixed);
 }
 
-/* Is the way as good at this load as the best one? as_good: "1 3". */
+/* Returns whether a row is as good at this load as the best one; as_good lists the K that are, such
+ * as "1 3". */
 static bool is_as_good(const advice_load *at, const advice_row *way)
 {
     if (is_same_way(at->best, way)) return true;
@@ -299,8 +303,8 @@ static bool is_as_good(const advice_load *at, const advice_row *way)
     return false;
 }
 
-/* "; K = 5 up to 12, K = 3 from 14 to 30, K = 0 from 36 requests/s on", if the best way changes. A
- * way holds as long as no other one is distinguished from it. */
+/* "; K = 5 up to 12, K = 3 from 14 to 30, K = 0 from 36 requests/s on", if the best method changes
+ * with the load. A method is kept as long as no other one is significantly better. */
 static void write_schedule(const advice *a, const advice_load *at, size_t n)
 {
     const char *between = "; ";
@@ -321,7 +325,8 @@ static void write_schedule(const advice *a, const advice_load *at, size_t n)
     }
 }
 
-/* The intervals of a group of too few requests: its state is "short: needs N requests". */
+/* Writes that the intervals of a group need more requests: its state is "short: needs N
+ * requests". */
 static void write_short(const advice *a, advice_row *const *row, size_t n)
 {
     const char *name = spec_serving_state_names[SPEC_SERVING_SHORT];
@@ -338,7 +343,8 @@ static void write_short(const advice *a, advice_row *const *row, size_t n)
     }
 }
 
-/* The first row of a group whose KV caches exceed the memory, which nothing limits. */
+/* Warns of the first row of a group whose KV caches would exceed the cards' memory; the run did not
+ * limit them. */
 static void write_memory(const advice *a, advice_row *const *row, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -353,7 +359,7 @@ static void write_memory(const advice *a, advice_row *const *row, size_t n)
     }
 }
 
-/* Why no way is recommended at any load. */
+/* Writes why no method is recommended at any load. */
 static void write_none(const advice *a, advice_row *const *row, size_t n)
 {
     const advice_row *largest = row[0];
@@ -370,7 +376,7 @@ static void write_none(const advice *a, advice_row *const *row, size_t n)
     fprintf(a->out, " has the largest capacity, %.3g requests/s\n", largest->capacity);
 }
 
-/* One sentence of a group with rows by rising load. */
+/* Writes the sentence of a group, whose rows are sorted by load. */
 static int write_sentence(const advice *a, advice_row *const *row, size_t n)
 {
     advice_load *at = calloc(n, sizeof *at);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* serving_advice: what a table of the measure `serve` recommends, in sentences from its numbers.
- * Rows that differ in their load and their way of choosing lengths alone are one group, with a
- * sentence of its own: which way at which load. Lines before it name the loads without a result. */
+ * Rows that differ only in load and in the method of choosing draft lengths form a group. Each
+ * group gets one sentence, which says which method is best at which load. Lines before it name the
+ * loads without a result. */
 #ifndef SPECLAB_SERVING_ADVICE_H
 #define SPECLAB_SERVING_ADVICE_H
 
@@ -10,11 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Most groups with sentences. */
+/* The most groups that get a sentence. */
 enum { SPEC_SERVING_ADVICE_GROUPS = 8 };
 
-/* Write lines from the columns of the measure; an absent one counts as empty. *ret_refused: rows
- * without a result, because of their load. GSL_ENOMEM. */
+/* Writes the lines from the columns of the measure; a missing column counts as empty. *ret_refused
+ * is the number of rows without a result because of their load. GSL_ENOMEM. */
 int spec_serving_advice_write(FILE *out, uint64_t *ret_refused, const spec_table *table,
                               spec_error *error);
 

@@ -326,7 +326,7 @@ done:
     return status;
 }
 
-/* Checks that the cards hold the weights, and the KV blocks beside them. */
+/* Checks that the cards hold the weights and the KV blocks together. */
 static int check_memory(reader *in, int64_t blocks)
 {
     const spec_step_memory *bytes = &in->question->memory;

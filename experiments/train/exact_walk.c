@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/train/exact_walk.h"
 
-/* Adds rounds of k draft tokens: room[t] is the probability that a round begins at place t. */
+/* Adds rounds of k draft tokens: room[t] is the probability that a round begins at position t. */
 static void add_rounds(spec_exact_walk *walk, const double *accept, int places, int first,
                        double *room, int k)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* exact_walk: tokens per round of a draft along texts of its target, without sampling.
  * Given the target's text, each token was accepted with probability min(1, q/p), independently of
- * the others. From this follows, round after round, the probability that a round begins at a place.
- * A mean over all places overstates tokens per round, because rounds begin after rejected
+ * the others. From this follows, round after round, the probability that a round begins at a
+ * position. A mean over all positions overstates tokens per round, because rounds begin after
+ * rejected
  * tokens. */
 #ifndef SPECLAB_EXACT_WALK_H
 #define SPECLAB_EXACT_WALK_H
@@ -14,15 +15,16 @@ typedef struct {
     int K;
     double rounds[SPEC_EXACT_WALK_K_MAX + 1];   /* [k]: expected rounds with k draft tokens each */
     double tokens[SPEC_EXACT_WALK_K_MAX + 1];   /* [k]: expected tokens of these rounds */
-    double accepted[SPEC_EXACT_WALK_K_MAX + 1]; /* [d]: over all places, the probability that the
-                                                   first d draft tokens are accepted; [0]: places */
+    double accepted[SPEC_EXACT_WALK_K_MAX + 1]; /* [d]: sum over all positions of the probability
+                                                   that the first d draft tokens are accepted; [0]:
+                                                   positions */
 } spec_exact_walk;
 
 /* Adds a text.
  *
- *   accept  (places, K): [t][d] the probability that draft token d of a round that begins at place
- *           t is accepted, given that the previous ones are
- *   first   the first round begins here; further rounds begin up to place places - 1
+ *   accept  (places, K): [t][d] the probability that draft token d of a round that begins at
+ *           position t is accepted, given that the previous ones are
+ *   first   the first round begins here; later ones begin up to position places - 1
  *   room    (places) */
 void spec_exact_walk_add(spec_exact_walk *walk, const double *accept, int places, int first,
                          double *room);
@@ -31,7 +33,7 @@ void spec_exact_walk_add(spec_exact_walk *walk, const double *accept, int places
 double spec_exact_walk_tokens_per_round(const spec_exact_walk *walk, int k);
 
 /* Returns the probability that draft token d = 1.. is accepted, given those before it: a mean over
- * all places. NaN if that never happens. */
+ * all positions. NaN if that never happens. */
 double spec_exact_walk_alpha(const spec_exact_walk *walk, int d);
 
 #endif

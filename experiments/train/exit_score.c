@@ -30,7 +30,7 @@ void spec_exit_score_free(spec_exit_score *score)
 typedef struct {
     spec_training *training;
     bool greedy;
-    double *agree;         /* (n_exits, places): the probability of acceptance at each place */
+    double *agree;         /* (n_exits, places): the probability of acceptance at each position */
     double *accept, *room; /* (places, K), (places): of a walk */
     double *row[2];        /* (V) each */
     double nats, target_nats, overlap, n;
@@ -75,7 +75,7 @@ done:
     return status;
 }
 
-/* Walks a text: a round at place t drafts the tokens after places t, t + 1, ... */
+/* Walks a text: a round at position t drafts the tokens after positions t, t + 1, ... */
 static void walk_text(judging *j, spec_exact_walk *walk, const double *agree)
 {
     const spec_training_plan *plan = &j->training->plan;

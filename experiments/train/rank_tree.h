@@ -13,7 +13,7 @@ enum { SPEC_RANK_TREE_RANKS = 8 };
 
 /* Ranks of the texts' tokens in the draft's rows.
  *
- *   rank  (texts, places, K): [i][t][d] of draft token d of a round that begins at place t
+ *   rank  (texts, places, K): [i][t][d] of draft token d of a round that begins at position t
  *   first the first round of a text begins here */
 typedef struct {
     const unsigned char *rank;

@@ -62,8 +62,9 @@ long spec_training_schedule_steps(const spec_training_schedule *schedule, long s
     return schedule->plan[i].steps;
 }
 
-/* Within each plan, the remaining share is divided evenly among its steps. A plan that was extended
- * when it ended counts as one step longer. */
+/* Within each plan, the remaining share is divided evenly among its steps. If a plan was extended
+ * just as it ended, its last step must not complete the share, so the plan counts as one step
+ * longer. */
 double spec_training_schedule_done(const spec_training_schedule *schedule, long step)
 {
     double done = 0.0;

@@ -10,12 +10,12 @@
 
 const int spec_training_tree_nodes[SPEC_TRAINING_TREES] = {8, 60};
 
-/* Scoring at one temperature. A round that begins at place t drafts the tokens after places t, t +
- * 1, ...: a model from its rows there, a head from its depths at the anchor t - 1. */
+/* Scoring at one temperature. A round that begins at position t drafts the tokens after positions
+ * t, t + 1, ...: a model from its rows there, a head from its depths at the anchor t - 1. */
 typedef struct {
     spec_training *training;
     bool is_head, greedy;
-    int K, begins;       /* begins: places where a round of K tokens fits */
+    int K, begins;       /* begins: positions where a round of K tokens fits */
     int first;           /* the first round begins here */
     double *accept;      /* (begins, K) */
     double *room;        /* (begins) */
@@ -39,7 +39,7 @@ static unsigned char rank_of(const float *logits, int vocab, int token)
     return (unsigned char)rank;
 }
 
-/* Scores draft token d = 0.. of a round at place t of text `text` of the batch. */
+/* Scores draft token d = 0.. of a round at position t of text `text` of the batch. */
 static int judge_token(judging *j, double *ret_accept, unsigned char *ret_rank, int text, int t,
                        int d, spec_error *error)
 {
@@ -66,8 +66,8 @@ done:
     return status;
 }
 
-/* Scores a text. A model's row is the same for every round that reads it. A head has none for place
- * 0. */
+/* Scores a text. A model's row is the same for every round that reads it. A head has none for
+ * position 0. */
 static int judge_text(judging *j, int text, unsigned char *rank, spec_error *error)
 {
     int status = GSL_SUCCESS;

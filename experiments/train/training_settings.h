@@ -6,7 +6,8 @@
 
 #include "experiments/train/training.h"
 
-/* Tokens of held-out texts that come from other texts. */
+/* Length of the prompt of a sampled held-out text, in tokens; the prompt comes from another
+ * text. */
 enum { SPEC_TRAINING_PROMPT = 32 };
 
 typedef struct {

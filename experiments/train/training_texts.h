@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* training_texts: the token sequences that a model is trained on, and the held-out ones.
  * They come from a text file, whose last tenth is held out, or are sampled from the target itself.
- * A window is what the model reads, with the token that follows each place. Owns its tokens. */
+ * A window is what the model reads, with the token that follows each position. Owns its tokens. */
 #ifndef SPECLAB_TRAINING_TEXTS_H
 #define SPECLAB_TRAINING_TEXTS_H
 

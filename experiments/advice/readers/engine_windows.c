@@ -10,8 +10,8 @@ static const double HALF_UNIT = 0.05; /* half a unit of a printed throughput */
 /* The tokens of two lines may differ by these shares. SKEW: they are printed at slightly different
  * times. FIRST_TOKENS: first tokens come from prefills, so only the throughput counts them; they
  * explain a difference only if every round has a full draft, because n-gram drafts leave passes
- * without one. CARRIED: with so much more than its window, a line of speculation also covers
- * earlier intervals. */
+ * without one. CARRIED: if a line of speculation has more tokens than its window by this share, it
+ * also covers earlier intervals. */
 static const double SKEW = 0.03, FIRST_TOKENS = 0.10, CARRIED = 0.25;
 
 /* If outputs have only a few rounds, the ends of requests trim at most this share of the tokens

@@ -47,7 +47,7 @@ static inline bool spec_log_scan_is_letter(char c)
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* Returns half a unit of the last decimal: the largest rounding error of a number printed with so
+/* Returns half a unit of the last decimal: the largest rounding error of a number printed with this
  * many decimals. */
 double spec_log_scan_half_unit(int decimals);
 
