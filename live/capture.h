@@ -12,21 +12,21 @@ typedef struct {
     FILE *file;
     const char *name; /* for messages */
     spec_drawn_rule rule;
-    double noise;    /* of the scorer; also sets that of the rule */
-    char engine[64]; /* names the settings, which a resumed run must share */
+    double noise;    /* of the scorer; from it follows the rule's noise */
+    char engine[64]; /* the settings in a word; a resumed run must have the same */
     int vocab, top;
     double *chance; /* (SPEC_LIVE_TOP) */
 } spec_capture;
 
-/* Sets the noise, and from it how far from a token a filter's edge must be. */
+/* Sets the noise, which decides how far a filter's edge must be from any token. */
 void spec_capture_set_noise(spec_capture *capture, double noise);
 
 /* Writes the head of a new file. */
 int spec_capture_begin(spec_capture *capture, spec_error *error);
 
 /* Reads a file of an earlier run: done (texts) gets its texts, and the last one, which may lack its
- * end, is cut off. Also reads the noise that it states. Returns GSL_EINVAL if the file is of other
- * settings. */
+ * end, is cut off. Also reads the recorded noise. Returns GSL_EINVAL if the file was written with
+ * other settings. */
 int spec_capture_resume(spec_capture *capture, bool *done, int texts, spec_error *error);
 
 /* Writes a text. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* collect: draws texts at one server and scores them at another, several side by side.
- * Text i continues prompt i modulo the number of prompts, with a seed of its own, so a run that
- * skips some texts draws the others as a whole run does. */
+ * Text i continues prompt i modulo the number of prompts, with its own seed, so a run that skips
+ * some texts draws the others just as a complete run does. */
 #ifndef SPECLAB_COLLECT_H
 #define SPECLAB_COLLECT_H
 
@@ -29,7 +29,8 @@ typedef struct {
 /* Takes a finished text, and keeps no reference to it. */
 typedef int spec_collect_have(void *self, const spec_served_text *text, spec_error *error);
 
-/* Returns GSL_SUCCESS also after *opt_stop, when some texts are missing. */
+/* Draws and scores the texts. Also returns GSL_SUCCESS if *opt_stop was set, although texts are
+ * then missing. */
 int spec_collect(const spec_collect_plan *plan, spec_collect_have *have, void *self,
                  spec_error *error);
 

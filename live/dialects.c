@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of a log-probability that servers write for one too small to tell. */
+/* The log-probability that servers write if the real one is too small; and the rounding allowed in
+ * a sum of probabilities. */
 static const double least_log = -9999.0, slightly = 1e-3;
 
 static int bad(spec_error *error, const char *what)
@@ -95,7 +96,7 @@ static int add_candidate(spec_live_place *place, const json_t *id, const json_t 
 }
 
 /* Orders the candidates, and keeps the `top` most probable: some servers add the token of the text.
- * No token may be twice among them, and together they have at most 1. */
+ * No token may occur twice, and the probabilities may sum to at most 1. */
 static int close_place(spec_live_place *place, int top, spec_error *error)
 {
     double sum = 0.0;
@@ -151,8 +152,9 @@ static int llama_read_text(spec_live_tokens *ret, const json_t *answer, spec_err
     return read_ids(ret, json_object_get(answer, "tokens"), "\"tokens\"", error);
 }
 
-/* The next token is drawn and ignored. The server finds the slot that has most of the prefix in its
- * cache. We do not name one (id_slot): next to requests that do, other requests get wrong texts. */
+/* The next token is drawn and ignored. The server chooses the slot whose cache holds most of the
+ * prefix. We do not choose one with id_slot, because requests that run at the same time would then
+ * get wrong texts. */
 static void llama_ask_scores(spec_http_request *ret, const spec_live_server *server,
                              const spec_live_tokens *tokens, int n_text, int top)
 {

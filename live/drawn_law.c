@@ -32,7 +32,8 @@ int spec_drawn_check(const spec_drawn_rule *rule, int top, spec_error *error)
 }
 
 /* Returns how many tokens of the list top_k, min_p and top_p keep, if their thresholds move by a
- * factor exp(shift); n if they cut nothing off within it. Each keeps a first part of the list. */
+ * factor exp(shift); n if the cut is not within the list. Each filter keeps the first tokens of the
+ * list. */
 static int kept(const spec_drawn_rule *rule, const spec_live_place *place, double shift)
 {
     const spec_transform *t = &rule->transform;
@@ -48,7 +49,8 @@ static int kept(const spec_drawn_rule *rule, const spec_live_place *place, doubl
         while (n > 1 && (place->top[n - 1].log - best) / (hot ? T : 1.0) < log(t->min_p) + shift)
             n--;
     if (!(t->top_p < 1.0)) return n;
-    /* what top_p takes its share of: all tokens, or those that are left, at its temperature */
+    /* the mass of which top_p keeps a share: of all tokens, or of those that are left, at its
+     * temperature */
     const bool cut = at_most < place->n || (afterwards && n < at_most) || whole;
     const int of = afterwards ? n : at_most;
     const double heat =

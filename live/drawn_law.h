@@ -12,7 +12,8 @@ typedef struct {
     spec_transform transform;
     spec_filter_order order;
     int vocab;    /* 0: unknown */
-    double noise; /* of log-probabilities: a filter whose edge is as close as this is not judged */
+    double noise; /* of log-probabilities: if a token is this close to a filter's edge, the position
+                   * is not judged */
 } spec_drawn_rule;
 
 typedef enum {
@@ -22,8 +23,8 @@ typedef enum {
     SPEC_REST_SKIP     /* the position cannot be judged */
 } spec_drawn_rest;
 
-/* Returns GSL_EINVAL if lists of `top` tokens cannot tell the law under these parameters, for the
- * options' names in the message. */
+/* Returns GSL_EINVAL if lists of `top` tokens do not determine the law under these parameters; the
+ * message names the options. */
 int spec_drawn_check(const spec_drawn_rule *rule, int top, spec_error *error);
 
 /* Fills in chance (place->n) of the tokens of the list, 0 for those that the filters exclude. */

@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROBED = 4 /* requests that try whether the server obeys */ };
+enum { PROBED = 4 /* requests that test whether the server drafts as asked */ };
 
-/* A text that comes. */
+/* A text being received. */
 typedef struct {
     spec_drive_request request;
-    int number; /* of the request in its block */
+    int number; /* number of the request in its block */
     double sent, first, last;
     bool ends;
 } lane;
@@ -216,7 +216,7 @@ int spec_drive_check(const spec_drive_block *block, bool launched, spec_error *e
     return GSL_SUCCESS;
 }
 
-/* Tries the shortest and the longest draft, before a long run. */
+/* Tests the shortest and the longest draft length before the long run. */
 static int probe(run *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -326,7 +326,8 @@ static int launch(run *r, int K, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Adds the log to a message about a launched server, or says that it has ended. */
+/* Adds the name of the log to a message about a launched server, or says that the server has
+ * ended. */
 static int blame_launched(run *r, int status, spec_error *error)
 {
     const spec_error why = *error;
@@ -367,7 +368,8 @@ static int visit(run *r, int K, int pass, spec_error *error)
         progress(r, what);
         block = (spec_drive_block){.K = K, .concurrency = level, .pass = pass};
         SPEC_TRY(measure(r, &block, r->result->requests[at], error));
-        /* Another server may have the port, as that of a second run, and ours none. */
+        /* The requests may have reached another server on this port, for example that of a second
+         * run, because ours could not open it. */
         SPEC_TRY(spec_launched_check(&r->launched, error));
         if (!is_stopped(r)) SPEC_TRY(keep(r, &block, error));
         spec_drive_block_free(&block);
@@ -389,8 +391,8 @@ done:
     return status;
 }
 
-/* A hash of what the blocks depend on. Lengths, numbers of requests at a time and passes may be
- * added later. */
+/* Returns a hash of the settings that blocks depend on. It leaves out draft lengths, concurrencies
+ * and passes, so that a later run can add some. */
 static uint64_t settings_of(const run *r)
 {
     const spec_drive_plan *plan = r->plan;

@@ -16,9 +16,9 @@ typedef struct {
     int K[SPEC_DRIVE_K], n_K; /* ascending; K[0] is 0, and n_K >= 2 */
     int level[SPEC_DRIVE_LEVELS], n_levels; /* requests at a time, ascending */
     int passes;
-    int requests; /* of a block; 0: each prompt once, and at least twice the requests at a time */
-    int warm_up;  /* requests before each block, times the requests at a time; they do not count */
-    double startup; /* most seconds that a launched server takes until it answers */
+    int requests;   /* in a block; 0: each prompt once, but at least twice the concurrency */
+    int warm_up;    /* uncounted requests before each block, as a multiple of the concurrency */
+    double startup; /* how long we wait for a launched server to answer, seconds */
     spec_live_sampling sampling;
     uint64_t seed;
     spec_http_work how;      /* time-outs, tries, stop */
@@ -29,17 +29,19 @@ typedef struct {
 } spec_drive_plan;
 
 typedef struct {
-    spec_live_server server; /* zeroed if it was never asked; from --capture, only what it is */
+    spec_live_server server; /* zeroed if we never connected; from --capture, only dialect and
+                              * model */
     json_t *prompts;
-    int requests[SPEC_DRIVE_LEVELS]; /* of a block of each level */
+    int requests[SPEC_DRIVE_LEVELS]; /* in a block, by level */
     spec_drive_blocks blocks;
     bool stopped;
     double seconds;
 } spec_drive_result;
 
-/* Measures. After *plan->how.opt_stop the result has the finished blocks, as it has after a
- * failure. Returns GSL_ESANITY if a length with K = 0 drafts, or one with K > 0 does not; the
- * errors of http.h, launched.h and drive_blocks.h. Must be freed even on failure. */
+/* Measures all draft lengths and concurrencies. If *plan->how.opt_stop is set, or after a failure,
+ * the result has the blocks that were finished. Returns GSL_ESANITY if a length with K = 0 drafts,
+ * or one with K > 0 does not; the errors of http.h, launched.h and drive_blocks.h. Must be freed
+ * even on failure. */
 int spec_drive(spec_drive_result *ret, const spec_drive_plan *plan, spec_error *error);
 void spec_drive_result_free(spec_drive_result *result);
 

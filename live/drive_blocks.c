@@ -210,7 +210,7 @@ static int check_first(const json_t *line, const spec_text_lines *at, uint64_t s
     return GSL_SUCCESS;
 }
 
-/* Finds where the last line ends. */
+/* Finds the end of the last complete line. */
 static long end_of_lines(FILE *file)
 {
     long end = 0;
@@ -249,7 +249,7 @@ static int read_first(FILE *file, const char *name, uint64_t settings, spec_erro
     return status;
 }
 
-/* Fills in which server a block is of, if the line names a known one. */
+/* Fills in dialect and model from the line of a block, if the dialect is known. */
 static void read_server(spec_live_server *ret, const json_t *line)
 {
     const char *engine = json_string_value(json_object_get(line, "engine")),

@@ -31,9 +31,9 @@ typedef struct {
 typedef struct {
     int K, concurrency;
     int pass;       /* from 0; passes with odd numbers visit the draft lengths backwards */
-    double seconds; /* from the first request on, as long as all lanes had work ... */
-    double tokens;  /* ... and the tokens that came in this time */
-    int refused;    /* tries that the server refused, or lost */
+    double seconds; /* from the first request until a lane ran out of work ... */
+    double tokens;  /* ... and the tokens received in this time */
+    int refused;    /* requests that were refused or lost, and tried again */
     bool counted;   /* whether `counts` is known, from /metrics */
     spec_live_counts counts;
     spec_drive_request *request; /* (n) */
@@ -45,18 +45,20 @@ typedef struct {
     int n, capacity;
 } spec_drive_blocks;
 
-/* Adds a block, which is moved. Returns GSL_ENOMEM. */
+/* Adds a block and takes over its memory. Returns GSL_ENOMEM. */
 int spec_drive_blocks_add(spec_drive_blocks *blocks, spec_drive_block *block, spec_error *error);
 void spec_drive_block_free(spec_drive_block *block);
 void spec_drive_blocks_free(spec_drive_blocks *blocks);
 
-/* Returns the block, or NULL. The first one, if a closing block repeats it. */
+/* Returns the block, or NULL if there is none. If the last block repeats it, returns the first
+ * one. */
 const spec_drive_block *spec_drive_blocks_find(const spec_drive_blocks *blocks, int K,
                                                int concurrency, int pass);
 
-/* Returns sums over the requests of a block: seconds of decoding, and the tokens that came in
- * them; drafted, accepted and rounds from /metrics if counted, else from responses; NaN if neither
- * has them. `opt_prompts` (by number) chooses prompts, whose /metrics are not known. */
+/* Returns sums over the requests of a block: the seconds of decoding and the tokens received in
+ * them; drafted, accepted and rounds from /metrics if known, else from the responses, NaN if
+ * neither has them. With `opt_prompts` (a flag for each prompt) only some prompts count, and
+ * /metrics is not used. */
 typedef struct {
     double seconds, tokens, rounds, drafted, accepted;
 } spec_drive_sums;
@@ -67,13 +69,14 @@ spec_drive_sums spec_drive_block_sums(const spec_drive_block *block, const bool 
 /* Writes the first line, which names the settings by a hash. Returns GSL_EFAILED. */
 int spec_drive_file_begin(FILE *file, uint64_t settings, spec_error *error);
 
-/* Writes a block, and which server it is of; flushes. Returns GSL_EFAILED; GSL_ENOMEM. */
+/* Writes a block with the dialect and model of its server, and flushes the file. Returns
+ * GSL_EFAILED; GSL_ENOMEM. */
 int spec_drive_file_add(FILE *file, const spec_drive_block *block, const spec_live_server *server,
                         spec_error *error);
 
-/* Reads a file to its end, where writing can go on; a last line without an end is removed. Fills in
- * dialect and model of the server, if the file has a block. Returns
- * GSL_EINVAL "name:line: ..." if it is another kind of file, or one of other settings. */
+/* Reads a file to its end, so that more blocks can be appended; an unfinished last line is removed.
+ * Fills in dialect and model of the server, if the file has a block. Returns
+ * GSL_EINVAL "name:line: ..." if it is not such a file, or was written with other settings. */
 int spec_drive_file_read(spec_drive_blocks *ret, spec_live_server *ret_server, FILE *file,
                          const char *name, uint64_t settings, spec_error *error);
 

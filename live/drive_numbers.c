@@ -63,7 +63,7 @@ static spec_drive_quantiles quantiles_of(double *x, size_t n)
                                            : NAN};
 }
 
-/* Fills the quantiles from all requests of the row. */
+/* Fills in the quantiles over all requests of the row. */
 static int fill_quantiles(spec_drive_row *row, const question *q)
 {
     const spec_drive_blocks *blocks = &q->result->blocks;
@@ -140,7 +140,7 @@ static void fill_speeds(spec_drive_row *row, const question *q)
     row->tokens_gain = spec_drive_interval(gain, n, interval_error);
 }
 
-/* Fills what needs no other row. */
+/* Fills in the numbers that need no other row. */
 static int fill_row(spec_drive_row *row, const question *q)
 {
     const spec_drive_blocks *blocks = &q->result->blocks;
@@ -190,12 +190,14 @@ static spec_observation window_of(const spec_drive_block *b, const spec_drive_su
     return o;
 }
 
-/* Returns how many tokens a text's last round accepts on average beyond the end of the text, which
- * no count shows: the mean overshoot of steps X, the tokens of rounds, over a point far away,
+/* Returns how many tokens the last round of a text accepts on average beyond the end of the text,
+ * which no count shows. If rounds emit X tokens, this is the mean overshoot of a renewal process
+ * with steps X beyond a distant point,
  *
  *     E[X (X - 1)] / (2 E[X]) = (alpha + 2 alpha^2 + ... + K alpha^K) / (1 + alpha + ... + alpha^K)
  *
- * at the alpha of the text itself. A long step is more likely to be the one that crosses. */
+ * at the alpha of this text. It exceeds (E[X] - 1)/2 because a long step is more likely to be the
+ * one that crosses the point. */
 static double cut_off(double accepted, double rounds, int K)
 {
     const double alpha = spec_alpha_from_emitted(1.0 + fmin(accepted / rounds, K), K);
@@ -208,11 +210,11 @@ static double cut_off(double accepted, double rounds, int K)
     return above / below;
 }
 
-/* A text. Its first token comes from the pass over the prompt. Only rounds that drafted tell about
- * acceptance. Where the response does not count them, each further token that is no accepted draft
- * token takes a pass; if all but one of these can have had drafts of K, there were drafted / K
- * rounds, and the other pass ended the text with a plain token. Tokens accepted after the end of
- * the output may be counted. */
+/* A text. Its first token comes from the pass over the prompt. Only rounds with a draft say
+ * something about acceptance. If the response does not count rounds, we know that every later token
+ * that is not an accepted draft token took a pass. If all of these passes but one can have had K
+ * draft tokens, there were drafted / K rounds, and the other pass ended the text with a plain
+ * token. Tokens accepted after the end of the output may be counted. */
 static spec_observation request_of(const spec_drive_block *b, const spec_drive_request *r, int most)
 {
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, 0);
@@ -256,8 +258,8 @@ static bool was_run(const spec_drive_result *result, int K, int concurrency)
     return spec_drive_blocks_find(&result->blocks, K, concurrency, 0) != NULL;
 }
 
-/* Returns what a length may lose by the passes, compared with the fastest other one: the largest
- * upper end of the speed of another one over its own, less 1. */
+/* Returns what a length may lose compared with the fastest other one, judged from the passes alone:
+ * the largest upper end of another length's speed over its own, minus 1. */
 static double loss_by_passes(const question *q, int K, int concurrency)
 {
     double loss = 0.0;
@@ -323,7 +325,7 @@ static void fit_rounds(spec_drive_level *level, const spec_drive_row *row, int n
                     &cov[2], &chisq);
 }
 
-/* Fills in what the rows of a concurrency say together. */
+/* Fills in the numbers that are computed from all rows of a concurrency. */
 static void predict(spec_drive_row *row, int n, const spec_drive_level *level)
 {
     const double plain = row[0].tpot.value;

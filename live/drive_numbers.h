@@ -20,39 +20,42 @@ typedef struct {
     const char *category; /* "": all prompts */
     int passes, requests, refused;
     double tokens;
-    spec_block_interval tokens_per_s; /* of all requests together, while all lanes have work */
-    spec_block_interval tokens_gain;  /* these over those of K = 0 */
-    spec_block_interval tpot;         /* per token after the first one of a text */
+    spec_block_interval tokens_per_s; /* of all requests together, while every lane has work */
+    spec_block_interval tokens_gain;  /* tokens_per_s over that of K = 0 */
+    spec_block_interval tpot;         /* seconds per token after the first token of a text */
     spec_block_interval speedup;      /* tpot of K = 0 over this one */
     double predicted;                 /* from the alpha of `advice` and the fitted round time */
-    double perfect; /* if every draft token were accepted, and a round took as long */
+    double perfect; /* speed-up if every draft token were accepted and rounds took as long as they
+                     * do */
     double drafted, accepted;
     double tokens_per_round;
-    double round, fitted;     /* time of a round; by the line a + b K */
+    double round, fitted;     /* time of a round, measured, and by the line a + b K */
     spec_cluster_ratio alpha; /* accepted over tested tokens */
     spec_drive_quantiles ttft, token, latency;
-    double drift; /* K = 0: the last block's tpot over the first one's, less 1 */
+    double drift; /* K = 0: the last block's tpot over the first one's, minus 1 */
 } spec_drive_row;
 
-/* What holds for a concurrency. */
+/* What is computed from all rows of a concurrency. */
 typedef struct {
     int concurrency;
     double a, b; /* the line of round times, s; NaN with fewer than two lengths above 0 */
     spec_observed_sums sums;
     spec_advice *choice; /* among the lengths that were measured */
-    /* whether the choice loses at most SPEC_ADVICE_TOLERANCE, by the advice and by the passes; and
-     * what it may lose, as a share of the fastest one's speed, by the larger of both; NaN: one
+    /* whether the choice loses at most SPEC_ADVICE_TOLERANCE both by the advice and by the passes;
+     * and the larger of the two losses, as a share of the fastest length's speed; NaN with one
      * pass, which gives no interval */
     bool certain;
     double loss;
-    spec_advice *advice; /* among all, as of `speclab advise`: which length to measure next */
+    spec_advice *advice; /* among all lengths, as `speclab advise` gives it: which length to measure
+                          * next */
 } spec_drive_level;
 
 typedef struct {
     spec_drive_row *row; /* (n_rows) by category, concurrency, K; all prompts first */
     int n_rows;
     int n_categories;
-    spec_drive_level *level; /* (n_levels) those with blocks of K = 0 and of another length */
+    spec_drive_level *level; /* (n_levels) concurrencies with blocks of K = 0 and of another
+                              * length */
     int n_levels;
 } spec_drive_numbers;
 
@@ -66,7 +69,7 @@ void spec_drive_numbers_free(spec_drive_numbers *numbers);
  *
  *     exp(mean +- t_{n-1}(1 - error/2) s / sqrt(n)),  mean and s of the n logarithms
  *
- *   logs    (n) those that are not finite are left out
+ *   logs    (n) values that are not finite are left out
  *   returns the value alone with one number, NaN without any; se is that of the logarithm
  * Assumes independent normal logarithms. Checked by: coverage in tests/live. */
 spec_block_interval spec_drive_interval(const double *logs, int n, double error);

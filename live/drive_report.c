@@ -85,7 +85,7 @@ static const spec_drive_level *level_of(const spec_drive_numbers *numbers, int c
     return NULL;
 }
 
-/* Returns what to do about the length that the choice names. */
+/* Returns the advice about the recommended length. */
 static const char *answer_of(const spec_drive_level *level)
 {
     if (!level->certain) return "measure";
@@ -125,7 +125,7 @@ static void put_row(spec_table *table, const spec_drive_row *row, const spec_dri
         spec_table_text(table, "answer", answer_of(level));
 }
 
-/* Writes the address of the server, and what it is if it was asked. */
+/* Writes the address of the server and, if we connected, its dialect and model. */
 static void write_server(FILE *out, const spec_drive_result *result, const spec_drive_plan *plan)
 {
     spec_escape_line(out, plan->url, strlen(plan->url));
@@ -207,7 +207,7 @@ static const spec_drive_row *fastest(const spec_drive_numbers *numbers, int conc
     return best;
 }
 
-/* Adds what to do at a concurrency. */
+/* Adds the advice for a concurrency. */
 static void say_level(spec_sentences text, const spec_drive_numbers *numbers,
                       const spec_drive_level *level)
 {
@@ -306,7 +306,7 @@ static spec_said of_seconds(double x)
     return said;
 }
 
-/* Writes which length to measure next, by the advice over all lengths. */
+/* Writes which length to measure next, according to the advice over all lengths. */
 static void write_next(FILE *out, const spec_drive_level *level)
 {
     const int K = level->advice->decides_K;

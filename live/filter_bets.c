@@ -50,7 +50,7 @@ void spec_filter_bets_add(spec_filter_bets *bets, const double *target, int n_ce
 {
     double chance[SPEC_LIVE_TOP], sum[SPEC_LIVE_TOP];
     const int n = n_cells - 1;
-    int rank = 0; /* of the token; n for one outside of the list */
+    int rank = 0; /* index of the token; n if it is not in the list */
     if (n < 1 || n > SPEC_LIVE_TOP) return;
     for (int i = 0; i < n; i++) {
         chance[i] = target[i];

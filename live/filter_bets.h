@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* filter_bets: bets that a server applies a filter which nobody asked for.
+/* filter_bets: bets that a server applies a filter that nobody asked for.
  * An alternative is the scored distribution, cut to the tokens that a top-k, top-p or min-p keeps.
- * With 2 % of the whole distribution mixed in, a token that should not come costs it a factor of
- * 50, and not everything. Each token multiplies an alternative's capital by its likelihood ratio.
+ * 2 % of the whole distribution is mixed in, so that a token that the filter would drop costs a bet
+ * a factor of 50 rather than its whole capital. Each token multiplies an alternative's capital by
+ * its likelihood ratio.
  */
 #ifndef SPECLAB_FILTER_BETS_H
 #define SPECLAB_FILTER_BETS_H
@@ -11,12 +12,12 @@ enum { SPEC_FILTER_BETS = 28 };
 
 typedef struct {
     double log_e[SPEC_FILTER_BETS]; /* log of the capital */
-    /* tokens that the filter drops: how many should come, and how many came */
+    /* of the tokens that the filter drops: how many were expected, and how many came */
     double expected[SPEC_FILTER_BETS], seen[SPEC_FILTER_BETS];
 } spec_filter_bets;
 
-/* Bets on a token: cell `cell` of target (n_cells), of which the last one is the chance of all
- * tokens outside of the list. A filter whose end is outside of the list makes no bet. */
+/* Bets on a token, cell `cell` of target (n_cells), whose last cell is the probability of all
+ * tokens that are not in the list. A filter whose cut is not within the list makes no bet. */
 void spec_filter_bets_add(spec_filter_bets *bets, const double *target, int n_cells, int cell);
 
 /* Returns the log of the mean of all capitals, which is an e-value for a server that is right. */

@@ -6,7 +6,7 @@
 
 const double spec_greedy_ends[SPEC_GREEDY_BUCKETS - 1] = {1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0, 3.0};
 
-/* A token outside of the list has a margin of at least that of the last listed one. */
+/* A token that is not in the list has at least the margin of the last listed one. */
 static double margin_of(const spec_live_place *place, int32_t token)
 {
     int i = 0;

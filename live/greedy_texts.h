@@ -14,9 +14,9 @@ enum { SPEC_GREEDY_BUCKETS = 8 };
 extern const double spec_greedy_ends[SPEC_GREEDY_BUCKETS - 1];
 
 typedef struct {
-    int texts, different; /* texts; those with another token than the most probable one */
-    int wrong_texts;      /* those with a wrong token */
-    int lost_texts;       /* those in which most tokens from the first wrong one on are wrong */
+    int texts, different; /* texts; texts with a token that is not the most probable one */
+    int wrong_texts;      /* texts with a wrong token */
+    int lost_texts;       /* texts in which most tokens from the first wrong one on are wrong */
     uint64_t tokens, ties, wrong;
     uint64_t bucket[SPEC_GREEDY_BUCKETS]; /* margins of ties and wrong tokens */
     double largest, largest_tie;          /* largest margin; of a tie */
@@ -29,9 +29,9 @@ typedef struct {
 /* Adds a text; margins up to `tie` are ties. */
 void spec_greedy_add(spec_greedy_texts *ret, const spec_served_text *text, double tie);
 
-/* Returns whether wrong tokens accuse the server: if the scorer's own texts (the control) have
- * none, or in so many fewer texts that equal servers would differ as much with a chance of at most
- * `rate` (Fisher's exact test, one-sided). */
+/* Returns whether wrong tokens are evidence against the server. They are if the scorer's own texts
+ * (the control) have none, or so few that two equal servers would differ as much with probability
+ * at most `rate` (Fisher's exact test, one-sided). */
 bool spec_greedy_accused(const spec_greedy_texts *served, const spec_greedy_texts *control,
                          double rate);
 

@@ -35,7 +35,7 @@ typedef struct {
     int tries;
     double not_before; /* monotonic seconds of the next try; 0: none is due */
     char why[CURL_ERROR_SIZE];
-    /* of a stream: when it was last heard of, and what is wrong with it */
+    /* of a stream: time of the last event, and what is wrong with it */
     spec_events events;
     size_t streamed;
     double heard;
@@ -72,7 +72,7 @@ static int load(spec_curl *ret, spec_error *error)
 
 /* ---- what arrives ---------------------------------------------------------------------------- */
 
-/* Replaces the bytes that are no valid UTF-8 by question marks. Returns whether there were any. */
+/* Replaces bytes that are not valid UTF-8 by question marks. Returns whether there were any. */
 static bool make_valid(char *text, size_t n)
 {
     bool changed = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* launched: a server that is started by a command, and stopped with everything that it started.
- * It runs in a process group of its own, watched by a small process that ends the group when this
- * program ends, however it does. What the server prints goes into a log. */
+ * It runs in its own process group, watched by a small process that ends the group when this
+ * program ends, even if it is killed. What the server prints goes into a log. */
 #ifndef SPECLAB_LAUNCHED_H
 #define SPECLAB_LAUNCHED_H
 
@@ -16,8 +16,8 @@ typedef struct {
     const char *log;
 } spec_launched;
 
-/* Starts `command` by the shell, with the draft length for each {K} in it. The log, which the
- * caller names, is begun anew. Returns GSL_EFAILED if it cannot be started. */
+/* Runs `command` in a shell, with the draft length in place of each {K}. Truncates the log, whose
+ * name must outlive the server. Returns GSL_EFAILED if it cannot be started. */
 int spec_launched_start(spec_launched *ret, const char *command, int K, const char *log,
                         spec_error *error);
 

@@ -13,8 +13,8 @@ typedef struct {
     double square; /* mean over positions of sum_i p_i (difference of log p_i)^2 */
 } spec_scorer_noise;
 
-/* Compares two scorings of n texts, which differ in nothing else. A text without places, which was
- * not scored again, is left out. */
+/* Compares two scorings of the same n texts. A text without scores, which was not scored again, is
+ * left out. */
 spec_scorer_noise spec_scorer_noise_of(const spec_served_text *once, const spec_served_text *again,
                                        int n);
 

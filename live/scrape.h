@@ -10,7 +10,7 @@
 
 /* Counts since the server started. */
 typedef struct {
-    double rounds, drafted, accepted;    /* 0 of a server that does not speculate */
+    double rounds, drafted, accepted;    /* 0 for a server that does not speculate */
     int depths;                          /* entries of passed; 0: not counted */
     double passed[SPEC_OBSERVED_DEPTHS]; /* rounds that accepted the draft token of depth i + 1 */
 } spec_live_counts;

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NOISE_TEXTS: texts that are scored twice. GREEDY_TIES: how many times the noise seen in them a
- * margin may be to be a tie for certain, and if the scorer's own texts have such margins. */
+/* NOISE_TEXTS: texts that are scored twice to measure the noise. A margin of up to greedy_ties
+ * times this noise is a tie; up to own_ties times, if the scorer's own texts have such margins. */
 enum { NOISE_TEXTS = 4 };
 static const double greedy_ties = 3.0, own_ties = 10.0, least_tie = 1e-6;
 
@@ -115,7 +115,7 @@ done:
 
 /* ---- sampled texts --------------------------------------------------------------------------- */
 
-/* A hash of what the texts depend on. */
+/* Returns a hash of the settings that the texts depend on. */
 static void name_settings(run *r)
 {
     const spec_served_plan *plan = r->plan;

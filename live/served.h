@@ -15,7 +15,7 @@ typedef struct {
     double rate;                 /* of false alarms */
     uint64_t seed;
     const char *opt_capture; /* a file */
-    bool resume, force;      /* go on with the file; replace it */
+    bool resume, force;      /* continue the file; replace it */
     spec_http_work how;
     /* called after each text, with the number so far; `what` is a phase */
     void (*progress)(void *self, const char *what, int done, int texts);
@@ -26,7 +26,7 @@ typedef struct {
     spec_live_server text, score;
     spec_scorer_noise noise;
     bool greedy, stopped;
-    int wanted; /* texts that were asked for */
+    int wanted; /* number of texts requested */
     spec_served_judgement judgement;
     spec_greedy_texts served, control; /* greedy: the texts, and the scorer's own */
     double tie;                        /* greedy: largest margin of a tie */

@@ -16,8 +16,9 @@
 const char *const spec_served_verdict_names[] = {"no difference", "wrong state", "wrong sampler",
                                                  "wrong filter",  "wrong token", "undecided"};
 
-/* ALTERNATIVES: laws of a text that went wrong. SHARES: shares of texts that do. The trace, the
- * states, the filters and the copies each have a quarter of the false alarms. */
+/* ALTERNATIVES: laws of the tokens of a text that went wrong. SHARES: assumed shares of texts that
+ * go wrong. Each of the four PARTS (trace, states, filters, copies) may cause a quarter of the
+ * false alarms. */
 enum { ALTERNATIVES = 2, SHARES = 4, PARTS = 4 };
 static const double shares[SHARES] = {0.01, 0.05, 0.25, 1.0};
 static const double suspicious = 7.0; /* log e of a text that counts as wrong */
@@ -58,7 +59,8 @@ typedef struct {
     onset_bet bet[ALTERNATIVES];
 } text_state;
 
-/* Flat over the cells; and half on the tokens outside of the list. */
+/* Bets on two alternatives: that all cells are equally probable, and that half of the mass is on
+ * tokens that are not in the list and the rest is spread over those that are. */
 static void bet_text(text_state *t, const spec_trace_record *record)
 {
     const int n = record->n_cells;
@@ -83,7 +85,8 @@ typedef struct {
     known_text *known; /* (n_known) */
     size_t n_known, capacity;
     double excluded, after; /* over the texts with an excluded token */
-    double best, expected;  /* how often the most probable listed token came, and should */
+    double best, expected;  /* how often the most probable listed token came, and how often we
+                             * expect it */
 } judge;
 
 static int compare_texts(const void *a, const void *b)
@@ -110,7 +113,7 @@ static int end_text(judge *j, spec_error *error)
     int best = 0;
     if (t->n == 0) return GSL_SUCCESS;
     for (int k = 0; k < ALTERNATIVES; k++) {
-        /* onsets that did not come yet keep their weight, 1/(n+1) in all */
+        /* onsets after the end of the text keep their weight, 1/(n+1) in total */
         log_e[k] = log_add(t->bet[k].log_sum, -log(t->n + 1.0));
         if (log_e[k] > log_e[best]) best = k;
     }
@@ -172,7 +175,8 @@ done:
     return status;
 }
 
-/* Two texts of a right server are equal with a chance of at most that of the text. */
+/* Counts texts that are copies of an earlier one. Two texts of a right server are equal with at
+ * most the probability of the text. */
 static void count_copies(judge *j, double rate)
 {
     const double pairs = fmax(0.5 * (double)j->n_known * (double)(j->n_known - 1), 1.0);
@@ -245,7 +249,8 @@ static bool is_argmax(const judge *j)
     return n > 50.0 && j->best > 0.999 * n && j->expected < 0.99 * n;
 }
 
-/* Names a filter that nobody asked for, if it drops nearly all tokens that it should. */
+/* Names a filter that nobody asked for, if the server drops nearly all tokens that this filter
+ * would drop. */
 static bool name_filter(const judge *j)
 {
     spec_served_judgement *r = j->result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* served_judge: the verdict on captured texts, with the name of what is wrong.
- * The bets are those of `speclab validate --trace`. Added are bets that a text goes wrong at some
- * position and stays wrong, and a look for copies among the texts. */
+ * Uses the bets of `speclab validate --trace`, and also bets that a text goes wrong at some
+ * position and stays wrong, and looks for copies among the texts. */
 #ifndef SPECLAB_SERVED_JUDGE_H
 #define SPECLAB_SERVED_JUDGE_H
 
@@ -10,7 +10,8 @@
 
 typedef enum {
     SPEC_SERVED_RIGHT,
-    SPEC_SERVED_STATE,   /* some texts, from some position on, do not follow from what is before */
+    SPEC_SERVED_STATE,   /* from some position on, some texts do not follow from the text before
+                          * it */
     SPEC_SERVED_SAMPLER, /* tokens are drawn from another distribution */
     SPEC_SERVED_FILTER,  /* tokens that the filters exclude, or filters that were not declared */
     SPEC_SERVED_TOKEN,   /* greedy: tokens that are not the most probable ones */
@@ -33,7 +34,7 @@ typedef struct {
     spec_served_verdict verdict;
     char reason[SPEC_SERVED_REASON];
     uint64_t texts, tokens;
-    double needed; /* log capital of a verdict */
+    double needed; /* log capital that a verdict needs */
     double trace_log_e, state_log_e, filter_log_e;
     double detectable;     /* TV; NaN: nothing was judged */
     const char *best_test; /* of the trace, or NULL */
@@ -44,8 +45,8 @@ typedef struct {
     int copies;        /* texts that are copies of an earlier one */
 } spec_served_judgement;
 
-/* Judges the trace in `file`, which is rewound. A right server gets another verdict than RIGHT or
- * UNDECIDED with a chance of at most `rate`. */
+/* Judges the trace in `file`, which is rewound. A right server gets a verdict other than RIGHT or
+ * UNDECIDED with probability at most `rate`. */
 int spec_served_judge(spec_served_judgement *ret, FILE *file, const char *name,
                       const spec_scorer_noise *noise, double rate, uint64_t seed,
                       spec_error *error);

@@ -21,10 +21,9 @@ typedef struct {
     /* the server may take a draft length with each request */
     bool K_by_request;
     bool marked_end;    /* "[DONE]" ends the stream */
-    const char *launch; /* how a script for --launch may start it */
-    /* Makes the request for a text; the prompt misses caches of earlier ones, where the engine
-     * allows it. Takes `sampling`, the dialect's keys. K: -1 leaves the draft length to the
-     * server. */
+    const char *launch; /* example of a command for --launch */
+    /* Makes the request for a text; the prompt misses the prefix cache if the engine allows that.
+     * Takes `sampling`, the dialect's keys. K: -1 leaves the draft length to the server. */
     void (*ask)(spec_http_request *ret, const spec_live_server *server, const char *prompt,
                 json_t *sampling, uint64_t seed, int K);
     /* Reads an event. Returns GSL_EINVAL if it is not what was asked for, and GSL_EFAILED if it is
