@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* DRAWS: tokens per fixture. VARIANT: tokens per variant of the failed fixture; AGAIN: tokens per
- * variant that does not show the failure in so few. FAILED_*: limits for the failed fixture, which
- * otherwise gets as many tokens as it took to fail. NUMBERS: a round whose rows have more
+ * variant that did not show the failure in VARIANT tokens. FAILED_*: limits for the failed fixture,
+ * which otherwise gets as many tokens as it took to fail. NUMBERS: a round whose rows have more
  * probabilities than this gets fewer draws. VOCAB_MOST: largest vocabulary. */
 enum {
     DRAWS = 16000,
@@ -70,7 +70,7 @@ typedef struct {
 } variant;
 
 /* Makes a variant; each number has other sizes and rows. Returns 1 if it was made, 0 if the sampler
- * cannot be asked it, -1 if out of memory. The caller closes its fixture. */
+ * cannot be tested on it, -1 if out of memory. The caller closes its fixture. */
 static int make_variant(variant *v, const spec_validate_run *r, const spec_design_values *values,
                         uint32_t scope, int dimension, int number)
 {
@@ -97,8 +97,8 @@ static bool values_of(spec_design_values *ret, const spec_fixture_kind *kind)
     return kind->open == spec_recipe_open && spec_design_values_of(ret, (const spec_recipe *)kind);
 }
 
-/* Fills ret (SPEC_DESIGN_DIMENSIONS) with the variants that the sampler can be asked; returns their
- * number, or -1 if out of memory. */
+/* Fills ret (SPEC_DESIGN_DIMENSIONS) with the variants on which the sampler can be tested; returns
+ * their number, or -1 if out of memory. */
 static int make_variants(variant *ret, const spec_validate_run *r, int worst, uint32_t scope)
 {
     spec_design_values values;
@@ -113,7 +113,7 @@ static int make_variants(variant *ret, const spec_validate_run *r, int worst, ui
 }
 
 /* Finds out whether the failure shows in one of the further variants of a dimension, whose rows may
- * be more telling than those of the first. *draws: tokens asked for so far. */
+ * show it better than those of the first. *draws is the number of tokens requested so far. */
 static int shows_elsewhere(bool *ret, spec_validate_run *r, const spec_design_values *values,
                            uint32_t scope, int dimension, uint64_t *draws)
 {
@@ -159,8 +159,8 @@ static int name_needed(spec_validate_run *r, int worst, uint32_t scope, const va
     return GSL_SUCCESS;
 }
 
-/* Says why no condition is named: the failed fixture was not asked in variants, or does not show
- * the failure again. */
+/* Says why no condition is named: no variants of the failed fixture were tested, or the fixture
+ * does not show the failure again. */
 static void say_unknown(spec_validation *v, int opt_worst, uint64_t asked, bool is_asked, int used)
 {
     const int vocab = opt_worst >= 0 ? v->result[opt_worst].vocab : 0;

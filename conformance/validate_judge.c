@@ -373,7 +373,8 @@ static void describe_late(char text[LATE_TEXT], const spec_validation *v)
                  pairs > 1 ? "s" : "", example);
 }
 
-/* Lists what is guaranteed at each place that the sampler reaches. */
+/* Lists the TV that is guaranteed to be found in each kind of token (SPEC_PLACE_*) that the sampler
+ * emits. */
 static void say_power(spec_validation *v)
 {
     char list[400] = "", late[LATE_TEXT];

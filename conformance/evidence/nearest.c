@@ -17,7 +17,7 @@ enum { HINTS = 3, PREVIEW = 8, GLANCE = 2000 };
  * off. */
 static const double unexplained = 0.005, showing = 10.0, slack = 8.0;
 
-/* The splits of the sampler under test and of an exact one. */
+/* The splits (split.h) of the sampler under test and of an exact one, on one fixture. */
 typedef struct {
     spec_split *seen, *exact;
     double dispersion;

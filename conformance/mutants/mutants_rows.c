@@ -139,8 +139,8 @@ static int correct_above_two(spec_reference_sampler *s)
 
 /* ---- padding, inputs, outputs ---------------------------------------------------------------- */
 
-/* Computes residuals for padding as well. A residual of 0/0 makes the sum over all places NaN, and
- * a scan with it ends at the last token. */
+/* Computes residuals for padding as well. A residual of 0/0 makes the sum over all positions NaN,
+ * and a scan with it ends at the last token. */
 static int last_by_all_places(spec_reference_sampler *s)
 {
     for (int place = s->n_nodes; place < s->step->n_nodes && s->drawn != SPEC_DRAWN_FIXED;

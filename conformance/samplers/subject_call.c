@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One instance: copies of the rounds of a batch. */
+/* An instance, with copies of the rounds of a batch. */
 typedef struct {
     const speclab_sampler *sampler;
-    size_t rounds, rows, places, coins; /* capacities: rounds, numbers of one side, places, coins */
+    size_t rounds, rows, places,
+        coins; /* capacities: rounds, numbers of one side, positions, coins */
     float *side[2];                     /* (n, n_nodes+1, V) target and draft rows */
     float *coin;
     int32_t *length, *token, *parent;

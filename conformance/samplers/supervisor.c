@@ -94,9 +94,10 @@ static void wake(int number)
     (void)number; /* the signal ends ppoll */
 }
 
-/* Keeps only those of root's rights that concern files and users. Nothing that the child starts has
- * more, even if sudo starts it. Without CAP_SYS_ADMIN it cannot unmount its /proc to see the
- * system's, and without CAP_SYS_PTRACE it cannot look into the first process of its namespace. */
+/* Keeps only those of root's rights that concern files and users. No process that the child starts
+ * has more rights, even if it runs sudo. Without CAP_SYS_ADMIN it cannot unmount its /proc to see
+ * the system's, and without CAP_SYS_PTRACE it cannot look into the first process of its
+ * namespace. */
 static bool give_up_rights(void)
 {
     const uint32_t kept = CAP_TO_MASK(CAP_CHOWN) | CAP_TO_MASK(CAP_DAC_OVERRIDE) |

@@ -19,7 +19,7 @@ static const double unknown_log = -9999.0, sum_off = 1e-3;
 
 /* ---- forms of a response --------------------------------------------------------------------- */
 
-/* Where a choice keeps its text and the lists of its tokens. */
+/* The parts of a choice with its text and the lists of its tokens. */
 typedef struct {
     const json_t *content;               /* chat: one object per token */
     const json_t *tokens, *logs, *lists; /* completions: one value per token each */
