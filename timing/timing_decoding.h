@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* timing_decoding: measures speculation, plain decoding and single passes in turns.
- * One process decodes the same prompts in every way, a few tokens per turn. The order of the ways
+ * One process decodes the same prompts in several ways, a few tokens per turn. A way of decoding is
+ * plain decoding, or speculation with one K, with or without drafting ahead. The order of the ways
  * is drawn anew each time, so that a change in the machine affects all of them equally. The decoded
  * text depends only on the seed, and the times on the machine.
  * docs/formulas/statistics.md#bootstrap explains the sums. */

@@ -149,7 +149,7 @@ static void predict_ahead(spec_timing_speed *ret, const workings *w, int i,
     ret->hit = per(w, spec_timing_column(i, SPEC_TIMING_ALL_HITS),
                    spec_timing_column(i, SPEC_TIMING_ALL_ROUNDS));
     if (!(ret->hit.se > 0.0))
-        /* it is none, or all, in every text, so there is no spread to estimate from */
+        /* the share is 0, or 1, in every text, so there is no spread to estimate from */
         ret->hit.low = ret->hit.high = NAN;
     ret->gain = round_ratio(w, beforehand(w->sample.timed, i), i); /* both emit the same law */
     const double first = (double)w->sample.timed->n_blocks /

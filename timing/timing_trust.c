@@ -77,7 +77,7 @@ bool spec_timing_trusted(const spec_timing_trust *trust)
 typedef struct {
     char *text;
     size_t size, used;
-    const char *between; /* separator before the next part */
+    const char *between; /* the separator before the next part of the line */
 } sentence;
 
 __attribute__((format(printf, 3, 4))) static void add(sentence *s, const char *between,
