@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What getopt_long returns for row i is FIRST_ROW + i, or the letter. */
+/* getopt_long returns FIRST_ROW + i for row i, or its letter. */
 enum { MOST_ROWS = 96, FIRST_ROW = 0x10000, A_WORD = 1 };
 
 /* A field, the struct that it fills, and the word that the user gave; NULL: none. */
@@ -357,7 +357,7 @@ __attribute__((noreturn)) static void fail_at_option(const reading *r, int got, 
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-/* Writes what getopt_long reads. "-:" has it return words in order, and tell a missing value from
+/* Writes what getopt_long reads. "-:" makes it return words in order, and tell a missing value from
  * an unknown option. */
 static void list_options(char letters[2 * MOST_ROWS + 3], struct option name[2 * MOST_ROWS + 1],
                          const reading *r)
@@ -370,7 +370,7 @@ static void list_options(char letters[2 * MOST_ROWS + 3], struct option name[2 *
         if (field->name == NULL) continue;
         if (field->letter != '\0')
             letters += sprintf(letters, "%c%s", field->letter, field->value != NULL ? ":" : "");
-        int before = 0; /* of two options with a name, the verb's own has it */
+        int before = 0; /* if two options have the same name, the verb's own wins */
         while (before < n && strcmp(name[before].name, field->name) != 0) before++;
         if (before == n) name[n++] = (struct option){field->name, takes, NULL, FIRST_ROW + i};
     }
@@ -394,7 +394,7 @@ static void note(const reading *r, field_row *row, const char *opt_word)
                     before, opt_word);
 }
 
-/* An option of the line, or a word that is none (row NULL). */
+/* An option of the command line, or a word that is not an option (row NULL). */
 typedef struct {
     const field_row *row;
     const char *word;

@@ -17,7 +17,7 @@ typedef struct {
     int K;
     uint64_t tokens, texts;
     bool plain, baseline, json, K_given;
-    bool shown, coloured; /* the output is a terminal; colours are used */
+    bool shown, coloured; /* the output is a terminal, so colours are used */
     const char *opt_prompt, *opt_prompt_file, *colour;
     char *prompt;           /* n_prompt bytes */
     size_t n_prompt;

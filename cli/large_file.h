@@ -6,8 +6,8 @@
 #include "speclab/status.h"
 
 /* Prints one line if the file will exceed 50 MB: its size, the seconds it takes (NaN: unknown), and
- * `opt_less`, how to make it smaller ("-n N writes fewer places"). Returns GSL_EFAILED if the disk
- * does not have the space. */
+ * `opt_less`, how to make it smaller ("-n N writes fewer positions"). Returns GSL_EFAILED if the
+ * disk does not have the space. */
 int spec_large_file_announce(const char *verb, const char *path, double bytes, double seconds,
                              const char *opt_less, spec_error *error);
 

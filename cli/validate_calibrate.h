@@ -9,8 +9,8 @@
 /* Tokens of one run if --budget is missing. */
 #define SPEC_VALIDATE_CALIBRATE_DRAWS 200000ull
 
-/* Returns the exit code: 0; 1 if at the stated false-alarm rate so many false alarms would be rare
- * (p < 0.01); 2, 130. */
+/* Returns the exit code: 0; 1 if this many false alarms would be rare (p < 0.01) at the stated
+ * false-alarm rate; 2 or 130 on failure. */
 int spec_validate_calibrate(const spec_validate_args *args, const char *verb);
 
 /* Returns whether merged rows come from a calibration with --shard, which has a row for each run.

@@ -157,7 +157,8 @@ static char *command_text(int argc, char **argv)
     return text;
 }
 
-/* Prints on standard error the warning, and the advice unless a page on standard output has it. */
+/* Prints the warning on standard error, and also the advice, unless that is on the page on standard
+ * output. */
 static int say_beside(const spec_timing_result *result, bool advise, const char *verb,
                       spec_error *error)
 {

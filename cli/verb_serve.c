@@ -131,7 +131,7 @@ static void refuse_pipes(const arguments *args, const char *verb)
     }
 }
 
-/* Say what is doubtful about a cost, and what a trace leaves out; errors come with the run. */
+/* Prints warnings about a cost, and what a trace leaves out. Errors are reported by the run. */
 static void say_doubts(const char *cost, const char *opt_draft_cost, const char *opt_trace,
                        const char *verb)
 {

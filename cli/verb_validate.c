@@ -176,7 +176,8 @@ static bool write_report(spec_output *output, report_writer *writer, const spec_
     return false;
 }
 
-/* Draws the figure, and writes its data beside it as CSV. Returns false after printing an error. */
+/* Draws the figure, and writes its data next to it as CSV. Returns false after printing an
+ * error. */
 static bool write_figure(const spec_validate_args *args, const spec_validation *v, const char *verb,
                          spec_error *said)
 {

@@ -10,11 +10,11 @@
 #include <string.h>
 
 enum {
-    SERIES_VALUES = 12,  /* maximum values of a column that distinguishes series */
-    SERIES_COLUMNS = 3,  /* maximum such columns */
-    NAMES_BELOW = 6,     /* maximum names below a horizontal axis */
-    LONG_NAME = 12,      /* longer names go beside a vertical axis */
-    COMPARED_MAX = 2000  /* maximum rows that are compared with each other */
+    SERIES_VALUES = 12, /* maximum values of a column that distinguishes series */
+    SERIES_COLUMNS = 3, /* maximum such columns */
+    NAMES_BELOW = 6,    /* maximum names below a horizontal axis */
+    LONG_NAME = 12,     /* longer names are put on a vertical axis */
+    COMPARED_MAX = 2000 /* maximum rows that are compared with each other */
 };
 
 typedef struct {

@@ -50,7 +50,8 @@ static int no_column(const spec_figure_data *data, const char *name, spec_error 
     }
     spec_names_meant(near, name, known, all);
     free(known);
-    /* The list of all columns does not fit the buffer of spec_names_meant. */
+    /* We list all columns ourselves, because the list does not fit the buffer of
+     * spec_names_meant. */
     const bool meant = strncmp(near, "; did you mean", 14) == 0;
     return spec_fail(error, GSL_EINVAL, "%s has no column '%.60s'%s", data->path, name,
                      meant ? near : all);

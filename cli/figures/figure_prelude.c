@@ -97,7 +97,7 @@ static int by_place(const void *a, const void *b)
     return (p->row > q->row) - (p->row < q->row);
 }
 
-/* Finds the columns that say where the script draws a row. */
+/* Finds the columns that determine where the script draws a row. */
 static int place_columns(const spec_figure_column **ret, int *ret_n, spec_figure_data *data,
                          const spec_figure_script *script, spec_error *error)
 {
@@ -112,8 +112,8 @@ done:
     return status;
 }
 
-/* Refuses two rows that would be drawn at the same place: they differ in something that the figure
- * does not show, so a line through both would be wrong. */
+/* Refuses two rows that would be drawn at the same position: they differ in something that the
+ * figure does not show, so a line through both would be wrong. */
 static int check_places(spec_figure_data *data, const spec_figure_script *script, spec_error *error)
 {
     const spec_figure_column *column[PLACE_MAX];

@@ -21,7 +21,7 @@ typedef struct {
 } strokes;
 
 /* Reads the points of one series in one panel, from `i` on: returns their number, and gives how
- * they are drawn, and a row that shares its place with another one, or -1. */
+ * they are drawn, and a row that would be drawn at the same position as another one, or -1. */
 static size_t one_series(strokes *ret, long *ret_twice, const spec_figure_points *points, size_t i)
 {
     const spec_figure_point *first = &points->point[i];

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest parameter value that a title includes without being told to. */
+/* The longest parameter value that a title includes unasked. */
 enum { LONGEST = 24 };
 
 int spec_figure_title_add(spec_word_list *constant, const spec_figure_column *column)
