@@ -18,7 +18,7 @@ static bool same_letter(char a, char b)
 }
 
 /* Returns the number of insertions, deletions, substitutions and transpositions of neighbours that
- * turn a into b, ignoring case. Three rows of the usual table are enough. Both have at most
+ * turn a into b, ignoring case. Keeps only three rows of the usual table. Both have at most
  * LENGTH_MAX bytes. */
 static int edit_distance(const char *a, int n_a, const char *b, int n_b)
 {

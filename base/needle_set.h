@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* needle_set: finds any of several byte strings in one pass over a text.
- * It never looks at most bytes: a window as long as the shortest string moves over the text, and
- * the last three bytes in it tell how far it can jump ahead [WuManber94]. The strings stay the
+ * Most bytes are never read: a window as long as the shortest string moves over the text, and the
+ * last three bytes in it tell how far it can jump ahead [WuManber94]. The strings stay the
  * caller's. */
 #ifndef SPECLAB_NEEDLE_SET_H
 #define SPECLAB_NEEDLE_SET_H

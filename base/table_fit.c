@@ -158,7 +158,7 @@ static void shorten(fit *f, int c)
     column->least = part > TEXT_LEAST ? part : TEXT_LEAST;
 }
 
-/* Shows columns in order of rank, as long as they fit. Returns false if too few do. */
+/* Shows columns in order of rank, as long as they fit. Returns false if too few columns fit. */
 static bool choose(fit *f, bool by_list)
 {
     int candidates = 0, shown = 0;

@@ -26,9 +26,10 @@
 enum {
     PARTS_MAX = 256,    /* most parts of a job */
     LINE = 64,          /* bytes of a cache line */
-    SPINS = 200,        /* a waiting thread yields after so many pauses, a few microseconds */
-    TURN = 1000 * 1000, /* a thread works so many nanoseconds between two yields */
-    LINGER = 200 * 1000 /* a thread waits so many nanoseconds for the next pass before it sleeps */
+    SPINS = 200,        /* a waiting thread yields after this many pauses, a few microseconds */
+    TURN = 1000 * 1000, /* a thread works this many nanoseconds between two yields */
+    LINGER = 200 * 1000 /* a thread waits this many nanoseconds for the next pass before it
+                         * sleeps */
 };
 
 /* The chunks of a job are split into as many parts as there are threads. A thread takes a part,

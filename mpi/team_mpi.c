@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A team of MPI ranks. Rank 0 leads: it deals tasks, points or groups of one point, and sleeps
- * between messages. A member that has given a result gets the next task. At exit all ranks meet in
- * MPI_Finalize; where a failed run leaves a member computing, rank 0 aborts it. */
+/* A team of MPI ranks. Rank 0 is the leader: it deals out tasks (points, or groups of one point)
+ * and sleeps between messages. A member that has delivered a result gets the next task. At exit all
+ * ranks meet in MPI_Finalize; where a failed run leaves a member computing, rank 0 aborts it. */
 #include "cli/team_start.h"
 
 #include "speclab/no_memory.h"
@@ -13,11 +13,14 @@
 #include <string.h>
 #include <time.h>
 
-/* Messages of members: a request without a result, with one, and the end of a member. The leader
- * answers the first two with a task, or with one whose list is `no_more`. */
+/* Messages of members: a request for a task without a result, a request with a result, and the end
+ * of a member. The leader answers a request with a task, or with one whose list is `no_more`. */
 enum { TAG_ASK = 1, TAG_RESULT, TAG_LEAVE, TAG_DEAL };
-enum { AWAKE = 500 /* looks for a message before the first pause */ };
-enum { AHEAD = 16 /* tasks for each member that may be dealt before the one that is wanted */ };
+enum { AWAKE = 500 /* how often we look for a message before the first pause */ };
+enum {
+    AHEAD = 16 /* how many tasks per member may be dealt before the result of the first one is
+                * taken */
+};
 #define no_more UINT64_MAX
 
 typedef struct {
@@ -28,11 +31,12 @@ typedef struct {
 static struct {
     int rank, size;
     /* of the leader */
-    int members;       /* that have not left */
+    int members;       /* members that have not left */
     int *idle, n_idle; /* (size) members that wait for a task */
     uint64_t *dealt;   /* (size) the item that a member computes, or no_more */
-    spec_task next;    /* to deal; before the first one its list is no_more */
-    message *given;    /* (AHEAD size) results that are not taken, by item modulo its length */
+    spec_task next;    /* the next task to deal; its list is no_more before the first one */
+    message *given;    /* (AHEAD size) results not taken yet; item i is at i modulo the array's
+                        * length */
     char why[256];      /* why a member left, or "" */
     /* of a member */
     bool left;
@@ -43,8 +47,8 @@ static uint64_t places(void)
     return (uint64_t)AHEAD * (uint64_t)ranks.size;
 }
 
-/* Wait for a message, for a moment awake and then with pauses: Open MPI's own waiting would keep a
- * processor busy. False after a stop. */
+/* Waits for a message: polls for a moment, and then with pauses, because Open MPI's own waiting
+ * would keep a processor busy. Returns false after a stop. */
 static bool wait_for(MPI_Status *status, const volatile int *opt_stop)
 {
     const struct timespec pause = {.tv_nsec = 100000};
@@ -68,7 +72,7 @@ static void deal(int member, const spec_task *task)
     ranks.members -= task->list == no_more;
 }
 
-/* Receive one message: keep its result, and note that the member is idle or has left. */
+/* Receives one message: keeps its result, and notes that the member is idle or has left. */
 static int receive(const MPI_Status *status, spec_error *error)
 {
     const int member = status->MPI_SOURCE;
@@ -118,7 +122,7 @@ static int take(void *self, char **ret_bytes, size_t *ret_size, const spec_task 
     return GSL_SUCCESS;
 }
 
-/* Tell every member that there is no more, and wait until all have heard it. */
+/* Tells every member that there are no more tasks, and waits until all have received this. */
 static void dismiss(void)
 {
     static const spec_task last = {no_more, no_more};
@@ -150,7 +154,7 @@ static bool answer(spec_task *ret)
     return !ranks.left;
 }
 
-static message to_give; /* of this member: sent with its next request */
+static message to_give; /* this member's result, sent with its next request */
 
 static bool next(void *self, spec_task *ret)
 {

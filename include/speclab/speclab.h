@@ -232,7 +232,8 @@ typedef struct {
     const uint8_t *drawn;  /* (n_nodes) 1: drawn from the draft's row; 0: chosen without chance */
 } speclab_outcome;
 
-/* Fills in the struct, whose size must be set. SPECLAB_INPUT for another size, or no round. */
+/* Fills in the struct, whose size must be set. Returns SPECLAB_INPUT for another size, or if round
+ * is NULL. */
 int32_t speclab_round_outcome(speclab_outcome *ret_outcome, const speclab_round *round);
 
 /* Return the two rows (vocab) that decide whether a token is accepted: the target's at the root
@@ -273,7 +274,8 @@ typedef struct {
     int32_t after; /* it decides the token after this node; -1: the first token of the round */
 } speclab_decision;
 
-/* Reads decision number `index`. SPECLAB_INPUT if it does not exist, or for another size. */
+/* Reads decision number `index`. Returns SPECLAB_INPUT if it does not exist, or for another
+ * size. */
 int32_t speclab_round_decision(speclab_decision *ret_decision, const speclab_round *round,
                                int32_t index);
 
@@ -307,7 +309,8 @@ typedef struct {
     const double *law, *promise; /* (n_texts) valid as long as the law */
 } speclab_law_numbers;
 
-/* Fills in the struct, whose size must be set. SPECLAB_INPUT for another size, or no law. */
+/* Fills in the struct, whose size must be set. Returns SPECLAB_INPUT for another size, or if law is
+ * NULL. */
 int32_t speclab_law_read(speclab_law_numbers *ret_numbers, const speclab_law *law);
 
 /* Samples `texts` texts with the same decoding loop, and adds each to counts (n_texts). Batches
@@ -362,8 +365,9 @@ int32_t speclab_simulation_next(int32_t *ret_done, speclab_simulation *simulatio
 
 /* The two halves of _next, so that several processes can open the same simulation and share its
  * work. _group computes one of groups 0.._groups - 1, in any order, and returns it as a line of at
- * most SPECLAB_GROUP_SIZE bytes. _add adds the next group's line. If the groups are added in order,
- * all estimates equal those of _next to the last bit. SPECLAB_INPUT for a wrong number or text. */
+ * most SPECLAB_GROUP_SIZE bytes. _add adds the line of the next group. If the groups are added in
+ * order, all estimates equal those of _next to the last bit. SPECLAB_INPUT for a wrong number or
+ * text. */
 enum { SPECLAB_GROUP_SIZE = 20000 };
 uint64_t speclab_simulation_groups(const speclab_simulation *simulation);
 int32_t speclab_simulation_group(char *ret_text, uint64_t text_size, speclab_simulation *simulation,
@@ -381,7 +385,8 @@ typedef struct {
     double speedup, speedup_se; /* tokens per target call of time, on the virtual clock */
 } speclab_estimates;
 
-/* Fills in the struct, whose size must be set. SPECLAB_INPUT for another size, or no simulation. */
+/* Fills in the struct, whose size must be set. Returns SPECLAB_INPUT for another size, or if
+ * simulation is NULL. */
 int32_t speclab_simulation_read(speclab_estimates *ret_estimates,
                                 const speclab_simulation *simulation);
 
