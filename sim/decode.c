@@ -362,10 +362,10 @@ int spec_decoder_round(spec_decoder *decoder, spec_chance *chance, spec_tally *o
     SPEC_TRY(reserve(decoder, (size_t)decoder->policy.K + 1, error));
     const double begun = spec_clock_read(clock);
 
-    /* Only the windows and its position cut the draft, before anything is drawn. So the length is
-     * one that a policy may set, and one that a rule with a schedule accepts: the rule's state
-     * covers positions of the last draft, which was within the window too, minus the tokens emitted
-     * since; the room has shrunk by exactly these. */
+    /* The draft is cut only to stay within the windows, before anything is drawn. A policy could
+     * set this length. A rule with a schedule accepts it, too: its state covers the positions of
+     * the last draft that are still to come. That draft was within the window, and each token
+     * emitted since has shortened both the state and the room by one. */
     spec_policy policy = decoder->policy;
     const int room = spec_decoder_room(decoder);
     if (policy.now > room) policy.now = room;

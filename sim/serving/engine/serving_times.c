@@ -17,7 +17,7 @@ static void add_member(spec_engine *e, const spec_member *m, int sign)
     e->drafted += sign * m->drafted;
 }
 
-/* Adds what the requests under way have so far, or subtracts it. */
+/* Adds the times and counts of the unfinished requests so far to the sums, or subtracts them. */
 static void add_under_way(spec_engine *e, int sign)
 {
     for (int32_t i = 0; i < e->members.waiting; i++)
