@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dialects: what to ask a server, and how to read its answers, by the engine that it runs.
  * A text is a list of token ids everywhere, because a text that is tokenised again may become other
- * tokens. Answers are foreign; a message names what is wrong in them. */
+ * tokens. Answers are not trusted; an error message names what is wrong in them. */
 #ifndef SPECLAB_DIALECTS_H
 #define SPECLAB_DIALECTS_H
 
@@ -47,7 +47,7 @@ typedef struct {
     spec_transform transform;
 } spec_live_sampling;
 
-/* How an answer is read, and into what. */
+/* The requests and answers of one kind of server. */
 typedef struct spec_dialect {
     const char *name;
     const char *owner;   /* "owned_by" in /v1/models */
@@ -55,7 +55,8 @@ typedef struct spec_dialect {
     bool by_prefix;      /* scores the next token after a prefix, instead of a whole text */
     /* Make a request: turn a prompt into tokens; draw a text; score the last n_text tokens of a
      * list, or what follows all of them. */
-    json_t *(*sampling)(const spec_live_sampling *sampling, uint64_t seed); /* its keys */
+    json_t *(*sampling)(const spec_live_sampling *sampling, uint64_t seed); /* returns the keys of a
+                                                                             * request */
     void (*ask_tokens)(spec_http_request *ret, const spec_live_server *server, const char *prompt);
     void (*ask_text)(spec_http_request *ret, const spec_live_server *server,
                      const spec_live_tokens *prompt, const spec_live_sampling *sampling,
@@ -86,11 +87,11 @@ int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_erro
 /* Puts the URL before the message of an error, except out of memory. Returns status. */
 int spec_live_blame(const spec_live_server *server, int status, spec_error *error);
 
-/* Fills in a request to a path of the server, whose body it takes. */
+/* Fills in a request to a path of the server. Takes ownership of the body. */
 void spec_live_ask(spec_http_request *ret, const spec_live_server *server, const char *path,
                    json_t *opt_body);
 
-/* Returns an object with the keys of both; takes them. */
+/* Returns an object with the keys of both, whose ownership it takes. */
 json_t *spec_live_joined(json_t *object, json_t *more);
 
 /* Opens the file of --capture for reading and writing. *ret_old: it exists, and `resume` says to go

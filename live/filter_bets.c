@@ -30,7 +30,7 @@ static int descending(const void *a, const void *b)
 }
 
 /* Returns how many of the n listed tokens filter f keeps, the most probable ones, or -1 if it may
- * keep others, too. chance[n] falls; sum[i] is that of the first i+1. */
+ * keep others, too. chance[n] is in descending order; sum[i] is the sum of its first i+1. */
 static int kept(int f, const double *chance, const double *sum, int n)
 {
     const double at = filters[f].at;
