@@ -183,7 +183,7 @@ int main(int argc, char **argv)
         if (team != NULL && !verb->options->grid)
             spec_usage_fail(name, "it has no grid to divide among ranks; use speclab");
         const int code = verb->run(&context, argc - 1, argv + 1);
-        spec_stop_saving(); /* the rest is short */
+        spec_stop_saving(); /* only short work is left */
         if (code != SPEC_EXIT_USAGE) say_threads(&context, name);
         spec_context_free(&context);
         if (team != NULL && !team->leads) return SPEC_EXIT_HOLDS;

@@ -123,7 +123,7 @@ static void list_logs(spec_table *table)
         const spec_log_summary read = {.format = spec_log_formats[i]};
         const char *key = read.format->engine;
         const spec_engine *engine = spec_engine_of(&read);
-        const bool settings = strcmp(engine->engine, key) == 0; /* else a format that is refused */
+        const bool settings = strcmp(engine->engine, key) == 0; /* false: the format is refused */
         add(table, "log", read.format->name, read.format->summary,
             strcmp(key, "any") == 0 ? "any engine"
             : settings              ? engine->title

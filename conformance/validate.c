@@ -82,8 +82,7 @@ done:
     return status;
 }
 
-/* Asks for suspicious results again with new seeds and more draws, and judges them by the fresh
- * data alone. */
+/* Repeats suspicious tests with new seeds and more draws, and judges them by the new data alone. */
 static int run_fresh(spec_validate_run *r, double *ret_p)
 {
     spec_validation *v = r->validation;

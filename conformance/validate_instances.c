@@ -35,7 +35,7 @@ done:
     return status;
 }
 
-/* Asks the same starts and drafts for every `which`, but with its own seeds and requests. */
+/* Every `which` gets the same starts and drafts, but its own seeds and requests. */
 static int answer(spec_worker *w, const spec_validate_run *r, int trial, int which)
 {
     const spec_trial *t = &r->trial[trial];

@@ -97,7 +97,7 @@ int spec_validate_reproduce(spec_validate_run *run, int i);
 
 /* ---- validate_instances.c -------------------------------------------------------------------- */
 
-/* Asks all workers the same questions with different seeds. If two give the same answers, only one
+/* Sends all workers the same questions with different seeds. If two give the same answers, only one
  * continues: validation->alone. */
 int spec_validate_part_instances(spec_validate_run *run);
 

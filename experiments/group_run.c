@@ -85,7 +85,7 @@ int spec_group_run_point(void *self, const spec_groups *groups, const spec_point
     if (run->opt_team != NULL && !run->opt_team->leads)
         return compute_for_leader(run, groups, error);
     if (run->opt_team != NULL) {
-        all.opt_pool = NULL; /* the leader asks for one result at a time */
+        all.opt_pool = NULL; /* the leader fetches one result at a time */
         all.self = &r;
         all.compute = take_remote;
         all.add = add_remote;

@@ -255,8 +255,8 @@ static spec_hard judge_round(const spec_evidence *e, const spec_round_batch *bat
                                                                                : SPEC_HARD_REPEAT;
 }
 
-/* Chooses the round of a call that is counted if they may depend on each other. It is drawn after
- * the sampler has answered, so that no answer can depend on it. */
+/* If the rounds of a call may depend on each other, only one of them is counted. Draws it after the
+ * sampler has answered, so that no answer can depend on it. */
 static int choose(const spec_fixture *f, int begin, int n, gsl_rng *rng)
 {
     const int rounds = n - begin < f->batch ? n - begin : f->batch;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* asked_advice: a question with its files, and everything that its answer is written from.
- * The program, the library and the experiments all ask through this. Several files are read in
+ * The program, the library and the experiments all get their advice here. Several files are read in
  * order as one set of evidence, so differences between scrapes of counters continue from file to
  * file. The caller owns the paths; this owns what it read, and the advice. */
 #ifndef SPECLAB_ASKED_ADVICE_H

@@ -33,8 +33,8 @@ static double true_tokens(const truth *t)
     return 1.0 + t->at.accepted;
 }
 
-/* Returns the true conditional acceptance. All runs that reach the depth get the same weight in
- * time. */
+/* Returns the true conditional acceptance. Every run that reaches the depth counts for the same
+ * length of time. */
 static double true_conditional(const truth *t)
 {
     double passes = 0.0, tests = 0.0;

@@ -98,8 +98,8 @@ static void add(tally *t, const answer *of, const answer *truth)
                                                   of->number[k].df));
 }
 
-/* Fills in the row. If `needs` is not 0, it is the number of requests that the intervals ask for,
- * and the row is not a check. */
+/* Fills in the row. If `needs` is not 0, it is the number of requests that the intervals need, and
+ * the row is not a check. */
 static void fill(spec_table *table, const tally *t, const answer *truth, uint64_t needs)
 {
     const double n = (double)t->n, held = (double)t->held / n;
