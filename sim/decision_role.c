@@ -162,8 +162,7 @@ static void read_top_down(spec_told *told, int n, spec_asks asks, const spec_dra
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Reads tests of prefixes of a path, from the longest on, and the last token. The round keeps the
- * last prefix that it asked about. In a tree, this is the only one that is known among those of all
- * paths. */
+ * last prefix that it asked about. In a tree, no other prefix of any path is known. */
 static void read_block(spec_told *told, int n, bool leaves, const spec_draft *draft,
                        const spec_round *round)
 {

@@ -110,8 +110,8 @@ static int repeat(workspace *work, const double *row, int n, double others, spec
     return used;
 }
 
-/* After the i-th sibling was rejected, subtracts the law that it was drawn from from `weight`,
- * whose sum is `mass`. Returns the sum of the new residual. */
+/* After a rejection of the i-th sibling, subtracts the law of its draw, scaled by `mass`, from
+ * `weight`, whose sum is `mass`. Returns the sum of the new residual. */
 static double take_off(workspace *work, double *weight, double mass, const double *row, double rest,
                        int i, int vocab)
 {

@@ -9,8 +9,8 @@
  * was subtracted from their target: the residual is their target less `taken`, which then grows
  * from 0 by mass/(number of them). With V siblings one is always accepted.
  *
- * A rejection takes one pass over the two rows, a decision of n siblings at most n; and one pass
- * over the draft's row alone if the rejected tokens have more than half of it. */
+ * Each rejection takes one pass over the two rows, so n siblings take at most n passes. If the
+ * rejected tokens hold more than half of the draft's row, one pass over this row alone is added. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>

@@ -4,9 +4,9 @@
  *
  * A node that is reached with `reach` has the share reach * target of the next token. Its children
  * are judged one after the other, each with all nodes below it, and each takes its part of the
- * share. The residual of the share, over the chance that no child is kept, is the chance to keep
- * the node itself. For every kind of siblings the residual has the form (reach * target - taken *
- * row - evenly)+, so a few numbers per level describe it.
+ * share. The mass left over, divided by the chance that no child is kept, is the chance to keep the
+ * node itself. For every kind of siblings the residual has the form (reach * target - taken * row -
+ * evenly)+, so a few numbers per level describe it.
  *
  * Cost, in passes: one over a pair of rows for each rejected child whose parent is reached, one
  * over the draft's row for each node with siblings that are not iid, and one for the draw. */

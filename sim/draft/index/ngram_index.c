@@ -33,7 +33,8 @@ void spec_ngram_index_reset(spec_ngram_index *index)
     index->n_tokens = index->n_numbers = 0;
 }
 
-/* Returns the slot of the n-gram at a position: that of its number, or a free one. */
+/* Returns the slot of the n-gram at a position: the one that holds its number, or else a free
+ * one. */
 static size_t find(const spec_ngram_index *index, int position)
 {
     const int *token = index->token + position;
