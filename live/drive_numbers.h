@@ -21,9 +21,9 @@ typedef struct {
     int passes, requests, refused;
     double tokens;
     spec_block_interval tokens_per_s; /* of all requests together, while every lane has work */
-    spec_block_interval tokens_gain;  /* tokens_per_s over that of K = 0 */
+    spec_block_interval tokens_gain;  /* tokens_per_s divided by its value at K = 0 */
     spec_block_interval tpot;         /* seconds per token after the first token of a text */
-    spec_block_interval speedup;      /* tpot of K = 0 over this one */
+    spec_block_interval speedup;      /* tpot at K = 0 divided by this one */
     double predicted;                 /* from the alpha of `advice` and the fitted round time */
     double perfect; /* speed-up if every draft token were accepted and rounds took as long as they
                      * do */

@@ -25,7 +25,7 @@ static void joint(const ranking *r, const double *value, int m)
                                s->work);
 }
 
-/* Computes the speed-up: tokens per round, times the time of a plain token over that of a round.
+/* Computes the speed-up: tokens per round, times the ratio of a plain token's time to a round's.
  * The second factor cannot exceed 1. */
 static void measure(const ranking *r)
 {

@@ -11,7 +11,7 @@
 
 typedef enum { SPEC_BIAS_FORTH, SPEC_BIAS_BACK, SPEC_BIAS_DIRECTIONS } spec_bias_direction;
 
-/* "forth": from the set that has the place's most probable token to the other; "back": the reverse;
+/* "forth": from the set that holds the most probable token to the other set; "back": the reverse;
  * NULL. */
 extern const char *const spec_bias_directions[];
 

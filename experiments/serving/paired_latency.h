@@ -14,7 +14,8 @@
 enum { SPEC_PAIRED_PLANS = 32, SPEC_PAIRED_RESAMPLES = 2000 };
 
 typedef struct {
-    /* latency of the plain plan over this one's, with a 95 % interval; 1 for the plain plan */
+    /* latency of the plain plan divided by this one's, with a 95 % interval; 1 for the plain
+     * plan */
     spec_block_interval speedup;
     /* this latency is the lowest, or cannot be distinguished from it: the interval of this pair
      * contains 1, where the intervals of all pairs hold together with 95 % */

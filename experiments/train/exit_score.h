@@ -33,8 +33,9 @@ typedef struct {
 } spec_exit_choice;
 
 /* Returns the exit and draft length with the largest tokens / (draft + pass), even if below 1. A
- * draft call takes the same share of a pass's time as of its weights.
- *   opt_pass  [n]: the time of a pass of n tokens over that of 1, up to K + 1; NULL: 1 */
+ * draft call reads a share of the pass's weights, and takes the same share of its time.
+ *   opt_pass  [n]: the time of a pass of n tokens divided by that of one token, up to K + 1; NULL:
+ *   1 */
 spec_exit_choice spec_exit_score_best(const spec_exit_score *score, int temperature,
                                       const double *opt_pass);
 

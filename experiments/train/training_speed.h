@@ -23,10 +23,10 @@ int spec_training_speed_measure(spec_training_speed *ret_speed, const spec_model
                                 const spec_model *opt_draft, const spec_training_plan *plan,
                                 const int *text, size_t n, spec_error *error);
 
-/* Returns the weights read to draft k tokens, over those that a pass of the target reads. */
+/* Returns the weights read to draft k tokens, divided by those that a pass of the target reads. */
 double spec_training_speed_of_draft(const spec_training_plan *plan, int k);
 
-/* Returns the weights that a draft call of the target's first layers reads, over those of a
+/* Returns the weights that a draft call of the target's first layers reads, divided by those of a
  * pass. */
 double spec_training_speed_of_exit(const spec_shape *target, int exit);
 
