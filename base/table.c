@@ -75,7 +75,8 @@ void spec_table_number(spec_table *table, const char *column, double value)
     snprintf(printed, sizeof printed, "%.10g",
              value + 0.0); /* avoids -0, which would be read back as the integer 0 */
     *cell = (spec_cell){.kind = SPEC_CELL_NUMBER, .number = strtod(printed, NULL)};
-    if (isfinite(cell->number)) cell->rest = value - cell->number; /* exact, being so close */
+    /* The difference is exact, because the two are so close. */
+    if (isfinite(cell->number)) cell->rest = value - cell->number;
 }
 
 void spec_table_integer(spec_table *table, const char *column, long long value)

@@ -126,7 +126,7 @@ static int report(spec_calibration *c, const spec_validate_args *args, const cha
 {
     const double rate = args->plan.false_alarm_rate;
     int code = show(c, args, verb);
-    /* The probability of at least as many false alarms at the plan's false-alarm rate. */
+    /* The probability of this many false alarms or more, at the plan's false-alarm rate. */
     const double chance =
         c->failed > 0 ? gsl_cdf_binomial_Q((unsigned)c->failed - 1, rate, (unsigned)c->n) : 1.0;
     if (chance < UNLIKELY && code == SPEC_EXIT_HOLDS) {

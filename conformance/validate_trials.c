@@ -107,8 +107,8 @@ int spec_validate_make_trials(spec_validate_run *r)
             if (!spec_fixture_fits(&t->fixture, &v->about, scopes[s], &result->skipped)) continue;
             SPEC_TRY(spec_evidence_init(&t->evidence, &t->fixture, scopes[s], r->error));
             choose_tests(t, r->plan);
-            /* Each state gets as many draws, but fewer if rows are large, since the time grows with
-             * their size. */
+            /* All states get the same number of draws, except that those of fixtures with larger
+             * rows get fewer, since the time grows with the size. */
             t->share =
                 t->fixture.n_states / (1.0 + (double)t->fixture.vocab * t->fixture.levels / 4096.0);
             if (t->fixture.texts == SPEC_TEXTS_BRIEF && !spec_design_has(kind))

@@ -183,7 +183,7 @@ static bool find_top_p_cut(place *ret_cut, const double *row, int vocab, double 
     const double margin = vocab * DBL_EPSILON, reached = top_p + margin, missed = top_p - margin;
     const double least = 0.5 * (1.0 - top_p) / vocab;
     double upper = INFINITY, lower = row[spec_row_argmax(row, vocab)],
-           mass = 0.0; /* mass: of the tokens before low */
+           mass = 0.0; /* mass of the tokens before low */
     int low = 0, high; /* low <= the index of the cut < high */
     for (;;) {
         double sum = 0.0;

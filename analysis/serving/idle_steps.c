@@ -176,8 +176,8 @@ static int equation(double *row, double *ret_none, load *l, double u, int terms)
     return GSL_SUCCESS;
 }
 
-/* If a drafting step has its own cost: solves for the coefficients of G0 and for idle, from as many
- * equations. */
+/* If a drafting step has its own cost: solves one linear system for the coefficients of G0 and for
+ * idle. */
 static int solve(spec_idle_steps *ret, load *l, int terms)
 {
     double matrix[(TERMS_MAX + 1) * (TERMS_MAX + 1)], right[TERMS_MAX + 1], x[TERMS_MAX + 1];

@@ -11,7 +11,8 @@
 #define TIMES_MOST 1e12
 enum { HALVINGS = 20 }; /* bisection steps, on a logarithmic scale */
 
-/* The noncentrality that a look needs, cached: other states' tables usually have as many cells. */
+/* The noncentrality that a look needs, cached because most states' tables have the same number of
+ * cells. */
 typedef struct {
     double df, level, noncentrality;
 } memo;

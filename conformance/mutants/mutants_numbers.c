@@ -81,7 +81,7 @@ static double uniform_in_fours(spec_reference_sampler *s, spec_reference_sampler
     return s->coin[0][s->place] = spec_reference_sampler_fresh(s);
 }
 
-/* The first numbers of a call's requests are stratified: one from each of as many equal cells, in
+/* The first numbers of a call's n requests are stratified: one from each of n equal cells, in
  * shuffled order. Each is uniform, but no two are independent. */
 static double uniform_stratified(spec_reference_sampler *s, spec_reference_sampler_use use)
 {

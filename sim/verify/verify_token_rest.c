@@ -36,7 +36,7 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
     double rest = spec_verify_rest(weight, draft, node, row);
     for (int i = child; i >= 0; i = spec_verify_child(draft, node, i + 1))
         rest += weight[draft->token[i]] = row[draft->token[i]];
-    if (!(rest > 0.0)) { /* the tokens chosen before are all of the row: uniform over the others */
+    if (!(rest > 0.0)) { /* earlier siblings hold the whole row: the others are uniform */
         rest = vocab;
         for (int i = 0; i < vocab; i++) weight[i] = 1.0;
         for (int i = node + 1; (i = spec_verify_child(draft, node, i)) < child; i++, rest--)

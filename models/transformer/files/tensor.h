@@ -41,7 +41,7 @@ typedef enum {
 enum { SPEC_TENSOR_BLOCK = 32 }; /* weights per scale in Q8_0 and Q4_0 */
 
 /* "f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q5_k", "q6_k", NULL, followed by the types that
- * are computed in another. */
+ * are first converted to one of these. */
 extern const char *const spec_tensor_type_names[SPEC_TENSOR_ALL_TYPES];
 
 typedef struct {
