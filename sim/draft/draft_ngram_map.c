@@ -242,8 +242,8 @@ const spec_drafter_kind spec_draft_ngram_map_k = {
 const spec_drafter_kind spec_draft_ngram_map_k4v = {
     .name = "ngram-map-k4v",
     .usage = "ngram-map-k4v?n=12&m=48&min_hits=1",
-    .summary = "ngram-map-k, if one of up to four continuations of m tokens is twice as frequent "
-               "as the others together, as in llama.cpp (one-hot, no model)",
+    .summary = "ngram-map-k, but drafts only if one of up to four continuations of m tokens is "
+               "twice as frequent as the others together, as in llama.cpp (one-hot, no model)",
     .reference = "",
     .init = init_k4v,
     .free = close,

@@ -162,13 +162,12 @@ static int trt_init(spec_length_choice *choice, const spec_settings *settings, s
     SPEC_TRY(
         spec_settings_double(&choice->trt.threshold, settings, "threshold", 0.0, 0.0, 1.0, error));
     if ((choice->trt.window > 0) != (choice->trt.threshold > 0.0))
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "trt: window= and threshold= need each other: give both or none"));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "trt: give both window= and threshold=, or neither"));
     if (schedule == NULL) {
         add_range(ranges, 1, K);
     } else {
         if (spec_settings_text(settings, "K") != NULL)
-            SPEC_TRY(spec_fail(error, GSL_EINVAL, "trt: K= and schedule=: give one of them"));
+            SPEC_TRY(spec_fail(error, GSL_EINVAL, "trt: give either K= or schedule=, not both"));
         SPEC_TRY(read_schedule(ranges, schedule, meaning == 1, error));
     }
     for (int i = 0; i < ranges->n; i++)

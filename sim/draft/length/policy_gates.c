@@ -131,8 +131,9 @@ static int tiers_observe(spec_policy *policy, const spec_draft *draft, const spe
 const spec_policy_kind spec_policy_tiers = {
     .name = "tiers",
     .usage = "tiers?max=15&window=6&full=0.33&mean=0.75",
-    .summary = "the lengths K, 7, 11, 15 up to max: up after rounds with enough full acceptances "
-               "or tokens, down after few tokens; max after the first window",
+    .summary = "one of the lengths K, 7, 11, 15 up to max: the next longer one after a window of "
+               "rounds with enough full acceptances or tokens, the next shorter one after few "
+               "tokens; the first window leads to max",
     .reference = "mlx-vlm",
     .drops = true,
     .init = tiers_init,

@@ -219,8 +219,8 @@ int spec_record_lines_whole(int32_t *ret, const spec_record_lines *records, spec
     *ret = 0;
     if (status != GSL_SUCCESS) return status;
     if (!(value >= least && value <= most && value == floor(value)))
-        return BAD("%.60s is %.10g: it is a whole number from %d to %d", field.name, value, least,
-                   most);
+        return BAD("%.60s is %.10g: it must be a whole number from %d to %d", field.name, value,
+                   least, most);
     *ret = (int32_t)value;
     return GSL_SUCCESS;
 }

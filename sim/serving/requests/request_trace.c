@@ -123,7 +123,7 @@ static int take_arrival(spec_request_trace *trace, reader *r, spec_error *error)
     SPEC_TRY(spec_record_lines_time(&at, &r->records, r->column[0], error));
     if (trace->n == 0) r->first = at;
     if (at.date != r->first.date)
-        return BAD("%s is a %s, and that of the first request is a %s", r->column[0].name,
+        return BAD("%s is a %s, but the first request's is a %s", r->column[0].name,
                    at.date ? "date" : "number", at.date ? "number" : "date");
     const double arrival = spec_timestamp_difference(&r->first, &at) * (at.date ? 1.0 : r->unit);
     if (trace->n > 0 && !(arrival >= trace->arrival[trace->n - 1]))
@@ -131,7 +131,7 @@ static int take_arrival(spec_request_trace *trace, reader *r, spec_error *error)
                    "by %s",
                    trace->arrival[trace->n - 1], arrival, r->column[0].name);
     if (!(arrival <= LONGEST))
-        return BAD("%s is %.3g s after the first request: at most %.0g s", r->column[0].name,
+        return BAD("%s is %.3g s after the first request; the limit is %.0g s", r->column[0].name,
                    arrival, LONGEST);
     trace->arrival[trace->n] = arrival;
 done:

@@ -42,10 +42,10 @@ int spec_requests_check(const spec_requests *requests, spec_error *error)
     }
     if (requests->prompt.kind == SPEC_LENGTH_OF_ROW && row.prompt == NULL)
         return spec_fail(error, GSL_EINVAL,
-                         "there is no length of prompts: give one, as in --prompt 512");
+                         "there is no prompt length: give one, as in --prompt 512");
     if (requests->output.kind == SPEC_LENGTH_OF_ROW && row.output == NULL)
         return spec_fail(error, GSL_EINVAL,
-                         "there is no length of outputs: give one, as in --output 256");
+                         "there is no output length: give one, as in --output 256");
     return GSL_SUCCESS;
 }
 

@@ -79,9 +79,9 @@ TEST(unknown_choices_keys_and_values_are_refused)
         {"sglang?slots=1:1.x",
          "slots=1.x: 'x' is not a number from 0 to 256; write several with dots, as in 1.3.5"},
         {"sglang?interval=0", "sglang: interval=0 is not a whole number between 1 and 1073741824"},
-        {"trt?window=5", "trt: window= and threshold= need each other: give both or none"},
-        {"trt?threshold=0.5", "trt: window= and threshold= need each other: give both or none"},
-        {"trt?K=3&schedule=1:4", "trt: K= and schedule=: give one of them"},
+        {"trt?window=5", "trt: give both window= and threshold=, or neither"},
+        {"trt?threshold=0.5", "trt: give both window= and threshold=, or neither"},
+        {"trt?K=3&schedule=1:4", "trt: give either K= or schedule=, not both"},
         {"trt?schedule=2:4",
          "trt: schedule=2:4 at '': give rising batch sizes from 1 on, each with "
          "its K of 0 to 256, as in schedule=1:4/4:2/8:0"},

@@ -195,14 +195,14 @@ TEST(every_mistake_has_its_line)
         {HEAD "1,5,5\n0.5,5,5\n",
          "x:3: time goes back, from 0 s to -0.5 s after the first request: sort the file by "
          "arrival"},
-        {HEAD "1,5,5\n1e99,5,5\n", "x:3: arrival is 1e+99 s after the first request: at most "
+        {HEAD "1,5,5\n1e99,5,5\n", "x:3: arrival is 1e+99 s after the first request; the limit is "
                                    "1e+10 s"},
         {HEAD "-1.8e308,5,5\n", "x:2: arrival is '-1.8e308': neither a number nor a date such as "
                                 "2023-11-16 18:17:03.98"},
-        {HEAD "1,-5,5\n", "x:2: prompt is -5: it is a whole number from 0 to 16777216"},
-        {HEAD "1,5,-5\n", "x:2: output is -5: it is a whole number from 0 to 16777216"},
-        {HEAD "1,5.5,5\n", "x:2: prompt is 5.5: it is a whole number from 0 to 16777216"},
-        {HEAD "1,5,1e12\n", "x:2: output is 1e+12: it is a whole number from 0 to 16777216"},
+        {HEAD "1,-5,5\n", "x:2: prompt is -5: it must be a whole number from 0 to 16777216"},
+        {HEAD "1,5,-5\n", "x:2: output is -5: it must be a whole number from 0 to 16777216"},
+        {HEAD "1,5.5,5\n", "x:2: prompt is 5.5: it must be a whole number from 0 to 16777216"},
+        {HEAD "1,5,1e12\n", "x:2: output is 1e+12: it must be a whole number from 0 to 16777216"},
         {HEAD "1,nan,5\n", "x:2: prompt is 'nan': not a finite number"},
         {HEAD "1,,5\n", "x:2: prompt is empty"},
         {HEAD "1,5\n", "x:2: has 2 columns, and the header has 3"},
@@ -212,7 +212,7 @@ TEST(every_mistake_has_its_line)
         {HEAD "yesterday,5,5\n", "x:2: arrival is 'yesterday': neither a number nor a date such as "
                                  "2023-11-16 18:17:03.98"},
         {HEAD "1,5,5\n2023-11-16 18:17:03,5,5\n",
-         "x:3: arrival is a date, and that of the first request is a number"},
+         "x:3: arrival is a date, but the first request's is a number"},
         {"arrival,arrival,prompt,output\n", "x:1: has two columns called 'arrival'"},
         {"[{\"arrival\": 1}]\n", "x:1: is a JSON array: write one JSON object per line"},
         {SIM "}\n7\n", "x:2: '[' or '{' expected near '7' at byte 1"},

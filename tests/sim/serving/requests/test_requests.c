@@ -330,11 +330,11 @@ TEST(missing_parts_are_refused)
     spec_request_trace trace = trace_of_rows();
     spec_requests requests = requests_of("poisson", "5", "5", "one");
     requests.output.kind = SPEC_LENGTH_OF_ROW;
-    refused(&requests, "there is no length of outputs: give one, as in --output 256");
+    refused(&requests, "there is no output length: give one, as in --output 256");
     requests.opt_accepted = &accepted;
-    refused(&requests, "there is no length of outputs: give one, as in --output 256");
+    refused(&requests, "there is no output length: give one, as in --output 256");
     requests.prompt.kind = SPEC_LENGTH_OF_ROW;
-    refused(&requests, "there is no length of prompts: give one, as in --prompt 512");
+    refused(&requests, "there is no prompt length: give one, as in --prompt 512");
     requests.arrivals.kind = SPEC_ARRIVALS_TRACE;
     refused(&requests, "there is no trace to take arrivals from");
     requests.opt_trace = &trace;
