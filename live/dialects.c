@@ -107,7 +107,7 @@ static int close_place(spec_live_place *place, int top, spec_error *error)
         sum += exp(place->top[i].log);
         for (int k = 0; k < i; k++)
             if (place->top[k].id == place->top[i].id)
-                return bad(error, "list: a token is twice in it");
+                return bad(error, "list: it has a token twice");
     }
     return sum <= 1.0 + slightly ? GSL_SUCCESS : bad(error, "list: its probabilities exceed 1");
 }
@@ -401,8 +401,9 @@ int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_erro
                *id = json_string_value(json_object_get(model, "id"));
     const json_t *vocab = json_object_get(json_object_get(model, "meta"), "n_vocab");
     if (owner == NULL || id == NULL || strlen(id) >= SPEC_LIVE_NAME)
-        return spec_fail(error, GSL_EINVAL,
-                         "it is no inference server: /v1/models names no model and no owner");
+        return spec_fail(
+            error, GSL_EINVAL,
+            "this is not an inference server: /v1/models lacks the model's name or owner");
     ret->dialect = spec_dialects;
     while (ret->dialect->name != NULL && strcmp(ret->dialect->owner, owner) != 0) ret->dialect++;
     if (ret->dialect->name == NULL)
@@ -460,7 +461,7 @@ int spec_live_url_check(const char *url, spec_error *error)
     good = good && name >= 1 && name <= n && (*host != '[' || name >= 4) &&
            (name == n || (host[name] == ':' && is_port(host + name + 1, n - name - 1)));
     if (good) return GSL_SUCCESS;
-    return spec_fail(error, GSL_EINVAL, "'%.200s' is no address such as http://localhost:8000",
+    return spec_fail(error, GSL_EINVAL, "'%.200s' is not an address such as http://localhost:8000",
                      url);
 }
 

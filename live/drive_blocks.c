@@ -188,7 +188,7 @@ static int read_block(spec_drive_block *b, const json_t *line, const spec_text_l
     const json_t *requests = json_object_get(line, "requests");
     const size_t n = json_array_size(requests);
     if (!read_head(b, line) || !json_is_array(requests) || n > SPEC_DRIVE_REQUESTS)
-        return spec_text_lines_bad(at, error, "it is no block of 'speclab drive'");
+        return spec_text_lines_bad(at, error, "this is not a block of 'speclab drive'");
     if ((b->request = calloc(n + 1, sizeof *b->request)) == NULL) return spec_no_memory(error);
     for (b->n = 0; b->n < (int)n; b->n++)
         if (!read_request(&b->request[b->n], json_array_get(requests, (size_t)b->n)))
@@ -203,7 +203,7 @@ static int check_first(const json_t *line, const spec_text_lines *at, uint64_t s
     char own[24];
     snprintf(own, sizeof own, "%016llx", (unsigned long long)settings);
     if (!is_within(json_object_get(line, "speclab drive"), 1, 1) || name == NULL)
-        return spec_text_lines_bad(at, error, "it is no file of 'speclab drive --capture'");
+        return spec_text_lines_bad(at, error, "this is not a file of 'speclab drive --capture'");
     if (strcmp(name, own) != 0)
         return spec_text_lines_bad(
             at, error, "it was measured with other prompts or settings; use another file");

@@ -405,7 +405,7 @@ int spec_drive_report(FILE *out, const spec_drive_numbers *numbers, const spec_d
 {
     spec_sentences answer = "";
     if (numbers->n_levels == 0) {
-        fputs("Nothing to say yet: no length was measured beside K = 0.\n", out);
+        fputs("Nothing to report yet: only K = 0 was measured.\n", out);
         return GSL_SUCCESS;
     }
     say_answer(answer, numbers);

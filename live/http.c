@@ -114,7 +114,7 @@ static int take_event(void *self, const char *data, size_t n, spec_error *error)
     if (event == NULL && spec_json_lost()) return spec_no_memory(error);
     if (event == NULL)
         return spec_fail(error, GSL_EINVAL,
-                         "%.200s: an event of the stream is no valid JSON: %.120s, byte %d",
+                         "%.200s: an event of the stream is not valid JSON: %.120s, byte %d",
                          l->request.url, n == 0 ? "it is empty" : why.text, why.position);
     const int status = c->work->event(c->work->self, i, event, l->heard, error);
     json_decref(event);
@@ -332,7 +332,7 @@ static int take_answer(client *c, int i, spec_error *error)
     if (answer == NULL && l->request.text) return spec_no_memory(error);
     if (spec_json_lost()) return spec_no_memory(error);
     if (answer == NULL)
-        return spec_fail(error, GSL_EINVAL, "%.200s: the answer is no valid JSON: %.120s, byte %d",
+        return spec_fail(error, GSL_EINVAL, "%.200s: the answer is not valid JSON: %.120s, byte %d",
                          l->request.url, l->n == 0 ? "it is empty" : why.text, why.position);
     const int status = c->work->take(c->work->self, i, answer, error);
     json_decref(answer);

@@ -282,7 +282,7 @@ static void name_sampler(const judge *j)
             r->best_test != NULL ? r->best_test : "none",
             fabs(best - expected) < 0.02 ? ""
             : best > expected ? ": probable tokens come too often, as at a lower temperature"
-                              : ": probable tokens come too seldom, as at a higher temperature");
+                              : ": probable tokens come too rarely, as at a higher temperature");
 }
 
 static void decide(spec_served_judgement *r, const spec_validation *trace, const judge *j)

@@ -40,7 +40,8 @@ static int read_tokens(int *ret, const json_t *object, const char *key, spec_err
 static int check_error(const json_t *event, spec_error *error)
 {
     const json_t *wrong = json_object_get(event, "error");
-    if (!json_is_object(event)) return spec_fail(error, GSL_EINVAL, "an event is no JSON object");
+    if (!json_is_object(event))
+        return spec_fail(error, GSL_EINVAL, "an event is not a JSON object");
     if (wrong == NULL || json_is_null(wrong)) return GSL_SUCCESS;
     const char *why =
         json_string_value(json_is_string(wrong) ? wrong : json_object_get(wrong, "message"));

@@ -65,7 +65,7 @@ static const struct {
     {"llamacpp", "no_end", ": the stream ended before its last event"},
     {"llamacpp", "within", "/completion: the stream is truncated within an event"},
     {"llamacpp", "lost", "/completion: "},
-    {"llamacpp", "broken", "/completion: an event of the stream is no valid JSON: "},
+    {"llamacpp", "broken", "/completion: an event of the stream is not valid JSON: "},
     {"llamacpp", "hang", "/completion: no event within 0.5 s"},
     {"llamacpp", "silent", "/completion: no event within 0.5 s"},
     {"llamacpp", "endless", "/completion: an event of the stream is longer than 1 MiB"},

@@ -273,7 +273,7 @@ TEST(a_server_that_fails_gets_one_line, .setup = spec_folder_enter, .teardown = 
         {"ids", "no valid \"token_ids\"", false},
         {"openai", "owned by 'someone'", false},
         {"nonsense", "no inference server", false},
-        {"duplicate", "a token is twice in it", true},
+        {"duplicate", "it has a token twice", true},
         {"above_one", "its probabilities exceed 1", true},
     };
     OWNED(server) right = start("right", "vllm");
@@ -318,5 +318,5 @@ TEST(a_server_that_is_not_there_gets_one_line, .setup = spec_folder_enter,
                       "http://127.0.0.1:9/v1/models: ");
     plan.text_url = "ftp://somewhere";
     assert_fails(spec_served(&result, &plan, &error), GSL_EINVAL,
-                 "'ftp://somewhere' is no address such as http://localhost:8000");
+                 "'ftp://somewhere' is not an address such as http://localhost:8000");
 }
