@@ -154,10 +154,10 @@ const spec_mutant spec_mutants_parameters[] = {
      "top-p is computed after top-k, not on the same probabilities", "ztxz16/fastllm #738",
      .everywhere = true, .hooks = {.filters = "chained"}},
     {"filters-before-temperature", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
-     "filters are computed before the temperature is applied, and that is not declared", "",
+     "filters are computed before the temperature is applied, which is not declared", "",
      .everywhere = true, .hooks = {.filters = "top_k+top_p+min_p,temperature"}},
     {"min-p-before-temperature", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
-     "min-p, unlike the others, is computed before the temperature is applied, and that is not "
+     "min-p, unlike the others, is computed before the temperature is applied, which is not "
      "declared",
      "", .everywhere = true, .hooks = {.filters = "min_p,temperature,top_k+top_p"}},
     {"min-p-untempered", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,

@@ -84,7 +84,7 @@ int spec_trace_line_real(double *ret, const spec_trace_line *l, const char *key,
     *ret = json_number_value(value);
     if (!json_is_number(value)) return BAD("\"%s\" is not a number", key);
     if (*ret >= least && *ret <= most) return GSL_SUCCESS;
-    return BAD("\"%s\" is %g: it is from %g to %g", key, *ret, least, most);
+    return BAD("\"%s\" is %g: it must be from %g to %g", key, *ret, least, most);
 }
 
 int spec_trace_line_whole(int64_t *ret, const spec_trace_line *l, const char *key,
@@ -93,8 +93,8 @@ int spec_trace_line_whole(int64_t *ret, const spec_trace_line *l, const char *ke
     *ret = json_integer_value(value);
     if (!json_is_integer(value)) return BAD("\"%s\" is not a whole number", key);
     if (*ret >= least && *ret <= most) return GSL_SUCCESS;
-    return BAD("\"%s\" is %lld: it is from %lld to %lld", key, (long long)*ret, (long long)least,
-               (long long)most);
+    return BAD("\"%s\" is %lld: it must be from %lld to %lld", key, (long long)*ret,
+               (long long)least, (long long)most);
 }
 
 int spec_trace_line_bool(bool *ret, const spec_trace_line *l, const char *key, const json_t *value,

@@ -198,7 +198,8 @@ static int read_list(int *ret_n, spec_trace_responses *s, const choice_tokens *t
         list = json_object_get(json_array_get(t->content, at), "top_logprobs");
         SPEC_TRY(check_list(s, "top_logprobs", list, error));
         if (json_array_size(list) > TOP_MAX)
-            return BAD("a list has %zu tokens: it is up to %d", json_array_size(list), TOP_MAX);
+            return BAD("a list has %zu tokens; at most %d are allowed", json_array_size(list),
+                       TOP_MAX);
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *entry = json_array_get(list, i);
             SPEC_TRY(read_candidate(
@@ -212,7 +213,8 @@ static int read_list(int *ret_n, spec_trace_responses *s, const choice_tokens *t
     if (list != NULL && !json_is_null(list) && !json_is_object(list))
         return BAD("an entry of \"top_logprobs\" is not an object");
     if (json_object_size(list) > TOP_MAX)
-        return BAD("a list has %zu tokens: it is up to %d", json_object_size(list), TOP_MAX);
+        return BAD("a list has %zu tokens; at most %d are allowed", json_object_size(list),
+                   TOP_MAX);
     json_object_foreach(list, text, log)
         SPEC_TRY(read_candidate(&s->top[(*ret_n)++], s, text, NULL, log, error));
 done:

@@ -108,7 +108,8 @@ static int write_round(writer *w, const spec_round_batch *batch, int i, spec_err
     const int32_t *emitted = batch->emitted + (size_t)i * (size_t)(batch->nodes + 1);
     const int n = batch->n_emitted[i];
     if (batch->fault[i] != 0 || n < 1 || n > f->n_nodes + 1 || batch->n_accepted[i] != n - 1)
-        return spec_fail(error, GSL_EFAILED, "the sampler's answer is no round: validate it first");
+        return spec_fail(error, GSL_EFAILED,
+                         "the sampler's answer is not a valid round: run 'speclab validate' first");
     for (int k = 0; k < n; k++) {
         if (emitted[k] < 0 || emitted[k] >= f->vocab)
             return spec_fail(error, GSL_EFAILED,

@@ -50,11 +50,11 @@ TEST(an_invalid_trace_is_refused)
         "t.jsonl:1: a trace begins with a line like {\"speclab_trace\": 1, \"vocab\": 32000}, or "
         "is a server's responses, {\"choices\": ...}, one per line");
     refuses("{\"speclab_trace\": 2, \"vocab\": 3}\n",
-            "t.jsonl:1: \"speclab_trace\" is 2: it is from 1 to 1");
+            "t.jsonl:1: \"speclab_trace\" is 2: it must be from 1 to 1");
     refuses("{\"speclab_trace\": 1}\n",
             "t.jsonl:1: \"vocab\" is missing: how many tokens there are");
     refuses("{\"speclab_trace\": 1, \"vocab\": 0}\n",
-            "t.jsonl:1: \"vocab\" is 0: it is from 1 to 1048576");
+            "t.jsonl:1: \"vocab\" is 0: it must be from 1 to 1048576");
     refuses("{\"speclab_trace\": 1, \"vocab\": 9e99}\n",
             "t.jsonl:1: \"vocab\" is not a whole number");
     refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"rows\": \"logits\"}\n",
@@ -88,14 +88,14 @@ TEST(every_malformed_line_is_refused_with_its_number)
         {"{\"target_logprob\": -1}\n", "\"token\" is missing, or not a whole number"},
         {"{\"token\": 1, \"logprob\": -1}\n", "no key is called \"logprob\""},
         {"{\"token\": 1, \"target_logprob\": 0.7}\n",
-         "\"target_logprob\" is 0.7: it is from -1e+300 to 0.001"},
+         "\"target_logprob\" is 0.7: it must be from -1e+300 to 0.001"},
         {"{\"token\": 1, \"target_logprob\": \"-1\"}\n", "\"target_logprob\" is not a number"},
         {"{\"token\": 1, \"position\": -1}\n",
-         "\"position\" is -1: it is from 0 to 9007199254740992"},
+         "\"position\" is -1: it must be from 0 to 9007199254740992"},
         {"{\"token\": 1, \"request\": 1.5}\n", "\"request\" is not a whole number or a text"},
-        {"{\"token\": 1, \"drafted\": 3}\n", "\"drafted\" is 3: it is from 0 to 2"},
+        {"{\"token\": 1, \"drafted\": 3}\n", "\"drafted\" is 3: it must be from 0 to 2"},
         {"{\"token\": 1, \"accepted\": 1}\n", "\"accepted\" is not true or false"},
-        {"{\"token\": 1, \"coin\": 1.5}\n", "\"coin\" is 1.5: it is from 0 to 1"},
+        {"{\"token\": 1, \"coin\": 1.5}\n", "\"coin\" is 1.5: it must be from 0 to 1"},
         {"{\"token\": 1, \"target\": 1}\n", "\"target\" is not a list"},
         {"{\"token\": 1, \"target\": [0.5, 0.5]}\n", "\"target\" has 2 entries, not 3"},
         {"{\"token\": 1, \"target\": [0.5, 0.5, null]}\n", "entry 2 of \"target\" is not a number"},
@@ -122,7 +122,8 @@ TEST(every_malformed_line_is_refused_with_its_number)
         {"{\"token\": 1, \"target_top\": [[0, -9999]]}\n",
          "\"target_top\" sums to 0: the other tokens cannot hold the rest, each with at most 0, so "
          "these are not the most probable ones"},
-        {"{\"token\": 1, \"target_top\": [[3, -1]]}\n", "\"target_top\" is 3: it is from 0 to 2"},
+        {"{\"token\": 1, \"target_top\": [[3, -1]]}\n",
+         "\"target_top\" is 3: it must be from 0 to 2"},
         {"{\"token\": 1, \"position\": 0}\n", "position 0 comes after 0 in the same request"},
         {"{\"token\": 1, \"position\": 7}\n",
          "position 7 comes after 0: no token may be missing, unless the head says \"sampled\": "
@@ -212,7 +213,7 @@ TEST(bets_on_log_probabilities_are_discounted_by_their_precision)
     assert_near(gain[1], 1.0 + stake * (exp(2.0 - 0.2) - 1.0), 1e-9);
     assert_near(gain[2], 1.0 + stake * (exp(2.0 - 2e-6) - 1.0), 1e-9);
     refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"precision\": 0.2}\n",
-            "t.jsonl:1: \"precision\" is 0.2: it is from 0 to 0.1");
+            "t.jsonl:1: \"precision\" is 0.2: it must be from 0 to 0.1");
     refuses("{\"speclab_trace\": 1, \"vocab\": 3, \"precision\": null}\n",
             "t.jsonl:1: \"precision\" is not a number");
 }
