@@ -51,11 +51,12 @@ static int read_architecture(loader *load)
                       SPEC_GGUF_SHOWN(name));
     SPEC_TRY(may(&streams, load, "hyper_connection.count", 0));
     if (streams > 0)
-        return REFUSE(load, "a backbone of DeepSeek-V4, with %d hyper connections, cannot be read",
+        return REFUSE(load,
+                      "a backbone of DeepSeek-V4, with %d hyper connections, is not supported",
                       streams);
     SPEC_TRY(may(&experts, load, "expert_count", 0));
     if (experts > 0)
-        return REFUSE(load, "is a mixture of %d experts, which cannot be read", experts);
+        return REFUSE(load, "is a mixture of %d experts, which is not supported", experts);
 done:
     return status;
 }
@@ -174,7 +175,7 @@ static int read_activation(loader *load)
     const bool gelu = spec_piece_is(name, "gelu") || spec_piece_is(name, "gelu_pytorch_tanh");
     load->to->shape.shape.gate = gelu ? SPEC_GATE_GELU : SPEC_GATE_SILU;
     if (gelu || spec_piece_is(name, "silu")) return GSL_SUCCESS;
-    return REFUSE(load, "'%s' is '%.*s'; silu and gelu can be read", load->keys.key,
+    return REFUSE(load, "'%s' is '%.*s'; only silu and gelu are supported", load->keys.key,
                   SPEC_GGUF_SHOWN(name));
 }
 
@@ -213,7 +214,7 @@ static int check_sections(loader *load)
     for (size_t i = 0; i < n; i++)
         if (section[i] != (i == 0 ? half : 0) && section[i] != 0)
             SPEC_TRY(REFUSE(load, "rotates sections of a head by several positions ('%s'), %s",
-                            load->keys.key, "which cannot be read"));
+                            load->keys.key, "which is not supported"));
 done:
     free(section);
     return status;
@@ -244,7 +245,7 @@ static int read_attention(loader *load)
     for (int i = 0; i < shape->shape.n_layers; i++) shape->windowed[i] = layer[i].has_window;
     /* Attention counts the rows of a window from the first block of slots in it. */
     if (shape->window > 0 && shape->shape.n_layers * shape->shape.n_kv_heads > 1024)
-        return REFUSE(load, "a window over %d layers of %d key heads cannot be read",
+        return REFUSE(load, "a window over %d layers of %d key heads is not supported",
                       shape->shape.n_layers, shape->shape.n_kv_heads);
 done:
     return status;

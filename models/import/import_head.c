@@ -56,12 +56,14 @@ static int read_medusa(loader *load)
     const int blocks = spec_head_layout_blocks(&load->own->folder);
     shape->reach = spec_head_layout_depths(&load->own->folder);
     if (blocks != 1)
-        return REFUSE(load,
-                      "its heads have %d residual blocks; one is computed (Medusa applies one "
-                      "block that often)",
-                      blocks);
+        return REFUSE(
+            load,
+            "its heads have %d residual blocks; only one is supported (Medusa applies one "
+            "block that often)",
+            blocks);
     if (shape->reach > SPEC_HEAD_REACH_MAX)
-        return REFUSE(load, "has %d heads; %d are computed", shape->reach, SPEC_HEAD_REACH_MAX);
+        return REFUSE(load, "has %d heads; at most %d are supported", shape->reach,
+                      SPEC_HEAD_REACH_MAX);
     return GSL_SUCCESS;
 }
 
@@ -71,12 +73,12 @@ static int check_layer(loader *load)
     const spec_model_config *config = &load->own->config;
     const spec_architecture *of = config->architecture;
     if (of->has_experts || of->window_period > 0)
-        return REFUSE(load, "its layer is one of %s, which is not computed in heads", of->name);
+        return REFUSE(load, "its layer is one of %s, which is not supported in heads", of->name);
     if (config->cut_window > 0)
-        return REFUSE(load, "its layer has a window of %d tokens, which is not computed in heads",
+        return REFUSE(load, "its layer has a window of %d tokens, which is not supported in heads",
                       config->cut_window);
     if (config->shape.rope.yarn.factor != 0.0)
-        return REFUSE(load, "its rope_scaling is of type '%s', which is not computed in heads",
+        return REFUSE(load, "its rope_scaling is of type '%s', which is not supported in heads",
                       "yarn");
     return GSL_SUCCESS;
 }
@@ -139,7 +141,7 @@ static int read_norms(loader *load)
     SPEC_TRY(read_flag(&layernorms, load, "layernorms"));
     const bool is_eagle3 = load->to->shape.kind == SPEC_HEAD_EAGLE3;
     if (layernorms || (before_fc && !is_eagle3))
-        return REFUSE(load, "'%s' is true, which is not computed",
+        return REFUSE(load, "'%s' is true, which is not supported",
                       before_fc ? "norm_before_fc" : "layernorms");
     load->to->shape.norm_before_fc = before_fc;
     if (load->to->shape.kind != SPEC_HEAD_EAGLE3) return GSL_SUCCESS;
@@ -258,10 +260,11 @@ static int check_copy(loader *load, const char *name, const spec_tensor *own)
     bool same;
     SPEC_TRY(compare_copy(&same, &share, load, name, own));
     if (!same)
-        return REFUSE(load,
-                      "its '%s' is not the target's (relative square of the difference %.2g): the "
-                      "head is for another target, or trained this matrix, which is not read",
-                      name, share);
+        return REFUSE(
+            load,
+            "its '%s' is not the target's (relative square of the difference %.2g): the "
+            "head is for another target, or it trained this matrix, which is not supported",
+            name, share);
 done:
     return status;
 }

@@ -159,7 +159,7 @@ static int read_family(const family **ret, const spec_json_values *config)
         *ret = &families[i];
         if (strcmp(families[i].type, type) == 0) return GSL_SUCCESS;
     }
-    return REFUSE(config, "model_type is '%.40s'; %s are read", type, names);
+    return REFUSE(config, "model_type is '%.40s'; only %s are supported", type, names);
 done:
     return status;
 }
@@ -175,19 +175,21 @@ static int check_features(const family *of, const spec_json_values *config)
     SPEC_TRY(spec_json_values_text(&hidden, config, "hidden_act", of->activation));
     SPEC_TRY(spec_json_values_text(&activation, config, "hidden_activation", hidden));
     if (strcmp(activation, of->activation) != 0)
-        return REFUSE(config, "hidden_act is '%.40s'; %s is computed", activation, of->activation);
+        return REFUSE(config, "hidden_act is '%.40s'; only %s is supported", activation,
+                      of->activation);
     for (int i = 0; i < 2; i++) {
         SPEC_TRY(spec_json_values_real(&value, config, caps[i], 0.0));
         if (value != 0.0)
-            return REFUSE(config, "'%s' is %g; soft caps are not computed", caps[i], value);
+            return REFUSE(config, "'%s' is %g; soft caps are not supported", caps[i], value);
     }
     SPEC_TRY(spec_json_values_bool(&is_on, config, "use_bidirectional_attention", false));
     if (is_on)
-        return REFUSE(config, "'%s' is true, which is not computed", "use_bidirectional_attention");
+        return REFUSE(config, "'%s' is true, which is not supported",
+                      "use_bidirectional_attention");
     SPEC_TRY(spec_json_values_real(&value, config, "swiglu_alpha", 1.702));
-    if (value != 1.702) return REFUSE(config, "swiglu_alpha is %g; 1.702 is computed", value);
+    if (value != 1.702) return REFUSE(config, "swiglu_alpha is %g; only 1.702 is supported", value);
     SPEC_TRY(spec_json_values_real(&value, config, "swiglu_limit", 7.0));
-    if (value != 7.0) return REFUSE(config, "swiglu_limit is %g; 7 is computed", value);
+    if (value != 7.0) return REFUSE(config, "swiglu_limit is %g; only 7 is supported", value);
 done:
     return status;
 }
@@ -278,11 +280,11 @@ static int read_experts(spec_model_config *ret, const family *of, const spec_jso
     if (of->norms_experts) return GSL_SUCCESS;
     SPEC_TRY(spec_json_values_bool(&norms, config, "norm_topk_prob", ret->architecture->has_delta));
     if (!norms)
-        return REFUSE(config, "'%s' is false; weights of experts that sum to 1 are computed",
+        return REFUSE(config, "'%s' is false; the weights of experts must sum to 1",
                       "norm_topk_prob");
     SPEC_TRY(spec_json_values_integer(&step, config, "decoder_sparse_step", 1, 1, INT_MAX));
     if (step != 1 || json_array_size(dense) > 0)
-        return REFUSE(config, "'%s' gives some layers no experts, which is not computed",
+        return REFUSE(config, "'%s' gives some layers no experts, which is not supported",
                       step != 1 ? "decoder_sparse_step" : "mlp_only_layers");
 done:
     return status;
@@ -355,7 +357,7 @@ static int read_layer_types(spec_model_config *ret, bool *ret_any, int period,
         const char *type = json_string_value(json_array_get(types, (size_t)i));
         const bool slides = type != NULL && strcmp(type, "sliding_attention") == 0;
         if (is_listed && !slides && (type == NULL || strcmp(type, "full_attention") != 0))
-            return REFUSE(config, "layer %d is of type '%.40s'; %s are computed", i,
+            return REFUSE(config, "layer %d is of type '%.40s'; only %s are supported", i,
                           type != NULL ? type : "", "full_attention and sliding_attention");
         ret->has_window[i] = is_listed ? slides : period > 0 && (i + 1) % period != 0;
         *ret_any = *ret_any || ret->has_window[i];

@@ -39,7 +39,7 @@ static int fill_llama3(float *ret_factor, const spec_shape *shape, double factor
     if (!(low > 0.0 && high > low && context > 0.0))
         return REFUSE(scaling,
                       "a rope_scaling of low_freq_factor %g, high_freq_factor %g and "
-                      "original_max_position_embeddings %g cannot be",
+                      "original_max_position_embeddings %g is not possible",
                       low, high, context);
     const int rotated = spec_checkpoint_rotated(shape);
     for (int i = 0; i < rotated / 2; i++) {
@@ -70,7 +70,8 @@ static int read_magnitude(spec_yarn *yarn, const spec_json_values *scaling)
                               : own;
     SPEC_TRY(spec_json_values_real(&attention, scaling, "attention_factor", stated));
     if (!(attention > 0.0))
-        return REFUSE(scaling, "a rope_scaling that multiplies queries and keys by %g cannot be",
+        return REFUSE(scaling,
+                      "a rope_scaling that multiplies queries and keys by %g is not possible",
                       attention);
     yarn->opt_magnitude = fabs(attention - own) > 1e-6 * own ? attention : 0.0;
 done:
@@ -112,10 +113,10 @@ static int read_scaling(spec_shape *shape, float **ret_factor, const spec_json_v
     const bool is_linear = strcmp(type, "linear") == 0, is_yarn = strcmp(type, "yarn") == 0;
     if (!is_linear && !is_yarn && strcmp(type, "llama3") != 0)
         return REFUSE(scaling,
-                      "a rope_scaling of type '%.40s' is not computed; linear, llama3 and yarn are",
+                      "rope_scaling of type '%.40s' is not supported; linear, llama3 and yarn are",
                       type);
     if (!(factor >= 1.0 && factor <= 1e6))
-        return REFUSE(scaling, "a rope_scaling by the factor %g cannot be", factor);
+        return REFUSE(scaling, "rope_scaling by a factor of %g is outside 1 to 1e6", factor);
     float *const all = *ret_factor = malloc((size_t)(n + 1) * sizeof *all);
     if (all == NULL) return spec_no_memory_for(scaling->error, scaling->path);
     for (int i = 0; i < n; i++) all[i] = is_yarn ? 1.0f : (float)factor;
@@ -169,7 +170,7 @@ static int read_window_rope(spec_shape *shape, const spec_json_values *config,
         SPEC_TRY(spec_json_values_text(&type, parameters, "rope_type", "default"));
         if (strcmp(type, "default") != 0)
             return REFUSE(parameters,
-                          "a rope_scaling of type '%.40s' of layers with a window is not computed",
+                          "rope_scaling of type '%.40s' in layers with a window is not supported",
                           type);
     }
     shape->window_rope = (spec_rope){.base = base};

@@ -145,7 +145,7 @@ static int read_bytes(reader *in)
 {
     const json_t *normalizer = json_object_get(in->root, "normalizer");
     if (!is_absent(normalizer) && !is_type(normalizer, "NFC"))
-        return REFUSE(in, "normalizer '%.40s' is not computed",
+        return REFUSE(in, "normalizer '%.40s' is not supported",
                       spec_json_values_word(normalizer, "type"));
     return read_pre(in);
 }

@@ -110,7 +110,7 @@ static int refuse_pickled(const spec_tensor_folder *folder, const char *name, sp
 {
     char word[80];
     return REFUSE(folder, error,
-                  "%.60s is pickled, which is not read: type python3 -c 'import sys, torch, "
+                  "%.60s is pickled, which is not supported: type python3 -c 'import sys, torch, "
                   "safetensors.torch as s; s.save_file({k: v.clone() for k, v in "
                   "torch.load(sys.argv[1], weights_only=True).items()}, \"model.safetensors\")' %s",
                   name, spec_escape_shell_fit(word, sizeof word, name, "FILE"));
@@ -234,7 +234,8 @@ int spec_tensor_folder_weights(spec_tensor *ret, spec_tensor_folder *folder, con
     if (found == NULL) return REFUSE(folder, error, "tensor '%.80s' is missing", name);
     while (type < 3 && strcmp(names[type], found->type) != 0) type++;
     if (type == 3)
-        return REFUSE(folder, error, "tensor '%.80s' is of dtype %.20s; F32, F16 and BF16 are read",
+        return REFUSE(folder, error,
+                      "tensor '%.80s' is of dtype %.20s; only F32, F16 and BF16 are supported",
                       name, found->type);
     const int *size = found->dimension;
     const bool is_vector = found->n_dimensions == 1;

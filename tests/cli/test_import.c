@@ -122,9 +122,10 @@ TEST(folders_that_cannot_be_read_are_one_line)
     spec_needs_program();
     write_folders();
     assert_int_equal(rename("hf/model.safetensors", "hf/pytorch_model.bin"), 0);
-    spec_program_fails("import hf -o x.gguf", 2,
-                       "speclab import: hf: pytorch_model.bin is pickled, which is not read: type "
-                       "python3 -c 'import sys, torch");
+    spec_program_fails(
+        "import hf -o x.gguf", 2,
+        "speclab import: hf: pytorch_model.bin is pickled, which is not supported: type "
+        "python3 -c 'import sys, torch");
     assert_int_equal(rename("hf/pytorch_model.bin", "hf/model.safetensors"), 0);
     spec_hf_folder_text("hf/tokenizer.json", "{'model':{'type':'Unigram'}}");
     spec_program_fails("import hf -o x.gguf", 2,

@@ -171,7 +171,7 @@ static int read_dimensions(spec_gguf_tensor *tensor, reader *in)
         SPEC_TRY(read_u64(&size, in));
         if (i > 0) rows *= size <= INT_MAX ? size : INT_MAX;
         if (size < 1 || size > INT_MAX || rows > INT_MAX)
-            return REFUSE(in, "dimension %d of tensor '%.*s' is %llu, which cannot be", i,
+            return REFUSE(in, "dimension %d of tensor '%.*s' is %llu, which is not possible", i,
                           SPEC_GGUF_SHOWN(tensor->name), (unsigned long long)size);
         tensor->dimension[i] = (int)size;
     }
@@ -198,7 +198,7 @@ static int read_tensor(spec_gguf_tensor *tensor, reader *in, size_t i)
         snprintf(unnamed, sizeof unnamed, "%u", number);
         return REFUSE(in,
                       "tensor '%.*s' is of type %s; F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, "
-                      "Q5_1, IQ4_NL, IQ4_XS, MXFP4 and Q2_K to Q6_K can be read",
+                      "Q5_1, IQ4_NL, IQ4_XS, MXFP4 and Q2_K to Q6_K are supported",
                       SPEC_GGUF_SHOWN(tensor->name),
                       number < N_TYPE_NAMES ? type_names[number] : unnamed);
     }
@@ -300,12 +300,12 @@ static int read_counts(spec_gguf *gguf, reader *in)
     if (version != 0 && (version & 0xffff) == 0)
         return spec_fail(in->error, GSL_EINVAL, "%.300s: is a big-endian GGUF file", in->path);
     if (version != 2 && version != 3)
-        return REFUSE(in, "is GGUF version %u; 2 and 3 can be read", version);
+        return REFUSE(in, "is GGUF version %u; only 2 and 3 are supported", version);
     SPEC_TRY(read_u64(&n_tensors, in));
     SPEC_TRY(read_u64(&n_values, in));
     const size_t left = in->length - in->at;
     if (n_values > SPEC_GGUF_COUNT_MAX || n_tensors > SPEC_GGUF_COUNT_MAX)
-        return REFUSE(in, "claims %llu values and %llu tensors; %d of each can be read",
+        return REFUSE(in, "claims %llu values and %llu tensors; at most %d of each are supported",
                       (unsigned long long)n_values, (unsigned long long)n_tensors,
                       SPEC_GGUF_COUNT_MAX);
     if (n_values > left / LEAST_VALUE_BYTES || n_tensors > left / LEAST_TENSOR_BYTES)

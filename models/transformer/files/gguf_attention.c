@@ -108,8 +108,8 @@ static int read_windows(const reader *read)
     if (window == 0) return status;
     if (read->architecture->window_period == 0) {
         if (window < shape->context)
-            SPEC_TRY(REFUSE(read, "attention through a sliding window of %d tokens cannot be read",
-                            window));
+            SPEC_TRY(REFUSE(
+                read, "attention through a sliding window of %d tokens is not supported", window));
         return status;
     }
     SPEC_TRY(read_pattern(read));
@@ -141,7 +141,8 @@ static int read_yarn(const reader *read, scaling *ret, double factor)
     SPEC_TRY(real(&yarn->opt_magnitude, read, "rope.scaling.yarn_attn_factor", 0.0));
     SPEC_TRY(real(&mixed, read, "rope.scaling.yarn_ext_factor", 1.0));
     if (mixed != 1.0)
-        SPEC_TRY(REFUSE(read, "YaRN with an extrapolation of %g cannot be read; 1 can", mixed));
+        SPEC_TRY(
+            REFUSE(read, "YaRN with an extrapolation of %g is not supported; only 1 is", mixed));
     SPEC_TRY(spec_rope_scaling_check(yarn, read->keys->gguf->path, read->keys->error));
 done:
     return status;
@@ -165,7 +166,7 @@ static int read_scaling(const reader *read, scaling *ret)
         ret->linear = factor;
     else if (!spec_piece_is(type, "none"))
         SPEC_TRY(REFUSE(read,
-                        "rope scaling of type '%.*s' cannot be read; none, linear and yarn can",
+                        "rope scaling of type '%.*s' is not supported; none, linear and yarn are",
                         SPEC_GGUF_SHOWN(type)));
     if (!(ret->magnitude > 0.0 && isfinite(ret->magnitude)))
         SPEC_TRY(REFUSE(read, "'%s' is %g, not a number above 0",
@@ -236,13 +237,14 @@ int spec_gguf_attention_read_heads(spec_shape *shape, bool partial, spec_gguf_ke
                                     INT_MAX));
     SPEC_TRY(spec_gguf_keys_real(&shape->rope.base, keys, "rope.freq_base", 10000.0));
     if (values != shape->head_dim)
-        return SPEC_GGUF_KEYS_REFUSE(keys, "keys of width %d and values of width %d cannot be read",
+        return SPEC_GGUF_KEYS_REFUSE(keys,
+                                     "keys of width %d and values of width %d are not supported",
                                      shape->head_dim, values);
     shape->rotated = rotated != shape->head_dim ? rotated : 0;
     if (shape->rotated != 0 && !partial)
         return SPEC_GGUF_KEYS_REFUSE(
-            keys, "a rotary embedding of %d of the %d dimensions of a head cannot be read", rotated,
-            shape->head_dim);
+            keys, "a rotary embedding of %d of the %d dimensions of a head is not supported",
+            rotated, shape->head_dim);
     if (shape->norm_eps < 0.0f && !spec_gguf_keys_has(keys, eps_key))
         return SPEC_GGUF_KEYS_REFUSE(keys, "key '%s' is missing", keys->key);
     SPEC_TRY(spec_gguf_keys_real(&eps, keys, eps_key, (double)shape->norm_eps));

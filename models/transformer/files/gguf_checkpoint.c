@@ -56,8 +56,8 @@ static int read_architecture(loader *load)
     SPEC_TRY(refuse_drafts(load));
     load->to->opt_architecture = load->architecture = spec_architecture_find(name);
     if (load->architecture == NULL)
-        return REFUSE(load, "the architecture is '%.*s'; %s can be read", SPEC_GGUF_SHOWN(name),
-                      spec_architecture_names(names));
+        return REFUSE(load, "the architecture is '%.*s'; only %s are supported",
+                      SPEC_GGUF_SHOWN(name), spec_architecture_names(names));
     load->keys.architecture = load->architecture->name;
     SPEC_TRY(spec_gguf_value_integer(&parts, load->gguf, "split.count", 1, 0, INT_MAX,
                                      load->keys.error));

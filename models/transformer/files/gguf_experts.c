@@ -23,14 +23,14 @@ static int refuse_others(spec_gguf_keys *keys, bool has_shared)
         {"expert_chunk_feed_forward_length", "experts of two widths", 0},
         {"expert_group_count", "groups of experts", 1},
         {"expert_group_used_count", "groups of experts", 1},
-        {"interleave_moe_layer_step", "blocks without experts between those with", 1},
-        {"moe_every_n_layers", "blocks without experts between those with", 1},
+        {"interleave_moe_layer_step", "dense blocks between the blocks with experts", 1},
+        {"moe_every_n_layers", "dense blocks between the blocks with experts", 1},
     };
     int status = GSL_SUCCESS, value;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         SPEC_TRY(spec_gguf_keys_integer(&value, keys, others[i].rest, 0, 0, INT_MAX));
         if (value > others[i].most)
-            return REFUSE(keys, "'%s' is %d: %s are not computed", keys->key, value,
+            return REFUSE(keys, "'%s' is %d: %s are not supported", keys->key, value,
                           others[i].what);
     }
 done:
@@ -45,16 +45,15 @@ static int check_weights(spec_gguf_keys *keys, bool has_biases)
     bool normalised;
     SPEC_TRY(spec_gguf_keys_integer(&gating, keys, "expert_gating_func", GATING_UNSET, 0, INT_MAX));
     if (gating != GATING_UNSET && gating != GATING_SOFTMAX && gating != GATING_SOFTMAX_OF_CHOSEN)
-        return REFUSE(keys, "'%s' is %d: only 1 and 3, a softmax, are computed", keys->key, gating);
+        return REFUSE(keys, "'%s' is %d: only 1 and 3, a softmax, are supported", keys->key,
+                      gating);
     const bool of_chosen = gating == GATING_SOFTMAX_OF_CHOSEN || has_biases;
     SPEC_TRY(spec_gguf_keys_bool(&normalised, keys, "expert_weights_norm", true));
     if (!normalised && !of_chosen)
-        return REFUSE(keys,
-                      "'%s' is false: weights of experts that do not add to 1 are not computed",
-                      keys->key);
+        return REFUSE(keys, "'%s' is false: the weights of experts must sum to 1", keys->key);
     SPEC_TRY(spec_gguf_keys_real(&scale, keys, "expert_weights_scale", 1.0));
     if (scale != 1.0 && scale != 0.0) /* files write 0 for none */
-        return REFUSE(keys, "'%s' is %g: scaled weights of experts are not computed", keys->key,
+        return REFUSE(keys, "'%s' is %g: scaled weights of experts are not supported", keys->key,
                       scale);
 done:
     return status;
@@ -67,7 +66,7 @@ int spec_gguf_experts_read(spec_shape *shape, const spec_architecture *architect
     if (!architecture->has_experts) {
         SPEC_TRY(spec_gguf_keys_integer(&experts, keys, "expert_count", 0, 0, INT_MAX));
         if (experts > 0)
-            return REFUSE(keys, "'%s' is %d: a %s model with experts is not computed", keys->key,
+            return REFUSE(keys, "'%s' is %d: a %s model with experts is not supported", keys->key,
                           experts, architecture->name);
         return GSL_SUCCESS;
     }

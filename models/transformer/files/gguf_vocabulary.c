@@ -100,10 +100,10 @@ int spec_gguf_vocabulary_load(spec_gguf_vocabulary *vocabulary, const spec_gguf 
         goto done;
     }
     if (!is_spm && !is_bpe)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "%.300s: a tokenizer of model '%.*s' cannot be read; llama (SPM) and "
-                           "gpt2 (BPE) can",
-                           gguf->path, SPEC_GGUF_SHOWN(model)));
+        SPEC_TRY(spec_fail(
+            error, GSL_EINVAL,
+            "%.300s: a tokenizer of model '%.*s' is not supported; llama (SPM) and gpt2 (BPE) are",
+            gguf->path, SPEC_GGUF_SHOWN(model)));
     data->kind = is_spm ? SPEC_TOKENIZER_SPM : SPEC_TOKENIZER_BPE;
     SPEC_TRY(read_pieces(vocabulary, gguf, vocab, error));
     SPEC_TRY(spec_gguf_value_bool(&data->adds_space, gguf, "tokenizer.ggml.add_space_prefix",

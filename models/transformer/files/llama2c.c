@@ -54,15 +54,14 @@ static int read_v1(header *ret_header, const spec_mapping *file, const char *pat
     if (file->length >= V1_HEADER_BYTES) memcpy(&version, file->bytes + 4, sizeof version);
     if (version == 2)
         return spec_fail(error, GSL_EINVAL,
-                         "%.300s: a quantised llama2.c checkpoint (version 2) cannot be read; "
+                         "%.300s: a quantised llama2.c checkpoint (version 2) is not supported; "
                          "export version 0 or 1, and quantise that",
                          path);
     if (version != 1)
-        return spec_fail(
-            error, GSL_EINVAL,
-            "%.300s: is truncated, or a llama2.c checkpoint of version %d; versions 0 and 1 can be "
-            "read",
-            path, version);
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: is truncated, or a llama2.c checkpoint of version %d; versions 0 "
+                         "and 1 are supported",
+                         path, version);
     ret_header->bytes = V1_HEADER_BYTES;
     ret_header->is_v1 = true;
     ret_header->has_output = file->bytes[36] == 0;

@@ -33,21 +33,20 @@ int spec_rope_scaling_check(const spec_yarn *yarn, const char *path, spec_error 
 {
     if (!(yarn->factor >= 1.0 && yarn->factor <= SPEC_CONTEXT_MAX))
         return spec_fail(error, GSL_EINVAL,
-                         "%.300s: YaRN by a factor of %g cannot be read: it must be from 1 to %d",
+                         "%.300s: YaRN by a factor of %g is not possible: it must be from 1 to %d",
                          path, yarn->factor, SPEC_CONTEXT_MAX);
     if (yarn->context < 1)
         return spec_fail(error, GSL_EINVAL,
-                         "%.300s: YaRN from a context of %d positions cannot be read", path,
+                         "%.300s: YaRN from a context of %d positions is not possible", path,
                          yarn->context);
     if (!(yarn->slow > 0.0 && yarn->slow < yarn->fast && isfinite(yarn->fast)))
-        return spec_fail(
-            error, GSL_EINVAL,
-            "%.300s: YaRN with beta_fast %g and beta_slow %g cannot be read: beta_slow "
-            "must be above 0 and below beta_fast",
-            path, yarn->fast, yarn->slow);
+        return spec_fail(error, GSL_EINVAL,
+                         "%.300s: YaRN with beta_fast %g and beta_slow %g is not possible: "
+                         "beta_slow must be above 0 and below beta_fast",
+                         path, yarn->fast, yarn->slow);
     if (!(yarn->opt_magnitude >= 0.0 && isfinite(yarn->opt_magnitude)))
         return spec_fail(error, GSL_EINVAL,
-                         "%.300s: YaRN with attention scaled by %g cannot be read", path,
+                         "%.300s: YaRN with attention scaled by %g is not possible", path,
                          yarn->opt_magnitude);
     return GSL_SUCCESS;
 }

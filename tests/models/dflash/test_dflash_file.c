@@ -233,9 +233,9 @@ TEST(what_cannot_be_read_is_refused_by_name)
     write_values("llama", "x", 1);
     refuse(&target, "is of architecture 'llama', not a draft of dflash");
     write_values("dflash", "dflash.hyper_connection.count", 4);
-    refuse(&target, "a backbone of DeepSeek-V4, with 4 hyper connections, cannot be read");
+    refuse(&target, "a backbone of DeepSeek-V4, with 4 hyper connections, is not supported");
     write_values("dflash", "dflash.expert_count", 8);
-    refuse(&target, "is a mixture of 8 experts, which cannot be read");
+    refuse(&target, "is a mixture of 8 experts, which is not supported");
     REJECT(SPEC_DFLASH_PLAIN, config.opt_architecture = "eagle3", "not a draft of dflash");
 }
 

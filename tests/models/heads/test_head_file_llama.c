@@ -127,7 +127,7 @@ TEST(wrong_values_of_llama_cpp_are_refused)
     reject_changed(&head, (change){"eagle3.target_hidden_size", NUMBER, 32, NULL},
                    "'eagle3.target_hidden_size' is 32, but the target's is 16");
     reject_changed(&head, (change){"eagle3.embedding_length", NUMBER, 8, NULL},
-                   "a rotary embedding of 4 of the 2 dimensions of a head cannot be read");
+                   "a rotary embedding of 4 of the 2 dimensions of a head is not supported");
     reject_changed(&head, (change){"eagle3.embedding_length", NUMBER, 0, NULL},
                    "'eagle3.embedding_length' is not a whole number between 1 and 65536");
     reject_changed(&head, (change){.key = "enc.output_norm.weight"},
@@ -135,11 +135,11 @@ TEST(wrong_values_of_llama_cpp_are_refused)
     reject_changed(&head, (change){.key = "eagle3.norm_before_fc"},
                    "tensor 'enc.output_norm.weight' is not one of a head of kind eagle3");
     reject_changed(&head, (change){"eagle3.rope.dimension_count", NUMBER, 2, NULL},
-                   "a rotary embedding of 2 of the 4 dimensions of a head cannot be read");
+                   "a rotary embedding of 2 of the 4 dimensions of a head is not supported");
     reject_changed(&head, (change){"eagle3.attention.value_length", NUMBER, 8, NULL},
-                   "keys of width 4 and values of width 8 cannot be read");
+                   "keys of width 4 and values of width 8 are not supported");
     reject_changed(&head, (change){"eagle3.rope.scaling.type", TEXT, 0, "longrope"},
-                   "rope scaling of type 'longrope' cannot be read; none, linear and yarn can");
+                   "rope scaling of type 'longrope' is not supported; none, linear and yarn are");
     reject_changed(&head, (change){.key = "blk.0.attn_norm_2.weight"},
                    "tensor 'blk.0.attn_norm_2.weight' is missing");
     reject_changed(&head, (change){.key = "eagle3.target_layers"},

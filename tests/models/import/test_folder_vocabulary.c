@@ -245,7 +245,8 @@ TEST(tokenizers_that_are_not_known_are_refused)
     char steps[200];
     snprintf(steps, sizeof steps, "'pre_tokenizer':" BYTES, "true");
     refused(steps, "'ignore_merges':true," BPE, "is not one of gpt-2");
-    refused("'normalizer':{'type':'Lowercase'}", BPE, "its normalizer 'Lowercase' is not computed");
+    refused("'normalizer':{'type':'Lowercase'}", BPE,
+            "its normalizer 'Lowercase' is not supported");
     refused("", "'dropout':0.1," BPE, "its model 'BPE' is not plain BPE");
     refused("", "'end_of_word_suffix':'</w>'," BPE, "its model 'BPE' is not plain BPE");
     refused("'normalizer':{'type':'Replace','pattern':{'String':' '},'content':'\xe2\x96\x81'},"

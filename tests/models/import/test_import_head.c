@@ -248,7 +248,7 @@ TEST(a_head_in_shards_comes_back)
     assert_int_equal(unlink("hf/x-0.safetensors"), 0);
     assert_int_equal(unlink("hf/model.safetensors.index.json"), 0);
     spec_hf_folder_text("hf/medusa_lm_head.pt", "x");
-    is_refused(NULL, "hf: medusa_lm_head.pt is pickled, which is not read: type python3");
+    is_refused(NULL, "hf: medusa_lm_head.pt is pickled, which is not supported: type python3");
     assert_int_equal(unlink("hf/medusa_lm_head.pt"), 0);
 }
 

@@ -26,10 +26,10 @@ TEST(heads_that_are_not_computed_are_refused)
                         .config = "{" LAYER "}"};
     wish w = medusa;
     w.more = "medusa_head.0.1.linear.weight";
-    refused(&w, NULL, "its heads have 2 residual blocks; one is computed");
+    refused(&w, NULL, "its heads have 2 residual blocks; only one is supported");
     w.left_out = "medusa_head.0.1.weight"; /* the block, stored once, is applied twice */
     w.more = "medusa_head.0.2.weight";
-    refused(&w, NULL, "its heads have 2 residual blocks; one is computed");
+    refused(&w, NULL, "its heads have 2 residual blocks; only one is supported");
     w.left_out = NULL;
     refused(&w, NULL, "tensor 'medusa_head.0.2.weight' is not one of a head of kind medusa");
     refused(&medusa, (int[]){1, 2, 3}, "--taps: a head of kind medusa reads the last hidden state");
@@ -41,18 +41,18 @@ TEST(heads_that_are_not_computed_are_refused)
     refused(&w, NULL, "tensor 'lm_head.weight' has 1 dimensions");
     w = eagle;
     w.config = "{'layernorms':true,'transformer_layer_config':{" LAYER "}}";
-    refused(&w, NULL, "'layernorms' is true, which is not computed");
+    refused(&w, NULL, "'layernorms' is true, which is not supported");
     w.config = "{" LAYER ",'norm_before_fc':true}";
-    refused(&w, NULL, "'norm_before_fc' is true, which is not computed");
+    refused(&w, NULL, "'norm_before_fc' is true, which is not supported");
     w = eagle3;
     w.config = "{" LAYER ",'eagle_config':{'norm_before_fc':true}}";
     refused(&w, NULL, "hf: tensor 'input_norm.weight' is missing");
     w.config = "{" LAYER ",'target_hidden_size':8}";
     refused(&w, NULL, "is for a target of width 8 with 24 tokens; this target's width is 16");
     w.config = "{" LAYER ",'rope_scaling':{'rope_type':'yarn','factor':4}}";
-    refused(&w, NULL, "its rope_scaling is of type 'yarn', which is not computed in heads");
+    refused(&w, NULL, "its rope_scaling is of type 'yarn', which is not supported in heads");
     w.config = "{" WIDE_LAYER ",'target_hidden_size':16,'sliding_window':8}";
-    refused(&w, NULL, "its layer has a window of 8 tokens, which is not computed in heads");
+    refused(&w, NULL, "its layer has a window of 8 tokens, which is not supported in heads");
     w.config = "{'speculators_model_type':'eagle3','transformer_layer_config':{" LAYER "}}";
     refused(&w, NULL, "its config.json has no 'norm_before_residual'");
     w.config = "{'model_type':'llama','hidden_size':32,'num_hidden_layers':1,"

@@ -64,7 +64,7 @@ TEST(weights_of_another_shape_or_type_are_refused)
         {"m", 4, 1, "one: tensor 'm' has 2 dimensions, 2 x 2, where the shape asks for 4 x 1"},
         {"m", 1, 4, "one: tensor 'm' has 2 dimensions, 2 x 2, where the shape asks for 1 x 4"},
         {"v", 3, 1, "one: tensor 'v' has 1 dimensions, 1 x 3, where the shape asks for 3 x 1"},
-        {"i", 1, 1, "one: tensor 'i' is of dtype I64; F32, F16 and BF16 are read"},
+        {"i", 1, 1, "one: tensor 'i' is of dtype I64; only F32, F16 and BF16 are supported"},
         {"s", 1, 1, "one: tensor 's' has 0 dimensions"},
         {"t", 1, 1, "one: tensor 't' has 3 dimensions"},
         {"c", 3, 2, "one: tensor 'c' has 3 dimensions, 2 x 3, where the shape asks for 3 x 2"},
@@ -141,8 +141,9 @@ TEST(folders_without_safetensors_are_refused)
     spec_hf_folder_text("empty/config.json", "{}");
     refused("empty/config.json", "Not a directory");
     spec_hf_folder_text("empty/pytorch_model.bin", "x");
-    refused("empty", "pytorch_model.bin is pickled, which is not read: type python3 -c 'import "
-                     "sys, torch, safetensors.torch as s; s.save_file(");
+    refused("empty",
+            "pytorch_model.bin is pickled, which is not supported: type python3 -c 'import "
+            "sys, torch, safetensors.torch as s; s.save_file(");
     refused("empty", "torch.load(sys.argv[1], weights_only=True).items()}, \"model.safetensors\")' "
                      "pytorch_model.bin");
     /* Neither Python nor the shell reads a name as code. */

@@ -126,9 +126,9 @@ TEST(files_of_another_kind_are_refused)
     put(&file, "f", 1);
     refused(&file, ": is not a GGUF file");
     begin(&file, 1, 0, 0);
-    refused(&file, ": is GGUF version 1; 2 and 3 can be read");
+    refused(&file, ": is GGUF version 1; only 2 and 3 are supported");
     begin(&file, 4, 0, 0);
-    refused(&file, ": is GGUF version 4; 2 and 3 can be read");
+    refused(&file, ": is GGUF version 4; only 2 and 3 are supported");
     begin(&file, 0x03000000, 0, 0);
     refused(&file, ": is a big-endian GGUF file");
     begin(&file, 3, 0, 0);
@@ -171,10 +171,10 @@ TEST(counts_and_lengths_beyond_the_file_are_refused)
     const uint64_t huge[] = {UINT64_MAX, UINT64_MAX / 8, INT64_MAX, (uint64_t)1 << 32, UINT32_MAX};
     image file = {0};
     begin(&file, 3, 0, SPEC_GGUF_COUNT_MAX + 1);
-    refused(&file, ": claims 1048577 values and 0 tensors; 1048576 of each can be read");
+    refused(&file, ": claims 1048577 values and 0 tensors; at most 1048576 of each are supported");
     begin(&file, 3, UINT64_MAX, 1);
-    refused(&file,
-            ": claims 1 values and 18446744073709551615 tensors; 1048576 of each can be read");
+    refused(&file, ": claims 1 values and 18446744073709551615 tensors; at most 1048576 of each "
+                   "are supported");
     begin(&file, 3, 0, SPEC_GGUF_COUNT_MAX);
     refused(&file, ": is cut short: it ends within its header");
     begin(&file, 3, SPEC_GGUF_COUNT_MAX, 0);
@@ -257,15 +257,15 @@ TEST(invalid_tensors_are_refused)
     refused_tensor(0, five, 0, 0, ": tensor 'name' has 0 dimensions, not 1 to 4");
     refused_tensor(5, five, 0, 0, ": tensor 'name' has 5 dimensions, not 1 to 4");
     refused_tensor(1, (uint64_t[]){0}, 0, 0,
-                   ": dimension 0 of tensor 'name' is 0, which cannot be");
+                   ": dimension 0 of tensor 'name' is 0, which is not possible");
     refused_tensor(2, (uint64_t[]){1, 0}, 0, 0,
-                   ": dimension 1 of tensor 'name' is 0, which cannot be");
+                   ": dimension 1 of tensor 'name' is 0, which is not possible");
     refused_tensor(1, (uint64_t[]){(uint64_t)1 << 31}, 0, 0,
-                   ": dimension 0 of tensor 'name' is 2147483648, which cannot be");
+                   ": dimension 0 of tensor 'name' is 2147483648, which is not possible");
     refused_tensor(2, (uint64_t[]){1, UINT64_MAX}, 0, 0,
-                   ": dimension 1 of tensor 'name' is 18446744073709551615, which cannot be");
+                   ": dimension 1 of tensor 'name' is 18446744073709551615, which is not possible");
     refused_tensor(3, (uint64_t[]){1, 65536, 65536}, 0, 0,
-                   ": dimension 2 of tensor 'name' is 65536, which cannot be");
+                   ": dimension 2 of tensor 'name' is 65536, which is not possible");
     static const struct {
         uint32_t number;
         const char *name;
@@ -275,7 +275,7 @@ TEST(invalid_tensors_are_refused)
         char line[160];
         snprintf(line, sizeof line,
                  ": tensor 'name' is of type %s; F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, "
-                 "IQ4_NL, IQ4_XS, MXFP4 and Q2_K to Q6_K can be read",
+                 "IQ4_NL, IQ4_XS, MXFP4 and Q2_K to Q6_K are supported",
                  unread[i].name);
         refused_tensor(1, fits, unread[i].number, 0, line);
     }

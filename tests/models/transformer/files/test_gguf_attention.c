@@ -238,18 +238,19 @@ TEST(values_that_make_no_sense_are_refused)
             "the value of 'gpt-oss.attention.sliding_window' is not a whole number between 1 and "
             "2147483647");
     refused("qwen3", WITH({"qwen3.attention.sliding_window", U32, 7, NULL, 0}),
-            "attention through a sliding window of 7 tokens cannot be read");
+            "attention through a sliding window of 7 tokens is not supported");
     refused("qwen3", WITH(yarn, {"qwen3.rope.scaling.factor", F32, 0.5, NULL, 0}),
-            "YaRN by a factor of 0.5 cannot be read: it must be from 1 to 1048576");
+            "YaRN by a factor of 0.5 is not possible: it must be from 1 to 1048576");
     refused("qwen3", WITH(yarn, {"qwen3.rope.scaling.factor", F32, NAN, NULL, 0}),
-            "YaRN by a factor of nan cannot be read: it must be from 1 to 1048576");
-    refused("qwen3", WITH(yarn, four, {"qwen3.rope.scaling.yarn_beta_fast", F32, 0.5, NULL, 0}),
-            "YaRN with beta_fast 0.5 and beta_slow 1 cannot be read: beta_slow must be above 0 and "
-            "below beta_fast");
+            "YaRN by a factor of nan is not possible: it must be from 1 to 1048576");
+    refused(
+        "qwen3", WITH(yarn, four, {"qwen3.rope.scaling.yarn_beta_fast", F32, 0.5, NULL, 0}),
+        "YaRN with beta_fast 0.5 and beta_slow 1 is not possible: beta_slow must be above 0 and "
+        "below beta_fast");
     refused("qwen3", WITH(yarn, four, {"qwen3.rope.scaling.yarn_attn_factor", F32, -2, NULL, 0}),
-            "YaRN with attention scaled by -2 cannot be read");
+            "YaRN with attention scaled by -2 is not possible");
     refused("qwen3", WITH(yarn, four, {"qwen3.rope.scaling.yarn_ext_factor", F32, 0.5, NULL, 0}),
-            "YaRN with an extrapolation of 0.5 cannot be read; 1 can");
+            "YaRN with an extrapolation of 0.5 is not supported; only 1 is");
     refused("qwen3", WITH(four, {"qwen3.rope.scaling.attn_factor", F32, 0, NULL, 0}),
             "'qwen3.rope.scaling.attn_factor' is 0, not a number above 0");
     refused("qwen3",

@@ -362,17 +362,17 @@ TEST(models_of_other_kinds_are_refused_by_name)
     refused(&(wish){.key = "split.count", .change = U32, .number = 3},
             ": is one of 3 files that make up a model; merge them first");
     refused(&(wish){.key = "llama.expert_count", .change = U32, .number = 8},
-            ": 'llama.expert_count' is 8: a llama model with experts is not computed");
+            ": 'llama.expert_count' is 8: a llama model with experts is not supported");
     refused(&(wish){.key = "llama.attention.sliding_window", .change = U32, .number = 8},
-            ": attention through a sliding window of 8 tokens cannot be read");
+            ": attention through a sliding window of 8 tokens is not supported");
     refused(&(wish){.key = "llama.rope.scaling.type", .change = TEXT, .text = "longrope"},
-            ": rope scaling of type 'longrope' cannot be read; none, linear and yarn can");
+            ": rope scaling of type 'longrope' is not supported; none, linear and yarn are");
     refused(&(wish){.key = "llama.rope.dimension_count", .change = U32, .number = 4},
-            ": a rotary embedding of 4 of the 8 dimensions of a head cannot be read");
+            ": a rotary embedding of 4 of the 8 dimensions of a head is not supported");
     refused(&(wish){.key = "llama.attention.value_length", .change = U32, .number = 4},
-            ": keys of width 8 and values of width 4 cannot be read");
+            ": keys of width 8 and values of width 4 are not supported");
     refused(&(wish){.tokenizer = "bert"},
-            ": a tokenizer of model 'bert' cannot be read; llama (SPM) and gpt2 (BPE) can");
+            ": a tokenizer of model 'bert' is not supported; llama (SPM) and gpt2 (BPE) are");
 }
 
 TEST(values_that_a_model_needs_are_asked_for)

@@ -169,25 +169,24 @@ TEST(mixtures_of_other_kinds_are_refused_by_name)
         const char *line;
     } cases[] = {
         {{KEY("leading_dense_block_count"), U32, 1.0, 0, false},
-         "'qwen3moe.leading_dense_block_count' is 1: blocks without experts before those with are "
-         "not computed"},
+         "'qwen3moe.leading_dense_block_count' is 1: dense blocks before the blocks with experts "
+         "are not supported"},
         {{KEY("expert_shared_count"), U32, 2.0, 0, false},
-         "'qwen3moe.expert_shared_count' is 2: experts that every token takes are not computed"},
+         "'qwen3moe.expert_shared_count' is 2: shared experts are not supported"},
         {{KEY("expert_shared_feed_forward_length"), U32, 32.0, 0, false},
-         "'qwen3moe.expert_shared_feed_forward_length' is 32: experts that every token takes are "
-         "not computed"},
+         "'qwen3moe.expert_shared_feed_forward_length' is 32: shared experts are "
+         "not supported"},
         {{KEY("expert_group_count"), U32, 3.0, 0, false},
-         "'qwen3moe.expert_group_count' is 3: groups of experts are not computed"},
+         "'qwen3moe.expert_group_count' is 3: groups of experts are not supported"},
         {{KEY("interleave_moe_layer_step"), U32, 2.0, 0, false},
-         "'qwen3moe.interleave_moe_layer_step' is 2: blocks without experts between those with are "
-         "not computed"},
+         "'qwen3moe.interleave_moe_layer_step' is 2: dense blocks between the blocks with experts "
+         "are not supported"},
         {{KEY("expert_gating_func"), U32, 2.0, 0, false},
-         "'qwen3moe.expert_gating_func' is 2: only 1 and 3, a softmax, are computed"},
+         "'qwen3moe.expert_gating_func' is 2: only 1 and 3, a softmax, are supported"},
         {{KEY("expert_weights_norm"), BOOL, 0.0, 0, false},
-         "'qwen3moe.expert_weights_norm' is false: weights of experts that do not add to 1 are not "
-         "computed"},
+         "'qwen3moe.expert_weights_norm' is false: the weights of experts must sum to 1"},
         {{KEY("expert_weights_scale"), F32, 2.5, 0, false},
-         "'qwen3moe.expert_weights_scale' is 2.5: scaled weights of experts are not computed"},
+         "'qwen3moe.expert_weights_scale' is 2.5: scaled weights of experts are not supported"},
         {{NULL, NONE, 0.0, SPEC_PART_EXPERT_DOWN, true},
          "tensor 'blk.1.ffn_down_exps.weight' is 1 x 384 x 32 where 6 experts of 64 x 32 belong"},
         {{NULL, NONE, 0.0, SPEC_PART_EXPERT_UP, false},

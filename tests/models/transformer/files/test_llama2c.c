@@ -315,7 +315,7 @@ TEST(files_of_another_length_are_refused)
     refused("a.bin", "", "it is cut short");
     file.bytes[4] = 2;
     write_file("a.bin", file.bytes, file.length);
-    refused("a.bin", "", "a quantised llama2.c checkpoint (version 2) cannot be read");
+    refused("a.bin", "", "a quantised llama2.c checkpoint (version 2) is not supported");
     file.bytes[4] = 7;
     write_file("a.bin", file.bytes, file.length);
     refused("a.bin", "", "a llama2.c checkpoint of version 7");
