@@ -263,21 +263,34 @@ static int choose(const spec_fixture *f, int begin, int n, gsl_rng *rng)
     return begin + (int)spec_wide_rng_below(rng, (uint64_t)rounds);
 }
 
+enum { DISTANCES = 6, LATEST = SPEC_SEED_ROUNDS << (DISTANCES - 1) };
+
+/* Returns how far before round i the round is with which it is compared: their seeds differ, their
+ * offsets do not. Related seeds are next to each other; others are also compared over 32, 64 ...
+ * 512 rounds of a call, where a generator may count places in too few bits. */
+static int seeds_apart(const spec_fixture *f, int i)
+{
+    const int far = SPEC_SEED_ROUNDS << i / SPEC_SEED_ROUNDS % DISTANCES;
+    return f->seeds == SPEC_SEEDS_HASHED && i % f->batch >= far ? far : SPEC_SEED_ROUNDS;
+}
+
 void spec_evidence_add(spec_evidence *e, const spec_round_batch *batch, int n, uint64_t first_index,
                        gsl_rng *rng)
 {
     const spec_fixture *f = e->fixture;
-    double pit_of[SPEC_SEED_ROUNDS]; /* PIT of the latest rounds; -1: none */
+    double pit_of[LATEST]; /* PIT of the latest rounds; -1: none */
     double pit_last = 0.0;
     int last = -1, chosen = -1; /* last: the latest counted round */
-    for (int k = 0; k < SPEC_SEED_ROUNDS; k++) pit_of[k] = -1.0;
+    for (int k = 0; k < LATEST; k++) pit_of[k] = -1.0;
     e->salt += spec_wide_rng_word(rng);
     for (int i = 0; i < n; i++) {
         const uint64_t index = first_index + (uint64_t)i;
         /* A round that depends on others need not repeat itself. */
         const bool repeated = f->repeats && i % 2 == 1 && !f->dependent;
         const spec_hard hard = judge_round(e, batch, i, repeated);
-        double *slot = &pit_of[i % SPEC_SEED_ROUNDS], seed_before = *slot;
+        const int earlier = i - seeds_apart(f, i);
+        double *slot = &pit_of[i % LATEST],
+               seed_before = earlier < 0 ? -1.0 : pit_of[earlier % LATEST];
         *slot = -1.0;
         if (f->dependent && i % f->batch == 0) chosen = choose(f, i, n, rng);
         e->rounds++;

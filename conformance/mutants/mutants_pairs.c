@@ -323,20 +323,14 @@ static void add(uint32_t scope, int a, int x, int b, int y)
     made.n++;
 }
 
-/* In trees and in long texts, shared random numbers hardly show. */
-static bool hides_seeds(int dimension, int value)
-{
-    return value > 0 &&
-           (dimension == SPEC_DESIGN_SHAPE || (dimension == SPEC_DESIGN_TEXTS && value == LONG));
-}
-
 static bool is_wanted(uint32_t scope, int a, int x, int b, int y)
 {
     const spec_design_dimension *first = &spec_design_dimensions[b],
                                 *second = &spec_design_dimensions[a];
     return first->scopes & scope && second->scopes & scope && first->value[y].tag != NULL &&
-           second->value[x].tag != NULL && !(b == SPEC_DESIGN_SEEDS && hides_seeds(a, x)) &&
-           !(a == SPEC_DESIGN_SEEDS && hides_seeds(b, y)) &&
+           second->value[x].tag != NULL &&
+           !(b == SPEC_DESIGN_SEEDS && spec_design_hides_seeds(a, x)) &&
+           !(a == SPEC_DESIGN_SEEDS && spec_design_hides_seeds(b, y)) &&
            spec_design_makes_sense(scope, a, x, b, y, NULL) &&
            !(scope == SPEC_SCOPE_STREAM && a == SPEC_DESIGN_PARAMETERS && x == PER_REQUEST) &&
            !(scope == SPEC_SCOPE_STREAM && b == SPEC_DESIGN_PARAMETERS && y == PER_REQUEST);

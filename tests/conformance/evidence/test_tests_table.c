@@ -177,6 +177,14 @@ static int coin_of_the_offset(const stand *s, int i, double share, double u)
     return exact(s, i, coin_of(s, i % 32 < 16 ? i : i - 16));
 }
 
+static int coin_of_the_half_call(const stand *s, int i, double share, double u)
+{
+    const int half = s->fixture.batch / 2;
+    (void)share;
+    (void)u;
+    return exact(s, i, coin_of(s, i % s->fixture.batch < half ? i : i - half));
+}
+
 static int a_few_tokens_more(const stand *s, int i, double share, double u)
 {
     const double *law = law_of(s, root(s, i));
@@ -212,6 +220,7 @@ TEST(each_test_finds_what_it_is_made_for, STATISTICS)
         {"coins", "plain-4", same_coin},
         {"mirror", "plain-4", mirrored_coin},
         {"seeds", "plain-4", coin_of_the_offset},
+        {"seeds", "plain-4", coin_of_the_half_call},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         OWNED(stand) s;
