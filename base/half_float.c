@@ -23,10 +23,3 @@ uint16_t spec_half_float_to_f16(float value)
         half = (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000) >> 13;
     return (uint16_t)(half | (bits >> 16 & 0x8000));
 }
-
-uint16_t spec_half_float_to_bf16(float value)
-{
-    const uint32_t bits = bits_of(value);
-    if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}

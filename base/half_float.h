@@ -31,7 +31,16 @@ static inline float spec_half_float_from_bf16(uint16_t half)
     return spec_half_float_of_bits((uint32_t)half << 16);
 }
 
+/* Has no branches, either. */
+static inline uint16_t spec_half_float_to_bf16(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16,
+                   not_a_number = bits >> 16 | 0x40;
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? not_a_number : rounded);
+}
+
 uint16_t spec_half_float_to_f16(float value);
-uint16_t spec_half_float_to_bf16(float value);
 
 #endif

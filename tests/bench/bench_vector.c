@@ -66,7 +66,7 @@ static const char *open_mixing(void **ret_state, const void *context)
         m->batch.slot[0] = m->path[0] = m->batch.past[0] = t;
         m->batch.path_begin[1] = 1;
         for (int layer = 0; layer < LAYERS; layer++)
-            spec_attention_store(&m->kv, layer, m->qkv, HEADS, &m->batch);
+            spec_attention_store(&m->kv, layer, m->qkv, HEADS, &m->batch, m->attention.kernels);
     }
     *ret_state = m;
     return NULL;

@@ -5,8 +5,6 @@
 #include "base/thread_pool.h"
 #include "speclab/round.h"
 
-#include <assert.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +12,14 @@
 
 enum {
     BLOCK = SPEC_VECTOR_BLOCK,
-    LANES = SPEC_VECTOR_LANES,
-    QUERIES = 8,      /* queries multiplied with a block of keys while the block is in the caches */
-    UNITS_SPLIT = 32, /* if there are at most this many units, each block of a unit becomes a
-                         separate job */
-    PART_UNITS = 3,   /* how many units a chunk then has; their keys are adjacent in memory */
+    ROW = SPEC_VECTOR_ROW,
+    LANES = SPEC_VECTOR_LANES, /* keys of a tile */
+    QUERIES = 64,              /* the most queries that share a block while it is in the caches; */
+    ROWS_WIDENED = 32,
+    QUERIES_LEAST = 8,   /* fewer if that keeps more threads busy */
+    QUERIES_SPLIT = 256, /* if there are at most this many queries, each block of a unit becomes a
+                            separate job */
+    PART_UNITS = 3,      /* how many units a chunk then has; their keys are adjacent in memory */
     CHUNK_WORK = 1 << 15 /* a chunk is at least this large: the floats of its keys, times its
                             queries */
 };
@@ -30,39 +31,76 @@ static int width_of(int head_dim)
     return spec_int_ceil_div(head_dim, LANES) * LANES;
 }
 
-/* Returns the number of rows from one block of slots to the next: BLOCK keys, then BLOCK values,
- * for each layer and head. */
-static size_t rows_of_block(const spec_kv *kv)
+static size_t size_of_number(const spec_kv *kv)
 {
-    return (size_t)kv->layers * (size_t)kv->n_kv_heads * 2 * BLOCK;
+    return spec_tensor_row_bytes(kv->type, 1);
+}
+
+/* Returns the numbers of the keys of a block, for one layer and head. Its values are as many. */
+static size_t block_numbers(const spec_kv *kv)
+{
+    return (size_t)BLOCK * (size_t)width_of(kv->head_dim);
 }
 
 static size_t kv_bytes(const spec_kv *kv)
 {
     const size_t blocks = (size_t)spec_int_ceil_div(kv->slots, BLOCK);
-    return blocks * rows_of_block(kv) * (size_t)width_of(kv->head_dim) * sizeof(float);
+    return blocks * (size_t)kv->layers * (size_t)kv->n_kv_heads * 2 * block_numbers(kv) *
+           size_of_number(kv);
 }
 
-static float *keys_of(const spec_kv *kv, int layer, int head, int block)
+/* Returns the keys of a block of slots, which its values follow. */
+static unsigned char *keys_of(const spec_kv *kv, int layer, int head, int block)
 {
-    const size_t region = ((size_t)layer * (size_t)kv->n_kv_heads + (size_t)head) * 2 * BLOCK;
-    return (float *)kv->data +
-           ((size_t)block * rows_of_block(kv) + region) * (size_t)width_of(kv->head_dim);
+    const size_t region =
+        ((size_t)block * (size_t)kv->layers + (size_t)layer) * (size_t)kv->n_kv_heads +
+        (size_t)head;
+    return (unsigned char *)kv->data + region * 2 * block_numbers(kv) * size_of_number(kv);
 }
 
-static spec_kv kv_of(const spec_shape *shape, int slots)
+/* Returns where a slot's key begins, and in *ret_value its value. The numbers of a key are LANES
+ * apart, those of a value adjacent. */
+static unsigned char *key_of(unsigned char **ret_value, const spec_kv *kv, int layer, int head,
+                             int slot)
+{
+    const size_t width = (size_t)width_of(kv->head_dim), size = size_of_number(kv);
+    unsigned char *const keys = keys_of(kv, layer, head, slot / BLOCK);
+    const int at = slot % BLOCK;
+    *ret_value = keys + (block_numbers(kv) + (size_t)at * width) * size;
+    return keys + ((size_t)(at / LANES * LANES) * width + (size_t)(at % LANES)) * size;
+}
+
+/* Copies n numbers of `size` bytes, a constant, `apart` and `from_apart` numbers from each other.
+ */
+static inline void copy_numbers(unsigned char *to, size_t apart, const unsigned char *from,
+                                size_t from_apart, size_t size, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * apart * size, from + i * from_apart * size, size);
+}
+
+static void copy_key(unsigned char *to, size_t apart, const unsigned char *from, size_t from_apart,
+                     const spec_kv *kv)
+{
+    const size_t n = (size_t)kv->head_dim;
+    if (kv->type == SPEC_TENSOR_F32)
+        copy_numbers(to, apart, from, from_apart, sizeof(float), n);
+    else
+        copy_numbers(to, apart, from, from_apart, sizeof(uint16_t), n);
+}
+
+static spec_kv kv_of(const spec_shape *shape, spec_tensor_type type, int slots)
 {
     return (spec_kv){.layers = shape->n_layers - shape->delta.n_layers,
                      .slots = slots,
                      .n_kv_heads = shape->n_kv_heads,
                      .head_dim = shape->head_dim,
-                     .type = SPEC_TENSOR_F32};
+                     .type = type};
 }
 
 size_t spec_attention_kv_bytes(const spec_shape *shape, spec_tensor_type type, int slots)
 {
-    (void)type;
-    const spec_kv kv = kv_of(shape, slots);
+    const spec_kv kv = kv_of(shape, type, slots);
     return kv_bytes(&kv);
 }
 
@@ -70,13 +108,8 @@ int spec_attention_kv_init(const spec_backend *backend, spec_kv *kv, const spec_
                            spec_tensor_type type, int slots, spec_error *error)
 {
     (void)backend;
-    assert(type == SPEC_TENSOR_F32);
-    *kv = kv_of(shape, slots);
+    *kv = kv_of(shape, type, slots);
     const size_t bytes = kv_bytes(kv);
-    if (rows_of_block(kv) > INT_MAX / 8) /* a path is at most SPEC_NODES_MAX slots away */
-        return spec_fail(error, GSL_ENOMEM,
-                         "keys and values of %d layers with %d heads are too large", kv->layers,
-                         kv->n_kv_heads);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
@@ -97,34 +130,45 @@ void spec_attention_kv_free(const spec_backend *backend, spec_kv *kv)
 
 void spec_attention_keep(spec_kv *kv, const int *from, int to, int n)
 {
-    const size_t width = (size_t)width_of(kv->head_dim), values = BLOCK * width;
+    const size_t bytes = (size_t)width_of(kv->head_dim) * size_of_number(kv);
     for (int i = 0; i < n; i++, to++) {
         if (from[i] == to) continue;
         for (int layer = 0; layer < kv->layers; layer++)
             for (int head = 0; head < kv->n_kv_heads; head++) {
-                float *row = keys_of(kv, layer, head, to / BLOCK) + (size_t)(to % BLOCK) * width;
-                const float *old =
-                    keys_of(kv, layer, head, from[i] / BLOCK) + (size_t)(from[i] % BLOCK) * width;
-                memcpy(row, old, width * sizeof *row);
-                memcpy(row + values, old + values, width * sizeof *row);
+                unsigned char *value, *old_value;
+                unsigned char *const key = key_of(&value, kv, layer, head, to);
+                copy_key(key, LANES, key_of(&old_value, kv, layer, head, from[i]), LANES, kv);
+                memcpy(value, old_value, bytes);
             }
     }
 }
 
 void spec_attention_store(spec_kv *kv, int layer, const float *qkv, int n_heads,
-                          const spec_batch *batch)
+                          const spec_batch *batch, const spec_vector_kernels *kernels)
 {
-    const size_t head_dim = (size_t)kv->head_dim, width = (size_t)width_of(kv->head_dim);
-    for (int u = 0; u < batch->n; u++, qkv += (size_t)(n_heads + 2 * kv->n_kv_heads) * head_dim) {
-        const float *key = qkv + (size_t)n_heads * head_dim,
-                    *value = key + (size_t)kv->n_kv_heads * head_dim;
-        for (int h = 0; h < kv->n_kv_heads; h++, key += head_dim, value += head_dim) {
-            float *row = keys_of(kv, layer, h, batch->slot[u] / BLOCK) +
-                         (size_t)(batch->slot[u] % BLOCK) * width;
-            memcpy(row, key, head_dim * sizeof *row);
-            memcpy(row + BLOCK * width, value, head_dim * sizeof *row);
-        }
-    }
+    const size_t head_dim = (size_t)kv->head_dim, size = size_of_number(kv);
+    const int width = width_of(kv->head_dim);
+    float padded[SPEC_HEAD_DIM_MAX] = {0};
+    uint16_t half[SPEC_HEAD_DIM_MAX];
+    for (int h = 0; h < kv->n_kv_heads; h++)
+        for (int u = 0; u < batch->n; u++)
+            for (int is_value = 0; is_value < 2; is_value++) {
+                const float *const x = qkv + ((size_t)u * (size_t)(n_heads + 2 * kv->n_kv_heads) +
+                                              (size_t)(n_heads + is_value * kv->n_kv_heads + h)) *
+                                                 head_dim;
+                const void *from = x;
+                unsigned char *value;
+                unsigned char *const key = key_of(&value, kv, layer, h, batch->slot[u]);
+                if (kv->type != SPEC_TENSOR_F32) {
+                    memcpy(padded, x, head_dim * sizeof *x);
+                    kernels->narrow(half, padded, kv->type, width);
+                    from = half;
+                }
+                if (is_value)
+                    memcpy(value, from, head_dim * size);
+                else
+                    copy_key(key, LANES, from, 1, kv);
+            }
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -147,6 +191,7 @@ typedef struct {
     const float *opt_sinks; /* (n_heads) */
     int group, width;       /* heads per kv head */
     int columns, heads;     /* most in a unit */
+    int tiles, parts;       /* units of a kv head: tiles of columns, each in parts of its heads */
     int units, units_a_chunk;
     span blocks; /* of all columns */
 } work;
@@ -163,11 +208,9 @@ typedef struct {
 
 static unit unit_of(const work *w, int i)
 {
-    const int parts = spec_int_ceil_div(w->group, w->heads), head = i % parts * w->heads;
-    const int kv_head = i / parts % w->a->n_kv_heads,
-              first = i / parts / w->a->n_kv_heads * w->columns;
-    return (unit){first, spec_int_min(w->columns, w->batch->n - first), kv_head, head,
-                  spec_int_min(w->heads, w->group - head)};
+    const int head = i % w->parts * w->heads, first = i / w->parts % w->tiles * w->columns;
+    return (unit){first, spec_int_min(w->columns, w->batch->n - first), i / w->parts / w->tiles,
+                  head, spec_int_min(w->heads, w->group - head)};
 }
 
 /* Returns the positions that a column attends to: all of its sequence, or the last ones. */
@@ -207,17 +250,16 @@ static span within(span seen, int b)
     return both.begin < both.end ? both : (span){block.begin, block.begin};
 }
 
-/* Lists positions begin..end-1 of the sequence that column u attends to, as rows counted from block
- * b's region. */
-static void list_rows(int *row, const work *w, int u, int b, int begin, int end)
+/* Returns how many positions of a column, from the first on, are in the slots of the same number:
+ * its text, and nodes that follow each other behind it. */
+static int straight_end(const work *w, int u)
 {
     const spec_batch *batch = w->batch;
-    const int past = batch->past[u], path = batch->path_begin[u],
-              next_block = (int)rows_of_block(w->kv);
-    for (int t = begin; t < end; t++) {
-        const int slot = t < past ? t : batch->path[path + t - past];
-        row[t - begin] = slot % BLOCK + (slot / BLOCK - b) * next_block;
-    }
+    const int past = batch->past[u], *path = batch->path + batch->path_begin[u],
+              n = batch->path_begin[u + 1] - batch->path_begin[u];
+    int i = 0;
+    while (i < n && path[i] == past + i) i++;
+    return past + i;
 }
 
 static void take_queries(float *query, const work *w, const unit *of)
@@ -233,34 +275,105 @@ static void take_queries(float *query, const work *w, const unit *of)
     }
 }
 
-/* Returns the positions of block b that are in the same slot for all columns of a unit. This is the
- * text that lies within all windows. */
-static span common_to(const work *w, const unit *of, int b)
+/* Returns the positions that the columns of a unit see in the slots of the same number: all of
+ * them, or those that at least one column sees. */
+static span straight_of(const work *w, int first, int columns, bool all)
 {
-    span common = seen_by(w, of->first);
-    for (int u = of->first; u < of->first + of->columns; u++) {
-        common.begin = spec_int_max(common.begin, seen_by(w, u).begin);
-        common.end = spec_int_min(common.end, w->batch->past[u]);
+    span found = {seen_by(w, first).begin, straight_end(w, first)};
+    for (int u = first + 1; u < first + columns; u++) {
+        const span own = {seen_by(w, u).begin, straight_end(w, u)};
+        found.begin = (all ? spec_int_max : spec_int_min)(found.begin, own.begin);
+        found.end = (all ? spec_int_min : spec_int_max)(found.end, own.end);
     }
-    return within(common, b);
+    return found;
 }
 
-/* The rows of the positions in a block that only one column sees: those before the common ones, and
- * those after. */
+/* Numbers of 16 bits are made floats a few rows at a time, which stay in the first-level cache. */
 typedef struct {
-    int row[BLOCK];
-    span before, behind;
-} own_rows;
+    float number[ROWS_WIDENED * SPEC_HEAD_DIM_MAX];
+} room;
 
-static void list_own_rows(own_rows *to, const work *w, int u, int b, span common)
+/* Returns numbers first..first+n-1 of a block's keys or values as floats, n at most a room. */
+static const float *floats_of(room *to, const work *w, const unsigned char *numbers, int first,
+                              int n)
+{
+    if (w->kv->type == SPEC_TENSOR_F32) return (const float *)(const void *)numbers + first;
+    w->a->kernels->widen(to->number, (const uint16_t *)(const void *)numbers + first, w->kv->type,
+                         n);
+    return to->number;
+}
+
+/* Computes the scores of `queries` queries and tiles first..end-1 of a block. */
+static void score_tiles(const work *w, float *score, const float *query, int queries,
+                        const unsigned char *keys, int first, int end)
+{
+    const int step = w->kv->type == SPEC_TENSOR_F32 ? spec_int_max(1, end - first) : 1,
+              numbers = LANES * w->width;
+    room widened;
+    for (int tile = first; tile < end; tile += step)
+        w->a->kernels->score(score + tile * LANES, query, queries, w->width,
+                             floats_of(&widened, w, keys, tile * numbers, numbers), step);
+}
+
+/* Mixes positions `at` of a block into the sums of some queries, whose weights begin with the
+ * block. */
+static void mix_rows(const work *w, float *mixed, const float *weight, int queries,
+                     const unsigned char *values, span at)
+{
+    const int most = w->kv->type == SPEC_TENSOR_F32 ? BLOCK : ROWS_WIDENED;
+    room widened;
+    for (int t = at.begin; t < at.end; t += most) {
+        const int n = spec_int_min(most, at.end - t);
+        w->a->kernels->mix(mixed, weight + t, queries, w->width,
+                           floats_of(&widened, w, values, t * w->width, n * w->width), n);
+    }
+}
+
+/* Keys and values of nodes, which may be in any slots. */
+typedef struct {
+    float key[SPEC_HEAD_DIM_MAX * LANES], value[LANES * SPEC_HEAD_DIM_MAX];
+} node_tile;
+
+/* Collects the nodes of column u at positions begin..end-1, at most LANES. */
+static void collect_nodes(node_tile *to, const work *w, int kv_head, int u, int begin, int end)
+{
+    const spec_kv *kv = w->kv;
+    const spec_batch *batch = w->batch;
+    const size_t width = (size_t)w->width;
+    uint16_t half[SPEC_HEAD_DIM_MAX] = {0};
+    float key[SPEC_HEAD_DIM_MAX] = {0};
+    for (int t = begin; t < end; t++) {
+        unsigned char *value;
+        const int slot = batch->path[batch->path_begin[u] + t - batch->past[u]];
+        const unsigned char *const from = key_of(&value, kv, w->layer, kv_head, slot);
+        float *const to_value = to->value + (size_t)(t - begin) * width;
+        if (kv->type == SPEC_TENSOR_F32) {
+            copy_key((unsigned char *)key, 1, from, LANES, kv);
+            memcpy(to_value, value, width * sizeof *to_value);
+        } else {
+            copy_key((unsigned char *)half, 1, from, LANES, kv);
+            w->a->kernels->widen(key, half, kv->type, w->width);
+            w->a->kernels->widen(to_value, (const uint16_t *)(const void *)value, kv->type,
+                                 w->width);
+        }
+        for (size_t d = 0; d < width; d++) to->key[d * LANES + (size_t)(t - begin)] = key[d];
+    }
+}
+
+/* The positions of a column in a block, in order: those before the ones that all columns of the
+ * unit see in the same slots, those behind them, and nodes in other slots. */
+typedef struct {
+    span before, behind, nodes;
+} own_positions;
+
+static own_positions own_of(const work *w, int u, int b, span common)
 {
     const span seen = within(seen_by(w, u), b);
-    to->before = (span){seen.begin, spec_int_max(seen.begin, spec_int_min(seen.end, common.begin))};
-    to->behind = (span){spec_int_max(seen.begin, common.end), seen.end};
-    to->behind.end = spec_int_max(to->behind.begin, to->behind.end);
-    list_rows(to->row, w, u, b, to->before.begin, to->before.end);
-    list_rows(to->row + (to->before.end - to->before.begin), w, u, b, to->behind.begin,
-              to->behind.end);
+    const int straight = spec_int_max(seen.begin, spec_int_min(seen.end, straight_end(w, u)));
+    const int before = spec_int_max(seen.begin, spec_int_min(straight, common.begin)),
+              behind = spec_int_max(before, common.end);
+    return (own_positions){
+        {seen.begin, before}, {behind, spec_int_max(behind, straight)}, {straight, seen.end}};
 }
 
 /* Turns a query's scores into weights, each at its position in the block. The sum uses the lanes of
@@ -274,48 +387,70 @@ static void weigh(const spec_vector_kernels *k, float *ret_largest, float *ret_s
              seen.begin < seen.end ? seen.end - begin - first : 0);
 }
 
-/* Computes block b: common positions together, the others column by column. */
+/* Computes the scores of column u's nodes, `heads` queries. */
+static void score_nodes(const work *w, const unit *of, float *score, const float *query, int u,
+                        span nodes, int begin)
+{
+    float found[QUERIES * ROW];
+    node_tile tile;
+    for (int t = nodes.begin; t < nodes.end; t += LANES) {
+        const int n = spec_int_min(LANES, nodes.end - t);
+        collect_nodes(&tile, w, of->kv_head, u, t, t + n);
+        w->a->kernels->score(found, query, of->heads, w->width, tile.key, 1);
+        for (int h = 0; h < of->heads; h++)
+            memcpy(score + h * ROW + t - begin, found + h * ROW, (size_t)n * sizeof *found);
+    }
+}
+
+static void mix_nodes(const work *w, const unit *of, float *mixed, const float *weight, int u,
+                      span nodes, int begin)
+{
+    node_tile tile;
+    for (int t = nodes.begin; t < nodes.end; t += LANES) {
+        const int n = spec_int_min(LANES, nodes.end - t);
+        collect_nodes(&tile, w, of->kv_head, u, t, t + n);
+        w->a->kernels->mix(mixed, weight + t - begin, of->heads, w->width, tile.value, n);
+    }
+}
+
+static span moved(span positions, int begin)
+{
+    return (span){positions.begin - begin, positions.end - begin};
+}
+
+/* Computes block b. Scores are computed tile by tile, also those of positions that a column does
+ * not see, on which no weight depends. */
 static void attend_block(const work *w, const unit *of, const float *query, mixture *to, int b)
 {
-    const spec_vector_kernels *k = w->a->kernels;
-    const float *keys = keys_of(w->kv, w->layer, of->kv_head, b),
-                *values = keys + (size_t)(BLOCK * w->width);
     const int begin = b * BLOCK, width = w->width, heads = of->heads;
-    const span common = common_to(w, of, b);
-    const int n_common = common.end - common.begin;
-    float weight[QUERIES * BLOCK];
-    int row[BLOCK];
-    own_rows own[QUERIES];
+    const unsigned char *const keys = keys_of(w->kv, w->layer, of->kv_head, b),
+                               *const values = keys + block_numbers(w->kv) * size_of_number(w->kv);
+    const span common = within(straight_of(w, of->first, of->columns, true), b),
+               some = within(straight_of(w, of->first, of->columns, false), b);
+    float weight[QUERIES * ROW];
+    own_positions own[QUERIES];
 
-    list_rows(row, w, of->first, b, common.begin, common.end);
-    k->score(weight + (common.begin - begin), query, of->columns * heads, width, keys, row,
-             n_common);
-    for (int i = 0; i < of->columns; i++) {
-        float *const scores = weight + i * heads * BLOCK;
-        const float *const queries = query + i * heads * width;
-        list_own_rows(&own[i], w, of->first + i, b, common);
-        const span before = own[i].before, behind = own[i].behind;
-        const int n_before = before.end - before.begin;
-        k->score(scores + (before.begin - begin), queries, heads, width, keys, own[i].row,
-                 n_before);
-        k->score(scores + (behind.begin - begin), queries, heads, width, keys,
-                 own[i].row + n_before, behind.end - behind.begin);
-        for (int h = 0; h < heads; h++)
-            weigh(k, &to->largest[i * heads + h], &to->sum[i * heads + h], scores + h * BLOCK,
-                  within(seen_by(w, of->first + i), b), begin);
-    }
+    score_tiles(w, weight, query, of->columns * heads, keys, (some.begin - begin) / LANES,
+                spec_int_ceil_div(some.end - begin, LANES));
     memset(to->mixed, 0, (size_t)(of->columns * heads * width) * sizeof to->mixed[0]);
-    for (int i = 0; i < of->columns; i++)
-        k->mix(to->mixed + i * heads * width,
-               weight + i * heads * BLOCK + (own[i].before.begin - begin), heads, width, values,
-               own[i].row, own[i].before.end - own[i].before.begin);
-    k->mix(to->mixed, weight + (common.begin - begin), of->columns * heads, width, values, row,
-           n_common);
-    for (int i = 0; i < of->columns; i++)
-        k->mix(to->mixed + i * heads * width,
-               weight + i * heads * BLOCK + (own[i].behind.begin - begin), heads, width, values,
-               own[i].row + (own[i].before.end - own[i].before.begin),
-               own[i].behind.end - own[i].behind.begin);
+    for (int i = 0; i < of->columns; i++) {
+        const int u = of->first + i, at = i * heads;
+        own[i] = own_of(w, u, b, common);
+        score_nodes(w, of, weight + at * ROW, query + at * width, u, own[i].nodes, begin);
+        for (int h = 0; h < heads; h++)
+            weigh(w->a->kernels, &to->largest[at + h], &to->sum[at + h], weight + (at + h) * ROW,
+                  within(seen_by(w, u), b), begin);
+        mix_rows(w, to->mixed + at * width, weight + at * ROW, heads, values,
+                 moved(own[i].before, begin));
+    }
+    mix_rows(w, to->mixed, weight, of->columns * heads, values, moved(common, begin));
+    for (int i = 0; i < of->columns; i++) {
+        const int at = i * heads;
+        mix_rows(w, to->mixed + at * width, weight + at * ROW, heads, values,
+                 moved(own[i].behind, begin));
+        mix_nodes(w, of, to->mixed + at * width, weight + at * ROW, of->first + i, own[i].nodes,
+                  begin);
+    }
 }
 
 /* Merges the next block of a query into the previous ones. */
@@ -373,12 +508,11 @@ static void attend_units(void *job, int chunk)
         const span blocks = blocks_of(w, of.first, of.columns);
         const int queries = of.columns * of.heads;
         float query[QUERIES * SPEC_HEAD_DIM_MAX];
-        mixture so_far, block;
+        mixture so_far, mixed;
         take_queries(query, w, &of);
-        attend_block(w, &of, query, &so_far, blocks.begin);
-        for (int b = blocks.begin + 1; b < blocks.end; b++) {
-            attend_block(w, &of, query, &block, b);
-            for (int q = 0; q < queries; q++) add_block(w, &of, &so_far, &block, q, b);
+        for (int b = blocks.begin; b < blocks.end; b++) {
+            attend_block(w, &of, query, &mixed, b);
+            for (int q = 0; q < queries; q++) add_block(w, &of, &so_far, &mixed, q, b);
         }
         for (int q = 0; q < queries; q++)
             put(w, &of, q, so_far.mixed + q * w->width, so_far.largest[q], so_far.sum[q]);
@@ -388,26 +522,9 @@ static void attend_units(void *job, int chunk)
 /* Returns query q's partial result for block b in a unit: width floats, largest score, sum. */
 static float *partial_of(const work *w, int i, int q, int b)
 {
-    return w->a->partial +
-           ((size_t)(i * QUERIES + q) * (size_t)w->a->blocks + (size_t)(b - w->blocks.begin)) *
-               (size_t)(w->width + 2);
-}
-
-/* Computes one block of unit i. */
-static void attend_part(const work *w, int i, int b)
-{
-    const unit of = unit_of(w, i);
-    float query[QUERIES * SPEC_HEAD_DIM_MAX];
-    mixture block;
-    if (!is_in(b, blocks_of(w, of.first, of.columns))) return;
-    take_queries(query, w, &of);
-    attend_block(w, &of, query, &block, b);
-    for (int q = 0; q < of.columns * of.heads; q++) {
-        float *partial = partial_of(w, i, q, b);
-        memcpy(partial, block.mixed + q * w->width, (size_t)w->width * sizeof *partial);
-        partial[w->width] = block.largest[q];
-        partial[w->width + 1] = block.sum[q];
-    }
+    return w->a->partial + ((size_t)(i * w->columns * w->heads + q) * (size_t)w->a->blocks +
+                            (size_t)(b - w->blocks.begin)) *
+                               (size_t)(w->width + 2);
 }
 
 /* Computes one block of a few units. */
@@ -415,9 +532,21 @@ static void attend_parts(void *job, int chunk)
 {
     const work *w = job;
     const int chunks = spec_int_ceil_div(w->units, w->units_a_chunk),
-              first = chunk % chunks * w->units_a_chunk;
-    for (int i = first; i < spec_int_min(first + w->units_a_chunk, w->units); i++)
-        attend_part(w, i, w->blocks.begin + chunk / chunks);
+              first = chunk % chunks * w->units_a_chunk, b = w->blocks.begin + chunk / chunks;
+    mixture mixed;
+    for (int i = first; i < spec_int_min(first + w->units_a_chunk, w->units); i++) {
+        const unit of = unit_of(w, i);
+        float query[QUERIES * SPEC_HEAD_DIM_MAX];
+        if (!is_in(b, blocks_of(w, of.first, of.columns))) continue;
+        take_queries(query, w, &of);
+        attend_block(w, &of, query, &mixed, b);
+        for (int q = 0; q < of.columns * of.heads; q++) {
+            float *partial = partial_of(w, i, q, b);
+            memcpy(partial, mixed.mixed + q * w->width, (size_t)w->width * sizeof *partial);
+            partial[w->width] = mixed.largest[q];
+            partial[w->width + 1] = mixed.sum[q];
+        }
+    }
 }
 
 static void join_parts(const work *w, int i)
@@ -447,16 +576,22 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
     w.group = attention->n_heads / attention->n_kv_heads;
     w.width = width_of(attention->head_dim);
     w.heads = spec_int_min(w.group, QUERIES);
+    w.parts = spec_int_ceil_div(w.group, w.heads);
     w.columns = spec_int_min(QUERIES / w.heads, batch->n);
-    const int tiles = spec_int_ceil_div(batch->n, w.columns),
-              parts = spec_int_ceil_div(w.group, w.heads);
-    w.units = tiles * attention->n_kv_heads * parts;
+    const int kv_parts = attention->n_kv_heads * w.parts,
+              wanted_tiles = spec_int_ceil_div(2 * spec_thread_pool_size(opt_locked), kv_parts);
+    while (w.columns * w.heads > QUERIES_LEAST &&
+           spec_int_ceil_div(batch->n, w.columns) < wanted_tiles)
+        w.columns = spec_int_ceil_div(w.columns, 2);
+    w.tiles = spec_int_ceil_div(batch->n, w.columns);
+    w.units = w.tiles * kv_parts;
     int longest = 0;
     for (int u = 0; u < batch->n; u++)
         longest = spec_int_max(longest, seen_by(&w, u).end - seen_by(&w, u).begin);
     w.blocks = blocks_of(&w, 0, batch->n);
     const int blocks = w.blocks.end - w.blocks.begin;
-    const bool split = blocks > 1 && blocks <= attention->blocks && w.units <= UNITS_SPLIT;
+    const bool split =
+        blocks > 1 && blocks <= attention->blocks && batch->n * attention->n_heads <= QUERIES_SPLIT;
     const size_t total =
         (size_t)longest * (size_t)w.width * (size_t)(batch->n * attention->n_heads);
     const int wanted =
@@ -485,7 +620,7 @@ int spec_attention_init(spec_attention *attention, const spec_shape *shape,
                          .blocks = (shape->context + SPEC_NODES_MAX) / BLOCK + 1};
     /* Pages of zeros that are never written take no memory: a long window costs memory only as the
      * text grows. */
-    const size_t partials = UNITS_SPLIT * QUERIES * (size_t)attention->blocks;
+    const size_t partials = (QUERIES_SPLIT + QUERIES) * (size_t)attention->blocks;
     attention->partial =
         calloc(partials, (size_t)(width_of(shape->head_dim) + 2) * sizeof *attention->partial);
     if (attention->partial == NULL)

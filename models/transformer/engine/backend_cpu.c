@@ -256,7 +256,7 @@ static void rope(spec_queue *queue, float *qkv, const spec_attending *opt_how)
 static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 {
     const cpu_queue *q = queue->state;
-    spec_attention_store(kv, layer, qkv, q->shape.n_heads, q->batch);
+    spec_attention_store(kv, layer, qkv, q->shape.n_heads, q->batch, q->kernels);
 }
 
 static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
@@ -443,6 +443,8 @@ const spec_backend spec_backend_cpu = {
     .kv_init = kv_init,
     .kv_free = kv_free,
     .kv_bytes = kv_bytes,
+    .half_kv = SPEC_TENSOR_F16,
+    .keeps_f16 = true,
     .computes_all = true,
     .queue_init = queue_init,
     .queue_free = queue_free,

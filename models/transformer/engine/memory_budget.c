@@ -8,22 +8,20 @@ int spec_memory_budget_choose_kv(spec_tensor_type *ret_type, const spec_backend 
                                  const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
                                  const spec_settings *settings, spec_error *error)
 {
-    static const char *const types[] = {"auto", "f32", "bf16", NULL};
-    enum { AUTO, F32, BF16 };
-    int type;
+    static const char *const names[] = {"auto", "f32", "f16", "bf16", NULL};
+    const spec_tensor_type types[] = {backend->half_kv, SPEC_TENSOR_F32, SPEC_TENSOR_F16,
+                                      SPEC_TENSOR_BF16};
+    enum { AUTO, F32, F16 };
+    int choice;
     bool all_floats;
     (void)spec_weights_bytes(&all_floats, checkpoint, opt_type, backend);
-    const int status = spec_settings_choice(&type, settings, "kv", AUTO, types, error);
     *ret_type = SPEC_TENSOR_F32;
+    const int status = spec_settings_choice(&choice, settings, "kv", AUTO, names, error);
     if (status != GSL_SUCCESS) return status;
-    if (type == BF16 && !backend->keeps_bf16)
-        return spec_fail(
-            error, GSL_EINVAL,
-            "kv=bf16: %s (%s) keeps keys and values as floats: leave it out, or compute "
-            "on a GPU",
-            backend->name, backend->device);
-    if (type == BF16 || (type == AUTO && backend->keeps_bf16 && !all_floats))
-        *ret_type = SPEC_TENSOR_BF16;
+    if (choice == F16 && !backend->keeps_f16)
+        return spec_fail(error, GSL_EINVAL, "kv=f16: %s (%s) keeps keys and values as f32 or bf16",
+                         backend->name, backend->device);
+    if (choice != AUTO || !all_floats) *ret_type = types[choice];
     return GSL_SUCCESS;
 }
 

@@ -22,9 +22,9 @@ typedef struct {
  * models there; if there is only one other, it is called the target. */
 int spec_memory_budget_check(const spec_memory_budget_need *need, int n, spec_error *error);
 
-/* Reads the type of the KV cache from the key `kv` of a spec: f32; bf16, which takes half the
- * memory, on a backend that supports it; auto, which is bf16 if the backend supports it and some
- * matrix is not F32. opt_type as in spec_weights_init. */
+/* Reads the type of the KV cache from the key `kv` of a spec: f32; bf16, or f16 if the backend
+ * supports it, which take half the memory; auto, which is the backend's half_kv if some matrix is
+ * not F32, else f32. opt_type as in spec_weights_init. */
 int spec_memory_budget_choose_kv(spec_tensor_type *ret_kv_type, const spec_backend *backend,
                                  const spec_checkpoint *checkpoint, spec_tensor_type opt_type,
                                  const spec_settings *settings, spec_error *error);

@@ -14,7 +14,9 @@
 
 enum {
     SPEC_VECTOR_LANES = 16,
-    SPEC_VECTOR_BLOCK = 256, /* positions per row of scores */
+    SPEC_VECTOR_BLOCK = 256, /* the most positions in a row of scores */
+    SPEC_VECTOR_ROW = 272,   /* floats from one row to the next: rows 1 KiB apart would compete for
+                                the same few lines of the first-level cache */
     SPEC_VECTOR_EXPS = 512   /* the most exponentials in one sum */
 };
 
@@ -28,19 +30,22 @@ typedef struct {
     void (*rotate)(float *head, const float *cosine, const float *sine, spec_rope_pairs pairs,
                    int head_dim);
 
-    /* The three steps of attention by `heads` queries to n positions in slots, with fused products:
-     *   score_t = sum_d query_d key[slot_t]_d
+    /* The three steps of attention by `heads` queries to at most SPEC_VECTOR_BLOCK positions, with
+     * fused products:
+     *   score_t = sum_d query_d key_td, over all positions of the tiles
      *   weight_t = exp(score_t - largest), in place of the scores; sum = sum_t weight_t
-     *   mixed += sum_t weight_t value[slot_t], t ascending
-     * The largest ignores scores that are NaN. score, weight (heads, SPEC_VECTOR_BLOCK), n <=
-     * SPEC_VECTOR_BLOCK; mixed, query (heads, width); key, value (slots, width); slot (n); width a
-     * multiple of 16. The rows of the next block, SPEC_VECTOR_BLOCK rows further on, are prefetched
-     * if there are any. */
+     *   mixed += sum_t weight_t value_t, t ascending
+     * The largest ignores scores that are NaN. score, weight (heads, SPEC_VECTOR_ROW); mixed,
+     * query (heads, width); key (tiles, width, 16), where a tile is 16 positions; value (n, width);
+     * width a multiple of 16. */
     void (*score)(float *score, const float *query, int heads, int width, const float *key,
-                  const int *slot, int n);
+                  int tiles);
     void (*weigh)(float *ret_largest, float *ret_sum, float *score, int n);
-    void (*mix)(float *mixed, const float *weight, int heads, int width, const float *value,
-                const int *slot, int n);
+    void (*mix)(float *mixed, const float *weight, int heads, int width, const float *value, int n);
+
+    /* Convert n floats from and to 16 bits, F16 or BF16; n a multiple of 16. */
+    void (*widen)(float *to, const uint16_t *from, spec_tensor_type type, int n);
+    void (*narrow)(uint16_t *to, const float *from, spec_tensor_type type, int n);
 
     /* y_i = a_i / (1 + exp(-a_i)) * b_i. All (n). */
     void (*gate)(float *y, const float *a, const float *b, int n);

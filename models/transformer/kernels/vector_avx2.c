@@ -55,6 +55,16 @@ static inline doubles unless_less(doubles a, doubles b, doubles value)
     return _mm256_and_pd(_mm256_cmp_pd(a, b, _CMP_GE_OQ), value);
 }
 
+static inline floats from_f16(const uint16_t *x)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)x));
+}
+
+static inline void to_f16(uint16_t *to, floats x)
+{
+    _mm_storeu_si128((__m128i *)to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
 static inline floats half_power(floats shifted)
 {
     const __m256i bits = _mm256_add_epi32(_mm256_castps_si256(shifted), _mm256_set1_epi32(126));
@@ -84,7 +94,7 @@ static inline __m256d four(const doubles *sum)
 #include "models/transformer/kernels/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_avx2 = {
-    norm,      rotate, score,      weigh, mix,  gate,
-    gelu_gate, cap,    largest_of, find,  exps, spec_vector_scale};
+    norm, rotate,    score, weigh,      mix,  widen, narrow,
+    gate, gelu_gate, cap,   largest_of, find, exps,  spec_vector_scale};
 
 #endif

@@ -58,6 +58,16 @@ static inline doubles unless_less(doubles a, doubles b, doubles value)
     return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(a, b, _CMP_GE_OQ), value);
 }
 
+static inline floats from_f16(const uint16_t *x)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)x));
+}
+
+static inline void to_f16(uint16_t *to, floats x)
+{
+    _mm256_storeu_si256((__m256i *)to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
 static inline floats half_power(floats shifted)
 {
     const __m512i bits = _mm512_add_epi32(_mm512_castps_si512(shifted), _mm512_set1_epi32(126));
@@ -89,7 +99,7 @@ static inline __m256d four(const doubles *sum)
 #include "models/transformer/kernels/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_avx512 = {
-    norm,      rotate, score,      weigh, mix,  gate,
-    gelu_gate, cap,    largest_of, find,  exps, spec_vector_scale};
+    norm, rotate,    score, weigh,      mix,  widen, narrow,
+    gate, gelu_gate, cap,   largest_of, find, exps,  spec_vector_scale};
 
 #endif

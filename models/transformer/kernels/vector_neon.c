@@ -72,6 +72,16 @@ static inline doubles unless_less(doubles a, doubles b, doubles value)
     return vreinterpretq_f64_u64(vandq_u64(vcgeq_f64(a, b), vreinterpretq_u64_f64(value)));
 }
 
+static inline floats from_f16(const uint16_t *x)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x)));
+}
+
+static inline void to_f16(uint16_t *to, floats x)
+{
+    vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(x)));
+}
+
 static inline floats half_power(floats shifted)
 {
     const uint32x4_t bits = vaddq_u32(vreinterpretq_u32_f32(shifted), vdupq_n_u32(126));
@@ -89,31 +99,11 @@ static inline doubles eighth_power(doubles shifted)
 }
 
 /* Reduces a sum's lanes: lanes 8, then 4, 2 and 1 apart. */
-static inline floats added_to_four(const floats *sum)
-{
-    return plus(plus(sum[0], sum[2]), plus(sum[1], sum[3]));
-}
-
 static inline float added(const floats *sum)
 {
-    const floats lanes = added_to_four(sum);
+    const floats lanes = plus(plus(sum[0], sum[2]), plus(sum[1], sum[3]));
     const float32x2_t two = vadd_f32(vget_low_f32(lanes), vget_high_f32(lanes));
     return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
-}
-
-/* Adds lanes 2 apart, in two vectors. */
-static inline floats added_pairs(floats a, floats b)
-{
-    return plus(vcombine_f32(vget_low_f32(a), vget_low_f32(b)),
-                vcombine_f32(vget_high_f32(a), vget_high_f32(b)));
-}
-
-/* Adds up four sums at once. */
-static inline void added4(float *ret_sum, floats (*sum)[SPEC_VECTOR_LANES / FLOATS])
-{
-    const floats a = added_pairs(added_to_four(sum[0]), added_to_four(sum[1]));
-    const floats c = added_pairs(added_to_four(sum[2]), added_to_four(sum[3]));
-    store(ret_sum, vpaddq_f32(a, c));
 }
 
 static inline double added_double(const doubles *sum)
@@ -127,8 +117,8 @@ static inline double added_double(const doubles *sum)
 #include "models/transformer/kernels/vector_wide.h"
 
 const spec_vector_kernels spec_vector_kernels_neon = {
-    norm,      rotate, score,      weigh, mix,  gate,
-    gelu_gate, cap,    largest_of, find,  exps, spec_vector_scale};
+    norm, rotate,    score, weigh,      mix,  widen, narrow,
+    gate, gelu_gate, cap,   largest_of, find, exps,  spec_vector_scale};
 
 #else
 typedef int spec_vector_neon_is_empty; /* ISO C requires a declaration */

@@ -5,6 +5,7 @@
 #ifndef SPECLAB_VECTOR_PARTS_H
 #define SPECLAB_VECTOR_PARTS_H
 
+#include "base/half_float.h"
 #include "models/transformer/kernels/exp_double.h"
 #include "models/transformer/kernels/vector.h"
 
@@ -38,6 +39,16 @@ static inline void spec_vector_rotate_from(int first, float *head, const float *
         a[i * step] = fmaf(x, cosine[i], -(y * sine[i]));
         b[i * step] = fmaf(y, cosine[i], x * sine[i]);
     }
+}
+
+static inline void spec_vector_widen_bf16(float *to, const uint16_t *from, int n)
+{
+    for (int i = 0; i < n; i++) to[i] = spec_half_float_from_bf16(from[i]);
+}
+
+static inline void spec_vector_narrow_bf16(uint16_t *to, const float *from, int n)
+{
+    for (int i = 0; i < n; i++) to[i] = spec_half_float_to_bf16(from[i]);
 }
 
 static inline void spec_vector_scale(double *x, double factor, int n)

@@ -72,13 +72,14 @@ static void rotate(float *head, const float *cosine, const float *sine, spec_rop
 }
 
 static void score(float *ret_score, const float *query, int heads, int width, const float *key,
-                  const int *slot, int n)
+                  int tiles)
 {
-    for (int h = 0; h < heads; h++, query += width, ret_score += SPEC_VECTOR_BLOCK)
-        for (int t = 0; t < n; t++) {
-            const float *k = key + (size_t)slot[t] * (size_t)width;
+    for (int h = 0; h < heads; h++, query += width, ret_score += SPEC_VECTOR_ROW)
+        for (int t = 0; t < LANES * tiles; t++) {
+            const float *k = key + t / LANES * width * LANES + t % LANES;
             float lane[LANES] = {0};
-            for (int d = 0; d < width; d++) lane[d % LANES] = fmaf(query[d], k[d], lane[d % LANES]);
+            for (int d = 0; d < width; d++)
+                lane[d % LANES] = fmaf(query[d], k[d * LANES], lane[d % LANES]);
             ret_score[t] = tree(lane);
         }
 }
@@ -95,14 +96,28 @@ static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
     *ret_sum = tree(lane);
 }
 
-static void mix(float *mixed, const float *weight, int heads, int width, const float *value,
-                const int *slot, int n)
+static void mix(float *mixed, const float *weight, int heads, int width, const float *value, int n)
 {
-    for (int h = 0; h < heads; h++, mixed += width, weight += SPEC_VECTOR_BLOCK)
-        for (int t = 0; t < n; t++) {
-            const float *v = value + (size_t)slot[t] * (size_t)width;
-            for (int d = 0; d < width; d++) mixed[d] = fmaf(weight[t], v[d], mixed[d]);
-        }
+    for (int h = 0; h < heads; h++, mixed += width, weight += SPEC_VECTOR_ROW)
+        for (int t = 0; t < n; t++)
+            for (int d = 0; d < width; d++)
+                mixed[d] = fmaf(weight[t], value[t * width + d], mixed[d]);
+}
+
+static void widen(float *to, const uint16_t *from, spec_tensor_type type, int n)
+{
+    if (type == SPEC_TENSOR_BF16)
+        spec_vector_widen_bf16(to, from, n);
+    else
+        for (int i = 0; i < n; i++) to[i] = spec_half_float_from_f16(from[i]);
+}
+
+static void narrow(uint16_t *to, const float *from, spec_tensor_type type, int n)
+{
+    if (type == SPEC_TENSOR_BF16)
+        spec_vector_narrow_bf16(to, from, n);
+    else
+        for (int i = 0; i < n; i++) to[i] = spec_half_float_to_f16(from[i]);
 }
 
 static void gate(float *y, const float *a, const float *b, int n)
@@ -156,5 +171,5 @@ static double exps(double *e, const float *x, float largest, double factor, int 
 }
 
 const spec_vector_kernels spec_vector_kernels_ref = {
-    norm,      rotate, score,      weigh, mix,  gate,
-    gelu_gate, cap,    largest_of, find,  exps, spec_vector_scale};
+    norm, rotate,    score, weigh,      mix,  widen, narrow,
+    gate, gelu_gate, cap,   largest_of, find, exps,  spec_vector_scale};

@@ -12,11 +12,10 @@ enum {
     LANES = SPEC_VECTOR_LANES,
     PARTS = LANES / FLOATS,
     PARTS_DOUBLE = LANES / DOUBLES,
-    KEYS = 4,         /* keys by which a query is multiplied at a time */
-    AHEAD = 64,       /* rows of prefetch distance, */
-    AHEAD_OF_ONE = 8, /* for one query */
-    TILE = 32, /* positions whose values stay in the first-level cache while all heads mix them */
-    GROUPS = 4 /* groups of 16 values mixed in registers */
+    QUERIES = FLOATS == 8 ? 2 : 4, /* queries whose sums are in registers at a time: AVX2 has 16 */
+    GROUP = 4,                     /* vectors of a value that they mix at a time */
+    WIDENED_AHEAD = 1 << 11,       /* bytes of prefetch distance of 16-bit numbers */
+    TILE = 32 /* positions whose values stay in the first-level cache while all heads mix them */
 };
 
 #define INLINE static inline __attribute__((always_inline))
@@ -96,72 +95,91 @@ static void rotate(float *head, const float *cosine, const float *sine, spec_rop
     spec_vector_rotate_from(i, head, cosine, sine, pairs, head_dim);
 }
 
-/* Returns how many rows ahead to prefetch, a number found by measuring. If there are few rows, it
- * reaches into the next block. */
-INLINE int fetched_ahead(int heads, int n)
+/* Computes the scores of some queries and 16 keys. A vector holds one number of each key, so lanes
+ * are added without shuffles: lane l and l + 8, then these sums 4, 2 and 1 apart. */
+INLINE void score_tile(float *score, const float *query, int groups, const float *key, int queries)
 {
-    return n <= AHEAD ? n : heads == 1 ? AHEAD_OF_ONE : AHEAD;
-}
-
-/* Returns how far the row to prefetch is from row t of n. After the last row come the rows of the
- * next block. */
-INLINE size_t rows_behind(int t, int n, int ahead)
-{
-    return (size_t)(t + ahead < n ? ahead : SPEC_VECTOR_BLOCK - n + ahead);
-}
-
-/* Prefetches into the second-level cache; the address may be invalid. */
-INLINE void fetch(const float *row, size_t rows, size_t width, int groups)
-{
-    const uintptr_t from = (uintptr_t)row + rows * width * sizeof *row;
-    for (int g = 0; g < groups; g++)
-        __builtin_prefetch((const void *)(from + (size_t)g * LANES * sizeof *row), 0, 2);
-}
-
-/* Computes the scores of KEYS keys for one query. */
-INLINE void score_keys(float *score, const float *query, const float *const *key, int groups)
-{
-    floats sum[KEYS][PARTS];
-    for (int i = 0; i < KEYS; i++)
-        for (int p = 0; p < PARTS; p++) sum[i][p] = all(0.0f);
-    for (int at = 0; at < groups * LANES; at += LANES)
-        for (int p = 0; p < PARTS; p++) {
-            const floats q = load(query + at + p * FLOATS);
-            for (int i = 0; i < KEYS; i++)
-                sum[i][p] = fused(q, load(key[i] + at + p * FLOATS), sum[i][p]);
-        }
-    added4(score, sum);
-}
-
-INLINE void score_all(float *ret_score, const float *query, int heads, int groups,
-                      const float *keys, const int *slot, int n)
-{
-    const int width = groups * LANES, ahead = fetched_ahead(heads, n);
-    for (int t = 0; t < n; t += KEYS) {
-        const float *key[KEYS];
-        for (int i = 0; i < KEYS; i++) {
-            key[i] = keys + (size_t)slot[t + i < n ? t + i : n - 1] * (size_t)width;
-            fetch(key[i], rows_behind(t + i, n, ahead), (size_t)width, groups);
-        }
-        for (int h = 0; h < heads; h++) {
-            float four_scores[KEYS], *to = ret_score + h * SPEC_VECTOR_BLOCK + t;
-            if (t + KEYS <= n) {
-                score_keys(to, query + h * width, key, groups);
-            } else {
-                score_keys(four_scores, query + h * width, key, groups);
-                memcpy(to, four_scores, (size_t)(n - t) * sizeof *to);
+    const int width = groups * LANES;
+    for (int p = 0; p < PARTS; p++, key += FLOATS, score += FLOATS) {
+        floats sum8[QUERIES], sum4[QUERIES], sum2[QUERIES];
+#pragma GCC unroll 8
+        for (int i = 0; i < LANES / 2; i++) {
+            const int l = (i & 1) * 4 + (i & 2) + (i & 4) / 4; /* 0, 4, 2, 6, 1, 5, 3, 7 */
+            floats low[QUERIES], high[QUERIES];
+            for (int q = 0; q < queries; q++) low[q] = high[q] = all(0.0f);
+#pragma GCC unroll 1
+            for (int d = l; d < width; d += LANES) {
+                const floats k = load(key + d * LANES), k8 = load(key + (d + LANES / 2) * LANES);
+                for (int q = 0; q < queries; q++) {
+                    const float *const at = query + q * width + d;
+                    low[q] = fused(all(at[0]), k, low[q]);
+                    high[q] = fused(all(at[LANES / 2]), k8, high[q]);
+                }
+            }
+            for (int q = 0; q < queries; q++) {
+                floats sum = plus(low[q], high[q]);
+                if (i % 2 == 0) {
+                    sum8[q] = sum;
+                    continue;
+                }
+                sum = plus(sum8[q], sum);
+                if (i % 4 == 1) {
+                    sum4[q] = sum;
+                    continue;
+                }
+                sum = plus(sum4[q], sum);
+                if (i == 3)
+                    sum2[q] = sum;
+                else
+                    store(score + q * SPEC_VECTOR_ROW, plus(sum2[q], sum));
             }
         }
     }
 }
 
+/* Returns how many of the queries h..heads-1 are computed together: a power of two. */
+INLINE int together(int h, int heads)
+{
+    const int left = heads - h;
+    return left >= QUERIES ? QUERIES : left >= 2 ? 2 : 1;
+}
+
+/* Prefetches the share of queries h..h+n-1 of the next tile into the second-level cache. The
+ * address may be invalid. */
+INLINE void fetch_share(const float *tile, int floats_of_tile, int h, int n, int heads)
+{
+    const int lines = floats_of_tile / LANES;
+    const uintptr_t next = (uintptr_t)tile + (size_t)floats_of_tile * sizeof *tile;
+    for (int i = lines * h / heads; i < lines * (h + n) / heads; i++)
+        __builtin_prefetch((const void *)(next + (size_t)(i * LANES) * sizeof *tile), 0, 2);
+}
+
+INLINE void score_all(float *score, const float *query, int heads, int groups, const float *key,
+                      int tiles)
+{
+    const int width = groups * LANES;
+    for (int t = 0; t < tiles; t++, key += width * LANES, score += LANES)
+        for (int h = 0; h < heads; h += together(h, heads)) {
+            float *const to = score + h * SPEC_VECTOR_ROW;
+            const float *const from = query + h * width;
+            const int queries = together(h, heads);
+            fetch_share(key, width * LANES, h, queries, heads);
+            if (queries == QUERIES)
+                score_tile(to, from, groups, key, QUERIES);
+            else if (queries == 2)
+                score_tile(to, from, groups, key, 2);
+            else
+                score_tile(to, from, groups, key, 1);
+        }
+}
+
 static void score(float *ret_score, const float *query, int heads, int width, const float *key,
-                  const int *slot, int n)
+                  int tiles)
 {
     switch (width / LANES) { /* known widths unroll */
-    case 4: score_all(ret_score, query, heads, 4, key, slot, n); break;
-    case 8: score_all(ret_score, query, heads, 8, key, slot, n); break;
-    default: score_all(ret_score, query, heads, width / LANES, key, slot, n); break;
+    case 4: score_all(ret_score, query, heads, 4, key, tiles); break;
+    case 8: score_all(ret_score, query, heads, 8, key, tiles); break;
+    default: score_all(ret_score, query, heads, width / LANES, key, tiles); break;
     }
 }
 
@@ -186,53 +204,72 @@ static void weigh(float *ret_largest, float *ret_sum, float *weight, int n)
     *ret_sum = added(sum);
 }
 
-/* Positions begin..end-1 of n, which one head mixes together. */
-typedef struct {
-    const int *slot;
-    int n, begin, end;
-    int from, to, ahead; /* the head prefetches after positions from..to-1 */
-} mixed_tile;
-
-/* Mixes a tile for `groups` groups of 16 values, in registers. */
-INLINE void mix_groups(float *mixed, const float *weight, const float *values, size_t width,
-                       const mixed_tile *tile, int groups)
+/* Mixes n positions of some queries for `vectors` vectors of a value, in registers. */
+INLINE void mix_vectors(float *mixed, const float *weight, const float *value, size_t width, int n,
+                        int queries, int vectors)
 {
-    floats sum[GROUPS * PARTS];
-    for (int g = 0; g < groups * PARTS; g++) sum[g] = load(mixed + g * FLOATS);
-    for (int t = tile->begin; t < tile->end; t++) {
-        const float *value = values + (size_t)tile->slot[t] * width;
-        const floats w = all(weight[t]);
-        if (tile->from <= t && t < tile->to)
-            fetch(value, rows_behind(t, tile->n, tile->ahead), width, groups);
-        for (int g = 0; g < groups * PARTS; g++)
-            sum[g] = fused(w, load(value + g * FLOATS), sum[g]);
-    }
-    for (int g = 0; g < groups * PARTS; g++) store(mixed + g * FLOATS, sum[g]);
-}
-
-static void mix(float *mixed, const float *weight, int heads, int width, const float *value,
-                const int *slot, int n)
-{
-    const int ahead = fetched_ahead(heads, n);
-    for (int begin = 0; begin < n; begin += TILE) {
-        const int size = n - begin < TILE ? n - begin : TILE;
-        for (int h = 0; h < heads; h++) {
-            const float *w = weight + h * SPEC_VECTOR_BLOCK;
-            float *out = mixed + h * width;
-            const mixed_tile tile = {.slot = slot,
-                                     .n = n,
-                                     .begin = begin,
-                                     .end = begin + size,
-                                     .from = begin + size * h / heads,
-                                     .to = begin + size * (h + 1) / heads,
-                                     .ahead = ahead};
-            int at = 0;
-            for (; at + GROUPS * LANES <= width; at += GROUPS * LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, &tile, GROUPS);
-            for (; at < width; at += LANES)
-                mix_groups(out + at, w, value + at, (size_t)width, &tile, 1);
+    floats sum[QUERIES][GROUP];
+    for (int q = 0; q < queries; q++)
+        for (int k = 0; k < vectors; k++) sum[q][k] = load(mixed + (size_t)q * width + k * FLOATS);
+    for (int t = 0; t < n; t++, value += width) {
+        floats v[GROUP];
+        for (int k = 0; k < vectors; k++) v[k] = load(value + k * FLOATS);
+        for (int q = 0; q < queries; q++) {
+            const floats w = all(weight[q * SPEC_VECTOR_ROW + t]);
+            for (int k = 0; k < vectors; k++) sum[q][k] = fused(w, v[k], sum[q][k]);
         }
     }
+    for (int q = 0; q < queries; q++)
+        for (int k = 0; k < vectors; k++) store(mixed + (size_t)q * width + k * FLOATS, sum[q][k]);
+}
+
+INLINE void mix_width(float *mixed, const float *weight, const float *value, size_t width, int n,
+                      int queries)
+{
+    size_t at = 0;
+    for (; at + GROUP * FLOATS <= width; at += GROUP * FLOATS)
+        mix_vectors(mixed + at, weight, value + at, width, n, queries, GROUP);
+    for (; at < width; at += FLOATS)
+        mix_vectors(mixed + at, weight, value + at, width, n, queries, 1);
+}
+
+static void mix(float *mixed, const float *weight, int heads, int width, const float *value, int n)
+{
+    for (int begin = 0; begin < n; begin += TILE) {
+        const int size = n - begin < TILE ? n - begin : TILE;
+        const float *const values = value + (size_t)begin * (size_t)width;
+        for (int h = 0; h < heads; h += together(h, heads)) {
+            float *const to = mixed + h * width;
+            const float *const w = weight + h * SPEC_VECTOR_ROW + begin;
+            const int queries = together(h, heads);
+            fetch_share(values, size * width, h, queries, heads);
+            if (queries == QUERIES)
+                mix_width(to, w, values, (size_t)width, size, QUERIES);
+            else if (queries == 2)
+                mix_width(to, w, values, (size_t)width, size, 2);
+            else
+                mix_width(to, w, values, (size_t)width, size, 1);
+        }
+    }
+}
+
+static void widen(float *to, const uint16_t *from, spec_tensor_type type, int n)
+{
+    const uintptr_t ahead = (uintptr_t)from + WIDENED_AHEAD; /* may be invalid */
+    for (size_t i = 0; i < (size_t)n * sizeof *from; i += 64)
+        __builtin_prefetch((const void *)(ahead + i), 0, 2);
+    if (type == SPEC_TENSOR_BF16)
+        spec_vector_widen_bf16(to, from, n);
+    else
+        for (int i = 0; i < n; i += FLOATS) store(to + i, from_f16(from + i));
+}
+
+static void narrow(uint16_t *to, const float *from, spec_tensor_type type, int n)
+{
+    if (type == SPEC_TENSOR_BF16)
+        spec_vector_narrow_bf16(to, from, n);
+    else
+        for (int i = 0; i < n; i += FLOATS) to_f16(to + i, load(from + i));
 }
 
 INLINE floats gated(floats a, floats b)

@@ -81,9 +81,8 @@ static int open_bench(bench **ret, const gpu_model *model, spec_tensor_type type
     b->path = malloc((size_t)b->slots * sizeof *b->path);
     if (b->path == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));
     SPEC_TRY(spec_forward_init(&b->forward, &b->weights, error));
-    SPEC_TRY(backend->kv_init(backend, &b->kv, &b->weights.shape,
-                              backend->keeps_bf16 ? SPEC_TENSOR_BF16 : SPEC_TENSOR_F32, b->slots,
-                              error));
+    SPEC_TRY(
+        backend->kv_init(backend, &b->kv, &b->weights.shape, backend->half_kv, b->slots, error));
     *ret = b;
     b = NULL;
 done:

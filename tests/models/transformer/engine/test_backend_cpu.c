@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/cpu.h"
+#include "base/half_float.h"
 #include "base/noise.h"
 #include "models/transformer/engine/backend.h"
 #include "tests/support/contexts.h"
@@ -27,13 +28,14 @@ typedef struct {
     spec_kv kv;
     float *qkv, *o;
     size_t width; /* floats of a row of qkv */
+    spec_tensor_type rounded; /* keys and values are rounded to it before they are stored */
 } session;
 
 static const float sinks[] = {0.27f, -1.5f, 3.0f, 2.385f, 1.0f, -0.4f, 0.9f, 2.0f};
 
 enum { SLOTS = 1700 };
 
-static session open_session(spec_shape shape)
+static session open_session_of(spec_shape shape, spec_tensor_type kv_type)
 {
     session s = {.shape = shape,
                  .width = (size_t)((shape.n_heads + 2 * shape.n_kv_heads) * shape.head_dim)};
@@ -41,7 +43,7 @@ static session open_session(spec_shape shape)
     spec_error error;
     if (shape.window > 0) s.how = (spec_attending){.has_window = true, .opt_sinks = sinks};
     assert_int_equal(cpu->queue_init(cpu, &s.queue, &shape, &error), GSL_SUCCESS);
-    assert_int_equal(cpu->kv_init(cpu, &s.kv, &shape, SPEC_TENSOR_F32, SLOTS, &error), GSL_SUCCESS);
+    assert_int_equal(cpu->kv_init(cpu, &s.kv, &shape, kv_type, SLOTS, &error), GSL_SUCCESS);
     assert_int_equal(cpu->alloc(cpu, &memory, SPEC_COLUMNS_MAX * s.width * sizeof(float), &error),
                      GSL_SUCCESS);
     s.qkv = memory;
@@ -49,6 +51,11 @@ static session open_session(spec_shape shape)
                      GSL_SUCCESS);
     s.o = memory;
     return s;
+}
+
+static session open_session(spec_shape shape)
+{
+    return open_session_of(shape, SPEC_TENSOR_F32);
 }
 
 static void session_free(session *s)
@@ -65,6 +72,19 @@ static void fill(float *qkv, size_t width, int text, int position)
     for (size_t i = 0; i < width; i++)
         qkv[i] = draw(((uint64_t)text << 40) + ((uint64_t)position << 20) + i) *
                  (i % 7 == 0 ? 3.0f : 1.0f);
+}
+
+/* Rounds the keys and values of the first n rows of qkv. */
+static void round_rows(session *s, int n)
+{
+    const size_t queries = (size_t)(s->shape.n_heads * s->shape.head_dim);
+    for (int u = 0; u < n && s->rounded != SPEC_TENSOR_F32; u++)
+        for (size_t i = queries; i < s->width; i++) {
+            float *const x = &s->qkv[(size_t)u * s->width + i];
+            *x = s->rounded == SPEC_TENSOR_F16
+                     ? spec_half_float_from_f16(spec_half_float_to_f16(*x))
+                     : spec_half_float_from_bf16(spec_half_float_to_bf16(*x));
+        }
 }
 
 static void add_column(spec_batch *batch, int *path, int slot, int past, const int *way, int n_way)
@@ -89,6 +109,7 @@ static void read_text(session *s, int from, int to)
             add_column(&batch, path, done, done, &done, 1);
         }
         spec_error error;
+        round_rows(s, batch.n);
         cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
         for (int layer = 0; layer < s->shape.n_layers; layer++) {
             cpu->store(&s->queue, &s->kv, layer, s->qkv);
@@ -235,6 +256,7 @@ static void score_tree(session *s, int past, int first, int end)
     }
     cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
     cpu->rope(&s->queue, s->qkv, &s->how);
+    round_rows(s, batch.n);
     cpu->store(&s->queue, &s->kv, 1, s->qkv);
     cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 1, &s->how, NULL);
     cpu->end(&s->queue);
@@ -286,6 +308,46 @@ TEST(a_tree_in_its_slots_equals_its_paths_as_texts, SLOW)
         }
         session_free(&tree);
         session_free(&text);
+    }
+}
+
+/* Keys and values of 16 bits are rounded when they are stored, and then computed as floats, so all
+ * bits are those of a cache of floats that is given rounded numbers. Rounding itself moves results
+ * by at most `worst`, as measured, of values up to 6. */
+TEST(a_cache_of_halves_is_one_of_rounded_floats)
+{
+    static const int lengths[] = {1, 64, 255, 257, 700};
+    static const struct {
+        spec_tensor_type type;
+        double worst;
+    } kinds[] = {{SPEC_TENSOR_F16, 0.005}, {SPEC_TENSOR_BF16, 0.05}};
+    for (int kind = 0; kind < 2; kind++) {
+        double worst = 0.0;
+        for (size_t k = 0; k < N_SHAPES; k += spec_test_thread_stride()) {
+            OWNED(session) half = open_session_of(shapes[k], kinds[kind].type);
+            OWNED(session) rounded = open_session(shapes[k]);
+            OWNED(session) floats = open_session(shapes[k]);
+            const size_t o = (size_t)(shapes[k].n_heads * shapes[k].head_dim);
+            rounded.rounded = kinds[kind].type;
+            for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+                read_text(&half, 0, lengths[i]);
+                read_text(&rounded, 0, lengths[i]);
+                read_text(&floats, 0, lengths[i]);
+                const size_t n = (size_t)((lengths[i] - 1) % SPEC_COLUMNS_MAX + 1) * o;
+                assert_memory_equal(half.o, rounded.o, n * sizeof *half.o);
+                for (size_t j = 0; j < n; j++)
+                    worst = fmax(worst, fabs((double)half.o[j] - (double)floats.o[j]));
+            }
+            int way[NODES];
+            for (session *each = &half; each != NULL; each = each == &half ? &rounded : NULL) {
+                score_tree(each, 700, 0, NODES);
+                cpu->keep(&each->queue, &each->kv, way, 700, way_to(way, 18, 700));
+                score_tree(each, 700 + way_to(way, 18, 700), 0, NODES);
+            }
+            assert_memory_equal(half.o, rounded.o, NODES * o * sizeof *half.o);
+        }
+        printf("%s: %.2g\n", spec_tensor_type_names[kinds[kind].type], worst);
+        assert_true(worst > 0.1 * kinds[kind].worst && worst < kinds[kind].worst);
     }
 }
 

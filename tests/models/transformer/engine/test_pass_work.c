@@ -24,7 +24,7 @@ TEST(work_is_counted_by_the_shape)
         &model, "random?dim=64&layers=3&heads=4&kv_heads=2&ffn=96&vocab=100&type=q8_0", NULL));
     assert_true(work.weights[SPEC_TENSOR_Q8_0] == 3.0 * (8192 + 4096 + 12288 + 6144) + 6400.0);
     assert_true(work.weights[SPEC_TENSOR_F32] == 0.0 && work.weights[SPEC_TENSOR_BF16] == 0.0);
-    assert_true(work.kv_bytes == 2.0 * 2 * 16 * 3 * 4);
+    assert_true(work.kv_bytes == 2.0 * 2 * 16 * 3 * 2); /* F16 */
     assert_int_equal(work.launches, 0); /* operations are calls */
     assert_true(work.weight_bytes == (double)spec_transformer_of(model)->weights->bytes);
 }

@@ -190,41 +190,85 @@ static void check_rotate(const spec_vector_kernels *fast, int n)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-enum { WIDTH_MOST = 256, SLOTS = 600, HEADS_MOST = 8, BLOCK = SPEC_VECTOR_BLOCK };
+enum {
+    WIDTH_MOST = 256,
+    HEADS_MOST = 8,
+    BLOCK = SPEC_VECTOR_BLOCK,
+    ROW = SPEC_VECTOR_ROW,
+    TILE = SPEC_VECTOR_LANES
+};
 
 static void check_attention(const spec_vector_kernels *fast, int n)
 {
-    static float key[SLOTS * WIDTH_MOST], query[HEADS_MOST * WIDTH_MOST];
-    static float weight[2][HEADS_MOST * BLOCK], mixed[2][HEADS_MOST * WIDTH_MOST];
-    static const int widths[] = {16, 64, 80, 128, 256}, heads[] = {1, 3, 8};
-    int slot[BLOCK];
-    for (int t = 0; t < n; t++) slot[t] = (t * 7 + 3) % SLOTS;
+    static float key[BLOCK * WIDTH_MOST], query[HEADS_MOST * WIDTH_MOST];
+    static float weight[2][HEADS_MOST * ROW], mixed[2][HEADS_MOST * WIDTH_MOST];
+    static const int widths[] = {16, 64, 80, 128, 256}, heads[] = {1, 2, 3, 7, 8};
+    const int tiles = (n + TILE - 1) / TILE;
     for (int w = 0; w < 5; w++)
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 5; k++) {
             const int width = widths[w], used = heads[k] * width;
-            fill(key, SLOTS * width, 1, 1.0f);
+            fill(key, BLOCK * width, 1, 1.0f);
             fill(query, used, 2 << 20, 28.6f / (float)width);
             for (int i = 0; i < 2; i++) {
-                for (int j = 0; j < heads[k] * BLOCK; j++)
+                for (int j = 0; j < heads[k] * ROW; j++)
                     weight[i][j] = 27.0f; /* elements that no score is written to */
                 fill(mixed[i], used, 3 << 20, 1.0f);
             }
-            ref->score(weight[0], query, heads[k], width, key, slot, n);
-            fast->score(weight[1], query, heads[k], width, key, slot, n);
-            assert_memory_equal(weight[0], weight[1],
-                                (size_t)heads[k] * BLOCK * sizeof weight[0][0]);
+            ref->score(weight[0], query, heads[k], width, key, tiles);
+            fast->score(weight[1], query, heads[k], width, key, tiles);
+            assert_memory_equal(weight[0], weight[1], (size_t)heads[k] * ROW * sizeof weight[0][0]);
+            for (int t = 0; t < TILE * tiles; t++) { /* the last query's scores by definition */
+                double sum = 0.0;
+                for (int d = 0; d < width; d++)
+                    sum += (double)query[used - width + d] *
+                           (double)key[(t / TILE * width + d) * TILE + t % TILE];
+                assert_true(fabs(sum - (double)weight[0][(heads[k] - 1) * ROW + t]) < 1e-4);
+            }
             for (int h = 0; h < heads[k]; h++) {
                 float largest[2], sum[2];
-                ref->weigh(&largest[0], &sum[0], weight[0] + h * BLOCK, n);
-                fast->weigh(&largest[1], &sum[1], weight[1] + h * BLOCK, n);
+                ref->weigh(&largest[0], &sum[0], weight[0] + h * ROW, n);
+                fast->weigh(&largest[1], &sum[1], weight[1] + h * ROW, n);
                 assert_true(largest[0] == largest[1] && sum[0] == sum[1]);
-                assert_memory_equal(weight[0] + h * BLOCK, weight[1] + h * BLOCK,
+                assert_memory_equal(weight[0] + h * ROW, weight[1] + h * ROW,
                                     (size_t)n * sizeof weight[0][0]);
             }
-            ref->mix(mixed[0], weight[0], heads[k], width, key, slot, n);
-            fast->mix(mixed[1], weight[1], heads[k], width, key, slot, n);
+            ref->mix(mixed[0], weight[0], heads[k], width, key, n);
+            fast->mix(mixed[1], weight[1], heads[k], width, key, n);
             assert_memory_equal(mixed[0], mixed[1], (size_t)used * sizeof mixed[0][0]);
         }
+}
+
+/* All 16-bit numbers, and floats around the middle between each two. */
+static void check_halves(const spec_vector_kernels *fast, int n)
+{
+    static const spec_tensor_type types[] = {SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
+    enum { ALL = 1 << 16 };
+    static uint16_t half[ALL], narrow[2][ALL];
+    static float value[2][ALL];
+    if (n != lengths[0]) return;
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < ALL; i++) half[i] = (uint16_t)i;
+        ref->widen(value[0], half, types[k], ALL);
+        fast->widen(value[1], half, types[k], ALL);
+        for (int i = 0; i < ALL; i++)
+            assert_true(isnan(value[0][i]) ? isnan(value[1][i])
+                                           : memcmp(&value[0][i], &value[1][i], 4) == 0);
+        for (uint32_t rest = 0; rest < 5; rest++) { /* below, at and above the middle */
+            for (int i = 0; i < ALL; i++) {
+                const uint32_t middle = types[k] == SPEC_TENSOR_F16 ? 0x1000 : 0x8000;
+                uint32_t bits;
+                memcpy(&bits, &value[0][i], sizeof bits);
+                bits += rest == 4 ? 0x4001 : (middle - 1 + rest) * (rest > 0);
+                memcpy(&value[1][i], &bits, sizeof bits);
+            }
+            ref->narrow(narrow[0], value[1], types[k], ALL);
+            fast->narrow(narrow[1], value[1], types[k], ALL);
+            for (int i = 0; i < ALL; i++) {
+                assert_int_equal(narrow[0][i], narrow[1][i]);
+                if (rest == 0 && !isnan(value[0][i])) assert_int_equal(narrow[0][i], i);
+            }
+        }
+    }
 }
 
 /* A score that is NaN or infinite: only its own weight and the sum are NaN, and the largest of the
@@ -288,5 +332,6 @@ EACH(gelu_gates_are_right_and_the_same_everywhere, check_gelu_gate, MOST)
 EACH(caps_are_right_and_the_same_everywhere, check_cap, MOST)
 EACH(rotations_are_right_and_the_same_everywhere, check_rotate, 128)
 EACH(attention_is_the_same_everywhere, check_attention, BLOCK)
+EACH(halves_are_the_same_everywhere, check_halves, 1)
 EACH(broken_scores_are_weighed_the_same_everywhere, check_broken_scores, BLOCK)
 EACH(the_largest_is_found_first_and_what_is_not_finite_is_seen, check_largest, MOST)
