@@ -47,8 +47,8 @@ static void write_row(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_t
                      weight = fabs((double)value[i]);
         ret_loss->squared_error += error * error;
         ret_loss->squared += weight * weight;
-        ret_loss->largest_error = fmax(ret_loss->largest_error, error);
-        ret_loss->largest = fmax(ret_loss->largest, weight);
+        if (error > ret_loss->largest_error) ret_loss->largest_error = error;
+        if (weight > ret_loss->largest) ret_loss->largest = weight;
     }
     /* A scale may be finite but too large for a reader. */
     if (spec_tensor_first_bad_row(&(spec_tensor){type, 1, tensor->cols, ret_data}, NULL) >= 0)

@@ -20,6 +20,19 @@ static float largest(const float *value)
     return most;
 }
 
+/* Returns the largest magnitude, or NaN if a weight is not finite, without branches. */
+static float magnitude(const float *value)
+{
+    uint32_t most = 0;
+    for (int j = 0; j < BLOCK; j++) {
+        uint32_t bits;
+        memcpy(&bits, value + j, sizeof bits);
+        bits &= 0x7fffffff;
+        most = bits > most ? bits : most;
+    }
+    return most < 0x7f800000 ? spec_half_float_of_bits(most) : NAN;
+}
+
 /* Writes a block's scale into its first bytes; returns 1 / scale, or 0 for a block of zeros or of
  * non-finite values, and if 1 / scale overflows (in F16 the scale is 0 long before that). */
 static float write_scale(unsigned char *block, float scale)
@@ -32,10 +45,17 @@ static float write_scale(unsigned char *block, float scale)
 
 void spec_tensor_block_write_q8_0(unsigned char *ret_block, const float *value)
 {
-    const float inverse = write_scale(ret_block, fabsf(largest(value)) / 127.0f);
+    const float inverse = write_scale(ret_block, magnitude(value) / 127.0f);
+    if (inverse == 0.0f) {
+        memset(ret_block + HALF_BYTES, 0, BLOCK);
+        return;
+    }
+    /* Rounds half away from zero, as roundf does: the largest float below 1/2 is added, since 1/2
+     * itself would round 0.49999997 up. */
     for (int j = 0; j < BLOCK; j++) {
-        const float q = inverse != 0.0f ? roundf(value[j] * inverse) : 0.0f;
-        ret_block[HALF_BYTES + j] = (unsigned char)(signed char)q;
+        const float x = value[j] * inverse;
+        ret_block[HALF_BYTES + j] =
+            (unsigned char)(signed char)(int)(x + copysignf(0x1.fffffep-2f, x));
     }
 }
 

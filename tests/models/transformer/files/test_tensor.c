@@ -187,6 +187,22 @@ TEST(blocks_are_those_of_ggml)
     assert_true(back[0] == 2.0f && back[16] == -1.75f && back[31] == 1.75f);
 }
 
+/* A block whose scale is 1 holds a number of steps and its neighbours around each half. */
+TEST(q8_0_rounds_halves_away_from_zero)
+{
+    enum { BLOCK = 32, MOST = 127 };
+    unsigned char block[2 + BLOCK];
+    for (int k = 0; k < MOST; k++) {
+        const float half = (float)k + 0.5f;
+        const float near[] = {half, nextafterf(half, 0.0f), nextafterf(half, 200.0f), (float)k};
+        float value[BLOCK] = {(float)MOST};
+        for (int j = 1; j < BLOCK; j++) value[j] = near[j % 4] * (j % 8 < 4 ? 1.0f : -1.0f);
+        spec_tensor_row_write(block, SPEC_TENSOR_Q8_0, value, BLOCK);
+        for (int j = 0; j < BLOCK; j++)
+            assert_int_equal((signed char)block[2 + j], (int)roundf(value[j]));
+    }
+}
+
 TEST(blocks_that_cannot_be_scaled)
 {
     float value[32] = {0.0f}, back[32];
