@@ -28,16 +28,12 @@ int spec_share_folder(char *path, size_t size)
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length <= 0) return -1;
     self[length] = '\0';
-    const char *folder = dirname(self);
-    /* When installed; in build/CONFIG of the source tree. */
-    static const char *const beside[] = {"../share/speclab", "../..", NULL};
-    for (int i = 0; beside[i] != NULL; i++) {
-        char joined[PATH_MAX + 32], whole[PATH_MAX];
-        snprintf(joined, sizeof joined, "%s/%s", folder, beside[i]);
-        if (realpath(joined, whole) == NULL || !holds_experiments(whole)) continue;
-        return snprintf(path, size, "%s", whole) < (int)size ? 0 : -1;
-    }
-    return -1;
+    /* When installed; in build/CONFIG of the source tree. The system has resolved all links. */
+    char *const above = dirname(dirname(self));
+    if (snprintf(path, size, "%s/share/speclab", above) < (int)size && holds_experiments(path))
+        return 0;
+    return snprintf(path, size, "%s", dirname(above)) < (int)size && holds_experiments(path) ? 0
+                                                                                             : -1;
 }
 
 int spec_share_find(char *path, size_t size, const char *relative)
