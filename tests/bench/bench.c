@@ -133,8 +133,14 @@ static void repeat_all(measure *all, int n, int r)
     }
 }
 
-/* Prints one line of the table; counts goals and goals reached, by the medians. */
-static void print_row(const measure *m, int repeats, int *asked, int *reached)
+/* The goals of a table, by the medians. */
+typedef struct {
+    int asked, reached, n_missed;
+    const char *missed[MEASURES_MAX]; /* the works */
+} goals;
+
+/* Prints one line of the table, and counts its goal. */
+static void print_row(const measure *m, int repeats, goals *counted)
 {
     char here[16], best[16], beside[16], wanted[16] = "", ratio_text[24] = "-",
                                          wanted_ratio[16] = "", unit[32];
@@ -159,8 +165,9 @@ static void print_row(const measure *m, int repeats, int *asked, int *reached)
         const bool yes =
             !(rate < row->asked) && (row->asked_ratio == 0.0 || ratio >= row->asked_ratio);
         verdict = unknown ? "?" : yes ? "yes" : "NO";
-        (*asked)++;
-        *reached += yes && !unknown;
+        counted->asked++;
+        counted->reached += yes && !unknown;
+        if (!yes && !unknown) counted->missed[counted->n_missed++] = row->work;
         if (row->asked > 0.0) scaled(wanted, row->asked);
         if (row->asked_ratio > 0.0)
             snprintf(wanted_ratio, sizeof wanted_ratio, "%.3gx", row->asked_ratio);
@@ -177,18 +184,21 @@ static void print_row(const measure *m, int repeats, int *asked, int *reached)
 
 static void print_table(const measure *all, int n, int repeats)
 {
-    int asked = 0, reached = 0;
+    goals counted = {0};
     printf("%-36s %9s%-9s %8s  %8s %6s  %8s %7s  %-4s  %s\n", "work", "median", "", "best", "asked",
            "", "yardst.", "ratio", "met", "yardstick");
     for (int i = 0; i < n; i++) {
         if (i == 0 || all[i].family != all[i - 1].family) printf("-- %s\n", all[i].family);
-        print_row(&all[i], repeats, &asked, &reached);
+        print_row(&all[i], repeats, &counted);
     }
     printf("%d of %d goals are reached; medians of %d interleaved repeats of %g s of "
            "processor time%s; "
            "instructions: %s\n",
-           reached, asked, repeats, seconds, on_processor ? "" : " (threads: of wall time)",
-           spec_cpu_isa_name(spec_cpu_best_isa()));
+           counted.reached, counted.asked, repeats, seconds,
+           on_processor ? "" : " (threads: of wall time)", spec_cpu_isa_name(spec_cpu_best_isa()));
+    for (int i = 0; i < counted.n_missed; i++)
+        printf("%s%s", i == 0 ? "missed: " : "; ", counted.missed[i]);
+    if (counted.n_missed > 0) printf("\n");
 }
 
 /* bench [-p] [-r REPEATS] [WORD]: rows whose work or family contains WORD, and their yardsticks. -p
