@@ -73,7 +73,7 @@ static void close_question(question *q)
     spec_grid_free(&q->grid);
 }
 
-/* Adds the axes of "alpha=0.75, K=7". */
+/* Adds the axes of "alpha=0.75;K=7". */
 static int read_given(spec_grid *grid, const char *given, spec_error *error)
 {
     char text[GIVEN_MAX];
@@ -233,7 +233,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_opened(point));
     double low = ours, high = ours;
-    SPEC_TRY(compute_ends(&low, &high, &q, point, error));
+    if (q.n_rounded > 0) SPEC_TRY(compute_ends(&low, &high, &q, point, error));
 
     spec_table_number(table, "ours", fabs(ours) < ROUNDING ? 0.0 : ours);
     if (q.n_rounded > 0) {
