@@ -238,9 +238,10 @@ static int read_recurrence(spec_shape *shape, const spec_settings *settings, spe
     if (status != GSL_SUCCESS || period == 1) return status;
     const int n = shape->n_layers, attending = n / period;
     if (attending == 0)
-        return spec_fail(error, GSL_EINVAL,
-                         "random: attends=%d: none of %d layers attends, but every %dth layer must",
-                         period, n, period);
+        return spec_fail(
+            error, GSL_EINVAL,
+            "random: attends=%d leaves none of %d layers that attends; give at most %d", period, n,
+            n);
     shape->delta = (spec_delta_shape){.n_layers = n - attending,
                                       .n_key_heads = shape->n_kv_heads,
                                       .n_value_heads = shape->n_heads,

@@ -118,6 +118,45 @@ TEST(rows_are_those_of_the_recurrence)
     }
 }
 
+/* Each step of the definition changes logits, so that a test would see it left out. */
+TEST(each_step_of_a_hybrid_matters)
+{
+    static const struct {
+        const char *name;
+        reference_omissions omit;
+    } steps[] = {
+        {"decay", {.delta.no_decay = true}},
+        {"correction", {.delta.no_correction = true}},
+        {"bias", {.delta.no_bias = true}},
+        {"lengths of keys", {.delta.no_lengths = true}},
+        {"convolution", {.delta.no_convolution = true}},
+        {"gate", {.delta.no_gate = true}},
+        {"norm", {.delta.no_norm = true}},
+        {"gate of attention", {.no_attention_gate = true}},
+        {"gate of the shared expert", {.no_shared_gate = true}},
+    };
+    enum { SHORT = 40 };
+    const odd_form *form = &forms[1]; /* with experts */
+    const int vocab = form->shape.vocab;
+    FREED double *truth = reference_vector(SHORT * vocab);
+    FREED double *other = reference_vector(SHORT * vocab);
+    FREED float *logits = malloc(SHORT * (size_t)vocab * sizeof *logits);
+    int token[SHORT];
+    spec_checkpoint c;
+    assert_non_null(logits);
+    draw_tokens(token, SHORT, vocab);
+    make_odd_checkpoint(&c, form, SPEC_TENSOR_F32);
+    reference_pass(truth, &c, token, SHORT, false);
+    for (int i = 0; i < SHORT * vocab; i++) logits[i] = (float)truth[i];
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        reference_states_without(other, NULL, &c, token, SHORT, false, &steps[i].omit);
+        const double change = reference_error(logits, other, SHORT, vocab);
+        printf("without %s: %.2g of the spread\n", steps[i].name, change);
+        assert_true(change > 1e-2);
+    }
+    spec_checkpoint_free(&c);
+}
+
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 enum { VOCAB = 23, LONGEST = 300, NODES = 90, STEPS = 60 };
@@ -234,4 +273,24 @@ TEST(rows_after_any_rollback_are_those_of_a_fresh_session)
     gsl_rng_free(w.rng);
     free(w.scratch);
     free(w.fresh);
+}
+
+TEST(a_draft_of_too_many_levels_is_refused)
+{
+    enum { MANY = SPEC_DELTA_DEPTH + 1 };
+    OWNED_MODEL *model = model_of("random?dim=32&layers=2&heads=2&ffn=32&vocab=23&attends=2", NULL);
+    OWNED(spec_session) session;
+    const double *row[MANY + 1];
+    FREED double *scratch = malloc((MANY + 1) * VOCAB * sizeof *scratch);
+    int token[MANY] = {0};
+    spec_error error = {""};
+    spec_score_request request = {.token = token, .ret_row = row, .scratch = scratch};
+    assert_non_null(scratch);
+    assert_works(spec_session_init(&session, model, &error));
+    request.n_nodes = MANY;
+    assert_int_equal(spec_session_score(&session, &request, &error), GSL_EINVAL);
+    assert_string_equal(error.text, "a draft of 65 tokens is too long: a model with recurrent "
+                                    "layers takes at most 64");
+    request.n_nodes = MANY - 1;
+    assert_works(spec_session_score(&session, &request, &error));
 }
