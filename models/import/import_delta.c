@@ -3,7 +3,6 @@
 
 #include "speclab/no_memory.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,11 +137,6 @@ static int find(spec_import_delta *of, spec_part part, int layer, spec_tensor_fo
     return spec_tensor_folder_weights(source_of(of, part, layer), folder, name, rows, cols, error);
 }
 
-static bool is_vector(spec_part part)
-{
-    return spec_checkpoint_parts_is_vector(part);
-}
-
 static int take_layer(spec_import_delta *of, float **vectors, spec_checkpoint *to, int layer,
                       spec_tensor_folder *folder, const char *layers, spec_error *error)
 {
@@ -152,7 +146,7 @@ static int take_layer(spec_import_delta *of, float **vectors, spec_checkpoint *t
         if (!spec_architecture_may(to->opt_architecture, part)) continue;
         SPEC_TRY(find(of, part, layer, folder, layers, error));
         spec_tensor *tensor = spec_checkpoint_parts_tensor(part, to, layer);
-        if (is_vector(part)) {
+        if (spec_checkpoint_parts_is_vector(part)) {
             *vectors = convert(*vectors, tensor, of, part, layer);
         } else {
             *tensor = *source_of(of, part, layer);

@@ -51,10 +51,7 @@ static const struct {
      {"model.vision_tower.", "model.multi_modal_projector.", "model.visual."}},
     {"mtp.", "", {NULL}},
 };
-enum {
-    DRAFTS = sizeof places / sizeof places[0] - 1,
-    NAME_SIZE = 96
-}; /* the draft block's place */
+enum { DRAFTS = sizeof places / sizeof places[0] - 1, NAME_SIZE = 96 };
 
 static const char *name_of(char name[NAME_SIZE], spec_part part, int layer,
                            const spec_import_model *model, int place)

@@ -237,6 +237,20 @@ TEST(a_text_model_beside_one_for_images_is_read)
                 config.is_tied);
 }
 
+#define HYBRID "'model_type':'qwen3_5_text','num_key_value_heads':2,"
+
+TEST(a_hybrid_is_read)
+{
+    OWNED(spec_model_config) config;
+    reads(&config, HYBRID "'full_attention_interval':3");
+    const spec_delta_shape *s = &config.shape.delta;
+    assert_true(s->n_layers == 2 && s->n_key_heads == 16 && s->n_value_heads == 32);
+    assert_true(s->key_dim == 128 && s->value_dim == 128 && s->kernel == 4 && s->is_tiled);
+    assert_true(config.is_recurrent[0] && config.is_recurrent[1] && !config.is_recurrent[2]);
+    assert_true(config.shape.rotated == 64 && config.shape.gates_attention);
+    assert_true(config.gains_minus_one);
+}
+
 TEST(configs_that_are_not_computed_are_refused)
 {
     static const char *const cases[][2] = {
@@ -287,6 +301,20 @@ TEST(configs_that_are_not_computed_are_refused)
          "the value of 'rope_scaling' is not an object"},
         {"'model_type':'llama','partial_rotary_factor':0.5",
          "a rotary embedding of only a share 0.5 of each head is not supported"},
+        {HYBRID "'layer_types':['full_attention']",
+         "the value of 'layer_types' is not a list of a type for each layer"},
+        {HYBRID "'layer_types':['full_attention','full_attention','mamba']",
+         "layer 2 is of type 'mamba'; full_attention and linear_attention are computed"},
+        {HYBRID "'full_attention_interval':1", "none of the 3 layers is recurrent"},
+        {HYBRID "'full_attention_interval':4",
+         "the number of recurrent layers is 3, which is not between 1 and 2"},
+        {HYBRID "'full_attention_interval':3,'linear_num_value_heads':24",
+         "24 value heads cannot share 16 key heads evenly"},
+        {HYBRID "'full_attention_interval':3,'linear_key_head_dim':257",
+         "the value of 'linear_key_head_dim' is not a whole number between 1 and 256"},
+        {HYBRID "'full_attention_interval':3,'partial_rotary_factor':0.005",
+         "a rotary embedding of 1 of the 256 dimensions"},
+        {"'model_type':'qwen3_5'", "key 'text_config' is missing"},
         {"'model_type':'llama','num_key_value_heads':3", "4 heads cannot share 3 key-value heads"},
         {"'model_type':'llama','num_key_value_heads':0",
          "the value of 'num_key_value_heads' is not a whole number between 1 and 65536"},

@@ -190,7 +190,7 @@ static void write_windowed(void)
 
 TEST(a_row_does_not_depend_on_earlier_calls, SLOW | STATISTICS)
 {
-    static const char *const types[] = {"f32", "q8_0", "bf16&temperature=0.4"};
+    static const char *const types[] = {"f32", "q8_0", "bf16&temperature=0.4", "f32&attends=2"};
     char spec[200];
     FREED walk *w = calloc(1, sizeof *w);
     assert_non_null(w);
