@@ -32,8 +32,9 @@ const spec_field spec_pair_options_fields[] = {
     {"temperature", 0, "T", "0 always takes the most probable token (1)", FIELD(sampling[0]),
      .group = 3},
     {"top-k", 0, "N", "keep the N most probable tokens (all)", FIELD(sampling[1]), .group = 3},
-    {"top-p", 0, "X", "keep the smallest set of most probable tokens with at least this total "
-                      "probability (1: all)",
+    {"top-p", 0, "X",
+     "keep the smallest set of most probable tokens with at least this total probability "
+     "(1: all)",
      FIELD(sampling[2]), .group = 3},
     {"min-p", 0, "X", "keep tokens with at least X times the largest probability (0: all)",
      FIELD(sampling[3]), .group = 3},

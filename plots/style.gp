@@ -53,7 +53,7 @@ fail(text) = sprintf("print '%s'; exit status 3", text)
 font(times) = TIKZ ? '' : sprintf(',%g', SIZE * times)
 
 # Text in em: the mean width of a character, the height of a line of the legend, and of a title. The
-# breadth of a text is the sum of the widths of its characters.
+# breadth of a text is the sum of its characters' widths.
 CHARACTER = 0.56
 wide(c) = strstrt('mwMW&=%@+', c) ? 0.95 : strstrt('fijlrt .,:-()/|', c) ? 0.4 : 0.63
 breadth(text) = strlen(text) == 0 ? 0 : (sum [i=1:strlen(text)] wide(text[i:i]))
@@ -152,8 +152,8 @@ number(text) = text ne '' && strstrt('0123456789', text[1:1]) ? text + 0 : 0
 # The i-th number of a list in a text; gnuplot reads the clause of an empty loop once.
 item(list, i) = i > words(list) ? 1 : int(word(list, i) + 0)
 
-# For a panel: steps of tics, 1, 2 or 5 times a power of ten, of which no more than fit; lines of
-# titles beside it, and fonts of titles above it and of rows of names.
+# For a panel: steps of tics, 1, 2 or 5 times a power of ten, with no more tics than fit; lines of
+# titles next to it, and fonts of titles above it and of rows of names.
 digit(x) = x <= 1 ? 1 : x <= 2 ? 2 : x <= 5 ? 5 : 10
 power(x) = x > 0 ? 10.0 ** floor(log10(x)) : 1
 nice(x) = digit(x / power(x)) * power(x)

@@ -62,8 +62,8 @@ const char *const spec_process_usages[] = {
     "rounded-normal?length=2.5\ta normal number of tokens, mean length and variance 1, within "
     "[1, K+1], rounded",
     "rates?of=0.8/0.5/0.29\tthe chances that at least 1, 2, ... draft tokens are accepted",
-    "context?of=0.8@0/0.7@4000/0.5@16000\talpha by the length of a request's context, each value "
-    "applies from its length on; for serve",
+    "context?of=0.8@0/0.7@4000/0.5@16000\talpha by the length of a request's context, where each "
+    "value applies from its length on; for serve",
     "profile:FILE?by=depth\tthe rates of a profile, which 'speclab advise --profile FILE' writes; "
     "by=context: its alpha by context",
     NULL,

@@ -483,8 +483,9 @@ const spec_diagnosis spec_diagnoses[] = {
     {"slow-rounds", "acceptance is fine, but a round takes longer than its tokens are worth", false,
      slow_rounds},
     {"short-drafts", "drafts end before K, so K has little effect", false, short_drafts},
-    {"trained-depth", "no token is accepted beyond some depth: the draft may be trained only up "
-                      "to there",
+    {"trained-depth",
+     "no token is accepted beyond some depth: the draft may be trained only up "
+     "to there",
      false, trained_depth},
     {"lookup", "drafts are wrong from the start or right to the end, as with lookup", false,
      lookup},

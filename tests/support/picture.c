@@ -141,14 +141,9 @@ static const drawn_text *title_below(const drawn_text *text, int n, const drawn_
 
 void spec_picture_axes_labelled(const char *path, const char *what)
 {
-    static const char *const counts[] = {"tokens)",
-                                         "siblings n",
-                                         "steps",
-                                         "tried",
-                                         "batches",
-                                         "(requests)",
-                                         "requests in a batch",
-                                         "tokens in a pass"};
+    static const char *const counts[] = {
+        "tokens)",    "siblings n",          "steps",           "tried", "batches",
+        "(requests)", "requests in a batch", "tokens in a pass"};
     static drawn_text text[TEXTS_MAX];
     const int n = read_texts(text, path);
     for (int i = 0; i < n; i++) {
