@@ -3,9 +3,9 @@
 # row: alpha inner_c inner_alpha
 # needs: gain
 # names: alpha inner_c inner_alpha
-# Colours are of the logarithm.
+# Colours show the logarithm.
 n_alpha = |alpha_name|; n_c = |inner_c_name|; n_inner = |inner_alpha_name|
-if (n_alpha > 6) { eval fail('over 6 panels: --where alpha=... chooses some') }
+if (n_alpha > 6) { eval fail('more than 6 panels; choose some with --where alpha=...') }
 stats $DATA using (column('gain') > 0 ? abs(log(column('gain'))) : NaN) nooutput
 if (found(0) == 0) { eval fail('no row has a gain above 0') }
 spread = least(2, most(0.01, STATS_max))
