@@ -75,10 +75,10 @@ static void add_sampling(char **spec, const char *which, const spec_pair_options
         if (options->sampling[i] == NULL) continue;
         const char *own = spec_settings_text(&settings, sampling[i].key);
         if (own != NULL)
-            spec_usage_fail(
-                verb,
-                "--%s applies to target and draft, and the %s sets %s=%s itself: give one of them",
-                sampling[i].option, which, sampling[i].key, own);
+            spec_usage_fail(verb,
+                            "--%s applies to target and draft, and the %s sets %s=%s itself: give "
+                            "only one of them",
+                            sampling[i].option, which, sampling[i].key, own);
         fprintf(text.out, "%c%s=%s", separator, sampling[i].key, options->sampling[i]);
         separator = '&';
     }

@@ -218,7 +218,8 @@ static int write_profile(const spec_diagnosis_facts *facts, const arguments *arg
     for (int i = 0; i < facts->advice->n; i++) {
         const spec_advice_length *length = &facts->advice->length[i];
         if (length->K == 0 || length->K == profile.K || !(length->rounds > 0.0)) continue;
-        spec_usage_say(verb, "--profile: %s has the rounds with K = %d, not those with K = %d",
+        spec_usage_say(verb,
+                       "--profile: %s has only the rounds with K = %d, not the ones with K = %d",
                        args->profile, profile.K, length->K);
     }
 done:

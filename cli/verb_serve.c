@@ -66,7 +66,7 @@ static const spec_field fields[] = {
     {"spread", 0, "LIST",
      "how alpha varies over requests: one (not at all), beta?concentration=X or two?spread=X (one)",
      FIELD(spread), .axis = SPEC_AXIS_NAMES, .group = 3},
-    {"rounds-correlation", 0, "LIST", "chance that a round is as lucky as the one before (0)",
+    {"rounds-correlation", 0, "LIST", "correlation of a request's successive rounds, in [0, 1) (0)",
      FIELD(rounds_correlation), .axis = SPEC_AXIS_NUMBERS, .group = 3},
     {"batch", 0, "LIST", "largest number of running requests; 0: no limit, here and below (0)",
      FIELD(batch), .axis = SPEC_AXIS_NUMBERS, .parameter = "max_batch", .group = 4},
@@ -188,7 +188,8 @@ int spec_verb_serve(spec_context *context, int argc, char **argv)
     arguments args = {.common = SPEC_OPTIONS_DEFAULT(context)};
     spec_fields_parse(&args, &args.common, &spec_verb_serve_options, argc, argv);
     if (args.output != NULL && strchr(args.output, '.') != NULL && strchr(args.output, '?') == NULL)
-        spec_usage_fail(argv[0], "--output: '%s' is no length in tokens; a file is -o %s",
+        spec_usage_fail(argv[0],
+                        "--output: '%s' is not a length in tokens; to name the file, use -o %s",
                         args.output, args.output);
     spec_figure_option_check(args.figure, &args.common, argv[0]);
     refuse_pipes(&args, argv[0]);

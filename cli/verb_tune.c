@@ -187,7 +187,8 @@ static int open_target(tuning *t, spec_error *error)
                                        : window < 256   ? window
                                                         : 256};
     if (texts.length > window || texts.length < PROMPT + WALK_K)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "--tokens: %d is not from %d to the context of %d",
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "--tokens: %d is out of range: from %d to the context of %d",
                            texts.length, PROMPT + WALK_K, window));
     token = malloc((size_t)texts.texts * (size_t)texts.length * sizeof *token);
     if (token == NULL) SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory"));

@@ -89,7 +89,7 @@ static int refuse_override(spec_experiment_loader *in, const char *set)
     for (int i = 0; i < n; i++)
         if (strcmp(known[i], name) == 0)
             return FAIL(in, NULL,
-                        "'%s' cannot be set: it is no number, string or axis of this experiment",
+                        "'%s' cannot be set: it is not a number, string or axis of this experiment",
                         name);
     return FAIL(in, NULL, "'%.60s' sets nothing: no key or axis is named '%s'%s", set, name,
                 spec_names_meant(near, name, known, ""));

@@ -203,8 +203,8 @@ static int append_point(spec_result *result, spec_check *check, const spec_parts
             !spec_shard_row_parse(&at,
                                   spec_table_cell(&part->table, row, place_column(part))->text) ||
             at.row != expected || (rows > 0 && at.rows != rows))
-            return spec_fail(error, GSL_EINVAL, "%.200s: its points have another number of groups",
-                             part->path);
+            return spec_fail(error, GSL_EINVAL,
+                             "%.200s: its points have a different number of groups", part->path);
         for (int c = 0; c < table->n_columns; c++)
             if (spec_cell_copy(&table->row[c], spec_table_cell(&part->table, row, c)) !=
                 GSL_SUCCESS)

@@ -215,10 +215,9 @@ static int write_passes(const spec_timing_result *result, FILE *out, spec_error 
     }
     SPEC_TRY(spec_table_write(&part, SPEC_FORMAT_TABLE, out, error));
     if (has_withheld(&part, shown, n))
-        fputs(
-            "over one: the time of a pass over that of one token; an empty cell is withheld, where "
-            "noise hides it.\n",
-            out);
+        fputs("over one: the time of a pass divided by the time of a pass over one token; an empty "
+              "cell is withheld, because noise hides it.\n",
+              out);
     if (has_experts)
         fputs("experts: those of each layer that a pass read; expected: if tokens chose "
               "independently, any set with the same chance.\n",

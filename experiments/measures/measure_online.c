@@ -68,8 +68,9 @@ static int read_batches(settings *of, const spec_point *point, const spec_measur
     for (int i = 0; i < PHASES; i++) {
         SPEC_TRY(spec_point_int(&of->batches[i], point, measure, names[i], 1, 100000, error));
         if (of->batches[i] % of->part != 0)
-            SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: %d batches are not whole parts of %d",
-                               names[i], of->batches[i], of->part));
+            SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                               "%s: %d batches cannot be divided into parts of %d", names[i],
+                               of->batches[i], of->part));
     }
 done:
     return status;

@@ -36,7 +36,8 @@ int spec_plan_read_accuracies(double **ret_accept, int *ret_heads, int *ret_rank
     SPEC_TRY(spec_plan_read_table(&table, path, error));
     const int head = spec_table_column(&table, "head"), ranks = table.n_columns - (head >= 0);
     if (table.n_rows > SPEC_PLAN_LEVELS_MAX || ranks > SPEC_PLAN_RANKS_MAX || ranks < 1) {
-        status = spec_fail(error, GSL_EINVAL, "%s: %zu heads of %d ranks: at most %d of 1 to %d",
+        status = spec_fail(error, GSL_EINVAL,
+                           "%s: %zu heads of %d ranks; there may be at most %d, of 1 to %d ranks",
                            path, table.n_rows, ranks, SPEC_PLAN_LEVELS_MAX, SPEC_PLAN_RANKS_MAX);
         goto done;
     }

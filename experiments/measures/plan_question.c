@@ -164,7 +164,7 @@ static int read_budgets(spec_plan_question *question, const char *list, spec_err
     int nodes;
     while (spec_plan_next_word(word, sizeof word, &list)) {
         if (!spec_settings_parse_int(&nodes, word) || nodes < 0 || nodes > SPEC_NODES_MAX)
-            return spec_fail(error, GSL_EINVAL, "nodes: '%.30s' is not a whole number of 0 to %d",
+            return spec_fail(error, GSL_EINVAL, "nodes: '%.30s' is not a whole number from 0 to %d",
                              word, SPEC_NODES_MAX);
         if (nodes > question->nodes) question->nodes = nodes;
     }

@@ -190,7 +190,7 @@ static void write_refused(const advice *a, advice_row *const *row, size_t n, siz
         else if (fabs(unsteady->drift_z) > SPEC_SERVING_DRIFT_Z)
             fprintf(a->out, "mean latency still changes (drift_z %.1f)", unsteady->drift_z);
         else
-            fprintf(a->out, "mean latency is not that of Little's law (little_z %.1f)",
+            fprintf(a->out, "mean latency contradicts Little's law (little_z %.1f)",
                     unsteady->little_z);
         fprintf(a->out, ", so there is no result; give a larger --warm and --requests, or a lower "
                         "rate\n");

@@ -46,7 +46,7 @@ static int read_K(int K[SPEC_SERVING_WAYS], int *ret_n, const char *list, spec_e
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "K: more than %d values", SPEC_SERVING_WAYS - 1));
     for (int i = 0; i < numbers.n; i++) {
         if (!spec_settings_parse_int(&K[i], numbers.value[i]) || K[i] < 0 || K[i] > SPEC_K_MAX)
-            SPEC_TRY(spec_fail(error, GSL_EDOM, "K: %.40s is not a whole number of 0 to %d",
+            SPEC_TRY(spec_fail(error, GSL_EDOM, "K: %.40s is not a whole number from 0 to %d",
                                numbers.value[i], SPEC_K_MAX));
         for (int k = 0; k < i; k++)
             if (K[k] == K[i]) SPEC_TRY(spec_fail(error, GSL_EINVAL, "K: %d is given twice", K[i]));
@@ -70,7 +70,8 @@ int spec_serving_choices_count(uint64_t *ret_rows, const char *K, const char *le
         rows += is_fixed(lengths, n) ? (uint64_t)n_K : 1;
     } while (next_item(&lengths, n));
     if (rows > SPEC_SERVING_WAYS - 1)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL, "lengths: with all K more than %d rows",
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "lengths: they have more than %d rows, counting each K",
                            SPEC_SERVING_WAYS - 1));
     *ret_rows = rows;
 done:

@@ -141,8 +141,8 @@ static int read_process(reader *in)
                            "process: accepted lengths take the place of a process; give only one"));
     if (strcmp(text(in, "spread"), "one") != 0)
         SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
-                           "spread: the acceptance of a process is that of all requests; leave out "
-                           "one of them"));
+                           "spread: with a process all requests have the same acceptance; give "
+                           "only one of the two"));
     if (process->kind == SPEC_PROCESS_CONTEXT) {
         question->alpha = process->context.value[0];
         question->plan.opt_alpha = &process->context;
@@ -362,7 +362,8 @@ static int read_limits(reader *in)
     SPEC_TRY(read_blocks(in, &blocks, &question->draft_blocks, plan->block));
     SPEC_TRY(check_memory(in, blocks));
     if (batch > 0 && plan->closed)
-        SPEC_TRY(spec_fail(in->error, GSL_EINVAL, "max_batch: in a closed loop it is slots"));
+        SPEC_TRY(spec_fail(in->error, GSL_EINVAL,
+                           "max_batch: a closed loop has slots instead; leave out max_batch"));
     if (!plan->closed) plan->slots = batch > 0 ? batch : SLOTS_NO_LIMIT;
     plan->budget = budget;
     plan->chunk = chunk;

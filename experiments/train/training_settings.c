@@ -199,8 +199,8 @@ static int check_plan(const spec_training_plan *plan, const spec_training_settin
         return REFUSE(settings, "ttt: %d steps exceed the draft length of %d", plan->trained,
                       plan->K);
     if (plan->places < least || plan->places > context)
-        return REFUSE(settings, "window: %d is not from %d to the context of %d", plan->places,
-                      least, context);
+        return REFUSE(settings, "window: %d is out of range: from %d to the context of %d",
+                      plan->places, least, context);
     return GSL_SUCCESS;
 }
 

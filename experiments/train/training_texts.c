@@ -115,11 +115,10 @@ int spec_training_texts_load(spec_training_texts *texts, const char *path,
     texts->n_training = texts->n - texts->n / HELD_OUT;
     list_starts(texts, known);
     if (texts->n_training_starts == 0 || texts->n_starts == texts->n_training_starts)
-        SPEC_TRY(
-            spec_fail(error, GSL_EINVAL,
-                      "%.300s: its %zu tokens, %zu of them unknown, have too few windows of %d "
-                      "known ones; the last tenth is held out",
-                      path, texts->n, texts->n_unknown, places));
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.300s: its %zu tokens, %zu of them unknown, have too few windows of "
+                           "%d known tokens; the last tenth is held out",
+                           path, texts->n, texts->n_unknown, places));
 done:
     free(known);
     spec_mapping_free(&file);

@@ -132,8 +132,8 @@ function linesOfJson(text) {
     try {
       return JSON.parse(line);
     } catch {
-      throw new Fault(lines.length > 1 && i > 0 ? `line ${i + 1} is no JSON`
-        : 'the JSON is broken');
+        throw new Fault(lines.length > 1 && i > 0 ? `line ${i + 1} is not JSON`
+                                                  : 'the JSON is broken');
     }
   });
 }

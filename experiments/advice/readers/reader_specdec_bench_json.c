@@ -50,8 +50,8 @@ static int response_read(void *state, spec_log_learned *learned, const spec_log_
     (void)state;
     if (record->K < 1 || record->K > SPEC_OBSERVED_DEPTHS)
         return spec_fail(error, GSL_EUNSUP,
-                         "%.150s: acceptance lengths do not tell the draft length; give that of "
-                         "the run, as in --current 3",
+                         "%.150s: the draft length does not follow from acceptance lengths; give "
+                         "it, as in --current 3",
                          record->file);
     return spec_json_counts_each(record, learned, &responses, error);
 }

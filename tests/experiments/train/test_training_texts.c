@@ -112,7 +112,7 @@ TEST(a_short_text_is_refused)
     assert_fails(spec_training_texts_load(&texts, "short.txt", tokenizer, 1, PLACES, &error),
                  GSL_EINVAL,
                  "short.txt: its 26 tokens, 0 of them unknown, have too few "
-                 "windows of 10 known ones; the last tenth is held out");
+                 "windows of 10 known tokens; the last tenth is held out");
     assert_status(spec_training_texts_load(&texts, "none.txt", tokenizer, 1, PLACES, &error),
                   GSL_EFAILED);
     spec_tokenizer_free(tokenizer);

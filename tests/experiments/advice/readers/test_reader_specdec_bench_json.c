@@ -87,7 +87,7 @@ TEST(mistakes_of_responses_are_refused)
          "x:7: 'acceptance_lengths' is '1.5': expected a whole number, at least 0 and below 2^53",
          3, GSL_EINVAL},
         {RESPONSE("[1]"),
-         "x: acceptance lengths do not tell the draft length; give that of the run, as in "
+         "x: the draft length does not follow from acceptance lengths; give it, as in "
          "--current 3",
          -1, GSL_EUNSUP},
     };
