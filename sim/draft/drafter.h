@@ -21,8 +21,8 @@ typedef struct {
     const char *name, *usage, *summary, *reference;
     bool needs_model;
     bool ends_where_declined; /* asks spec_session_declines before each token */
-    /* Returns the most nodes and scouts of a draft to depth K; any number above SPEC_NODES_MAX will
-     * do if they are more. NULL: a chain, K. */
+    /* Returns the most nodes and scouts of a draft to depth K, or any number above SPEC_NODES_MAX
+     * if there are more than that. NULL: a chain, K. */
     int (*nodes)(const spec_drafter *drafter, int K);
     /* Reads the keys; may make drafter->state. NULL: no keys. */
     int (*init)(spec_drafter *drafter, spec_settings *settings, spec_error *error);

@@ -38,7 +38,7 @@ static const char *name_of(int i)
     return names[i];
 }
 
-/* Reads the settings of a spec. If the kind takes no path, ':' and ',' become '?' and '&'. A text
+/* Reads the settings of a spec. If the kind takes no path, ':' and ',' become '?' and '&'. A spec
  * that begins with a key is affine. */
 static int split(spec_settings *settings, cost_kind *kind, const char *spec, spec_error *error)
 {
