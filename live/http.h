@@ -2,8 +2,8 @@
 /* http: asks servers over HTTP, several requests at once, with JSON bodies and answers.
  * Work is divided into lanes: requests of one lane follow one another, and lanes run side by side.
  * A busy server (429, 503) and a lost connection are tried again, after growing pauses. Answers are
- * foreign: they are limited in bytes and in memory before they are parsed. A stream of events is
- * handed over event by event, as it comes. */
+ * not trusted: they are limited in bytes and in memory before they are parsed. A stream of events
+ * is handed over event by event, as it comes. */
 #ifndef SPECLAB_HTTP_H
 #define SPECLAB_HTTP_H
 

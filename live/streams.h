@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* streams: asks a server for a text as a stream, and reads its events, by the engine that it runs.
- * Only numbers of tokens and of draft tokens are read, never the text. Events are foreign; a
- * message names what is wrong in them. */
+ * Only numbers of tokens and of draft tokens are read, never the text. Events are not trusted; an
+ * error message names what is wrong in them. */
 #ifndef SPECLAB_STREAMS_H
 #define SPECLAB_STREAMS_H
 
