@@ -127,8 +127,8 @@ static int check(const finder *find, const spec_safetensors_tensor *found, int i
                       found->dimension[2], found->dimension[3], find->to->shape.n_experts,
                       find->to->shape.expert_dim);
     if (packed ? strcmp(found->type, "U8") != 0 : float_type(found) == SPEC_TENSOR_TYPES)
-        return REFUSE(find, "tensor '%.80s' is of dtype %.20s; %s read", found->name, found->type,
-                      packed ? "U8 is" : "F32, F16 and BF16 are");
+        return REFUSE(find, "tensor '%.80s' is of dtype %.20s; only %s supported", found->name,
+                      found->type, packed ? "U8 is" : "F32, F16 and BF16 are");
     return GSL_SUCCESS;
 }
 
