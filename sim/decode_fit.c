@@ -61,7 +61,7 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
                          rule->name);
     if (misses_rows(rule, drafter))
         return spec_fail(error, GSL_EINVAL,
-                         "rule '%s' needs a draft whose rows do not change between rounds, and "
+                         "rule '%s' needs a draft whose rows do not change between rounds, but "
                          "those of draft heads and block drafts do: use rule block",
                          rule->name);
     if (drafter->kind->nodes != NULL && spec_policy_reads(policy))

@@ -74,7 +74,7 @@ TEST(block_greedy_refuses_block_drafts)
     config.opt_draft = draft.model;
     config.rule = "block-greedy";
     assert_fails_with(spec_decoder_init(&decoder, &config, &error), GSL_EINVAL,
-                      "and those of draft heads and block drafts do");
+                      "but those of draft heads and block drafts do");
 }
 
 /* The chance that a path of the given rows is accepted as far as `offset`: E[sum_x min(target(x),
