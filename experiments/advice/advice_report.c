@@ -252,7 +252,7 @@ static void write_legend(const report *r, const signs *seen, bool left_out)
          "[low, high]: 95 % interval, which also covers what these data do not determine"},
         {seen->run, "run: this K was run"},
         {seen->shorter, "shorter: computed from the rounds of a longer K"},
-        {seen->longer, "longer: extrapolated, since no K as long was run"}};
+        {seen->longer, "longer: extrapolated, since no K this long was run"}};
     spec_sentences text = "";
     for (size_t i = 0; i < sizeof legend / sizeof legend[0]; i++)
         if (legend[i].seen) spec_say(text, "%s%s", text[0] != '\0' ? "; " : "", legend[i].meaning);

@@ -131,7 +131,7 @@ TEST(the_legend_has_the_signs_of_the_table)
     assert_says(&f, "\n\n[low, high]: 95 % interval; run: this K was run.\n");
     f.advice.length[0].K = 4;
     f.advice.length[0].source = SPEC_ADVICE_BEYOND;
-    assert_says(&f, "determine; longer: extrapolated, since no K as long was run.\n");
+    assert_says(&f, "determine; longer: extrapolated, since no K this long was run.\n");
 }
 
 TEST(an_interval_has_the_digits_that_tell_its_ends_apart)
