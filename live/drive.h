@@ -39,9 +39,9 @@ typedef struct {
 } spec_drive_result;
 
 /* Measures all draft lengths and concurrencies. If *plan->how.opt_stop is set, or after a failure,
- * the result has the blocks that were finished. Returns GSL_ESANITY if a length with K = 0 drafts,
- * or one with K > 0 does not; the errors of http.h, launched.h and drive_blocks.h. Must be freed
- * even on failure. */
+ * the result has the blocks that were finished. Returns GSL_ESANITY if a server drafts at K = 0, or
+ * does not draft at K > 0, and otherwise the errors of http.h, launched.h and drive_blocks.h. Must
+ * be freed even on failure. */
 int spec_drive(spec_drive_result *ret, const spec_drive_plan *plan, spec_error *error);
 void spec_drive_result_free(spec_drive_result *result);
 

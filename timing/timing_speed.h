@@ -40,7 +40,8 @@ typedef struct {
      * emit equally many tokens in the long run */
     spec_block_interval gain;
     double gain_predicted, gain_costed; /* by the theorems; by the full models */
-    double c_in_run;                    /* a draft call over a plain token, in the run */
+    double c_in_run;                    /* time of a draft call divided by that of a plain token, in
+                                         * this run */
 
     /* Why the measured speed-up, before it is cut to what is possible, differs from Theorem 3.8.
      * The product of these factors is the measured speed-up over the theorem's. Each factor
