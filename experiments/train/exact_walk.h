@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* exact_walk: tokens per round of a draft along texts of its target, without sampling.
  * Given the target's text, each token was accepted with probability min(1, q/p), independently of
- * the others. From this follows, round after round, the probability that a round begins at a
- * position. A mean over all positions overstates tokens per round, because rounds begin after
- * rejected
- * tokens. */
+ * the others (analysis/acceptance/text_rounds.h). A mean over all positions overstates tokens
+ * per round, because rounds begin after rejected tokens. */
 #ifndef SPECLAB_EXACT_WALK_H
 #define SPECLAB_EXACT_WALK_H
 
