@@ -4,25 +4,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The ranked values: value (n_speeds, resamples+1) are the speed-ups, and ratio (n_speeds,
- * resamples+1) compares one K with the others. */
 typedef struct {
     const spec_timing_sample *sample;
     spec_timing_prediction *prediction;
-    double *value, *ratio;
+    double *value;                 /* (n_speeds, resamples+1) the speed-ups */
+    double *work;                  /* (n_speeds+1, resamples+1) */
     spec_block_interval *interval; /* (n_speeds) */
+    bool *tied;                    /* (n_speeds) */
 } ranking;
 
-static double *row_of(const ranking *r, double *values, int i)
+static double *row_of(const ranking *r, int i)
 {
-    return values + (size_t)i * ((size_t)r->sample->resamples + 1);
-}
-
-static void joint(const ranking *r, const double *value, int m)
-{
-    const spec_timing_sample *s = r->sample;
-    spec_block_bootstrap_joint(r->interval, value, m, s->resamples, s->timed->n_blocks, s->error,
-                               s->work);
+    return r->value + (size_t)i * ((size_t)r->sample->resamples + 1);
 }
 
 /* Computes the speed-up: tokens per round, times the ratio of a plain token's time to a round's.
@@ -36,9 +29,10 @@ static void measure(const ranking *r)
                             own + SPEC_TIMING_ROUNDS};
         const int under[] = {own + SPEC_TIMING_ALL_ROUNDS, plain + SPEC_TIMING_TOKENS,
                              own + SPEC_TIMING_SECONDS};
-        spec_timing_sample_quotient(row_of(r, r->value, i), r->sample, over, under, 3);
+        spec_timing_sample_quotient(row_of(r, i), r->sample, over, under, 3);
     }
-    joint(r, r->value, r->prediction->n_speeds);
+    spec_block_bootstrap_joint(r->interval, r->value, r->prediction->n_speeds, r->sample->resamples,
+                               r->sample->timed->n_blocks, r->sample->error, r->work);
     for (int i = 0; i < r->prediction->n_speeds; i++) {
         spec_timing_speed *speed = &r->prediction->speed[i];
         const int own = spec_timing_column(i + 1, 0);
@@ -58,22 +52,16 @@ static bool is_candidate(const spec_timing_speed *speed)
     return speed->way->K > 0 && speed->verdict == SPEC_RATIO_REPORTED;
 }
 
-/* Returns whether K may be the fastest: the joint intervals of these ratios show no other K to be
- * faster. */
-static bool may_be_fastest(const ranking *r, int k)
+/* Finds the speeds that may be the fastest. The others of them take no part from then on. */
+static void find_tied(const ranking *r)
 {
+    const spec_timing_sample *s = r->sample;
     const int n = r->prediction->n_speeds;
-    int m = 0;
-    for (int i = 0; i < n; i++) {
-        if (i == k || !is_candidate(&r->prediction->speed[i])) continue;
-        const double *other = row_of(r, r->value, i), *own = row_of(r, r->value, k);
-        double *ratio = row_of(r, r->ratio, m++);
-        for (int s = 0; s <= r->sample->resamples; s++) ratio[s] = other[s] / own[s];
-    }
-    joint(r, r->ratio, m);
-    for (int i = 0; i < m; i++)
-        if (r->interval[i].low > 1.0) return false;
-    return true;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k <= s->resamples && !is_candidate(&r->prediction->speed[i]); k++)
+            row_of(r, i)[k] = NAN;
+    spec_block_bootstrap_largest(r->tied, r->value, n, s->resamples, s->timed->n_blocks, s->error,
+                                 r->interval, r->work);
 }
 
 /* The best K has the interval with the largest lower end, so if any interval is above 1, this one
@@ -82,9 +70,10 @@ static void choose(const ranking *r)
 {
     spec_timing_prediction *p = r->prediction;
     p->best = -1;
+    find_tied(r);
     for (int i = 0; i < p->n_speeds; i++) {
         spec_timing_speed *speed = &p->speed[i];
-        speed->tied = is_candidate(speed) && may_be_fastest(r, i);
+        speed->tied = r->tied[i];
         if (is_candidate(speed) &&
             (p->best < 0 || speed->speedup.low > p->speed[p->best].speedup.low))
             p->best = i;
@@ -98,9 +87,10 @@ int spec_timing_rank(spec_timing_prediction *prediction, const spec_timing_sampl
     ranking r = {.sample = sample, .prediction = prediction};
     int status = GSL_SUCCESS;
     r.value = malloc(n * row * sizeof *r.value);
-    r.ratio = malloc(n * row * sizeof *r.ratio);
+    r.work = malloc((n + 1) * row * sizeof *r.work);
     r.interval = malloc(n * sizeof *r.interval);
-    if (r.value == NULL || r.ratio == NULL || r.interval == NULL) {
+    r.tied = malloc(n * sizeof *r.tied);
+    if (r.value == NULL || r.work == NULL || r.interval == NULL || r.tied == NULL) {
         status =
             spec_fail(message, GSL_ENOMEM, "out of memory for %d resamples", sample->resamples);
     } else {
@@ -108,7 +98,8 @@ int spec_timing_rank(spec_timing_prediction *prediction, const spec_timing_sampl
         choose(&r);
     }
     free(r.value);
-    free(r.ratio);
+    free(r.work);
     free(r.interval);
+    free(r.tied);
     return status;
 }

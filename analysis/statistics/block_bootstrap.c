@@ -8,7 +8,6 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 void spec_block_bootstrap_sums(double *ret_sum, const double *block, int n, int m, int resamples,
@@ -91,5 +90,25 @@ void spec_block_bootstrap_joint(spec_block_interval *ret, const double *value, i
         ret[k].se = standard_error(own, resamples, widening);
         ret[k].low = own[0] * exp(-widening * t * sd);
         ret[k].high = own[0] * exp(widening * t * sd);
+    }
+}
+
+void spec_block_bootstrap_largest(bool *ret, const double *value, int m, int resamples, int n,
+                                  double error, spec_block_interval *interval, double *work)
+{
+    const size_t row = (size_t)resamples + 1;
+    double *ratio = work + row;
+    for (int k = 0; k < m; k++) {
+        const double *own = value + (size_t)k * row;
+        int others = 0;
+        ret[k] = !isnan(own[0]);
+        for (int i = 0; i < m && ret[k]; i++) {
+            if (i == k) continue;
+            for (size_t r = 0; r < row; r++)
+                ratio[(size_t)others * row + r] = value[(size_t)i * row + r] / own[r];
+            others++;
+        }
+        spec_block_bootstrap_joint(interval, ratio, others, resamples, n, error, work);
+        for (int i = 0; i < others; i++) ret[k] = ret[k] && !(interval[i].low > 1.0);
     }
 }

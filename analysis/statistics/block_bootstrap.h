@@ -7,6 +7,7 @@
 #define SPECLAB_BLOCK_BOOTSTRAP_H
 
 #include <gsl/gsl_rng.h>
+#include <stdbool.h>
 
 /* Fills the column sums of the sample and of its resamples.
  *
@@ -62,5 +63,17 @@ spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, 
  * Assumes iid blocks. Checked by: coverage of several correlated ratios. */
 void spec_block_bootstrap_joint(spec_block_interval *ret, const double *value, int m, int resamples,
                                 int n, double error, double *work);
+
+/* Finds the statistics that may be the largest: in the joint intervals of the ratios of the others
+ * to it, none is above 1.
+ *
+ *   ret       (m) false for a row of NaN, which takes no part
+ *   value     (m, resamples+1) as above
+ *   interval  (m) workspace
+ *   work      (m+1, resamples+1) workspace
+ * Without intervals (n < 2) every statistic may be the largest. Checked by: how often the truly
+ * largest is among them. */
+void spec_block_bootstrap_largest(bool *ret, const double *value, int m, int resamples, int n,
+                                  double error, spec_block_interval *interval, double *work);
 
 #endif

@@ -255,3 +255,26 @@ TEST(joint_intervals_are_those_of_the_formula)
                     isnan(got[0].high));
     }
 }
+
+/* The first two differ by less than their noise, the third is far below, and the fourth takes no
+ * part. */
+TEST(those_that_may_be_the_largest_are_found)
+{
+    enum { N = 20, M = 4, R = 500 };
+    OWNED_RNG *rng = generator();
+    double block[N][M], sum[R + 1][M], value[M][R + 1], work[(M + 1) * (R + 1)];
+    spec_block_interval interval[M];
+    bool may[M];
+    for (int i = 0; i < N; i++) {
+        const double common = 5.0 * gsl_rng_uniform(rng);
+        for (int k = 0; k < M; k++)
+            block[i][k] = common + (double[]){2.0, 2.1, 1.2, 9.0}[k] + gsl_rng_uniform(rng);
+    }
+    spec_block_bootstrap_sums(&sum[0][0], &block[0][0], N, M, R, rng);
+    for (int k = 0; k < M; k++)
+        for (int r = 0; r <= R; r++) value[k][r] = k < 3 ? sum[r][k] : NAN;
+    spec_block_bootstrap_largest(may, &value[0][0], M, R, N, 0.05, interval, work);
+    assert_true(may[0] && may[1] && !may[2] && !may[3]);
+    spec_block_bootstrap_largest(may, &value[0][0], M, R, 1, 0.05, interval, work);
+    assert_true(may[0] && may[1] && may[2] && !may[3]);
+}
