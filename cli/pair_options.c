@@ -41,6 +41,10 @@ const spec_field spec_pair_options_fields[] = {
     {0},
 };
 
+_Static_assert(sizeof spec_pair_options_fields / sizeof *spec_pair_options_fields ==
+                   SPEC_PAIR_OPTIONS_SAMPLING + 1 + SPEC_PAIR_SAMPLING + 1,
+               "the sampling parameters are the last rows, after their heading");
+
 static const struct {
     const char *option, *key, *value; /* value: the default */
 } sampling[SPEC_PAIR_SAMPLING] = {{"temperature", "temperature", "1"},
@@ -88,15 +92,21 @@ static void add_sampling(char **spec, const char *which, const spec_pair_options
     if (*spec == NULL) spec_usage_no_memory(verb);
 }
 
-/* Adds the device and the sampling parameters to a spec, if there is one. */
+char *spec_pair_options_spec(const char *spec, const char *which, const spec_pair_options *options,
+                             const char *verb)
+{
+    char *whole = strdup(spec);
+    if (whole == NULL) spec_usage_no_memory(verb);
+    spec_device_option_add(&whole, options->device, verb);
+    add_sampling(&whole, which, options, verb);
+    return whole;
+}
+
+/* Does this to one of the options' own specs, if there is one. */
 static void complete_spec(const char **spec, char **whole, const char *which,
                           const spec_pair_options *options, const char *verb)
 {
-    if (*spec == NULL) return;
-    if ((*whole = strdup(*spec)) == NULL) spec_usage_no_memory(verb);
-    spec_device_option_add(whole, options->device, verb);
-    add_sampling(whole, which, options, verb);
-    *spec = *whole;
+    if (*spec != NULL) *spec = *whole = spec_pair_options_spec(*spec, which, options, verb);
 }
 
 /* Checks rule, policy and strategy before a model is opened. The strategy is tested with a small
@@ -131,7 +141,7 @@ static void choose(const char **option, const char *typed, const char *by_defaul
     if (!options->plain) spec_assumed_add(&options->assumed, typed, by_default, NULL);
 }
 
-static void assume_sampling(spec_pair_options *options)
+void spec_pair_options_assume_sampling(spec_pair_options *options)
 {
     spec_settings settings = {0};
     if (spec_settings_init(&settings, options->target, NULL) == GSL_SUCCESS)
@@ -142,6 +152,16 @@ static void assume_sampling(spec_pair_options *options)
                 spec_assumed_add(&options->assumed, typed, sampling[i].value, NULL);
         }
     spec_settings_free(&settings);
+}
+
+void spec_pair_options_check_sampling(const spec_pair_options *options, const char *verb)
+{
+    double value;
+    for (int i = 0; i < SPEC_PAIR_SAMPLING; i++)
+        if (options->sampling[i] != NULL &&
+            !spec_settings_parse_double(&value, options->sampling[i]))
+            spec_usage_fail(verb, "--%s: '%s' is not a number", sampling[i].option,
+                            options->sampling[i]);
 }
 
 void spec_pair_options_complete(spec_pair_options *options, const char *verb)
@@ -164,16 +184,10 @@ void spec_pair_options_complete(spec_pair_options *options, const char *verb)
             spec_usage_fail(verb, "--device is for transformers, and %.80s is not one",
                             options->target);
     }
-    for (int i = 0; i < SPEC_PAIR_SAMPLING; i++) {
-        double value;
-        if (options->sampling[i] != NULL &&
-            !spec_settings_parse_double(&value, options->sampling[i]))
-            spec_usage_fail(verb, "--%s: '%s' is not a number", sampling[i].option,
-                            options->sampling[i]);
-    }
+    spec_pair_options_check_sampling(options, verb);
     complete_spec(&options->target, &options->whole[0], "target", options, verb);
     complete_spec(&options->draft, &options->whole[1], "draft", options, verb);
-    assume_sampling(options);
+    spec_pair_options_assume_sampling(options);
 }
 
 void spec_pair_options_free(spec_pair_options *options)

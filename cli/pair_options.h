@@ -9,7 +9,9 @@
 #include "models/model.h"
 #include "sim/decode.h"
 
-enum { SPEC_PAIR_SAMPLING = 4 };
+/* The number of sampling parameters, and where their rows begin in the table of fields, for a verb
+ * with its own models. */
+enum { SPEC_PAIR_SAMPLING = 4, SPEC_PAIR_OPTIONS_SAMPLING = 8 };
 
 typedef struct {
     spec_context *context; /* context of the models */
@@ -39,6 +41,15 @@ extern const spec_field spec_pair_options_fields[];
  * given, and writes the device and the sampling parameters into the specs. */
 void spec_pair_options_complete(spec_pair_options *options, const char *verb);
 void spec_pair_options_free(spec_pair_options *options);
+
+/* The parts of _complete for a verb with its own models. The first returns a spec with the device
+ * and the sampling parameters, which the caller frees; `which` is "target" or "draft". The second
+ * exits 2 if a parameter is not a number. The third adds those that neither the options nor the
+ * target set to the line "assumed". */
+char *spec_pair_options_spec(const char *spec, const char *which, const spec_pair_options *options,
+                             const char *verb);
+void spec_pair_options_check_sampling(const spec_pair_options *options, const char *verb);
+void spec_pair_options_assume_sampling(spec_pair_options *options);
 
 /* Returns the decoder's configuration with these options and models. */
 spec_decoder_config spec_pair_options_decoder(const spec_pair_options *options,

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress_reports.h"
+#include "cli/side_models.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
 #include "speclab/no_memory.h"
@@ -13,10 +14,7 @@
 #include "base/settings.h"
 #include "experiments/rows_make.h"
 #include "experiments/rows_summary.h"
-#include "models/model_open.h"
 #include "models/ngram/corpus.h"
-#include "models/transformer/engine/transformer.h"
-#include "models/vocabularies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -216,28 +214,11 @@ done:
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
-static int look_at_side(spec_model **ret_model, const arguments *args, int side,
-                        const spec_model *opt_target, spec_error *error)
-{
-    char *spec = strdup(args->spec[side]);
-    if (spec == NULL) return spec_no_memory(error);
-    spec_error inner = {{0}};
-    spec_device_option_add(&spec, args->device, "speclab rows");
-    int status =
-        spec_model_open_unloaded(ret_model, spec, opt_target, args->common.context, &inner);
-    if (status == GSL_SUCCESS && opt_target != NULL)
-        status = spec_vocabularies_check(opt_target, *ret_model, &inner);
-    free(spec);
-    return status == GSL_SUCCESS ? status
-                                 : spec_fail(error, status, "--%s: %.450s",
-                                             side == 0 ? "target" : "draft", inner.text);
-}
-
 static int make(const arguments *args, const char *verb, spec_error *error)
 {
     int status = GSL_SUCCESS, kept = 0;
     spec_model *model[SPEC_ROWS_SIDES_MAX] = {NULL};
-    spec_memory_budget_need need[SPEC_ROWS_SIDES_MAX];
+    char *spec[SPEC_ROWS_SIDES_MAX] = {NULL};
     tokens read = {0};
     text given = {0};
     spec_rows_plan plan = {.sides = args->drafts + 1,
@@ -252,13 +233,12 @@ static int make(const arguments *args, const char *verb, spec_error *error)
                            .self = (void *)(uintptr_t)args};
     spec_progress_phase("loading the models");
     for (int s = 0; s < plan.sides; s++) {
-        SPEC_TRY(look_at_side(&model[s], args, s, s > 0 ? model[0] : NULL, error));
-        plan.model[s] = model[s];
-        need[plan.sides - 1 - s] = spec_transformer_memory(model[s], 1, 1, 0);
+        if ((spec[s] = strdup(args->spec[s])) == NULL) SPEC_TRY(spec_no_memory(error));
+        spec_device_option_add(&spec[s], args->device, verb);
     }
-    SPEC_TRY(spec_memory_budget_check(need, plan.sides, error));
-    for (int s = 0; s < plan.sides; s++)
-        SPEC_TRY(spec_model_load(model[s], s > 0 ? model[0] : NULL, error));
+    SPEC_TRY(spec_side_models_open(model, (const char *const *)spec, plan.sides,
+                                   args->common.context, error));
+    for (int s = 0; s < plan.sides; s++) plan.model[s] = model[s];
     spec_progress_phase(NULL);
     if (args->text != NULL) SPEC_TRY(read_text(&given, args, error));
     else if (args->prompt != NULL)
@@ -276,7 +256,10 @@ static int make(const arguments *args, const char *verb, spec_error *error)
     SPEC_TRY(spec_rows_make(args->common.output, &plan, error));
 done:
     spec_output_say_kept(args->common.output, kept, args->common.force, verb);
-    for (int s = plan.sides - 1; s >= 0; s--) spec_model_close(model[s]);
+    for (int s = plan.sides - 1; s >= 0; s--) {
+        spec_model_close(model[s]);
+        free(spec[s]);
+    }
     free(given.bytes);
     free(read.token);
     free(read.end);

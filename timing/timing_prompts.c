@@ -115,6 +115,23 @@ done:
     return status;
 }
 
+int spec_timing_prompts_of(spec_timing_prompts *prompts, const char *const *text, int n,
+                           const char *source, const spec_model *model, int most, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    *prompts = (spec_timing_prompts){.n = 0};
+    snprintf(prompts->source, sizeof prompts->source, "%s", source);
+    if (!spec_vocabularies_speaks(model))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "%.200s: this model has no words, and cannot read prompts", source));
+    SPEC_TRY(allocate(prompts, n, error));
+    while (prompts->n < n)
+        SPEC_TRY(tokenize(prompts, model, text[prompts->n], strlen(text[prompts->n]), most, error));
+done:
+    if (status != GSL_SUCCESS) spec_timing_prompts_free(prompts);
+    return status;
+}
+
 /* ---- without one ----------------------------------------------------------------------------- */
 
 /* Lets the model write tokens from an empty context, up to its end of text. */

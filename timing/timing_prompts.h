@@ -29,6 +29,12 @@ typedef struct {
 int spec_timing_prompts_read(spec_timing_prompts *prompts, const char *path,
                              const spec_model *model, int most, spec_error *error);
 
+/* Tokenizes n >= 1 texts, cut to `most` tokens; `source` says what they are. Returns GSL_EINVAL if
+ * the model has no words. */
+int spec_timing_prompts_of(spec_timing_prompts *prompts, const char *const *text, int n,
+                           const char *source, const spec_model *model, int most,
+                           spec_error *error);
+
 /* Makes n >= 1 prompts of at most `most` tokens. Takes the model's own prompts if it has any.
  * Otherwise, if the model has words, lets it write a few from an empty context, using streams of
  * the seed; if not, makes prompts of random tokens. Fails if the model fails. */
