@@ -39,6 +39,7 @@ const spec_verb spec_verbs[] = {
     VERB(THEORY, step, "show a round of speculative decoding, decision by decision"),
     VERB(THEORY, plan, "find the best draft tree for a budget of nodes"),
     VERB(MODELS, generate, "generate text from a model, with and without speculation"),
+    VERB(MODELS, pair, "find the best of several drafts of a target, and its draft length"),
     VERB(MODELS, bench, "measure speculative decoding on this machine, against prediction"),
     VERB(SERVING, serve, "simulate a serving engine that speculates under load"),
     VERB(SERVING, served, "judge the text of a server by the scores of another one"),

@@ -32,6 +32,7 @@ int spec_verb_prove(spec_context *context, int argc, char **argv);
 int spec_verb_accept(spec_context *context, int argc, char **argv);
 int spec_verb_step(spec_context *context, int argc, char **argv);
 int spec_verb_plan(spec_context *context, int argc, char **argv);
+int spec_verb_pair(spec_context *context, int argc, char **argv);
 int spec_verb_bench(spec_context *context, int argc, char **argv);
 int spec_verb_serve(spec_context *context, int argc, char **argv);
 int spec_verb_served(spec_context *context, int argc, char **argv);
@@ -53,12 +54,11 @@ int spec_verb_list(spec_context *context, int argc, char **argv);
 extern const struct spec_fields spec_verb_predict_options, spec_verb_sweep_options,
     spec_verb_run_options, spec_verb_plot_options, spec_verb_prove_options,
     spec_verb_accept_options, spec_verb_step_options, spec_verb_plan_options,
-    spec_verb_bench_options, spec_verb_serve_options, spec_verb_served_options,
-    spec_verb_drive_options,
-    spec_verb_advise_options, spec_verb_profile_options, spec_verb_validate_options,
-    spec_verb_rows_options, spec_verb_generate_options, spec_verb_train_options,
-    spec_verb_tune_options, spec_verb_quantize_options, spec_verb_widen_options,
-    spec_verb_import_options, spec_verb_merge_options, spec_verb_report_options,
-    spec_verb_list_options;
+    spec_verb_pair_options, spec_verb_bench_options, spec_verb_serve_options,
+    spec_verb_served_options, spec_verb_drive_options, spec_verb_advise_options,
+    spec_verb_profile_options, spec_verb_validate_options, spec_verb_rows_options,
+    spec_verb_generate_options, spec_verb_train_options, spec_verb_tune_options,
+    spec_verb_quantize_options, spec_verb_widen_options, spec_verb_import_options,
+    spec_verb_merge_options, spec_verb_report_options, spec_verb_list_options;
 
 #endif

@@ -49,6 +49,7 @@ conformance/traces|recorded runs of a serving engine
 conformance/adapters|Python adapters for vLLM, FlashInfer, SGLang, Hugging Face and llama.cpp
 timing|`bench`: measured speed beside its prediction
 experiments|experiments as data: configuration, grids, result files
+experiments/pair|`pair`: how well several drafts predict one target, along texts that it writes
 experiments/advice|`advise`: from logs of an engine to a draft length, with evidence
 experiments/advice/readers|logs, metrics and responses of engines, a reader for each form
 experiments/cfg|the experiments that speclab brings, one file each

@@ -61,6 +61,8 @@ static const struct {
      false, true},
     {"bench " PAIR " --texts 10000 -n 10000", "bench " PAIR " --texts 2 -n 8", "-o f.csv", COMPUTES,
      NOTHING, false, false},
+    {"pair " PAIR " --texts 100000 -n 10000", "pair " PAIR " --texts 2 -n 8 --K 2", "-o f.csv",
+     COMPUTES, NOTHING, true, true},
     {"serve --alpha 0.6 --rate 1:20:0.01 --requests 50 --K 2",
      "serve --alpha 0.6 --rate 5 --requests 50 --K 2", "-o f.csv", GROWS, RESUMES, false, true},
     {"advise fifo", "advise server.log", "-o f.csv", OPENS, NOTHING, true, true},

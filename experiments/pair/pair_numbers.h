@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* pair_numbers: acceptance, tokens per round, speed-ups and the best draft, with intervals.
+ * Texts are independent clusters. Speed-ups over all texts hold jointly, for all drafts and K, so
+ * they stay valid for the best one. docs/pair.md#numbers. */
+#ifndef SPECLAB_PAIR_NUMBERS_H
+#define SPECLAB_PAIR_NUMBERS_H
+
+#include "analysis/acceptance/cluster_ratio.h"
+#include "analysis/statistics/block_bootstrap.h"
+#include "experiments/pair/pair_run.h"
+#include "experiments/pass_costs.h"
+
+/* Where times come from. Without opt_c they are those of the run, if it timed the passes; else
+ * there are no speed-ups. */
+typedef struct {
+    const double *opt_c; /* (n_drafts) a draft's pass over one of the target, >= 0 */
+    const spec_pass_costs
+        *opt_passes; /* of the target; NULL or without points: every pass takes 1 */
+} spec_pair_costs;
+
+/* A draft with K tokens, on all texts or those of a category; NaN: not known. */
+typedef struct {
+    int draft, K;
+    int category; /* -1: all texts */
+    int texts;
+    double positions;
+    spec_cluster_ratio alpha;     /* mean overlap over the positions */
+    spec_cluster_ratio agreement; /* share of positions with the same largest token */
+    /* share of the rounds that reach draft token K which accept it, if the longest K is drafted;
+     * without an interval if fewer than 30 rounds reach it */
+    spec_cluster_ratio conditional;
+    spec_cluster_ratio tokens_per_round;
+    /* joint over drafts and K for all texts; of a category: the interval of tokens_per_round at the
+     * times over all texts */
+    spec_block_interval speedup;
+    bool best;  /* of the category: the largest lower end */
+    bool alike; /* all texts: another one that may be the fastest */
+} spec_pair_row;
+
+typedef struct {
+    const spec_pair_run *run;
+    spec_pair_row *row; /* (n_rows) by category, all texts first; by draft; by K */
+    int n_rows;
+    spec_block_interval c[SPEC_PAIR_DRAFTS]; /* a draft's pass over one of the target */
+    /* Given texts: a standard normal number if the target wrote them; +inf if it never would. */
+    double foreign_z;
+} spec_pair_numbers;
+
+/* Computes the numbers. Intervals have a confidence of 1 - error; they are NaN with one text.
+ * Returns GSL_ENOMEM. Must be freed even on failure; borrows the run. */
+int spec_pair_numbers_init(spec_pair_numbers *numbers, const spec_pair_run *run,
+                           const spec_pair_costs *costs, double error, spec_error *message);
+void spec_pair_numbers_free(spec_pair_numbers *numbers);
+
+/* Returns the best row of a category (-1: all texts), of one draft or of all (-1); NULL without
+ * speed-ups. */
+const spec_pair_row *spec_pair_numbers_best(const spec_pair_numbers *numbers, int category,
+                                            int draft);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* speclab pair as its users run it. SPECLAB names the program. */
+#include "analysis/capped_geometric.h"
+#include "tests/cli/result_table.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+#define TWO "pair --target zipf?V=50 --draft perturb?alpha=0.9 --draft perturb?alpha=0.6"
+
+static int set_up(void **state)
+{
+    const int status = spec_program_set_up(state);
+    if (spec_program[0] == '\0') return status;
+    char text[2000] = "";
+    for (int i = 0; i < 40; i++)
+        snprintf(text + strlen(text), 40, "the %d dog sees %d cats\n", i * i % 7, i % 5);
+    spec_file_write("text.txt", text);
+    spec_file_write("prompts.jsonl", "{\"prompt\":\"the 2\",\"category\":\"dogs\"}\n"
+                                     "{\"prompt\":\"sees\",\"category\":\"cats\"}\n"
+                                     "{\"prompt\":\"the 4\",\"category\":\"dogs\"}\n"
+                                     "{\"prompt\":\"dog sees\",\"category\":\"cats\"}\n"
+                                     "{\"prompt\":\"the\"}\n");
+    return status;
+}
+SUITE(.setup = set_up, .teardown = spec_program_tear_down);
+
+/* A draft of constant overlap has a closed form. */
+TEST(a_constant_overlap_gives_the_capped_geometric_mean)
+{
+    spec_needs_program();
+    spec_table table;
+    read_result(&table, TWO " --c 0.25,0.05 --K 4 --texts 4 --tokens 20");
+    assert_int_equal(table.n_rows, 8);
+    for (size_t i = 0; i < 8; i++) {
+        const double alpha = i < 4 ? 0.9 : 0.6, c = i < 4 ? 0.25 : 0.05;
+        const int K = (int)i % 4 + 1;
+        const double mean = spec_capped_geometric_mean(alpha, K);
+        assert_string_equal(cell(&table, i, "draft")->text,
+                            i < 4 ? "perturb?alpha=0.9" : "perturb?alpha=0.6");
+        assert_within(number(&table, i, "K"), K, 0.0);
+        assert_within(number(&table, i, "alpha_mean"), alpha, 1e-9);
+        assert_within(number(&table, i, "conditional"), alpha, 1e-9);
+        /* the last token's acceptance is exact, the others' depend on the texts */
+        const double tokens = number(&table, i, "tokens_per_round");
+        assert_within(tokens, mean, K == 1 ? 1e-9 : 0.05 * mean);
+        assert_within(number(&table, i, "speedup"), tokens / (1.0 + K * c), 1e-9);
+        assert_within(number(&table, i, "c"), c, 0.0);
+        assert_within(number(&table, i, "positions"), 80, 0.0);
+    }
+    spec_table_free(&table);
+}
+
+TEST(the_first_sentence_is_the_answer)
+{
+    spec_needs_program();
+    spec_child c;
+    spec_child_run(&c, TWO " --c 0.25,0.05 --K 4 --texts 4 --tokens 20");
+    assert_int_equal(c.code, 0);
+    const char answer[] = "Run perturb?alpha=0.9 with K = 4: expect 2.0";
+    if (strncmp(c.text, answer, strlen(answer)) != 0) fail_msg("%.120s", c.text);
+    spec_child_free(&c);
+    spec_child_run(&c, TWO " --c 1 --K 4 --texts 4 --tokens 20");
+    if (strncmp(c.text, "Do not speculate: the best, perturb?alpha=0.9 ", 46) != 0)
+        fail_msg("%.120s", c.text);
+    spec_child_free(&c);
+}
+
+#define NGRAMS                                                                                     \
+    "pair --target ngram:text.txt?order=4 --draft ngram:text.txt?order=2 --K 2 --tokens 20"
+
+TEST(categories_have_rows_of_their_own)
+{
+    spec_needs_program();
+    spec_table table;
+    read_result(&table, NGRAMS " --prompts prompts.jsonl");
+    assert_int_equal(table.n_rows, 6); /* all, dogs, cats */
+    static const int texts[] = {5, 2, 2};
+    double positions[3];
+    for (size_t i = 0; i < 3; i++) {
+        assert_within(number(&table, 2 * i, "texts"), texts[i], 0.0);
+        positions[i] = number(&table, 2 * i, "positions");
+    }
+    assert_within(positions[0], positions[1] + positions[2] + 20, 0.0);
+    assert_string_equal(cell(&table, 2, "category")->text, "dogs");
+    assert_string_equal(cell(&table, 4, "category")->text, "cats");
+    spec_table_free(&table);
+}
+
+/* A file of rows gives what its models give: the same text, in one stretch. */
+TEST(a_file_of_rows_stands_in_for_its_models)
+{
+    spec_needs_program();
+    spec_table rows, summary;
+    spec_program_works("rows --target ngram:text.txt?order=4 --draft ngram:text.txt?order=2 "
+                       "-n 100 -o p.rows --force");
+    read_result(&rows, "pair --target p.rows --K 1");
+    read_result(&summary, "rows p.rows");
+    assert_within(number(&rows, 0, "positions"), 100, 0.0);
+    assert_within(number(&rows, 0, "alpha_mean"), number(&summary, 0, "beta_mean"), 1e-9);
+    assert_within(number(&rows, 0, "argmax_agreement"), number(&summary, 0, "argmax_agreement"),
+                  1e-9);
+    spec_table_free(&rows);
+    spec_table_free(&summary);
+}
+
+TEST(a_text_of_another_author_is_noticed)
+{
+    spec_needs_program();
+    spec_child c;
+    spec_program_works("rows --target ngram:text.txt?order=2 --draft ngram:text.txt?order=1 "
+                       "-n 400 -o own.rows --force");
+    spec_child_run(&c, "pair --target own.rows");
+    assert_int_equal(c.code, 0);
+    assert_null(strstr(c.line, "did not write"));
+    spec_child_free(&c);
+    spec_program_works("rows --target ngram:text.txt?order=2 --draft ngram:text.txt?order=1 "
+                       "--text prompts.jsonl -n 400 -o other.rows --force");
+    spec_child_run(&c, "pair --target other.rows");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.line, "the target did not write the text of other.rows"));
+    spec_child_free(&c);
+}
