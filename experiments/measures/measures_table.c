@@ -32,6 +32,7 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_decode_ahead,
     &spec_measure_train,
     &spec_measure_online,
+    &spec_measure_pair_coverage,
     &spec_measure_serve,
     &spec_measure_serve_claims,
     &spec_measure_serve_coverage,
