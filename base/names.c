@@ -43,10 +43,11 @@ static int edit_distance(const char *a, int n_a, const char *b, int n_b)
     return above[n_b];
 }
 
-/* The nearest candidate so far, and its distance. */
+/* The nearest candidate so far, its distance, and how many letters it begins with in common: of
+ * two at one distance, the longer beginning is nearer. */
 typedef struct {
     const char *name;
-    int distance;
+    int distance, begins;
 } nearest;
 
 static void consider(nearest *best, const char *name, const char *candidate)
@@ -58,8 +59,12 @@ static void consider(nearest *best, const char *name, const char *candidate)
     const int distance = edit_distance(name, n_name, candidate, n);
     const bool is_slip = distance < longer && distance <= (longer > 3 ? (longer + 1) / 3 : 1);
     const bool is_beginning = n_name >= 4 && strncasecmp(name, candidate, (size_t)n_name) == 0;
-    if ((!is_slip && !is_beginning) || distance >= best->distance) return;
-    *best = (nearest){candidate, distance};
+    int begins = 0;
+    while (name[begins] != '\0' && same_letter(name[begins], candidate[begins])) begins++;
+    if ((!is_slip && !is_beginning) || distance > best->distance ||
+        (distance == best->distance && begins <= best->begins))
+        return;
+    *best = (nearest){candidate, distance, begins};
 }
 
 /* Returns the command that lists the names of this kind. */
@@ -89,7 +94,7 @@ static const char *all_names(char text[ALL_SIZE], spec_name_of *name_of, const c
 
 int spec_names_find(spec_name_of *name_of, const char *name, const char *what, spec_error *error)
 {
-    nearest best = {NULL, INT_MAX};
+    nearest best = {NULL, INT_MAX, 0};
     for (int i = 0; name_of(i) != NULL; i++)
         if (strcmp(name_of(i), name) == 0) return i;
     for (int i = 0; name_of(i) != NULL; i++) consider(&best, name, name_of(i));
@@ -106,7 +111,7 @@ int spec_names_find(spec_name_of *name_of, const char *name, const char *what, s
 
 const char *spec_names_nearest(const char *name, const char *const *candidates)
 {
-    nearest best = {NULL, INT_MAX};
+    nearest best = {NULL, INT_MAX, 0};
     for (int i = 0; candidates[i] != NULL; i++) consider(&best, name, candidates[i]);
     return best.name;
 }
