@@ -237,7 +237,7 @@ static const spec_finding *best_finding(const spec_validate_result *v)
 static void name_state(spec_served_judgement *r)
 {
     say(r, SPEC_SERVED_STATE,
-        "in %d of %llu texts the tokens do not follow from what stands before them: from some "
+        "in %d of %llu texts the tokens do not follow from the text before them: from some "
         "position on, nearly all are improbable. Look for a cache that was not rolled back after a "
         "rejection, a wrong position, or another request's text",
         r->wrong_texts, (unsigned long long)r->texts);
@@ -295,7 +295,7 @@ static void decide(spec_served_judgement *r, const spec_validation *trace, const
             (unsigned long long)r->excluded);
     else if (r->excluded > 0 && j->excluded > half * j->after)
         say(r, SPEC_SERVED_STATE,
-            "%llu tokens are impossible after what stands before them, and so are most that "
+            "%llu tokens are impossible after the text before them, and so are most that "
             "follow: look for a cache that was not rolled back after a rejection, a wrong "
             "position, or another request's text",
             (unsigned long long)r->excluded);

@@ -223,8 +223,9 @@ static int write_passes(const spec_timing_result *result, FILE *out, spec_error 
               "independently, any set with the same chance.\n",
               out);
     if (n > 1 + OF_ALL && strcmp(shown[1 + OF_ALL].from, "target_pass_limit_ms") == 0)
-        fputs("limit: the least that the device's roofline allows; of reading: the weights over "
-              "the time, as a share of what memory gives, above 1 where a cache holds them.\n",
+        fputs("limit: the least that the device's roofline allows; of reading: the rate at which "
+              "the pass reads weights, as a share of the memory's bandwidth; above 1 if a cache "
+              "holds them.\n",
               out);
 done:
     spec_table_free(&part);

@@ -144,7 +144,7 @@ static int init(spec_drafter *drafter, spec_settings *settings, spec_error *erro
                       drafter->widest);
     if (drafter->noise.kind != SPEC_NOISE_NONE && drafter->siblings != SPEC_SIBLINGS_IID &&
         drafter->siblings != SPEC_SIBLINGS_WITHOUT)
-        status = spec_fail(error, GSL_EINVAL, "with a seed, siblings are iid or without");
+        status = spec_fail(error, GSL_EINVAL, "with a seed, siblings= must be iid or without");
 done:
     return status;
 }
