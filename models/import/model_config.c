@@ -307,7 +307,7 @@ static int read_recurrent(spec_model_config *ret, const spec_json_values *config
         const char *type = json_string_value(json_array_get(types, (size_t)i));
         const bool recurs = type != NULL && strcmp(type, "linear_attention") == 0;
         if (is_listed && !recurs && (type == NULL || strcmp(type, "full_attention") != 0))
-            return REFUSE(config, "layer %d is of type '%.40s'; %s are computed", i,
+            return REFUSE(config, "layer %d is of type '%.40s'; only %s are supported", i,
                           type != NULL ? type : "", "full_attention and linear_attention");
         ret->is_recurrent[i] = is_listed ? recurs : (i + 1) % period != 0;
         ret->shape.delta.n_layers += ret->is_recurrent[i];

@@ -149,10 +149,11 @@ static int read_share(spec_shape *shape, const spec_json_values *of)
     const int status = spec_json_values_real(&share, of, "partial_rotary_factor", -1.0);
     if (status != GSL_SUCCESS || share == -1.0) return status;
     if (share != 1.0 && (shape->delta.n_layers == 0 || !(share > 0.0 && share < 1.0)))
-        return REFUSE(of, "a rotary embedding of a share %g of each head is not computed", share);
+        return REFUSE(of, "a rotary embedding of only a share %g of each head is not supported",
+                      share);
     shape->rotated = share == 1.0 ? 0 : (int)(shape->head_dim * share);
     if (share != 1.0 && (shape->rotated == 0 || shape->rotated % 2 != 0))
-        return REFUSE(of, "a rotary embedding of %d of the %d dimensions of a head cannot be",
+        return REFUSE(of, "a rotary embedding of %d of the %d dimensions of a head is not possible",
                       shape->rotated, shape->head_dim);
     return GSL_SUCCESS;
 }

@@ -16,10 +16,9 @@ static int refuse_others(spec_gguf_keys *keys, bool has_shared)
         const char *rest, *what;
         int most; /* largest value that changes nothing */
     } others[] = {
-        {"leading_dense_block_count", "blocks without experts before those with", 0},
-        {"expert_shared_count", "experts that every token takes", has_shared ? 1 : 0},
-        {"expert_shared_feed_forward_length", "experts that every token takes",
-         has_shared ? INT_MAX : 0},
+        {"leading_dense_block_count", "dense blocks before the blocks with experts", 0},
+        {"expert_shared_count", "shared experts", has_shared ? 1 : 0},
+        {"expert_shared_feed_forward_length", "shared experts", has_shared ? INT_MAX : 0},
         {"expert_chunk_feed_forward_length", "experts of two widths", 0},
         {"expert_group_count", "groups of experts", 1},
         {"expert_group_used_count", "groups of experts", 1},

@@ -254,9 +254,10 @@ TEST(a_hybrid_is_read)
 TEST(configs_that_are_not_computed_are_refused)
 {
     static const char *const cases[][2] = {
-        {"", "model_type is ''; llama, mistral, qwen2, qwen3, qwen3_moe, gemma3_text, gpt_oss, "
-             "qwen3_next, qwen3_5_text and qwen3_5_moe_text"},
-        {"'model_type':'gpt2'", "model_type is 'gpt2'; llama, mistral, qwen2, qwen3, "},
+        {"",
+         "model_type is ''; only llama, mistral, qwen2, qwen3, qwen3_moe, gemma3_text, gpt_oss, "
+         "qwen3_next, qwen3_5_text and qwen3_5_moe_text"},
+        {"'model_type':'gpt2'", "model_type is 'gpt2'; only llama, mistral, qwen2, qwen3, "},
         {"'model_type':'gemma3'", "key 'text_config' is missing"},
         {MOE, "'norm_topk_prob' is false; the weights of experts must sum to 1"},
         {MOE ",'norm_topk_prob':true,'decoder_sparse_step':2",
@@ -304,7 +305,7 @@ TEST(configs_that_are_not_computed_are_refused)
         {HYBRID "'layer_types':['full_attention']",
          "the value of 'layer_types' is not a list of a type for each layer"},
         {HYBRID "'layer_types':['full_attention','full_attention','mamba']",
-         "layer 2 is of type 'mamba'; full_attention and linear_attention are computed"},
+         "layer 2 is of type 'mamba'; only full_attention and linear_attention are supported"},
         {HYBRID "'full_attention_interval':1", "none of the 3 layers is recurrent"},
         {HYBRID "'full_attention_interval':4",
          "the number of recurrent layers is 3, which is not between 1 and 2"},

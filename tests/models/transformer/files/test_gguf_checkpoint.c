@@ -353,12 +353,12 @@ static void refused(const wish *w, const char *line)
 
 TEST(models_of_other_kinds_are_refused_by_name)
 {
-    refused(&(wish){.architecture = "gemma2"}, ": the architecture is 'gemma2'; llama, qwen2, "
+    refused(&(wish){.architecture = "gemma2"}, ": the architecture is 'gemma2'; only llama, qwen2, "
                                                "qwen3, qwen3moe, gemma3, gpt-oss, qwen3next, "
-                                               "qwen35 and qwen35moe can be read");
-    refused(&(wish){.architecture = "llama4"}, ": the architecture is 'llama4'; llama, qwen2, "
+                                               "qwen35 and qwen35moe are supported");
+    refused(&(wish){.architecture = "llama4"}, ": the architecture is 'llama4'; only llama, qwen2, "
                                                "qwen3, qwen3moe, gemma3, gpt-oss, qwen3next, "
-                                               "qwen35 and qwen35moe can be read");
+                                               "qwen35 and qwen35moe are supported");
     refused(&(wish){.key = "split.count", .change = U32, .number = 3},
             ": is one of 3 files that make up a model; merge them first");
     refused(&(wish){.key = "llama.expert_count", .change = U32, .number = 8},
