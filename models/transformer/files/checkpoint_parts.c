@@ -57,6 +57,14 @@ static const struct {
     [SPEC_PART_ATTENTION_POST_NORM] =
         LAYER("post_attention_norm.weight", ONE, DIM, attention_post_norm),
     [SPEC_PART_FFN_POST_NORM] = LAYER("post_ffw_norm.weight", ONE, DIM, ffn_post_norm),
+    [SPEC_PART_ROUTER] = LAYER("ffn_gate_inp.weight", EXPERTS, DIM, router),
+    [SPEC_PART_ROUTER_BIAS] = LAYER("ffn_gate_inp.bias", ONE, EXPERTS, router_bias),
+    [SPEC_PART_EXPERT_GATE] = LAYER("ffn_gate_exps.weight", ALL_EXPERTS, DIM, expert_gate),
+    [SPEC_PART_EXPERT_UP] = LAYER("ffn_up_exps.weight", ALL_EXPERTS, DIM, expert_up),
+    [SPEC_PART_EXPERT_DOWN] = LAYER("ffn_down_exps.weight", EXPERTS_OUTPUT, EXPERT, expert_down),
+    [SPEC_PART_EXPERT_GATE_BIAS] = LAYER("ffn_gate_exps.bias", EXPERTS, EXPERT, expert_gate_bias),
+    [SPEC_PART_EXPERT_UP_BIAS] = LAYER("ffn_up_exps.bias", EXPERTS, EXPERT, expert_up_bias),
+    [SPEC_PART_EXPERT_DOWN_BIAS] = LAYER("ffn_down_exps.bias", EXPERTS, DIM, expert_down_bias),
     [SPEC_PART_DELTA_INPUT] = LAYER("attn_qkv.weight", CHANNELS, DIM, delta_input),
     [SPEC_PART_DELTA_GATE] = LAYER("attn_gate.weight", RECURRENT_VALUES, DIM, delta_gate),
     [SPEC_PART_DELTA_BETA] = LAYER("ssm_beta.weight", RECURRENT_HEADS, DIM, delta_beta),
@@ -68,14 +76,6 @@ static const struct {
     [SPEC_PART_DELTA_NORM] = LAYER("ssm_norm.weight", ONE, RECURRENT_HEAD, delta_norm),
     [SPEC_PART_DELTA_OUTPUT] = LAYER("ssm_out.weight", DIM, RECURRENT_VALUES, delta_output),
     [SPEC_PART_SHARED_GATE] = LAYER("ffn_gate_inp_shexp.weight", ONE, DIM, shared_gate),
-    [SPEC_PART_ROUTER] = LAYER("ffn_gate_inp.weight", EXPERTS, DIM, router),
-    [SPEC_PART_ROUTER_BIAS] = LAYER("ffn_gate_inp.bias", ONE, EXPERTS, router_bias),
-    [SPEC_PART_EXPERT_GATE] = LAYER("ffn_gate_exps.weight", ALL_EXPERTS, DIM, expert_gate),
-    [SPEC_PART_EXPERT_UP] = LAYER("ffn_up_exps.weight", ALL_EXPERTS, DIM, expert_up),
-    [SPEC_PART_EXPERT_DOWN] = LAYER("ffn_down_exps.weight", EXPERTS_OUTPUT, EXPERT, expert_down),
-    [SPEC_PART_EXPERT_GATE_BIAS] = LAYER("ffn_gate_exps.bias", EXPERTS, EXPERT, expert_gate_bias),
-    [SPEC_PART_EXPERT_UP_BIAS] = LAYER("ffn_up_exps.bias", EXPERTS, EXPERT, expert_up_bias),
-    [SPEC_PART_EXPERT_DOWN_BIAS] = LAYER("ffn_down_exps.bias", EXPERTS, DIM, expert_down_bias),
 #undef LAYER
 };
 
@@ -112,7 +112,7 @@ static int width_of(width what, const spec_shape *shape)
 
 static bool of_experts(spec_part part)
 {
-    return part >= SPEC_PART_ROUTER;
+    return part >= SPEC_PART_ROUTER && part <= SPEC_PART_EXPERT_DOWN_BIAS;
 }
 
 static bool of_dense_ffn(spec_part part)
@@ -154,7 +154,7 @@ int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape)
 bool spec_checkpoint_parts_is_vector(spec_part part)
 {
     return table[part].rows == ONE || part == SPEC_PART_DELTA_CONV ||
-           part >= SPEC_PART_EXPERT_GATE_BIAS;
+           (part >= SPEC_PART_EXPERT_GATE_BIAS && part <= SPEC_PART_EXPERT_DOWN_BIAS);
 }
 
 bool spec_checkpoint_parts_stacked(spec_part part)

@@ -244,7 +244,8 @@ static int write_tensor(file *to, spec_part part, int layer, const spec_tensor *
                         spec_error *error)
 {
     int status = GSL_SUCCESS;
-    if (part >= SPEC_PART_EXPERT_GATE && to->watch.opt_experts != NULL)
+    if (part >= SPEC_PART_EXPERT_GATE && part <= SPEC_PART_EXPERT_DOWN_BIAS &&
+        to->watch.opt_experts != NULL)
         SPEC_TRY(write_experts(to, part, layer, tensor, error));
     else
         SPEC_TRY(spec_checkpoint_parts_is_vector(part)

@@ -36,6 +36,8 @@ enum {
     NODES = 3
 };
 
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);
+
 static gsl_rng *rng;
 
 static float *draw(size_t n, double spread)

@@ -161,7 +161,8 @@ static inline bool odd_is_central(spec_part part)
            part == SPEC_PART_SHARED_GATE || part == SPEC_PART_DELTA_CONV ||
            part == SPEC_PART_ATTENTION_OUTPUT_BIAS ||
            (part >= SPEC_PART_QUERY_BIAS && part <= SPEC_PART_VALUE_BIAS) ||
-           part == SPEC_PART_ROUTER_BIAS || part >= SPEC_PART_EXPERT_GATE_BIAS;
+           part == SPEC_PART_ROUTER_BIAS ||
+           (part >= SPEC_PART_EXPERT_GATE_BIAS && part <= SPEC_PART_EXPERT_DOWN_BIAS);
 }
 
 static inline void free_odd_parts(void *owned)

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+SUITE(.setup = spec_folder_enter, .teardown = spec_folder_leave);
+
 static char path[] = "hybrid.gguf";
 
 static const odd_form form = {{.dim = 32,
