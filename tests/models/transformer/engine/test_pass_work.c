@@ -59,7 +59,7 @@ TEST(a_hybrid_has_the_work_of_both_kinds_of_layers)
     const double attending = 64.0 * (2 * 64 + 2 * 32 + 64), recurrent = 64.0 * (128 + 64 + 8 + 64);
     assert_true(work.weights[SPEC_TENSOR_Q8_0] ==
                 2.0 * (attending + recurrent) + 4.0 * 3 * 64 * 96 + 6400.0);
-    assert_true(work.kv_bytes == 2.0 * 2 * 16 * 2 * 4);
+    assert_true(work.kv_bytes == 2.0 * 2 * 16 * 2 * 2); /* F16 */
     assert_true(work.state_bytes == 2.0 * 4 * 16 * 16 * 4);
     assert_true(spec_pass_work_kv_bytes(&work, 10.0) == work.state_bytes + 10.0 * work.kv_bytes);
     assert_true(work.weight_bytes == (double)spec_transformer_of(model)->weights->bytes);
