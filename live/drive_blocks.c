@@ -229,7 +229,7 @@ static int next_line(json_t **ret, bool *ret_end, spec_text_lines *lines, spec_e
     if (*ret_end) return GSL_SUCCESS;
     *ret = spec_json_load(lines->bytes, lines->length, 0, &why);
     if (*ret == NULL && spec_json_lost()) return spec_no_memory(error);
-    return *ret != NULL ? GSL_SUCCESS : spec_text_lines_bad(lines, error, "no valid JSON");
+    return *ret != NULL ? GSL_SUCCESS : spec_text_lines_bad(lines, error, "not valid JSON");
 }
 
 /* Checks the first line, before anything is changed. An empty file gets one. */

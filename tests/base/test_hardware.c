@@ -126,7 +126,7 @@ TEST(an_unknown_name_gets_the_near_ones)
                                            {"H100 PCIe", "; did you mean 'H100'?"},
                                            {"4060", "; did you mean 'RTX 4060 Ti'?"},
                                            {"H10", "; did you mean 'H100'?"},
-                                           {"MI350X", "; did you mean 'MI300X'?"},
+                                           {"MI350X", "; did you mean 'MI355X'?"},
                                            {"RTX", "; 'speclab list cards' shows them"},
                                            {"R", "; 'speclab list cards' shows them"}};
     for (size_t i = 0; i < sizeof meant / sizeof *meant; i++) {

@@ -167,50 +167,6 @@ TEST(a_csv_of_another_program_is_read)
     unlink(path);
 }
 
-static void assert_columns(const char *text, bool foreign, const char *const expected[])
-{
-    spec_table table;
-    spec_error error = {""};
-    char path[64];
-    temporary(path);
-    write_file(path, text, strlen(text));
-    const int status = foreign ? spec_table_read_foreign_csv(&table, path, &error)
-                               : spec_table_read_csv(&table, path, NULL, &error);
-    if (status != GSL_SUCCESS) fail_msg("%s", error.text);
-    for (int c = 0; c < table.n_columns; c++)
-        assert_string_equal(table.column[c], expected[c]);
-    spec_table_free(&table);
-    unlink(path);
-}
-
-TEST(old_names_of_columns_become_the_present_ones)
-{
-    static const struct {
-        const char *text, *now[4];
-    } all[] = {
-        {"alpha,alpha_tested,tokens_per_round_predicted\n1,1,1\n",
-         {"alpha_tested_pooled", "alpha_tested", "tokens_per_round_predicted"}},
-        {"alpha,alpha_tested,K\n1,1,1\n", {"alpha", "alpha_tested", "K"}},
-        {"rule,K,tv,accepted\n1,1,1,1\n", {"rule", "K", "tv", "mean_n_accepted"}},
-        {"accepted,log_e\n1,1\n", {"mean_n_accepted", "log_e"}},
-        {"accepted,accepted_expected,correction_expected\n1,1,1\n",
-         {"accepted_draft", "accepted_draft_expected", "correction_expected"}},
-        {"accepted,mean_n_accepted,K\n1,1,1\n", {"accepted", "mean_n_accepted", "K"}},
-        {"accepted,accepted_draft,correction_expected\n1,1,1\n",
-         {"accepted", "accepted_draft", "correction_expected"}},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        assert_columns(all[i].text, false, all[i].now);
-}
-
-TEST(columns_of_another_program_keep_their_names)
-{
-    static const char *const kept[] = {"alpha", "accepted", "K"};
-    static const char *const ours[] = {"mean_n_accepted", "log_e"};
-    assert_columns("alpha,accepted,K\n1,1,1\n", true, kept);
-    assert_columns("accepted,log_e\n1,1\n", true, ours);
-}
-
 TEST(json_parses_and_holds_the_same)
 {
     OWNED(spec_table) table;

@@ -259,9 +259,9 @@ TEST(a_server_that_fails_gets_one_line, .setup = spec_folder_enter, .teardown = 
         const char *fault, *line;
         bool scores; /* the fault is in its scores, in llama-server's dialect */
     } wrong[] = {
-        {"cut_utf8", "no valid JSON: unable to decode byte 0xc3", false},
+        {"cut_utf8", "not valid JSON: unable to decode byte 0xc3", false},
         {"truncated", "the answer is truncated", false},
-        {"not_json", "no valid JSON", false},
+        {"not_json", "not valid JSON", false},
         {"huge", "longer than 64 MiB", false},
         {"deep", "maximum parsing depth", false},
         {"hang", "no answer within 0.5 s", false},
