@@ -5,6 +5,7 @@
 #include "base/thread_pool.h"
 #include "speclab/round.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -465,12 +466,18 @@ static void join(float *mixed, float *largest, float *sum, const float *block, f
     *largest = both;
 }
 
+/* Returns which of all heads of all columns query q of a unit is. */
+static int number_of(const work *w, const unit *of, int q)
+{
+    return (of->first + q / of->heads) * w->a->n_heads + of->kv_head * w->group + of->head +
+           q % of->heads;
+}
+
 /* A sink is one more score, whose value is zero. */
 static void put(const work *w, const unit *of, int q, const float *mixed, float largest, float sum)
 {
-    const int u = of->first + q / of->heads,
-              head = of->kv_head * w->group + of->head + q % of->heads;
-    float *o = w->o + ((size_t)u * (size_t)w->a->n_heads + (size_t)head) * (size_t)w->a->head_dim;
+    const int number = number_of(w, of, q), head = number % w->a->n_heads;
+    float *o = w->o + (size_t)number * (size_t)w->a->head_dim;
     float factor = 1.0f / sum;
     if (w->opt_sinks != NULL) {
         const float sink = w->opt_sinks[head], both = sink > largest ? sink : largest;
@@ -520,10 +527,11 @@ static void attend_units(void *job, int chunk)
 }
 
 /* Returns query q's partial result for block b in a unit: width floats, largest score, sum. */
-static float *partial_of(const work *w, int i, int q, int b)
+static float *partial_of(const work *w, const unit *of, int q, int b)
 {
-    return w->a->partial + ((size_t)(i * w->columns * w->heads + q) * (size_t)w->a->blocks +
-                            (size_t)(b - w->blocks.begin)) *
+    const int number = number_of(w, of, q);
+    assert(number < QUERIES_SPLIT);
+    return w->a->partial + ((size_t)number * (size_t)w->a->blocks + (size_t)(b - w->blocks.begin)) *
                                (size_t)(w->width + 2);
 }
 
@@ -541,7 +549,7 @@ static void attend_parts(void *job, int chunk)
         take_queries(query, w, &of);
         attend_block(w, &of, query, &mixed, b);
         for (int q = 0; q < of.columns * of.heads; q++) {
-            float *partial = partial_of(w, i, q, b);
+            float *partial = partial_of(w, &of, q, b);
             memcpy(partial, mixed.mixed + q * w->width, (size_t)w->width * sizeof *partial);
             partial[w->width] = mixed.largest[q];
             partial[w->width + 1] = mixed.sum[q];
@@ -554,9 +562,9 @@ static void join_parts(const work *w, int i)
     const unit of = unit_of(w, i);
     for (int q = 0; q < of.columns * of.heads; q++) {
         const span blocks = blocks_of_column(w, of.first + q / of.heads);
-        float *so_far = partial_of(w, i, q, blocks.begin);
+        float *so_far = partial_of(w, &of, q, blocks.begin);
         for (int b = blocks.begin + 1; b < blocks.end; b++) {
-            const float *block = partial_of(w, i, q, b);
+            const float *block = partial_of(w, &of, q, b);
             join(so_far, &so_far[w->width], &so_far[w->width + 1], block, block[w->width],
                  block[w->width + 1], w->width);
         }
@@ -620,7 +628,7 @@ int spec_attention_init(spec_attention *attention, const spec_shape *shape,
                          .blocks = (shape->context + SPEC_NODES_MAX) / BLOCK + 1};
     /* Pages of zeros that are never written take no memory: a long window costs memory only as the
      * text grows. */
-    const size_t partials = (QUERIES_SPLIT + QUERIES) * (size_t)attention->blocks;
+    const size_t partials = QUERIES_SPLIT * (size_t)attention->blocks;
     attention->partial =
         calloc(partials, (size_t)(width_of(shape->head_dim) + 2) * sizeof *attention->partial);
     if (attention->partial == NULL)

@@ -187,6 +187,16 @@ static const spec_shape shapes[] = {
      .rope.base = 1e4,
      .window = 256,
      .window_rope.base = 1e4},
+    {.dim = 48, /* units of 32 columns, of which 42 leave the second unit unfilled */
+     .n_layers = 2,
+     .n_heads = 6,
+     .n_kv_heads = 3,
+     .head_dim = 8,
+     .ffn_dim = 40,
+     .vocab = 1000,
+     .context = 1024,
+     .norm_eps = 1e-5f,
+     .rope.base = 1e4},
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -390,6 +400,32 @@ TEST(results_do_not_depend_on_threads_or_instructions, SLOW)
         spec_cpu_limit(NULL, NULL);
         free(first);
         free(other);
+    }
+}
+
+/* The columns of a pass, however many there are, have the bits that each has alone. */
+TEST(a_column_does_not_depend_on_the_others)
+{
+    enum { BEFORE = 300 };
+    spec_thread_pool *const pool = spec_context_pool(cpu->opt_context);
+    const int size = spec_thread_pool_size(pool);
+    for (size_t k = 0; k < N_SHAPES; k += spec_test_thread_stride()) {
+        const size_t o = (size_t)(shapes[k].n_heads * shapes[k].head_dim);
+        FREED float *alone = malloc(SPEC_COLUMNS_MAX * o * sizeof *alone);
+        OWNED(session) s = open_session(shapes[k]);
+        read_text(&s, 0, BEFORE);
+        for (int u = 0; u < SPEC_COLUMNS_MAX; u++) {
+            read_text(&s, BEFORE + u, BEFORE + u + 1);
+            memcpy(alone + (size_t)u * o, s.o, o * sizeof *alone);
+        }
+        for (int threads = 1; threads <= 5; threads += 4) {
+            spec_thread_pool_set_size(pool, threads);
+            for (int n = 1; n <= SPEC_COLUMNS_MAX; n++) {
+                read_text(&s, BEFORE, BEFORE + n);
+                assert_memory_equal(s.o, alone, (size_t)n * o * sizeof *alone);
+            }
+        }
+        spec_thread_pool_set_size(pool, size);
     }
 }
 
