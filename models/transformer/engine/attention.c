@@ -15,9 +15,9 @@ enum {
     BLOCK = SPEC_VECTOR_BLOCK,
     ROW = SPEC_VECTOR_ROW,
     LANES = SPEC_VECTOR_LANES, /* keys of a tile */
+    ROWS_WIDENED = 32,         /* rows of 16-bit numbers that are made floats at a time */
     QUERIES = 64,              /* the most queries that share a block while it is in the caches; */
-    ROWS_WIDENED = 32,
-    QUERIES_LEAST = 8,   /* fewer if that keeps more threads busy */
+    QUERIES_LEAST = 8,         /* fewer, but not below this, if that keeps more threads busy */
     QUERIES_SPLIT = 256, /* if there are at most this many queries, each block of a unit becomes a
                             separate job */
     PART_UNITS = 3,      /* how many units a chunk then has; their keys are adjacent in memory */
