@@ -86,7 +86,7 @@ TEST(every_long_verb_shows_a_line_and_erases_it)
         {"plan --target zipf?V=300 --draft dirichlet?V=300 --positions 100000000", " left"},
         {"rows --target dirichlet?V=200&order=3 --draft zipf?V=200 -n 300000 --length 100 -o "
          "big.rows",
-         " places, "},
+         " positions, "},
         {"bench --target zipf?V=300 --draft zipf?V=300&s=2 --texts 10000 --tokens 10000", " left"},
         {"validate rule:token --calibrate 100000 --only plain-4 --budget 200k", " runs, "},
         {"generate --target zipf?V=300 --draft zipf?V=300&s=2 -n 100000000 -o text.txt",
