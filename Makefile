@@ -629,7 +629,7 @@ python-check: wheel $(BIN) ## install the wheel into an empty virtual environmen
 	@tests/changed.sh --record python $(python_paths)
 python-quick: $(LIBRARY) ## test the Python package on this build's library
 	@python/check.sh --quick $(VERSION) $(LIBRARY)
-python-docs: $(LIBRARY) $(BIN)
+python-docs: wheel $(BIN)
 	@python/check.sh --update $(VERSION) $(LIBRARY) $(BIN)
 
 # The offline check repeats the ports of docs/verdicts.md, and compares its text with the results.

@@ -28,7 +28,6 @@ if [ "$how" = --quick ]; then
     exit 0
 fi
 
-[ "$how" != --update ] || python/wheel.sh "$version" "$library"
 environment=$PWD/$out/empty
 rm -rf "$environment"
 python3 -m venv "$environment"

@@ -272,7 +272,7 @@ TEST(a_server_that_fails_gets_one_line, .setup = spec_folder_enter, .teardown = 
         {"too_long", "where 8 were asked for", false},
         {"ids", "no valid \"token_ids\"", false},
         {"openai", "owned by 'someone'", false},
-        {"nonsense", "no inference server", false},
+        {"nonsense", "not an inference server", false},
         {"duplicate", "it has a token twice", true},
         {"above_one", "its probabilities exceed 1", true},
     };
