@@ -43,6 +43,12 @@ local markdown = {
     header.identifier = anchor(header.identifier)
     return header
   end,
+  Table = function(from) -- alignment would be a style in each cell
+    local columns = from.colspecs
+    for i, column in ipairs(columns) do columns[i] = {pandoc.AlignDefault, column[2]} end
+    from.colspecs = columns
+    return from
+  end,
   RawInline = function(raw)
     local id = raw.text:match('^<a id="([^"]*)">$')
     return id and pandoc.Span({}, {id = anchor(id)}) or {}
