@@ -43,12 +43,6 @@ local markdown = {
     header.identifier = anchor(header.identifier)
     return header
   end,
-  Table = function(from) -- alignment would be a style in each cell
-    local columns = from.colspecs
-    for i, column in ipairs(columns) do columns[i] = {pandoc.AlignDefault, column[2]} end
-    from.colspecs = columns
-    return from
-  end,
   RawInline = function(raw)
     local id = raw.text:match('^<a id="([^"]*)">$')
     return id and pandoc.Span({}, {id = anchor(id)}) or {}
@@ -84,7 +78,10 @@ local markdown = {
     link.content:extend({pandoc.Str(" ("), pandoc.Code(to), pandoc.Str(")")})
     return pandoc.Span(link.content)
   end,
-  Table = function(rows)
+  Table = function(rows) -- an alignment would be a style of each cell
+    local columns = rows.colspecs
+    for i, column in ipairs(columns) do columns[i] = {pandoc.AlignDefault, column[2]} end
+    rows.colspecs = columns
     return pandoc.Div(rows, {class = "wide"})
   end,
 }
