@@ -384,7 +384,7 @@ tests: $(TESTS) $(BIN)
 # Each step begins when the one before has passed; a step's own work is divided over processors.
 .PHONY: check check-all
 check: ## install what is missing, build, and pass the everyday tests, in three minutes
-	@.ci/libraries build tests plot
+	@.ci/libraries build tests run
 	@.ci/libraries check || echo "check: what needs these is not checked"
 	@$(MAKE) --no-print-directory --output-sync layers lines
 	@$(MAKE) --no-print-directory unit
@@ -475,7 +475,7 @@ endif
 
 .PHONY: sanitize
 sanitize: ## the tests under the address, undefined and thread sanitizers
-	@.ci/libraries build tests plot sanitize
+	@.ci/libraries build tests run sanitize
 	@$(MAKE) --no-print-directory CONFIG=asan unit
 	@$(MAKE) --no-print-directory CONFIG=tsan engine
 
@@ -562,11 +562,11 @@ lines: ## check the length of lines, and that every source names its licence
 
 .PHONY: libraries
 libraries: ## install what the build, the tests and the figures need
-	@.ci/libraries build tests plot
+	@.ci/libraries build tests run
 
 .PHONY: demo
 demo: ## prove, simulate, sweep and plot into out/report.md, in 90 s (TEXT=FILE)
-	@.ci/libraries build plot
+	@.ci/libraries build run
 	@$(MAKE) --no-print-directory all
 	@cli/demo.sh $(BIN) out $(call quoted,TEXT)
 
@@ -663,7 +663,7 @@ SITE := build/site
 FULL ?= 1
 .PHONY: site
 site: man ## the documents as a folder of pages, build/site, with gallery and lab (FULL=: without)
-	@.ci/libraries site $(if $(FULL),plot)
+	@.ci/libraries site $(if $(FULL),run)
 	$(if $(FULL),@$(MAKE) --no-print-directory web)
 	$(if $(FULL),@docs/site/gallery.py $(BIN) build/site-gallery)
 	@docs/site/site.py $(SITE) build/man build/site-parts $(if $(FULL),build/site-gallery $(PAGE))

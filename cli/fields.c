@@ -143,7 +143,7 @@ static void read_batches(void *common, const char *word, const char *verb)
 }
 
 #define COMMON(member) SPEC_FIELD(spec_options, member)
-enum { PARTS_GROUP = 90, COMMON_GROUP = 100, USAGE_GROUP = -1 };
+enum { PARTS_GROUP = 90, COMMON_GROUP = 100, USAGE_GROUP };
 static const spec_field grid_fields[] = {
     {.help = "Long runs, in parts:", .group = PARTS_GROUP},
     {"resume", 0, NULL, "continue an interrupted run: keep the finished rows of the output",

@@ -14,25 +14,24 @@ enum { COLUMNS = 79, HELP_COLUMN = 29, USAGE_INDENT = 12, LINE_SIZE = 2048 };
 static int by_group_and_name(const void *a, const void *b)
 {
     const spec_option_row *one = a, *other = b;
-    if (one->group != other->group) /* as unsigned numbers, those below 0 are the largest */
-        return (unsigned)one->group < (unsigned)other->group ? -1 : 1;
+    if (one->group != other->group) return one->group < other->group ? -1 : 1;
     if (one->name == NULL || other->name == NULL)
         return (one->name != NULL) - (other->name != NULL);
     return strcasecmp(one->name, other->name);
 }
 
-/* Prints the first n bytes of a text, with long lines broken. */
-static void print_lines(FILE *out, const char *text, size_t n)
+/* Prints a text up to "\v", with long lines broken. */
+static void print_lines(FILE *out, const char *text)
 {
     char line[LINE_SIZE];
-    for (const char *end = text + n; text < end;) {
+    while (*text != '\0' && *text != '\v') {
         const size_t length = strcspn(text, "\n\v");
         assert(length < sizeof line);
         memcpy(line, text, length);
         line[length] = '\0';
         spec_text_wrap(line, COLUMNS, 0, out);
         putc('\n', out);
-        text += length + 1;
+        text += length + (text[length] == '\n');
     }
 }
 
@@ -53,22 +52,22 @@ static void print_option(FILE *out, const spec_option_row *row)
 void spec_option_help_print(FILE *out, const char *verb, const char *opt_words, const char *doc,
                             spec_option_row *rows, int n)
 {
-    const size_t summary = strcspn(doc, "\v");
+    const char *text = strchr(doc, '\v');
     char usage[LINE_SIZE];
     snprintf(usage, sizeof usage, "Usage: %s [OPTION...]%s%s", verb, opt_words != NULL ? " " : "",
              opt_words != NULL ? opt_words : "");
     spec_text_wrap(usage, COLUMNS - USAGE_INDENT, USAGE_INDENT, out);
     putc('\n', out);
-    print_lines(out, doc, summary);
+    print_lines(out, doc);
     qsort(rows, (size_t)n, sizeof *rows, by_group_and_name);
     for (int i = 0; i < n; i++) {
         if (i == 0 || rows[i].group != rows[i - 1].group || rows[i].name == NULL) putc('\n', out);
         if (rows[i].name == NULL)
-            print_lines(out, rows[i].help, strlen(rows[i].help));
+            print_lines(out, rows[i].help);
         else
             print_option(out, &rows[i]);
     }
-    if (doc[summary] == '\0') return;
+    if (text == NULL) return;
     putc('\n', out);
-    print_lines(out, doc + summary + 1, strlen(doc + summary + 1));
+    print_lines(out, text + 1);
 }

@@ -11,7 +11,7 @@ typedef struct {
     char letter;       /* or 0 */
     const char *value; /* what stands for its value; NULL: it takes none */
     const char *help;
-    int group; /* groups come in order, those below 0 last */
+    int group; /* groups come in order */
 } spec_option_row;
 
 /* Prints the help in 79 columns: the usage with the words after the options, the summary, the

@@ -85,15 +85,19 @@ const char *spec_option_hint(char hint[SPEC_OPTION_HINT_SIZE], const char *dashe
 {
     char plain[64], letter = '\0';
     size_t n = 0;
-    int i = N_MEANINGS; /* the first meaning of which the verb has the option, or else the first */
+    int i = N_MEANINGS; /* the first meaning whose option the verb has, or else the first */
     for (; name[n] != '\0' && n + 1 < sizeof plain; n++)
         plain[n] = name[n] == '_' ? '-' : (char)tolower((unsigned char)name[n]);
     plain[n] = '\0';
     for (int m = N_MEANINGS; m-- > 0;)
-        if (is_among(meanings[m].names, plain) &&
-            (i == N_MEANINGS || !options->has(options->verb, meanings[i].option, &letter) ||
-             options->has(options->verb, meanings[m].option, &letter)))
-            i = m;
+        if (is_among(meanings[m].names, plain)) i = m;
+    for (int m = i; m < N_MEANINGS; m++) {
+        if (!is_among(meanings[m].names, plain) ||
+            !options->has(options->verb, meanings[m].option, &letter))
+            continue;
+        i = m;
+        break;
+    }
     if (i == N_MEANINGS) return NULL;
     const meaning *means = &meanings[i];
     const bool own = strcmp(means->option, name) ==

