@@ -108,6 +108,29 @@ TEST(the_help_of_all_fits_a_screen)
     spec_child_free(&c);
 }
 
+/* Usage, options and texts of each verb. The help of an option begins in column 30, beside a short
+ * name and below a long one; only examples may be longer than 79 columns. */
+TEST(the_help_of_a_verb_is_aligned)
+{
+    enum { COLUMNS = 79, HELP = 29 };
+    spec_needs_program();
+    for (int v = 0; verbs[v] != NULL; v++) {
+        char *help = help_of(verbs[v]);
+        for (const char *line = help; *line != '\0'; line += strcspn(line, "\n") + 1) {
+            const int n = (int)strcspn(line, "\n");
+            const char *name = line + strspn(line, " ");
+            const bool option = *name == '-' && (name - line == 2 || name - line == MOST_INDENT),
+                       example = strncmp(line, "  $ ", 4) == 0;
+            if (!example && n > COLUMNS) fail_msg("%s: too wide: %.*s", verbs[v], n, line);
+            if (name[1] != '-') name += strcspn(name, " \n") + 1; /* after the letter */
+            if (option && name + strcspn(name, " \n") < line + n &&
+                (line[HELP - 1] != ' ' || line[HELP] == ' '))
+                fail_msg("%s: not aligned: %.*s", verbs[v], n, line);
+        }
+        free(help);
+    }
+}
+
 /* 'speclab' alone, on a terminal of 24 lines: all verbs. */
 TEST(the_overview_fits_a_screen_of_24_lines)
 {
