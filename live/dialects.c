@@ -195,14 +195,20 @@ static void vllm_ask_tokens(spec_http_request *ret, const spec_live_server *serv
                   json_pack("{s:s, s:s}", "model", server->model, "prompt", prompt));
 }
 
-static json_t *vllm_sampling(const spec_live_sampling *sampling, uint64_t seed)
+/* vLLM and SGLang differ in two names. */
+static json_t *sampling_of(const spec_live_sampling *sampling, const char *tokens_name,
+                           const char *seed_name, uint64_t seed)
 {
     const spec_transform *t = &sampling->transform;
-    return json_pack("{s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:o}", "max_tokens",
-                     sampling->tokens, "temperature", t->temperature, "top_k",
-                     t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
-                     "repetition_penalty", 1.0, "presence_penalty", 0.0, "frequency_penalty", 0.0,
-                     "seed", seed_of(seed));
+    return json_pack("{s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:o}", tokens_name, sampling->tokens,
+                     "temperature", t->temperature, "top_k", t->top_k > 0 ? t->top_k : -1, "top_p",
+                     t->top_p, "min_p", t->min_p, "repetition_penalty", 1.0, "presence_penalty",
+                     0.0, "frequency_penalty", 0.0, seed_name, seed_of(seed));
+}
+
+static json_t *vllm_sampling(const spec_live_sampling *sampling, uint64_t seed)
+{
+    return sampling_of(sampling, "max_tokens", "seed", seed);
 }
 
 static void vllm_ask_text(spec_http_request *ret, const spec_live_server *server,
@@ -304,12 +310,7 @@ static int sglang_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_
 
 static json_t *sglang_sampling(const spec_live_sampling *sampling, uint64_t seed)
 {
-    const spec_transform *t = &sampling->transform;
-    return json_pack("{s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:o}", "max_new_tokens",
-                     sampling->tokens, "temperature", t->temperature, "top_k",
-                     t->top_k > 0 ? t->top_k : -1, "top_p", t->top_p, "min_p", t->min_p,
-                     "repetition_penalty", 1.0, "presence_penalty", 0.0, "frequency_penalty", 0.0,
-                     "sampling_seed", seed_of(seed));
+    return sampling_of(sampling, "max_new_tokens", "sampling_seed", seed);
 }
 
 static void sglang_ask_text(spec_http_request *ret, const spec_live_server *server,

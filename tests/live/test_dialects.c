@@ -186,6 +186,39 @@ TEST(a_request_for_a_text_states_all_that_decides_its_law)
     }
 }
 
+/* Each number under its server's own name; -1 or 0 is no top-k. */
+TEST(the_sampling_of_each_dialect_is_whole)
+{
+    static const char *const expected[][2] = {
+        {"{\"min_p\":0.125,\"n_predict\":7,\"samplers\":[\"top_k\",\"top_p\",\"min_p\","
+         "\"temperature\"],"
+         "\"seed\":99,\"temperature\":0.5,\"top_k\":20,\"top_p\":0.75}",
+         "{\"min_p\":0.0,\"n_predict\":7,\"samplers\":[\"top_k\",\"top_p\",\"min_p\","
+         "\"temperature\"],"
+         "\"seed\":99,\"temperature\":1.0,\"top_k\":0,\"top_p\":1.0}"},
+        {"{\"frequency_penalty\":0.0,\"max_tokens\":7,\"min_p\":0.125,\"presence_penalty\":0.0,"
+         "\"repetition_penalty\":1.0,\"seed\":99,\"temperature\":0.5,\"top_k\":20,\"top_p\":0.75}",
+         "{\"frequency_penalty\":0.0,\"max_tokens\":7,\"min_p\":0.0,\"presence_penalty\":0.0,"
+         "\"repetition_penalty\":1.0,\"seed\":99,\"temperature\":1.0,\"top_k\":-1,\"top_p\":1.0}"},
+        {"{\"frequency_penalty\":0.0,\"max_new_tokens\":7,\"min_p\":0.125,\"presence_penalty\":0.0,"
+         "\"repetition_penalty\":1.0,\"sampling_seed\":99,\"temperature\":0.5,\"top_k\":20,"
+         "\"top_p\":0.75}",
+         "{\"frequency_penalty\":0.0,\"max_new_tokens\":7,\"min_p\":0.0,\"presence_penalty\":0.0,"
+         "\"repetition_penalty\":1.0,\"sampling_seed\":99,\"temperature\":1.0,\"top_k\":-1,"
+         "\"top_p\":1.0}"}};
+    const spec_live_sampling sampling[] = {
+        {7, {.temperature = 0.5, .top_k = 20, .top_p = 0.75, .min_p = 0.125}},
+        {7, SPEC_TRANSFORM_NONE}};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 2; k++) {
+            json_t *keys = spec_dialects[i].sampling(&sampling[k], 99);
+            char *text = json_dumps(keys, JSON_COMPACT | JSON_SORT_KEYS);
+            assert_string_equal(text, expected[i][k]);
+            free(text);
+            json_decref(keys);
+        }
+}
+
 /* llama-server gives other requests wrong texts next to those that name a slot. */
 TEST(llama_server_is_asked_for_the_next_token_in_no_slot_of_its_own)
 {
