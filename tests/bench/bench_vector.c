@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/thread_pool.h"
 #include "models/transformer/engine/attention.h"
+#include "models/transformer/engine/kv_cache.h"
 #include "models/transformer/engine/logits.h"
 #include "tests/bench/bench.h"
 #include "tests/support/contexts.h"
@@ -28,7 +29,7 @@ static void close_mixing(void *state)
 {
     mixing *m = state;
     spec_attention_free(&m->attention);
-    spec_attention_kv_free(&spec_backend_cpu, &m->kv);
+    spec_kv_cache_free(&spec_backend_cpu, &m->kv);
     free(m->qkv);
     free(m->o);
     free(m);
@@ -54,8 +55,8 @@ static const char *open_mixing(void **ret_state, const void *context)
     if (m->qkv == NULL || m->o == NULL ||
         spec_attention_init(&m->attention, &shape, spec_vector_kernels_of(spec_cpu_best_isa()),
                             NULL) != GSL_SUCCESS ||
-        spec_attention_kv_init(&spec_backend_cpu, &m->kv, &shape, SPEC_TENSOR_F32, m->context,
-                               NULL) != GSL_SUCCESS) {
+        spec_kv_cache_init(&spec_backend_cpu, &m->kv, &shape, SPEC_TENSOR_F32, m->context, NULL) !=
+            GSL_SUCCESS) {
         close_mixing(m);
         return "no memory";
     }
@@ -66,7 +67,7 @@ static const char *open_mixing(void **ret_state, const void *context)
         m->batch.slot[0] = m->path[0] = m->batch.past[0] = t;
         m->batch.path_begin[1] = 1;
         for (int layer = 0; layer < LAYERS; layer++)
-            spec_attention_store(&m->kv, layer, m->qkv, HEADS, &m->batch, m->attention.kernels);
+            spec_kv_cache_store(&m->kv, layer, m->qkv, HEADS, &m->batch, m->attention.kernels);
     }
     *ret_state = m;
     return NULL;

@@ -3,13 +3,13 @@
 
 #include "base/int_math.h"
 #include "base/thread_pool.h"
+#include "models/transformer/engine/kv_cache.h"
 #include "speclab/round.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     BLOCK = SPEC_VECTOR_BLOCK,
@@ -24,155 +24,6 @@ enum {
     CHUNK_WORK = 1 << 15 /* a chunk is at least this large: the floats of its keys, times its
                             queries */
 };
-
-/* ---- keys and values ------------------------------------------------------------------------- */
-
-static int width_of(int head_dim)
-{
-    return spec_int_ceil_div(head_dim, LANES) * LANES;
-}
-
-static size_t size_of_number(const spec_kv *kv)
-{
-    return spec_tensor_row_bytes(kv->type, 1);
-}
-
-/* Returns the numbers of the keys of a block, for one layer and head. Its values are as many. */
-static size_t block_numbers(const spec_kv *kv)
-{
-    return (size_t)BLOCK * (size_t)width_of(kv->head_dim);
-}
-
-static size_t kv_bytes(const spec_kv *kv)
-{
-    const size_t blocks = (size_t)spec_int_ceil_div(kv->slots, BLOCK);
-    return blocks * (size_t)kv->layers * (size_t)kv->n_kv_heads * 2 * block_numbers(kv) *
-           size_of_number(kv);
-}
-
-/* Returns the keys of a block of slots, which its values follow. */
-static unsigned char *keys_of(const spec_kv *kv, int layer, int head, int block)
-{
-    const size_t region =
-        ((size_t)block * (size_t)kv->layers + (size_t)layer) * (size_t)kv->n_kv_heads +
-        (size_t)head;
-    return (unsigned char *)kv->data + region * 2 * block_numbers(kv) * size_of_number(kv);
-}
-
-/* Returns where a slot's key begins, and in *ret_value its value. The numbers of a key are LANES
- * apart, those of a value adjacent. */
-static unsigned char *key_of(unsigned char **ret_value, const spec_kv *kv, int layer, int head,
-                             int slot)
-{
-    const size_t width = (size_t)width_of(kv->head_dim), size = size_of_number(kv);
-    unsigned char *const keys = keys_of(kv, layer, head, slot / BLOCK);
-    const int at = slot % BLOCK;
-    *ret_value = keys + (block_numbers(kv) + (size_t)at * width) * size;
-    return keys + ((size_t)(at / LANES * LANES) * width + (size_t)(at % LANES)) * size;
-}
-
-/* Copies n numbers of `size` bytes, a constant, `apart` and `from_apart` numbers from each other.
- */
-static inline void copy_numbers(unsigned char *to, size_t apart, const unsigned char *from,
-                                size_t from_apart, size_t size, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        memcpy(to + i * apart * size, from + i * from_apart * size, size);
-}
-
-static void copy_key(unsigned char *to, size_t apart, const unsigned char *from, size_t from_apart,
-                     const spec_kv *kv)
-{
-    const size_t n = (size_t)kv->head_dim;
-    if (kv->type == SPEC_TENSOR_F32)
-        copy_numbers(to, apart, from, from_apart, sizeof(float), n);
-    else
-        copy_numbers(to, apart, from, from_apart, sizeof(uint16_t), n);
-}
-
-static spec_kv kv_of(const spec_shape *shape, spec_tensor_type type, int slots)
-{
-    return (spec_kv){.layers = shape->n_layers - shape->delta.n_layers,
-                     .slots = slots,
-                     .n_kv_heads = shape->n_kv_heads,
-                     .head_dim = shape->head_dim,
-                     .type = type};
-}
-
-size_t spec_attention_kv_bytes(const spec_shape *shape, spec_tensor_type type, int slots)
-{
-    const spec_kv kv = kv_of(shape, type, slots);
-    return kv_bytes(&kv);
-}
-
-int spec_attention_kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *shape,
-                           spec_tensor_type type, int slots, spec_error *error)
-{
-    (void)backend;
-    *kv = kv_of(shape, type, slots);
-    const size_t bytes = kv_bytes(kv);
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        return spec_fail(error, GSL_ENOMEM,
-                         "out of memory for keys and values of %d tokens (%zu bytes)", slots,
-                         bytes);
-    madvise(memory, bytes, MADV_HUGEPAGE); /* large pages make reads faster */
-    kv->data = memory;
-    return GSL_SUCCESS;
-}
-
-void spec_attention_kv_free(const spec_backend *backend, spec_kv *kv)
-{
-    (void)backend;
-    if (kv->data != NULL) munmap(kv->data, kv_bytes(kv));
-    *kv = (spec_kv){0};
-}
-
-void spec_attention_keep(spec_kv *kv, const int *from, int to, int n)
-{
-    const size_t bytes = (size_t)width_of(kv->head_dim) * size_of_number(kv);
-    for (int i = 0; i < n; i++, to++) {
-        if (from[i] == to) continue;
-        for (int layer = 0; layer < kv->layers; layer++)
-            for (int head = 0; head < kv->n_kv_heads; head++) {
-                unsigned char *value, *old_value;
-                unsigned char *const key = key_of(&value, kv, layer, head, to);
-                copy_key(key, LANES, key_of(&old_value, kv, layer, head, from[i]), LANES, kv);
-                memcpy(value, old_value, bytes);
-            }
-    }
-}
-
-void spec_attention_store(spec_kv *kv, int layer, const float *qkv, int n_heads,
-                          const spec_batch *batch, const spec_vector_kernels *kernels)
-{
-    const size_t head_dim = (size_t)kv->head_dim, size = size_of_number(kv);
-    const int width = width_of(kv->head_dim);
-    float padded[SPEC_HEAD_DIM_MAX] = {0};
-    uint16_t half[SPEC_HEAD_DIM_MAX];
-    for (int h = 0; h < kv->n_kv_heads; h++)
-        for (int u = 0; u < batch->n; u++)
-            for (int is_value = 0; is_value < 2; is_value++) {
-                const float *const x = qkv + ((size_t)u * (size_t)(n_heads + 2 * kv->n_kv_heads) +
-                                              (size_t)(n_heads + is_value * kv->n_kv_heads + h)) *
-                                                 head_dim;
-                const void *from = x;
-                unsigned char *value;
-                unsigned char *const key = key_of(&value, kv, layer, h, batch->slot[u]);
-                if (kv->type != SPEC_TENSOR_F32) {
-                    memcpy(padded, x, head_dim * sizeof *x);
-                    kernels->narrow(half, padded, kv->type, width);
-                    from = half;
-                }
-                if (is_value)
-                    memcpy(value, from, head_dim * size);
-                else
-                    copy_key(key, LANES, from, 1, kv);
-            }
-}
-
-/* ---- attention ------------------------------------------------------------------------------- */
 
 /* Positions or blocks begin..end-1. */
 typedef struct {
@@ -295,18 +146,16 @@ typedef struct {
 } room;
 
 /* Returns numbers first..first+n-1 of a block's keys or values as floats, n at most a room. */
-static const float *floats_of(room *to, const work *w, const unsigned char *numbers, int first,
-                              int n)
+static const float *floats_of(room *to, const work *w, const void *numbers, int first, int n)
 {
-    if (w->kv->type == SPEC_TENSOR_F32) return (const float *)(const void *)numbers + first;
-    w->a->kernels->widen(to->number, (const uint16_t *)(const void *)numbers + first, w->kv->type,
-                         n);
+    if (w->kv->type == SPEC_TENSOR_F32) return (const float *)numbers + first;
+    w->a->kernels->widen(to->number, (const uint16_t *)numbers + first, w->kv->type, n);
     return to->number;
 }
 
 /* Computes the scores of `queries` queries and tiles first..end-1 of a block. */
 static void score_tiles(const work *w, float *score, const float *query, int queries,
-                        const unsigned char *keys, int first, int end)
+                        const void *keys, int first, int end)
 {
     const int step = w->kv->type == SPEC_TENSOR_F32 ? spec_int_max(1, end - first) : 1,
               numbers = LANES * w->width;
@@ -319,7 +168,7 @@ static void score_tiles(const work *w, float *score, const float *query, int que
 /* Mixes positions `at` of a block into the sums of some queries, whose weights begin with the
  * block. */
 static void mix_rows(const work *w, float *mixed, const float *weight, int queries,
-                     const unsigned char *values, span at)
+                     const void *values, span at)
 {
     const int most = w->kv->type == SPEC_TENSOR_F32 ? BLOCK : ROWS_WIDENED;
     room widened;
@@ -338,25 +187,13 @@ typedef struct {
 /* Collects the nodes of column u at positions begin..end-1, at most LANES. */
 static void collect_nodes(node_tile *to, const work *w, int kv_head, int u, int begin, int end)
 {
-    const spec_kv *kv = w->kv;
     const spec_batch *batch = w->batch;
     const size_t width = (size_t)w->width;
-    uint16_t half[SPEC_HEAD_DIM_MAX] = {0};
-    float key[SPEC_HEAD_DIM_MAX] = {0};
+    float key[SPEC_HEAD_DIM_MAX];
     for (int t = begin; t < end; t++) {
-        unsigned char *value;
         const int slot = batch->path[batch->path_begin[u] + t - batch->past[u]];
-        const unsigned char *const from = key_of(&value, kv, w->layer, kv_head, slot);
-        float *const to_value = to->value + (size_t)(t - begin) * width;
-        if (kv->type == SPEC_TENSOR_F32) {
-            copy_key((unsigned char *)key, 1, from, LANES, kv);
-            memcpy(to_value, value, width * sizeof *to_value);
-        } else {
-            copy_key((unsigned char *)half, 1, from, LANES, kv);
-            w->a->kernels->widen(key, half, kv->type, w->width);
-            w->a->kernels->widen(to_value, (const uint16_t *)(const void *)value, kv->type,
-                                 w->width);
-        }
+        spec_kv_cache_read(key, to->value + (size_t)(t - begin) * width, w->kv, w->layer, kv_head,
+                           slot, w->a->kernels);
         for (size_t d = 0; d < width; d++) to->key[d * LANES + (size_t)(t - begin)] = key[d];
     }
 }
@@ -424,13 +261,13 @@ static span moved(span positions, int begin)
 static void attend_block(const work *w, const unit *of, const float *query, mixture *to, int b)
 {
     const int begin = b * BLOCK, width = w->width, heads = of->heads;
-    const unsigned char *const keys = keys_of(w->kv, w->layer, of->kv_head, b),
-                               *const values = keys + block_numbers(w->kv) * size_of_number(w->kv);
+    const void *keys, *values;
     const span common = within(straight_of(w, of->first, of->columns, true), b),
                some = within(straight_of(w, of->first, of->columns, false), b);
     float weight[QUERIES * ROW];
     own_positions own[QUERIES];
 
+    spec_kv_cache_block(&keys, &values, w->kv, w->layer, of->kv_head, b);
     score_tiles(w, weight, query, of->columns * heads, keys, (some.begin - begin) / LANES,
                 spec_int_ceil_div(some.end - begin, LANES));
     memset(to->mixed, 0, (size_t)(of->columns * heads * width) * sizeof to->mixed[0]);
@@ -582,7 +419,7 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
         w.window = opt_how->has_window ? attention->window : 0;
     }
     w.group = attention->n_heads / attention->n_kv_heads;
-    w.width = width_of(attention->head_dim);
+    w.width = spec_kv_cache_width(attention->head_dim);
     w.heads = spec_int_min(w.group, QUERIES);
     w.parts = spec_int_ceil_div(w.group, w.heads);
     w.columns = spec_int_min(QUERIES / w.heads, batch->n);
@@ -629,8 +466,8 @@ int spec_attention_init(spec_attention *attention, const spec_shape *shape,
     /* Pages of zeros that are never written take no memory: a long window costs memory only as the
      * text grows. */
     const size_t partials = QUERIES_SPLIT * (size_t)attention->blocks;
-    attention->partial =
-        calloc(partials, (size_t)(width_of(shape->head_dim) + 2) * sizeof *attention->partial);
+    attention->partial = calloc(partials, (size_t)(spec_kv_cache_width(shape->head_dim) + 2) *
+                                              sizeof *attention->partial);
     if (attention->partial == NULL)
         return spec_fail(error, GSL_ENOMEM, "out of memory for %zu partial sums", partials);
     return GSL_SUCCESS;

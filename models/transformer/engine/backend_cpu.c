@@ -7,6 +7,7 @@
 #include "models/transformer/engine/column_work.h"
 #include "models/transformer/engine/delta.h"
 #include "models/transformer/engine/experts.h"
+#include "models/transformer/engine/kv_cache.h"
 #include "models/transformer/engine/logits.h"
 #include "models/transformer/engine/panel_matrices.h"
 #include "models/transformer/engine/rotation.h"
@@ -256,7 +257,7 @@ static void rope(spec_queue *queue, float *qkv, const spec_attending *opt_how)
 static void store(spec_queue *queue, spec_kv *kv, int layer, float *qkv)
 {
     const cpu_queue *q = queue->state;
-    spec_attention_store(kv, layer, qkv, q->shape.n_heads, q->batch, q->kernels);
+    spec_kv_cache_store(kv, layer, qkv, q->shape.n_heads, q->batch, q->kernels);
 }
 
 static void attend(spec_queue *queue, float *o, const float *qkv, const spec_kv *kv, int layer,
@@ -300,7 +301,7 @@ static void cap(spec_queue *queue, float *logits)
 static void keep(spec_queue *queue, spec_kv *kv, const int *from, int to, int n)
 {
     (void)queue;
-    spec_attention_keep(kv, from, to, n);
+    spec_kv_cache_keep(kv, from, to, n);
     if (kv->opt_delta != NULL) spec_delta_cache_keep(kv->opt_delta, from, to, n);
     spec_taps_keep(kv, from, to, n);
 }
@@ -309,13 +310,13 @@ static void kv_free(const spec_backend *backend, spec_kv *kv)
 {
     spec_taps_free(backend, kv);
     spec_delta_cache_free(kv->opt_delta);
-    spec_attention_kv_free(backend, kv);
+    spec_kv_cache_free(backend, kv);
 }
 
 static int kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *shape,
                    spec_tensor_type type, int slots, spec_error *error)
 {
-    int status = spec_attention_kv_init(backend, kv, shape, type, slots, error);
+    int status = spec_kv_cache_init(backend, kv, shape, type, slots, error);
     if (status != GSL_SUCCESS || shape->delta.n_layers == 0) return status;
     status = spec_delta_cache_init(&kv->opt_delta, shape, error);
     if (status != GSL_SUCCESS) kv_free(backend, kv);
@@ -324,7 +325,7 @@ static int kv_init(const spec_backend *backend, spec_kv *kv, const spec_shape *s
 
 static size_t kv_bytes(const spec_shape *shape, spec_tensor_type type, int slots)
 {
-    return spec_attention_kv_bytes(shape, type, slots) + spec_delta_cache_bytes(&shape->delta);
+    return spec_kv_cache_bytes(shape, type, slots) + spec_delta_cache_bytes(&shape->delta);
 }
 
 /* ---- hybrids --------------------------------------------------------------------------------- */
