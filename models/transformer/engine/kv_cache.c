@@ -128,6 +128,13 @@ void spec_kv_cache_keep(spec_kv *kv, const int *from, int to, int n)
     }
 }
 
+/* Makes infinite numbers NaN: a score of -inf would drop a token silently. */
+static void mark_infinite(uint16_t *f16, int n)
+{
+    for (int i = 0; i < n; i++)
+        if ((f16[i] & 0x7fff) == 0x7c00) f16[i] = 0x7e00;
+}
+
 void spec_kv_cache_store(spec_kv *kv, int layer, const float *qkv, int n_heads,
                          const spec_batch *batch, const spec_vector_kernels *kernels)
 {
@@ -147,6 +154,7 @@ void spec_kv_cache_store(spec_kv *kv, int layer, const float *qkv, int n_heads,
                 if (kv->type != SPEC_TENSOR_F32) {
                     memcpy(padded, x, head_dim * sizeof *x);
                     kernels->narrow(half, padded, kv->type, width);
+                    if (kv->type == SPEC_TENSOR_F16) mark_infinite(half, width);
                     from = half;
                 }
                 if (is_value)

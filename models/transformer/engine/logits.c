@@ -17,7 +17,8 @@ static int find_largest(float *ret_largest, const float *logits, int vocab,
 {
     if (kernels->largest(ret_largest, logits, vocab)) return GSL_SUCCESS;
     return spec_fail(error, GSL_EDOM,
-                     "the model's logits are not finite: its weights are broken, or overflow");
+                     "the model's logits are not finite: its weights are broken, or numbers "
+                     "overflow; kv=bf16 keeps larger keys and values than kv=f16");
 }
 
 typedef struct {

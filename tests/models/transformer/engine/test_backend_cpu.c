@@ -361,6 +361,46 @@ TEST(a_cache_of_halves_is_one_of_rounded_floats)
     }
 }
 
+/* Text 0's token at a position, after the number at `place` of its row was replaced, if any. */
+static void read_token(session *s, int position, int place, float number)
+{
+    spec_batch batch = {.n = 0};
+    int path[1];
+    spec_error error;
+    fill(s->qkv, s->width, 0, position);
+    if (place >= 0) s->qkv[place] = number;
+    add_column(&batch, path, position, position, &position, 1);
+    cpu->begin(&s->queue, &batch, &s->kv, NULL, 0);
+    cpu->store(&s->queue, &s->kv, 0, s->qkv);
+    cpu->attend(&s->queue, s->o, s->qkv, &s->kv, 0, &s->how, NULL);
+    cpu->end(&s->queue);
+    assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
+}
+
+/* A key of -inf could have a score of -inf, and so drop its token without an error. */
+TEST(a_number_too_large_for_f16_is_seen_by_all_later_tokens)
+{
+    static const struct {
+        spec_tensor_type type;
+        float number;
+        bool overflows;
+    } cases[] = {{SPEC_TENSOR_F16, 65519.0f, false},
+                 {SPEC_TENSOR_F16, 65520.0f, true},
+                 {SPEC_TENSOR_F16, -65520.0f, true},
+                 {SPEC_TENSOR_BF16, -65520.0f, false}};
+    const spec_shape *shape = &shapes[0];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int is_value = 0; is_value < 2; is_value++) {
+            OWNED(session) s = open_session_of(*shape, cases[i].type);
+            const int head = shape->n_heads + is_value * shape->n_kv_heads;
+            for (int position = 0; position < 20; position++) {
+                const bool replaces = position == 5;
+                read_token(&s, position, replaces ? head * shape->head_dim : -1, cases[i].number);
+                assert_int_equal(isfinite(s.o[0]), position < 5 || !cases[i].overflows);
+            }
+        }
+}
+
 /* The results of several passes, to compare. */
 static void compute(float *result, const spec_shape *shape)
 {
