@@ -64,8 +64,7 @@ typedef struct {
  * that is being verified follow in order, until `keep` moves the accepted path down to the text. */
 typedef struct {
     int layers, slots, n_kv_heads, head_dim;
-    spec_tensor_type type; /* SPEC_TENSOR_F32, SPEC_TENSOR_BF16, or SPEC_TENSOR_F16 if the backend
-                              supports it */
+    spec_tensor_type type; /* F32, BF16, or the backend's half_kv */
     void *data;            /* in the backend's own layout */
     struct spec_delta_cache *opt_delta; /* of the recurrent layers, which have no keys and values */
 
@@ -155,8 +154,8 @@ struct spec_backend {
                    spec_tensor_type type, int slots, spec_error *error);
     void (*kv_free)(const spec_backend *backend, spec_kv *kv);
     size_t (*kv_bytes)(const spec_shape *shape, spec_tensor_type type, int slots);
-    spec_tensor_type half_kv; /* the type of KV caches that models with quantised weights get */
-    bool keeps_f16;           /* whether a KV cache may have type F16, besides F32 and BF16 */
+    spec_tensor_type half_kv; /* F16 or BF16: the type of KV caches of models whose matrices are not
+                                 all F32. A cache may have this type, F32 or BF16 */
     bool computes_all; /* every architecture; else the operations that only some need are NULL, and
                           spec_attending must be NULL or zero (spec_architecture_extra) */
 

@@ -445,7 +445,6 @@ const spec_backend spec_backend_cpu = {
     .kv_free = kv_free,
     .kv_bytes = kv_bytes,
     .half_kv = SPEC_TENSOR_F16,
-    .keeps_f16 = true,
     .computes_all = true,
     .queue_init = queue_init,
     .queue_free = queue_free,

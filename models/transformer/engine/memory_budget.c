@@ -18,7 +18,7 @@ int spec_memory_budget_choose_kv(spec_tensor_type *ret_type, const spec_backend 
     *ret_type = SPEC_TENSOR_F32;
     const int status = spec_settings_choice(&choice, settings, "kv", AUTO, names, error);
     if (status != GSL_SUCCESS) return status;
-    if (choice == F16 && !backend->keeps_f16)
+    if (choice == F16 && backend->half_kv != SPEC_TENSOR_F16)
         return spec_fail(error, GSL_EINVAL, "kv=f16: %s (%s) keeps keys and values as f32 or bf16",
                          backend->name, backend->device);
     if (choice != AUTO || !all_floats) *ret_type = types[choice];

@@ -34,7 +34,7 @@ TEST(memory_is_zeroed_and_copied)
     gpu->kv_free(gpu, &kv);
     gpu->queue_free(&queue);
     assert_string_equal(gpu->name, "gpu:0");
-    assert_true(strlen(gpu->device) > 0 && gpu->half_kv == SPEC_TENSOR_BF16 && !gpu->keeps_f16);
+    assert_true(strlen(gpu->device) > 0 && gpu->half_kv == SPEC_TENSOR_BF16);
     assert_int_equal(gpu->check(gpu, 1000, NULL), GSL_SUCCESS);
     spec_error error = {""};
     assert_int_equal(gpu->check(gpu, (size_t)1 << 50, &error), GSL_ENOMEM);
