@@ -15,7 +15,7 @@ SCRIPTS = {
 CODE = ["if (x == 0) return -1;\n", "for i in range(10):\n    print(i ** 2)\n",
         "\t\tint *p = &a[3];",
         "#include <stdio.h>\r\n", "a+=b<<2|c&~d;", "https://example.org/a?b=c&d=%20#e", "x_1, y_2",
-        "{\"key\": [1.5e-3, null, true]}", "// TODO: what's this?", "```c\nmain(){}\n```",
+        "{\"key\": [1.5e-3, null, true]}", "// NOTE: what's this?", "```c\nmain(){}\n```",
         "$HOME/*",
         "SELECT * FROM t WHERE a<>'b';", "\\frac{1}{2} \\alpha_{ij}^2", "C++/C#", "!!!???...---==="]
 SIGNS = ["😀", "🚀🚀", "👩\u200d👩\u200d👧", "🇩🇪", "✅", "👍🏽", "→", "«»", "“quoted”", "…", "€5", "½",
