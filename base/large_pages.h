@@ -11,7 +11,7 @@ enum { SPEC_LARGE_PAGE = 1 << 21 };
 
 /* What is left of the last region that was mapped; zeroed: nothing. Not for two threads at once. */
 typedef struct {
-    unsigned char *at; /* at the begin of a page */
+    unsigned char *at; /* at the start of a page */
     size_t left;
 } spec_large_pages;
 

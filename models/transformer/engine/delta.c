@@ -371,6 +371,13 @@ static void update(const job *j, const sight *of, const key_and_query *shared, i
                   out, s->value_dim);
 }
 
+/* Returns the i-th value head that reads a key head. */
+static int value_head_of(const spec_delta_shape *s, int key_head, int i)
+{
+    return s->is_tiled ? i * s->n_key_heads + key_head
+                       : key_head * (s->n_value_heads / s->n_key_heads) + i;
+}
+
 /* Anchors ascend, and so do they along a path: what a column reads is computed before it. */
 static void run_head(void *self, int key_head)
 {
@@ -380,8 +387,7 @@ static void run_head(void *self, int key_head)
     for (int anchor = spec_int_min(j->first, j->layer->newest); anchor <= j->last;
          anchor += PERIOD) {
         for (int i = 0; i < per_key && anchor > j->layer->newest; i++)
-            advance(j, anchor - PERIOD, key_head,
-                    s->is_tiled ? i * s->n_key_heads + key_head : key_head * per_key + i);
+            advance(j, anchor - PERIOD, key_head, value_head_of(s, key_head, i));
         for (int u = 0; u < j->work->batch->n; u++) {
             sight of;
             key_and_query shared;
@@ -389,8 +395,7 @@ static void run_head(void *self, int key_head)
             look(&of, j->work->batch, u);
             make_keys(&shared, j, &of, key_head);
             for (int i = 0; i < per_key; i++)
-                update(j, &of, &shared, key_head,
-                       s->is_tiled ? i * s->n_key_heads + key_head : key_head * per_key + i);
+                update(j, &of, &shared, key_head, value_head_of(s, key_head, i));
         }
     }
 }

@@ -11,11 +11,11 @@ typedef struct {
     double weight_bytes; /* bytes of the matrices that a pass of one token reads, in the backend's
                             format; of the embedding it reads only single rows */
     double weights[SPEC_TENSOR_TYPES]; /* how many weights of each type a token is multiplied by */
-    double kv_bytes; /* bytes of the KV cache per position, in the layers that attend to all
-                        positions */
-    double state_bytes;     /* bytes of recurrent states, which a pass reads once */
+    double kv_bytes;        /* bytes of the KV cache per position, in the layers that attend to all
+                               positions */
     double window_kv_bytes; /* the same in the layers that attend to the last `window` positions */
     int window;
+    double state_bytes; /* bytes of recurrent states, which a pass reads once */
     int launches; /* dependent launches of the backend */
     int mixtures; /* sublayers that are mixtures of experts; 0: the fields below have no meaning */
     int n_experts, n_active; /* experts in each mixture, and how many of them a token takes */

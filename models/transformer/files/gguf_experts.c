@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/gguf_experts.h"
 
+#include "models/transformer/files/architecture.h"
+
 #include <limits.h>
 
 /* In the format, two gating functions make the weights the softmax of the chosen logits: 1, a
@@ -76,12 +78,12 @@ int spec_gguf_experts_read(spec_shape *shape, const spec_architecture *architect
                       shape->n_experts, keys->key);
     SPEC_TRY(spec_gguf_keys_need(&shape->expert_dim, keys, "expert_feed_forward_length", 1,
                                  SPEC_DIM_MAX));
-    const bool has_shared = (architecture->must >> SPEC_PART_SHARED_GATE & 1) != 0;
+    const bool has_shared = spec_architecture_must(architecture, SPEC_PART_SHARED_GATE);
     if (has_shared)
         SPEC_TRY(spec_gguf_keys_need(&shape->ffn_dim, keys, "expert_shared_feed_forward_length", 1,
                                      SPEC_DIM_MAX));
     SPEC_TRY(refuse_others(keys, has_shared));
-    SPEC_TRY(check_weights(keys, (architecture->must >> SPEC_PART_ROUTER_BIAS & 1) != 0));
+    SPEC_TRY(check_weights(keys, spec_architecture_must(architecture, SPEC_PART_ROUTER_BIAS)));
 done:
     return status;
 }

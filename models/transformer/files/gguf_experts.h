@@ -7,8 +7,9 @@
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf_keys.h"
 
-/* Reads n_experts, n_active and expert_dim of an architecture with experts. For an architecture
- * without, checks that the file has none either. May return GSL_EINVAL. */
+/* Reads n_experts, n_active and expert_dim of an architecture with experts, and in ffn_dim the
+ * width of the expert that every token takes, if there is one. For an architecture without experts,
+ * checks that the file has none either. May return GSL_EINVAL. */
 int spec_gguf_experts_read(spec_shape *shape, const spec_architecture *architecture,
                            spec_gguf_keys *keys);
 
