@@ -171,6 +171,27 @@ typedef struct {
     double *scratch, *fresh; /* (NODES + 1, VOCAB) */
 } walk;
 
+static walk walk_of(const char *spec, unsigned long seed)
+{
+    walk w = {.rng = spec_test_rng(gsl_rng_taus2, seed),
+              .model = model_of(spec, NULL),
+              .scratch = malloc((NODES + 1) * VOCAB * sizeof *w.scratch),
+              .fresh = malloc((NODES + 1) * VOCAB * sizeof *w.fresh)};
+    assert_non_null(w.scratch);
+    assert_non_null(w.fresh);
+    assert_works(spec_session_init(&w.session, w.model, &error));
+    return w;
+}
+
+static void walk_free(walk *w)
+{
+    spec_session_free(&w->session);
+    spec_model_close(w->model);
+    gsl_rng_free(w->rng);
+    free(w->scratch);
+    free(w->fresh);
+}
+
 static int pick(walk *w, int n)
 {
     return (int)gsl_rng_uniform_int(w->rng, (unsigned long)n);
@@ -229,7 +250,7 @@ static void check_row(walk *w, const double *row, int node)
     spec_session_free(&fresh);
 }
 
-static void score(walk *w, const double **row, spec_error *error)
+static void score(walk *w, const double **row)
 {
     const spec_score_request request = {.context = w->text,
                                         .n_context = w->n,
@@ -238,41 +259,45 @@ static void score(walk *w, const double **row, spec_error *error)
                                         .n_nodes = w->n_nodes,
                                         .ret_row = row,
                                         .scratch = w->scratch};
-    assert_int_equal(spec_session_score(&w->session, &request, error), GSL_SUCCESS);
+    assert_works(spec_session_score(&w->session, &request, &error));
 }
+
+static const char *const specs[] = {
+    "random?dim=32&layers=4&heads=4&kv_heads=2&ffn=32&vocab=23&context=400&attends=2&type=f32",
+    "random?dim=64&layers=3&heads=2&kv_heads=1&experts=4&active=2&expert_ffn=32&vocab=23&"
+    "context=400&attends=3&type=q8_0"};
 
 TEST(rows_after_any_rollback_are_those_of_a_fresh_session)
 {
-    static const char *const specs[] = {
-        "random?dim=32&layers=4&heads=4&kv_heads=2&ffn=32&vocab=23&context=400&attends=2&type=f32",
-        "random?dim=64&layers=3&heads=2&kv_heads=1&experts=4&active=2&expert_ffn=32&vocab=23&"
-        "context=400&attends=3&type=q8_0"};
-    walk w = {.scratch = malloc((NODES + 1) * VOCAB * sizeof *w.scratch),
-              .fresh = malloc((NODES + 1) * VOCAB * sizeof *w.fresh)};
-    spec_error error = {""};
-    assert_non_null(w.scratch);
-    assert_non_null(w.fresh);
-    w.rng = spec_test_rng(gsl_rng_taus2, 11);
     for (int s = 0; s < 2; s++) {
-        w.model = model_of(specs[s], NULL);
-        w.n = 0;
-        w.n_nodes = 0;
-        assert_works(spec_session_init(&w.session, w.model, &error));
+        OWNED(walk) w = walk_of(specs[s], 11 + (unsigned long)s);
         for (uint64_t step = spec_test_samples(STEPS); step > 0; step--) {
             const double *row[NODES + 1];
             move(&w);
             grow(&w);
-            score(&w, row, &error);
+            score(&w, row);
             const int node = pick(&w, w.n_nodes + 1) - 1;
             check_row(&w, row[node + 1], node);
             check_row(&w, row[w.n_nodes], w.n_nodes - 1);
         }
-        spec_session_free(&w.session);
-        spec_model_close(w.model);
     }
-    gsl_rng_free(w.rng);
-    free(w.scratch);
-    free(w.fresh);
+}
+
+/* Its last token has the anchor nearest to the draft, which comes from the text alone. */
+TEST(the_deepest_draft_is_computed_as_its_text)
+{
+    OWNED(walk) w = walk_of(specs[0], 5);
+    for (int t = 0; t < 60; t++) w.text[t] = pick(&w, VOCAB);
+    for (w.n = 60; w.n < 60 + SPEC_DELTA_PERIOD; w.n++) {
+        const double *row[NODES + 1];
+        w.n_nodes = SPEC_DELTA_DEPTH;
+        for (int i = 0; i < w.n_nodes; i++) {
+            w.token[i] = pick(&w, VOCAB);
+            w.parent[i] = i - 1;
+        }
+        score(&w, row);
+        check_row(&w, row[w.n_nodes], w.n_nodes - 1); /* writes the draft behind the text */
+    }
 }
 
 TEST(a_draft_of_too_many_levels_is_refused)
