@@ -34,9 +34,9 @@ const spec_safetensors_tensor *spec_tensor_folder_find(spec_tensor_folder *folde
 const spec_safetensors_tensor *spec_tensor_folder_look(const spec_tensor_folder *folder,
                                                        const char *name);
 
-/* Finds the weights with this name and shape in F32, F16 or BF16; one row is a vector,
- * and the weights of a convolution may be (rows, 1, cols). Returns
- * GSL_EINVAL, with a line that names folder and tensor, if the folder lacks them. */
+/* Finds the weights with this name and shape in F32, F16 or BF16; one row is a vector, and the
+ * weights of a convolution may be (rows, 1, cols). Returns GSL_EINVAL, with a line that names
+ * folder and tensor, if the folder lacks them. */
 int spec_tensor_folder_weights(spec_tensor *ret, spec_tensor_folder *folder, const char *name,
                                int rows, int cols, spec_error *error);
 

@@ -225,6 +225,52 @@ static void rows_of(double *ret_rows, const spec_model *model)
     assert_works(spec_session_score(&session, &request, &error));
 }
 
+static float same(float x)
+{
+    return x;
+}
+
+static float plus_one(float x)
+{
+    return 1.0f + x;
+}
+
+static float rate(float x)
+{
+    return -expf(x);
+}
+
+/* Rows of two files would agree if both had a wrong unit. */
+TEST(vectors_of_a_hybrid_have_the_units_of_a_file)
+{
+    OWNED(spec_tensor_folder) folder;
+    write_folders();
+    import("next", "next.gguf");
+    OWNED_MODEL *model = model_of("gguf:next.gguf", NULL);
+    const spec_checkpoint_layer *layer = &spec_transformer_of(model)->checkpoint->layer[0];
+    const struct {
+        const char *name;
+        const spec_tensor *found;
+        float (*expected)(float);
+    } vectors[] = {{"linear_attn.A_log", &layer->delta_rate, rate},
+                   {"linear_attn.dt_bias", &layer->delta_bias, same},
+                   {"linear_attn.norm.weight", &layer->delta_norm, same},
+                   {"input_layernorm.weight", &layer->attention_norm, plus_one},
+                   {"post_attention_layernorm.weight", &layer->ffn_norm, plus_one}};
+    assert_works(spec_tensor_folder_init(&folder, "next", &error));
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char name[80];
+        spec_tensor in;
+        float from[DIM], to[DIM];
+        const int n = vectors[i].found->cols;
+        snprintf(name, sizeof name, "model.layers.0.%s", vectors[i].name);
+        assert_works(spec_tensor_folder_weights(&in, &folder, name, 1, n, &error));
+        spec_tensor_decode_row(from, &in, 0);
+        spec_tensor_decode_row(to, vectors[i].found, 0);
+        for (int k = 0; k < n; k++) assert_true(to[k] == vectors[i].expected(from[k]));
+    }
+}
+
 TEST(two_layouts_of_one_hybrid_have_the_same_rows)
 {
     double rows[2][2][(NODES + 1) * VOCAB]; /* of both files; of the model and its draft */

@@ -15,7 +15,7 @@ typedef struct {
     spec_shape shape;
     bool biased, tied;
     bool biased_experts;
-    int recurrent_period; /* one layer in so many is not recurrent; 0: none is recurrent */
+    int recurrent_period; /* one layer in this many is not recurrent; 0: none is */
     bool mixes_beta;      /* delta_both */
     bool normed_heads, sinks, post_norms, biased_output;
     int window_period;   /* one layer in so many has no window; 0: all have none */

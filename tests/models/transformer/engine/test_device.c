@@ -142,11 +142,12 @@ static int count_alloc(const spec_backend *backend, void **ret_memory, size_t by
 
 TEST(the_memory_need_is_what_weights_take)
 {
-    static const char *const type[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
-    for (int i = 0; i < 5; i++) {
+    static const char *const rest[] = {"f32&device=gpu",  "f16&device=gpu",  "bf16&device=gpu",
+                                       "q8_0&device=gpu", "q4_0&device=gpu", "q8_0&attends=2"};
+    for (int i = 0; i < 6; i++) {
         char spec[200];
         bool all_floats;
-        snprintf(spec, sizeof spec, MODEL "&kv_heads=2&type=%s&device=gpu", type[i]);
+        snprintf(spec, sizeof spec, MODEL "&kv_heads=2&type=%s", rest[i]);
         OWNED_MODEL *model = model_of(spec, NULL);
         const spec_transformer *t = spec_transformer_of(model);
         spec_weights again;
@@ -156,9 +157,12 @@ TEST(the_memory_need_is_what_weights_take)
         size_t matrices = 0;
         for (int l = 0; l < 2; l++) {
             const spec_layer *layer = &t->weights->layer[l];
-            matrices += backend->piece(layer->qkv.bytes) +
-                        backend->piece(layer->attention_output.bytes) +
-                        backend->piece(layer->gate_up.bytes) + backend->piece(layer->down.bytes);
+            const spec_matrix *const all[] = {&layer->qkv,         &layer->query_gate,
+                                              &layer->delta.input, &layer->attention_output,
+                                              &layer->gate_up,     &layer->delta.output,
+                                              &layer->down};
+            for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+                if (all[k]->data != NULL) matrices += backend->piece(all[k]->bytes);
         }
         matrices += backend->piece(t->weights->output.bytes);
         if (t->weights->embedding.data != t->weights->output.data)

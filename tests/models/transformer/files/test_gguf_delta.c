@@ -38,10 +38,10 @@ static const odd_form form = {{.dim = 32,
                               .normed_heads = true,
                               .recurrent_period = 2};
 
-static void write_form(spec_checkpoint *model)
+static void write_form(spec_checkpoint *model, const odd_form *of)
 {
     int kept;
-    make_odd_checkpoint(model, &form, SPEC_TENSOR_F32);
+    make_odd_checkpoint(model, of, SPEC_TENSOR_F32);
     model->opt_architecture = spec_architecture_find((spec_piece){"qwen35", 6});
     assert_works(
         spec_gguf_model_write(&kept, model, &(spec_gguf_model_vocabulary){0}, path, NULL, &error));
@@ -58,7 +58,7 @@ TEST(what_is_written_of_a_hybrid_is_read)
     OWNED(spec_checkpoint) written;
     OWNED(spec_checkpoint) read;
     spec_error error = {""};
-    write_form(&written);
+    write_form(&written, &form);
     if (load(&read, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
     const spec_delta_shape *a = &written.shape.delta, *b = &read.shape.delta;
     assert_true(a->n_layers == b->n_layers && a->n_key_heads == b->n_key_heads &&
@@ -121,7 +121,7 @@ TEST(values_of_recurrent_layers_that_make_no_sense_are_refused)
         OWNED(spec_checkpoint) written;
         OWNED(spec_checkpoint) read;
         const char *expected = "none of the layers of this qwen35 model is recurrent";
-        write_form(&written);
+        write_form(&written, &form);
         if (i < sizeof numbers / sizeof *numbers) {
             change(numbers[i].key, NUMBER, &numbers[i].value, sizeof numbers[i].value);
             expected = numbers[i].expected;
@@ -131,4 +131,19 @@ TEST(values_of_recurrent_layers_that_make_no_sense_are_refused)
         assert_int_equal(load(&read, &error), GSL_EINVAL);
         if (strstr(error.text, expected) == NULL) fail_msg("'%s' lacks '%s'", error.text, expected);
     }
+}
+
+TEST(a_file_that_does_not_say_which_layers_are_recurrent_has_three_of_four)
+{
+    odd_form three_of_four = form;
+    OWNED(spec_checkpoint) written;
+    OWNED(spec_checkpoint) read;
+    spec_error error = {""};
+    three_of_four.shape.delta.n_layers = three_of_four.recurrent_period = 4; /* of 5 layers */
+    write_form(&written, &three_of_four);
+    change("qwen35.attention.recurrent_layer", 0, "?", 1);
+    if (load(&read, &error) != GSL_SUCCESS) fail_msg("%s", error.text);
+    assert_int_equal(read.shape.delta.n_layers, 4);
+    for (int layer = 0; layer < form.shape.n_layers; layer++)
+        assert_int_equal(read.layer[layer].is_recurrent, layer != 3);
 }
