@@ -99,6 +99,16 @@ void spec_table_text(spec_table *table, const char *column, const char *value)
     cell->kind = SPEC_CELL_TEXT; /* _append detects a NULL text (out of memory) */
 }
 
+void spec_table_interval(spec_table *table, const char *name, double value, double low, double high)
+{
+    char column[64];
+    spec_table_number(table, name, value);
+    snprintf(column, sizeof column, "%s_low", name);
+    spec_table_number(table, column, low);
+    snprintf(column, sizeof column, "%s_high", name);
+    spec_table_number(table, column, high);
+}
+
 int spec_table_append(spec_table *table)
 {
     size_t width = (size_t)table->n_columns;

@@ -50,6 +50,9 @@ void spec_table_integer(spec_table *table, const char *column, long long value);
 /* Writes a whole number or inf to a cell. */
 void spec_table_whole(spec_table *table, const char *column, double value);
 void spec_table_text(spec_table *table, const char *column, const char *value);
+/* Fills the columns `name`, name_low and name_high. */
+void spec_table_interval(spec_table *table, const char *name, double value, double low,
+                         double high);
 int spec_table_append(spec_table *table);
 void spec_table_clear(spec_table *table); /* drop all rows and the current row */
 const spec_cell *spec_table_cell(const spec_table *table, size_t row, int column);

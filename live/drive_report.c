@@ -59,12 +59,7 @@ const char *const spec_drive_columns[] = {"concurrency",
 static void put_interval(spec_table *table, const char *name, const spec_block_interval *x,
                          double unit)
 {
-    char column[64];
-    spec_table_number(table, name, unit * x->value);
-    snprintf(column, sizeof column, "%s_low", name);
-    spec_table_number(table, column, unit * x->low);
-    snprintf(column, sizeof column, "%s_high", name);
-    spec_table_number(table, column, unit * x->high);
+    spec_table_interval(table, name, unit * x->value, unit * x->low, unit * x->high);
 }
 
 static void put_quantiles(spec_table *table, const char *name, const spec_drive_quantiles *x)

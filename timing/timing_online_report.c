@@ -62,12 +62,7 @@ static spec_block_interval ratio(const sample *s, const quotient *of, int n)
 
 static void write_interval(spec_table *table, const char *name, spec_block_interval interval)
 {
-    char end[40];
-    spec_table_number(table, name, interval.value);
-    snprintf(end, sizeof end, "%s_low", name);
-    spec_table_number(table, end, interval.low);
-    snprintf(end, sizeof end, "%s_high", name);
-    spec_table_number(table, end, interval.high);
+    spec_table_interval(table, name, interval.value, interval.low, interval.high);
 }
 
 static void write_way(spec_table *table, const sample *s, const spec_timing_online *timed, int way)

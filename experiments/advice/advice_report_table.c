@@ -41,18 +41,8 @@ static double seen(double count)
     return count > 0.0 ? count : NAN;
 }
 
-static void put_interval(spec_table *table, const char *name, double value, double low, double high)
-{
-    char column[64];
-    spec_table_number(table, name, value);
-    snprintf(column, sizeof column, "%s_low", name);
-    spec_table_number(table, column, low);
-    snprintf(column, sizeof column, "%s_high", name);
-    spec_table_number(table, column, high);
-}
-
 #define PUT(table, name, interval)                                                                 \
-    put_interval(table, name, (interval).value, (interval).low, (interval).high)
+    spec_table_interval(table, name, (interval).value, (interval).low, (interval).high)
 
 const char *spec_advice_known_from(const spec_advice *advice, const spec_advice_length *length)
 {

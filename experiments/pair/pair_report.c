@@ -37,16 +37,7 @@ static const char *const columns[] = {"draft",
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static void put(spec_table *table, const char *name, double value, double low, double high)
-{
-    char column[64];
-    spec_table_number(table, name, value);
-    snprintf(column, sizeof column, "%s_low", name);
-    spec_table_number(table, column, low);
-    snprintf(column, sizeof column, "%s_high", name);
-    spec_table_number(table, column, high);
-}
-#define PUT(table, name, x) put(table, name, (x).value, (x).low, (x).high)
+#define PUT(table, name, x) spec_table_interval(table, name, (x).value, (x).low, (x).high)
 
 static void put_row(spec_table *table, const spec_pair_numbers *numbers, const spec_pair_row *row,
                     const spec_pair_words *words)
