@@ -437,7 +437,7 @@ static int measure(arguments *args, const char *verb)
     SPEC_TRY(open_models(w, args, verb, &error));
     fit_context(w, args);
     if (w->path == NULL) {
-        args->pair.target = args->spec[0];
+        args->pair.target = w->spec[0];
         spec_pair_options_assume_sampling(&args->pair);
         SPEC_TRY(args->prompts != NULL ? read_prompts(w, args, &error)
                                        : make_prompts(w, args, &error));

@@ -2,6 +2,7 @@
 /* speclab pair as its users run it. SPECLAB names the program. */
 #include "analysis/capped_geometric.h"
 #include "tests/cli/result_table.h"
+#include "tests/support/bench_table.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
@@ -52,6 +53,38 @@ TEST(a_constant_overlap_gives_the_capped_geometric_mean)
     spec_table_free(&table);
 }
 
+/* A draft like its target is always accepted if it draws tokens; if it takes the largest, the
+ * target draws the same one with probability 1 / (1 + 1/2 + ... + 1/50). */
+TEST(a_greedy_draft_is_accepted_by_the_chance_of_its_token)
+{
+    spec_needs_program();
+    spec_table table;
+    for (int greedy = 0; greedy < 2; greedy++) {
+        read_result(&table,
+                    greedy ? "pair --target zipf?V=50&s=1 --draft zipf?V=50&s=1 --drafting greedy"
+                           : "pair --target zipf?V=50&s=1 --draft zipf?V=50&s=1");
+        assert_within(number(&table, 0, "alpha_mean"), greedy ? 1.0 / 4.499205338329 : 1.0, 1e-9);
+        spec_table_free(&table);
+    }
+}
+
+TEST(a_result_of_bench_has_c_and_the_times_of_passes)
+{
+    spec_needs_program();
+    static const double pass[] = {1.0, 1.1, 1.2, 1.4, 1.6}; /* by draft tokens */
+    spec_table table;
+    bench_table_write("bench.csv", NULL, 0.0);
+    read_result(&table, TWO " --costs bench.csv --K 4 --texts 4 --tokens 20");
+    assert_int_equal(table.n_rows, 8);
+    for (size_t i = 0; i < 8; i++) {
+        const int K = (int)i % 4 + 1;
+        assert_within(number(&table, i, "c"), 0.27, 1e-9);
+        assert_within(number(&table, i, "speedup"),
+                      number(&table, i, "tokens_per_round") / (0.27 * K + pass[K]), 1e-9);
+    }
+    spec_table_free(&table);
+}
+
 TEST(the_first_sentence_is_the_answer)
 {
     spec_needs_program();
@@ -64,6 +97,16 @@ TEST(the_first_sentence_is_the_answer)
     spec_child_run(&c, TWO " --c 1 --K 4 --texts 4 --tokens 20");
     if (strncmp(c.text, "Do not speculate: the best, perturb?alpha=0.9 ", 46) != 0)
         fail_msg("%.120s", c.text);
+    spec_child_free(&c);
+}
+
+TEST(assumed_options_are_said)
+{
+    spec_needs_program();
+    spec_child c;
+    spec_child_run(&c, TWO " --K 1 --texts 2 --tokens 2 --top-k 7");
+    assert_string_equal(c.assumed, "speclab pair: assumed: --temperature 1, --top-p 1, --min-p 0, "
+                                   "--c 0.1");
     spec_child_free(&c);
 }
 
@@ -85,6 +128,33 @@ TEST(categories_have_rows_of_their_own)
     assert_within(positions[0], positions[1] + positions[2] + 20, 0.0);
     assert_string_equal(cell(&table, 2, "category")->text, "dogs");
     assert_string_equal(cell(&table, 4, "category")->text, "cats");
+    spec_table_free(&table);
+}
+
+TEST(the_first_texts_are_taken)
+{
+    spec_needs_program();
+    spec_table table;
+    read_result(&table, NGRAMS " --prompts prompts.jsonl --texts 3");
+    static const int texts[] = {3, 2, 1};
+    for (size_t i = 0; i < 3; i++) assert_within(number(&table, 2 * i, "texts"), texts[i], 0.0);
+    spec_table_free(&table);
+}
+
+/* Folders are left out of a draft's name unless two names would then be the same. */
+TEST(drafts_have_short_names_that_differ)
+{
+    spec_needs_program();
+    spec_table table;
+    const char one[] = NGRAMS " --draft ngram:./text.txt?order=1 --texts 2";
+    read_result(&table, one);
+    assert_string_equal(cell(&table, 2, "draft")->text, "text.txt?order=1");
+    spec_table_free(&table);
+    char two[400];
+    snprintf(two, sizeof two, "%s --draft ngram:././text.txt?order=1", one);
+    read_result(&table, two);
+    assert_string_equal(cell(&table, 2, "draft")->text, "ngram:./text.txt?order=1");
+    assert_string_equal(cell(&table, 4, "draft")->text, "ngram:././text.txt?order=1");
     spec_table_free(&table);
 }
 
