@@ -201,6 +201,12 @@ static int open_models(work *w, arguments *args, const char *verb, spec_error *e
     w->sides = 1 + args->drafts;
     if (spec_model_open_kind(args->spec[0]) == &spec_model_rows)
         SPEC_TRY(take_rows(w, args, verb, error));
+    for (int s = 2; s < w->sides; s++)
+        for (int d = 1; d < s; d++)
+            if (strcmp(args->spec[s], args->spec[d]) == 0)
+                SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                                   "--draft: %.300s appears twice, and the drafts must differ",
+                                   args->spec[s]));
     for (int s = 0; s < w->sides; s++) {
         char *rows = w->spec[s];
         w->spec[s] = spec_pair_options_spec(rows != NULL ? rows : args->spec[s],
