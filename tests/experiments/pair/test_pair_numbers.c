@@ -116,6 +116,7 @@ TEST(a_speedup_is_tokens_over_the_time_of_a_round)
                 assert_within(all->tokens_per_round.value, tokens(&s, 0, TEXTS, d, k), 1e-12);
                 assert_within(all->speedup.value, tokens(&s, 0, TEXTS, d, k) / round, 1e-12);
                 assert_within(b->speedup.value, tokens(&s, 3, TEXTS, d, k) / round, 1e-12);
+                assert_within(b->speedup.low, b->tokens_per_round.low / round, 1e-12);
                 assert_within(b->speedup.high, b->tokens_per_round.high / round, 1e-12);
                 assert_true(all->speedup.low < all->speedup.value &&
                             all->speedup.value < all->speedup.high);

@@ -8,6 +8,7 @@
 #include "sim/decode.h"
 #include "tests/support/model_of.h"
 #include "tests/support/near.h"
+#include "tests/support/paced_model.h"
 #include "tests/support/table_model.h"
 
 #include <math.h>
@@ -140,6 +141,7 @@ static means by_texts(const spec_model *target, const spec_model *draft, bool gr
                                  .tokens = 1};
     OWNED(spec_pair_run) run;
     assert_works(spec_pair_run_init(&run, &plan, &error));
+    assert_int_equal(run.K[0], draft->reach > 0 && draft->reach < LONGEST ? draft->reach : LONGEST);
     add(&sum, &run, weight);
     return sum;
 }
@@ -325,7 +327,7 @@ TEST(a_long_text_is_read_in_blocks)
     enum { N = 150, FROM = 2, V = 3, ROUNDS = N - LONGEST + 1 };
     uint64_t noise = 27;
     int token[FROM + N];
-    double ratio[N], overlap[N], reach[N + 1], sum = 0.0, agree = 0.0;
+    double ratio[N], overlap[N], reach[N + 1], sum = 0.0, agree = 0.0, excess = 0.0, variance = 0.0;
     int limit[ROUNDS];
     OWNED(tables) t;
     tables_init(&t, V, PAIR_PLAIN, &noise);
@@ -338,6 +340,10 @@ TEST(a_long_text_is_read_in_blocks)
         if (i < ROUNDS) sum += overlap[i];
         if (i < ROUNDS) agree += spec_row_argmax(a, V) == spec_row_argmax(b, V);
         if (i < ROUNDS) limit[i] = LONGEST;
+        double entropy = 0.0;
+        for (int x = 0; x < V; x++) entropy -= a[x] * log(a[x]);
+        excess += -log(a[token[FROM + i]]) - entropy;
+        for (int x = 0; x < V; x++) variance += a[x] * pow(-log(a[x]) - entropy, 2.0);
     }
     const spec_text_rounds_draft draft = {.n = ROUNDS,
                                           .stride = 1,
@@ -364,4 +370,72 @@ TEST(a_long_text_is_read_in_blocks)
     assert_within(read.agree, agree, 0.0);
     assert_within(read.rounds[LONGEST - 1], expected.rounds, 1e-11);
     assert_within(read.emitted[LONGEST - 1], expected.emitted, 1e-11);
+    const spec_pair_head *head = (const spec_pair_head *)run.block;
+    assert_within(head->excess, excess, 1e-11);
+    assert_within(head->variance, variance, 1e-11);
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+/* Models whose passes take known times, on a clock that only they advance. */
+TEST(passes_are_timed_by_width_and_model)
+{
+    enum { TEXTS = 2 };
+    uint64_t noise = 27;
+    double now = 0.0;
+    OWNED(tables) t;
+    paced_model target, slow, fast;
+    tables_init(&t, 3, PAIR_PLAIN, &noise);
+    const spec_pair_text text[TEXTS] = {{.category = -1}, {.category = -1}};
+    const spec_pair_plan plan = {
+        .target = paced_model_init(&target, &t.target.head, 0.5, 0.125, &now),
+        .draft = {paced_model_init(&slow, &t.draft.head, 0.25, 0.0, &now),
+                  paced_model_init(&fast, &t.draft.head, 0.0625, 0.0, &now)},
+        .n_drafts = 2,
+        .K = LONGEST,
+        .text = text,
+        .n_texts = TEXTS,
+        .tokens = 9,
+        .seed = spec_test_seed(),
+        .clock = paced_clock(&now)};
+    OWNED(spec_pair_run) run;
+    assert_works(spec_pair_run_init(&run, &plan, &error));
+    for (int i = 0; i < TEXTS; i++) {
+        const double *block = run.block + i * run.n_columns;
+        for (int width = 1; width <= LONGEST + 1; width++) {
+            const double *sum = block + spec_pair_run_pass(&run, width);
+            assert_true(sum[0] > 0.0);
+            assert_within(sum[1] / sum[0], 0.5 + 0.125 * (width - 1), 1e-12);
+        }
+        for (int d = 0; d < 2; d++) {
+            const spec_pair_sums *own =
+                (const spec_pair_sums *)(block + spec_pair_run_sums(&run, d));
+            assert_true(own->passes > 0.0);
+            assert_within(own->seconds / own->passes, d == 0 ? 0.25 : 0.0625, 1e-12);
+        }
+    }
+}
+
+TEST(a_text_must_fit_into_every_window)
+{
+    uint64_t noise = 27;
+    OWNED(tables) t;
+    tables_init(&t, 3, PAIR_PLAIN, &noise);
+    static const int prompt[] = {0, 2};
+    const spec_pair_text text = {.token = prompt, .n = 2, .category = -1};
+    const spec_pair_plan plan = {.target = &t.target.head,
+                                 .draft = {&t.draft.head},
+                                 .n_drafts = 1,
+                                 .K = LONGEST,
+                                 .text = &text,
+                                 .n_texts = 1,
+                                 .tokens = 4};
+    t.draft.head.window = 2 + 4 + LONGEST;
+    spec_pair_run run;
+    assert_works(spec_pair_run_init(&run, &plan, &error));
+    spec_pair_run_free(&run);
+    t.draft.head.window--;
+    assert_fails_with(spec_pair_run_init(&run, &plan, &error), GSL_EINVAL,
+                      "a prompt of 2 tokens, --tokens 4 and a draft of 3 exceed the 8 tokens");
+    spec_pair_run_free(&run);
 }
