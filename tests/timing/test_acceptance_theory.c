@@ -182,6 +182,36 @@ TEST(the_table_has_the_acceptance_of_these_laws)
     }
 }
 
+/* One token of pardon, against the enumerated round. */
+TEST(the_table_has_the_acceptance_of_pardon)
+{
+    static const char *const rules[] = {"pardon?depth=0", "pardon?depth=0.3", "pardon?depth=1.6"};
+    uint64_t noise = spec_test_seed();
+    double most = 0.0;
+    for (int i = 0; i < 3; i++) {
+        spec_rule rule;
+        assert_int_equal(spec_rule_init(&rule, rules[i], NULL), GSL_SUCCESS);
+        for (int c = 0; c < 2 * PAIR_FAMILIES; c++) {
+            enum { V = 4 };
+            table_model target, draft;
+            table_model_init(&target, V);
+            table_model_init(&draft, V);
+            table_pair_randomize(&target, &draft, (pair_family)(c / 2), &noise);
+            const double *t = table_model_row(&target, NULL, 0),
+                         *d = table_model_row(&draft, NULL, 0);
+            spec_output_law law =
+                rule_law(&target, &draft, rules[i], c % 2 ? "greedy" : "chain", 1, 1);
+            assert_within(spec_acceptance_theory_single(&rule, c % 2 == 1, t, d, V), law.accepted,
+                          1e-13);
+            most = fmax(most, law.tv);
+            spec_output_law_free(&law);
+            table_model_free(&target);
+            table_model_free(&draft);
+        }
+    }
+    assert_true(most > 0.1);
+}
+
 /* Closed forms of siblings hold at the settings of the claim alone. */
 TEST(lossy_settings_have_no_closed_form_for_siblings)
 {
