@@ -88,7 +88,7 @@ static double foreign_z(const spec_pair_run *run)
 static double draft_pass(const workings *w, const double *sum, int draft)
 {
     if (w->costs->opt_c != NULL) return w->costs->opt_c[draft];
-    const int plain = spec_pair_run_pass(w->run, 1);
+    const int plain = spec_pair_run_pass(1);
     const spec_pair_sums *own = (const spec_pair_sums *)(sum + spec_pair_run_sums(w->run, draft));
     return own->seconds / own->passes * sum[plain] / sum[plain + 1];
 }
@@ -98,7 +98,7 @@ static double target_pass(const workings *w, const double *sum, int width)
 {
     const spec_pass_costs *passes = w->costs->opt_passes;
     if (w->costs->opt_c == NULL) {
-        const int own = spec_pair_run_pass(w->run, width), plain = spec_pair_run_pass(w->run, 1);
+        const int own = spec_pair_run_pass(width), plain = spec_pair_run_pass(1);
         return sum[own + 1] / sum[own] * sum[plain] / sum[plain + 1];
     }
     return passes != NULL && passes->n > 0 ? spec_pass_costs_time(passes, width) : 1.0;

@@ -63,9 +63,8 @@ typedef struct {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-int spec_pair_run_pass(const spec_pair_run *run, int width)
+int spec_pair_run_pass(int width)
 {
-    (void)run;
     return HEAD + PASS * (width - 1);
 }
 
@@ -141,20 +140,6 @@ static int reader_init(reader *draft, const spec_model *model, const spec_pair_p
     return spec_session_init(&draft->session, model, error);
 }
 
-static int find_ends(runner *r, spec_error *error)
-{
-    const spec_model *target = r->plan->target;
-    for (int pass = 0; pass < 2; pass++) {
-        r->n_ends = 0;
-        for (int token = 0; token < target->vocab; token++)
-            if (spec_model_ends_text(target, token) && r->n_ends++ >= 0 && pass > 0)
-                r->end[r->n_ends - 1] = token;
-        if (pass == 0 && (r->end = calloc((size_t)r->n_ends + 1, sizeof *r->end)) == NULL)
-            return spec_no_memory(error);
-    }
-    return GSL_SUCCESS;
-}
-
 /* The time of a draft's pass: of one token, or of a whole draft that comes from one pass. */
 static int time_models(runner *r, spec_error *error)
 {
@@ -207,12 +192,14 @@ static int runner_init(runner *r, spec_error *error)
     r->draft_row = calloc(r->ring, sizeof *r->draft_row);
     r->work = calloc(most + (size_t)plan->K + 1, sizeof *r->work);
     r->written = calloc(prompt + most + (size_t)plan->K, sizeof *r->written);
+    r->end = malloc(vocab * sizeof *r->end);
     r->rng = spec_rng_alloc();
     if (r->width == NULL || r->store == NULL || r->row == NULL || r->largest == NULL ||
         r->draft_store == NULL || r->draft_row == NULL || r->work == NULL || r->written == NULL ||
-        r->rng == NULL)
+        r->end == NULL || r->rng == NULL)
         SPEC_TRY(spec_no_memory(error));
-    SPEC_TRY(find_ends(r, error));
+    for (int token = 0; token < plan->target->vocab; token++)
+        if (spec_model_ends_text(plan->target, token)) r->end[r->n_ends++] = token;
     SPEC_TRY(spec_session_init(&r->target, plan->target, error));
     for (int d = 0; d < plan->n_drafts; d++) {
         SPEC_TRY(reader_init(&r->draft[d], plan->draft[d], plan, error));
@@ -434,8 +421,8 @@ static int time_text(runner *r, double *block, int number, double seconds, spec_
                                               &plan->clock, r->rng, error));
     }
     for (int width = 1; width <= plan->K + 1; width++) {
-        block[spec_pair_run_pass(r->run, width)] = sum[width - 1].n;
-        block[spec_pair_run_pass(r->run, width) + 1] = sum[width - 1].seconds;
+        block[spec_pair_run_pass(width)] = sum[width - 1].n;
+        block[spec_pair_run_pass(width) + 1] = sum[width - 1].seconds;
     }
     for (int d = 0; d < plan->n_drafts; d++) {
         spec_pair_sums *sums = (spec_pair_sums *)(block + spec_pair_run_sums(r->run, d));

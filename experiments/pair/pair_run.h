@@ -73,7 +73,7 @@ typedef enum {
     SPEC_PAIR_CAME,
     SPEC_PAIR_PASSED
 } spec_pair_array;
-int spec_pair_run_pass(const spec_pair_run *run, int width);
+int spec_pair_run_pass(int width);
 int spec_pair_run_sums(const spec_pair_run *run, int draft);
 int spec_pair_run_array(const spec_pair_run *run, int draft, spec_pair_array array);
 

@@ -42,8 +42,8 @@ static void stage_init(stage *s, double noise)
         const double sign = i % 2 == 0 ? 1.0 : -1.0, rounds = 20.0 + i;
         ((spec_pair_head *)block)->positions = 2.0 * rounds;
         for (int width = 1; width <= K + 1; width++) {
-            block[spec_pair_run_pass(&s->run, width)] = 3.0;
-            block[spec_pair_run_pass(&s->run, width) + 1] = 3.0 * passes[width - 1];
+            block[spec_pair_run_pass(width)] = 3.0;
+            block[spec_pair_run_pass(width) + 1] = 3.0 * passes[width - 1];
         }
         for (int d = 0; d < DRAFTS; d++) {
             spec_pair_sums *sums = (spec_pair_sums *)(block + spec_pair_run_sums(&s->run, d));
@@ -181,7 +181,7 @@ TEST(times_of_a_busy_machine_are_withheld)
     stage_init(&s, 0.02);
     s.run.plan.clock = spec_clock_wall();
     for (int i = 0; i < TEXTS; i += 2)
-        s.run.block[i * s.run.n_columns + spec_pair_run_pass(&s.run, 2) + 1] *= 10.0;
+        s.run.block[i * s.run.n_columns + spec_pair_run_pass(2) + 1] *= 10.0;
     OWNED(spec_pair_numbers) numbers;
     compute(&numbers, &s, &(spec_pair_costs){NULL, NULL});
     for (int d = 0; d < DRAFTS; d++) {

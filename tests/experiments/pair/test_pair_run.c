@@ -403,7 +403,7 @@ TEST(passes_are_timed_by_width_and_model)
     for (int i = 0; i < TEXTS; i++) {
         const double *block = run.block + i * run.n_columns;
         for (int width = 1; width <= LONGEST + 1; width++) {
-            const double *sum = block + spec_pair_run_pass(&run, width);
+            const double *sum = block + spec_pair_run_pass(width);
             assert_true(sum[0] > 0.0);
             assert_within(sum[1] / sum[0], 0.5 + 0.125 * (width - 1), 1e-12);
         }
