@@ -243,10 +243,20 @@ static int category_of(work *w, const char *name)
     return i;
 }
 
-static int read_json(work *w, const arguments *args, int most, spec_error *error)
+static bool is_json(const char *path)
+{
+    const char *ending = strrchr(path, '.');
+    return ending != NULL && (strcmp(ending, ".jsonl") == 0 || strcmp(ending, ".json") == 0);
+}
+
+/* Reads the prompts of a file, at most `most` of them if they are JSON. */
+static int read_prompts(work *w, const arguments *args, int most, spec_error *error)
 {
     int status = GSL_SUCCESS;
     const char **text = NULL;
+    if (!is_json(args->prompts))
+        return spec_timing_prompts_read(&w->prompts, args->prompts, w->model[0], args->context,
+                                        error);
     SPEC_TRY(spec_live_prompts_read(&w->json, args->prompts, most, true, error));
     const int n = (int)json_array_size(w->json);
     text = calloc((size_t)n, sizeof *text);
@@ -259,61 +269,38 @@ done:
     return status;
 }
 
-static bool is_json(const char *path)
-{
-    const char *ending = strrchr(path, '.');
-    return ending != NULL && (strcmp(ending, ".jsonl") == 0 || strcmp(ending, ".json") == 0);
-}
-
-static int read_prompts(work *w, const arguments *args, spec_error *error)
+/* Makes the texts: after the prompts of the file, after the model's own, or after none. */
+static int make_texts(work *w, const arguments *args, spec_error *error)
 {
     int status = GSL_SUCCESS;
     spec_error inner = {{0}};
-    const int most = args->texts > 0 ? args->texts : SPEC_PAIR_TEXTS;
-    const bool json = is_json(args->prompts);
-    status = json ? read_json(w, args, most, &inner)
-                  : spec_timing_prompts_read(&w->prompts, args->prompts, w->model[0], args->context,
-                                             &inner);
+    const bool given = args->prompts != NULL, own = w->model[0]->kind->prompt != NULL;
+    const int most = args->texts > 0 ? args->texts : given ? SPEC_PAIR_TEXTS : TEXTS;
+    if (given) status = read_prompts(w, args, most, &inner);
     if (status != GSL_SUCCESS) return spec_fail(error, status, "--prompts: %.450s", inner.text);
-    w->plan.n_texts = w->prompts.n < most ? w->prompts.n : most;
-    w->text = calloc((size_t)w->plan.n_texts, sizeof *w->text);
-    w->category = calloc((size_t)w->plan.n_texts, sizeof *w->category);
-    if (w->text == NULL || w->category == NULL) return spec_no_memory(error);
-    for (int i = 0; i < w->plan.n_texts; i++) {
-        const json_t *line = json ? json_array_get(w->json, (size_t)i) : NULL;
-        const char *name = json_string_value(json_object_get(line, "category"));
-        w->text[i] = (spec_pair_text){.token = w->prompts.token[i],
-                                      .n = w->prompts.length[i],
-                                      .category = name != NULL ? category_of(w, name) : -1};
-        if (w->text[i].category == CATEGORIES)
-            return spec_fail(error, GSL_EINVAL, "--prompts: %.300s: more than %d categories",
-                             args->prompts, CATEGORIES);
-    }
-    return GSL_SUCCESS;
-}
-
-/* Without a file: the model's own prompts, or none. */
-static int make_prompts(work *w, const arguments *args, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    if (w->model[0]->one_hot && w->model[0]->kind->prompt == NULL)
+    if (!given && !own && w->model[0]->one_hot)
         return spec_fail(error, GSL_EINVAL,
                          "--temperature 0: the target would write one text again and again; give "
                          "texts to continue with --prompts");
-    w->plan.n_texts = args->texts > 0 ? args->texts : TEXTS;
-    w->text = calloc((size_t)w->plan.n_texts, sizeof *w->text);
-    if (w->text == NULL) SPEC_TRY(spec_no_memory(error));
-    if (w->model[0]->kind->prompt != NULL)
-        SPEC_TRY(spec_timing_prompts_make(&w->prompts, w->model[0], w->plan.n_texts, args->context,
-                                          args->common.seed, error));
-    for (int i = 0; i < w->plan.n_texts; i++) {
-        w->text[i] = (spec_pair_text){.category = -1};
+    if (!given && own)
+        SPEC_PASS(spec_timing_prompts_make(&w->prompts, w->model[0], most, args->context,
+                                           args->common.seed, error));
+    const int n = w->plan.n_texts = given && w->prompts.n < most ? w->prompts.n : most;
+    w->plan.text = w->text = calloc((size_t)n, sizeof *w->text);
+    w->plan.category = w->category = calloc((size_t)n, sizeof *w->category);
+    if (w->text == NULL || w->category == NULL) return spec_no_memory(error);
+    for (int i = 0; i < n; i++) {
+        const json_t *line = json_array_get(w->json, (size_t)i);
+        const char *name = json_string_value(json_object_get(line, "category"));
+        w->text[i] = (spec_pair_text){.category = name != NULL ? category_of(w, name) : -1};
+        if (w->text[i].category == CATEGORIES)
+            return spec_fail(error, GSL_EINVAL, "--prompts: %.300s: more than %d categories",
+                             args->prompts, CATEGORIES);
         if (i >= w->prompts.n) continue;
         w->text[i].token = w->prompts.token[i];
         w->text[i].n = w->prompts.length[i];
     }
-done:
-    return status;
+    return GSL_SUCCESS;
 }
 
 /* ---- costs ----------------------------------------------------------------------------------- */
@@ -445,14 +432,11 @@ static int measure(arguments *args, const char *verb)
     if (w->path == NULL) {
         args->pair.target = w->spec[0];
         spec_pair_options_assume_sampling(&args->pair);
-        SPEC_TRY(args->prompts != NULL ? read_prompts(w, args, &error)
-                                       : make_prompts(w, args, &error));
+        SPEC_TRY(make_texts(w, args, &error));
     }
     read_costs(w, args, verb);
     w->plan.greedy = args->drafting == 1;
     w->plan.K = args->K;
-    if (w->path == NULL) w->plan.text = w->text;
-    w->plan.category = w->category;
     w->plan.tokens = args->tokens;
     w->plan.seed = args->common.seed;
     w->plan.opt_stop = &spec_stop;
