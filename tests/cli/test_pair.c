@@ -139,6 +139,23 @@ TEST(the_first_texts_are_taken)
     static const int texts[] = {3, 2, 1};
     for (size_t i = 0; i < 3; i++) assert_within(number(&table, 2 * i, "texts"), texts[i], 0.0);
     spec_table_free(&table);
+    spec_file_write("prompts.txt", "the 2\n\nsees\n\nthe 4\n");
+    read_result(&table, NGRAMS " --prompts prompts.txt --texts 2");
+    assert_within(number(&table, 0, "texts"), 2, 0.0);
+    spec_table_free(&table);
+}
+
+TEST(long_prompts_are_cut)
+{
+    spec_needs_program();
+    spec_table table;
+    read_result(&table, NGRAMS " --prompts prompts.jsonl --context 3");
+    assert_non_null(
+        strstr(table.provenance, "after the prompts of prompts.jsonl, cut to 3 tokens"));
+    spec_table_free(&table);
+    read_result(&table, NGRAMS " --prompts prompts.jsonl --context 9");
+    assert_null(strstr(table.provenance, "cut to"));
+    spec_table_free(&table);
 }
 
 /* Folders are left out of a draft's name unless two names would then be the same. */
