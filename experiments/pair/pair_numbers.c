@@ -21,7 +21,7 @@ typedef struct {
     double *passed, *tested;    /* (n_texts) a ratio's sums */
     double *sum;                /* (RESAMPLES+1, n_columns) */
     double *value;              /* (rows of all texts, RESAMPLES+1) the speed-ups */
-    double *work;               /* (rows of all texts + 1, RESAMPLES+1) */
+    double *work;               /* (rows of all texts + 2, RESAMPLES+1) */
     spec_block_interval *joint; /* (rows of all texts) */
     bool *largest;              /* (rows of all texts) */
 } workings;
@@ -111,6 +111,19 @@ static double pace(const workings *w, const double *sum, int draft, int K)
     return 1.0 / (calls * draft_pass(w, sum, draft) + target_pass(w, sum, K + 1));
 }
 
+/* Returns whether a round takes less time than a plain token by more than noise, which cannot be.
+ */
+static bool is_impossible(workings *w, const spec_pair_row *row)
+{
+    spec_block_interval surely;
+    double *own = w->work + 2 * (RESAMPLES + 1);
+    for (size_t r = 0; r <= RESAMPLES; r++)
+        own[r] = pace(w, w->sum + r * (size_t)w->run->n_columns, row->draft, row->K);
+    spec_block_bootstrap_joint(&surely, own, 1, RESAMPLES, w->run->plan.n_texts,
+                               2.0 * SPEC_RATIO_IMPOSSIBLE_ERROR, w->work);
+    return surely.low > 1.0;
+}
+
 /* Withholds what a busy machine leaves open: docs/formulas/costs.md#feasible. Rows of the values
  * that are withheld become NaN. */
 static void withhold(workings *w, int n)
@@ -118,7 +131,7 @@ static void withhold(workings *w, int n)
     for (int i = 0; i < n; i++) {
         spec_pair_row *row = &w->numbers->row[i];
         const spec_cluster_ratio *most = &row->tokens_per_round;
-        spec_bounded_ratio(&row->speedup, row->speedup.low > most->value, 0.0, most->value,
+        spec_bounded_ratio(&row->speedup, is_impossible(w, row), 0.0, most->value,
                            isnan(most->high) ? most->value : most->high);
         for (int r = 0; r <= RESAMPLES && isnan(row->speedup.value); r++)
             w->value[(size_t)i * (RESAMPLES + 1) + (size_t)r] = NAN;
@@ -211,7 +224,7 @@ static int allocate(workings *w, int n, spec_error *message)
     w->tested = malloc(texts * sizeof *w->tested);
     w->sum = malloc(resamples * (size_t)w->run->n_columns * sizeof *w->sum);
     w->value = malloc((size_t)n * resamples * sizeof *w->value);
-    w->work = malloc((size_t)(n + 1) * resamples * sizeof *w->work);
+    w->work = malloc((size_t)(n + 2) * resamples * sizeof *w->work);
     w->joint = malloc((size_t)n * sizeof *w->joint);
     w->largest = malloc((size_t)n * sizeof *w->largest);
     return w->numbers->row != NULL && w->passed != NULL && w->tested != NULL && w->sum != NULL &&

@@ -192,6 +192,33 @@ TEST(times_of_a_busy_machine_are_withheld)
     }
 }
 
+/* A pass over two tokens that takes less time than one over one: beyond noise nothing is reported;
+ * within noise the speed-up is cut to the tokens per round. A wrong version, which tests at the
+ * confidence of an interval, withholds both. */
+TEST(a_round_is_not_faster_than_a_plain_token)
+{
+    static const double share[] = {0.9, 0.97};
+    for (int way = 0; way < 2; way++) {
+        OWNED(stage) s;
+        stage_init(&s, 0.0);
+        s.run.plan.clock = spec_clock_wall();
+        for (int i = 0; i < TEXTS; i++) {
+            double *block = s.run.block + i * s.run.n_columns;
+            block[spec_pair_run_pass(2) + 1] =
+                3.0 * passes[0] * share[way] * (i % 2 == 0 ? 1.0155 : 0.9845);
+            ((spec_pair_sums *)(block + spec_pair_run_sums(&s.run, 0)))->seconds = 0.0;
+        }
+        OWNED(spec_pair_numbers) numbers;
+        compute(&numbers, &s, &(spec_pair_costs){NULL, NULL});
+        const spec_pair_row *row = row_of(&numbers, -1, 0, 1);
+        if (way == 0)
+            assert_true(isnan(row->speedup.value) && isnan(row->speedup.low));
+        else
+            assert_within(row->speedup.value, row->tokens_per_round.value, 1e-12);
+        assert_true(isfinite(row_of(&numbers, -1, 0, 2)->speedup.value));
+    }
+}
+
 TEST(without_times_there_is_no_speedup)
 {
     OWNED(stage) s;
