@@ -68,6 +68,19 @@ TEST(a_greedy_draft_is_accepted_by_the_chance_of_its_token)
     }
 }
 
+TEST(a_draft_of_one_pass_costs_one_pass)
+{
+    spec_needs_program();
+    spec_table table;
+    read_result(&table, "pair --target markov?V=9 --draft block?reach=3&alpha=0.8 --c 0.25 --K 5 "
+                        "--texts 4 --tokens 20");
+    assert_int_equal(table.n_rows, 3); /* its reach */
+    for (size_t i = 0; i < 3; i++)
+        assert_within(number(&table, i, "speedup"),
+                      number(&table, i, "tokens_per_round") / (1.0 + 0.25), 1e-9);
+    spec_table_free(&table);
+}
+
 TEST(a_result_of_bench_has_c_and_the_times_of_passes)
 {
     spec_needs_program();

@@ -66,9 +66,16 @@ TEST(a_text_ends_at_a_gap)
 {
     OWNED_MODEL *target = model_of("markov?V=4&order=2&seed=3", NULL);
     OWNED_MODEL *draft = model_of("markov?V=4&order=1&seed=5", NULL);
+    spec_pair_rows rows;
+    {
+        make(target, draft, K - 1, 1); /* texts that are one token too short */
+        CLOSED(spec_rows_file) file;
+        assert_works(spec_rows_file_open(&file, path, &error));
+        assert_fails_with(spec_pair_rows_init(&rows, &file, K, &error), GSL_EINVAL,
+                          "at most 2 positions in a row");
+    }
     make(target, draft, 0, 2);
     CLOSED(spec_rows_file) file;
-    spec_pair_rows rows;
     assert_works(spec_rows_file_open(&file, path, &error));
     assert_fails(spec_pair_rows_init(&rows, &file, K, &error), GSL_EINVAL,
                  "test_pair_rows.rows: it has at most 1 positions in a row, and K is 3: use a "
