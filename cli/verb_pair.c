@@ -218,7 +218,12 @@ static int open_models(work *w, arguments *args, const char *verb, spec_error *e
     spec_progress_phase(NULL);
     w->plan.target = w->model[0];
     w->plan.n_drafts = w->sides - 1;
-    for (int d = 0; d < w->plan.n_drafts; d++) w->plan.draft[d] = w->model[d + 1];
+    spec_pair_options_say_converted(w->model[0], "target", verb);
+    for (int d = 0; d < w->plan.n_drafts; d++) {
+        w->plan.draft[d] = w->model[d + 1];
+        spec_pair_options_say_converted(w->model[d + 1], "draft", verb);
+        spec_pair_options_say_translated(w->model[0], w->model[d + 1], verb);
+    }
 done:
     return status;
 }

@@ -171,6 +171,18 @@ TEST(long_prompts_are_cut)
     spec_table_free(&table);
 }
 
+TEST(a_translated_draft_is_announced)
+{
+    spec_needs_program();
+    spec_child c;
+    spec_child_run(&c, "pair --target ngram:text.txt?tokens=words --K 1 --texts 2 --tokens 3 "
+                       "--draft ngram:text.txt?tokens=chars&vocabulary=target");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.line, "speclab pair: --draft: "));
+    assert_non_null(strstr(c.line, " tokens are tokens of the draft"));
+    spec_child_free(&c);
+}
+
 /* Folders are left out of a draft's name unless two names would then be the same. */
 TEST(drafts_have_short_names_that_differ)
 {
