@@ -171,6 +171,23 @@ TEST(long_prompts_are_cut)
     spec_table_free(&table);
 }
 
+/* N-grams have prompts from their text, and a Markov chain has none. The prompts change what the
+ * target writes. */
+TEST(a_target_may_have_its_own_prompts)
+{
+    spec_needs_program();
+    spec_table table, other;
+    read_result(&table, NGRAMS " --texts 4");
+    read_result(&other, NGRAMS " --texts 4 --context 1");
+    assert_non_null(strstr(table.provenance, "after prompts of the target's own"));
+    assert_true(number(&table, 0, "alpha_mean") != number(&other, 0, "alpha_mean"));
+    spec_table_free(&table);
+    spec_table_free(&other);
+    read_result(&table, "pair --target markov?V=4 --draft uniform?V=4 --texts 2 --tokens 3 --K 1");
+    assert_non_null(strstr(table.provenance, "2 of up to 3 tokens, without prompts"));
+    spec_table_free(&table);
+}
+
 TEST(a_translated_draft_is_announced)
 {
     spec_needs_program();
