@@ -6,28 +6,25 @@
 
 enum { MODELS_MAX = 8 };
 
-double spec_cascade_pgf(const spec_cascade *cascade, int level, double z)
+/* Returns S(z) = (1 - G(z)) / (1 - z) for the tokens of a round of a level, where G is their
+ * probability generating function and rest = 1 - z. S(1) is the mean. With u = 1 - alpha z,
+ *
+ *     S_i(z) = 1 + alpha z (1 - H) / u,   H = (1 - u S_{i+1}(alpha z))^rounds
+ *
+ * where, unlike in the recursion of G, nothing cancels as alpha and z approach 1. */
+static double slope(const spec_cascade *cascade, int level, double rest)
 {
-    if (level == cascade->n - 1) return z;
-    const double az = cascade->alpha[level] * z;
-    const double all = pow(spec_cascade_pgf(cascade, level + 1, az), cascade->rounds[level]);
-    if (az == 1.0) return z * all;
-    return z * ((1.0 - cascade->alpha[level]) * (1.0 - all) / (1.0 - az) + all);
-}
-
-static double emitted_from(const spec_cascade *cascade, int level)
-{
-    if (level == cascade->n - 1) return 1.0;
-    const double alpha = cascade->alpha[level];
-    const int rounds = cascade->rounds[level];
-    if (alpha == 1.0) return 1.0 + rounds * emitted_from(cascade, level + 1);
-    const double all = pow(spec_cascade_pgf(cascade, level + 1, alpha), rounds);
-    return 1.0 + alpha * (1.0 - all) / (1.0 - alpha);
+    if (level == cascade->n - 1 || cascade->rounds[level] == 0) return 1.0;
+    const double alpha = cascade->alpha[level], u = 1.0 - alpha + alpha * rest;
+    const double inner = slope(cascade, level + 1, u);
+    if (u == 0.0) return 1.0 + cascade->rounds[level] * inner;
+    const double all = cascade->rounds[level] * log1p(-fmin(u * inner, 1.0)); /* log H */
+    return 1.0 - alpha * (1.0 - rest) * expm1(all) / u;
 }
 
 double spec_cascade_emitted(const spec_cascade *cascade)
 {
-    return emitted_from(cascade, 0);
+    return slope(cascade, 0, 0.0);
 }
 
 double spec_cascade_cost(const spec_cascade *cascade)

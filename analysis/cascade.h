@@ -14,19 +14,13 @@ typedef struct {
     const int *rounds;   /* (n-1) >= 0 */
 } spec_cascade;
 
-/* Returns the probability generating function E[z^T] of the tokens T of a round of a level, for
- * 0 <= z <= 1.
- *
- *     G_i(z) = z ((1 - alpha) (1 - H) / (1 - alpha z) + H),   H = G_{i+1}(alpha z)^rounds
- *
- * and G_{n-1}(z) = z. Checked by: the distribution itself, convolved. */
-double spec_cascade_pgf(const spec_cascade *cascade, int level, double z);
-
 /* Returns the expected tokens of a round of the target.
  *
- *     (1 - alpha H) / (1 - alpha),   H = G_1(alpha)^rounds
+ *     E[T] = (1 - alpha_0 H_0(alpha_0)) / (1 - alpha_0),   H_i(z) = G_{i+1}(z)^rounds_i
+ *     G_i(z) = z ((1 - alpha_i) (1 - H_i(alpha_i z)) / (1 - alpha_i z) + H_i(alpha_i z))
  *
- * With two models this is spec_capped_geometric_mean. At alpha = 1 the limit. */
+ * and G_{n-1}(z) = z. With two models this is spec_capped_geometric_mean. At alpha = 1 the limit.
+ * Checked by: the distribution of the tokens, convolved. */
 double spec_cascade_emitted(const spec_cascade *cascade);
 
 /* Returns the expected time of a round of the target: C_i = cost_i + rounds_i C_{i+1}. */
