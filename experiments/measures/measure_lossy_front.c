@@ -3,7 +3,6 @@
 #include "speclab/no_memory.h"
 
 #include "analysis/rules/lossy_front.h"
-#include "sim/output_law.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +41,6 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
     spec_output_law law = {0};
-    spec_rule rule;
     const char *model = NULL;
     bool greedy = false;
     double tv[SPEC_K_MAX];
@@ -53,16 +51,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(read_draft(&model, &greedy, spec_point_text(point, measure, "draft"), error));
     config.drafting = greedy ? "greedy" : "chain";
     SPEC_TRY(spec_point_int(&config.K, point, measure, "K", 1, SPEC_K_MAX, error));
-    SPEC_TRY(spec_point_check_names(config.rule, config.policy, config.K, error));
-    SPEC_TRY(spec_rule_init(&rule, config.rule, error));
-    SPEC_TRY(spec_output_law_check(&rule, config.rule, error));
-    SPEC_TRY(spec_point_read(point));
-    SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point,
-                             spec_point_text(point, measure, "target"), model, error));
-    SPEC_TRY(spec_point_check_decoder(&config, error));
-    SPEC_TRY(spec_point_opened(point));
-    SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, config.K,
-                                  point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, error));
+    SPEC_TRY(spec_point_law(&law, &config, point, measure, model, config.K, error));
     SPEC_TRY(depths(tv, &law, &config, greedy, error));
 
     spec_table_number(table, "mean_n_accepted", law.accepted);

@@ -3,7 +3,6 @@
 #include "speclab/no_memory.h"
 
 #include "analysis/speedup.h"
-#include "sim/output_law.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,16 +44,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     if (spec_point_text(point, measure, "c")[0] != '\0')
         SPEC_TRY(spec_point_double(&c, point, measure, "c", 0.0, 1e6, error));
     SPEC_TRY(spec_point_double(&c_token, point, measure, "c_token", 0.0, 1e6, error));
-    SPEC_TRY(spec_point_check_names(config.rule, config.policy, config.K, error));
+    SPEC_TRY(spec_point_law(&law, &config, point, measure, model, tokens, error));
     SPEC_TRY(spec_rule_init(&rule, config.rule, error));
-    SPEC_TRY(spec_output_law_check(&rule, config.rule, error));
-    SPEC_TRY(spec_point_read(point));
-    SPEC_TRY(spec_point_pair(&config.target, &config.opt_draft, point,
-                             spec_point_text(point, measure, "target"), model, error));
-    SPEC_TRY(spec_point_check_decoder(&config, error));
-    SPEC_TRY(spec_point_opened(point));
-    SPEC_TRY(spec_output_law_init(&law, &config, NULL, 0, tokens,
-                                  point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, error));
 
     spec_table_integer(table, "branches", (long long)law.branches);
     spec_table_number(table, "tv", law.tv);

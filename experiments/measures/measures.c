@@ -214,6 +214,20 @@ done:
     return status;
 }
 
+/* Opens the models of a decoder that has everything else, and checks that all of it fits. */
+static int open_decoder(spec_decoder_config *config, const spec_point *point, const char *target,
+                        const char *draft, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_point_check_names(config->rule, config->policy, config->K, error));
+    SPEC_TRY(spec_point_read(point));
+    SPEC_TRY(spec_point_pair(&config->target, &config->opt_draft, point, target, draft, error));
+    SPEC_TRY(spec_point_check_decoder(config, error));
+    SPEC_TRY(spec_point_opened(point));
+done:
+    return status;
+}
+
 int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
                        const spec_measure *measure, spec_error *error)
 {
@@ -240,11 +254,22 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
         SPEC_TRY(spec_point_double(&ret->costs.verify, point, measure, "verify", 1e-6, 1e6, error));
         SPEC_TRY(spec_point_double(&ret->costs.fixed, point, measure, "fixed", 0.0, 1e6, error));
     }
-    SPEC_TRY(spec_point_check_names(ret->rule, ret->policy, ret->K, error));
-    SPEC_TRY(spec_point_read(point));
-    SPEC_TRY(spec_point_pair(&ret->target, &ret->opt_draft, point, target, draft, error));
-    SPEC_TRY(spec_point_check_decoder(ret, error));
-    SPEC_TRY(spec_point_opened(point));
+    SPEC_TRY(open_decoder(ret, point, target, draft, error));
+done:
+    return status;
+}
+
+int spec_point_law(spec_output_law *ret_law, spec_decoder_config *config, const spec_point *point,
+                   const spec_measure *measure, const char *draft, int n_tokens, spec_error *error)
+{
+    spec_rule rule;
+    int status = GSL_SUCCESS;
+    *ret_law = (spec_output_law){0};
+    SPEC_TRY(spec_point_blame(spec_rule_init(&rule, config->rule, error), "rule", error));
+    SPEC_TRY(spec_output_law_check(&rule, config->rule, error));
+    SPEC_TRY(open_decoder(config, point, spec_point_text(point, measure, "target"), draft, error));
+    SPEC_TRY(spec_output_law_init(ret_law, config, NULL, 0, n_tokens,
+                                  point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, error));
 done:
     return status;
 }

@@ -6,6 +6,7 @@
 #define SPECLAB_MEASURES_H
 
 #include "experiments/measures/measure.h"
+#include "sim/output_law.h"
 #include "sim/serving/step_cost.h"
 #include "sim/sources.h"
 
@@ -76,6 +77,11 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
  * checks that rule, policy, strategy and draft fit together. Call both before any work. */
 int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error);
 int spec_point_check_decoder(const spec_decoder_config *config, spec_error *error);
+
+/* Opens the models of a decoder that has everything else, the parameter `target` and this draft,
+ * and enumerates the law of its first tokens. The caller frees ret_law, also after an error. */
+int spec_point_law(spec_output_law *ret_law, spec_decoder_config *config, const spec_point *point,
+                   const spec_measure *measure, const char *draft, int n_tokens, spec_error *error);
 
 /* Opens a target and its draft ("": no draft), which must have the same vocabulary. */
 int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
