@@ -386,13 +386,9 @@ TEST(given_models_leave_nothing_of_those_of_the_file, SLOW)
             overrides list = quick(&e);
             for (int k = 0; k < list.n; k++)
                 if (strstr(list.set[k], "other.txt") != NULL) snprintf(list.set[k], 7, "seed=7");
-            bool enumerates; /* it enumerates texts, and needs few tokens */
-            spec_measure_default(e.measure, "tokens", &enumerates);
-            enumerates |= strcmp(e.measure->name, "lossy_front") == 0;
-            add(&list, "target=%s",
-                enumerates ? "markov?V=2&order=1&seed=8" : "ngram:other.txt?order=3");
-            add(&list, "draft=%s",
-                enumerates ? "markov?V=2&order=1&seed=9" : "ngram:other.txt?order=2");
+            const bool text = e.measure->simulates; /* the others may enumerate: few tokens */
+            add(&list, "target=%s", text ? "ngram:other.txt?order=3" : "markov?V=2&order=1&seed=8");
+            add(&list, "draft=%s", text ? "ngram:other.txt?order=2" : "markov?V=2&order=1&seed=9");
             spec_experiment is = load(i, (const char *const *)list.set);
             const bool lacks_texts = is.missing[0] != '\0';
             spec_experiment_free(&is);
