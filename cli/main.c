@@ -45,7 +45,7 @@ const spec_verb spec_verbs[] = {
     VERB(SERVING, served, "judge the text of a server by the scores of another one"),
     VERB(SERVING, drive, "measure what speculation gains at a live server"),
     VERB(SERVING, advise, "recommend a draft length from an engine's log"),
-    VERB(SERVING, profile, "show the acceptance that advise saw, as settings of other tools"),
+    VERB(SERVING, profile, "show the acceptance that advise measured, as settings of other tools"),
     VERB(SAMPLERS, validate, "test whether a sampler, in any language, is lossless"),
     VERB(MODELS, rows, "record the distributions of a target and its drafts along a text"),
     VERB(TRAINING, train, "train a model, or a draft of a target"),

@@ -9,13 +9,13 @@
 typedef struct {
     const char *name;
     char letter;       /* or 0 */
-    const char *value; /* what stands for its value; NULL: it takes none */
+    const char *value; /* the name of its value in the help; NULL: it takes none */
     const char *help;
     int group; /* groups come in order */
 } spec_option_row;
 
-/* Prints the help in 79 columns: the usage with the words after the options, the summary, the
- * options of each group by name after its heading, and the text. `doc` is the summary, or the
+/* Prints the help in 79 columns: the usage with the words after the options, the summary, each
+ * group's heading with its options in order of name, and the text. `doc` is the summary, or the
  * summary, "\v" and the text. Sorts the rows. */
 void spec_option_help_print(FILE *out, const char *verb, const char *opt_words, const char *doc,
                             spec_option_row *rows, int n);

@@ -107,8 +107,9 @@ static bool has_column(const spec_measure *measure, const char *name)
 }
 
 /* Lists the important columns of a measure, the most important first: those that identify a row,
- * then the headlines; after the first headline its interval, or last its standard error. Returns
- * how many identify a row. `low` and `high` keep names that are listed. */
+ * then the headlines. The interval of the first headline comes right after it; without an interval,
+ * its standard error comes last. Returns how many columns identify a row. `low` and `high` hold
+ * names that the list points to. */
 static int list_first(const char *first[MOST_FIRST], char low[NAME_SIZE], char high[NAME_SIZE],
                       const spec_experiment *experiment)
 {

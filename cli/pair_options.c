@@ -43,7 +43,7 @@ const spec_field spec_pair_options_fields[] = {
 
 _Static_assert(sizeof spec_pair_options_fields / sizeof *spec_pair_options_fields ==
                    SPEC_PAIR_OPTIONS_SAMPLING + 1 + SPEC_PAIR_SAMPLING + 1,
-               "the sampling parameters are the last rows, after their heading");
+               "the table must end with the heading of the sampling parameters and their rows");
 
 static const struct {
     const char *option, *key, *value; /* value: the default */
@@ -102,7 +102,7 @@ char *spec_pair_options_spec(const char *spec, const char *which, const spec_pai
     return whole;
 }
 
-/* Does this to one of the options' own specs, if there is one. */
+/* Completes one of the options' own specs, if it was given. */
 static void complete_spec(const char **spec, char **whole, const char *which,
                           const spec_pair_options *options, const char *verb)
 {

@@ -42,10 +42,10 @@ extern const spec_field spec_pair_options_fields[];
 void spec_pair_options_complete(spec_pair_options *options, const char *verb);
 void spec_pair_options_free(spec_pair_options *options);
 
-/* The parts of _complete for a verb with its own models. The first returns a spec with the device
- * and the sampling parameters, which the caller frees; `which` is "target" or "draft". The second
- * exits 2 if a parameter is not a number. The third adds those that neither the options nor the
- * target set to the line "assumed". */
+/* The steps of spec_pair_options_complete, for a verb that opens models of its own. The first
+ * returns the spec with the device and the sampling parameters added, which the caller frees;
+ * `which` is "target" or "draft". The second exits 2 if a parameter is not a number. The third adds
+ * the parameters that neither the options nor the target set to the line "assumed". */
 char *spec_pair_options_spec(const char *spec, const char *which, const spec_pair_options *options,
                              const char *verb);
 void spec_pair_options_check_sampling(const spec_pair_options *options, const char *verb);

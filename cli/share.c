@@ -28,7 +28,8 @@ int spec_share_folder(char *path, size_t size)
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length <= 0) return -1;
     self[length] = '\0';
-    /* When installed; in build/CONFIG of the source tree. The system has resolved all links. */
+    /* The program is installed, or in build/CONFIG of the source tree. The system has resolved all
+     * links. */
     char *const above = dirname(dirname(self));
     if (snprintf(path, size, "%s/share/speclab", above) < (int)size && holds_experiments(path))
         return 0;

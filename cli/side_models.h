@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* side_models: opens a target and its drafts, for verbs that read them along one text.
- * Before the first model is loaded, it checks that there is memory for all of them. */
+/* side_models: opens a target and its drafts, for verbs that read them along the same text.
+ * It checks that there is memory for all of them before it loads the first one. */
 #ifndef SPECLAB_SIDE_MODELS_H
 #define SPECLAB_SIDE_MODELS_H
 

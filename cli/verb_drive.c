@@ -64,7 +64,7 @@ static const spec_field fields[] = {
     {"top-k", 0, "K", "draw from the K most probable tokens; 0: all",
      SPEC_FIELD(arguments, plan.sampling.transform.top_k), .fallback = "0", .low = 0, .high = 1e6,
      .group = 2},
-    {"top-p", 0, "P", "draw from the most probable tokens with a total probability of P; 1: all",
+    {"top-p", 0, "P", "draw from the fewest tokens whose total probability is at least P; 1: all",
      SPEC_FIELD(arguments, plan.sampling.transform.top_p), .fallback = "1", .low = 0, .high = 1,
      .above = true, .group = 2},
     {"min-p", 0, "P", "draw from tokens with at least P times the largest probability; 0: all",
@@ -73,7 +73,7 @@ static const spec_field fields[] = {
     {"timeout", 0, "SECONDS", "time limit for the next token",
      SPEC_FIELD(arguments, plan.how.timeout), .fallback = "120", .low = 0.1, .high = 1e5,
      .group = 3},
-    {"startup", 0, "SECONDS", "time limit for a server of --launch to answer",
+    {"startup", 0, "SECONDS", "how long a server started by --launch may take to answer",
      SPEC_FIELD(arguments, plan.startup), .fallback = "600", .low = 0.1, .high = 1e5, .group = 3},
     {"logs", 0, "FOLDER",
      "keep what servers of --launch print, as FOLDER/K2.log and so on; without it the logs are "
@@ -288,17 +288,17 @@ const spec_fields spec_verb_drive_options = {
     .fields = fields,
     .relations = relations,
     .doc =
-    "measure what speculation gains at a live server\vdrive asks a server for texts, with draft "
-    "length K = 0 first and last, and the other lengths between them, several times over. It "
-    "reports the speed-up over K = 0 with intervals, what the acceptance and the time of a round "
-    "predict, what a perfect draft would give, and the length to run, as 'speclab advise' would "
-    "choose it. A baseline that speculates although K = 0 was asked for is refused, and so is a "
-    "length above 0 without a draft.\n"
+    "measure what speculation gains at a live server\vdrive asks a server for texts at several "
+    "draft lengths, over and over: K = 0 first and last, and the others in between. It reports the "
+    "speed-up over K = 0 with intervals, what the acceptance and the time of a round predict, what "
+    "a perfect draft would give, and the length to run, as 'speclab advise' would choose it. It "
+    "refuses a baseline that speculates although K = 0 was asked for, and a length above 0 at "
+    "which the server does not draft.\n"
     "\n"
     "It knows llama-server, vLLM and SGLang. They take a draft length only when they start, so "
-    "--launch names a command that starts the server, with {K} for the length, and stops on "
-    "SIGTERM; it must stay in the foreground. docs/drive.md leads to a first measurement in ten "
-    "minutes.\n"
+    "--launch gives a command that starts it, with {K} in place of the length. The command must "
+    "stay in the foreground and stop on SIGTERM. docs/drive.md takes you to a first measurement in "
+    "ten minutes.\n"
     "\n"
     "  $ speclab drive --url http://localhost:8080 --launch './start.sh {K}' \\\n"
     "        --prompts prompts.jsonl\n"
@@ -306,8 +306,9 @@ const spec_fields spec_verb_drive_options = {
     "        -o drive.csv --figure drive.svg\n"
     "  $ speclab drive ... --capture blocks.jsonl --resume\n"
     "\n"
-    "Exit status: 0 measured; 2 bad usage, a server that fails, or a refused baseline; 3 the "
-    "measurement does not settle it; 130 after ctrl-C, which reports what is finished.",
+    "Exit status: 0 measured; 2 bad usage, a server failed, or the baseline was refused; 3 the "
+    "measurement is not precise enough to choose a length; 130 stopped by ctrl-C, after reporting "
+    "what is finished.",
     .formats = "table (the text, default), or rows by K as csv, json, markdown, latex or vertical",
     .output = "write the text to FILE; for FILE.csv and FILE.json write the rows, and print the "
               "text",

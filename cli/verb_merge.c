@@ -194,11 +194,11 @@ const spec_fields spec_verb_merge_options = {
     .fields = fields,
     .alone = true,
     .doc =
-    "join the parts of a run with --shard or --batches\vParts of --shard, also with 'validate "
-    "--calibrate', merge into the same bytes that the command writes without it. Parts of "
-    "--batches merge into a file of sums, which the same command reads with --sums. All parts "
-    "must come from one command and be finished; if one is missing or unfinished, merge prints "
-    "the command to type. The exit status is 1 if a check failed.\n"
+    "join the parts of a run with --shard or --batches\vParts made with --shard, also those of "
+    "'validate --calibrate', merge into the same bytes that the command writes without it. Parts "
+    "made with --batches merge into a file of sums, which the same command reads with --sums. All "
+    "parts must come from the same command and be finished; if one is missing or unfinished, merge "
+    "prints the command to type. The exit status is 1 if a check failed.\n"
     "\n"
     "  $ speclab run speedup_table --shard 1/2 -o part1.csv\n"
     "  $ speclab run speedup_table --shard 2/2 -o part2.csv\n"

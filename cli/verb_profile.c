@@ -176,12 +176,12 @@ done:
 const spec_fields spec_verb_profile_options = {
     .fields = fields,
     .doc =
-    "show the acceptance that advise saw, and the settings with which other tools imitate it\vA "
-    "profile is a JSON file of 'speclab advise --profile FILE': acceptance by depth at one K. "
-    "Engines and simulators that accept drafts at a given rate want it in different forms: some "
-    "count the bonus token, some take rates of all rounds, others rates of those that reach a "
-    "depth. --for prints the setting of one of them and says what it counts. predict, sweep and "
-    "serve read the file with --process profile:FILE.\n"
+    "show the acceptance that advise measured, and the settings that reproduce it in other "
+    "tools\vA profile is the JSON file that 'speclab advise --profile FILE' writes: acceptance by "
+    "depth at one K. Engines and simulators that accept drafts at a given rate want it in "
+    "different forms: some count the bonus token, some take rates of all rounds, others rates of "
+    "those that reach a depth. --for prints the setting of one of them and says what it counts. "
+    "predict, sweep and serve read the file with --process profile:FILE.\n"
     "\n"
     "  $ speclab advise server.log --profile seen.json\n"
     "  $ speclab profile seen.json\n"

@@ -64,8 +64,8 @@ const spec_fields spec_verb_report_options = {
     "much. Each result has a section with its checks, its table (failing rows first) and its "
     "provenance. In HTML the table can be sorted and filtered, and gnuplot draws the figure that "
     "the result names; a point under the mouse shows its numbers. The page loads nothing from the "
-    "network. The page says if a row was edited after 'speclab run -o'. The exit status is 1 if a "
-    "check failed or a row was edited.\n"
+    "network. If a row was edited after 'speclab run -o', the page says so. The exit status is 1 "
+    "if a check failed or a row was edited.\n"
     "\n"
     "  $ speclab sweep -o sweep.csv && speclab report sweep.csv -o sweep.html\n"
     "  $ speclab report --html *.csv --title 'Our pair' -o results.html",

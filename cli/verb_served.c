@@ -48,7 +48,7 @@ static const spec_field fields[] = {
     {"top-k", 0, "K", "draw from the K most probable tokens; 0: all",
      SPEC_FIELD(arguments, plan.sampling.transform.top_k), .fallback = "0", .low = 0,
      .high = SPEC_LIVE_TOP - 1, .group = 2},
-    {"top-p", 0, "P", "draw from the most probable tokens with a total probability of P; 1: all",
+    {"top-p", 0, "P", "draw from the fewest tokens whose total probability is at least P; 1: all",
      SPEC_FIELD(arguments, plan.sampling.transform.top_p), .fallback = "1", .low = 0, .high = 1,
      .above = true, .group = 2},
     {"min-p", 0, "P", "draw from tokens with at least P times the largest probability; 0: all",
@@ -64,7 +64,7 @@ static const spec_field fields[] = {
     {"text-key", 0, "env:NAME|file:FILE",
      "where the API key of --text-from is: an environment variable, or a file",
      .read = read_text_key, .group = 3},
-    {"score-key", 0, "env:NAME|file:FILE", "where the API key of --score-by is, as for --text-key",
+    {"score-key", 0, "env:NAME|file:FILE", "API key of --score-by, given as for --text-key",
      .read = read_score_key, .group = 3},
     {"capture", 0, "FILE",
      "keep the texts and their scores, for --resume and 'speclab validate --trace FILE'",
@@ -160,9 +160,9 @@ const spec_fields spec_verb_served_options = {
     .fields = fields,
     .relations = relations,
     .doc =
-    "is the text of a server right?\vserved draws texts at one server, which speculates, and "
-    "scores them at another that runs the same model without speculation. Every token must have "
-    "been drawn from the scorer's distribution. The verdict says what is wrong: the state (a "
+    "is the text of a server right?\vserved draws texts at one server, which speculates, and has "
+    "another server, which runs the same model without speculation, score them. Every token must "
+    "have been drawn from the scorer's distribution. The verdict says what is wrong: the state (a "
     "cache that was not rolled back, another request's text), the sampler, or the filters; or how "
     "large a difference could have gone unnoticed. At temperature 0 every token must be the most "
     "probable one, up to rounding, which is measured.\n"
@@ -174,8 +174,8 @@ const spec_fields spec_verb_served_options = {
     "  $ speclab served ... --temperature 0\n"
     "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
     "\n"
-    "Exit status: 0 no difference; 1 wrong; 2 bad usage, or a server fails; 3 too few tokens to "
-    "say; 130 after ctrl-C, which judges the texts so far.",
+    "Exit status: 0 no difference found; 1 the server is wrong; 2 bad usage, or a server failed; 3 "
+    "too few tokens to decide; 130 stopped by ctrl-C, after judging the texts drawn so far.",
     .formats = "table (the text, default) or json",
     .output = SPEC_FIELDS_TEXT_OUTPUT,
 };
