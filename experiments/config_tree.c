@@ -205,8 +205,8 @@ static int read_elements(spec_config_node *list, parser *in, const char *end)
     return GSL_SUCCESS;
 }
 
-/* Parses settings NAME = VALUE, which may each end with ; or , until something that is not a
- * name. */
+/* Parses settings NAME = VALUE, each optionally followed by ; or , up to the first thing that is
+ * not a name. */
 static int read_settings(spec_config_node *group, parser *in)
 {
     for (size_t n; skip(in), (n = name_length(in->at)) > 0;) {

@@ -166,8 +166,8 @@ void spec_advice_files_free(spec_advice_files *files)
 
 /* ---- The question ---------------------------------------------------------------------------- */
 
-/* Returns file i of the question, NULL after the last: first the one from before a change, if any,
- * then the files, then the plain ones. */
+/* Returns file i of the question, NULL after the last: first the log from before a change, if there
+ * is one, then the logs, then those of plain decoding. */
 static const char *file_at(const spec_advice_paths *paths, int i)
 {
     if (paths->opt_before != NULL && i-- == 0) return paths->opt_before;

@@ -63,8 +63,8 @@ typedef struct {
     double rounds, drafted, accepted;
     int depths;                            /* entries of the following arrays */
     double tested[SPEC_OBSERVED_DEPTHS];   /* upper bound on the rounds that drafted depth i + 1 */
-    double short_of[SPEC_OBSERVED_DEPTHS]; /* upper bound on the rounds among these with a draft
-                                            * shorter than K */
+    double short_of[SPEC_OBSERVED_DEPTHS]; /* upper bound on those of these rounds whose draft was
+                                              shorter than K */
     double passed[SPEC_OBSERVED_DEPTHS];   /* rounds that accepted depth i + 1 */
 } spec_diagnosis_counts;
 

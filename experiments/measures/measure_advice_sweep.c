@@ -255,8 +255,8 @@ static const spec_headline headlines[] = {{.column = "near"}, {.column = "pairs_
 
 const spec_measure spec_measure_advice_sweep = {
     .name = "advice_sweep",
-    .summary = "the lengths of a published sweep from which advise names one within 1 of the "
-               "fastest",
+    .summary = "from how many lengths of a published sweep advise names one within 1 of "
+               "the fastest",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

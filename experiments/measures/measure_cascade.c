@@ -50,7 +50,8 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_cascade = {
     .name = "cascade",
-    .summary = "the best speed-up of three models, each drafting for the next, and of two of them",
+    .summary = "the best speed-up of three models that draft for one another, and that of only two "
+               "of them",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -14,8 +14,8 @@
 
 enum { K_MOST = 64 };
 
-/* Either requests, weighted by their share of the tokens, or published tokens per round for K = 1,
- * 2, ... */
+/* What the counters come from: either requests, each weighted by its share of the tokens, or
+ * published tokens per round for K = 1, 2, ... */
 typedef struct {
     int n;
     double alpha[SPEC_ALPHA_NODES], share[SPEC_ALPHA_NODES];

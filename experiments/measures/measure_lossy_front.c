@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks that the drafted text has a law: a chain of samples or of most probable tokens. */
+/* Reads the draft. It must be a chain of samples or of most probable tokens, because only then does
+ * the drafted text have a law. */
 static int read_draft(const char **ret_model, bool *ret_greedy, const char *draft,
                       spec_error *error)
 {
@@ -77,8 +78,8 @@ static const spec_headline headlines[] = {
 
 const spec_measure spec_measure_lossy_front = {
     .name = "lossy_front",
-    .summary = "the tokens that a rule keeps and their total variation, exactly, beside the best "
-               "that any rule could do",
+    .summary = "how many tokens a rule keeps and at what total variation, exactly, next to the "
+               "best that any rule could do",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often the intervals of `pair` contain the truth. It is run many times on the same models with
- * different seeds, each time as one user would. */
+/* How often the intervals of `pair` contain the truth. We run it many times on the same models,
+ * with different seeds, each time as a user would. */
 #include "experiments/measures/measures.h"
 #include "experiments/pair/pair_numbers.h"
 #include "speclab/no_memory.h"
@@ -23,13 +23,13 @@ typedef struct {
     spec_pair_text *text;
 } asker;
 
-/* What the intervals of one K contained. */
+/* How many intervals of one K contained the truth. */
 typedef struct {
     double alpha, conditional, tokens, speedup;
-    double conditionals; /* those with an interval */
+    double conditionals; /* runs with an interval of this */
 } held;
 
-/* Draws prompts of the target, if it has any. */
+/* Draws prompts for the texts, if the target can make any. */
 static void draw_prompts(asker *a, int texts, uint64_t number)
 {
     const spec_model *target = a->target;
@@ -65,8 +65,8 @@ static int ask(spec_pair_numbers *ret, spec_pair_run *run, asker *a, int longer,
 
 #define HOLDS(interval, truth) spec_coverage_holds((interval).low, (interval).high, (truth).value)
 
-/* Adds what a run's intervals contain; *ret_joint and *ret_best if all speed-ups hold, and if the
- * fastest K is among those that may be. */
+/* Counts the intervals of a run that contain the truth. Adds 1 to *joint if those of all speed-ups
+ * do, and to *best if the truly fastest K is among those that pair says may be the fastest. */
 static void add(held *sum, double *joint, double *best, const spec_pair_numbers *numbers,
                 const spec_pair_row *truth)
 {
@@ -206,7 +206,7 @@ static const char *const keys[] = {"K", NULL};
 
 const spec_measure spec_measure_pair_coverage = {
     .name = "pair_coverage",
-    .summary = "how often the 95 % intervals that pair prints hold the truth",
+    .summary = "how often the 95 % intervals that pair prints contain the truth",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A row is a claim of a paper, and says which measure settles it and at which point. */
+/* Each row is a claim of a paper; it says which measure settles the claim, and with which
+ * parameters. */
 #include "experiments/measures/measures.h"
 #include "speclab/no_memory.h"
 
@@ -188,7 +189,8 @@ static int move(spec_axis *axis, const char *value, bool up)
     return GSL_SUCCESS;
 }
 
-/* Computes the least and the largest number at the ends of what the paper has rounded. */
+/* Computes the smallest and the largest result when each rounded input moves to the ends of its
+ * range. */
 static int compute_ends(double *ret_low, double *ret_high, question *q, const spec_point *point,
                         spec_error *error)
 {

@@ -87,8 +87,8 @@ static int by_place(const void *a, const void *b)
     return ((const occurrence *)a)->at - ((const occurrence *)b)->at;
 }
 
-/* Returns the distinct non-empty values in the order of their first appearance; returns their
- * number, -1 without memory. */
+/* Lists the distinct non-empty values in order of first appearance. Returns their number, or -1 if
+ * out of memory. */
 static int distinct(occurrence **ret_values, char *const *values, int n_values)
 {
     int n = 0;

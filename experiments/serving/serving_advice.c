@@ -197,8 +197,8 @@ static void write_refused(const advice *a, advice_row *const *row, size_t n, siz
     }
 }
 
-/* A load with a result: the row of the best method, that of the best fixed K, and the other K that
- * are as good. */
+/* A load that has a result: the row of the best method, the row of the best fixed K, and the other
+ * K that are as good. */
 typedef struct {
     double load;
     const advice_row *best, *fixed; /* fixed: NULL if no fixed K has a result */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* serving_advice: what a table of the measure `serve` recommends, in sentences from its numbers.
  * Rows that differ only in load and in the method of choosing draft lengths form a group. Each
- * group gets one sentence, which says which method is best at which load. Lines before it name the
- * loads without a result. */
+ * group gets one sentence, which says which method is best at which load. The lines before it name
+ * the loads that have no result. */
 #ifndef SPECLAB_SERVING_ADVICE_H
 #define SPECLAB_SERVING_ADVICE_H
 

@@ -70,8 +70,7 @@ int spec_serving_choices_count(uint64_t *ret_rows, const char *K, const char *le
         rows += is_fixed(lengths, n) ? (uint64_t)n_K : 1;
     } while (next_item(&lengths, n));
     if (rows > SPEC_SERVING_WAYS - 1)
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "lengths: they have more than %d rows, counting each K",
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "lengths: more than %d rows, counting each K",
                            SPEC_SERVING_WAYS - 1));
     *ret_rows = rows;
 done:

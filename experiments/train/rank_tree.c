@@ -28,8 +28,7 @@ static int by_count(const void *a, const void *b)
     return x != y ? (x < y) - (x > y) : by_path(a, b);
 }
 
-/* Returns the path that continues a path of `depth` ranks by one rank; 0 if a tree does not use
- * it. */
+/* Returns a path of `depth` ranks extended by one more rank; 0 if a tree does not use it. */
 static uint64_t continued(uint64_t path, unsigned char rank)
 {
     return rank < SPEC_RANK_TREE_RANKS ? path * (SPEC_RANK_TREE_RANKS + 1) + rank + 1 : 0;

@@ -88,8 +88,8 @@ static bool try_neighbours(search *s, double best, double *most)
     return better;
 }
 
-/* Returns the trial with the largest value below the value of trial `under` (-1: of all), the first
- * among equals. */
+/* Returns the trial with the largest value below that of trial `under` (-1: the largest of all); of
+ * equal ones, the first. */
 static int next_best(const search *s, int under)
 {
     const double *value = s->trials->value;

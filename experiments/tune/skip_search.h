@@ -33,11 +33,11 @@ typedef struct {
 
 /* Runs a search. Random: the number of skipped sublayers is uniform on 1..sublayers - 1, and all
  * sets of this size are equally likely. Bayes: after ten random sets, each set maximises the
- * expected improvement under a Gaussian process (analysis/gaussian_process.h). The search for that
- * set starts from random sets and from those that differ in one sublayer from the best sets, and
- * then changes one sublayer at a time. Both begin with the same sets for a given seed, and end
- * early when a thousand random sets in a row had been tried before. Returns GSL_ENOMEM, GSL_EINVAL
- * for an exhaustive search of too many sublayers, or the failure of `value`. */
+ * expected improvement under a Gaussian process (analysis/gaussian_process.h). To find that set, it
+ * starts from random sets and from those that differ from the best ones in one sublayer, and then
+ * changes one sublayer at a time. For a given seed both kinds begin with the same sets; both end
+ * early if a thousand random sets in a row have all been tried before. Returns GSL_ENOMEM,
+ * GSL_EINVAL for an exhaustive search of too many sublayers, or the failure of `value`. */
 int spec_skip_search_run(spec_skip_trials *ret_trials, spec_skip_method method,
                          const spec_skip_search *search, spec_error *error);
 /* Returns the maximum number of sets that a search tries; an exhaustive search must be possible. */
