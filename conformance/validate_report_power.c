@@ -83,7 +83,6 @@ void spec_validate_report_power(const spec_validation *v, FILE *out)
     write_lacking(v, title, is_not_covered, out);
     write_lacking(v, "tokens that the sampler never emits, or fewer than one in 1,000",
                   is_not_reached, out);
-    write_lacking(v,
-                  "tokens that it emits this rarely after some states, without a guarantee there",
+    write_lacking(v, "the same after some of the states, for which there is no guarantee",
                   is_partly_reached, out);
 }

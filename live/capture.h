@@ -12,8 +12,8 @@ typedef struct {
     FILE *file;
     const char *name; /* for messages */
     spec_drawn_rule rule;
-    double noise;    /* of the scorer; from it follows the rule's noise */
-    char engine[64]; /* the settings in a word; a resumed run must have the same */
+    double noise;    /* of the scorer; the rule's noise follows from it */
+    char engine[64]; /* a word for the settings; a resumed run must have the same one */
     int vocab, top;
     double *chance; /* (SPEC_LIVE_TOP) */
 } spec_capture;

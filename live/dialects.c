@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The log-probability that servers write if the real one is too small; and the rounding allowed in
- * a sum of probabilities. */
+/* The log-probability that servers write if the real one is too small, and how far rounding may
+ * take a sum of probabilities above 1. */
 static const double least_log = -9999.0, slightly = 1e-3;
 
 static int bad(spec_error *error, const char *what)

@@ -94,8 +94,9 @@ void spec_live_ask(spec_http_request *ret, const spec_live_server *server, const
 /* Returns an object with the keys of both, whose ownership it takes. */
 json_t *spec_live_joined(json_t *object, json_t *more);
 
-/* Opens the file of --capture for reading and writing. *ret_old: it exists, and `resume` says to go
- * on with it; without `resume` or `force` that is GSL_EINVAL. Returns GSL_EFAILED. */
+/* Opens the file of --capture for reading and writing. *ret_old is whether it existed and `resume`
+ * continues it; a file that exists is GSL_EINVAL without `resume` or `force`. Returns
+ * GSL_EFAILED. */
 int spec_live_open_capture(FILE **ret, bool *ret_old, const char *path, bool resume, bool force,
                            spec_error *error);
 

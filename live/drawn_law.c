@@ -49,8 +49,8 @@ static int kept(const spec_drawn_rule *rule, const spec_live_place *place, doubl
         while (n > 1 && (place->top[n - 1].log - best) / (hot ? T : 1.0) < log(t->min_p) + shift)
             n--;
     if (!(t->top_p < 1.0)) return n;
-    /* the mass of which top_p keeps a share: of all tokens, or of those that are left, at its
-     * temperature */
+    /* the mass of which top_p keeps a share: that of all tokens, or of those still left, at the
+     * temperature it sees */
     const bool cut = at_most < place->n || (afterwards && n < at_most) || whole;
     const int of = afterwards ? n : at_most;
     const double heat =

@@ -392,7 +392,7 @@ done:
 }
 
 /* Returns a hash of the settings that blocks depend on. It leaves out draft lengths, concurrencies
- * and passes, so that a later run can add some. */
+ * and passes, so that a later run can add more of them. */
 static uint64_t settings_of(const run *r)
 {
     const spec_drive_plan *plan = r->plan;

@@ -33,7 +33,7 @@ typedef struct {
     int pass;       /* from 0; passes with odd numbers visit the draft lengths backwards */
     double seconds; /* from the first request until a lane ran out of work ... */
     double tokens;  /* ... and the tokens received in this time */
-    int refused;    /* requests that were refused or lost, and tried again */
+    int refused;    /* requests that were refused or lost, and then repeated */
     bool counted;   /* whether `counts` is known, from /metrics */
     spec_live_counts counts;
     spec_drive_request *request; /* (n) */

@@ -210,11 +210,11 @@ static double cut_off(double accepted, double rounds, int K)
     return above / below;
 }
 
-/* A text. Its first token comes from the pass over the prompt. Only rounds with a draft say
- * something about acceptance. If the response does not count rounds, we know that every later token
- * that is not an accepted draft token took a pass. If all of these passes but one can have had K
- * draft tokens, there were drafted / K rounds, and the other pass ended the text with a plain
- * token. Tokens accepted after the end of the output may be counted. */
+/* Returns the observation of a text. Its first token comes from the pass over the prompt. Only
+ * rounds with a draft tell us about acceptance. If the response does not count rounds, we know that
+ * every later token that is not an accepted draft token took a pass. If all of these passes but one
+ * can have had K draft tokens, there were drafted / K rounds, and the other pass ended the text
+ * with a plain token. Tokens accepted after the end of the output may be counted. */
 static spec_observation request_of(const spec_drive_block *b, const spec_drive_request *r, int most)
 {
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, 0);
@@ -258,8 +258,8 @@ static bool was_run(const spec_drive_result *result, int K, int concurrency)
     return spec_drive_blocks_find(&result->blocks, K, concurrency, 0) != NULL;
 }
 
-/* Returns what a length may lose compared with the fastest other one, judged from the passes alone:
- * the largest upper end of another length's speed over its own, minus 1. */
+/* Returns how much a length may lose to the fastest other one, judging from the passes alone: the
+ * largest upper end of another length's speed divided by its own, minus 1. */
 static double loss_by_passes(const question *q, int K, int concurrency)
 {
     double loss = 0.0;

@@ -29,7 +29,7 @@ typedef struct {
                      * do */
     double drafted, accepted;
     double tokens_per_round;
-    double round, fitted;     /* time of a round, measured, and by the line a + b K */
+    double round, fitted;     /* time of a round as measured, and on the line a + b K */
     spec_cluster_ratio alpha; /* accepted over tested tokens */
     spec_drive_quantiles ttft, token, latency;
     double drift; /* K = 0: the last block's tpot over the first one's, minus 1 */
@@ -41,13 +41,12 @@ typedef struct {
     double a, b; /* the line of round times, s; NaN with fewer than two lengths above 0 */
     spec_observed_sums sums;
     spec_advice *choice; /* among the lengths that were measured */
-    /* whether the choice loses at most SPEC_ADVICE_TOLERANCE both by the advice and by the passes;
-     * and the larger of the two losses, as a share of the fastest length's speed; NaN with one
-     * pass, which gives no interval */
+    /* whether the choice loses at most SPEC_ADVICE_TOLERANCE, both according to the advice and
+     * according to the passes; and the larger of the two losses, as a share of the fastest length's
+     * speed. NaN with one pass, which gives no interval */
     bool certain;
     double loss;
-    spec_advice *advice; /* among all lengths, as `speclab advise` gives it: which length to measure
-                          * next */
+    spec_advice *advice; /* of all lengths: which one to measure next */
 } spec_drive_level;
 
 typedef struct {

@@ -12,7 +12,7 @@ enum { SPEC_FILTER_BETS = 28 };
 
 typedef struct {
     double log_e[SPEC_FILTER_BETS]; /* log of the capital */
-    /* of the tokens that the filter drops: how many were expected, and how many came */
+    /* tokens that the filter drops: how many we expected, and how many came */
     double expected[SPEC_FILTER_BETS], seen[SPEC_FILTER_BETS];
 } spec_filter_bets;
 

@@ -30,7 +30,7 @@ typedef struct {
 void spec_greedy_add(spec_greedy_texts *ret, const spec_served_text *text, double tie);
 
 /* Returns whether wrong tokens are evidence against the server. They are if the scorer's own texts
- * (the control) have none, or so few that two equal servers would differ as much with probability
+ * (the control) have none, or so few that two equal servers would differ this much with probability
  * at most `rate` (Fisher's exact test, one-sided). */
 bool spec_greedy_accused(const spec_greedy_texts *served, const spec_greedy_texts *control,
                          double rate);

@@ -13,7 +13,8 @@
 #include <string.h>
 
 /* NOISE_TEXTS: texts that are scored twice to measure the noise. A margin of up to greedy_ties
- * times this noise is a tie; up to own_ties times, if the scorer's own texts have such margins. */
+ * times this noise is a tie, or of up to own_ties times if the scorer's own texts have such
+ * margins. */
 enum { NOISE_TEXTS = 4 };
 static const double greedy_ties = 3.0, own_ties = 10.0, least_tie = 1e-6;
 

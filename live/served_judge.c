@@ -16,9 +16,9 @@
 const char *const spec_served_verdict_names[] = {"no difference", "wrong state", "wrong sampler",
                                                  "wrong filter",  "wrong token", "undecided"};
 
-/* ALTERNATIVES: laws of the tokens of a text that went wrong. SHARES: assumed shares of texts that
- * go wrong. Each of the four PARTS (trace, states, filters, copies) may cause a quarter of the
- * false alarms. */
+/* ALTERNATIVES: how the tokens of a text may be distributed once it has gone wrong. SHARES: assumed
+ * shares of texts that go wrong. Each of the four PARTS (trace, states, filters, copies) may cause
+ * a quarter of the false alarms. */
 enum { ALTERNATIVES = 2, SHARES = 4, PARTS = 4 };
 static const double shares[SHARES] = {0.01, 0.05, 0.25, 1.0};
 static const double suspicious = 7.0; /* log e of a text that counts as wrong */
@@ -237,9 +237,9 @@ static const spec_finding *best_finding(const spec_validate_result *v)
 static void name_state(spec_served_judgement *r)
 {
     say(r, SPEC_SERVED_STATE,
-        "in %d of %llu texts the tokens do not follow from the text before them: from some "
-        "position on, nearly all are improbable. Look for a cache that was not rolled back after a "
-        "rejection, a wrong position, or another request's text",
+        "in %d of %llu texts the tokens do not fit the text before them: from some position on, "
+        "nearly all are improbable. Look for a cache that was not rolled back after a rejection, a "
+        "wrong position, or another request's text",
         r->wrong_texts, (unsigned long long)r->texts);
 }
 

@@ -10,8 +10,8 @@
 
 typedef enum {
     SPEC_SERVED_RIGHT,
-    SPEC_SERVED_STATE,   /* from some position on, some texts do not follow from the text before
-                          * it */
+    SPEC_SERVED_STATE, /* from some position on, the tokens of some texts do not fit the text before
+                          them */
     SPEC_SERVED_SAMPLER, /* tokens are drawn from another distribution */
     SPEC_SERVED_FILTER,  /* tokens that the filters exclude, or filters that were not declared */
     SPEC_SERVED_TOKEN,   /* greedy: tokens that are not the most probable ones */

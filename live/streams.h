@@ -22,7 +22,7 @@ typedef struct {
     bool K_by_request;
     bool marked_end;    /* "[DONE]" ends the stream */
     const char *launch; /* example of a command for --launch */
-    /* Makes the request for a text; the prompt misses the prefix cache if the engine allows that.
+    /* Makes the request for a text; the prompt bypasses the prefix cache if the engine allows that.
      * Takes `sampling`, the dialect's keys. K: -1 leaves the draft length to the server. */
     void (*ask)(spec_http_request *ret, const spec_live_server *server, const char *prompt,
                 json_t *sampling, uint64_t seed, int K);

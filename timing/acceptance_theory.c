@@ -29,7 +29,7 @@ static double overlap(const spec_rule *rule, bool chosen, const double *target, 
                   : spec_overlap(target, draft, (size_t)vocab);
 }
 
-/* Keeps a rejected token after all, with the chance `depth`. */
+/* A rejected token is kept after all with chance min(1, depth). */
 static double pardoned(const spec_rule *rule, bool chosen, const double *target,
                        const double *draft, int vocab)
 {

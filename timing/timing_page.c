@@ -215,17 +215,17 @@ static int write_passes(const spec_timing_result *result, FILE *out, spec_error 
     }
     SPEC_TRY(spec_table_write(&part, SPEC_FORMAT_TABLE, out, error));
     if (has_withheld(&part, shown, n))
-        fputs("over one: the time of a pass divided by the time of a pass over one token; an empty "
-              "cell is withheld, because noise hides it.\n",
+        fputs("over one: the time of a pass divided by the time of a pass over one token. It is "
+              "left empty where noise hides it.\n",
               out);
     if (has_experts)
         fputs("experts: those of each layer that a pass read; expected: if tokens chose "
               "independently, any set with the same chance.\n",
               out);
     if (n > 1 + OF_ALL && strcmp(shown[1 + OF_ALL].from, "target_pass_limit_ms") == 0)
-        fputs("limit: the least that the device's roofline allows; of reading: the rate at which "
-              "the pass reads weights, as a share of the memory's bandwidth; above 1 if a cache "
-              "holds them.\n",
+        fputs("limit: the shortest time that the device's roofline allows; of reading: the rate at "
+              "which the pass reads weights, as a share of the memory's bandwidth, which exceeds 1 "
+              "if a cache holds them.\n",
               out);
 done:
     spec_table_free(&part);

@@ -52,7 +52,8 @@ static bool is_candidate(const spec_timing_speed *speed)
     return speed->way->K > 0 && speed->verdict == SPEC_RATIO_REPORTED;
 }
 
-/* Finds the speeds that may be the fastest. The others of them take no part from then on. */
+/* Finds the speeds that may be the fastest. Those that are not candidates are set to NaN, which
+ * takes them out of the comparison. */
 static void find_tied(const ranking *r)
 {
     const spec_timing_sample *s = r->sample;

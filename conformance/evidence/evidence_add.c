@@ -255,8 +255,8 @@ static spec_hard judge_round(const spec_evidence *e, const spec_round_batch *bat
                                                                                : SPEC_HARD_REPEAT;
 }
 
-/* If the rounds of a call may depend on each other, only one of them is counted. Draws it after the
- * sampler has answered, so that no answer can depend on it. */
+/* Chooses the one round of a call that counts, if its rounds may depend on each other. It does so
+ * after the sampler has answered, so that no answer can depend on the choice. */
 static int choose(const spec_fixture *f, int begin, int n, gsl_rng *rng)
 {
     const int rounds = n - begin < f->batch ? n - begin : f->batch;
@@ -265,9 +265,10 @@ static int choose(const spec_fixture *f, int begin, int n, gsl_rng *rng)
 
 enum { DISTANCES = 6, LATEST = SPEC_SEED_ROUNDS << (DISTANCES - 1) };
 
-/* Returns how far before round i the round is with which it is compared: their seeds differ, their
- * offsets do not. Related seeds are next to each other; others are also compared over 32, 64 ...
- * 512 rounds of a call, where a generator may count places in too few bits. */
+/* Returns how many rounds lie between round i and the earlier one that it is compared with, which
+ * has another seed but the same offset. Related seeds are next to each other. Other seeds are also
+ * compared 32, 64, ... 512 rounds apart within a call, to catch a generator that counts requests in
+ * too few bits. */
 static int seeds_apart(const spec_fixture *f, int i)
 {
     const int far = SPEC_SEED_ROUNDS << i / SPEC_SEED_ROUNDS % DISTANCES;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /* Returns the probability that two independent first tokens are near, from the observed PITs. A
- * wrong law makes PITs uneven, so all pairs come nearer to each other, but pairs of neighbouring
- * rounds no more than other pairs. */
+ * wrong law makes PITs uneven, so all pairs come closer together, but pairs of neighbouring rounds
+ * no more than others. */
 static double near_by_chance(const uint64_t *pit, bool mirrored)
 {
     enum { WIDE = SPEC_PIT_CELLS / 8 };

@@ -94,9 +94,9 @@ static void wake(int number)
     (void)number; /* the signal ends ppoll */
 }
 
-/* Keeps only those of root's rights that concern files and users. No process that the child starts
- * has more rights, even if it runs sudo. Without CAP_SYS_ADMIN it cannot unmount its /proc to see
- * the system's, and without CAP_SYS_PTRACE it cannot look into the first process of its
+/* Drops all of root's rights except those that concern files and users. No process that the child
+ * starts has more rights, even if it runs sudo. Without CAP_SYS_ADMIN it cannot unmount its /proc
+ * to see the system's, and without CAP_SYS_PTRACE it cannot look into the first process of its
  * namespace. */
 static bool give_up_rights(void)
 {
