@@ -19,8 +19,8 @@ volatile int spec_stop;
 /* The time from the signal to the end of a process that has not noticed it. */
 static const struct itimerval patience = {.it_value = {.tv_sec = 1, .tv_usec = 800000}};
 
-/* Two signals within this many seconds count as one: timeout(1) signals a process, and then its
- * group. */
+/* Two signals within this many seconds count as one, because timeout(1) signals a process and then
+ * its group. */
 static const double echo = 0.2;
 
 static volatile sig_atomic_t awaited;

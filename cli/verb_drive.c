@@ -269,7 +269,7 @@ static int drive(arguments *args, const char *verb)
     if (measured != GSL_SUCCESS) {
         spec_usage_say(verb, "%s", error.text);
         if (args->plan.opt_capture != NULL && result.blocks.n > 0)
-            spec_usage_say(verb, "%s has what was measured; --resume goes on with it",
+            spec_usage_say(verb, "%s has what was measured; --resume continues it",
                            args->plan.opt_capture);
     } else {
         remove_logs(args);

@@ -37,7 +37,7 @@ static const spec_field fields[] = {
      SPEC_FIELD(arguments, plan.score_url)},
     {"prompts", 0, "FILE", "prompts, lines like {\"prompt\": \"Once upon\"}",
      SPEC_FIELD(arguments, plan.prompts)},
-    {"texts", 0, "N", "number of texts to draw; they take the prompts in turn",
+    {"texts", 0, "N", "number of texts to draw; prompts are used in turn",
      SPEC_FIELD(arguments, plan.texts), .fallback = "200", .low = 1, .high = 1e6, .group = 2},
     {"tokens", 0, "N", "maximum number of tokens in a text",
      SPEC_FIELD(arguments, plan.sampling.tokens), .fallback = "64", .low = 1, .high = 1e5,

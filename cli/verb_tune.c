@@ -85,12 +85,12 @@ const spec_fields spec_verb_tune_options = {
     .doc =
     "find the sublayers to skip in self-speculation\vA draft that is the target without some of "
     "its attention layers (0a: the one in layer 0) and feed-forward networks (0f) needs no "
-    "training. Each set of them is measured along texts of the target: alpha_mean is the mean "
-    "overlap of the draft's rows with the target's, c is the share of a pass's weight bytes that "
-    "the draft reads; best_K and best_speedup follow in closed form. Bayesian optimisation "
-    "chooses the sets to try; the table has the best ones, as specs for --draft. For the best "
-    "few, walk_tokens is the number of tokens per round at walk_K in real decoding, with the "
-    "target's KV cache, and walk_speedup is predicted from it. bench measures the speed-up.\n"
+    "training. Each set of skipped sublayers is measured along texts of the target: alpha_mean is "
+    "the mean overlap of the draft's rows with the target's, c is the share of a pass's weight "
+    "bytes that the draft reads; best_K and best_speedup follow in closed form. Bayesian "
+    "optimisation chooses the sets to try; the table has the best ones, as specs for --draft. For "
+    "the best few, walk_tokens is the number of tokens per round at walk_K in real decoding, with "
+    "the target's KV cache, and walk_speedup is predicted from it. bench measures the speed-up.\n"
     "\n"
     "  $ speclab tune --target model.bin --data stories.txt\n"
     "  $ speclab tune --target model.bin --method bayes,random --runs 20 -o tune.csv",

@@ -24,8 +24,8 @@ void spec_capture_set_noise(spec_capture *capture, double noise);
 /* Writes the head of a new file. */
 int spec_capture_begin(spec_capture *capture, spec_error *error);
 
-/* Reads a file of an earlier run: done (texts) gets its texts, and the last one, which may lack its
- * end, is cut off. Also reads the recorded noise. Returns GSL_EINVAL if the file was written with
+/* Reads a file of an earlier run: done (texts) marks the texts it has; the last one is cut off if
+ * it is incomplete. Also reads the recorded noise. Returns GSL_EINVAL if the file was written with
  * other settings. */
 int spec_capture_resume(spec_capture *capture, bool *done, int texts, spec_error *error);
 

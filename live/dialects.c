@@ -389,7 +389,7 @@ int spec_live_open_capture(FILE **ret, bool *ret_old, const char *path, bool res
     if (*ret == NULL) return spec_fail(error, GSL_EFAILED, "%.200s: %s", path, strerror(errno));
     if (*ret_old && !resume)
         return spec_fail(error, GSL_EINVAL,
-                         "%.200s exists: --resume goes on with it, --force replaces it", path);
+                         "%.200s exists: --resume continues it, --force replaces it", path);
     return GSL_SUCCESS;
 }
 

@@ -91,7 +91,7 @@ int spec_live_blame(const spec_live_server *server, int status, spec_error *erro
 void spec_live_ask(spec_http_request *ret, const spec_live_server *server, const char *path,
                    json_t *opt_body);
 
-/* Returns an object with the keys of both, whose ownership it takes. */
+/* Returns an object with the keys of both. Takes ownership of both. */
 json_t *spec_live_joined(json_t *object, json_t *more);
 
 /* Opens the file of --capture for reading and writing. *ret_old is whether it existed and `resume`

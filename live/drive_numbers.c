@@ -212,9 +212,9 @@ static double cut_off(double accepted, double rounds, int K)
 
 /* Returns the observation of a text. Its first token comes from the pass over the prompt. Only
  * rounds with a draft tell us about acceptance. If the response does not count rounds, we know that
- * every later token that is not an accepted draft token took a pass. If all of these passes but one
- * can have had K draft tokens, there were drafted / K rounds, and the other pass ended the text
- * with a plain token. Tokens accepted after the end of the output may be counted. */
+ * every later token that is not an accepted draft token took a pass. If all of these passes except
+ * one can have had K draft tokens, there were drafted / K rounds, and the remaining pass ended the
+ * text with a plain token. Tokens accepted after the end of the output may be counted. */
 static spec_observation request_of(const spec_drive_block *b, const spec_drive_request *r, int most)
 {
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_REQUEST, 0);

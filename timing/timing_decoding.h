@@ -93,7 +93,7 @@ typedef struct {
     spec_timing_way *way; /* (n_ways) */
     int n_blocks, n_columns;
     double *block; /* (n_blocks, n_columns) one row per text */
-    /* first columns: of the passes, by width, and of the time to draw a token; each is a
+    /* first columns of the passes, by width, and of the time to draw a token; each is a
      * spec_timing_sum */
     int first_target, first_draft, pick;
     int passes_load; /* columns of the load during single passes: wall, processor, switched */

@@ -90,8 +90,8 @@ typedef struct {
     bool *often;                  /* (n_states, V) tokens that have come more often than expected */
     double *often_mass;           /* (n_states) the target's mass on these tokens */
     uint64_t *often_since;        /* (n_states) visits when `often` was last computed */
-    uint64_t (*often_came)[2];    /* (n_states) in a merge: number of tokens, and of these the ones
-                                   * in `often` */
+    uint64_t (*often_came)[2]; /* (n_states) in a merge: the number of tokens, and how many of them
+                                  are in `often` */
     spec_event_count again;       /* bets that the next token is one of `often` */
 } spec_evidence_tables;
 

@@ -280,7 +280,8 @@ static int value_of(const pair_mutant *pair, int dimension)
     return -1;
 }
 
-/* Returns the mistake for a pair: some values need a particular one, the others take turns. */
+/* Returns the mistake for a pair: some values need a particular one; for the others, the mistakes
+ * take turns. */
 static const mistake *mistake_of(const pair_mutant *pair, uint32_t scope, int turn)
 {
     const bool no_draft = value_of(pair, SPEC_DESIGN_LENGTH) == 0,

@@ -194,8 +194,8 @@ static int check_files(const spec_advice_paths *paths, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Refuses a speed that is evidently the speed of all requests together but was given as one
- * request's. It would make plain decoding several times too fast. */
+/* Refuses a speed given for one request that is evidently that of all requests together. It would
+ * make plain decoding several times too fast. */
 static int check_plain_speed(const spec_advice *advice, double given, spec_error *error)
 {
     const double n = advice->running;

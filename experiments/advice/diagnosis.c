@@ -490,7 +490,8 @@ const spec_diagnosis spec_diagnoses[] = {
     {"lookup", "drafts are wrong from the start or right to the end, as with lookup", false,
      lookup},
     {"accepted-over-drafted",
-     "accepted / drafted tokens is lower than the acceptance rate, the more so the longer K is",
+     "accepted / drafted tokens is lower than the acceptance rate, and falls further below it as K "
+     "grows",
      false, accepted_over_drafted},
     {"per-position", "rates by depth are shares of all rounds, not of those that reach the depth",
      false, per_position},

@@ -9,7 +9,7 @@
 #include "sim/observed/counted_log.h"
 
 typedef struct {
-    /* K is set when it is run or its limits are computed; `kept` follows from phi */
+    /* K is set when the case is run or its limits are computed; `kept` is computed from phi */
     spec_counted_engine engine;
     spec_alpha_law alpha;
     double after; /* mean alpha in the second half of a log; NaN: the same as before */

@@ -62,8 +62,8 @@ long spec_training_schedule_steps(const spec_training_schedule *schedule, long s
     return schedule->plan[i].steps;
 }
 
-/* Within each plan, the remaining share is divided evenly among its steps. If a plan was extended
- * just as it ended, its last step must not complete the share, so the plan counts as one step
+/* Within each plan, the remaining share is divided evenly among its steps. The last step of a plan
+ * that was extended just as it ended must not complete the share, so that plan counts as one step
  * longer. */
 double spec_training_schedule_done(const spec_training_schedule *schedule, long step)
 {
