@@ -235,7 +235,7 @@ static int interrupted(runner *run)
              (unsigned long long)run->next, (unsigned long long)run->size);
     spec_result_file_mark(&run->file, words);
     return spec_fail(run->error, GSL_EFAILED, "%s; %s", words,
-                     run->file.path != NULL ? "--resume goes on from there"
+                     run->file.path != NULL ? "--resume continues from there"
                                             : "their rows are kept");
 }
 

@@ -27,8 +27,9 @@
 typedef enum { GROWS, COMPUTES, OPENS, DRAWS } work;
 
 /* The state after a signal that ends it. ROWS: the file has its finished rows; RESUMES: and
- * --resume goes on; TEXT: the file has what was printed so far; STATE: FILE.state has, and --resume
- * goes on; VERDICT: it ends by itself, with exit code 0; NOTHING: there is no file. */
+ * --resume continues it; TEXT: the file has what was printed so far; STATE: FILE.state has, and
+ * --resume continues it; VERDICT: it ends by itself, with exit code 0; NOTHING: there is no file.
+ */
 typedef enum { NOTHING, ROWS, RESUMES, TEXT, STATE, VERDICT } keeps;
 
 /* `run` goes on for more than 3 seconds (quantize: one), `small` ends within one. `file`: an option

@@ -346,7 +346,7 @@ TEST(a_stopped_run_keeps_its_rows_and_goes_on)
     parse(&e, grid_text, NULL);
     assert_int_equal(spec_experiment_run(&result, &e, &options, &error), GSL_EFAILED);
     assert_string_equal(error.text,
-                        "interrupted after 5 of 18 points; --resume goes on from there");
+                        "interrupted after 5 of 18 points; --resume continues from there");
     assert_int_equal(result.table.n_rows, 5);
     spec_result_free(&result);
     spec_experiment_free(&e);

@@ -237,7 +237,7 @@ TEST(a_capture_resumes_and_validate_reads_it, STATISTICS, .setup = spec_folder_e
     /* a capture that was cut in the middle of a line */
     assert_int_equal(system("head -c 100000 whole.jsonl >cut.jsonl"), 0);
     plan.opt_capture = "cut.jsonl";
-    assert_fails_with(spec_served(&resumed, &plan, &error), GSL_EINVAL, "--resume goes on");
+    assert_fails_with(spec_served(&resumed, &plan, &error), GSL_EINVAL, "--resume continues it");
     plan.resume = true;
     assert_works(spec_served(&resumed, &plan, &error));
     assert_int_equal(system("cmp -s whole.jsonl cut.jsonl"), 0);

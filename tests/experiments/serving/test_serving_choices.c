@@ -63,7 +63,7 @@ TEST(wrong_lists_name_their_parameter)
     static const char *const wrong[][3] = {
         {"", "fixed", "K"},           {"1,1", "fixed", "K: 1 is given twice"},
         {"-1", "fixed", "K: -1"},     {"1.5", "fixed", "K: 1.5"},
-        {"1:40", "fixed", "K: more"}, {"1:20", "fixed,fixed", "lengths: they have more"},
+        {"1:40", "fixed", "K: more"}, {"1:20", "fixed,fixed", "lengths: more"},
         {"1", "", "lengths: "},       {"1", "fixed,", "lengths: "},
         {"1", "goodptu", "lengths: "}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
