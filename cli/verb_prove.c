@@ -15,7 +15,7 @@ typedef struct {
     spec_options common;
     const char *rule, *target, *draft, *alpha, *drafting, *n, *tree, *siblings, *policy, *K, *c,
         *c_token, *tokens;
-    const char *cases, *V, *family;
+    const char *cases, *V, *family, *inner_draft, *inner_c;
     uint64_t limit;
     bool ahead;
 } arguments;
@@ -29,8 +29,11 @@ static const spec_field fields[] = {
      .fallback = "dirichlet?V=3&concentration=1&seed=1", .assumed = true},
     {"draft", 0, "SPEC", "the draft model", FIELD(draft), .axis = SPEC_AXIS_ASKED,
      .fallback = "dirichlet?V=3&concentration=1&seed=2", .assumed = true},
-    {"drafting", 0, "LIST", "draft strategies (chain,greedy)", FIELD(drafting),
-     .axis = SPEC_AXIS_ASKED},
+    {"inner-draft", 0, "SPEC",
+     "a smaller model that drafts for the draft model, for the strategy cascade",
+     FIELD(inner_draft), .axis = SPEC_AXIS_LINES},
+    {"drafting", 0, "LIST", "draft strategies (chain,greedy; cascade?K=1 with --inner-draft)",
+     FIELD(drafting), .axis = SPEC_AXIS_ASKED},
     {.help = "Several drafts per position, instead of --drafting:", .group = 2},
     {"n", 'n', "LIST", "siblings on every level", FIELD(n), .axis = SPEC_AXIS_ASKED, .group = 2},
     {"tree", 0, "LIST", "trees: widths by level (3.2.1), or children by node (children=2.1.0)",
@@ -41,7 +44,8 @@ static const spec_field fields[] = {
     {"alpha", 'a', "LIST", "instead of --draft: perturb the target to these acceptance rates",
      FIELD(alpha), .axis = SPEC_AXIS_NUMBERS},
     {"policy", 0, "LIST", "length policies (fixed)", FIELD(policy), .axis = SPEC_AXIS_NAMES},
-    {"K", 'K', "LIST", "draft lengths (2; 1 with --n or --ahead; with --tree its depth)", FIELD(K),
+    {"K", 'K', "LIST",
+     "draft lengths (2; 1 with --n or --ahead; with --tree or a cascade, all of it)", FIELD(K),
      .axis = SPEC_AXIS_NUMBERS},
     {"c", 'c', "LIST",
      "time of a draft call, in target calls: adds the exact speed-up of the first round (none)",
@@ -49,6 +53,8 @@ static const spec_field fields[] = {
     {"c-token", 0, "LIST",
      "with --c: extra time per row that the draft reads, for example for a Markov head (0)",
      FIELD(c_token), .axis = SPEC_AXIS_NUMBERS},
+    {"inner-c", 0, "LIST", "with --c: time of a call of the inner draft (0)", FIELD(inner_c),
+     .axis = SPEC_AXIS_NUMBERS},
     {"ahead", 0, NULL, "draft the next chain while the target verifies this one", FIELD(ahead),
      .axis = SPEC_AXIS_FLAG},
     {"tokens", 0, "LIST",
@@ -67,10 +73,12 @@ static const spec_field_relation relations[] = {
     {"drafting", false, "n tree", NULL},
     {"n", false, "tree", NULL},
     {"siblings", true, "n tree", NULL},
-    {"cases", false, "target draft alpha c", NULL},
+    {"cases", false, "target draft inner-draft alpha c", NULL},
     {"ahead", false, "n tree", ": only chains are drafted ahead"},
     {"ahead", false, "c", ": the first round of a text has no chain drafted ahead"},
-    {"c-token", true, "c", NULL},
+    {"c-token inner-c", true, "c", NULL},
+    {"inner-c", true, "inner-draft", NULL},
+    {"inner-draft", false, "n tree ahead", NULL},
     {"V family", true, "cases", NULL},
     {0},
 };
@@ -359,7 +367,12 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
     char *made = !trees ? NULL
                         : list_trees(argv[0], args.n, args.tree,
                                      args.siblings != NULL ? args.siblings : "iid");
-    const char *draftings = trees ? made : args.drafting != NULL ? args.drafting : "chain,greedy";
+    const char *draftings = trees                      ? made
+                            : args.drafting != NULL    ? args.drafting
+                            : args.inner_draft != NULL ? "cascade?K=1"
+                                                       : "chain,greedy";
+    if (args.inner_draft != NULL && strstr(draftings, "cascade") == NULL)
+        spec_usage_fail(argv[0], "--inner-draft is for --drafting cascade");
     pairs_init(&pairs, argv[0], args.rule,
                args.n != NULL ? "n"
                : trees        ? "tree"
@@ -378,6 +391,8 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
     spec_fields_assume(&assumed, fields, &args);
     if (trees && args.siblings == NULL) spec_assumed_add(&assumed, "--siblings ", "iid", NULL);
     if (args.K == NULL && pairs.levels == 0) spec_assumed_add(&assumed, "--K ", levels, NULL);
+    if (args.c != NULL && args.inner_draft != NULL && args.inner_c == NULL)
+        spec_assumed_add(&assumed, "--inner-c ", "0", NULL);
     if (args.tokens == NULL) spec_assumed_add(&assumed, "--tokens ", tokens, NULL);
     if (args.tokens == NULL) args.tokens = tokens;
     if (args.K == NULL) args.K = levels;
@@ -387,7 +402,7 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
         {"draft", SPEC_AXIS_MADE, cases ? NULL : drafts},
         {"drafting", SPEC_AXIS_MADE, cases ? pairs.drafting : NULL},
     };
-    char show[160];
+    char show[200];
     const char *policy = args.policy != NULL ? "policy," : "", *ahead = args.ahead ? "ahead," : "";
     if (cases)
         snprintf(show, sizeof show,
@@ -396,9 +411,10 @@ int spec_verb_prove(spec_context *context, int argc, char **argv)
                  policy, ahead, args.V != NULL ? "V," : "", args.family != NULL ? "family," : "");
     else
         snprintf(show, sizeof show,
-                 "rule,draft,%sK,%s%s%stokens,branches,tv,max_error,mean_n_accepted,%sverdict",
-                 policy, ahead, args.c != NULL ? "c," : "", args.c_token != NULL ? "c_token," : "",
-                 args.c != NULL ? "speedup," : "");
+                 "rule,draft,%s%sK,%s%s%s%stokens,branches,tv,max_error,mean_n_accepted,%sverdict",
+                 args.inner_draft != NULL ? "inner_draft," : "", policy, ahead,
+                 args.c != NULL ? "c," : "", args.c_token != NULL ? "c_token," : "",
+                 args.inner_c != NULL ? "inner_c," : "", args.c != NULL ? "speedup," : "");
     static const char *const by_alpha[] = {"draft", "alpha", NULL};
     const spec_grid_verb verb = {
         .verb = argv[0],

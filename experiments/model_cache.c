@@ -23,12 +23,9 @@ static bool needs_target(const char *spec)
 
 static char *key_of(const char *spec, const spec_model *opt_target)
 {
-    const char *target = opt_target != NULL && needs_target(spec) ? opt_target->spec : "";
-    size_t size = strlen(spec) + strlen(target) + 2;
-    char *key = malloc(size);
-    if (key != NULL)
-        snprintf(key, size, "%s\n%s", spec, target); /* specs have no control characters */
-    return key;
+    const void *target = needs_target(spec) ? opt_target : NULL;
+    char *key = NULL;
+    return asprintf(&key, "%s\n%p", spec, target) < 0 ? NULL : key;
 }
 
 int spec_model_cache_open(const spec_model **ret_model, spec_model_cache *cache, const char *spec,

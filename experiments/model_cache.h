@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* model_cache: the open models of a run, shared by the points that name them.
  * We open a model only once, because training an n-gram takes seconds. The key is the spec; if a
- * draft is built from the target, it also has the target's spec. Owns the models; not
- * thread-safe. */
+ * draft is built from the target, also which target that is. Owns the models; not thread-safe. */
 #ifndef SPECLAB_MODEL_CACHE_H
 #define SPECLAB_MODEL_CACHE_H
 

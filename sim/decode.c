@@ -100,6 +100,10 @@ int spec_decoder_init(spec_decoder *decoder, const spec_decoder_config *config, 
     SPEC_TRY(spec_decode_fit_check(&decoder->rule, config->rule, &decoder->drafter,
                                    config->drafting, &decoder->policy, error));
     SPEC_TRY(check_online(decoder, error));
+    if (config->opt_inner != NULL) {
+        SPEC_TRY(spec_vocabularies_check(config->target, config->opt_inner, error));
+        SPEC_TRY(spec_session_init(&decoder->drafter.inner, config->opt_inner, error));
+    }
     SPEC_TRY(spec_drafter_open(&decoder->drafter, config->target, decoder->policy.K, error));
     if (config->ahead)
         SPEC_TRY(spec_decode_ahead_init(&decoder->ahead, &decoder->drafter, &decoder->policy,
@@ -225,6 +229,7 @@ static double round_time(const spec_decoder *decoder)
         .calls = spec_policy_charged(policy, round, decoder->drafter.n_calls),
         .rows = spec_policy_charged(policy, round, decoder->drafter.n_rows),
         .tokens = spec_policy_charged(policy, round, round->n_drafted),
+        .calls_inner = decoder->drafter.n_inner_calls,
         .calls_ahead = decoder->ahead.n_calls,
         .rows_ahead = decoder->ahead.n_rows};
     return spec_costs_round(&decoder->config.costs, &charges);

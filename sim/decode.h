@@ -21,7 +21,7 @@
 
 /* The virtual clock: the time of a round in target calls.
  *     time = drafting + verification + fixed
- *     drafting = draft * (charged draft calls) + token * (charged rows)
+ *     drafting = draft * (charged draft calls) + token * (charged rows) + inner * (inner calls)
  *     verification = verify + verify_token * (charged draft tokens)
  * All draft calls, rows that the strategy reads and verified draft tokens are charged, unless the
  * policy says otherwise (the oracle does). A strategy without a model makes no calls. A model with
@@ -36,6 +36,7 @@ typedef struct {
     double verify; /* a verification pass; 1 if a pass of K+1 tokens costs as much as one token */
     double verify_token; /* additional time per verified draft token */
     double fixed;        /* additional time per round */
+    double inner;        /* time of a call of the inner draft, in a cascade */
     bool one_pass;       /* all calls of a draft cost one call, as if made in a single pass */
 } spec_costs;
 
@@ -56,6 +57,7 @@ typedef struct {
 typedef struct {
     int calls, rows, tokens;     /* for the round's draft */
     int calls_ahead, rows_ahead; /* for the guess and the draft ahead, during the pass */
+    int calls_inner;             /* of the inner draft */
 } spec_charges;
 
 static inline double spec_costs_round(const spec_costs *costs, const spec_charges *charges)
@@ -63,7 +65,8 @@ static inline double spec_costs_round(const spec_costs *costs, const spec_charge
     const int most = costs->one_pass ? 1 : INT_MAX - 1, /* calls of a draft */
         calls = charges->calls < most ? charges->calls : most,
         calls_ahead = charges->calls_ahead < most + 1 ? charges->calls_ahead : most + 1;
-    const double drafting = costs->draft * calls + costs->token * charges->rows,
+    const double drafting = costs->draft * calls + costs->token * charges->rows +
+                            costs->inner * charges->calls_inner,
                  ahead = costs->draft * calls_ahead + costs->token * charges->rows_ahead,
                  pass = costs->verify + costs->verify_token * charges->tokens;
     return drafting + (ahead > pass ? ahead : pass) + costs->fixed;
@@ -75,6 +78,7 @@ typedef struct spec_online_draft spec_online_draft;
 typedef struct {
     const spec_model *target;
     const spec_model *opt_draft; /* NULL for strategies that need none */
+    const spec_model *opt_inner; /* drafts for opt_draft in a cascade; other strategies ignore it */
     const char *drafting;        /* strategy, e.g. "chain" */
     const char *policy;          /* length policy, e.g. "fixed" */
     const char *rule;            /* verification rule, e.g. "token", "lenience?l=0.3" */

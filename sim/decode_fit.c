@@ -65,10 +65,11 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
                          "those of draft heads and block drafts do: use rule block",
                          rule->name);
     if (drafter->kind->nodes != NULL && spec_policy_reads(policy))
-        return spec_fail(error, GSL_EINVAL,
-                         "length policy '%s' reads the tokens of a chain; with a tree use fixed, "
-                         "heuristic, oracle, average, gate, tiers or switch-off",
-                         policy->kind->name);
+        return spec_fail(
+            error, GSL_EINVAL,
+            "length policy '%s' reads the tokens of a chain; with a tree or a cascade use "
+            "fixed, heuristic, oracle, average, gate, tiers or switch-off",
+            policy->kind->name);
     if (misses_siblings(rule, drafter)) {
         list_rules(rules, sizeof rules, SPEC_SIBLINGS_BIT(drafter->siblings));
         return spec_fail(

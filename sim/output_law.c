@@ -62,6 +62,7 @@ typedef struct {
     int *token; /* (n_tokens + 1) the text of the last branch */
     size_t n;   /* its length */
     spec_enumeration walk;
+    spec_tally tally; /* of the first round; its time is that of this branch alone */
     spec_probe probe; /* estimates the number of branches of the walk */
 } walker;
 
@@ -70,7 +71,8 @@ static int walk_branch(walker *w, spec_chance *chance, spec_error *error)
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_decoder_forget(w->decoder, error));
     SPEC_TRY(spec_decoder_reset(w->decoder, w->prompt, w->n_prompt, error));
-    status = w->first_round ? spec_decoder_round(w->decoder, chance, NULL, error)
+    w->tally.time = 0.0;
+    status = w->first_round ? spec_decoder_round(w->decoder, chance, &w->tally, error)
                             : spec_decode(w->decoder, (size_t)w->n_tokens, w->token, &w->n, chance,
                                           NULL, error);
 done:
@@ -151,7 +153,7 @@ typedef struct {
     spec_output_law *law;
     double *lost;       /* (V^m) */
     double lost_of_all; /* compensation of the total, or of the accepted tokens */
-    double lost_of_rows;
+    double lost_of_time;
 } sums;
 
 static void add_text(void *self, const walker *w, double probability)
@@ -169,7 +171,7 @@ static void add_round(void *self, const walker *w, double probability)
 {
     sums *s = self;
     add(&s->law->accepted, &s->lost_of_all, probability * (double)w->decoder->round.n_accepted);
-    add(&s->law->rows, &s->lost_of_rows, probability * (double)w->decoder->drafter.n_rows);
+    add(&s->law->time, &s->lost_of_time, probability * w->tally.time);
 }
 
 /* ---- what is promised ------------------------------------------------------------------------ */

@@ -22,7 +22,7 @@ typedef struct {
     uint64_t branches;
     double total;     /* sum of the branch probabilities, 1 up to rounding */
     double accepted;  /* expected n_accepted of the first round */
-    double rows;      /* expected number of draft-model rows that the first draft reads */
+    double time;      /* expected time of the first round, on the decoder's clock */
     double tv;        /* total variation distance between the two laws */
     double max_error; /* largest difference between the two laws */
 } spec_output_law;

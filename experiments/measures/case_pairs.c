@@ -84,12 +84,11 @@ int spec_case_pairs_seed(const spec_case_pairs *pairs, int i)
 }
 
 static int open_side(spec_model **ret_model, const spec_case_pairs *pairs, const char *side, int i,
-                     spec_error *error)
+                     int seed, spec_error *error)
 {
     char spec[160];
     snprintf(spec, sizeof spec, "cases?V=%d&order=%d&family=%.40s&seed=%d&side=%s&end=%d",
-             pairs->vocab, pairs->order, spec_case_pairs_family(pairs, i),
-             spec_case_pairs_seed(pairs, i), side, pairs->end);
+             pairs->vocab, pairs->order, spec_case_pairs_family(pairs, i), seed, side, pairs->end);
     return spec_model_open(ret_model, spec, NULL, NULL, error);
 }
 
@@ -97,19 +96,23 @@ int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, 
                         int i, int n_tokens, spec_error *error)
 {
     spec_decoder_config config = pairs->config;
-    spec_model *target = NULL, *draft = NULL;
+    spec_model *target = NULL, *draft = NULL, *inner = NULL;
+    const int seed = spec_case_pairs_seed(pairs, i);
     int status = GSL_SUCCESS;
     *ret_law = (spec_output_law){0};
     if (pairs->opt_stop != NULL && *pairs->opt_stop != 0)
         return spec_fail(error, GSL_EFAILED, "interrupted");
-    SPEC_TRY(open_side(&target, pairs, "target", i, error));
-    SPEC_TRY(open_side(&draft, pairs, "draft", i, error));
+    SPEC_TRY(open_side(&target, pairs, "target", i, seed, error));
+    SPEC_TRY(open_side(&draft, pairs, "draft", i, seed, error));
+    SPEC_TRY(open_side(&inner, pairs, "draft", i, seed + 1, error)); /* only a cascade uses it */
     config.rule = rule;
     config.target = target;
     config.opt_draft = draft;
+    config.opt_inner = inner;
     SPEC_TRY(spec_output_law_init(ret_law, &config, pairs->prompt, (size_t)pairs->n_prompt,
                                   n_tokens, pairs->limit, error));
 done:
+    spec_model_close(inner);
     spec_model_close(draft);
     spec_model_close(target);
     return status;

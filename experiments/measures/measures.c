@@ -215,13 +215,19 @@ done:
 }
 
 /* Opens the models of a decoder that has everything else, and checks that all of it fits. */
-static int open_decoder(spec_decoder_config *config, const spec_point *point, const char *target,
-                        const char *draft, spec_error *error)
+static int open_decoder(spec_decoder_config *config, const spec_point *point,
+                        const spec_measure *measure, const char *draft, spec_error *error)
 {
+    const char *target = spec_point_text(point, measure, "target"),
+               *inner = spec_point_text(point, measure, "inner_draft");
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_point_check_names(config->rule, config->policy, config->K, error));
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_pair(&config->target, &config->opt_draft, point, target, draft, error));
+    if (inner != NULL && inner[0] != '\0')
+        SPEC_TRY(spec_point_blame(spec_model_cache_open(&config->opt_inner, point->models, inner,
+                                                        config->opt_draft, error),
+                                  "inner_draft", error));
     SPEC_TRY(spec_point_check_decoder(config, error));
     SPEC_TRY(spec_point_opened(point));
 done:
@@ -231,8 +237,7 @@ done:
 int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
                        const spec_measure *measure, spec_error *error)
 {
-    const char *target = spec_point_text(point, measure, "target"),
-               *draft = spec_point_text(point, measure, "draft");
+    const char *draft = spec_point_text(point, measure, "draft");
     const char *drafting = spec_point_text(point, measure, "drafting"),
                *policy = spec_point_text(point, measure, "policy");
     bool has_c, has_token, has_K, has_verify;
@@ -254,7 +259,7 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
         SPEC_TRY(spec_point_double(&ret->costs.verify, point, measure, "verify", 1e-6, 1e6, error));
         SPEC_TRY(spec_point_double(&ret->costs.fixed, point, measure, "fixed", 0.0, 1e6, error));
     }
-    SPEC_TRY(open_decoder(ret, point, target, draft, error));
+    SPEC_TRY(open_decoder(ret, point, measure, draft, error));
 done:
     return status;
 }
@@ -267,7 +272,7 @@ int spec_point_law(spec_output_law *ret_law, spec_decoder_config *config, const 
     *ret_law = (spec_output_law){0};
     SPEC_TRY(spec_point_blame(spec_rule_init(&rule, config->rule, error), "rule", error));
     SPEC_TRY(spec_output_law_check(&rule, config->rule, error));
-    SPEC_TRY(open_decoder(config, point, spec_point_text(point, measure, "target"), draft, error));
+    SPEC_TRY(open_decoder(config, point, measure, draft, error));
     SPEC_TRY(spec_output_law_init(ret_law, config, NULL, 0, n_tokens,
                                   point->limit > 0 ? point->limit : SPEC_OUTPUT_LAW_LIMIT, error));
 done:

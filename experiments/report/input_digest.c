@@ -81,8 +81,8 @@ static int absorb_named(uint64_t *hash, const char *value, const char *opt_share
 /* Returns whether values of this axis name files. */
 static bool names_files(const char *axis, const char *value)
 {
-    static const char *const axes[] = {"target", "draft", "drafting", "accuracies",
-                                       "verify"};
+    static const char *const axes[] = {"target",   "draft",      "inner_draft",
+                                       "drafting", "accuracies", "verify"};
     double number;
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (strcmp(axes[i], axis) == 0) return !spec_settings_parse_double(&number, value);

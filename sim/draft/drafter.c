@@ -27,6 +27,7 @@ const spec_drafter_kind *const spec_drafter_kinds[] = {
     &spec_draft_marginals,
     &spec_draft_gumbel,
     &spec_draft_minhash,
+    &spec_draft_cascade,
     NULL,
 };
 
@@ -99,6 +100,7 @@ done:
 void spec_drafter_free(spec_drafter *drafter)
 {
     spec_session_free(&drafter->session);
+    spec_session_free(&drafter->inner);
     if (drafter->state != NULL) drafter->kind->free(drafter->state);
     free(drafter->weight);
     free(drafter->growth);
@@ -149,7 +151,7 @@ void spec_drafter_begin(spec_draft *ret_draft, spec_drafter *drafter, size_t n,
     ret_draft->place = n;
     ret_draft->depth = policy->now;
     ret_draft->opt_model = drafter->session.model;
-    drafter->n_calls = drafter->n_rows = 0;
+    drafter->n_calls = drafter->n_rows = drafter->n_inner_calls = 0;
 }
 
 int spec_drafter_draft(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,

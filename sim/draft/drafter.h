@@ -46,9 +46,12 @@ typedef struct {
 struct spec_drafter {
     const spec_drafter_kind *kind;
     spec_session session;   /* session of the draft model; zeroed for strategies without one */
+    spec_session inner;     /* of the model that drafts for it in a cascade; opened by the caller
+                               before _open, or zeroed */
     int n_calls; /* draft calls of the last draft: tokens of a chain, levels of a tree; one, if the
                     model has all rows from one pass */
     int n_rows;             /* rows of the draft model that the last draft read */
+    int n_inner_calls;      /* calls of the inner draft */
     bool rows_by_round;     /* the draft model's spec_model_kind.rows_by_round */
     spec_siblings siblings; /* how the children of one node are drawn */
     int n_levels;           /* maximum levels of a draft; 0: as many as the policy allows */
@@ -65,7 +68,7 @@ extern const spec_drafter_kind spec_draft_chain, spec_draft_greedy, spec_draft_l
     spec_draft_lookahead, spec_draft_recycle, spec_draft_suffix, spec_draft_rest,
     spec_draft_ngram_simple, spec_draft_ngram_map_k, spec_draft_ngram_map_k4v, spec_draft_ngram_mod,
     spec_draft_ngram_cache, spec_draft_trie, spec_draft_tree, spec_draft_dynamic,
-    spec_draft_marginals, spec_draft_gumbel, spec_draft_minhash;
+    spec_draft_marginals, spec_draft_gumbel, spec_draft_minhash, spec_draft_cascade;
 
 /* Returns where the model begins in "STRATEGY:MODEL", such as "greedy:zipf?V=9"; `text` itself if
  * there is no strategy. For a strategy without a model, such as "rest:FILE", returns what follows

@@ -41,6 +41,7 @@ static const struct {
     {"predict --alpha 0.7 --K 5", "c", "0.2", "speedup"},
     {PREDICT, "costs", "costs.csv", "speedup"},
     {AHEAD, "handed", "1", "speedup_ahead"},
+    {"prove --rule token --c 0.2 --inner-draft uniform?V=3", "inner-c", "0.1", "speedup"},
     {"sweep --K 4 --rounds 2000", "alpha", "0.6", "speedup"},
     {"sweep --alpha 0.7 --rounds 2000", "K", "2", "emitted"},
     {SWEEP, "c", "0.2", "speedup"},
