@@ -14,6 +14,9 @@ enum { COUNT_MAX = 1000000000 };
 #define FIELD(member) SPEC_FIELD(spec_generate_args, member)
 static const spec_field fields[] = {
     {"K", 'K', "N", "draft tokens per round", FIELD(K), .fallback = "5", .high = SPEC_K_MAX},
+    {"inner-draft", 0, "SPEC",
+     "a smaller model that drafts for the draft model, by the strategy cascade",
+     FIELD(pair.inner_draft)},
     {"plain", 0, NULL, "decode with only the target, without speculation", FIELD(plain)},
     {"baseline", 0, NULL, "also measure plain decoding, on the same text", FIELD(baseline)},
     {.help = "The text:", .group = 2},
@@ -30,6 +33,8 @@ static const spec_field fields[] = {
 };
 static const spec_field_relation relations[] = {
     {"plain", false, "baseline", ": plain decoding is the baseline"},
+    {"inner-draft", true, "draft", NULL},
+    {"inner-draft", false, "ahead", NULL},
     {"prompt", false, "prompt-file", NULL},
     {0},
 };
@@ -91,8 +96,11 @@ const spec_fields spec_verb_generate_options = {
     "seed gives the same text for any number of threads; at temperature 0 --plain gives that "
     "text, too.\n"
     "\n"
-    "Sampling options apply to target and draft; a spec may set its own instead. A perturb draft "
-    "is computed from the target's rows and needs none.\n"
+    "With --inner-draft, the draft model speculates, too: a smaller model drafts for it. The last "
+    "line then counts the passes of each model, in rounds.\n"
+    "\n"
+    "Sampling options apply to all models; a spec may set its own instead. A perturb draft is "
+    "computed from the target's rows and needs none.\n"
     "\n"
     "  $ speclab generate --target ngram:a.txt --draft 'ngram:a.txt?order=2' -n 99\n"
     "  $ speclab generate --target llama2c:stories.bin --baseline --temperature 0",
@@ -113,6 +121,7 @@ void spec_generate_args_parse(spec_generate_args *args, spec_context *context, i
     if (args->plain) args->pair.verify = SPEC_VERIFY_AUTO; /* plain decoding verifies nothing */
     args->pair.plain = args->plain;
     spec_pair_options_complete(&args->pair, verb);
+    if (!args->K_given && args->pair.inner_draft != NULL) args->K = args->pair.levels;
     if (args->plain && args->pair.ahead)
         spec_usage_fail(verb,
                         "--plain and --ahead cannot be combined: plain decoding drafts nothing");

@@ -218,6 +218,11 @@ int spec_generate_output_close(spec_generate_output *output, const spec_generati
     json_object_set_new(numbers, "hits", json_integer((json_int_t)tally->hits));
     json_object_set_new(numbers, "guesses_tested", json_integer((json_int_t)tally->guesses_tested));
     json_object_set_new(numbers, "guesses_right", json_integer((json_int_t)tally->guesses_right));
+    if (config->opt_inner != NULL) {
+        json_object_set_new(root, "inner_draft", json_string(args->pair.inner_draft));
+        json_object_set_new(numbers, "draft_passes", json_integer((json_int_t)g->draft_passes));
+        json_object_set_new(numbers, "inner_passes", json_integer((json_int_t)g->inner_passes));
+    }
     json_object_update(root, counts);
     json_object_update(root, numbers);
     status = check_memory(error);
@@ -304,6 +309,10 @@ void spec_generate_output_summary(const spec_generate_output *output, const spec
     if (g->plan.decoder.ahead && tally->rounds > 0)
         fprintf(stderr, "; %.3f of the rounds found their chain drafted ahead",
                 (double)tally->hits / (double)tally->rounds);
+    if (config->opt_inner != NULL)
+        fprintf(stderr, "; passes: target %llu, draft %llu, inner draft %llu",
+                (unsigned long long)tally->rounds, (unsigned long long)g->draft_passes,
+                (unsigned long long)g->inner_passes);
     if (g->decoder.device.on) fputs("; chains verified on the device", stderr);
     if (spec_placement_is_told(config->target, config->opt_draft) &&
         spec_placement_text(devices, config->target, config->opt_draft))

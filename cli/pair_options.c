@@ -111,7 +111,7 @@ static void complete_spec(const char **spec, char **whole, const char *which,
 
 /* Checks rule, policy and strategy before a model is opened. The strategy is tested with a small
  * model. */
-static void check_names(const spec_pair_options *options, const char *verb)
+static void check_names(spec_pair_options *options, const char *verb)
 {
     spec_error error = {{0}};
     spec_rule rule;
@@ -128,6 +128,7 @@ static void check_names(const spec_pair_options *options, const char *verb)
         spec_usage_fail(verb, "%s", error.text);
     if (spec_drafter_init(&drafter, options->drafting, any, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--drafting: %s", error.text);
+    options->levels = drafter.n_levels;
     spec_drafter_free(&drafter);
     spec_model_close(any);
 }
@@ -174,7 +175,13 @@ void spec_pair_options_complete(spec_pair_options *options, const char *verb)
         spec_usage_fail(verb,
                         "--verify device needs a --draft: chains are drawn from a draft model");
     choose(&options->rule, "--rule ", "token", options);
-    choose(&options->drafting, "--drafting ", options->draft != NULL ? "chain" : "lookup", options);
+    choose(&options->drafting, "--drafting ",
+           options->inner_draft != NULL ? "cascade"
+           : options->draft != NULL     ? "chain"
+                                        : "lookup",
+           options);
+    if (options->inner_draft != NULL && strncmp(options->drafting, "cascade", 7) != 0)
+        spec_usage_fail(verb, "--inner-draft is for --drafting cascade");
     choose(&options->policy, "--policy ", "fixed", options);
     check_names(options, verb);
     if (options->device != NULL) {
@@ -187,6 +194,7 @@ void spec_pair_options_complete(spec_pair_options *options, const char *verb)
     spec_pair_options_check_sampling(options, verb);
     complete_spec(&options->target, &options->whole[0], "target", options, verb);
     complete_spec(&options->draft, &options->whole[1], "draft", options, verb);
+    complete_spec(&options->inner_draft, &options->whole[2], "inner-draft", options, verb);
     spec_pair_options_assume_sampling(options);
 }
 
@@ -194,6 +202,7 @@ void spec_pair_options_free(spec_pair_options *options)
 {
     free(options->whole[0]);
     free(options->whole[1]);
+    free(options->whole[2]);
     *options = (spec_pair_options){0};
 }
 
@@ -305,4 +314,18 @@ done:
     spec_model_close(target);
     return status == GSL_SUCCESS ? status
                                  : spec_fail(error, status, "--%s: %.450s", which, inner.text);
+}
+
+int spec_pair_options_open_inner(spec_model **ret_inner, const spec_pair_options *options,
+                                 const spec_model *draft, spec_error *error)
+{
+    spec_error inner = {{0}};
+    int status = GSL_SUCCESS;
+    *ret_inner = NULL;
+    if (options->inner_draft == NULL) return status;
+    SPEC_TRY(spec_model_open(ret_inner, options->inner_draft, draft, options->context, &inner));
+    status = spec_vocabularies_check(draft, *ret_inner, &inner);
+done:
+    return status == GSL_SUCCESS ? status
+                                 : spec_fail(error, status, "--inner-draft: %.450s", inner.text);
 }

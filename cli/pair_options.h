@@ -15,13 +15,15 @@ enum { SPEC_PAIR_SAMPLING = 4, SPEC_PAIR_OPTIONS_SAMPLING = 8 };
 
 typedef struct {
     spec_context *context; /* context of the models */
-    /* specs; draft NULL: none. As given, until _complete adds the device and the sampling */
-    const char *target, *draft;
-    char *whole[2];                       /* what they then point to; owned */
+    /* specs; NULL: none. As given, until _complete adds the device and the sampling. A verb that
+     * supports cascades has a field for the inner draft. */
+    const char *target, *draft, *inner_draft;
+    char *whole[3];                       /* what they then point to; owned */
     const char *rule, *drafting, *policy; /* NULL if not given, until _complete sets them */
     spec_assumed assumed;                 /* set by _complete: the options that were not given */
     const char *device; /* as given, or NULL */
     bool ahead;
+    int levels; /* set by _complete: spec_drafter.n_levels of the strategy */
     spec_verify_place verify;
     const char
         *sampling[SPEC_PAIR_SAMPLING]; /* temperature, top_k, top_p, min_p, as given, or NULL */
@@ -65,6 +67,10 @@ int spec_pair_options_K(int *K, bool given, const spec_model *opt_draft, spec_er
  * for what the verb itself needs. */
 int spec_pair_options_open(spec_model **ret_target, spec_model **opt_draft,
                            const spec_pair_options *options, spec_error *error);
+
+/* Opens the inner draft, which drafts for `draft`, after the models above. NULL: none was given. */
+int spec_pair_options_open_inner(spec_model **ret_inner, const spec_pair_options *options,
+                                 const spec_model *draft, spec_error *error);
 
 /* Says in one line how many tokens the target shares with a draft that has another vocabulary. */
 void spec_pair_options_say_translated(const spec_model *target, const spec_model *opt_draft,

@@ -36,7 +36,7 @@ int spec_verb_generate(spec_context *context, int argc, char **argv)
 
     int status = GSL_SUCCESS;
     spec_error error = {{0}};
-    spec_model *target = NULL, *draft = NULL;
+    spec_model *target = NULL, *draft = NULL, *inner = NULL;
     spec_generation generation = {0};
     spec_generate_output output = {0};
     spec_ending ending = SPEC_ENDED_ASKED;
@@ -45,8 +45,10 @@ int spec_verb_generate(spec_context *context, int argc, char **argv)
     spec_output file = {.out = NULL};
     args.pair.laws = args.pair.ahead ? 2 * args.K : args.K;
     SPEC_TRY(spec_pair_options_open(&target, args.plain ? NULL : &draft, &args.pair, &error));
+    if (!args.plain) SPEC_TRY(spec_pair_options_open_inner(&inner, &args.pair, draft, &error));
     spec_pair_options_say_converted(target, "target", verb);
     spec_pair_options_say_converted(draft, "draft", verb);
+    spec_pair_options_say_converted(inner, "inner-draft", verb);
     spec_pair_options_say_translated(target, draft, verb);
     prompt = spec_generate_args_tokens(&n_prompt, &args, target, verb);
     SPEC_TRY(spec_output_open(&file, args.common.output, verb, &error));
@@ -55,6 +57,7 @@ int spec_verb_generate(spec_context *context, int argc, char **argv)
     spec_decoder_config config = spec_pair_options_decoder(&args.pair, target, draft);
     SPEC_TRY(spec_pair_options_K(&args.K, args.K_given, draft, &error));
     config.K = args.K;
+    config.opt_inner = inner;
     const spec_generation_plan plan = {
         .decoder = config,
         .plain = args.plain,
@@ -86,6 +89,7 @@ done:
     spec_generation_free(&generation);
     spec_generate_output_free(&output);
     free(prompt);
+    spec_model_close(inner);
     spec_model_close(draft);
     spec_model_close(target);
     spec_generate_args_free(&args);

@@ -16,7 +16,7 @@ static double now(const spec_generation *g)
 static spec_decoder_config alone(const spec_decoder_config *config)
 {
     spec_decoder_config plain = *config;
-    plain.opt_draft = NULL;
+    plain.opt_draft = plain.opt_inner = NULL;
     plain.drafting = "lookup";
     plain.policy = "fixed";
     plain.K = 0;
@@ -58,22 +58,28 @@ void spec_generation_free(spec_generation *g)
 
 /* ---- a text ---------------------------------------------------------------------------------- */
 
+/* Lets a draft read the prompt, if its window holds it. */
+static int read_prompt(spec_session *draft, spec_decoder *decoder, size_t n, spec_error *error)
+{
+    const spec_model *model = draft->model;
+    if (model == NULL || (model->window > 0 && n > (size_t)model->window)) return GSL_SUCCESS;
+    return spec_session_row(draft, decoder->context, n, decoder->weight, error) != NULL
+               ? GSL_SUCCESS
+               : GSL_EFAILED;
+}
+
 /* Begins the text, and lets the models read the prompt before the first round. */
 static int begin(spec_decoder *decoder, const int *prompt, size_t n, uint64_t text,
                  spec_error *error)
 {
-    const spec_model *draft = decoder->drafter.session.model;
     decoder->text = text;
-    const int status = spec_decoder_reset(decoder, prompt, n, error);
+    int status = spec_decoder_reset(decoder, prompt, n, error);
     if (status != GSL_SUCCESS) return status;
     if (spec_session_row(&decoder->target, decoder->context, n, decoder->target_store, error) ==
         NULL)
         return GSL_EFAILED;
-    if (draft == NULL || (draft->window > 0 && n > (size_t)draft->window)) return GSL_SUCCESS;
-    return spec_session_row(&decoder->drafter.session, decoder->context, n, decoder->weight,
-                            error) != NULL
-               ? GSL_SUCCESS
-               : GSL_EFAILED;
+    status = read_prompt(&decoder->drafter.session, decoder, n, error);
+    return status == GSL_SUCCESS ? read_prompt(&decoder->drafter.inner, decoder, n, error) : status;
 }
 
 /* The n tokens of a round, and their origins. */
@@ -88,6 +94,8 @@ static int speculate(spec_generation *g, heard *ret, spec_chance *chance, spec_e
     const spec_round *round = &g->decoder.round;
     const int status = spec_decoder_round(&g->decoder, chance, &g->tally, error);
     if (status != GSL_SUCCESS) return status;
+    g->draft_passes += (uint64_t)g->decoder.drafter.n_calls;
+    g->inner_passes += (uint64_t)g->decoder.drafter.n_inner_calls;
     ret->n = round->n_emitted;
     for (int i = 0; i < ret->n; i++) {
         ret->token[i] = round->token[i];

@@ -60,6 +60,8 @@ typedef struct {
 
     /* Totals of all texts so far. */
     spec_tally tally;          /* tally of speculative rounds, on the virtual clock */
+    uint64_t draft_passes,
+        inner_passes;          /* of the draft and of a cascade's inner draft, in rounds */
     uint64_t tokens;           /* tokens of the texts, without prompts */
     uint64_t prompt_tokens;
     double seconds, prompt_seconds;

@@ -3,13 +3,16 @@
 #include "base/cpu.h"
 #include "base/utf8.h"
 #include "tests/cli/generate_json.h"
+#include "tests/support/near.h"
 #include "tests/support/support.h"
 
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Tokens are letters. min_p excludes the unknown character, which has three bytes. */
+#define SMALL "ngram:text.txt?order=1&tokens=chars&min_p=0.03"
 #define PAIR                                                                                       \
     "generate --target ngram:text.txt?order=5&tokens=chars&min_p=0.03 --draft "                    \
     "ngram:text.txt?order=2&tokens=chars&min_p=0.03 --prompt the "
@@ -50,12 +53,40 @@ TEST(at_temperature_0_speculation_changes_nothing)
                                        "--rule block --policy heuristic",
                                        "--K 0",
                                        "--rule traversal --drafting tree?n=2 --K 3",
+                                       "--inner-draft " SMALL,
+                                       "--inner-draft " SMALL
+                                       " --drafting cascade?K=2&rounds=3&rule=block --K 7",
                                        "--baseline --seed 7 --threads 2"};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-        char arguments[256];
+        char arguments[320];
         snprintf(arguments, sizeof arguments, PAIR "-n 200 --temperature 0 %s", ways[i]);
         spec_programs_agree(arguments, PAIR "-n 200 --temperature 0 --plain");
     }
+}
+
+/* Models whose alphas are .8 and .7 (tests/experiments/measures/test_measure_cascade.c). By the
+ * recursion a round has 3.436 tokens, with a standard deviation of 1.836. */
+TEST(a_cascade_has_the_tokens_and_the_passes_of_the_recursion)
+{
+    spec_needs_program();
+    json_t *root = json_of(
+        "generate --target probs:0.42,0.18,0.28,0.12 --draft probs:0.3,0.3,0.2,0.2 --inner-draft "
+        "probs:0.45,0.45,0.05,0.05 --drafting cascade?K=2&rounds=2 -n 4000 --format json");
+    const double rounds = json_number_value(json_object_get(root, "rounds")),
+                 emitted = json_number_value(json_object_get(root, "tokens_per_round"));
+    assert_int_equal(number(root, "K"), 6);
+    assert_within(emitted, 3.436099686, 5 * 1.836 / sqrt(rounds));
+    assert_true(json_number_value(json_object_get(root, "draft_passes")) == 2 * rounds);
+    assert_true(json_number_value(json_object_get(root, "inner_passes")) == 4 * rounds);
+    assert_string_equal(json_string_value(json_object_get(root, "inner_draft")),
+                        "probs:0.45,0.45,0.05,0.05");
+    json_decref(root);
+    spec_child c;
+    spec_child_run(&c, PAIR "--inner-draft " SMALL " -n 20");
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.assumed, "--drafting cascade"));
+    assert_non_null(strstr(c.line, "; passes: target "));
+    spec_child_free(&c);
 }
 
 TEST(shared_noise_has_one_text_with_and_without_speculation)
