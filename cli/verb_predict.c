@@ -11,6 +11,7 @@ static const char default_K[] = "5";
 typedef struct {
     spec_options common;
     const char *alpha, *K, *process, *c, *c_token, *ops_ratio, *guess, *handed, *costs;
+    const char *inner_alpha, *inner_c, *inner_rounds, *inner_K, *direct_alpha;
     bool distribution, one_pass;
 } arguments;
 
@@ -44,6 +45,20 @@ static const spec_field fields[] = {
      "share of the verification time during which drafting must wait: 0 on two devices, 1 on one "
      "processor (0)",
      FIELD(handed), .axis = SPEC_AXIS_NUMBERS},
+    {.help = "With three models, where a smaller one drafts for the draft model, instead of --K:",
+     .group = 2},
+    {"inner-alpha", 0, "LIST", "rates at which the draft model accepts the smaller one's tokens",
+     FIELD(inner_alpha), .axis = SPEC_AXIS_NUMBERS, .group = 2},
+    {"inner-c", 0, "LIST", "time of a call of the smaller model, in target calls (0.02)",
+     FIELD(inner_c), .axis = SPEC_AXIS_NUMBERS, .group = 2},
+    {"inner-rounds", 0, "LIST", "rounds of the draft model in a round of the target (the best)",
+     FIELD(inner_rounds), .axis = SPEC_AXIS_NUMBERS, .group = 2},
+    {"inner-K", 0, "LIST", "tokens of the smaller model in a round of the draft model (the best)",
+     FIELD(inner_K), .axis = SPEC_AXIS_NUMBERS, .group = 2},
+    {"direct-alpha", 0, "LIST",
+     "rates at which the target accepts the smaller model's tokens, for comparison with pairs of "
+     "models (alpha times inner-alpha)",
+     FIELD(direct_alpha), .axis = SPEC_AXIS_NUMBERS, .group = 2},
     {"distribution", 'd', NULL, "print the distribution of n_accepted instead of its moments",
      FIELD(distribution), .axis = SPEC_AXIS_ASKED},
     {0},
@@ -53,6 +68,8 @@ static const spec_field_relation relations[] = {
     {"c-token one-pass", false, "distribution guess", NULL},
     {"process", false, "guess", ": the closed forms of drafting ahead assume iid acceptance"},
     {"handed", true, "guess", NULL},
+    {"inner-alpha", false, "K process c-token one-pass costs ops-ratio guess distribution", NULL},
+    {"inner-c inner-rounds inner-K direct-alpha", true, "inner-alpha", NULL},
     {"costs", false, "distribution guess", NULL},
     {0},
 };
@@ -71,7 +88,8 @@ static void assume(spec_assumed *ret_assumed, arguments *args, char alpha[32], c
     *ret_assumed = (spec_assumed){""};
     if (!costs.of_bench && !lacks_alpha)
         spec_assumed_add_default(ret_assumed, "--alpha ", args->alpha, alpha);
-    spec_assumed_add_default(ret_assumed, "--K ", args->K, default_K);
+    if (args->inner_alpha == NULL)
+        spec_assumed_add_default(ret_assumed, "--K ", args->K, default_K);
     if (!costs.of_bench && !args->distribution)
         spec_assumed_add_default(ret_assumed, "--c ", args->c, c);
     if (costs.n > 0)
@@ -102,10 +120,16 @@ const spec_fields spec_verb_predict_options = {
         "drafted ahead; further columns give the hit rate and the c at which this breaks even, "
         "the best K with and without it, and the speed-up of PEARL.\n"
         "\n"
+        "With --inner-alpha, a smaller model drafts for the draft model. emitted and speedup are "
+        "for the given lengths; rounds_inner and K_inner, each up to 64, give best_speedup. "
+        "speedup_middle and speedup_small are the best of the target with only one of the drafts, "
+        "and gain is best_speedup over the better of them.\n"
+        "\n"
         "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.05,0.1\n"
         "  $ speclab predict --alpha 0.8 --K 5 --distribution\n"
         "  $ speclab predict --alpha 0.8 --K 5 --guess 0.6\n"
-        "  $ speclab predict --process profile:seen.json --c 0.1",
+        "  $ speclab predict --process profile:seen.json --c 0.1\n"
+        "  $ speclab predict --alpha 0.9 --c 0.2 --inner-alpha 0.7 --inner-c 0.01",
     .grid = true,
 };
 
@@ -122,11 +146,13 @@ int spec_verb_predict(spec_context *context, int argc, char **argv)
 
     if (process.lacks_alpha) args.alpha = NULL;
     if (args.distribution) args.c = args.ops_ratio = NULL;
+    if (args.inner_alpha != NULL) args.K = NULL;
     const spec_grid_verb verb = {
         .verb = argv[0],
-        .measure = args.distribution    ? "distribution"
-                   : args.guess != NULL ? "ahead"
-                                        : "predict",
+        .measure = args.distribution          ? "distribution"
+                   : args.guess != NULL       ? "ahead"
+                   : args.inner_alpha != NULL ? "cascade"
+                                              : "predict",
         .fields = fields,
         .arguments = &args,
         .assumed = assumed,
