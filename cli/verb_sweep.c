@@ -11,7 +11,7 @@ static const char default_K[] = "1:8:1", default_c[] = "0.1";
 typedef struct {
     spec_options common;
     const char *alpha, *K, *c, *c_token, *process, *target, *draft, *drafting, *policy, *rule,
-        *positions;
+        *positions, *inner_draft, *inner_c;
     uint64_t rounds;
     double standard_error;
     bool ahead, one_pass;
@@ -28,8 +28,13 @@ static const spec_field fields[] = {
     {"draft", 0, "SPEC",
      "the draft model (perturb?of=target&alpha={alpha}, the target perturbed to each --alpha)",
      FIELD(draft), .axis = SPEC_AXIS_LINES, .group = 2},
-    {"drafting", 0, "LIST", "draft strategies (chain)", FIELD(drafting), .axis = SPEC_AXIS_NAMES,
-     .group = 2},
+    {"inner-draft", 0, "SPEC",
+     "a smaller model that drafts for the draft model, for the strategy cascade",
+     FIELD(inner_draft), .axis = SPEC_AXIS_LINES, .group = 2},
+    {"inner-c", 0, "LIST", "time of a call of the inner draft, in target calls (0)", FIELD(inner_c),
+     .axis = SPEC_AXIS_NUMBERS, .group = 2},
+    {"drafting", 0, "LIST", "draft strategies (chain; cascade with --inner-draft)", FIELD(drafting),
+     .axis = SPEC_AXIS_NAMES, .group = 2},
     {"policy", 0, "LIST", "length policies (fixed)", FIELD(policy), .axis = SPEC_AXIS_NAMES,
      .group = 2},
     {"rule", 0, "LIST", "verification rules, see 'speclab list rules' (token)", FIELD(rule),
@@ -59,8 +64,10 @@ static const spec_field fields[] = {
     {0},
 };
 static const spec_field_relation relations[] = {
-    {"draft drafting policy rule positions ahead", true, "target",
+    {"draft inner-draft drafting policy rule positions ahead", true, "target",
      ", such as --target 'zipf?V=20&s=1.5'"},
+    {"inner-c", true, "inner-draft", NULL},
+    {"inner-draft", false, "ahead", NULL},
     {"positions", false, "ahead", NULL},
     {"ahead", false, "policy", ": chains drafted ahead have --K tokens"},
     {"ahead", false, "c-token", NULL},
@@ -114,6 +121,9 @@ int spec_verb_sweep(spec_context *context, int argc, char **argv)
     const bool no_alpha = process.lacks_alpha;
     if (args.K == default_K && process.n_rates > 0) args.K = process.K;
     if (models && args.draft == NULL) args.draft = default_draft;
+    if (args.inner_draft != NULL && args.drafting == NULL) args.drafting = "cascade";
+    if (args.inner_draft != NULL && strstr(args.drafting, "cascade") == NULL)
+        spec_usage_fail(argv[0], "--inner-draft is for --drafting cascade");
     const bool wants_alpha = models ? strstr(args.draft, "{alpha}") != NULL : !no_alpha;
     if (!wants_alpha && args.alpha != NULL)
         spec_usage_fail(argv[0], "--alpha: this draft does not use {alpha}");

@@ -135,8 +135,9 @@ done:
 }
 
 static const char *const parameters[] = {
-    "target",    "draft=",   "drafting=chain", "policy=fixed", "rule=token",      "K", "c=0.1",
-    "c_token=0", "verify=1", "fixed=0",        "burn_in=32",   "positions=20000", NULL};
+    "target",     "draft=",  "inner_draft=", "drafting=chain",  "policy=fixed",
+    "rule=token", "K",       "c=0.1",        "c_token=0",       "inner_c=0",
+    "verify=1",   "fixed=0", "burn_in=32",   "positions=20000", NULL};
 static const char *const columns[] = {"rounds",
                                       "emitted",
                                       "emitted_se",
@@ -162,8 +163,11 @@ static const spec_headline headlines[] = {
 static const char *const checked[] = {"emitted_z", NULL};
 
 static const spec_assumption assumes[] = {
-    {"c", NULL, NULL, NULL, NULL},      {"drafting", NULL, NULL, NULL, NULL},
-    {"policy", NULL, NULL, NULL, NULL}, {"rule", NULL, NULL, NULL, NULL},
+    {"c", NULL, NULL, NULL, NULL},
+    {"drafting", NULL, NULL, NULL, NULL},
+    {"policy", NULL, NULL, NULL, NULL},
+    {"rule", NULL, NULL, NULL, NULL},
+    {"inner_c", NULL, NULL, "inner_draft", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

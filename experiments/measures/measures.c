@@ -240,12 +240,13 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
     const char *draft = spec_point_text(point, measure, "draft");
     const char *drafting = spec_point_text(point, measure, "drafting"),
                *policy = spec_point_text(point, measure, "policy");
-    bool has_c, has_token, has_K, has_verify;
+    bool has_c, has_token, has_inner, has_K, has_verify;
     int status = GSL_SUCCESS;
     *ret = SPEC_DECODER_DEFAULT;
     ret->opt_stop = point->stop;
     spec_measure_default(measure, "c", &has_c);
     spec_measure_default(measure, "c_token", &has_token);
+    spec_measure_default(measure, "inner_c", &has_inner);
     spec_measure_default(measure, "verify", &has_verify);
     spec_measure_default(measure, "K", &has_K);
     if (drafting != NULL) ret->drafting = drafting;
@@ -255,6 +256,8 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
     if (has_c) SPEC_TRY(spec_point_double(&ret->costs.draft, point, measure, "c", 0.0, 1e6, error));
     if (has_token)
         SPEC_TRY(spec_point_double(&ret->costs.token, point, measure, "c_token", 0.0, 1e6, error));
+    if (has_inner)
+        SPEC_TRY(spec_point_double(&ret->costs.inner, point, measure, "inner_c", 0.0, 1e6, error));
     if (has_verify) {
         SPEC_TRY(spec_point_double(&ret->costs.verify, point, measure, "verify", 1e-6, 1e6, error));
         SPEC_TRY(spec_point_double(&ret->costs.fixed, point, measure, "fixed", 0.0, 1e6, error));

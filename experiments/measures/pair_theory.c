@@ -4,6 +4,7 @@
 #include "analysis/capped_geometric.h"
 #include "analysis/modulated.h"
 #include "analysis/stationary.h"
+#include "base/int_math.h"
 #include "experiments/measures/measures.h"
 #include "models/model_kinds.h"
 #include "models/row.h"
@@ -35,13 +36,15 @@ static int prescribed_overlap(double *ret, const spec_model *draft, spec_error *
 
 /* Finds the order of a pair and its number of contexts. Returns false unless they form a chain that
  * we can solve. The chain over contexts does not describe texts that end and begin again. */
-static bool contexts_of(int *ret_order, int *ret_size, const spec_model *target,
-                        const spec_model *draft)
+static bool contexts_of(int *ret_order, int *ret_size, const spec_decoder_config *config)
 {
-    const int order = target->order > draft->order ? target->order : draft->order;
+    const spec_model *target = config->target, *draft = config->opt_draft,
+                     *inner = config->opt_inner != NULL ? config->opt_inner : draft;
+    const int order = spec_int_max(target->order, spec_int_max(draft->order, inner->order));
     *ret_order = order;
     *ret_size = 1;
-    if (target->order < 0 || draft->order < 0 || (spec_model_has_ends(target) && order > 0))
+    if (target->order < 0 || draft->order < 0 || inner->order < 0 ||
+        (spec_model_has_ends(target) && order > 0))
         return false;
     for (int i = 0; i < order; i++) {
         if (*ret_size > SPEC_PAIR_CONTEXTS_MAX / target->vocab) return false;
@@ -294,9 +297,7 @@ static int enumerate(long_run *ret, const spec_decoder_config *config, uint64_t 
     int status = GSL_SUCCESS;
     *ret = (long_run){NAN, NAN};
     plain.ahead = false;
-    if (config->opt_draft == NULL ||
-        !contexts_of(&p.order, &p.size, config->target, config->opt_draft))
-        return GSL_SUCCESS;
+    if (config->opt_draft == NULL || !contexts_of(&p.order, &p.size, config)) return GSL_SUCCESS;
     SPEC_TRY(spec_decoder_init(&p.decoder, &plain, error));
     if (!keeps_nothing(&p.decoder)) goto done;
     SPEC_TRY(walked_pair_init(&p, error));
@@ -335,7 +336,7 @@ static int solve(long_run *ret, const spec_decoder_config *config, spec_error *e
     if (formula_of(config) == NO_FORMULA)
         return enumerate(ret, config, 1 + (uint64_t)(SPEC_PAIR_STEPS_MAX / config->target->vocab),
                          error);
-    if (!contexts_of(&order, &size, config->target, config->opt_draft)) return GSL_SUCCESS;
+    if (!contexts_of(&order, &size, config)) return GSL_SUCCESS;
     return solve_chain(ret, config, order, size, error);
 }
 

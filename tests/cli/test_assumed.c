@@ -42,6 +42,8 @@ static const struct {
     {PREDICT, "costs", "costs.csv", "speedup"},
     {AHEAD, "handed", "1", "speedup_ahead"},
     {"predict --alpha 0.9 --c 0.2 --inner-alpha 0.7", "inner-c", "0.1", "best_speedup"},
+    {"sweep --target uniform?V=3 --draft zipf?V=3 --K 2 --rounds 2000 --inner-draft zipf?V=3",
+     "inner-c", "0.1", "speedup"},
     {"prove --rule token --c 0.2 --inner-draft uniform?V=3", "inner-c", "0.1", "speedup"},
     {"sweep --K 4 --rounds 2000", "alpha", "0.6", "speedup"},
     {"sweep --alpha 0.7 --rounds 2000", "K", "2", "emitted"},

@@ -81,6 +81,21 @@ TEST(a_cascade_is_lossless_on_every_family_of_pairs)
     }
 }
 
+/* The theory enumerates a round from every context, here of two tokens, as the inner draft needs.
+ */
+TEST(the_simulation_agrees_with_enumeration_over_the_contexts)
+{
+    OWNED(spec_result) r;
+    run(&r, "decode", 60000,
+        "target = \"markov?V=3&order=1&seed=3\"; draft = \"perturb?of=target&alpha=0.8\"; "
+        "inner_draft = \"markov?V=3&order=2&seed=5\"; drafting = [\"cascade?K=1&rounds=2\", "
+        "\"cascade?K=2&rule=block\", \"chain\"]; K = 4; c = 0.2; inner_c = 0.04; positions = 100");
+    for (size_t i = 0; i < 3; i++) assert_true(fabs(number(&r, i, "emitted_z")) < 5.0);
+    assert_true(number(&r, 0, "emitted") < number(&r, 2, "emitted") - 0.1);
+    /* two inner rounds of one pass each, whatever was accepted */
+    assert_near(number(&r, 0, "emitted") / number(&r, 0, "speedup"), 1.0 + 2 * (0.2 + 0.04), 1e-3);
+}
+
 TEST(a_cascade_without_its_models_or_lengths_is_refused)
 {
     static const char *const proofs[][2] = {
