@@ -105,6 +105,7 @@ TEST(a_profile_is_also_rows)
     OWNED(spec_table) rows;
     read_result(&rows, "profile seen.json");
     assert_int_equal(rows.n_rows, 3);
+    assert_int_equal((int)number(&rows, 2, "depth"), 3);
     assert_within(number(&rows, 2, "unconditional"), 0.29, 1e-9);
     assert_within(number(&rows, 2, "conditional"), 0.58, 1e-9);
     assert_within(number(&rows, 2, "tokens_per_round"), 2.59, 1e-9);

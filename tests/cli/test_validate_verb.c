@@ -103,8 +103,8 @@ TEST(the_list_has_names_and_reasons)
     spec_program_prints("validate --list --format csv", 0, "kind,name,scopes,reason\n",
                         "\nfixture,two-2,V S,", "\ntest,counts,", "\nsampler,rule:NAME,");
     /* a right sampler is no mistake */
-    spec_program_prints("validate --list --only right --format csv", 0, "\nexact sampler,right,V,",
-                        NULL);
+    spec_program_prints("validate --list --only right --format csv", 0,
+                        "\nexact sampler,right,V,the sampler that", NULL);
     spec_program_prints("validate --list --format csv", 0, "\nsampler,./FILE.so,", NULL);
     spec_child_run(&c, "validate --list --only counts --format csv");
     assert_non_null(strstr(c.text, "reason\ntest,counts,"));

@@ -237,6 +237,29 @@ TEST(the_text_report_has_verdict_rates_and_command)
         assert_true(strlen(line) <= 120);
 }
 
+/* Rows of the table fit the terminal, and use most of it: a wider one shows more columns. */
+TEST(rows_fit_the_terminal)
+{
+    const spec_validate_plan plan = plan_of(100000, 1, plain);
+    OWNED(spec_validation) v;
+    size_t last = 0;
+    run(&v, "rule:resample-target", &plan);
+    for (int columns = 60; columns <= 110; columns++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        assert_works(spec_validate_report_page(&v, columns, out, &error));
+        fclose(out);
+        const char *row = strstr(text, "\n  plain-4 ");
+        assert_non_null(row);
+        const size_t width = strcspn(row + 1, "\n");
+        assert_true(width <= (size_t)columns && width >= last);
+        last = width;
+        free(text);
+    }
+    assert_true(last > 80);
+}
+
 static char *written_table(const spec_validation *v)
 {
     char *text = NULL;
