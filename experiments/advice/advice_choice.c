@@ -53,7 +53,7 @@ static bool plain_is_exact(const spec_length_plan *plan)
  * loses. */
 typedef struct {
     int n, n_asked, K[SPEC_ADVICE_K + 1], clusters;
-    double likely[SPEC_ADVICE_K + 1], largest[SPEC_ADVICE_K + 1], fastest[SPEC_ADVICE_K + 1];
+    spec_length_loss loss[SPEC_ADVICE_K + 1];
 } rivals;
 
 static int place_of(const rivals *all, int K)
@@ -72,23 +72,31 @@ static int find_rivals(rivals *ret, const spec_advice *advice, spec_length_sampl
     }
     ret->n_asked = ret->n;
     if (place_of(ret, advice->K) < 0) ret->K[ret->n++] = advice->K; /* it is always compared */
-    ret->clusters = spec_length_samples_losses(ret->likely, ret->largest, ret->fastest, samples,
-                                               ret->K, ret->n);
+    ret->clusters =
+        spec_length_samples_losses(ret->loss, samples, ret->K, ret->n, place_of(ret, advice->K));
     return ret->clusters < 0 ? GSL_ENOMEM : GSL_SUCCESS;
+}
+
+typedef enum { LIKELY, LARGEST } which_loss;
+
+static double loss_of(const rivals *all, int k, which_loss which)
+{
+    return which == LIKELY ? all->loss[k].likely : all->loss[k].largest;
 }
 
 /* Returns the index of the question's length with the smallest loss, or of the preferred one if
  * that loses hardly more. With `run_alone` it considers only lengths that were run (-1: none). */
-static int safest(const rivals *all, const spec_length_plan *plan, const double *loss,
-                  int preferred, double slack, bool run_alone)
+static int safest(const rivals *all, const spec_length_plan *plan, which_loss which, int preferred,
+                  double slack, bool run_alone)
 {
     int least = -1;
     for (int k = 0; k < all->n_asked; k++) {
         if (run_alone && !ran(plan, all->K[k])) continue;
-        if (least < 0 || loss[k] < loss[least]) least = k;
+        if (least < 0 || loss_of(all, k, which) < loss_of(all, least, which)) least = k;
     }
     const bool fits = preferred >= 0 && preferred < all->n && least >= 0;
-    return fits && loss[preferred] <= loss[least] + slack ? preferred : least;
+    return fits && loss_of(all, preferred, which) <= loss_of(all, least, which) + slack ? preferred
+                                                                                        : least;
 }
 
 /* Returns the length to run next. That is the one estimated to be fastest, if it was not run; else
@@ -101,7 +109,7 @@ static int next_run(const rivals *all, const spec_length_samples *samples, int f
     if (!ran(plan, fastest)) return fastest;
     for (int k = 0; k < all->n; k++) {
         const bool exact = all->K[k] == 0 && plain_is_exact(plan);
-        if (all->K[k] == fastest || exact || !(all->fastest[k] > 0.0)) continue;
+        if (all->K[k] == fastest || exact || !(all->loss[k].fastest > 0.0)) continue;
         if (rival < 0 ||
             speed_of(samples, all->K[k])->point > speed_of(samples, all->K[rival])->point)
             rival = k;
@@ -114,21 +122,20 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
 {
     const spec_length_plan *plan = samples->plan;
     const int now = place_of(all, advice->K);
-    int sure = safest(all, plan, all->likely, -1, 0.0, true);
-    if (sure < 0 || all->likely[sure] > SPEC_ADVICE_TOLERANCE)
-        sure =
-            safest(all, plan, all->likely, place_of(all, best), SPEC_ADVICE_TOLERANCE / 4.0, false);
+    int sure = safest(all, plan, LIKELY, -1, 0.0, true);
+    if (sure < 0 || all->loss[sure].likely > SPEC_ADVICE_TOLERANCE)
+        sure = safest(all, plan, LIKELY, place_of(all, best), SPEC_ADVICE_TOLERANCE / 4.0, false);
     const bool vague = all->clusters < 2;
     advice->to_K = best;
-    if (!vague && now >= 0 && all->likely[now] <= SPEC_ADVICE_TOLERANCE) {
+    if (!vague && now >= 0 && all->loss[now].likely <= SPEC_ADVICE_TOLERANCE) {
         advice->verdict = SPEC_ADVICE_KEEP;
         advice->to_K = advice->K;
-    } else if (!vague && all->likely[sure] <= SPEC_ADVICE_TOLERANCE) {
+    } else if (!vague && all->loss[sure].likely <= SPEC_ADVICE_TOLERANCE) {
         /* a small gain is no reason to change, unless it might be a large one */
         const double gain =
             speed_of(samples, all->K[sure])->point / speed_of(samples, advice->K)->point;
         const bool worth = gain > 1.0 + SPEC_ADVICE_TOLERANCE ||
-                           (now >= 0 && all->likely[now] > 3.0 * SPEC_ADVICE_TOLERANCE);
+                           (now >= 0 && all->loss[now].likely > 3.0 * SPEC_ADVICE_TOLERANCE);
         advice->to_K = worth ? all->K[sure] : advice->K;
         advice->verdict = advice->to_K == advice->K ? SPEC_ADVICE_KEEP
                           : advice->to_K == 0       ? SPEC_ADVICE_OFF
@@ -139,13 +146,18 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
         /* the difference is clear enough to act on */
         advice->verdict = best == 0 ? SPEC_ADVICE_OFF : SPEC_ADVICE_CHANGE;
     } else {
-        const int safe = safest(all, plan, all->largest, now, 2.0 * SPEC_ADVICE_TOLERANCE, true);
+        const int safe = safest(all, plan, LARGEST, now, 2.0 * SPEC_ADVICE_TOLERANCE, true);
         advice->to_K = safe >= 0 ? all->K[safe] : advice->K;
         advice->decides_K = next_run(all, samples, best);
     }
     advice->gain = spec_length_samples_ratio(samples, advice->to_K, advice->K);
     const int to = place_of(all, advice->to_K);
-    advice->loss = to >= 0 ? all->largest[to] : NAN;
+    advice->unrun = !ran(plan, advice->to_K);
+    if (advice->unrun && !vague && to >= 0) { /* the range of all engines says little */
+        advice->gain.low = all->loss[to].gain.low;
+        advice->gain.high = all->loss[to].gain.high;
+    }
+    advice->loss = to >= 0 ? all->loss[to].largest : NAN;
 }
 
 int spec_advice_choose(spec_advice *advice, spec_length_samples *samples)

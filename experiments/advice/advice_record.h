@@ -98,7 +98,10 @@ typedef struct {
     spec_advice_verdict verdict;
     int to_K;      /* the length to run; without times: the current one */
     int decides_K; /* MEASURE: the length whose run may decide (0: plain decoding); else -1 */
-    spec_block_interval gain; /* tokens per second at to_K relative to the current length */
+    bool unrun;    /* to_K was not run */
+    /* tokens per second at to_K relative to the current length; if it was not run, the interval
+     * takes its times from likely engines */
+    spec_block_interval gain;
     double loss; /* the most that we may lose at to_K, compared with the fastest length */
     /* before against after, if both were given */
     bool compared;

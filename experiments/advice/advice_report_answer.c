@@ -119,9 +119,15 @@ static void add_ceiling(spec_sentences ret, const spec_advice *advice)
              advice->K, most, SPEC_SAY_RATIO(now->tokens));
 }
 
-/* Adds that a single window or request gives a number, but no interval. */
+/* Adds what the interval of a gain does not cover: a length that was not run, on an unusual engine.
+ * A single window or request gives a number, but no interval. */
 static void add_caution(spec_sentences ret, const spec_advice *advice)
 {
+    if (advice->unrun && !isnan(advice->gain.low))
+        spec_say(ret,
+                 " K = %d was not run, so this takes the times of its rounds from likely "
+                 "engines.",
+                 advice->to_K);
     if (isnan(advice->gain.low))
         spec_say(ret, " It has no interval, which needs more than one window or request; a longer "
                       "run would confirm it.");

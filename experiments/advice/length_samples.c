@@ -3,6 +3,7 @@
 
 #include "analysis/minimax_length.h"
 #include "base/wide_rng.h"
+#include "experiments/advice/likely_times.h"
 #include "sim/chance/rng.h"
 
 #include <gsl/gsl_cdf.h>
@@ -159,9 +160,11 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
 /* Where a scenario lies between the ends: for tokens, and for times below the longest run and
- * beyond it. NaN: at the central estimate. */
+ * beyond it. NaN: at the central estimate. With opt_times (SPEC_ADVICE_K), times are these, as far
+ * as they lie between the ends. */
 typedef struct {
     double tokens, shorter, longer;
+    const double *opt_times;
 } scenario;
 
 static double placed(const spec_length_number *number, double place)
@@ -173,9 +176,12 @@ static double speed_in(const spec_length_samples *samples, int r, int K, const s
 {
     const spec_length_speed *at = samples->speed + r * SPEC_ADVICE_K + K;
     if (at->speed.low == at->speed.high) return at->speed.point;
-    const double longer = K > samples->plan->longest ? s->longer : s->shorter;
+    const double place = K > samples->plan->longest ? s->longer : s->shorter;
+    const double time = s->opt_times != NULL
+                            ? fmin(fmax(s->opt_times[K], at->time.low), at->time.high)
+                            : placed(&at->time, place);
     return at->speed.point * placed(&at->tokens, s->tokens) / at->tokens.point * at->time.point /
-           placed(&at->time, longer);
+           time;
 }
 
 /* Returns the speed in a resample and a scenario, after widening its distance from the speed of the
@@ -188,23 +194,31 @@ static double widened_speed(const spec_length_samples *samples, int r, int K, do
                       : speed_in(samples, r, K, s);
 }
 
-/* Draws a scenario. Six in ten are the central estimate. In the others each point is uniform, or,
- * one time in five, the end that common engines have: alpha varies by round, and times are flat
- * below the longest run and follow their line beyond it. */
-static scenario drawn(gsl_rng *rng)
+/* Fills in the measured times of a resample. Plain decoding counts only if it ran in the same
+ * batches. */
+static void measured_times(double *time, int *K, spec_round_times *ret,
+                           const spec_length_samples *samples, int r)
 {
-    static const double END = 0.2;
-    scenario s;
-    double *const place[] = {&s.tokens, &s.shorter, &s.longer};
-    const bool central = gsl_rng_uniform(rng) < 0.6;
-    for (int i = 0; i < 3; i++) {
-        const bool end = gsl_rng_uniform(rng) < END;
-        *place[i] = gsl_rng_uniform(rng);
-        if (end) *place[i] = i == 0 ? 1.0 : 0.0;
-        if (central) *place[i] = NAN;
+    const spec_length_plan *plan = samples->plan;
+    *ret = (spec_round_times){.n = 0, .K = K, .time = time};
+    for (int L = plan->reference == 0 && !plan->equal_rate ? 0 : 1; L <= plan->longest; L++) {
+        const double at = samples->speed[r * SPEC_ADVICE_K + L].time.point;
+        if (L > 0 && spec_observed_runs_find(plan->runs, L, -1) == NULL) continue;
+        if (!(at > 0.0)) continue;
+        K[ret->n] = L;
+        time[ret->n++] = at;
     }
-    return s;
 }
+
+/* Draws where the tokens of a scenario lie: four times in ten at the high end, as if each request
+ * had its own alpha, three times at the low end, as if each round had, else at the estimate. */
+static double drawn_tokens(gsl_rng *rng)
+{
+    const double u = gsl_rng_uniform(rng);
+    return u < 0.4 ? 1.0 : u < 0.7 ? 0.0 : NAN;
+}
+
+enum { ROWS = SPEC_LENGTH_RESAMPLES + 1 };
 
 /* Returns the quantile to take from resamples of n clusters so that one end holds at 1 - error. */
 static double expanded(int n, double error)
@@ -215,44 +229,69 @@ static double expanded(int n, double error)
     return gsl_cdf_ugaussian_P(sqrt(n / (n - 1.0)) * t);
 }
 
-int spec_length_samples_losses(double *ret_likely, double *ret_largest, double *ret_fastest,
-                               spec_length_samples *samples, const int *K, int n)
+/* Returns a quantile of a row of values, which it sorts. */
+static double quantile(double *row, double chance)
 {
-    enum { ENDS = 8, ROWS = SPEC_LENGTH_RESAMPLES + 1 };
-    int fewest = INT_MAX;
+    gsl_sort(row, 1, ROWS);
+    return gsl_stats_quantile_from_sorted_data(row, 1, ROWS, chance);
+}
+
+int spec_length_samples_losses(spec_length_loss *ret, spec_length_samples *samples, const int *K,
+                               int n, int now)
+{
+    enum { ENDS = 8 };
+    const spec_length_plan *plan = samples->plan;
+    const double error = plan->question->error;
+    int fewest = INT_MAX, K_run[SPEC_ADVICE_K];
     gsl_rng *rng = spec_rng_alloc();
-    double *likely = malloc(2 * (size_t)n * ROWS * sizeof *likely);
+    double *likely = malloc(3 * (size_t)n * ROWS * sizeof *likely), *largest = likely + n * ROWS,
+           *gain = largest + n * ROWS;
+    spec_likely_engine *engines = malloc(SPEC_LIKELY_ENGINES * sizeof *engines);
     double speed[(ENDS + 1) * (SPEC_ADVICE_K + 1)], loss[SPEC_ADVICE_K + 1],
-        wide[SPEC_ADVICE_K + 1];
+        wide[SPEC_ADVICE_K + 1], time[SPEC_ADVICE_K], drawn[SPEC_ADVICE_K];
+    spec_round_times measured;
+    const bool whole = likely != NULL && engines != NULL && rng != NULL;
     for (int k = 0; k < n; k++) {
-        ret_fastest[k] = 0.0;
+        ret[k].fastest = 0.0;
         fewest = GSL_MIN(fewest, clusters(samples->plan, K[k], K[k]));
         wide[k] = widening(samples->plan, K[k], K[k]);
     }
-    for (int r = 0; r < ROWS && likely != NULL && rng != NULL; r++) {
-        spec_rng_stream(rng, samples->plan->question->seed, (uint64_t)(ROWS + r));
-        const scenario one = drawn(rng), central = {NAN, NAN, NAN};
+    if (whole) {
+        spec_rng_stream(rng, plan->question->seed, ROWS);
+        measured_times(time, K_run, &measured, samples, 0);
+        spec_likely_times_engines(engines, &measured, rng);
+    }
+    for (int r = 0; r < ROWS && whole; r++) {
+        measured_times(time, K_run, &measured, samples, r);
+        spec_rng_stream(rng, plan->question->seed, (uint64_t)(ROWS + 1 + r));
+        spec_likely_times_draw(drawn, engines, &measured, rng);
+        const scenario one = {drawn_tokens(rng), NAN, NAN, drawn}, central = {NAN, NAN, NAN, NULL};
         for (int k = 0; k < n; k++) speed[k] = widened_speed(samples, r, K[k], wide[k], &one);
         const int best = spec_minimax_length(loss, speed, 1, n);
-        if (best >= 0) ret_fastest[best] += 1.0 / ROWS;
-        for (int k = 0; k < n; k++) likely[k * ROWS + r] = loss[k];
+        if (best >= 0) ret[best].fastest += 1.0 / ROWS;
+        for (int k = 0; k < n; k++) {
+            likely[k * ROWS + r] = loss[k];
+            gain[k * ROWS + r] = speed[k] / speed[now];
+        }
         for (int s = 0; s <= ENDS; s++) {
-            const scenario end = {s & 1, s >> 1 & 1, s >> 2 & 1};
+            const scenario end = {s & 1, s >> 1 & 1, s >> 2 & 1, NULL};
             for (int k = 0; k < n; k++)
                 speed[s * n + k] =
                     widened_speed(samples, r, K[k], wide[k], s < ENDS ? &end : &central);
         }
         spec_minimax_length(loss, speed, ENDS + 1, n);
-        for (int k = 0; k < n; k++) likely[(n + k) * ROWS + r] = loss[k];
+        for (int k = 0; k < n; k++) largest[k * ROWS + r] = loss[k];
     }
-    const double chance = expanded(fewest, samples->plan->question->error);
-    for (int k = 0; k < 2 * n && likely != NULL && rng != NULL; k++) {
-        gsl_sort(likely + k * ROWS, 1, ROWS);
-        (k < n ? ret_likely : ret_largest - n)[k] =
-            gsl_stats_quantile_from_sorted_data(likely + k * ROWS, 1, ROWS, chance);
+    for (int k = 0; k < n && whole; k++) {
+        const double end = expanded(fewest, 0.5 * error);
+        ret[k].likely = quantile(likely + k * ROWS, expanded(fewest, 1.5 * error));
+        ret[k].largest = quantile(largest + k * ROWS, expanded(fewest, error));
+        ret[k].gain.low = quantile(gain + k * ROWS, 1.0 - end);
+        ret[k].gain.high = quantile(gain + k * ROWS, end);
     }
-    if (likely == NULL || rng == NULL) fewest = -1;
+    if (!whole) fewest = -1;
     free(likely);
+    free(engines);
     if (rng != NULL) gsl_rng_free(rng);
     return fewest;
 }

@@ -101,19 +101,20 @@ spec_block_interval spec_length_samples_interval(spec_length_samples *samples, i
 /* Returns the same for the ratio of K's speed to that of another length. */
 spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int K, int other);
 
-/* Computes what these lengths lose compared with the fastest of them, as shares of its speed.
- *
- * A resample together with a scenario gives a loss for each length. A scenario picks a point
- * between the ends of each number that the data leave open: one point for tokens, and one for times
- * on each side of the longest run. Six in ten scenarios are the central estimate, and the others
- * lie anywhere between the ends. ret_likely is the quantile 1 - error of that loss. ret_largest is
- * the same quantile of the largest loss over all combinations of ends (analysis/minimax_length.h).
- *   ret_likely, ret_largest, ret_fastest  (n); ret_fastest: share of scenarios in which it is the
- *                                         fastest length
- *   K        (n) lengths with a speed
- *   returns  the smallest number of clusters of any length; below 2 nothing is resampled, and the
- *            losses come from the scenarios alone. -1 if memory runs out */
-int spec_length_samples_losses(double *ret_likely, double *ret_largest, double *ret_fastest,
-                               spec_length_samples *samples, const int *K, int n);
+/* What a length loses compared with the fastest of several, as a share of that one's speed. */
+typedef struct {
+    double likely;    /* quantile 1 - 1.5 error of the loss over resamples, each with a scenario */
+    double largest;   /* quantile 1 - error over resamples of the largest loss over the ends */
+    double fastest;   /* share of scenarios in which it is the fastest */
+    spec_bounds gain; /* interval over scenarios of its speed relative to that of another length */
+} spec_length_loss;
+
+/* Computes the losses of K (n), lengths with a speed, and their gains over K[now]. A scenario has
+ * the times of a likely engine (likely_times.h), and for the tokens that the data leave open it
+ * picks a point between their ends. The largest loss is that over all combinations of ends
+ * (analysis/minimax_length.h). Returns the smallest number of clusters of any length; below 2
+ * nothing is resampled, and the losses come from the scenarios alone. -1 if memory runs out. */
+int spec_length_samples_losses(spec_length_loss *ret, spec_length_samples *samples, const int *K,
+                               int n, int now);
 
 #endif

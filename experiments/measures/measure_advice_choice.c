@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* The minimum share of decisions that must be right. */
-#define RIGHT 0.95
+#define RIGHT 0.9
 /* A recommended length may be this much slower than the best one. */
 #define TOLERANCE 0.02
 

@@ -83,7 +83,7 @@ static inline void llama_cpp(spec_observed_sums *sums)
  * of 4 requests that run 1000 rounds. */
 static inline window at_length(int K)
 {
-    window w = {SPEC_OBSERVED_WINDOW, K, 1000.0, {600.0, 360.0, 216.0, 129.6}, 0.0, 4.0};
+    window w = {SPEC_OBSERVED_WINDOW, K, 1000.0, {600.0, 360.0, 216.0, 129.6, 77.76}, 0.0, 4.0};
     w.seconds = K == 0 ? 2.5 : 2.5 * (1.0 + 0.1 * K);
     return w;
 }

@@ -163,18 +163,20 @@ TEST(the_widening_of_a_run_widens_intervals_and_losses)
     question.plain_tokens_per_s = 194.0; /* near 1.96 tokens in a round of .01 s */
     requests(&s, 60);
     sample(&s, &question);
-    double likely[2][2], largest[2], fastest[2];
+    spec_length_loss loss[2][2];
     spec_block_interval speed[2], ratio[2];
     for (int i = 0; i < 2; i++) {
         s.plan.widening[2] = i == 0 ? 1.0 : 3.0;
         speed[i] = spec_length_samples_interval(&s.samples, 2, SPEC_LENGTH_SPEED);
         ratio[i] = spec_length_samples_ratio(&s.samples, 2, 0);
-        assert_int_equal(
-            spec_length_samples_losses(likely[i], largest, fastest, &s.samples, K, lengths), 60);
+        assert_int_equal(spec_length_samples_losses(loss[i], &s.samples, K, lengths, 0), 60);
     }
     assert_near(log(speed[1].high / speed[1].value), 3.0 * log(speed[0].high / speed[0].value),
                 1e-9);
     assert_near(log(ratio[1].low / ratio[1].value), 3.0 * log(ratio[0].low / ratio[0].value), 1e-9);
-    for (int k = 0; k < lengths; k++) assert_true(likely[1][k] > likely[0][k]);
+    for (int k = 0; k < lengths; k++) {
+        assert_true(loss[1][k].likely > loss[0][k].likely);
+        assert_true(k == 0 || loss[1][k].gain.high > loss[0][k].gain.high);
+    }
     forget(&s);
 }

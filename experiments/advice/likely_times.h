@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* likely_times: times of rounds at all draft lengths, on engines that agree with measured times.
+ * Between and beyond the lengths that were run, convexity leaves a wide range of times, and most of
+ * it would take an unusual engine. These draws say which times are likely.
+ * docs/formulas/lengths.md#likely-times. */
+#ifndef SPECLAB_LIKELY_TIMES_H
+#define SPECLAB_LIKELY_TIMES_H
+
+#include "analysis/acceptance/round_times.h"
+#include "experiments/advice/advice_record.h"
+
+#include <gsl/gsl_rng.h>
+
+enum { SPEC_LIKELY_ENGINES = 20000 };
+
+/* What a round costs, in units of a plain token:
+ *
+ *     t(K) = 1 + overhead + draft K + token max(K + 1 - free, 0) for K > 0, and t(0) = 1.
+ *
+ * Up to `free` tokens per request, a verification takes as long as a plain token. */
+typedef struct {
+    double overhead, draft, token, free;
+    double weights; /* sum of the weights of this engine and all engines before it */
+} spec_likely_engine;
+
+/* Draws engines of all kinds, four of ten with linear times (free = 1), and weighs each by its
+ * distance from the measured times.
+ *   ret_engines  (SPEC_LIKELY_ENGINES)
+ *   measured     n >= 1 times > 0. With K = 0 they are in units of its time; without, their unit is
+ *                not known, and only the shape counts */
+void spec_likely_times_engines(spec_likely_engine *ret_engines, const spec_round_times *measured,
+                               gsl_rng *rng);
+
+/* Draws an engine by its weight and bends its times to meet the measured ones: log t(K) gets the
+ * error at the measured lengths, linear between two of them and constant outside.
+ *   ret       (SPEC_ADVICE_K) times in the unit of the measured ones
+ *   measured  at the lengths of above; in a resample, times may differ a little */
+void spec_likely_times_draw(double ret[SPEC_ADVICE_K], const spec_likely_engine *engines,
+                            const spec_round_times *measured, gsl_rng *rng);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Times of likely engines: they meet what was measured, and the truth lies among them as often as
+ * it should. */
+#include "experiments/advice/likely_times.h"
+
+#include "sim/chance/rng.h"
+#include "tests/support/near.h"
+#include "tests/support/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DRAWS = 99, ENGINES = 300 };
+
+static spec_likely_engine *engines_of(const spec_round_times *measured, gsl_rng *rng)
+{
+    spec_likely_engine *engines = malloc(SPEC_LIKELY_ENGINES * sizeof *engines);
+    assert_non_null(engines);
+    spec_likely_times_engines(engines, measured, rng);
+    return engines;
+}
+
+/* Draws that know only the time of plain decoding are all engines, times 1: they rise, and are
+ * convex from K = 1 on. */
+TEST(engines_have_the_shape_that_bounds_assume)
+{
+    static const int K[] = {0};
+    static const double one[] = {1.0};
+    const spec_round_times plain = {1, K, one, NULL};
+    gsl_rng *rng = spec_rng_alloc();
+    spec_rng_stream(rng, 42, 0);
+    spec_likely_engine *engines = engines_of(&plain, rng);
+    int linear = 0;
+    for (int i = 0; i < 1000; i++) {
+        double t[SPEC_ADVICE_K], bent = 0.0;
+        spec_likely_times_draw(t, engines, &plain, rng);
+        assert_same(t[0], 1.0);
+        for (int L = 1; L < SPEC_ADVICE_K - 1; L++) {
+            assert_true(t[L] > t[L - 1]);
+            if (L > 1) bent = fmax(bent, t[L + 1] - 2.0 * t[L] + t[L - 1]);
+            if (L > 1) assert_true(t[L + 1] - 2.0 * t[L] + t[L - 1] > -1e-9);
+        }
+        linear += bent < 1e-9;
+    }
+    assert_true(linear > 340 && linear < 500); /* 40 %, and some with free < 2 */
+    free(engines);
+    gsl_rng_free(rng);
+}
+
+/* Measured times are met, also where no engine is near them, and if their unit is not known, the
+ * draws scale with it. */
+TEST(draws_meet_the_measured_times)
+{
+    static const int K[] = {0, 2, 5};
+    static const double usual[] = {1.0, 1.3, 1.9}, odd[] = {1.0, 3.0, 1.1},
+                        large[] = {130.0, 190.0};
+    const spec_round_times measured[] = {{3, K, usual, NULL},
+                                         {3, K, odd, NULL},
+                                         {2, K + 1, usual + 1, NULL},
+                                         {2, K + 1, large, NULL}};
+    double drawn[4][SPEC_ADVICE_K];
+    gsl_rng *rng = spec_rng_alloc();
+    for (int i = 0; i < 4; i++) {
+        spec_rng_stream(rng, 42, 0);
+        spec_likely_engine *engines = engines_of(&measured[i], rng);
+        for (int n = 0; n < 50; n++) {
+            spec_likely_times_draw(drawn[i], engines, &measured[i], rng);
+            for (int j = 0; j < measured[i].n; j++)
+                assert_near(drawn[i][measured[i].K[j]], measured[i].time[j],
+                            1e-12 * measured[i].time[j]);
+            if (i == 0) assert_true(drawn[i][4] >= drawn[i][3] && drawn[i][3] >= drawn[i][2]);
+        }
+        free(engines);
+    }
+    for (int L = 0; L < SPEC_ADVICE_K; L++)
+        assert_near(drawn[3][L], 100.0 * drawn[2][L], 1e-9 * drawn[3][L]);
+    gsl_rng_free(rng);
+}
+
+/* Returns the share of engines whose true time at `asked` lies among the middle 90 % of draws that
+ * know only the times at K (n). */
+static double covered(const int *K, int n, int asked)
+{
+    static const int zero[] = {0};
+    static const double one[] = {1.0};
+    const spec_round_times plain = {1, zero, one, NULL};
+    double truth[SPEC_ADVICE_K], drawn[SPEC_ADVICE_K], time[SPEC_ADVICE_K], held = 0.0;
+    const spec_round_times measured = {n, K, time, NULL};
+    gsl_rng *rng = spec_rng_alloc();
+    spec_rng_stream(rng, 7, 0);
+    spec_likely_engine *truths = engines_of(&plain, rng);
+    for (int e = 0; e < ENGINES; e++) {
+        int below = 0, above = 0;
+        spec_likely_times_draw(truth, truths, &plain, rng);
+        for (int i = 0; i < n; i++) time[i] = truth[K[i]];
+        spec_likely_engine *engines = engines_of(&measured, rng);
+        for (int i = 0; i < DRAWS; i++) {
+            spec_likely_times_draw(drawn, engines, &measured, rng);
+            below += drawn[asked] < truth[asked] * (1.0 - 1e-9);
+            above += drawn[asked] > truth[asked] * (1.0 + 1e-9);
+        }
+        held += below <= DRAWS - 5 && above <= DRAWS - 5;
+        free(engines);
+    }
+    free(truths);
+    gsl_rng_free(rng);
+    return held / ENGINES;
+}
+
+/* A second route: engines drawn at random, of which the draws see only the measured times. */
+TEST(the_truth_lies_among_the_draws_as_often_as_it_should)
+{
+    static const int one[] = {0, 3}, two[] = {0, 2, 6}, drafts[] = {2, 6};
+    assert_near(covered(one, 2, 1), 0.9, 0.05);
+    assert_near(covered(one, 2, 6), 0.9, 0.05);
+    assert_near(covered(two, 3, 4), 0.9, 0.05);
+    assert_near(covered(two, 3, 9), 0.9, 0.05);
+    assert_near(covered(drafts, 2, 4), 0.95, 0.05); /* linear engines are met exactly */
+}
