@@ -61,6 +61,7 @@ TEST(a_log_becomes_the_setting_of_other_tools)
     assert_shows("profile seen.json --for vllm",
                  "\"synthetic_acceptance_rates\": [0.8, 0.5, 0.29]");
     assert_shows("profile seen.json --for sglang", "SGLANG_SIMULATE_ACC_LEN=2.59 ");
+    assert_shows("profile seen.json --for sglang", "between 1 and K + 1 = 4.\n");
     assert_shows("profile seen.json --for aiconfigurator", "--nextn 3 --nextn-accepted 1.59\n");
     assert_shows("profile seen.json --for dynamo",
                  "--aic-nextn 3 --aic-nextn-accept-rates 0.8,0.625,0.58\n");
