@@ -10,12 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double impossible = -9999.0;
 enum { HEAD_SIZE = 512 };
 
 /* One excluded token is evidence that cannot be a draw, so an edge must be clearly apart: by more
  * than was seen in the few texts that measure the noise, and by more than floats are rounded. */
 static const double times = 3.0, least_noise = 1e-4;
+
+/* The rest of a list is what its probabilities leave of 1, up to the rounding of floats. The
+ * scorer's noise does not widen it, because a list comes from one normalised row. */
+static const double precision = 1e-5;
 
 void spec_capture_set_noise(spec_capture *c, double noise)
 {
@@ -36,9 +39,9 @@ static const char *head_of(char line[HEAD_SIZE], const spec_capture *c)
     const spec_transform *t = &c->rule.transform;
     const bool sampled = t->temperature != 1.0 || t->top_k > 0 || t->top_p < 1.0 || t->min_p > 0.0;
     snprintf(line, HEAD_SIZE,
-             "{\"speclab_trace\": 1, \"engine\": \"%s\", \"vocab\": %d, \"precision\": %.4g%s}\n",
-             c->engine, c->vocab, fmin(fmax(c->noise, 1e-6), 0.1),
-             sampled ? ", \"sampled\": true" : "");
+             "{\"speclab_trace\": 1, \"engine\": \"%s, noise %.4g\", \"vocab\": %d, "
+             "\"precision\": %g%s}\n",
+             c->engine, c->noise, c->vocab, precision, sampled ? ", \"sampled\": true" : "");
     return line;
 }
 
@@ -52,7 +55,7 @@ int spec_capture_begin(spec_capture *c, spec_error *error)
 
 int spec_capture_resume(spec_capture *c, bool *done, int texts, spec_error *error)
 {
-    char *line = NULL, engine[64];
+    char *line = NULL, engine[64], served[64];
     size_t capacity = 0;
     ssize_t n;
     long end = 0, last = 0;
@@ -61,11 +64,12 @@ int spec_capture_resume(spec_capture *c, bool *done, int texts, spec_error *erro
     rewind(c->file);
     if ((n = getline(&line, &capacity, c->file)) <= 0 ||
         sscanf(line,
-               "{\"speclab_trace\": 1, \"engine\": \"%63[^\"]\", \"vocab\": %d, "
-               "\"precision\": %lf",
-               engine, &vocab, &noise) != 3)
+               "{\"speclab_trace\": 1, \"engine\": \"%30[^,], served %30[^,], noise %lf\", "
+               "\"vocab\": %d",
+               engine, served, &noise, &vocab) != 4)
         SPEC_TRY(
             spec_fail(error, GSL_EINVAL, "%.200s: no file of 'speclab served --capture'", c->name));
+    strcat(strcat(engine, ", served "), served);
     if (strcmp(engine, c->engine) != 0 || vocab != c->vocab)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.200s: it was captured with other servers, prompts or settings",
@@ -102,11 +106,11 @@ static void write_place(FILE *out, const spec_capture *c, const spec_served_text
     if (listed && c->chance[cell] > 0.0)
         fprintf(out, ", \"target_logprob\": %.9g", fmin(log(c->chance[cell]), 0.0));
     else if (rest == SPEC_REST_NONE)
-        fprintf(out, ", \"target_logprob\": %g", impossible);
+        fprintf(out, ", \"target_logprob\": %g", SPEC_LIVE_LEAST_LOG);
     fputs(", \"target_top\": [", out);
     for (int i = 0; i < place->n; i++)
         fprintf(out, "%s[%d, %.9g]", i > 0 ? ", " : "", place->top[i].id,
-                c->chance[i] > 0.0 ? fmin(log(c->chance[i]), 0.0) : impossible);
+                c->chance[i] > 0.0 ? fmin(log(c->chance[i]), 0.0) : SPEC_LIVE_LEAST_LOG);
     fputs("]}\n", out);
 }
 

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The log-probability that servers write if the real one is too small, and how far rounding may
- * take a sum of probabilities above 1. */
-static const double least_log = -9999.0, slightly = 1e-3;
+/* How far rounding may take a sum of probabilities above 1. */
+static const double slightly = 1e-3;
 
 static int bad(spec_error *error, const char *what)
 {
@@ -86,12 +85,12 @@ static int compare_logs(const void *a, const void *b)
 static int add_candidate(spec_live_place *place, const json_t *id, const json_t *log,
                          spec_error *error)
 {
-    const double x = json_is_null(log) ? least_log : json_number_value(log);
+    const double x = json_is_null(log) ? SPEC_LIVE_LEAST_LOG : json_number_value(log);
     if (place->n == SPEC_LIVE_TOP || !is_id(id) || !(json_is_number(log) || json_is_null(log)) ||
         !(x <= slightly))
         return bad(error, "log-probabilities");
-    place->top[place->n++] =
-        (spec_live_candidate){(int32_t)json_integer_value(id), fmin(fmax(x, least_log), 0.0)};
+    place->top[place->n++] = (spec_live_candidate){(int32_t)json_integer_value(id),
+                                                   fmin(fmax(x, SPEC_LIVE_LEAST_LOG), 0.0)};
     return GSL_SUCCESS;
 }
 

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* The log-probability that servers write if the real one is too small. */
+#define SPEC_LIVE_LEAST_LOG (-9999.0)
+
 enum { SPEC_LIVE_TOP = 256, SPEC_LIVE_NAME = 128, SPEC_LIVE_TOKENS = 1 << 20 };
 
 /* A token among the most probable ones at a position, and its log-probability. */
