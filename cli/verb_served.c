@@ -7,6 +7,7 @@
 #include "cli/page.h"
 #include "cli/stop.h"
 #include "cli/verb.h"
+#include "live/local_scorer.h"
 #include "live/served.h"
 #include "speclab/no_memory.h"
 
@@ -33,8 +34,10 @@ static void read_score_key(void *arguments_, const char *word, const char *verb)
 static const spec_field fields[] = {
     {"text-from", 0, "URL", "the server whose text is judged",
      SPEC_FIELD(arguments, plan.text_url)},
-    {"score-by", 0, "URL", "a server of the same model without speculation, which scores the text",
-     SPEC_FIELD(arguments, plan.score_url)},
+    {"score-by", 0, "URL|MODEL",
+     "what scores the text: a server of the same model without speculation, or the model itself, "
+     "as gguf:FILE, which runs here",
+     SPEC_FIELD(arguments, plan.score_by)},
     {"prompts", 0, "FILE", "prompts, lines like {\"prompt\": \"Once upon\"}",
      SPEC_FIELD(arguments, plan.prompts)},
     {"texts", 0, "N", "number of texts to draw; prompts are used in turn",
@@ -85,7 +88,8 @@ static void complete(arguments *args, const char *verb)
     const bool greedy = plan->sampling.transform.temperature == 0.0;
     spec_error error;
     if (plan->text_url == NULL) spec_usage_fail(verb, "--text-from: which server is to be judged?");
-    if (plan->score_url == NULL) spec_usage_fail(verb, "--score-by: which server scores the text?");
+    if (plan->score_by == NULL)
+        spec_usage_fail(verb, "--score-by: which server or model scores the text?");
     if (plan->prompts == NULL) spec_usage_fail(verb, "--prompts: which file has the prompts?");
     if (plan->opt_capture != NULL && *plan->opt_capture == '\0')
         spec_usage_fail(verb, "--capture: the file has no name");
@@ -96,6 +100,9 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "--capture: '%s' is the file of -o", plan->opt_capture);
     if (spec_output_probe(args->common.output, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--output: %s", error.text);
+    if (args->score_key != NULL && spec_local_scorer_is_model(plan->score_by))
+        spec_usage_fail(verb, "--score-key is for a server, and --score-by is a model");
+    plan->opt_context = args->common.context;
     plan->seed = args->common.seed;
     plan->force = args->common.force;
     plan->opt_text_key = args->text_key;
@@ -160,22 +167,30 @@ const spec_fields spec_verb_served_options = {
     .fields = fields,
     .relations = relations,
     .doc =
-    "is the text of a server right?\vserved draws texts at one server, which speculates, and has "
-    "another server, which runs the same model without speculation, score them. Every token must "
-    "have been drawn from the scorer's distribution. The verdict says what is wrong: the state (a "
-    "cache that was not rolled back, another request's text), the sampler, or the filters; or how "
-    "large a difference could have gone unnoticed. At temperature 0 every token must be the most "
-    "probable one, up to rounding, which is measured.\n"
-    "\n"
-    "It knows llama-server, vLLM and SGLang, and asks each server which it is. docs/served.md "
-    "shows how to start the servers and what to do with a verdict.\n"
-    "\n"
-    "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts p.jsonl\n"
-    "  $ speclab served ... --temperature 0\n"
-    "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
-    "\n"
-    "Exit status: 0 no difference found; 1 the server is wrong; 2 bad usage, or a server failed; 3 "
-    "too few tokens to decide; 130 stopped by ctrl-C, after judging the texts drawn so far.",
+        "is the text of a server right?\vserved draws texts at one server, which speculates, and "
+        "has "
+        "another server, which runs the same model without speculation, or speclab's own engine, "
+        "score them. Every token must "
+        "have been drawn from the scorer's distribution. The verdict says what is wrong: the state "
+        "(a "
+        "cache that was not rolled back, another request's text), the sampler, or the filters; or "
+        "how "
+        "large a difference could have gone unnoticed. At temperature 0 every token must be the "
+        "most "
+        "probable one, up to rounding, which is measured.\n"
+        "\n"
+        "It knows llama-server, vLLM and SGLang, and asks each server which it is. docs/served.md "
+        "shows how to start the servers and what to do with a verdict.\n"
+        "\n"
+        "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts p.jsonl\n"
+        "  $ speclab served --text-from http://a:8001 --score-by gguf:model.gguf --prompts "
+        "p.jsonl\n"
+        "  $ speclab served ... --temperature 0\n"
+        "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
+        "\n"
+        "Exit status: 0 no difference found; 1 the server is wrong; 2 bad usage, or a server "
+        "failed; 3 "
+        "too few tokens to decide; 130 stopped by ctrl-C, after judging the texts drawn so far.",
     .formats = "table (the text, default) or json",
     .output = SPEC_FIELDS_TEXT_OUTPUT,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live/collect.h"
 
+#include "base/int_math.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -20,8 +21,11 @@ typedef struct {
     const spec_collect_plan *plan;
     job *job;                /* (lanes) */
     int next;                /* the next text to begin */
+    int begun;               /* texts that were begun */
     spec_served_text *again; /* texts to score again; NULL: draw texts */
     int n_again;
+    spec_served_text *drawn; /* texts that wait to be scored here; NULL: a server scores */
+    int n_drawn;
     spec_collect_have *have;
     void *self;
 } collector;
@@ -41,6 +45,16 @@ static int allocate(spec_served_text *text, int n_prompt, int n, spec_error *err
     text->n_prompt = n_prompt;
     text->n = n;
     return text->all.token != NULL && text->place != NULL ? GSL_SUCCESS : spec_no_memory(error);
+}
+
+int spec_served_text_init(spec_served_text *ret, const spec_live_tokens *prompt, int n,
+                          spec_error *error)
+{
+    SPEC_PASS(allocate(ret, prompt->n, n, error));
+    memcpy(ret->all.token, prompt->token, (size_t)prompt->n * sizeof *prompt->token);
+    ret->all.n = prompt->n;
+    ret->n = 0;
+    return GSL_SUCCESS;
 }
 
 int spec_served_text_copy(spec_served_text *ret, const spec_served_text *text, spec_error *error)
@@ -76,12 +90,20 @@ static void ask_scores(const collector *c, const job *j, spec_http_request *ret)
     server->dialect->ask_scores(ret, server, &tokens, j->text.n, c->plan->top);
 }
 
+/* Returns how many texts are drawn before they are scored here: meanwhile no request is under way,
+ * which could time out. */
+static int batch_of(const spec_collect_plan *plan)
+{
+    return spec_int_max(2 * plan->how.lanes, 16);
+}
+
 static bool begin_text(collector *c, int lane, spec_http_request *ret)
 {
     const spec_collect_plan *plan = c->plan;
     char name[24];
     while (c->next < plan->texts && plan->opt_done != NULL && plan->opt_done[c->next]) c->next++;
-    if (c->next >= plan->texts) return false;
+    if (c->next >= plan->texts || (c->drawn != NULL && c->begun == batch_of(plan))) return false;
+    c->begun++;
     const int number = c->next++;
     c->job[lane].text.number = number;
     snprintf(name, sizeof name, "%d", number);
@@ -126,6 +148,11 @@ static int finish(collector *c, job *j, spec_error *error)
         j->text = (spec_served_text){.place = NULL};
         return status;
     }
+    if (c->drawn != NULL) {
+        c->drawn[c->n_drawn++] = j->text;
+        j->text = (spec_served_text){.place = NULL};
+        return status;
+    }
     status = c->have(c->self, &j->text, error);
     spec_served_text_free(&j->text);
     return status;
@@ -142,12 +169,13 @@ static int take_text(collector *c, job *j, const json_t *answer, spec_error *err
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
                            "%.200s: a text of %d tokens, where %d were asked for", server->url,
                            drawn.n, c->plan->sampling.tokens));
-    SPEC_TRY(allocate(&j->text, prompt->n, drawn.n, error));
-    memcpy(j->text.all.token, prompt->token, (size_t)prompt->n * sizeof *prompt->token);
+    SPEC_TRY(spec_served_text_init(&j->text, prompt, drawn.n, error));
     memcpy(j->text.all.token + prompt->n, drawn.token, (size_t)drawn.n * sizeof *drawn.token);
+    j->text.all.n += drawn.n;
+    j->text.n = drawn.n;
     j->phase = PHASE_SCORES;
     j->scored = 0;
-    if (drawn.n == 0) SPEC_TRY(finish(c, j, error));
+    if (drawn.n == 0 || c->drawn != NULL) SPEC_TRY(finish(c, j, error));
 done:
     spec_live_tokens_free(&drawn);
     return status;
@@ -191,11 +219,35 @@ static int run(collector *c, spec_error *error)
     return status;
 }
 
+/* Draws a batch of texts, and scores them. */
+static int run_batch(collector *c, spec_error *error)
+{
+    const volatile int *stop = c->plan->how.opt_stop;
+    int status = GSL_SUCCESS;
+    c->begun = c->n_drawn = 0;
+    SPEC_TRY(run(c, error));
+    for (int i = 0; i < c->n_drawn && (stop == NULL || *stop == 0); i++) {
+        SPEC_TRY(c->plan->opt_local(c->plan->scorer, &c->drawn[i], error));
+        SPEC_TRY(c->have(c->self, &c->drawn[i], error));
+    }
+done:
+    for (int i = 0; i < c->n_drawn; i++) spec_served_text_free(&c->drawn[i]);
+    return status;
+}
+
 int spec_collect(const spec_collect_plan *plan, spec_collect_have *have, void *self,
                  spec_error *error)
 {
     collector c = {.plan = plan, .have = have, .self = self};
-    return run(&c, error);
+    int status = GSL_SUCCESS;
+    if (plan->opt_local == NULL) return run(&c, error);
+    c.drawn = calloc((size_t)batch_of(plan), sizeof *c.drawn);
+    if (c.drawn == NULL) return spec_no_memory(error);
+    do SPEC_TRY(run_batch(&c, error));
+    while (c.begun == batch_of(plan) && (plan->how.opt_stop == NULL || *plan->how.opt_stop == 0));
+done:
+    free(c.drawn);
+    return status;
 }
 
 int spec_collect_rescore(const spec_collect_plan *plan, spec_served_text *text, int n,

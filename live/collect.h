@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* collect: draws texts at one server and scores them at another, several side by side.
+/* collect: draws texts at one server and scores them at another, several side by side, or here.
  * Text i continues prompt i modulo the number of prompts, with its own seed, so a run that skips
  * some texts draws the others just as a complete run does. */
 #ifndef SPECLAB_COLLECT_H
@@ -17,6 +17,9 @@ typedef struct {
 
 typedef struct {
     const spec_live_server *text, *score;
+    /* If not NULL, this fills in text->place here, and the server `score` is not asked. */
+    int (*opt_local)(void *scorer, spec_served_text *text, spec_error *error);
+    void *scorer;
     const spec_live_tokens *prompt; /* (n_prompts) */
     int n_prompts, texts, top;
     spec_live_sampling sampling;
@@ -37,6 +40,10 @@ int spec_collect(const spec_collect_plan *plan, spec_collect_have *have, void *s
 /* Scores texts again: text->place gets the new scores. */
 int spec_collect_rescore(const spec_collect_plan *plan, spec_served_text *text, int n,
                          spec_error *error);
+
+/* Prepares a text that has a prompt, and room for n tokens. Returns GSL_ENOMEM. */
+int spec_served_text_init(spec_served_text *ret, const spec_live_tokens *prompt, int n,
+                          spec_error *error);
 
 /* Copies a text. Returns GSL_ENOMEM. */
 int spec_served_text_copy(spec_served_text *ret, const spec_served_text *text, spec_error *error);

@@ -6,9 +6,12 @@
 
 #include "live/greedy_texts.h"
 #include "live/served_judge.h"
+#include "models/model.h"
 
 typedef struct {
-    const char *text_url, *score_url, *prompts; /* prompts: a file */
+    const char *text_url, *prompts; /* prompts: a file */
+    const char *score_by;           /* the address of a server, or the spec of a model */
+    spec_context *opt_context;      /* for the model */
     const char *opt_text_key, *opt_score_key;
     int texts, top, lanes;
     spec_live_sampling sampling; /* temperature 0: greedy */
@@ -26,7 +29,9 @@ typedef struct {
     spec_live_server text, score;
     spec_scorer_noise noise;
     bool greedy, stopped;
-    int wanted; /* number of texts requested */
+    bool local;          /* the scorer is a model that runs here */
+    int prompts, unlike; /* prompts; of them, those that the model tokenizes differently */
+    int wanted;          /* number of texts requested */
     spec_served_judgement judgement;
     spec_greedy_texts served, control; /* greedy: the texts, and the scorer's own */
     double tie;                        /* greedy: largest margin of a tie */

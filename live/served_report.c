@@ -25,8 +25,13 @@ static void write_head(FILE *out, const spec_served_result *r)
     fprintf(out, "  text from    %s (%s, %s)\n", r->text.url, r->text.dialect->name, r->text.model);
     fprintf(out, "  scored by    %s (%s, %s)\n", r->score.url, r->score.dialect->name,
             r->score.model);
-    fprintf(out, "  noise        two scorings differ by up to %.2g in a log-probability\n",
-            r->noise.worst);
+    fprintf(out, "  noise        %s by up to %.2g in a log-probability\n",
+            r->local ? "the server's own scores differ" : "two scorings differ", r->noise.worst);
+    if (r->unlike > 0)
+        fprintf(out,
+                "  tokenizer    the server splits %d of %d prompts into other tokens than the "
+                "model's own tokenizer; the server's were scored\n",
+                r->unlike, r->prompts);
     fprintf(out, "  time         %s\n", spec_clock_text(took, r->seconds));
 }
 
@@ -61,10 +66,10 @@ static void write_greedy(FILE *out, const spec_served_result *r)
                 "no difference: each of %llu tokens in %d texts is the most probable one, or as "
                 "probable within rounding.\n\n",
                 (unsigned long long)g->tokens, g->texts);
-    fprintf(out,
-            "  ties         %llu tokens, in texts of the scorer itself %llu; a tie is a margin "
-            "of at most %.2g\n",
-            (unsigned long long)g->ties, (unsigned long long)c->ties, r->tie);
+    fprintf(out, "  ties         %llu tokens", (unsigned long long)g->ties);
+    if (!r->local)
+        fprintf(out, ", in texts of the scorer itself %llu", (unsigned long long)c->ties);
+    fprintf(out, "; a tie is a margin of at most %.2g\n", r->tie);
     if (c->wrong > 0)
         fprintf(
             out,
@@ -140,7 +145,7 @@ int spec_served_report_json(FILE *out, const spec_served_result *r, spec_error *
                              r->noise.worst, "seconds", r->seconds, "interrupted", r->stopped);
     if (root != NULL && r->greedy) {
         json_object_set_new(root, "served", greedy(&r->served));
-        json_object_set_new(root, "control", greedy(&r->control));
+        if (!r->local) json_object_set_new(root, "control", greedy(&r->control));
         json_object_set_new(root, "tie", json_real(r->tie));
     } else if (root != NULL) {
         json_object_set_new(root, "reason", json_string(j->reason));
@@ -156,6 +161,8 @@ int spec_served_report_json(FILE *out, const spec_served_result *r, spec_error *
         json_object_set_new(root, "excluded", json_integer((json_int_t)j->excluded));
         json_object_set_new(root, "copies", json_integer(j->copies));
     }
+    if (root != NULL && r->local)
+        json_object_set_new(root, "other_tokens", json_integer(r->unlike));
     const int bad = root == NULL || json_dumpf(root, out, JSON_INDENT(2)) != 0;
     json_decref(root);
     fputc('\n', out);

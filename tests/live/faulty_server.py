@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A server over a small table model, right or with one mistake, in the dialect of an engine.
 
-Usage: faulty_server.py [FAULT [OWNER [KEY]]]   prints its port; serves until standard input ends
-The model is exact: a row is a function of the beginning of the prompt and the last two tokens, so
-the scores are the truth. It pretends to speculate: a rejection may leave its cache behind.
+Usage: faulty_server.py [FAULT [OWNER [KEY [MODEL]]]]
+It prints its port, and serves until standard input ends. The model is exact: a row is a function of
+the beginning of the prompt and the last two tokens, so the scores are the truth; or a row of MODEL
+for each last token, {"chars": "abc", "rows": [[...], ...]}. It pretends to speculate: a rejection
+may leave its cache behind.
 """
 import json
 import math
@@ -18,7 +20,7 @@ VOCAB = 48
 FAULTS = ("right", "mixed", "rollback", "no_filters", "argmax", "hot", "top_k", "same_seed",
           "greedy_wrong", "noisy", "cut_utf8", "truncated", "not_json", "huge", "deep", "hang",
           "busy", "always_busy", "lost", "error", "no_ids", "too_long", "duplicate", "above_one",
-          "openai", "nonsense", "ids")
+          "openai", "nonsense", "ids", "other_tokens")
 END = VOCAB - 1  # ends a text
 
 
@@ -33,9 +35,19 @@ def make_row(before):
 
 
 rows = {}
+model = None
+
+
+def load_model(path):
+    global model, VOCAB, END
+    with open(path, encoding="utf-8") as file:
+        model = json.load(file)
+    VOCAB, END = len(model["rows"]), -1
 
 
 def row_after(tokens):
+    if model:
+        return model["rows"][tokens[-1]]
     before = (*tokens[:4], -1, *tokens[-2:])
     if before not in rows:
         rows[before] = make_row(before)
@@ -71,6 +83,8 @@ def filtered(row, body, owner):
 
 
 def tokens_of(text):
+    if model:
+        return [model["chars"].index(c) for c in text]
     return [ord(c) % (VOCAB - 1) for c in text]
 
 
@@ -186,7 +200,8 @@ class Server:
         if path == "/props":
             return {"total_slots": 8}
         if path == "/tokenize":
-            return {"tokens": tokens_of(body["content" if "content" in body else "prompt"])}
+            tokens = tokens_of(body["content" if "content" in body else "prompt"])
+            return {"tokens": tokens + tokens[-1:] * (self.fault == "other_tokens")}
         return {"/completion": self.llama, "/v1/completions": self.vllm,
                 "/generate": self.sglang}[path](body)
 
@@ -254,7 +269,10 @@ class Handler(BaseHTTPRequestHandler):
 def main():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    fault, owner, server.key = (sys.argv[1:] + ["right", "llamacpp", ""][len(sys.argv) - 1:])
+    given = sys.argv[1:]
+    fault, owner, server.key, path = given + ["right", "llamacpp", "", ""][len(given):]
+    if path:
+        load_model(path)
     server.model = Server(fault, owner)
     assert server.model.fault in FAULTS
     print(server.server_port, flush=True)

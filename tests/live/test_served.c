@@ -20,7 +20,7 @@ static spec_served_plan plan_of(const server *text, const server *score)
           file);
     fclose(file);
     return (spec_served_plan){.text_url = text->url,
-                              .score_url = score->url,
+                              .score_by = score->url,
                               .prompts = "prompts.jsonl",
                               .texts = 200,
                               .top = 20,
