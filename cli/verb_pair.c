@@ -262,7 +262,7 @@ static int read_prompts(work *w, const arguments *args, int most, spec_error *er
     if (!is_json(args->prompts))
         return spec_timing_prompts_read(&w->prompts, args->prompts, w->model[0], args->context,
                                         error);
-    SPEC_TRY(spec_live_prompts_read(&w->json, args->prompts, most, true, error));
+    SPEC_TRY(spec_live_prompts_read(&w->json, args->prompts, most, SPEC_LIVE_CATEGORIES, error));
     const int n = (int)json_array_size(w->json);
     text = calloc((size_t)n, sizeof *text);
     if (text == NULL) SPEC_TRY(spec_no_memory(error));

@@ -38,7 +38,8 @@ static const spec_field fields[] = {
      "what scores the text: a server of the same model without speculation, or the model itself, "
      "as gguf:FILE, which runs here",
      SPEC_FIELD(arguments, plan.score_by)},
-    {"prompts", 0, "FILE", "prompts, lines like {\"prompt\": \"Once upon\"}",
+    {"prompts", 0, "FILE",
+     "prompts, lines like {\"prompt\": \"Once upon\"} or {\"messages\": [{\"role\": ...}]}",
      SPEC_FIELD(arguments, plan.prompts)},
     {"texts", 0, "N", "number of texts to draw; prompts are used in turn",
      SPEC_FIELD(arguments, plan.texts), .fallback = "200", .low = 1, .high = 1e6, .group = 2},

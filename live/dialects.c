@@ -120,6 +120,23 @@ static void llama_ask_tokens(spec_http_request *ret, const spec_live_server *ser
                   json_pack("{s:s, s:b}", "content", prompt, "add_special", 1));
 }
 
+/* What decides the text of a chat. */
+static json_t *chat_of(const json_t *chat)
+{
+    static const char *const keys[] = {"messages", "tools", "chat_template_kwargs", NULL};
+    json_t *body = json_object();
+    for (int i = 0; keys[i] != NULL; i++)
+        if (json_object_get(chat, keys[i]) != NULL)
+            json_object_set(body, keys[i], json_object_get(chat, keys[i]));
+    return body;
+}
+
+static void llama_ask_chat(spec_http_request *ret, const spec_live_server *server,
+                           const json_t *chat)
+{
+    spec_live_ask(ret, server, "/apply-template", chat_of(chat));
+}
+
 static int llama_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_error *error)
 {
     return read_ids(ret, json_object_get(answer, "tokens"), "\"tokens\"", error);
@@ -192,6 +209,13 @@ static void vllm_ask_tokens(spec_http_request *ret, const spec_live_server *serv
 {
     spec_live_ask(ret, server, "/tokenize",
                   json_pack("{s:s, s:s}", "model", server->model, "prompt", prompt));
+}
+
+static void vllm_ask_chat(spec_http_request *ret, const spec_live_server *server,
+                          const json_t *chat)
+{
+    spec_live_ask(ret, server, "/tokenize",
+                  spec_live_joined(json_pack("{s:s}", "model", server->model), chat_of(chat)));
 }
 
 /* vLLM and SGLang differ in two names. */
@@ -366,11 +390,13 @@ done:
 const spec_dialect spec_dialects[] = {
     {"llama-server", "llamacpp", "top_k,top_p,min_p,temperature", true, llama_sampling,
      llama_ask_tokens, llama_ask_text, llama_ask_scores, llama_read_tokens, llama_read_text,
-     llama_read_scores},
+     llama_read_scores, llama_ask_chat, NULL},
     {"vLLM", "vllm", "temperature,min_p,top_k,top_p", false, vllm_sampling, vllm_ask_tokens,
-     vllm_ask_text, vllm_ask_scores, llama_read_tokens, vllm_read_text, vllm_read_scores},
+     vllm_ask_text, vllm_ask_scores, llama_read_tokens, vllm_read_text, vllm_read_scores,
+     vllm_ask_chat, llama_read_tokens},
     {"SGLang", "sglang", "temperature,top_k+top_p+min_p", false, sglang_sampling, sglang_ask_tokens,
-     sglang_ask_text, sglang_ask_scores, sglang_read_tokens, sglang_read_text, sglang_read_scores},
+     sglang_ask_text, sglang_ask_scores, sglang_read_tokens, sglang_read_text, sglang_read_scores,
+     vllm_ask_chat, llama_read_tokens},
     {.name = NULL},
 };
 

@@ -71,6 +71,10 @@ typedef struct spec_dialect {
     int (*read_text)(spec_live_tokens *ret, const json_t *answer, spec_error *error);
     int (*read_scores)(spec_live_place *ret, int n_text, int top, const json_t *answer,
                        spec_error *error);
+    /* Have the server's own template turn a chat (live/live_prompts.h) into tokens; without
+     * read_chat, into a text, "prompt", whose tokens are asked for next. */
+    void (*ask_chat)(spec_http_request *ret, const spec_live_server *server, const json_t *chat);
+    int (*read_chat)(spec_live_tokens *ret, const json_t *answer, spec_error *error);
 } spec_dialect;
 
 extern const spec_dialect spec_dialects[]; /* ends with a NULL name */

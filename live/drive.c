@@ -449,8 +449,8 @@ int spec_drive(spec_drive_result *ret, const spec_drive_plan *plan, spec_error *
     if (r == NULL) return spec_no_memory(error);
     *r = (run){.plan = plan, .result = ret, .running = -1, .sampling = plan->sampling};
     SPEC_TRY(spec_live_url_check(plan->url, error));
-    SPEC_TRY(
-        spec_live_prompts_read(&ret->prompts, plan->prompts, SPEC_DRIVE_REQUESTS, true, error));
+    SPEC_TRY(spec_live_prompts_read(&ret->prompts, plan->prompts, SPEC_DRIVE_REQUESTS,
+                                    SPEC_LIVE_CATEGORIES, error));
     SPEC_TRY(open_capture(r, error));
     if (plan->opt_launch == NULL) {
         progress(r, "asking the server what it is");

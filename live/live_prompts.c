@@ -26,11 +26,23 @@ static bool is_category(const json_t *category)
     return true;
 }
 
-int spec_live_prompts_read(json_t **ret, const char *path, int most, bool categories,
+/* Checks that a line is a chat. What a message may contain is the server's affair. */
+static bool is_chat(const json_t *line)
+{
+    const json_t *messages = json_object_get(line, "messages");
+    const size_t n = json_array_size(messages);
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_string(json_object_get(json_array_get(messages, i), "role"))) return false;
+    return n > 0;
+}
+
+int spec_live_prompts_read(json_t **ret, const char *path, int most, unsigned kinds,
                            spec_error *error)
 {
     FILE *file = NULL;
     json_error_t why;
+    const bool chats = (kinds & SPEC_LIVE_CHATS) != 0,
+               categories = (kinds & SPEC_LIVE_CATEGORIES) != 0;
     bool end = false;
     spec_text_lines lines = {.file = NULL};
     int status = GSL_SUCCESS;
@@ -42,12 +54,18 @@ int spec_live_prompts_read(json_t **ret, const char *path, int most, bool catego
         if (end) break;
         json_t *line = spec_json_load(lines.bytes, lines.length, JSON_DECODE_ANY, &why);
         if (line == NULL && spec_json_lost()) SPEC_TRY(spec_no_memory(error));
-        const bool good = json_is_string(json_object_get(line, "prompt")),
+        const bool text = json_is_string(json_object_get(line, "prompt")), chat = is_chat(line),
+                   good = text ? !(chats && chat) : chats && chat,
                    named = !categories || is_category(json_object_get(line, "category"));
         if (good && named) json_array_append(*ret, line);
         json_decref(line);
         if (!good)
-            SPEC_TRY(spec_text_lines_bad(&lines, error, "a prompt is like {\"prompt\": \"Once\"}"));
+            SPEC_TRY(spec_text_lines_bad(
+                &lines, error,
+                chats  ? "a prompt is like {\"prompt\": \"Once\"} or {\"messages\": [{\"role\": "
+                         "\"user\", \"content\": \"Hi\"}]}"
+                : chat ? "a chat: only 'speclab served' takes \"messages\""
+                       : "a prompt is like {\"prompt\": \"Once\"}"));
         if (!named)
             SPEC_TRY(spec_text_lines_bad(
                 &lines, error, "\"category\" must be a string without control characters"));

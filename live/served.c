@@ -47,23 +47,55 @@ static bool is_stopped(const run *r)
 
 /* ---- prompts --------------------------------------------------------------------------------- */
 
-static int tokenise(run *r, const char *text, spec_error *error)
+static int ask(const run *r, json_t **ret, const spec_http_request *request, spec_error *error)
+{
+    SPEC_PASS(spec_http_ask(ret, request, &r->plan->how, error));
+    return *ret != NULL ? GSL_SUCCESS : spec_fail(error, GSL_EFAILED, "interrupted");
+}
+
+/* Takes a prompt's tokens from an answer. */
+static int take_tokens(run *r, const json_t *answer,
+                       int (*read)(spec_live_tokens *, const json_t *, spec_error *),
+                       spec_error *error)
 {
     const spec_live_server *server = &r->result->text;
     spec_live_tokens *prompt = &r->prompt[r->n_prompts];
+    SPEC_PASS(spec_live_blame(server, read(prompt, answer, error), error));
+    r->n_prompts++;
+    if (prompt->n > 0) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL, "%.200s: a prompt has no tokens", server->url);
+}
+
+static int tokenise_text(run *r, const char *text, spec_error *error)
+{
+    const spec_live_server *server = &r->result->text;
     spec_http_request request = {.body = NULL};
     json_t *answer = NULL;
     int status = GSL_SUCCESS;
     server->dialect->ask_tokens(&request, server, text);
-    SPEC_TRY(spec_http_ask(&answer, &request, &r->plan->how, error));
-    if (answer == NULL) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
-    if ((status = server->dialect->read_tokens(prompt, answer, error)) == GSL_EINVAL)
-        spec_live_blame(server, status, error);
-    if (status == GSL_SUCCESS) r->n_prompts++;
-    if (status == GSL_SUCCESS && prompt->n == 0)
-        status = spec_fail(error, GSL_EINVAL, "%.200s: a prompt has no tokens", server->url);
-    if (status == GSL_SUCCESS && r->result->local)
-        r->result->unlike += !spec_local_scorer_agrees(&r->local, text, prompt);
+    SPEC_TRY(ask(r, &answer, &request, error));
+    SPEC_TRY(take_tokens(r, answer, server->dialect->read_tokens, error));
+done:
+    json_decref(answer);
+    return status;
+}
+
+static int tokenise_chat(run *r, const json_t *chat, spec_error *error)
+{
+    const spec_live_server *server = &r->result->text;
+    spec_http_request request = {.body = NULL};
+    json_t *answer = NULL;
+    int status = GSL_SUCCESS;
+    server->dialect->ask_chat(&request, server, chat);
+    SPEC_TRY(ask(r, &answer, &request, error));
+    const char *text = json_string_value(json_object_get(answer, "prompt"));
+    if (server->dialect->read_chat != NULL)
+        SPEC_TRY(take_tokens(r, answer, server->dialect->read_chat, error));
+    else if (text != NULL)
+        SPEC_TRY(tokenise_text(r, text, error));
+    else
+        SPEC_TRY(spec_fail(error, GSL_EINVAL, "%.200s: the answer has no valid \"prompt\"",
+                           request.url));
 done:
     json_decref(answer);
     return status;
@@ -74,7 +106,13 @@ static int tokenise_prompts(run *r, spec_error *error)
     const size_t n = json_array_size(r->line);
     int status = GSL_SUCCESS;
     if ((r->prompt = calloc(n, sizeof *r->prompt)) == NULL) return spec_no_memory(error);
-    for (size_t i = 0; i < n; i++) SPEC_TRY(tokenise(r, spec_live_prompt(r->line, (int)i), error));
+    for (size_t i = 0; i < n; i++) {
+        const char *text = spec_live_prompt(r->line, (int)i);
+        SPEC_TRY(text != NULL ? tokenise_text(r, text, error)
+                              : tokenise_chat(r, json_array_get(r->line, i), error));
+        if (text != NULL && r->result->local)
+            r->result->unlike += !spec_local_scorer_agrees(&r->local, text, &r->prompt[i]);
+    }
 done:
     return status;
 }
@@ -308,7 +346,7 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
                                 .rate = plan->rate};
     SPEC_TRY(spec_live_url_check(plan->text_url, error));
     if (!ret->local) SPEC_TRY(spec_live_url_check(plan->score_by, error));
-    SPEC_TRY(spec_live_prompts_read(&r.line, plan->prompts, plan->texts, false, error));
+    SPEC_TRY(spec_live_prompts_read(&r.line, plan->prompts, plan->texts, SPEC_LIVE_CHATS, error));
     if (ret->local)
         SPEC_TRY(spec_local_scorer_open(&r.local, plan->score_by, plan->opt_context, error));
     SPEC_TRY(open_servers(&r, error));

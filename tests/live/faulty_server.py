@@ -20,7 +20,8 @@ VOCAB = 48
 FAULTS = ("right", "mixed", "rollback", "no_filters", "argmax", "hot", "top_k", "same_seed",
           "greedy_wrong", "noisy", "cut_utf8", "truncated", "not_json", "huge", "deep", "hang",
           "busy", "always_busy", "lost", "error", "no_ids", "too_long", "duplicate", "above_one",
-          "openai", "nonsense", "ids", "other_tokens")
+          "openai", "nonsense", "ids", "other_tokens", "no_template",
+          "no_prompt")
 END = VOCAB - 1  # ends a text
 
 
@@ -86,6 +87,11 @@ def tokens_of(text):
     if model:
         return [model["chars"].index(c) for c in text]
     return [ord(c) % (VOCAB - 1) for c in text]
+
+
+def chat_text(messages):
+    """The server's template."""
+    return "".join(f"[{message['role']}] {message['content']} " for message in messages) + "[bot]"
 
 
 class Server:
@@ -199,7 +205,11 @@ class Server:
             return {"data": [{"id": "table", "owned_by": owner, "meta": {"n_vocab": VOCAB}}]}
         if path == "/props":
             return {"total_slots": 8}
+        if path == "/apply-template":
+            return {} if self.fault == "no_prompt" else {"prompt": chat_text(body["messages"])}
         if path == "/tokenize":
+            if "messages" in body:
+                return {"tokens": tokens_of(chat_text(body["messages"]))}
             tokens = tokens_of(body["content" if "content" in body else "prompt"])
             return {"tokens": tokens + tokens[-1:] * (self.fault == "other_tokens")}
         return {"/completion": self.llama, "/v1/completions": self.vllm,
@@ -261,6 +271,9 @@ class Handler(BaseHTTPRequestHandler):
             return
         with model.lock:
             model.asked += 1
+        if model.fault == "no_template" and "messages" in body:
+            self.reply(400, b'{"error": {"message": "there is no chat template"}}')
+            return
         data = json.dumps(model.answer(self.path, body)).encode()
         if self.path == "/tokenize" or not self.spoil(model.fault, data):
             self.reply(200, data)

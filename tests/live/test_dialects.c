@@ -233,6 +233,44 @@ TEST(llama_server_is_asked_for_the_next_token_in_no_slot_of_its_own)
     json_decref(request.body);
 }
 
+/* The template's inputs are passed on, and nothing else of the line. */
+TEST(a_chat_is_passed_on_with_all_that_decides_its_text)
+{
+    static const char *const path[] = {"/apply-template", "/tokenize", "/tokenize"};
+    json_t *chat = parsed("{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}], "
+                          "\"category\": \"a\", \"tools\": [{\"type\": \"function\"}], "
+                          "\"chat_template_kwargs\": {\"enable_thinking\": false}}");
+    for (int i = 0; i < 3; i++) {
+        const spec_live_server server = {.url = "http://x", .opt_key = "k", .model = "m"};
+        spec_http_request request = {.body = NULL};
+        json_t *expected = json_deep_copy(chat);
+        spec_dialects[i].ask_chat(&request, &server, chat);
+        json_object_del(expected, "category");
+        if (i > 0) json_object_set_new(expected, "model", json_string("m"));
+        assert_true(json_equal(request.body, expected));
+        assert_string_equal(request.url + strlen("http://x"), path[i]);
+        assert_string_equal(request.opt_key, "k");
+        json_decref(request.body);
+        json_decref(expected);
+    }
+    json_decref(chat);
+}
+
+TEST(vllm_and_sglang_answer_a_chat_with_tokens)
+{
+    json_t *answer = parsed("{\"tokens\": [1, 403, 407], \"count\": 3, \"max_model_len\": 4096}"),
+           *list = parsed("{\"tokens\": [[1, 403]], \"count\": [2], \"max_model_len\": -1}");
+    for (int i = 1; i < 3; i++) {
+        spec_live_tokens tokens;
+        assert_works(spec_dialects[i].read_chat(&tokens, answer, &error));
+        assert_true(tokens.n == 3 && tokens.token[1] == 403);
+        spec_live_tokens_free(&tokens);
+        assert_status(spec_dialects[i].read_chat(&tokens, list, &error), GSL_EINVAL);
+    }
+    json_decref(answer);
+    json_decref(list);
+}
+
 /* The caller frees them whatever was read. */
 TEST(an_answer_without_tokens_leaves_none)
 {

@@ -3,6 +3,7 @@
  * gets its name, and a right server none. */
 #include "live/served.h"
 #include "tests/live/faulty_server.h"
+#include "tests/support/child.h"
 
 #include <math.h>
 
@@ -249,6 +250,62 @@ TEST(a_capture_resumes_and_validate_reads_it, STATISTICS, .setup = spec_folder_e
     spec_validation_free(&validation);
     plan.seed++;
     assert_fails_with(spec_served(&resumed, &plan, &error), GSL_EINVAL, "other servers, prompts");
+}
+
+/* ---- chats ----------------------------------------------------------------------------------- */
+
+static const char chats[] =
+    "{\"messages\": [{\"role\": \"system\", \"content\": \"be brief\"}, "
+    "{\"role\": \"user\", \"content\": \"why is the sky blue?\"}], \"tools\": []}\n"
+    "{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}\n",
+                  chats_as_texts[] =
+                      "{\"prompt\": \"[system] be brief [user] why is the sky blue? [bot]\"}\n"
+                      "{\"prompt\": \"[user] hi [bot]\"}\n";
+
+/* The server's template makes the same prompts as it does for a text that is written out. */
+TEST(a_chat_is_the_text_of_the_servers_template, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    static const char *const owner[] = {"llamacpp", "vllm", "sglang"};
+    for (int i = 0; i < 3; i++) {
+        OWNED(server) both = start("right", owner[i]);
+        spec_served_plan plan = plan_of(&both, &both);
+        spec_served_result result;
+        plan.texts = 4;
+        plan.sampling.tokens = 8;
+        plan.lanes = 1;
+        plan.force = true;
+        spec_file_write("prompts.jsonl", chats);
+        plan.opt_capture = "chats.jsonl";
+        assert_works(spec_served(&result, &plan, &error));
+        spec_file_write("prompts.jsonl", chats_as_texts);
+        plan.opt_capture = "texts.jsonl";
+        assert_works(spec_served(&result, &plan, &error));
+        assert_int_equal(system("cmp -s chats.jsonl texts.jsonl"), 0);
+    }
+}
+
+TEST(a_server_that_makes_no_prompt_of_a_chat_gets_one_line, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    static const struct {
+        const char *fault, *owner, *line;
+        int status;
+    } wrong[] = {
+        {"no_template", "vllm",
+         "/tokenize: the server answers with status 400: there is no chat template", GSL_EFAILED},
+        {"no_template", "llamacpp", "/apply-template: the server answers with status 400",
+         GSL_EFAILED},
+        {"no_prompt", "llamacpp", "/apply-template: the answer has no valid \"prompt\"",
+         GSL_EINVAL},
+    };
+    for (int i = 0; i < 3; i++) {
+        OWNED(server) both = start(wrong[i].fault, wrong[i].owner);
+        spec_served_plan plan = plan_of(&both, &both);
+        spec_served_result result;
+        spec_file_write("prompts.jsonl", chats);
+        assert_fails_with(spec_served(&result, &plan, &error), wrong[i].status, wrong[i].line);
+    }
 }
 
 /* ---- servers that fail ----------------------------------------------------------------------- */
