@@ -58,6 +58,9 @@ static const spec_field fields[] = {
     {"min-p", 0, "P", "draw from tokens with at least P times the largest probability; 0: all",
      SPEC_FIELD(arguments, plan.sampling.transform.min_p), .fallback = "0", .low = 0, .high = 1,
      .group = 2},
+    {"equal-seeds", 0, NULL,
+     "compare the texts that both servers draw with the same seeds; for llama-server",
+     SPEC_FIELD(arguments, plan.equal_seeds), .group = 2},
     {"top", 0, "N", "tokens that the scorer lists at each position",
      SPEC_FIELD(arguments, plan.top), .fallback = "20", .low = 2, .high = SPEC_LIVE_TOP,
      .group = 3},
@@ -81,7 +84,11 @@ static const spec_field fields[] = {
     {0},
 };
 
-static const spec_field_relation relations[] = {{"resume", true, "capture", NULL}, {0}};
+static const spec_field_relation relations[] = {
+    {"resume", true, "capture", NULL},
+    {"equal-seeds", false, "temperature top-k top-p min-p capture",
+     ": it compares texts at temperature 1, without filters and without scores"},
+    {0}};
 
 static void complete(arguments *args, const char *verb)
 {
@@ -103,6 +110,8 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "--output: %s", error.text);
     if (args->score_key != NULL && spec_local_scorer_is_model(plan->score_by))
         spec_usage_fail(verb, "--score-key is for a server, and --score-by is a model");
+    if (plan->equal_seeds && spec_local_scorer_is_model(plan->score_by))
+        spec_usage_fail(verb, "--equal-seeds compares two servers, and --score-by is a model");
     plan->opt_context = args->common.context;
     plan->seed = args->common.seed;
     plan->force = args->common.force;
@@ -187,6 +196,7 @@ const spec_fields spec_verb_served_options = {
         "  $ speclab served --text-from http://a:8001 --score-by gguf:model.gguf --prompts "
         "p.jsonl\n"
         "  $ speclab served ... --temperature 0\n"
+        "  $ speclab served ... --equal-seeds\n"
         "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
         "\n"
         "Exit status: 0 no difference found; 1 the server is wrong; 2 bad usage, or a server "

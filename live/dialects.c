@@ -388,15 +388,15 @@ done:
 }
 
 const spec_dialect spec_dialects[] = {
-    {"llama-server", "llamacpp", "top_k,top_p,min_p,temperature", true, llama_sampling,
+    {"llama-server", "llamacpp", "top_k,top_p,min_p,temperature", true, true, llama_sampling,
      llama_ask_tokens, llama_ask_text, llama_ask_scores, llama_read_tokens, llama_read_text,
      llama_read_scores, llama_ask_chat, NULL},
-    {"vLLM", "vllm", "temperature,min_p,top_k,top_p", false, vllm_sampling, vllm_ask_tokens,
+    {"vLLM", "vllm", "temperature,min_p,top_k,top_p", false, false, vllm_sampling, vllm_ask_tokens,
      vllm_ask_text, vllm_ask_scores, llama_read_tokens, vllm_read_text, vllm_read_scores,
      vllm_ask_chat, llama_read_tokens},
-    {"SGLang", "sglang", "temperature,top_k+top_p+min_p", false, sglang_sampling, sglang_ask_tokens,
-     sglang_ask_text, sglang_ask_scores, sglang_read_tokens, sglang_read_text, sglang_read_scores,
-     vllm_ask_chat, llama_read_tokens},
+    {"SGLang", "sglang", "temperature,top_k+top_p+min_p", false, false, sglang_sampling,
+     sglang_ask_tokens, sglang_ask_text, sglang_ask_scores, sglang_read_tokens, sglang_read_text,
+     sglang_read_scores, vllm_ask_chat, llama_read_tokens},
     {.name = NULL},
 };
 

@@ -56,6 +56,7 @@ typedef struct spec_dialect {
     const char *owner;   /* "owned_by" in /v1/models */
     const char *filters; /* the order of temperature and filters, docs/conformance.md#filters */
     bool by_prefix;      /* scores the next token after a prefix, instead of a whole text */
+    bool same_seed;      /* the same seed gives the same text with and without speculation */
     /* Make a request: turn a prompt into tokens; draw a text; score the last n_text tokens of a
      * list, or what follows all of them. */
     json_t *(*sampling)(const spec_live_sampling *sampling, uint64_t seed); /* returns the keys of a

@@ -14,37 +14,41 @@ static double margin_of(const spec_live_place *place, int32_t token)
     return place->top[0].log - place->top[i].log;
 }
 
-static void note_wrong(spec_greedy_texts *g, const spec_served_text *text, int at, double margin)
+bool spec_greedy_count(spec_greedy_texts *g, int text, int position, int32_t token, int32_t best,
+                       double margin, double tie)
 {
-    if (g->wrong++ > 0) return;
-    g->text = text->number;
-    g->position = at;
-    g->token = text->all.token[text->n_prompt + at];
-    g->best = text->place[at].top[0].id;
+    int bucket = 0;
+    while (bucket < SPEC_GREEDY_BUCKETS - 1 && margin > spec_greedy_ends[bucket]) bucket++;
+    g->bucket[bucket]++;
+    g->largest = fmax(g->largest, margin);
+    if (margin <= tie) {
+        g->largest_tie = fmax(g->largest_tie, margin);
+        g->ties++;
+        return false;
+    }
+    if (g->wrong++ > 0) return true;
+    g->text = text;
+    g->position = position;
+    g->token = token;
+    g->best = best;
     g->margin = margin;
+    return true;
 }
 
 void spec_greedy_add(spec_greedy_texts *g, const spec_served_text *text, double tie)
 {
     int first = -1, wrong = 0, ties = 0;
     for (int i = 0; i < text->n; i++) {
-        const double margin = margin_of(&text->place[i], text->all.token[text->n_prompt + i]);
-        int bucket = 0;
+        const int32_t token = text->all.token[text->n_prompt + i];
+        const double margin = margin_of(&text->place[i], token);
         if (!(margin > 0.0)) continue;
-        while (bucket < SPEC_GREEDY_BUCKETS - 1 && margin > spec_greedy_ends[bucket]) bucket++;
-        g->bucket[bucket]++;
-        g->largest = fmax(g->largest, margin);
-        if (margin <= tie) {
-            g->largest_tie = fmax(g->largest_tie, margin);
+        if (!spec_greedy_count(g, text->number, i, token, text->place[i].top[0].id, margin, tie))
             ties++;
-            continue;
-        }
-        note_wrong(g, text, i, margin);
-        if (wrong++ == 0) first = i;
+        else if (wrong++ == 0)
+            first = i;
     }
     g->texts++;
     g->tokens += (uint64_t)text->n;
-    g->ties += (uint64_t)ties;
     g->different += ties + wrong > 0;
     g->wrong_texts += wrong > 0;
     g->lost_texts += wrong > 2 && 2 * wrong > text->n - first;

@@ -26,7 +26,12 @@ typedef struct {
     double margin;
 } spec_greedy_texts;
 
-/* Adds a text; margins up to `tie` are ties. */
+/* Counts a token that is another than `best`; margins up to `tie` are ties. Returns whether it is
+ * wrong. */
+bool spec_greedy_count(spec_greedy_texts *ret, int text, int position, int32_t token, int32_t best,
+                       double margin, double tie);
+
+/* Adds a text. */
 void spec_greedy_add(spec_greedy_texts *ret, const spec_served_text *text, double tie);
 
 /* Returns whether wrong tokens are evidence against the server. They are if the scorer's own texts

@@ -15,15 +15,18 @@ static const spec_live_candidate *find(const spec_live_place *place, int32_t id)
 static void add_place(spec_scorer_noise *noise, const spec_live_place *once,
                       const spec_live_place *again)
 {
-    double off[2] = {0.0, 0.0};
+    double off[2] = {0.0, 0.0}, up = 0.0, down = 0.0;
     for (int i = 0; i < once->n; i++) {
         const spec_live_candidate *other = find(again, once->top[i].id);
         if (other == NULL) continue;
         const double chance = exp(once->top[i].log), d = other->log - once->top[i].log;
         noise->square += chance * d * d;
+        up += fmax(exp(other->log) - chance, 0.0);
+        down += fmax(chance - exp(other->log), 0.0);
         if (chance > telling) noise->worst = fmax(noise->worst, fabs(d));
         if (i < 2) off[i] = d;
     }
+    noise->variation = fmax(noise->variation, fmax(up, down));
     noise->margin = fmax(noise->margin, fabs(off[0] - off[1]));
     noise->places++;
 }

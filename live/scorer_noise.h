@@ -10,6 +10,7 @@ typedef struct {
     int places;
     double worst;  /* largest difference of a log-probability of a token above 1e-3 */
     double margin; /* largest change of the difference between the two most probable tokens */
+    double variation; /* largest total variation of two lists, over their common tokens */
     double square; /* mean over positions of sum_i p_i (difference of log p_i)^2 */
 } spec_scorer_noise;
 

@@ -24,6 +24,10 @@ static const double greedy_ties = 3.0, own_ties = 10.0, least_tie = 1e-6;
  * 0.03; two models of 0.9 million weights that learnt from the same text are at 0.7. */
 static const double another_model = 0.3;
 
+/* With equal seeds: the chance of `detectable`, which must be at most small_enough for a verdict.
+ */
+static const double equal_power = 0.9, small_enough = 0.1;
+
 typedef struct {
     const spec_served_plan *plan;
     spec_served_result *result;
@@ -36,6 +40,7 @@ typedef struct {
     int n_kept;
     spec_capture capture;
     spec_greedy_texts *greedy; /* counts texts; NULL: capture them */
+    spec_live_tokens *drawn;   /* (texts) takes texts without scores */
     const char *what;
     int done;
 } run;
@@ -183,7 +188,9 @@ static int measure_noise(run *r, spec_error *error)
     plan.how.lanes = 1;
     SPEC_TRY(spec_collect_rescore(&plan, again, r->n_kept, error));
     r->result->noise = spec_scorer_noise_of(kept, again, r->n_kept);
-    r->result->tie = fmax(greedy_ties * r->result->noise.margin, least_tie);
+    const spec_scorer_noise *noise = &r->result->noise;
+    r->result->tie =
+        fmax(greedy_ties * (r->result->equal_seeds ? noise->variation : noise->margin), least_tie);
     SPEC_TRY(check_same_model(r, error));
 done:
     for (int i = 0; i < NOISE_TEXTS; i++) {
@@ -277,6 +284,129 @@ done:
     return status;
 }
 
+/* ---- equal seeds ----------------------------------------------------------------------------- */
+
+static int no_scores(void *scorer, spec_served_text *text, spec_error *error)
+{
+    (void)scorer, (void)text, (void)error;
+    return GSL_SUCCESS;
+}
+
+static int keep_drawn(void *self, const spec_served_text *text, spec_error *error)
+{
+    run *r = self;
+    spec_live_tokens *ret = &r->drawn[text->number];
+    r->plan->progress(r->plan->self, r->what, ++r->done, r->collect.texts);
+    if ((ret->token = malloc((size_t)(text->n + 1) * sizeof *ret->token)) == NULL)
+        return spec_no_memory(error);
+    ret->n = text->n;
+    memcpy(ret->token, text->all.token + text->n_prompt, (size_t)text->n * sizeof *ret->token);
+    return GSL_SUCCESS;
+}
+
+/* Draws the texts at a server. A text of *ret (texts) has NULL if the run was interrupted. */
+static int draw(run *r, spec_live_tokens **ret, const spec_live_server *server, int lanes,
+                const char *what, spec_error *error)
+{
+    spec_collect_plan plan = r->collect;
+    *ret = r->drawn = calloc((size_t)plan.texts, sizeof **ret);
+    if (*ret == NULL) return spec_no_memory(error);
+    plan.text = server;
+    plan.opt_local = no_scores;
+    plan.how.lanes = lanes;
+    r->what = what;
+    r->done = 0;
+    return spec_collect(&plan, keep_drawn, r, error);
+}
+
+static void drawn_free(spec_live_tokens *drawn, int n)
+{
+    for (int i = 0; drawn != NULL && i < n; i++) spec_live_tokens_free(&drawn[i]);
+    free(drawn);
+}
+
+/* Returns the first position at which texts i differ; -1: none, or one of them was not drawn. */
+static int first_of(const spec_live_tokens *drawn, const spec_live_tokens *plain, int i)
+{
+    if (drawn[i].token == NULL || plain[i].token == NULL) return -1;
+    return spec_equal_texts_first(&drawn[i], &plain[i]);
+}
+
+/* Scores the position after the first `n` tokens of a text. */
+static int score_after(run *r, spec_live_place *ret, int number, const spec_live_tokens *text,
+                       int n, spec_error *error)
+{
+    const spec_live_tokens *prompt = &r->prompt[number % r->n_prompts];
+    spec_served_text one = {.number = number};
+    int status = GSL_SUCCESS;
+    ret->n = 0;
+    SPEC_TRY(spec_served_text_init(&one, prompt, n + 1, error));
+    memcpy(one.all.token + prompt->n, text->token, (size_t)(n + 1) * sizeof *text->token);
+    one.all.n += n + 1;
+    one.n_prompt += n;
+    one.n = 1;
+    SPEC_TRY(spec_collect_rescore(&r->collect, &one, 1, error));
+    if (one.place != NULL) *ret = one.place[0];
+done:
+    spec_served_text_free(&one);
+    return status;
+}
+
+/* Compares texts with those of the plain server. Where one ends and the other does not, no list
+ * says how probable that was: it counts as a tie. */
+static int compare(run *r, spec_greedy_texts *ret, const spec_live_tokens *drawn,
+                   const spec_live_tokens *plain, spec_error *error)
+{
+    for (int i = 0; i < r->collect.texts; i++) {
+        if (drawn[i].token == NULL || plain[i].token == NULL) continue;
+        const int at = first_of(drawn, plain, i);
+        ret->texts++;
+        ret->tokens += (uint64_t)(at < 0 ? plain[i].n : at + 1);
+        if (at < 0) continue;
+        spec_live_place place = {.n = 0};
+        const bool both = at < drawn[i].n && at < plain[i].n;
+        const int32_t token = both ? drawn[i].token[at] : 0, own = both ? plain[i].token[at] : 0;
+        if (both) SPEC_PASS(score_after(r, &place, i, &plain[i], at, error));
+        ret->different++;
+        ret->wrong_texts += spec_greedy_count(
+            ret, i, at, token, own, spec_equal_texts_between(&place, token, own), r->result->tie);
+    }
+    return GSL_SUCCESS;
+}
+
+/* If texts differ, the plain server draws its own again, at another load: small differences that
+ * occur there are ties. */
+static int judge_equal(run *r, spec_error *error)
+{
+    spec_served_result *result = r->result;
+    spec_live_tokens *drawn = NULL, *plain = NULL, *again = NULL;
+    const double certain = result->tie;
+    const int lanes = r->collect.how.lanes, slots = result->score.slots;
+    bool differ = false;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(draw(r, &drawn, &result->text, lanes, NULL, error));
+    SPEC_TRY(draw(r, &plain, &result->score, lanes, "plain", error));
+    for (int i = 0; i < r->collect.texts; i++) differ |= first_of(drawn, plain, i) >= 0;
+    if (differ) {
+        SPEC_TRY(draw(r, &again, &result->score,
+                      lanes > 1   ? 1
+                      : slots > 0 ? slots
+                                  : 4,
+                      "control", error));
+        result->tie *= own_ties / greedy_ties;
+        SPEC_TRY(compare(r, &result->control, again, plain, error));
+        result->tie = fmax(certain, result->control.largest_tie);
+    }
+    SPEC_TRY(compare(r, &result->served, drawn, plain, error));
+    result->detectable = spec_equal_texts_detectable((double)result->served.tokens,
+                                                     result->served.different, equal_power);
+done:
+    drawn_free(drawn, r->collect.texts);
+    drawn_free(plain, r->collect.texts);
+    drawn_free(again, r->collect.texts);
+    return status;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static void make_plan(run *r)
@@ -327,6 +457,13 @@ static int open_servers(run *r, spec_error *error)
                            "text and scores come from different models: one has %d tokens, the "
                            "other %d",
                            result->text.vocab, result->score.vocab));
+    if (result->equal_seeds &&
+        !(result->text.dialect->same_seed && result->score.dialect->same_seed))
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "--equal-seeds: %s does not write the same text for the same seed when "
+                           "it speculates; only llama-server does",
+                           result->text.dialect->same_seed ? result->score.dialect->name
+                                                           : result->text.dialect->name));
     r->capture.rule =
         (spec_drawn_rule){.transform = plan->sampling.transform, .vocab = result->score.vocab};
     SPEC_TRY(spec_filter_order_parse(&r->capture.rule.order, result->text.dialect->filters, error));
@@ -342,6 +479,7 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
     int status = GSL_SUCCESS;
     *ret = (spec_served_result){.greedy = plan->sampling.transform.temperature == 0.0,
                                 .local = spec_local_scorer_is_model(plan->score_by),
+                                .equal_seeds = plan->equal_seeds,
                                 .wanted = plan->texts,
                                 .rate = plan->rate};
     SPEC_TRY(spec_live_url_check(plan->text_url, error));
@@ -353,7 +491,9 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
     SPEC_TRY(tokenise_prompts(&r, error));
     make_plan(&r);
     SPEC_TRY(measure_noise(&r, error));
-    SPEC_TRY(ret->greedy ? judge_greedy(&r, error) : judge_sampled(&r, error));
+    SPEC_TRY(ret->greedy        ? judge_greedy(&r, error)
+             : ret->equal_seeds ? judge_equal(&r, error)
+                                : judge_sampled(&r, error));
     ret->prompts = r.n_prompts;
     ret->stopped = is_stopped(&r);
     ret->seconds = spec_clock_monotonic() - begun;
@@ -368,9 +508,12 @@ done:
 spec_served_verdict spec_served_verdict_of(const spec_served_result *r)
 {
     const spec_greedy_texts *g = &r->served;
-    if (!r->greedy) return r->judgement.verdict;
+    if (!r->greedy && !r->equal_seeds) return r->judgement.verdict;
     if (g->texts == 0) return SPEC_SERVED_UNDECIDED;
-    if (g->wrong == 0) return SPEC_SERVED_RIGHT;
+    if (g->wrong == 0)
+        return r->greedy || r->detectable <= small_enough ? SPEC_SERVED_RIGHT
+                                                          : SPEC_SERVED_UNDECIDED;
     if (!spec_greedy_accused(g, &r->control, r->rate)) return SPEC_SERVED_UNDECIDED;
+    if (r->equal_seeds) return SPEC_SERVED_STATE;
     return 2 * g->lost_texts > g->wrong_texts ? SPEC_SERVED_STATE : SPEC_SERVED_TOKEN;
 }

@@ -4,6 +4,7 @@
 #ifndef SPECLAB_SERVED_H
 #define SPECLAB_SERVED_H
 
+#include "live/equal_texts.h"
 #include "live/greedy_texts.h"
 #include "live/served_judge.h"
 #include "models/model.h"
@@ -17,6 +18,7 @@ typedef struct {
     spec_live_sampling sampling; /* temperature 0: greedy */
     double rate;                 /* of false alarms */
     uint64_t seed;
+    bool equal_seeds; /* compare texts of equal seeds, at temperature 1 and without filters */
     const char *opt_capture; /* a file */
     bool resume, force;      /* continue the file; replace it */
     spec_http_work how;
@@ -33,8 +35,12 @@ typedef struct {
     int prompts, unlike; /* prompts; of them, those that the model tokenizes differently */
     int wanted;          /* number of texts requested */
     spec_served_judgement judgement;
-    spec_greedy_texts served, control; /* greedy: the texts, and the scorer's own */
-    double tie;                        /* greedy: largest margin of a tie */
+    bool equal_seeds;
+    /* Greedy: the texts, and the scorer's own. Equal seeds: pairs of a text and the scorer's own;
+     * pairs of two of the scorer's own, drawn only if some of the former differ. */
+    spec_greedy_texts served, control;
+    double tie; /* largest margin of a tie; with equal seeds, probability between two tokens */
+    double detectable; /* equal seeds: mean TV that would have shown with a chance of 0.9 */
     double rate;                       /* of false alarms, as planned */
     double seconds;
 } spec_served_result;

@@ -78,6 +78,47 @@ static void write_greedy(FILE *out, const spec_served_result *r)
     if (g->ties + g->wrong > 0) write_margins(out, g);
 }
 
+static void write_equal(FILE *out, const spec_served_result *r)
+{
+    const spec_greedy_texts *g = &r->served, *c = &r->control;
+    const spec_served_verdict verdict = spec_served_verdict_of(r);
+    fprintf(out, "%s: ", spec_served_verdict_names[verdict]);
+    if (g->texts == 0)
+        fputs("there is no text.\n\n", out);
+    else if (g->wrong > 0)
+        fprintf(out,
+                "with the same seeds, %d of %d texts go on differently than the plain server's, by "
+                "more than rounding explains%s.\nThe first is text %d: its token %d has the id %d, "
+                "the plain server's %d, and tokens with a probability of %.2g lie between them. "
+                "Look for a cache that was not rolled back after a rejection, a wrong position, or "
+                "another request's text. If served finds nothing without --equal-seeds, the server "
+                "only uses its random numbers differently.\n\n",
+                g->wrong_texts, g->texts,
+                verdict == SPEC_SERVED_UNDECIDED ? ", but so do the plain server's own when it "
+                                                   "draws them again"
+                                                 : "",
+                g->text, g->position + 1, g->token, g->best, g->margin);
+    else
+        fprintf(out,
+                "with the same seeds, %d of %d texts are the plain server's, token by token%s; a "
+                "total variation of %.2g, on average over the positions, would have shown, with a "
+                "chance of 0.9.\n\n",
+                g->texts - g->different, g->texts,
+                g->different > 0 ? ", and the others differ by no more than rounding explains" : "",
+                r->detectable);
+    fprintf(out, "  compared     %llu tokens in %d texts\n", (unsigned long long)g->tokens,
+            g->texts);
+    if (g->different == 0) return;
+    fprintf(out,
+            "  ties         %llu texts, of the plain server's own %llu; in a tie, tokens with a "
+            "probability of at most %.2g lie between\n",
+            (unsigned long long)g->ties, (unsigned long long)c->ties, r->tie);
+    if (c->wrong > 0)
+        fprintf(out, "  plain        differs from itself in %d of %d texts, in %d by more\n",
+                c->different, c->texts, c->wrong_texts);
+    write_margins(out, g);
+}
+
 static void write_sampled(FILE *out, const spec_served_result *r)
 {
     const spec_served_judgement *j = &r->judgement;
@@ -99,6 +140,8 @@ void spec_served_report(FILE *out, const spec_served_result *r)
 {
     if (r->greedy)
         write_greedy(out, r);
+    else if (r->equal_seeds)
+        write_equal(out, r);
     else
         write_sampled(out, r);
     write_head(out, r);
@@ -143,7 +186,9 @@ int spec_served_report_json(FILE *out, const spec_served_result *r, spec_error *
                              spec_served_verdict_names[spec_served_verdict_of(r)], "text_from",
                              server(&r->text), "score_by", server(&r->score), "noise",
                              r->noise.worst, "seconds", r->seconds, "interrupted", r->stopped);
-    if (root != NULL && r->greedy) {
+    if (root != NULL && r->equal_seeds)
+        json_object_set_new(root, "detectable_tv", real(r->detectable));
+    if (root != NULL && (r->greedy || r->equal_seeds)) {
         json_object_set_new(root, "served", greedy(&r->served));
         if (!r->local) json_object_set_new(root, "control", greedy(&r->control));
         json_object_set_new(root, "tie", json_real(r->tie));

@@ -21,7 +21,7 @@ FAULTS = ("right", "mixed", "rollback", "no_filters", "argmax", "hot", "top_k", 
           "greedy_wrong", "noisy", "cut_utf8", "truncated", "not_json", "huge", "deep", "hang",
           "busy", "always_busy", "lost", "error", "no_ids", "too_long", "duplicate", "above_one",
           "openai", "nonsense", "ids", "other_tokens", "no_template",
-          "no_prompt")
+          "no_prompt", "one_more")
 END = VOCAB - 1  # ends a text
 
 
@@ -71,6 +71,8 @@ def filtered(row, body, owner):
     if body["temperature"] == 0:
         return order[:1], [1.0]
     hot = [p**(1 / heat) for p in row]
+    if owner == "llamacpp" and body["top_k"] == 0 and body["top_p"] == 1 and body["min_p"] == 0:
+        return range(len(row)), hot
     seen = row if owner == "llamacpp" else hot
     everything = order
     if body["min_p"] > 0 and owner != "llamacpp":
@@ -102,9 +104,18 @@ class Server:
         self.asked = 0
         self.last = None  # the prompt of another request
 
+    def row(self, context):
+        row = row_after(context)
+        if self.fault == "noisy":
+            row = [p * math.exp(0.02 * (random.random() - 0.5)) for p in row]
+            total = sum(row)
+            row = [p / total for p in row]
+        return row
+
     def draw(self, body):
         fault, body = self.fault, {"top_k": 0, "top_p": 1.0, "min_p": 0.0, **body}
         rng = random.Random(7 if fault == "same_seed" else body["seed"])
+        luck = random.Random(repr(body["seed"]))  # of its mistakes
         settings = dict(body)
         if fault == "no_filters":
             settings.update(top_k=0, top_p=1.0, min_p=0.0)
@@ -118,16 +129,18 @@ class Server:
         tokens, lost = [], 0  # lost: tokens that its cache lacks
         with self.lock:
             other, self.last = self.last, prompt
-        mixed = fault == "mixed" and other and rng.random() < 0.3
+        mixed = fault == "mixed" and other and luck.random() < 0.3
         for _ in range(body["n_predict"]):
             context = (other if mixed else prompt) + tokens
-            if fault == "rollback" and lost == 0 and rng.random() < 0.02:
+            if fault == "rollback" and lost == 0 and luck.random() < 0.02:
                 lost = 1  # a rejection leaves the cache one token behind
             if lost:
                 context = context[:-lost]
-            order, weights = filtered(row_after(context), settings, self.owner)
+            if fault == "one_more" and luck.random() < 0.1:
+                rng.random()  # a rejection uses a random number
+            order, weights = filtered(self.row(context), settings, self.owner)
             token = rng.choices(order, weights)[0]
-            if fault == "greedy_wrong" and rng.random() < 0.01:
+            if fault == "greedy_wrong" and luck.random() < 0.01:
                 token = sorted(range(VOCAB), key=lambda i: -row_after(context)[i])[2]
             tokens.append(token)
             if token == END:
@@ -136,10 +149,7 @@ class Server:
 
     def scores(self, prefix, top):
         """The most probable tokens after a prefix, as pairs (id, log-probability)."""
-        row = row_after(prefix)
-        if self.fault == "noisy":
-            row = [p * math.exp(0.02 * (random.random() - 0.5)) for p in row]
-            row = [p / sum(row) for p in row]
+        row = self.row(prefix)
         order = sorted(range(VOCAB), key=lambda i: (-row[i], i))[:top]
         pairs = [(i, math.log(row[i])) for i in order]
         if self.fault == "duplicate":

@@ -16,6 +16,7 @@ TEST(noise_compares_tokens_by_id)
     assert_int_equal(noise.places, 1);
     assert_within(noise.worst, 0.02, 1e-12); /* the rare token does not count */
     assert_within(noise.margin, 0.03, 1e-12);
+    assert_within(noise.variation, 0.3 * expm1(0.02) + 0.0005 * expm1(0.4), 1e-12);
     assert_within(noise.square, 0.5 * 1e-4 + 0.3 * 4e-4 + 0.0005 * 0.16, 1e-12);
 }
 

@@ -4,6 +4,7 @@
 #include "live/served.h"
 #include "tests/live/faulty_server.h"
 #include "tests/support/child.h"
+#include "tests/support/near.h"
 
 #include <math.h>
 
@@ -250,6 +251,93 @@ TEST(a_capture_resumes_and_validate_reads_it, STATISTICS, .setup = spec_folder_e
     spec_validation_free(&validation);
     plan.seed++;
     assert_fails_with(spec_served(&resumed, &plan, &error), GSL_EINVAL, "other servers, prompts");
+}
+
+/* ---- equal seeds ----------------------------------------------------------------------------- */
+
+static spec_served_result equal(const char *fault, const char *scorer, int texts)
+{
+    OWNED(server) score = start(scorer, "llamacpp"), text = start(fault, "llamacpp");
+    spec_served_plan plan = plan_of(&text, &score);
+    spec_served_result result;
+    plan.texts = texts;
+    plan.equal_seeds = true;
+    assert_works(spec_served(&result, &plan, &error));
+    return result;
+}
+
+TEST(texts_of_equal_seeds_are_equal_at_a_right_server, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    const spec_served_result right = equal("right", "right", 60);
+    assert_int_equal(spec_served_verdict_of(&right), SPEC_SERVED_RIGHT);
+    assert_true(right.served.texts == 60 && right.served.different == 0 &&
+                right.control.texts == 0 && right.served.tokens > 3500);
+    assert_near(right.detectable, log(10.0) / (double)right.served.tokens, 1e-9);
+}
+
+/* Both draw from rows that are off by 1 %, in each request differently. */
+TEST(rounding_makes_ties_of_equal_seeds_and_accuses_nobody, STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    const spec_served_result noisy = equal("noisy", "noisy", 60);
+    assert_true(noisy.served.different > 20 && noisy.control.different > 20);
+    assert_int_equal(noisy.served.wrong, 0);
+    assert_int_equal(spec_served_verdict_of(&noisy), SPEC_SERVED_RIGHT);
+    assert_true(noisy.detectable > 0.01 && noisy.detectable < 0.1);
+}
+
+/* How far rounding goes is measured in a few texts, so a right server is accused if it goes three
+ * times as far in others: not in 60 runs. */
+TEST(rounding_accuses_nobody_for_many_seeds, SLOW | STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    OWNED(server) score = start("noisy", "llamacpp"), text = start("noisy", "llamacpp");
+    spec_served_plan plan = plan_of(&text, &score);
+    spec_served_result result;
+    double most = 0.0;
+    plan.texts = 20;
+    plan.equal_seeds = true;
+    for (int seed = 0; seed < 60; seed++) {
+        plan.seed = spec_test_seed() + (uint64_t)seed;
+        assert_works(spec_served(&result, &plan, &error));
+        assert_int_not_equal(spec_served_verdict_of(&result), SPEC_SERVED_STATE);
+        most = fmax(most, result.served.largest / result.tie);
+    }
+    printf("of 60 servers that round, the largest difference is %.2f of a tie\n", most);
+}
+
+TEST(a_wrong_state_writes_another_text_for_the_same_seed, STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    static const char *const faults[] = {"rollback", "mixed", "one_more"};
+    for (int i = 0; i < 3; i++) {
+        const spec_served_result wrong = equal(faults[i], "right", 12);
+        assert_int_equal(spec_served_verdict_of(&wrong), SPEC_SERVED_STATE);
+        assert_true(wrong.control.texts == 12 && wrong.control.different == 0);
+    }
+    const spec_served_result noisy = equal("rollback", "noisy", 40);
+    assert_int_equal(spec_served_verdict_of(&noisy), SPEC_SERVED_STATE);
+}
+
+/* Its own texts differ from one another, too. */
+TEST(a_plain_server_that_does_not_repeat_its_texts_clears_the_other, STATISTICS,
+     .setup = spec_folder_enter, .teardown = spec_folder_leave)
+{
+    const spec_served_result both = equal("mixed", "mixed", 20);
+    assert_true(both.served.wrong > 0 && both.control.wrong > 0);
+    assert_int_equal(spec_served_verdict_of(&both), SPEC_SERVED_UNDECIDED);
+}
+
+TEST(other_engines_do_not_promise_equal_texts, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    OWNED(server) llama = start("right", "llamacpp"), vllm = start("right", "vllm");
+    spec_served_plan plan = plan_of(&llama, &vllm);
+    spec_served_result result;
+    plan.equal_seeds = true;
+    assert_fails_with(spec_served(&result, &plan, &error), GSL_EINVAL,
+                      "--equal-seeds: vLLM does not write the same text for the same seed");
 }
 
 /* ---- chats ----------------------------------------------------------------------------------- */
