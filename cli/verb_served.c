@@ -18,6 +18,7 @@
 typedef struct {
     spec_options common;
     spec_served_plan plan;
+    const char *compare_with;
     char *text_key, *score_key;
 } arguments;
 
@@ -38,6 +39,9 @@ static const spec_field fields[] = {
      "what scores the text: a server of the same model without speculation, or the model itself, "
      "as gguf:FILE, which runs here",
      SPEC_FIELD(arguments, plan.score_by)},
+    {"compare-with", 0, "URL",
+     "instead of --score-by: a plain server that gives no scores, whose texts are compared",
+     SPEC_FIELD(arguments, compare_with)},
     {"prompts", 0, "FILE",
      "prompts, lines like {\"prompt\": \"Once upon\"} or {\"messages\": [{\"role\": ...}]}",
      SPEC_FIELD(arguments, plan.prompts)},
@@ -71,8 +75,9 @@ static const spec_field fields[] = {
     {"text-key", 0, "env:NAME|file:FILE",
      "where the API key of --text-from is: an environment variable, or a file",
      .read = read_text_key, .group = 3},
-    {"score-key", 0, "env:NAME|file:FILE", "API key of --score-by, given as for --text-key",
-     .read = read_score_key, .group = 3},
+    {"score-key", 0, "env:NAME|file:FILE",
+     "API key of --score-by or --compare-with, given as for --text-key", .read = read_score_key,
+     .group = 3},
     {"capture", 0, "FILE",
      "keep the texts and their scores, for --resume and 'speclab validate --trace FILE'",
      SPEC_FIELD(arguments, plan.opt_capture), .group = 4},
@@ -88,6 +93,8 @@ static const spec_field_relation relations[] = {
     {"resume", true, "capture", NULL},
     {"equal-seeds", false, "temperature top-k top-p min-p capture",
      ": it compares texts at temperature 1, without filters and without scores"},
+    {"compare-with", false, "score-by equal-seeds capture",
+     ": it compares samples of two servers, without scores"},
     {0}};
 
 static void complete(arguments *args, const char *verb)
@@ -96,6 +103,22 @@ static void complete(arguments *args, const char *verb)
     const bool greedy = plan->sampling.transform.temperature == 0.0;
     spec_error error;
     if (plan->text_url == NULL) spec_usage_fail(verb, "--text-from: which server is to be judged?");
+    if (args->compare_with != NULL) {
+        plan->score_by = args->compare_with;
+        plan->two_samples = true;
+        if (greedy)
+            spec_usage_fail(verb, "--compare-with is for drawn text: leave out --temperature 0");
+        if (spec_local_scorer_is_model(plan->score_by))
+            spec_usage_fail(verb,
+                            "--compare-with: '%s' is not an address such as "
+                            "http://localhost:8000",
+                            plan->score_by);
+        if (plan->rate < SPEC_TWO_SAMPLES_RATE)
+            spec_usage_fail(verb,
+                            "--false-alarm-rate must be at least %g with --compare-with, "
+                            "which needs 1/P permutations",
+                            SPEC_TWO_SAMPLES_RATE);
+    }
     if (plan->score_by == NULL)
         spec_usage_fail(verb, "--score-by: which server or model scores the text?");
     if (plan->prompts == NULL) spec_usage_fail(verb, "--prompts: which file has the prompts?");
@@ -197,6 +220,8 @@ const spec_fields spec_verb_served_options = {
         "p.jsonl\n"
         "  $ speclab served ... --temperature 0\n"
         "  $ speclab served ... --equal-seeds\n"
+        "  $ speclab served --text-from http://a:8001 --compare-with http://b:8002 --prompts "
+        "p.jsonl\n"
         "  $ speclab served ... --temperature 0.7 --top-k 20 --top 40 --capture texts.jsonl\n"
         "\n"
         "Exit status: 0 no difference found; 1 the server is wrong; 2 bad usage, or a server "

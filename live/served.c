@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "live/served.h"
+#include "live/served_run.h"
 
 #include "base/clock.h"
-#include "live/capture.h"
 #include "live/live_prompts.h"
-#include "live/local_scorer.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -13,37 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NOISE_TEXTS: texts that are scored twice to measure the noise. A margin of up to greedy_ties
- * times this noise is a tie, or of up to own_ties times if the scorer's own texts have such
- * margins. */
-enum { NOISE_TEXTS = 4 };
-static const double greedy_ties = 3.0, own_ties = 10.0, least_tie = 1e-6;
+enum { NOISE_TEXTS = 4 }; /* texts that are scored twice to measure the noise */
+static const double least_tie = 1e-6;
 
 /* The root mean square of the difference of two log-probabilities beyond which the server must run
  * another model. llama-server with Q4 or Q8 weights, which rounds activations to 8 bits, is at
  * 0.03; two models of 0.9 million weights that learnt from the same text are at 0.7. */
 static const double another_model = 0.3;
 
-/* With equal seeds: the chance of `detectable`, which must be at most small_enough for a verdict.
- */
-static const double equal_power = 0.9, small_enough = 0.1;
+static const double small_enough = 0.1; /* `detectable` must be at most this for a verdict */
 
-typedef struct {
-    const spec_served_plan *plan;
-    spec_served_result *result;
-    spec_collect_plan collect;
-    spec_local_scorer local;
-    json_t *line; /* the prompts, as objects */
-    spec_live_tokens *prompt;
-    int n_prompts;
-    spec_served_text *kept; /* (n_kept) texts to score again */
-    int n_kept;
-    spec_capture capture;
-    spec_greedy_texts *greedy; /* counts texts; NULL: capture them */
-    spec_live_tokens *drawn;   /* (texts) takes texts without scores */
-    const char *what;
-    int done;
-} run;
+typedef spec_served_run run;
 
 static bool is_stopped(const run *r)
 {
@@ -189,8 +167,8 @@ static int measure_noise(run *r, spec_error *error)
     SPEC_TRY(spec_collect_rescore(&plan, again, r->n_kept, error));
     r->result->noise = spec_scorer_noise_of(kept, again, r->n_kept);
     const spec_scorer_noise *noise = &r->result->noise;
-    r->result->tie =
-        fmax(greedy_ties * (r->result->equal_seeds ? noise->variation : noise->margin), least_tie);
+    r->result->tie = fmax(
+        SPEC_SERVED_TIES * (r->result->equal_seeds ? noise->variation : noise->margin), least_tie);
     SPEC_TRY(check_same_model(r, error));
 done:
     for (int i = 0; i < NOISE_TEXTS; i++) {
@@ -268,7 +246,7 @@ static int judge_greedy(run *r, spec_error *error)
     const double certain = result->tie;
     int status = GSL_SUCCESS;
     if (!result->local) {
-        result->tie *= own_ties / greedy_ties;
+        result->tie *= SPEC_SERVED_OWN_TIES / SPEC_SERVED_TIES;
         r->greedy = &result->control;
         r->what = "control";
         r->collect.text = r->collect.score;
@@ -281,129 +259,6 @@ static int judge_greedy(run *r, spec_error *error)
     r->collect.text = &result->text;
     SPEC_TRY(spec_collect(&r->collect, have_text, r, error));
 done:
-    return status;
-}
-
-/* ---- equal seeds ----------------------------------------------------------------------------- */
-
-static int no_scores(void *scorer, spec_served_text *text, spec_error *error)
-{
-    (void)scorer, (void)text, (void)error;
-    return GSL_SUCCESS;
-}
-
-static int keep_drawn(void *self, const spec_served_text *text, spec_error *error)
-{
-    run *r = self;
-    spec_live_tokens *ret = &r->drawn[text->number];
-    r->plan->progress(r->plan->self, r->what, ++r->done, r->collect.texts);
-    if ((ret->token = malloc((size_t)(text->n + 1) * sizeof *ret->token)) == NULL)
-        return spec_no_memory(error);
-    ret->n = text->n;
-    memcpy(ret->token, text->all.token + text->n_prompt, (size_t)text->n * sizeof *ret->token);
-    return GSL_SUCCESS;
-}
-
-/* Draws the texts at a server. A text of *ret (texts) has NULL if the run was interrupted. */
-static int draw(run *r, spec_live_tokens **ret, const spec_live_server *server, int lanes,
-                const char *what, spec_error *error)
-{
-    spec_collect_plan plan = r->collect;
-    *ret = r->drawn = calloc((size_t)plan.texts, sizeof **ret);
-    if (*ret == NULL) return spec_no_memory(error);
-    plan.text = server;
-    plan.opt_local = no_scores;
-    plan.how.lanes = lanes;
-    r->what = what;
-    r->done = 0;
-    return spec_collect(&plan, keep_drawn, r, error);
-}
-
-static void drawn_free(spec_live_tokens *drawn, int n)
-{
-    for (int i = 0; drawn != NULL && i < n; i++) spec_live_tokens_free(&drawn[i]);
-    free(drawn);
-}
-
-/* Returns the first position at which texts i differ; -1: none, or one of them was not drawn. */
-static int first_of(const spec_live_tokens *drawn, const spec_live_tokens *plain, int i)
-{
-    if (drawn[i].token == NULL || plain[i].token == NULL) return -1;
-    return spec_equal_texts_first(&drawn[i], &plain[i]);
-}
-
-/* Scores the position after the first `n` tokens of a text. */
-static int score_after(run *r, spec_live_place *ret, int number, const spec_live_tokens *text,
-                       int n, spec_error *error)
-{
-    const spec_live_tokens *prompt = &r->prompt[number % r->n_prompts];
-    spec_served_text one = {.number = number};
-    int status = GSL_SUCCESS;
-    ret->n = 0;
-    SPEC_TRY(spec_served_text_init(&one, prompt, n + 1, error));
-    memcpy(one.all.token + prompt->n, text->token, (size_t)(n + 1) * sizeof *text->token);
-    one.all.n += n + 1;
-    one.n_prompt += n;
-    one.n = 1;
-    SPEC_TRY(spec_collect_rescore(&r->collect, &one, 1, error));
-    if (one.place != NULL) *ret = one.place[0];
-done:
-    spec_served_text_free(&one);
-    return status;
-}
-
-/* Compares texts with those of the plain server. Where one ends and the other does not, no list
- * says how probable that was: it counts as a tie. */
-static int compare(run *r, spec_greedy_texts *ret, const spec_live_tokens *drawn,
-                   const spec_live_tokens *plain, spec_error *error)
-{
-    for (int i = 0; i < r->collect.texts; i++) {
-        if (drawn[i].token == NULL || plain[i].token == NULL) continue;
-        const int at = first_of(drawn, plain, i);
-        ret->texts++;
-        ret->tokens += (uint64_t)(at < 0 ? plain[i].n : at + 1);
-        if (at < 0) continue;
-        spec_live_place place = {.n = 0};
-        const bool both = at < drawn[i].n && at < plain[i].n;
-        const int32_t token = both ? drawn[i].token[at] : 0, own = both ? plain[i].token[at] : 0;
-        if (both) SPEC_PASS(score_after(r, &place, i, &plain[i], at, error));
-        ret->different++;
-        ret->wrong_texts += spec_greedy_count(
-            ret, i, at, token, own, spec_equal_texts_between(&place, token, own), r->result->tie);
-    }
-    return GSL_SUCCESS;
-}
-
-/* If texts differ, the plain server draws its own again, at another load: small differences that
- * occur there are ties. */
-static int judge_equal(run *r, spec_error *error)
-{
-    spec_served_result *result = r->result;
-    spec_live_tokens *drawn = NULL, *plain = NULL, *again = NULL;
-    const double certain = result->tie;
-    const int lanes = r->collect.how.lanes, slots = result->score.slots;
-    bool differ = false;
-    int status = GSL_SUCCESS;
-    SPEC_TRY(draw(r, &drawn, &result->text, lanes, NULL, error));
-    SPEC_TRY(draw(r, &plain, &result->score, lanes, "plain", error));
-    for (int i = 0; i < r->collect.texts; i++) differ |= first_of(drawn, plain, i) >= 0;
-    if (differ) {
-        SPEC_TRY(draw(r, &again, &result->score,
-                      lanes > 1   ? 1
-                      : slots > 0 ? slots
-                                  : 4,
-                      "control", error));
-        result->tie *= own_ties / greedy_ties;
-        SPEC_TRY(compare(r, &result->control, again, plain, error));
-        result->tie = fmax(certain, result->control.largest_tie);
-    }
-    SPEC_TRY(compare(r, &result->served, drawn, plain, error));
-    result->detectable = spec_equal_texts_detectable((double)result->served.tokens,
-                                                     result->served.different, equal_power);
-done:
-    drawn_free(drawn, r->collect.texts);
-    drawn_free(plain, r->collect.texts);
-    drawn_free(again, r->collect.texts);
     return status;
 }
 
@@ -444,6 +299,20 @@ static int open_scorer(run *r, spec_error *error)
     return spec_local_scorer_load(&r->local, plan->top, error);
 }
 
+/* Engines that apply filters in another order draw from another distribution. */
+static int check_same_filters(const run *r, spec_error *error)
+{
+    const spec_transform *t = &r->plan->sampling.transform;
+    const spec_dialect *text = r->result->text.dialect, *other = r->result->score.dialect;
+    if ((t->top_k == 0 && t->top_p == 1.0 && t->min_p == 0.0) ||
+        strcmp(text->filters, other->filters) == 0)
+        return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL,
+                     "%s and %s apply filters in another order, so their texts differ: leave out "
+                     "--top-k, --top-p and --min-p",
+                     text->name, other->name);
+}
+
 static int open_servers(run *r, spec_error *error)
 {
     const spec_served_plan *plan = r->plan;
@@ -467,7 +336,10 @@ static int open_servers(run *r, spec_error *error)
     r->capture.rule =
         (spec_drawn_rule){.transform = plan->sampling.transform, .vocab = result->score.vocab};
     SPEC_TRY(spec_filter_order_parse(&r->capture.rule.order, result->text.dialect->filters, error));
-    if (!result->greedy) SPEC_TRY(spec_drawn_check(&r->capture.rule, plan->top, error));
+    if (result->two_samples)
+        SPEC_TRY(check_same_filters(r, error));
+    else if (!result->greedy)
+        SPEC_TRY(spec_drawn_check(&r->capture.rule, plan->top, error));
 done:
     return status;
 }
@@ -480,6 +352,7 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
     *ret = (spec_served_result){.greedy = plan->sampling.transform.temperature == 0.0,
                                 .local = spec_local_scorer_is_model(plan->score_by),
                                 .equal_seeds = plan->equal_seeds,
+                                .two_samples = plan->two_samples,
                                 .wanted = plan->texts,
                                 .rate = plan->rate};
     SPEC_TRY(spec_live_url_check(plan->text_url, error));
@@ -490,9 +363,10 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
     SPEC_TRY(open_servers(&r, error));
     SPEC_TRY(tokenise_prompts(&r, error));
     make_plan(&r);
-    SPEC_TRY(measure_noise(&r, error));
-    SPEC_TRY(ret->greedy        ? judge_greedy(&r, error)
-             : ret->equal_seeds ? judge_equal(&r, error)
+    if (!ret->two_samples) SPEC_TRY(measure_noise(&r, error));
+    SPEC_TRY(ret->two_samples   ? spec_served_judge_samples(&r, error)
+             : ret->greedy      ? judge_greedy(&r, error)
+             : ret->equal_seeds ? spec_served_judge_equal(&r, error)
                                 : judge_sampled(&r, error));
     ret->prompts = r.n_prompts;
     ret->stopped = is_stopped(&r);
@@ -508,6 +382,11 @@ done:
 spec_served_verdict spec_served_verdict_of(const spec_served_result *r)
 {
     const spec_greedy_texts *g = &r->served;
+    if (r->two_samples && r->samples.p <= r->rate) return SPEC_SERVED_SAMPLER;
+    if (r->two_samples)
+        return r->samples.p_close > r->rate && r->samples.detectable <= small_enough
+                   ? SPEC_SERVED_RIGHT
+                   : SPEC_SERVED_UNDECIDED;
     if (!r->greedy && !r->equal_seeds) return r->judgement.verdict;
     if (g->texts == 0) return SPEC_SERVED_UNDECIDED;
     if (g->wrong == 0)

@@ -7,6 +7,7 @@
 #include "live/equal_texts.h"
 #include "live/greedy_texts.h"
 #include "live/served_judge.h"
+#include "live/two_samples.h"
 #include "models/model.h"
 
 typedef struct {
@@ -19,6 +20,7 @@ typedef struct {
     double rate;                 /* of false alarms */
     uint64_t seed;
     bool equal_seeds; /* compare texts of equal seeds, at temperature 1 and without filters */
+    bool two_samples; /* compare samples: score_by is a server that gives no scores */
     const char *opt_capture; /* a file */
     bool resume, force;      /* continue the file; replace it */
     spec_http_work how;
@@ -35,7 +37,8 @@ typedef struct {
     int prompts, unlike; /* prompts; of them, those that the model tokenizes differently */
     int wanted;          /* number of texts requested */
     spec_served_judgement judgement;
-    bool equal_seeds;
+    bool equal_seeds, two_samples;
+    spec_two_samples samples;
     /* Greedy: the texts, and the scorer's own. Equal seeds: pairs of a text and the scorer's own;
      * pairs of two of the scorer's own, drawn only if some of the former differ. */
     spec_greedy_texts served, control;

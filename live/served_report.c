@@ -19,12 +19,8 @@ static int number_of(const spec_served_result *r, const spec_served_suspect *sus
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void write_head(FILE *out, const spec_served_result *r)
+static void write_noise(FILE *out, const spec_served_result *r)
 {
-    char took[SPEC_CLOCK_TEXT];
-    fprintf(out, "  text from    %s (%s, %s)\n", r->text.url, r->text.dialect->name, r->text.model);
-    fprintf(out, "  scored by    %s (%s, %s)\n", r->score.url, r->score.dialect->name,
-            r->score.model);
     fprintf(out, "  noise        %s by up to %.2g in a log-probability\n",
             r->local ? "the server's own scores differ" : "two scorings differ", r->noise.worst);
     if (r->unlike > 0)
@@ -32,6 +28,15 @@ static void write_head(FILE *out, const spec_served_result *r)
                 "  tokenizer    the server splits %d of %d prompts into other tokens than the "
                 "model's own tokenizer; the server's were scored\n",
                 r->unlike, r->prompts);
+}
+
+static void write_head(FILE *out, const spec_served_result *r)
+{
+    char took[SPEC_CLOCK_TEXT];
+    fprintf(out, "  text from    %s (%s, %s)\n", r->text.url, r->text.dialect->name, r->text.model);
+    fprintf(out, "  %s %s (%s, %s)\n", r->two_samples ? "compared to " : "scored by   ",
+            r->score.url, r->score.dialect->name, r->score.model);
+    if (!r->two_samples) write_noise(out, r);
     fprintf(out, "  time         %s\n", spec_clock_text(took, r->seconds));
 }
 
@@ -119,6 +124,35 @@ static void write_equal(FILE *out, const spec_served_result *r)
     write_margins(out, g);
 }
 
+static void write_samples(FILE *out, const spec_served_result *r)
+{
+    const spec_two_samples *s = &r->samples;
+    fprintf(out, "%s: ", spec_served_verdict_names[spec_served_verdict_of(r)]);
+    if (s->p <= r->rate)
+        fputs("the two servers draw their texts from different distributions. Without scores, the "
+              "test cannot tell whether that is the state, the sampler or the filters",
+              out);
+    else if (s->p_close <= r->rate)
+        fputs("the samples are closer than independent ones: the servers draw with the same random "
+              "numbers, although they got different seeds",
+              out);
+    else if (isnan(s->detectable))
+        fputs("no two texts of a prompt begin alike: draw more --texts, of fewer prompts", out);
+    else
+        fprintf(out,
+                "the two servers may draw from one distribution; a total variation of %.2g, if it "
+                "is spread evenly over the first tokens, would have shown, with a chance of 0.9",
+                s->detectable);
+    fprintf(out,
+            ".\n\n  compared     the first %d tokens of texts, in %d groups that begin alike\n",
+            SPEC_TWO_SAMPLES_TOKENS, s->groups);
+    fprintf(out,
+            "  evidence     statistic %.1f, by chance %.1f +- %.1f; p = %.2g of %llu "
+            "permutations, and a verdict needs %.2g\n",
+            s->statistic, s->mean, s->deviation, s->p, (unsigned long long)s->permutations,
+            r->rate);
+}
+
 static void write_sampled(FILE *out, const spec_served_result *r)
 {
     const spec_served_judgement *j = &r->judgement;
@@ -142,6 +176,8 @@ void spec_served_report(FILE *out, const spec_served_result *r)
         write_greedy(out, r);
     else if (r->equal_seeds)
         write_equal(out, r);
+    else if (r->two_samples)
+        write_samples(out, r);
     else
         write_sampled(out, r);
     write_head(out, r);
@@ -182,13 +218,22 @@ static json_t *worst(const spec_served_result *r)
 int spec_served_report_json(FILE *out, const spec_served_result *r, spec_error *error)
 {
     const spec_served_judgement *j = &r->judgement;
-    json_t *root = json_pack("{s:s, s:o, s:o, s:f, s:f, s:b}", "verdict",
-                             spec_served_verdict_names[spec_served_verdict_of(r)], "text_from",
-                             server(&r->text), "score_by", server(&r->score), "noise",
-                             r->noise.worst, "seconds", r->seconds, "interrupted", r->stopped);
+    json_t *root =
+        json_pack("{s:s, s:o, s:o, s:o, s:f, s:b}", "verdict",
+                  spec_served_verdict_names[spec_served_verdict_of(r)], "text_from",
+                  server(&r->text), r->two_samples ? "compare_with" : "score_by", server(&r->score),
+                  "noise", real(r->two_samples ? NAN : r->noise.worst), "seconds", r->seconds,
+                  "interrupted", r->stopped);
     if (root != NULL && r->equal_seeds)
         json_object_set_new(root, "detectable_tv", real(r->detectable));
-    if (root != NULL && (r->greedy || r->equal_seeds)) {
+    if (root != NULL && r->two_samples) {
+        json_object_set_new(root, "detectable_tv", real(r->samples.detectable));
+        json_object_set_new(root, "p", real(r->samples.p));
+        json_object_set_new(root, "p_close", real(r->samples.p_close));
+        json_object_set_new(root, "permutations",
+                            json_integer((json_int_t)r->samples.permutations));
+        json_object_set_new(root, "groups", json_integer(r->samples.groups));
+    } else if (root != NULL && (r->greedy || r->equal_seeds)) {
         json_object_set_new(root, "served", greedy(&r->served));
         if (!r->local) json_object_set_new(root, "control", greedy(&r->control));
         json_object_set_new(root, "tie", json_real(r->tie));

@@ -21,7 +21,7 @@ FAULTS = ("right", "mixed", "rollback", "no_filters", "argmax", "hot", "top_k", 
           "greedy_wrong", "noisy", "cut_utf8", "truncated", "not_json", "huge", "deep", "hang",
           "busy", "always_busy", "lost", "error", "no_ids", "too_long", "duplicate", "above_one",
           "openai", "nonsense", "ids", "other_tokens", "no_template",
-          "no_prompt", "one_more")
+          "no_prompt", "one_more", "unseeded")
 END = VOCAB - 1  # ends a text
 
 
@@ -115,6 +115,8 @@ class Server:
     def draw(self, body):
         fault, body = self.fault, {"top_k": 0, "top_p": 1.0, "min_p": 0.0, **body}
         rng = random.Random(7 if fault == "same_seed" else body["seed"])
+        if fault == "unseeded":
+            rng = random.Random()
         luck = random.Random(repr(body["seed"]))  # of its mistakes
         settings = dict(body)
         if fault == "no_filters":

@@ -152,6 +152,9 @@ def main(program, only):
         ("equal seeds, another prompt", proxy(spec_url, shifted), ["--equal-seeds"],
          "wrong state"),
         ("equal seeds, another model", other_url, ["--equal-seeds"], "wrong state"),
+        ("two samples", spec_url, ["--compare-with", plain_url, "--texts", "800"], "undecided"),
+        ("two samples, another model", other_url,
+         ["--compare-with", plain_url, "--texts", "800"], "wrong sampler"),
         ("scored here, T = 1", spec_url, ["--score-by", target], "no difference"),
         ("scored here, T = 0.7", spec_url, ["--score-by", target, "--temperature", "0.7"],
          "no difference"),
@@ -170,9 +173,10 @@ def main(program, only):
     failed = 0
     for name, url, words, expected in cases:
         begun = time.monotonic()
-        scorer = [] if "--score-by" in words else ["--score-by", plain_url]
+        scorer = [] if {"--score-by", "--compare-with"} & set(words) else ["--score-by", plain_url]
         ran = subprocess.run([program, "served", "--text-from", url, *scorer, "--prompts", prompts,
-                              "--texts", "64", "-f", "json", *words],
+                              *([] if "--texts" in words else ["--texts", "64"]), "-f", "json",
+                              *words],
                              capture_output=True, text=True)
         said = json.loads(ran.stdout) if ran.stdout else {"verdict": ran.stderr.strip()}
         good = any(name in said["verdict"]

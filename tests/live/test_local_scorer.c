@@ -190,7 +190,7 @@ static spec_served_result judged(const char *fault, const char *owner, int step,
     return result;
 }
 
-TEST(a_model_that_runs_here_judges_a_server, STATISTICS, .setup = spec_folder_enter,
+TEST(a_model_that_runs_here_judges_a_server, SLOW | STATISTICS, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
     static const struct {

@@ -324,7 +324,7 @@ TEST(a_wrong_state_writes_another_text_for_the_same_seed, STATISTICS, .setup = s
 TEST(a_plain_server_that_does_not_repeat_its_texts_clears_the_other, STATISTICS,
      .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
-    const spec_served_result both = equal("mixed", "mixed", 20);
+    const spec_served_result both = equal("unseeded", "unseeded", 20);
     assert_true(both.served.wrong > 0 && both.control.wrong > 0);
     assert_int_equal(spec_served_verdict_of(&both), SPEC_SERVED_UNDECIDED);
 }
@@ -338,6 +338,53 @@ TEST(other_engines_do_not_promise_equal_texts, .setup = spec_folder_enter,
     plan.equal_seeds = true;
     assert_fails_with(spec_served(&result, &plan, &error), GSL_EINVAL,
                       "--equal-seeds: vLLM does not write the same text for the same seed");
+}
+
+/* ---- two samples ----------------------------------------------------------------------------- */
+
+static spec_served_result compared(const char *fault, int texts, int top_k)
+{
+    OWNED(server) other = start("right", "vllm"), text = start(fault, "vllm");
+    spec_served_plan plan = plan_of(&text, &other);
+    spec_served_result result;
+    plan.texts = texts;
+    plan.two_samples = true;
+    plan.rate = 1e-4;
+    plan.sampling.transform.top_k = top_k;
+    assert_works(spec_served(&result, &plan, &error));
+    return result;
+}
+
+TEST(two_samples_tell_a_wrong_server_without_scores, SLOW | STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    static const struct {
+        const char *fault;
+        int texts, top_k;
+        spec_served_verdict verdict;
+    } servers[] = {{"right", 60, 0, SPEC_SERVED_UNDECIDED},
+                   {"right", 3000, 2, SPEC_SERVED_RIGHT},
+                   {"argmax", 60, 0, SPEC_SERVED_SAMPLER},
+                   {"no_filters", 200, 3, SPEC_SERVED_SAMPLER}};
+    for (int i = 0; i < 4; i++) {
+        const spec_served_result r = compared(servers[i].fault, servers[i].texts, servers[i].top_k);
+        assert_int_equal(spec_served_verdict_of(&r), servers[i].verdict);
+        assert_true(r.noise.places == 0 && r.samples.groups > 10);
+    }
+}
+
+TEST(two_samples_of_engines_with_other_filters_are_refused, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    OWNED(server) llama = start("right", "llamacpp"), vllm = start("right", "vllm");
+    spec_served_plan plan = plan_of(&llama, &vllm);
+    spec_served_result result;
+    plan.texts = 4;
+    plan.two_samples = true;
+    assert_works(spec_served(&result, &plan, &error));
+    plan.sampling.transform.min_p = 0.1;
+    assert_fails_with(spec_served(&result, &plan, &error), GSL_EINVAL,
+                      "llama-server and vLLM apply filters in another order");
 }
 
 /* ---- chats ----------------------------------------------------------------------------------- */
