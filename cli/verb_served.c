@@ -62,6 +62,12 @@ static const spec_field fields[] = {
     {"min-p", 0, "P", "draw from tokens with at least P times the largest probability; 0: all",
      SPEC_FIELD(arguments, plan.sampling.transform.min_p), .fallback = "0", .low = 0, .high = 1,
      .group = 2},
+    {"presence-penalty", 0, "X", "subtract X from the logits of tokens that have occurred",
+     SPEC_FIELD(arguments, plan.sampling.presence), .fallback = "0", .low = 0, .high = 2,
+     .group = 2},
+    {"frequency-penalty", 0, "X", "subtract X for each time that a token has occurred",
+     SPEC_FIELD(arguments, plan.sampling.frequency), .fallback = "0", .low = 0, .high = 2,
+     .group = 2},
     {"equal-seeds", 0, NULL,
      "compare the texts that both servers draw with the same seeds; for llama-server",
      SPEC_FIELD(arguments, plan.equal_seeds), .group = 2},
@@ -91,8 +97,9 @@ static const spec_field fields[] = {
 
 static const spec_field_relation relations[] = {
     {"resume", true, "capture", NULL},
-    {"equal-seeds", false, "temperature top-k top-p min-p capture",
-     ": it compares texts at temperature 1, without filters and without scores"},
+    {"equal-seeds", false,
+     "temperature top-k top-p min-p presence-penalty frequency-penalty capture",
+     ": it compares texts at temperature 1, without filters, penalties and scores"},
     {"compare-with", false, "score-by equal-seeds capture",
      ": it compares samples of two servers, without scores"},
     {0}};

@@ -37,7 +37,8 @@ static int check(const spec_capture *c, spec_error *error)
 static const char *head_of(char line[HEAD_SIZE], const spec_capture *c)
 {
     const spec_transform *t = &c->rule.transform;
-    const bool sampled = t->temperature != 1.0 || t->top_k > 0 || t->top_p < 1.0 || t->min_p > 0.0;
+    const bool sampled = t->temperature != 1.0 || t->top_k > 0 || t->top_p < 1.0 ||
+                         t->min_p > 0.0 || c->rule.penalised;
     snprintf(line, HEAD_SIZE,
              "{\"speclab_trace\": 1, \"engine\": \"%s, noise %.4g\", \"vocab\": %d, "
              "\"precision\": %g%s}\n",
@@ -101,7 +102,8 @@ static void write_place(FILE *out, const spec_capture *c, const spec_served_text
     int cell = 0;
     while (cell < place->n && place->top[cell].id != token) cell++;
     const bool listed = cell < place->n;
-    if (rest == SPEC_REST_SKIP || (rest == SPEC_REST_UNKNOWN && !listed)) return;
+    if (rest == SPEC_REST_SKIP || (rest == SPEC_REST_UNKNOWN && !(listed && c->chance[cell] > 0.0)))
+        return;
     fprintf(out, "{\"request\": %d, \"position\": %d, \"token\": %d", text->number, at, token);
     if (listed && c->chance[cell] > 0.0)
         fprintf(out, ", \"target_logprob\": %.9g", fmin(log(c->chance[cell]), 0.0));

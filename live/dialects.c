@@ -102,6 +102,7 @@ static int close_place(spec_live_place *place, int top, spec_error *error)
     if (place->n == 0) return bad(error, "list of the most probable tokens");
     qsort(place->top, (size_t)place->n, sizeof *place->top, compare_logs);
     if (place->n > top) place->n = top;
+    place->unlisted = 0.0;
     for (int i = 0; i < place->n; i++) {
         sum += exp(place->top[i].log);
         for (int k = 0; k < i; k++)
@@ -142,13 +143,21 @@ static int llama_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_e
     return read_ids(ret, json_object_get(answer, "tokens"), "\"tokens\"", error);
 }
 
+enum { PENALTY_LAST = 64 }; /* the server's default */
+
 static json_t *llama_sampling(const spec_live_sampling *sampling, uint64_t seed)
 {
     const spec_transform *t = &sampling->transform;
-    return json_pack("{s:i, s:f, s:i, s:f, s:f, s:[s,s,s,s], s:o}", "n_predict", sampling->tokens,
-                     "temperature", t->temperature, "top_k", t->top_k, "top_p", t->top_p, "min_p",
-                     t->min_p, "samplers", "top_k", "top_p", "min_p", "temperature", "seed",
-                     seed_of(seed));
+    json_t *keys = json_pack("{s:i, s:f, s:i, s:f, s:f, s:[s,s,s,s], s:o}", "n_predict",
+                             sampling->tokens, "temperature", t->temperature, "top_k", t->top_k,
+                             "top_p", t->top_p, "min_p", t->min_p, "samplers", "top_k", "top_p",
+                             "min_p", "temperature", "seed", seed_of(seed));
+    if (sampling->presence == 0.0 && sampling->frequency == 0.0) return keys;
+    json_array_insert_new(json_object_get(keys, "samplers"), 0, json_string("penalties"));
+    return spec_live_joined(keys,
+                            json_pack("{s:f, s:f, s:f, s:i}", "presence_penalty",
+                                      sampling->presence, "frequency_penalty", sampling->frequency,
+                                      "repeat_penalty", 1.0, "repeat_last_n", PENALTY_LAST));
 }
 
 static void llama_ask_text(spec_http_request *ret, const spec_live_server *server,
@@ -226,7 +235,8 @@ static json_t *sampling_of(const spec_live_sampling *sampling, const char *token
     return json_pack("{s:i, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:o}", tokens_name, sampling->tokens,
                      "temperature", t->temperature, "top_k", t->top_k > 0 ? t->top_k : -1, "top_p",
                      t->top_p, "min_p", t->min_p, "repetition_penalty", 1.0, "presence_penalty",
-                     0.0, "frequency_penalty", 0.0, seed_name, seed_of(seed));
+                     sampling->presence, "frequency_penalty", sampling->frequency, seed_name,
+                     seed_of(seed));
 }
 
 static json_t *vllm_sampling(const spec_live_sampling *sampling, uint64_t seed)
@@ -388,13 +398,13 @@ done:
 }
 
 const spec_dialect spec_dialects[] = {
-    {"llama-server", "llamacpp", "top_k,top_p,min_p,temperature", true, true, llama_sampling,
-     llama_ask_tokens, llama_ask_text, llama_ask_scores, llama_read_tokens, llama_read_text,
-     llama_read_scores, llama_ask_chat, NULL},
-    {"vLLM", "vllm", "temperature,min_p,top_k,top_p", false, false, vllm_sampling, vllm_ask_tokens,
-     vllm_ask_text, vllm_ask_scores, llama_read_tokens, vllm_read_text, vllm_read_scores,
-     vllm_ask_chat, llama_read_tokens},
-    {"SGLang", "sglang", "temperature,top_k+top_p+min_p", false, false, sglang_sampling,
+    {"llama-server", "llamacpp", "top_k,top_p,min_p,temperature", PENALTY_LAST, true, true,
+     llama_sampling, llama_ask_tokens, llama_ask_text, llama_ask_scores, llama_read_tokens,
+     llama_read_text, llama_read_scores, llama_ask_chat, NULL},
+    {"vLLM", "vllm", "temperature,min_p,top_k,top_p", 0, false, false, vllm_sampling,
+     vllm_ask_tokens, vllm_ask_text, vllm_ask_scores, llama_read_tokens, vllm_read_text,
+     vllm_read_scores, vllm_ask_chat, llama_read_tokens},
+    {"SGLang", "sglang", "temperature,top_k+top_p+min_p", 0, false, false, sglang_sampling,
      sglang_ask_tokens, sglang_ask_text, sglang_ask_scores, sglang_read_tokens, sglang_read_text,
      sglang_read_scores, vllm_ask_chat, llama_read_tokens},
     {.name = NULL},

@@ -25,6 +25,7 @@ typedef struct {
 typedef struct {
     int n;
     spec_live_candidate top[SPEC_LIVE_TOP];
+    double unlisted; /* with penalties, the most that another token may have; 0: without */
 } spec_live_place;
 
 typedef struct {
@@ -48,6 +49,7 @@ typedef struct {
 typedef struct {
     int tokens; /* most tokens of a text */
     spec_transform transform;
+    double presence, frequency; /* penalties, >= 0 */
 } spec_live_sampling;
 
 /* The requests and answers of one kind of server. */
@@ -55,6 +57,7 @@ typedef struct spec_dialect {
     const char *name;
     const char *owner;   /* "owned_by" in /v1/models */
     const char *filters; /* the order of temperature and filters, docs/conformance.md#filters */
+    int penalty_last;    /* penalties look at the last so many tokens; 0: at the text so far */
     bool by_prefix;      /* scores the next token after a prefix, instead of a whole text */
     bool same_seed;      /* the same seed gives the same text with and without speculation */
     /* Make a request: turn a prompt into tokens; draw a text; score the last n_text tokens of a

@@ -11,7 +11,8 @@
 typedef struct {
     spec_transform transform;
     spec_filter_order order;
-    int vocab;    /* 0: unknown */
+    bool penalised; /* lists come from spec_penalties_apply: they lack the sum of all tokens */
+    int vocab;      /* 0: unknown */
     double noise; /* of log-probabilities: if a token is this close to a filter's edge, the position
                    * is not judged */
 } spec_drawn_rule;

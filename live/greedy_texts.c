@@ -6,12 +6,16 @@
 
 const double spec_greedy_ends[SPEC_GREEDY_BUCKETS - 1] = {1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0, 3.0};
 
-/* A token that is not in the list has at least the margin of the last listed one. */
+/* A token that is not in the list has at least the margin of the last listed one, or, with
+ * penalties, of the most probable one that may be missing. */
 static double margin_of(const spec_live_place *place, int32_t token)
 {
     int i = 0;
-    while (i < place->n - 1 && place->top[i].id != token) i++;
-    return place->top[0].log - place->top[i].log;
+    while (i < place->n && place->top[i].id != token) i++;
+    if (i < place->n) return place->top[0].log - place->top[i].log;
+    if (place->n == 0) return 0.0;
+    return place->top[0].log -
+           (place->unlisted < 0.0 ? place->unlisted : place->top[place->n - 1].log);
 }
 
 bool spec_greedy_count(spec_greedy_texts *g, int text, int position, int32_t token, int32_t best,

@@ -129,6 +129,7 @@ bool spec_local_scorer_agrees(const spec_local_scorer *s, const char *text,
 
 static void fill_place(const spec_local_scorer *s, spec_live_place *place, const double *row)
 {
+    place->unlisted = 0.0;
     place->n = spec_row_largest(s->index, s->top, row, s->model->vocab);
     for (int i = 0; i < place->n; i++)
         place->top[i] = (spec_live_candidate){

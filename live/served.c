@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "live/live_prompts.h"
+#include "live/penalties.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -22,6 +23,11 @@ static const double another_model = 0.3;
 static const double small_enough = 0.1; /* `detectable` must be at most this for a verdict */
 
 typedef spec_served_run run;
+
+static bool has_penalties(const spec_served_plan *plan)
+{
+    return plan->sampling.presence > 0.0 || plan->sampling.frequency > 0.0;
+}
 
 static bool is_stopped(const run *r)
 {
@@ -111,10 +117,23 @@ static int keep_text(void *self, const spec_served_text *text, spec_error *error
 static int have_text(void *self, const spec_served_text *text, spec_error *error)
 {
     run *r = self;
+    const spec_live_sampling *s = &r->plan->sampling;
+    spec_served_text copy = {.place = NULL};
+    int status = GSL_SUCCESS;
     r->plan->progress(r->plan->self, r->what, ++r->done, r->collect.texts);
-    if (r->greedy == NULL) return spec_capture_text(&r->capture, text, error);
-    spec_greedy_add(r->greedy, text, r->result->tie);
-    return GSL_SUCCESS;
+    if (r->capture.rule.penalised) {
+        SPEC_TRY(spec_served_text_copy(&copy, text, error));
+        spec_penalties_apply(&copy, s->presence, s->frequency,
+                             r->result->text.dialect->penalty_last);
+        text = &copy;
+    }
+    if (r->greedy == NULL)
+        SPEC_TRY(spec_capture_text(&r->capture, text, error));
+    else
+        spec_greedy_add(r->greedy, text, r->result->tie);
+done:
+    spec_served_text_free(&copy);
+    return status;
 }
 
 /* Has the model write the texts of measure_noise, so that nothing in them depends on how the server
@@ -190,8 +209,9 @@ static void name_settings(run *r)
     for (int i = 0; i < r->n_prompts; i++)
         for (int k = 0; k < r->prompt[i].n; k++)
             hash = (hash ^ (uint64_t)r->prompt[i].token[k]) * 0x9e3779b97f4a7c15u + (uint64_t)i;
-    snprintf(text, sizeof text, "%s %.17g %d %.17g %.17g %d %d %d", r->result->text.model,
-             t->temperature, t->top_k, t->top_p, t->min_p, plan->top, plan->sampling.tokens,
+    snprintf(text, sizeof text, "%s %.17g %d %.17g %.17g %.17g %.17g %d %d %d",
+             r->result->text.model, t->temperature, t->top_k, t->top_p, t->min_p,
+             plan->sampling.presence, plan->sampling.frequency, plan->top, plan->sampling.tokens,
              r->n_prompts);
     snprintf(r->capture.engine, sizeof r->capture.engine, "%s, served %016llx",
              r->result->text.dialect->name, (unsigned long long)spec_rng_named_seed(hash, text));
@@ -304,6 +324,11 @@ static int check_same_filters(const run *r, spec_error *error)
 {
     const spec_transform *t = &r->plan->sampling.transform;
     const spec_dialect *text = r->result->text.dialect, *other = r->result->score.dialect;
+    if (has_penalties(r->plan) && text->penalty_last != other->penalty_last)
+        return spec_fail(error, GSL_EINVAL,
+                         "%s and %s apply penalties to the tokens of another part of the text: "
+                         "leave out the penalties",
+                         text->name, other->name);
     if ((t->top_k == 0 && t->top_p == 1.0 && t->min_p == 0.0) ||
         strcmp(text->filters, other->filters) == 0)
         return GSL_SUCCESS;
@@ -333,8 +358,9 @@ static int open_servers(run *r, spec_error *error)
                            "it speculates; only llama-server does",
                            result->text.dialect->same_seed ? result->score.dialect->name
                                                            : result->text.dialect->name));
-    r->capture.rule =
-        (spec_drawn_rule){.transform = plan->sampling.transform, .vocab = result->score.vocab};
+    r->capture.rule = (spec_drawn_rule){.transform = plan->sampling.transform,
+                                        .penalised = has_penalties(plan),
+                                        .vocab = result->score.vocab};
     SPEC_TRY(spec_filter_order_parse(&r->capture.rule.order, result->text.dialect->filters, error));
     if (result->two_samples)
         SPEC_TRY(check_same_filters(r, error));

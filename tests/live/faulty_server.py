@@ -21,7 +21,7 @@ FAULTS = ("right", "mixed", "rollback", "no_filters", "argmax", "hot", "top_k", 
           "greedy_wrong", "noisy", "cut_utf8", "truncated", "not_json", "huge", "deep", "hang",
           "busy", "always_busy", "lost", "error", "no_ids", "too_long", "duplicate", "above_one",
           "openai", "nonsense", "ids", "other_tokens", "no_template",
-          "no_prompt", "one_more", "unseeded")
+          "no_prompt", "one_more", "unseeded", "no_penalties")
 END = VOCAB - 1  # ends a text
 
 
@@ -62,6 +62,16 @@ def top_p(order, row, share, of):
         mass += row[order[n]]
         n += 1
     return order[:n] if share < 1 else order
+
+
+def penalised(row, seen, body):
+    presence, frequency = body.get("presence_penalty", 0), body.get("frequency_penalty", 0)
+    if not presence and not frequency:
+        return row
+    row = list(row)
+    for token in set(seen):
+        row[token] *= math.exp(-presence - frequency * seen.count(token))
+    return [p / sum(row) for p in row]
 
 
 def filtered(row, body, owner):
@@ -140,7 +150,11 @@ class Server:
                 context = context[:-lost]
             if fault == "one_more" and luck.random() < 0.1:
                 rng.random()  # a rejection uses a random number
-            order, weights = filtered(self.row(context), settings, self.owner)
+            row = self.row(context)
+            if fault != "no_penalties":
+                row = penalised(row, (prompt + tokens)[-64:] if self.owner == "llamacpp"
+                                else tokens, body)
+            order, weights = filtered(row, settings, self.owner)
             token = rng.choices(order, weights)[0]
             if fault == "greedy_wrong" and luck.random() < 0.01:
                 token = sorted(range(VOCAB), key=lambda i: -row_after(context)[i])[2]

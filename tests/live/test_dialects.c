@@ -172,7 +172,7 @@ TEST(a_request_for_a_text_states_all_that_decides_its_law)
         {"temperature", "top_k", "top_p", "min_p", "sampling_seed", "ignore_eos"}};
     int32_t ids[] = {1, 5};
     const spec_live_tokens prompt = {ids, 2};
-    const spec_live_sampling sampling = {7, SPEC_TRANSFORM_NONE};
+    const spec_live_sampling sampling = {.tokens = 7, .transform = SPEC_TRANSFORM_NONE};
     for (int i = 0; i < 3; i++) {
         const spec_live_server server = {
             .url = "http://x", .opt_key = "k", .dialect = &spec_dialects[i], .model = "m"};
@@ -207,8 +207,9 @@ TEST(the_sampling_of_each_dialect_is_whole)
          "\"repetition_penalty\":1.0,\"sampling_seed\":99,\"temperature\":1.0,\"top_k\":-1,"
          "\"top_p\":1.0}"}};
     const spec_live_sampling sampling[] = {
-        {7, {.temperature = 0.5, .top_k = 20, .top_p = 0.75, .min_p = 0.125}},
-        {7, SPEC_TRANSFORM_NONE}};
+        {.tokens = 7,
+         .transform = {.temperature = 0.5, .top_k = 20, .top_p = 0.75, .min_p = 0.125}},
+        {.tokens = 7, .transform = SPEC_TRANSFORM_NONE}};
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 2; k++) {
             json_t *keys = spec_dialects[i].sampling(&sampling[k], 99);
@@ -217,6 +218,30 @@ TEST(the_sampling_of_each_dialect_is_whole)
             free(text);
             json_decref(keys);
         }
+}
+
+TEST(penalties_are_sent_under_each_servers_names)
+{
+    static const char *const expected[] = {
+        "{\"frequency_penalty\":0.25,\"min_p\":0.0,\"n_predict\":7,\"presence_penalty\":1.5,"
+        "\"repeat_last_n\":64,\"repeat_penalty\":1.0,\"samplers\":[\"penalties\",\"top_k\","
+        "\"top_p\",\"min_p\",\"temperature\"],\"seed\":99,\"temperature\":1.0,\"top_k\":0,"
+        "\"top_p\":1.0}",
+        "{\"frequency_penalty\":0.25,\"max_tokens\":7,\"min_p\":0.0,\"presence_penalty\":1.5,"
+        "\"repetition_penalty\":1.0,\"seed\":99,\"temperature\":1.0,\"top_k\":-1,\"top_p\":1.0}",
+        "{\"frequency_penalty\":0.25,\"max_new_tokens\":7,\"min_p\":0.0,\"presence_penalty\":1.5,"
+        "\"repetition_penalty\":1.0,\"sampling_seed\":99,\"temperature\":1.0,\"top_k\":-1,"
+        "\"top_p\":1.0}"};
+    const spec_live_sampling sampling = {
+        .tokens = 7, .transform = SPEC_TRANSFORM_NONE, .presence = 1.5, .frequency = 0.25};
+    for (int i = 0; i < 3; i++) {
+        json_t *keys = spec_dialects[i].sampling(&sampling, 99);
+        char *text = json_dumps(keys, JSON_COMPACT | JSON_SORT_KEYS);
+        assert_string_equal(text, expected[i]);
+        assert_int_equal(spec_dialects[i].penalty_last, i == 0 ? 64 : 0);
+        free(text);
+        json_decref(keys);
+    }
 }
 
 /* llama-server gives other requests wrong texts next to those that name a slot. */

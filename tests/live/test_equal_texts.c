@@ -89,7 +89,7 @@ TEST(what_two_rows_do_with_one_coin_is_bounded_by_their_total_variation)
 
 TEST(unlisted_tokens_are_not_counted_between_two)
 {
-    const spec_live_place place = {3, {{7, log(0.5)}, {3, log(0.25)}, {9, log(0.125)}}};
+    const spec_live_place place = {.n = 3, .top = {{7, log(0.5)}, {3, log(0.25)}, {9, log(0.125)}}};
     assert_within(spec_equal_texts_between(&place, 2, 8), 0.75, 1e-12);
     assert_within(spec_equal_texts_between(&place, 9, 3), 0.5, 1e-12);
     assert_same(spec_equal_texts_between(&place, 3, 7), 0.0);

@@ -8,9 +8,9 @@
 
 TEST(noise_compares_tokens_by_id)
 {
-    spec_live_place once = {3, {{7, log(0.5)}, {3, log(0.3)}, {9, log(0.0005)}}};
-    spec_live_place again = {3,
-                             {{3, log(0.3) + 0.02}, {7, log(0.5) - 0.01}, {9, log(0.0005) + 0.4}}};
+    spec_live_place once = {.n = 3, .top = {{7, log(0.5)}, {3, log(0.3)}, {9, log(0.0005)}}};
+    spec_live_place again = {
+        .n = 3, .top = {{3, log(0.3) + 0.02}, {7, log(0.5) - 0.01}, {9, log(0.0005) + 0.4}}};
     const spec_served_text a = {.n = 1, .place = &once}, b = {.n = 1, .place = &again};
     const spec_scorer_noise noise = spec_scorer_noise_of(&a, &b, 1);
     assert_int_equal(noise.places, 1);
@@ -22,7 +22,7 @@ TEST(noise_compares_tokens_by_id)
 
 TEST(a_text_that_was_not_scored_again_does_not_count)
 {
-    spec_live_place once = {1, {{7, log(0.5)}}};
+    spec_live_place once = {.n = 1, .top = {{7, log(0.5)}}};
     const spec_served_text a = {.n = 1, .place = &once}, b = {.n = 0, .place = NULL};
     assert_int_equal(spec_scorer_noise_of(&a, &b, 1).places, 0);
 }

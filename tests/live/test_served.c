@@ -340,6 +340,53 @@ TEST(other_engines_do_not_promise_equal_texts, .setup = spec_folder_enter,
                       "--equal-seeds: vLLM does not write the same text for the same seed");
 }
 
+/* ---- penalties ------------------------------------------------------------------------------- */
+
+TEST(penalties_are_judged_by_each_engines_rule, SLOW | STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    static const struct {
+        const char *fault, *owner;
+        int top_k;
+        spec_served_verdict verdict;
+    } servers[] = {{"right", "llamacpp", 0, SPEC_SERVED_RIGHT},
+                   {"right", "vllm", 0, SPEC_SERVED_RIGHT},
+                   {"right", "vllm", 10, SPEC_SERVED_RIGHT},
+                   {"no_penalties", "vllm", 0, SPEC_SERVED_SAMPLER},
+                   {"no_penalties", "llamacpp", 0, SPEC_SERVED_SAMPLER},
+                   {"no_penalties", "sglang", 10, SPEC_SERVED_FILTER}};
+    for (int i = 0; i < 6; i++) {
+        OWNED(server)
+        score = start("right", servers[i].owner), text = start(servers[i].fault, servers[i].owner);
+        spec_served_plan plan = plan_of(&text, &score);
+        spec_served_result result;
+        plan.texts = 100;
+        plan.sampling.transform.top_k = servers[i].top_k;
+        plan.sampling.presence = 0.7;
+        plan.sampling.frequency = 0.2;
+        assert_works(spec_served(&result, &plan, &error));
+        assert_int_equal(result.judgement.verdict, servers[i].verdict);
+        assert_true(result.judgement.tokens > 3000);
+    }
+}
+
+TEST(greedy_texts_with_penalties_are_judged, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    static const char *const faults[] = {"right", "no_penalties"};
+    for (int i = 0; i < 2; i++) {
+        OWNED(server) score = start("right", "vllm"), text = start(faults[i], "vllm");
+        spec_served_plan plan = plan_of(&text, &score);
+        spec_served_result result;
+        plan.texts = 9;
+        plan.sampling.transform.temperature = 0.0;
+        plan.sampling.presence = 1.0;
+        assert_works(spec_served(&result, &plan, &error));
+        assert_int_equal(result.served.wrong > 0, i == 1);
+        assert_int_equal(result.control.wrong, 0);
+    }
+}
+
 /* ---- two samples ----------------------------------------------------------------------------- */
 
 static spec_served_result compared(const char *fault, int texts, int top_k)
