@@ -126,7 +126,7 @@ static void complete(arguments *args, const char *verb)
                             "which needs 1/P permutations",
                             SPEC_TWO_SAMPLES_RATE);
     }
-    if (plan->score_by == NULL)
+    if (plan->score_by == NULL || *plan->score_by == '\0')
         spec_usage_fail(verb, "--score-by: which server or model scores the text?");
     if (plan->prompts == NULL) spec_usage_fail(verb, "--prompts: which file has the prompts?");
     if (plan->opt_capture != NULL && *plan->opt_capture == '\0')

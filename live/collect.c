@@ -238,7 +238,7 @@ done:
 int spec_collect(const spec_collect_plan *plan, spec_collect_have *have, void *self,
                  spec_error *error)
 {
-    collector c = {.plan = plan, .have = have, .self = self};
+    collector c = {.plan = plan, .next = plan->first, .have = have, .self = self};
     int status = GSL_SUCCESS;
     if (plan->opt_local == NULL) return run(&c, error);
     c.drawn = calloc((size_t)batch_of(plan), sizeof *c.drawn);

@@ -21,7 +21,7 @@ typedef struct {
     int (*opt_local)(void *scorer, spec_served_text *text, spec_error *error);
     void *scorer;
     const spec_live_tokens *prompt; /* (n_prompts) */
-    int n_prompts, texts, top;
+    int n_prompts, first, texts, top; /* draws the texts first..texts - 1 */
     spec_live_sampling sampling;
     uint64_t seed;
     const bool *opt_done; /* (texts) texts to skip */

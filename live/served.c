@@ -204,15 +204,15 @@ static void name_settings(run *r)
 {
     const spec_served_plan *plan = r->plan;
     const spec_transform *t = &plan->sampling.transform;
-    char text[256];
+    char text[1024];
     uint64_t hash = plan->seed;
     for (int i = 0; i < r->n_prompts; i++)
         for (int k = 0; k < r->prompt[i].n; k++)
             hash = (hash ^ (uint64_t)r->prompt[i].token[k]) * 0x9e3779b97f4a7c15u + (uint64_t)i;
-    snprintf(text, sizeof text, "%s %.17g %d %.17g %.17g %.17g %.17g %d %d %d",
-             r->result->text.model, t->temperature, t->top_k, t->top_p, t->min_p,
-             plan->sampling.presence, plan->sampling.frequency, plan->top, plan->sampling.tokens,
-             r->n_prompts);
+    snprintf(text, sizeof text, "%s %s %.17g %d %.17g %.17g %.17g %.17g %d %d %d",
+             r->result->local ? plan->score_by : "", r->result->text.model, t->temperature,
+             t->top_k, t->top_p, t->min_p, plan->sampling.presence, plan->sampling.frequency,
+             plan->top, plan->sampling.tokens, r->n_prompts);
     snprintf(r->capture.engine, sizeof r->capture.engine, "%s, served %016llx",
              r->result->text.dialect->name, (unsigned long long)spec_rng_named_seed(hash, text));
 }
@@ -414,7 +414,8 @@ spec_served_verdict spec_served_verdict_of(const spec_served_result *r)
                    ? SPEC_SERVED_RIGHT
                    : SPEC_SERVED_UNDECIDED;
     if (!r->greedy && !r->equal_seeds) return r->judgement.verdict;
-    if (g->texts == 0) return SPEC_SERVED_UNDECIDED;
+    if (g->texts == 0 || (r->equal_seeds && r->stopped && g->different > 0))
+        return SPEC_SERVED_UNDECIDED; /* or it was interrupted before the differences were scored */
     if (g->wrong == 0)
         return r->greedy || r->detectable <= small_enough ? SPEC_SERVED_RIGHT
                                                           : SPEC_SERVED_UNDECIDED;

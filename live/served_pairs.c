@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PART = 64 }; /* texts that a server draws before the other one does */
+
 /* ---- drawing without scores ------------------------------------------------------------------ */
 
 static int no_scores(void *scorer, spec_served_text *text, spec_error *error)
@@ -21,7 +23,7 @@ static int keep_drawn(void *self, const spec_served_text *text, spec_error *erro
 {
     spec_served_run *r = self;
     spec_live_tokens *ret = &r->drawn[text->number];
-    r->plan->progress(r->plan->self, r->what, ++r->done, r->collect.texts);
+    r->plan->progress(r->plan->self, r->what, ++r->done, r->due);
     if ((ret->token = malloc((size_t)(text->n + 1) * sizeof *ret->token)) == NULL)
         return spec_no_memory(error);
     ret->n = text->n;
@@ -29,20 +31,42 @@ static int keep_drawn(void *self, const spec_served_text *text, spec_error *erro
     return GSL_SUCCESS;
 }
 
-/* Draws the texts at a server. A text of *ret (texts) has NULL if the run was interrupted. `what`
- * names the phase. */
-static int draw(spec_served_run *r, spec_live_tokens **ret, const spec_live_server *server,
-                int lanes, const char *what, spec_error *error)
+/* Draws the texts begin..end - 1 at a server into drawn (texts), where those that are missing have
+ * NULL. */
+static int draw(spec_served_run *r, spec_live_tokens *drawn, const spec_live_server *server,
+                uint64_t seed, int begin, int end, spec_error *error)
 {
     spec_collect_plan plan = r->collect;
-    *ret = r->drawn = calloc((size_t)plan.texts, sizeof **ret);
-    if (*ret == NULL) return spec_no_memory(error);
     plan.text = server;
     plan.opt_local = no_scores;
-    plan.how.lanes = lanes;
-    r->what = what;
-    r->done = 0;
+    plan.seed = seed;
+    plan.first = begin;
+    plan.texts = end;
+    r->drawn = drawn;
     return spec_collect(&plan, keep_drawn, r, error);
+}
+
+/* Draws the texts at both servers, a part of them at a time, so that an interrupted run has
+ * pairs. */
+static int draw_pairs(spec_served_run *r, spec_live_tokens *drawn, spec_live_tokens *plain,
+                      uint64_t plain_seed, spec_error *error)
+{
+    const int texts = r->collect.texts;
+    const volatile int *stop = r->plan->how.opt_stop;
+    r->what = NULL;
+    r->due = 2 * texts;
+    for (int begin = 0; begin < texts && (stop == NULL || *stop == 0); begin += PART) {
+        const int end = spec_int_min(begin + PART, texts);
+        SPEC_PASS(draw(r, drawn, &r->result->text, r->plan->seed, begin, end, error));
+        SPEC_PASS(draw(r, plain, &r->result->score, plain_seed, begin, end, error));
+    }
+    return GSL_SUCCESS;
+}
+
+/* Returns room for texts, without any. */
+static spec_live_tokens *room_for(int texts)
+{
+    return calloc((size_t)texts, sizeof(spec_live_tokens));
 }
 
 static void drawn_free(spec_live_tokens *drawn, int n)
@@ -103,20 +127,21 @@ static int compare(spec_served_run *r, spec_greedy_texts *ret, const spec_live_t
 int spec_served_judge_equal(spec_served_run *r, spec_error *error)
 {
     spec_served_result *result = r->result;
-    spec_live_tokens *drawn = NULL, *plain = NULL, *again = NULL;
+    const int texts = r->collect.texts, lanes = r->collect.how.lanes, slots = result->score.slots;
+    spec_live_tokens *drawn = room_for(texts), *plain = room_for(texts), *again = room_for(texts);
     const double certain = result->tie;
-    const int lanes = r->collect.how.lanes, slots = result->score.slots;
+    const uint64_t seed = r->plan->seed;
     bool differ = false;
     int status = GSL_SUCCESS;
-    SPEC_TRY(draw(r, &drawn, &result->text, lanes, NULL, error));
-    SPEC_TRY(draw(r, &plain, &result->score, lanes, "plain", error));
-    for (int i = 0; i < r->collect.texts; i++) differ |= first_of(drawn, plain, i) >= 0;
+    if (drawn == NULL || plain == NULL || again == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(draw_pairs(r, drawn, plain, seed, error));
+    for (int i = 0; i < texts; i++) differ |= first_of(drawn, plain, i) >= 0;
     if (differ) {
-        SPEC_TRY(draw(r, &again, &result->score,
-                      lanes > 1   ? 1
-                      : slots > 0 ? slots
-                                  : 4,
-                      "control", error));
+        r->what = "control";
+        r->due = texts;
+        r->done = 0;
+        r->collect.how.lanes = lanes > 1 ? 1 : slots > 0 ? slots : 4;
+        SPEC_TRY(draw(r, again, &result->score, seed, 0, texts, error));
         result->tie *= SPEC_SERVED_OWN_TIES / SPEC_SERVED_TIES;
         SPEC_TRY(compare(r, &result->control, again, plain, error));
         result->tie = fmax(certain, result->control.largest_tie);
@@ -125,9 +150,9 @@ int spec_served_judge_equal(spec_served_run *r, spec_error *error)
     result->detectable = spec_equal_texts_detectable((double)result->served.tokens,
                                                      result->served.different, SPEC_SERVED_POWER);
 done:
-    drawn_free(drawn, r->collect.texts);
-    drawn_free(plain, r->collect.texts);
-    drawn_free(again, r->collect.texts);
+    drawn_free(drawn, texts);
+    drawn_free(plain, texts);
+    drawn_free(again, texts);
     return status;
 }
 
@@ -136,19 +161,19 @@ done:
 int spec_served_judge_samples(spec_served_run *r, spec_error *error)
 {
     spec_served_result *result = r->result;
-    spec_live_tokens *drawn = NULL, *other = NULL;
+    const int texts = r->collect.texts;
+    spec_live_tokens *drawn = room_for(texts), *other = room_for(texts);
     const uint64_t seed = r->plan->seed;
     int status = GSL_SUCCESS;
+    if (drawn == NULL || other == NULL) SPEC_TRY(spec_no_memory(error));
     r->collect.sampling.tokens =
         spec_int_min(r->collect.sampling.tokens, SPEC_TWO_SAMPLES_TOKENS);
-    SPEC_TRY(draw(r, &drawn, &result->text, r->collect.how.lanes, NULL, error));
-    r->collect.seed = spec_rng_named_seed(seed, "compared");
-    SPEC_TRY(draw(r, &other, &result->score, r->collect.how.lanes, "plain", error));
+    SPEC_TRY(draw_pairs(r, drawn, other, spec_rng_named_seed(seed, "compared"), error));
     r->plan->progress(r->plan->self, "permuting", 0, 0);
-    SPEC_TRY(spec_two_samples_test(&result->samples, drawn, other, r->collect.texts, r->n_prompts,
+    SPEC_TRY(spec_two_samples_test(&result->samples, drawn, other, texts, r->n_prompts,
                                    r->plan->rate, seed, error));
 done:
-    drawn_free(drawn, r->collect.texts);
-    drawn_free(other, r->collect.texts);
+    drawn_free(drawn, texts);
+    drawn_free(other, texts);
     return status;
 }

@@ -90,6 +90,11 @@ static void write_equal(FILE *out, const spec_served_result *r)
     fprintf(out, "%s: ", spec_served_verdict_names[verdict]);
     if (g->texts == 0)
         fputs("there is no text.\n\n", out);
+    else if (r->stopped && g->different > 0)
+        fprintf(out,
+                "with the same seeds, %d of %d texts go on differently than the plain server's, "
+                "and the run was interrupted before it was known by how much.\n\n",
+                g->different, g->texts);
     else if (g->wrong > 0)
         fprintf(out,
                 "with the same seeds, %d of %d texts go on differently than the plain server's, by "

@@ -29,7 +29,7 @@ typedef struct {
     spec_greedy_texts *greedy; /* counts texts; NULL: capture them */
     spec_live_tokens *drawn;   /* (texts) takes texts without scores */
     const char *what;
-    int done;
+    int done, due; /* texts so far, for the progress; due: of how many, in pairs */
 } spec_served_run;
 
 /* Compares texts that both servers draw with the same seeds. If some differ, the plain server draws

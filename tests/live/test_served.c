@@ -312,9 +312,9 @@ TEST(a_wrong_state_writes_another_text_for_the_same_seed, STATISTICS, .setup = s
 {
     static const char *const faults[] = {"rollback", "mixed", "one_more"};
     for (int i = 0; i < 3; i++) {
-        const spec_served_result wrong = equal(faults[i], "right", 12);
+        const spec_served_result wrong = equal(faults[i], "right", 40);
         assert_int_equal(spec_served_verdict_of(&wrong), SPEC_SERVED_STATE);
-        assert_true(wrong.control.texts == 12 && wrong.control.different == 0);
+        assert_true(wrong.control.texts == 40 && wrong.control.different == 0);
     }
     const spec_served_result noisy = equal("rollback", "noisy", 40);
     assert_int_equal(spec_served_verdict_of(&noisy), SPEC_SERVED_STATE);
