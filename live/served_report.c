@@ -118,7 +118,7 @@ static void write_equal(FILE *out, const spec_served_result *r)
                 r->detectable);
     fprintf(out, "  compared     %llu tokens in %d texts\n", (unsigned long long)g->tokens,
             g->texts);
-    if (g->different == 0) return;
+    if (g->different == 0 || r->stopped) return;
     fprintf(out,
             "  ties         %llu texts, of the plain server's own %llu; in a tie, tokens with a "
             "probability of at most %.2g lie between\n",
