@@ -647,7 +647,7 @@ peers-check: $(BIN) ## compare with transformers and llama.cpp: 6 GB (ONLY=NAMES
 	@tests/peers/peers.py $(BIN) $(value ONLY)
 
 .PHONY: served-check
-served-check: $(BIN) ## judge and measure a real llama-server in four minutes; builds it once
+served-check: $(BIN) ## judge and measure a real llama-server in some minutes; builds it once
 	@.ci/libraries peers
 	@tests/live/served_check.py $(BIN)
 	@tests/live/drive_check.py $(BIN)

@@ -175,7 +175,6 @@ int spec_local_scorer_draw(spec_local_scorer *s, spec_served_text *ret,
         if (row == NULL) SPEC_TRY(GSL_EFAILED);
         fill_place(s, &ret->place[i], row);
         const int token = spec_chance_pick(&chance, row, s->model->vocab);
-        if (spec_model_ends_text(s->model, token)) break;
         ret->all.token[prompt->n + i] = token;
         ret->all.n = prompt->n + i + 1;
         ret->n = i + 1;

@@ -41,8 +41,8 @@ bool spec_local_scorer_agrees(const spec_local_scorer *scorer, const char *text,
  * than its context. */
 int spec_local_scorer_score(void *scorer, spec_served_text *text, spec_error *error);
 
-/* Draws a text of at most `tokens` tokens at temperature 1, token by token, up to an end of text,
- * with its scores. The caller frees it. */
+/* Draws a text of `tokens` tokens at temperature 1, token by token, with its scores; it goes on
+ * after an end of text. The caller frees it. */
 int spec_local_scorer_draw(spec_local_scorer *scorer, spec_served_text *ret,
                            const spec_live_tokens *prompt, int tokens, uint64_t seed,
                            spec_error *error);
