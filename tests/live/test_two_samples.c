@@ -30,7 +30,8 @@ enum { EACH = 3, ALL = 2 * EACH, SPLITS = 20 };
 
 /* The statistic of one prompt by its definition: over the sets of texts that share some beginning,
  * as masks of six texts, of which `first` are the first server's. */
-static double statistic_by_definition(const spec_live_tokens *const text[ALL], unsigned first)
+static double statistic_by_definition(int *ret_sets, const spec_live_tokens *const text[ALL],
+                                      unsigned first)
 {
     unsigned seen[64];
     int n_seen = 0;
@@ -52,6 +53,7 @@ static double statistic_by_definition(const spec_live_tokens *const text[ALL], u
             const int n = __builtin_popcount(set), a = __builtin_popcount(set & first);
             sum += (2.0 * a - n) * (2.0 * a - n) / n;
         }
+    *ret_sets = n_seen;
     return sum;
 }
 
@@ -77,15 +79,17 @@ TEST(the_p_value_is_the_share_of_divisions_that_differ_as_much, STATISTICS)
     const int sets = 200;
     for (int t = 0; t < sets; t++) {
         double way[2][SPLITS], seen = 0.0;
+        int groups = 0;
         draw_short(&d, rng);
         for (int prompt = 0; prompt < 2; prompt++) {
             const spec_live_tokens *text[ALL];
-            int n = 0;
+            int n = 0, sets_of;
             for (int i = 0; i < ALL; i++) text[i] = &d.text[i / EACH][prompt + 2 * (i % EACH)];
             for (unsigned first = 0; first < 1u << ALL; first++)
                 if (__builtin_popcount(first) == EACH)
-                    way[prompt][n++] = statistic_by_definition(text, first);
-            seen += statistic_by_definition(text, (1u << EACH) - 1);
+                    way[prompt][n++] = statistic_by_definition(&sets_of, text, first);
+            seen += statistic_by_definition(&sets_of, text, (1u << EACH) - 1);
+            groups += sets_of;
         }
         double large = 0.0, small = 0.0, mean = 0.0;
         for (int i = 0; i < SPLITS * SPLITS; i++) {
@@ -96,6 +100,7 @@ TEST(the_p_value_is_the_share_of_divisions_that_differ_as_much, STATISTICS)
         }
         const spec_two_samples test = test_of(&d, 2, 1e-4, (uint64_t)t);
         assert_within(test.statistic, seen, 1e-9);
+        assert_int_equal(test.groups, groups);
         assert_within(test.mean, mean, 5.0 * test.deviation / sqrt(1000.0) + 1e-9);
         ratio[0] += test.p / large / sets;
         ratio[1] += test.p_close / small / sets;
@@ -177,8 +182,19 @@ TEST(copies_are_too_close)
     memcpy(d.token[1], d.token[0], sizeof d.token[0]);
     const spec_two_samples test = test_of(&d, 4, 1e-4, 7);
     assert_same(test.statistic, 0.0);
-    assert_true(test.p_close < 2e-4 && test.p > 0.5);
+    assert_within(test.p_close, 1.0 / 10001.0, 1e-12);
+    assert_true(test.p > 0.5);
     assert_int_equal(test.permutations, 10000);
+}
+
+TEST(a_p_value_is_never_below_one_over_the_permutations)
+{
+    static drawing d;
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    draw_pairs(&d, 200, 0.9, rng);
+    const spec_two_samples test = test_of(&d, 4, 1e-4, 7);
+    assert_within(test.p, 1.0 / 10001.0, 1e-12);
+    assert_true(test.p_close > 0.5);
 }
 
 TEST(texts_without_a_common_beginning_say_nothing)
