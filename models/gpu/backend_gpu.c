@@ -141,6 +141,7 @@ static void queue_free(spec_queue *queue)
 static bool begin(spec_queue *queue, const spec_batch *batch, const spec_kv *kv,
                   const int *sublayer, int n_sublayers)
 {
+    assert(batch->window == 0); /* computes_all is false */
     return spec_pass_queue_begin(queue->state, batch, kv, sublayer, n_sublayers);
 }
 

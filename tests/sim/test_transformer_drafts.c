@@ -32,6 +32,7 @@ static const char *const drafts[] = {
     "quantised?type=q4_0",
     "layers?exit=2&skip=0&temperature=0.7&top_k=2",
     "layers?exit=2&temperature=0",
+    "layers?window=3&sink=2",
 };
 enum { N_DRAFTS = sizeof drafts / sizeof *drafts };
 

@@ -18,7 +18,7 @@ enum {
     ROWS_WIDENED = 32,         /* rows of 16-bit numbers that are made floats at a time */
     QUERIES = 64,              /* the most queries that share a block while it is in the caches; */
     QUERIES_LEAST = 8,         /* fewer, but not below this, if that keeps more threads busy */
-    QUERIES_SPLIT = 256, /* if there are at most this many queries, each block of a unit becomes a
+    QUERIES_SPLIT = 256, /* if there are at most this many queries, each piece of a unit becomes a
                             separate job */
     PART_UNITS = 3,      /* how many units a chunk then has; their keys are adjacent in memory */
     CHUNK_WORK = 1 << 15 /* a chunk is at least this large: the floats of its keys, times its
@@ -30,6 +30,12 @@ typedef struct {
     int begin, end;
 } span;
 
+/* The positions that a column attends to: the last ones and, if others lie between, the first ones;
+ * or the blocks of these. */
+typedef struct {
+    span first, last;
+} sight;
+
 /* A unit is a few columns, a kv head, and a few of the heads that read it: at most QUERIES queries
  * of the same keys. */
 typedef struct {
@@ -39,13 +45,13 @@ typedef struct {
     const spec_kv *kv;
     int layer;
     const spec_batch *batch;
-    int window;             /* most positions that a column attends to; 0: all */
+    int window;             /* the layer's: most positions that a column attends to; 0: all */
     const float *opt_sinks; /* (n_heads) */
     int group, width;       /* heads per kv head */
     int columns, heads;     /* most in a unit */
     int tiles, parts;       /* units of a kv head: tiles of columns, each in parts of its heads */
     int units, units_a_chunk;
-    span blocks; /* of all columns */
+    sight blocks; /* of all columns */
 } work;
 
 typedef struct {
@@ -53,7 +59,7 @@ typedef struct {
         heads; /* the unit's columns begin at `first`, its heads at `head` of the group */
 } unit;
 
-/* The partial result of a unit's queries: over its blocks so far, or over one of them. */
+/* The partial result of a unit's queries: over its pieces so far, or over one of them. */
 typedef struct {
     float mixed[QUERIES * SPEC_HEAD_DIM_MAX], largest[QUERIES], sum[QUERIES];
 } mixture;
@@ -65,26 +71,52 @@ static unit unit_of(const work *w, int i)
                   head, spec_int_min(w->heads, w->group - head)};
 }
 
-/* Returns the positions that a column attends to: all of its sequence, or the last ones. */
-static span seen_by(const work *w, int u)
+static int size_of(span s)
 {
-    const int end = w->batch->past[u] + w->batch->path_begin[u + 1] - w->batch->path_begin[u];
-    return (span){w->window > 0 && end > w->window ? end - w->window : 0, end};
+    return s.end - s.begin;
 }
 
-static span blocks_of_column(const work *w, int u)
+/* Returns where the last `window` of `end` positions begin; window 0: all of them. */
+static int begin_of_last(int window, int end)
 {
-    const span seen = seen_by(w, u);
-    return (span){seen.begin / BLOCK, spec_int_ceil_div(seen.end, BLOCK)};
+    return window > 0 && end > window ? end - window : 0;
 }
 
-static span blocks_of(const work *w, int first, int columns)
+/* The layer lets a column see all of its sequence, or the last positions; of these, a batch with a
+ * window leaves its last ones and the first ones of the text. */
+static sight seen_by(const work *w, int u)
 {
-    span all = blocks_of_column(w, first);
+    const spec_batch *batch = w->batch;
+    const int end = batch->past[u] + batch->path_begin[u + 1] - batch->path_begin[u];
+    const int from = begin_of_last(w->window, end);
+    const int begin = spec_int_max(from, begin_of_last(batch->window, end));
+    const int sink = spec_int_max(from, spec_int_min(batch->sink, begin));
+    return sink < begin ? (sight){{from, sink}, {begin, end}} : (sight){{from, from}, {from, end}};
+}
+
+static sight blocks_of_column(const work *w, int u)
+{
+    const sight seen = seen_by(w, u);
+    const span none = {0, 0},
+               first = {seen.first.begin / BLOCK, spec_int_ceil_div(seen.first.end, BLOCK)};
+    return (sight){size_of(seen.first) > 0 ? first : none,
+                   {seen.last.begin / BLOCK, spec_int_ceil_div(seen.last.end, BLOCK)}};
+}
+
+/* Returns both spans and what lies between them. An empty one does not count. */
+static span hull_of(span a, span b)
+{
+    if (size_of(a) == 0) return b;
+    if (size_of(b) == 0) return a;
+    return (span){spec_int_min(a.begin, b.begin), spec_int_max(a.end, b.end)};
+}
+
+static sight blocks_of(const work *w, int first, int columns)
+{
+    sight all = blocks_of_column(w, first);
     for (int u = first + 1; u < first + columns; u++) {
-        const span own = blocks_of_column(w, u);
-        all.begin = spec_int_min(all.begin, own.begin);
-        all.end = own.end > all.end ? own.end : all.end;
+        const sight own = blocks_of_column(w, u);
+        all = (sight){hull_of(all.first, own.first), hull_of(all.last, own.last)};
     }
     return all;
 }
@@ -100,6 +132,39 @@ static span within(span seen, int b)
     const span block = {b * BLOCK, (b + 1) * BLOCK};
     const span both = {spec_int_max(seen.begin, block.begin), spec_int_min(seen.end, block.end)};
     return both.begin < both.end ? both : (span){block.begin, block.begin};
+}
+
+/* Attention runs over pieces: the blocks of the first positions, then those of the last ones. A
+ * block with some of both is two pieces. What a column sees in a piece is adjacent. */
+typedef struct {
+    int number, block;
+    bool is_first;
+} piece;
+
+static int n_pieces(const work *w)
+{
+    return size_of(w->blocks.first) + size_of(w->blocks.last);
+}
+
+static piece piece_of(const work *w, int number)
+{
+    const int n_first = size_of(w->blocks.first);
+    const bool is_first = number < n_first;
+    return (piece){
+        number, is_first ? w->blocks.first.begin + number : w->blocks.last.begin + number - n_first,
+        is_first};
+}
+
+static bool has(const sight *blocks, const piece *p)
+{
+    return is_in(p->block, p->is_first ? blocks->first : blocks->last);
+}
+
+/* Returns the positions of a piece that a column sees. */
+static span seen_in(const work *w, int u, const piece *p)
+{
+    const sight seen = seen_by(w, u);
+    return within(p->is_first ? seen.first : seen.last, p->block);
 }
 
 /* Returns how many positions of a column, from the first on, are in the slots of the same number:
@@ -127,17 +192,23 @@ static void take_queries(float *query, const work *w, const unit *of)
     }
 }
 
-/* Returns the positions that the columns of a unit see in the slots of the same number: all of
- * them, or those that at least one column sees. */
-static span straight_of(const work *w, int first, int columns, bool all)
+/* Returns the positions of a piece that a column sees in the slots of the same number. */
+static span straight_in(const work *w, int u, const piece *p)
 {
-    span found = {seen_by(w, first).begin, straight_end(w, first)};
-    for (int u = first + 1; u < first + columns; u++) {
-        const span own = {seen_by(w, u).begin, straight_end(w, u)};
-        found.begin = (all ? spec_int_max : spec_int_min)(found.begin, own.begin);
-        found.end = (all ? spec_int_min : spec_int_max)(found.end, own.end);
+    const span seen = seen_in(w, u, p);
+    return (span){seen.begin, spec_int_max(seen.begin, spec_int_min(seen.end, straight_end(w, u)))};
+}
+
+/* Returns those that all columns of a unit see, or that at least one column sees. */
+static span straight_of(const work *w, const unit *of, const piece *p, bool all)
+{
+    span found = straight_in(w, of->first, p);
+    for (int u = of->first + 1; u < of->first + of->columns; u++) {
+        const span own = straight_in(w, u, p);
+        found = all ? (span){spec_int_max(found.begin, own.begin), spec_int_min(found.end, own.end)}
+                    : hull_of(found, own);
     }
-    return found;
+    return within(found, p->block);
 }
 
 /* Numbers of 16 bits are made floats a few rows at a time, which stay in the first-level cache. */
@@ -198,16 +269,16 @@ static void collect_nodes(node_tile *to, const work *w, int kv_head, int u, int 
     }
 }
 
-/* The positions of a column in a block, in order: those before the ones that all columns of the
+/* The positions of a column in a piece, in order: those before the ones that all columns of the
  * unit see in the same slots, those behind them, and nodes in other slots. */
 typedef struct {
     span before, behind, nodes;
 } own_positions;
 
-static own_positions own_of(const work *w, int u, int b, span common)
+static own_positions own_of(const work *w, int u, const piece *p, span common)
 {
-    const span seen = within(seen_by(w, u), b);
-    const int straight = spec_int_max(seen.begin, spec_int_min(seen.end, straight_end(w, u)));
+    const span seen = seen_in(w, u, p);
+    const int straight = straight_in(w, u, p).end;
     const int before = spec_int_max(seen.begin, spec_int_min(straight, common.begin)),
               behind = spec_int_max(before, common.end);
     return (own_positions){
@@ -256,28 +327,28 @@ static span moved(span positions, int begin)
     return (span){positions.begin - begin, positions.end - begin};
 }
 
-/* Computes block b. Scores are computed tile by tile, also those of positions that a column does
+/* Computes a piece. Scores are computed tile by tile, also those of positions that a column does
  * not see, on which no weight depends. */
-static void attend_block(const work *w, const unit *of, const float *query, mixture *to, int b)
+static void attend_piece(const work *w, const unit *of, const float *query, mixture *to,
+                         const piece *p)
 {
-    const int begin = b * BLOCK, width = w->width, heads = of->heads;
+    const int begin = p->block * BLOCK, width = w->width, heads = of->heads;
     const void *keys, *values;
-    const span common = within(straight_of(w, of->first, of->columns, true), b),
-               some = within(straight_of(w, of->first, of->columns, false), b);
+    const span common = straight_of(w, of, p, true), some = straight_of(w, of, p, false);
     float weight[QUERIES * ROW];
     own_positions own[QUERIES];
 
-    spec_kv_cache_block(&keys, &values, w->kv, w->layer, of->kv_head, b);
+    spec_kv_cache_block(&keys, &values, w->kv, w->layer, of->kv_head, p->block);
     score_tiles(w, weight, query, of->columns * heads, keys, (some.begin - begin) / LANES,
                 spec_int_ceil_div(some.end - begin, LANES));
     memset(to->mixed, 0, (size_t)(of->columns * heads * width) * sizeof to->mixed[0]);
     for (int i = 0; i < of->columns; i++) {
         const int u = of->first + i, at = i * heads;
-        own[i] = own_of(w, u, b, common);
+        own[i] = own_of(w, u, p, common);
         score_nodes(w, of, weight + at * ROW, query + at * width, u, own[i].nodes, begin);
         for (int h = 0; h < heads; h++)
             weigh(w->a->kernels, &to->largest[at + h], &to->sum[at + h], weight + (at + h) * ROW,
-                  within(seen_by(w, u), b), begin);
+                  seen_in(w, u, p), begin);
         mix_rows(w, to->mixed + at * width, weight + at * ROW, heads, values,
                  moved(own[i].before, begin));
     }
@@ -291,15 +362,15 @@ static void attend_block(const work *w, const unit *of, const float *query, mixt
     }
 }
 
-/* Merges the next block of a query into the previous ones. */
-static void join(float *mixed, float *largest, float *sum, const float *block, float block_largest,
-                 float block_sum, int width)
+/* Merges the next piece of a query into the previous ones. */
+static void join(float *mixed, float *largest, float *sum, const float *next, float next_largest,
+                 float next_sum, int width)
 {
-    const float both = block_largest > *largest ? block_largest : *largest;
+    const float both = next_largest > *largest ? next_largest : *largest;
     const float before = spec_vector_exp(*largest - both),
-                now = spec_vector_exp(block_largest - both);
-    for (int d = 0; d < width; d++) mixed[d] = mixed[d] * before + block[d] * now;
-    *sum = *sum * before + block_sum * now;
+                now = spec_vector_exp(next_largest - both);
+    for (int d = 0; d < width; d++) mixed[d] = mixed[d] * before + next[d] * now;
+    *sum = *sum * before + next_sum * now;
     *largest = both;
 }
 
@@ -324,69 +395,80 @@ static void put(const work *w, const unit *of, int q, const float *mixed, float 
     for (int d = 0; d < w->a->head_dim; d++) o[d] = mixed[d] * factor;
 }
 
-/* Appends block b of a query to the previous ones, if its column sees the block. */
-static void add_block(const work *w, const unit *of, mixture *so_far, const mixture *block, int q,
-                      int b)
+/* Returns whether a piece is the first that a column with these blocks sees. */
+static bool begins(const sight *blocks, const piece *p)
 {
-    const span seen = blocks_of_column(w, of->first + q / of->heads);
+    return p->is_first ? p->block == blocks->first.begin
+                       : size_of(blocks->first) == 0 && p->block == blocks->last.begin;
+}
+
+/* Appends a piece of a query to the previous ones, if its column sees it. */
+static void add_piece(const work *w, const unit *of, mixture *so_far, const mixture *last, int q,
+                      const piece *p)
+{
+    const sight blocks = blocks_of_column(w, of->first + q / of->heads);
     float *mixed = so_far->mixed + q * w->width;
-    const float *next = block->mixed + q * w->width;
-    if (!is_in(b, seen)) return;
-    if (b > seen.begin) {
-        join(mixed, &so_far->largest[q], &so_far->sum[q], next, block->largest[q], block->sum[q],
+    const float *next = last->mixed + q * w->width;
+    if (!has(&blocks, p)) return;
+    if (!begins(&blocks, p)) {
+        join(mixed, &so_far->largest[q], &so_far->sum[q], next, last->largest[q], last->sum[q],
              w->width);
         return;
     }
     memcpy(mixed, next, (size_t)w->width * sizeof *mixed);
-    so_far->largest[q] = block->largest[q];
-    so_far->sum[q] = block->sum[q];
+    so_far->largest[q] = last->largest[q];
+    so_far->sum[q] = last->sum[q];
 }
 
-/* Computes all blocks of a few units. */
+/* Computes all pieces of a few units. */
 static void attend_units(void *job, int chunk)
 {
     const work *w = job;
     for (int i = chunk * w->units_a_chunk;
          i < spec_int_min((chunk + 1) * w->units_a_chunk, w->units); i++) {
         const unit of = unit_of(w, i);
-        const span blocks = blocks_of(w, of.first, of.columns);
+        const sight blocks = blocks_of(w, of.first, of.columns);
         const int queries = of.columns * of.heads;
         float query[QUERIES * SPEC_HEAD_DIM_MAX];
         mixture so_far, mixed;
         take_queries(query, w, &of);
-        for (int b = blocks.begin; b < blocks.end; b++) {
-            attend_block(w, &of, query, &mixed, b);
-            for (int q = 0; q < queries; q++) add_block(w, &of, &so_far, &mixed, q, b);
+        for (int n = 0; n < n_pieces(w); n++) {
+            const piece p = piece_of(w, n);
+            if (!has(&blocks, &p)) continue;
+            attend_piece(w, &of, query, &mixed, &p);
+            for (int q = 0; q < queries; q++) add_piece(w, &of, &so_far, &mixed, q, &p);
         }
         for (int q = 0; q < queries; q++)
             put(w, &of, q, so_far.mixed + q * w->width, so_far.largest[q], so_far.sum[q]);
     }
 }
 
-/* Returns query q's partial result for block b in a unit: width floats, largest score, sum. */
-static float *partial_of(const work *w, const unit *of, int q, int b)
+/* Returns query q's partial result for a piece in a unit: width floats, largest score, sum. */
+static float *partial_of(const work *w, const unit *of, int q, const piece *p)
 {
     const int number = number_of(w, of, q);
     assert(number < QUERIES_SPLIT);
-    return w->a->partial + ((size_t)number * (size_t)w->a->blocks + (size_t)(b - w->blocks.begin)) *
-                               (size_t)(w->width + 2);
+    return w->a->partial +
+           ((size_t)number * (size_t)w->a->blocks + (size_t)p->number) * (size_t)(w->width + 2);
 }
 
-/* Computes one block of a few units. */
+/* Computes one piece of a few units. */
 static void attend_parts(void *job, int chunk)
 {
     const work *w = job;
     const int chunks = spec_int_ceil_div(w->units, w->units_a_chunk),
-              first = chunk % chunks * w->units_a_chunk, b = w->blocks.begin + chunk / chunks;
+              first = chunk % chunks * w->units_a_chunk;
+    const piece p = piece_of(w, chunk / chunks);
     mixture mixed;
     for (int i = first; i < spec_int_min(first + w->units_a_chunk, w->units); i++) {
         const unit of = unit_of(w, i);
         float query[QUERIES * SPEC_HEAD_DIM_MAX];
-        if (!is_in(b, blocks_of(w, of.first, of.columns))) continue;
+        const sight blocks = blocks_of(w, of.first, of.columns);
+        if (!has(&blocks, &p)) continue;
         take_queries(query, w, &of);
-        attend_block(w, &of, query, &mixed, b);
+        attend_piece(w, &of, query, &mixed, &p);
         for (int q = 0; q < of.columns * of.heads; q++) {
-            float *partial = partial_of(w, &of, q, b);
+            float *partial = partial_of(w, &of, q, &p);
             memcpy(partial, mixed.mixed + q * w->width, (size_t)w->width * sizeof *partial);
             partial[w->width] = mixed.largest[q];
             partial[w->width + 1] = mixed.sum[q];
@@ -398,12 +480,17 @@ static void join_parts(const work *w, int i)
 {
     const unit of = unit_of(w, i);
     for (int q = 0; q < of.columns * of.heads; q++) {
-        const span blocks = blocks_of_column(w, of.first + q / of.heads);
-        float *so_far = partial_of(w, &of, q, blocks.begin);
-        for (int b = blocks.begin + 1; b < blocks.end; b++) {
-            const float *block = partial_of(w, &of, q, b);
-            join(so_far, &so_far[w->width], &so_far[w->width + 1], block, block[w->width],
-                 block[w->width + 1], w->width);
+        const sight blocks = blocks_of_column(w, of.first + q / of.heads);
+        float *so_far = NULL;
+        for (int n = 0; n < n_pieces(w); n++) {
+            const piece p = piece_of(w, n);
+            float *next = partial_of(w, &of, q, &p);
+            if (!has(&blocks, &p)) continue;
+            if (so_far == NULL)
+                so_far = next;
+            else
+                join(so_far, &so_far[w->width], &so_far[w->width + 1], next, next[w->width],
+                     next[w->width + 1], w->width);
         }
         put(w, &of, q, so_far, so_far[w->width], so_far[w->width + 1]);
     }
@@ -431,12 +518,14 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
     w.tiles = spec_int_ceil_div(batch->n, w.columns);
     w.units = w.tiles * kv_parts;
     int longest = 0;
-    for (int u = 0; u < batch->n; u++)
-        longest = spec_int_max(longest, seen_by(&w, u).end - seen_by(&w, u).begin);
+    for (int u = 0; u < batch->n; u++) {
+        const sight seen = seen_by(&w, u);
+        longest = spec_int_max(longest, size_of(seen.first) + size_of(seen.last));
+    }
     w.blocks = blocks_of(&w, 0, batch->n);
-    const int blocks = w.blocks.end - w.blocks.begin;
+    const int pieces = n_pieces(&w);
     const bool split =
-        blocks > 1 && blocks <= attention->blocks && batch->n * attention->n_heads <= QUERIES_SPLIT;
+        pieces > 1 && pieces <= attention->blocks && batch->n * attention->n_heads <= QUERIES_SPLIT;
     const size_t total =
         (size_t)longest * (size_t)w.width * (size_t)(batch->n * attention->n_heads);
     const int wanted =
@@ -447,7 +536,7 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
         spec_thread_pool_run(opt_locked, attend_units, &w, chunks);
         return;
     }
-    spec_thread_pool_run(opt_locked, attend_parts, &w, chunks * blocks);
+    spec_thread_pool_run(opt_locked, attend_parts, &w, chunks * pieces);
     for (int i = 0; i < w.units; i++) join_parts(&w, i);
 }
 

@@ -88,6 +88,9 @@ typedef struct {
     int past[SPEC_COLUMNS_MAX];
     int path_begin[SPEC_COLUMNS_MAX + 1];
     const int *path;
+    int window, sink; /* window > 0: of the positions that a layer's own window leaves, a column
+                         attends to the last `window` and the first `sink` of its sequence; only if
+                         the backend `computes_all` */
 } spec_batch;
 
 /* What a layer's attention does beyond the shape. If an operation gets NULL, it attends as llama

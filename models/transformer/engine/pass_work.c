@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/engine/pass_work.h"
 
+#include <math.h>
+
 static void add(spec_pass_work *work, const spec_matrix *matrix)
 {
     for (; matrix != NULL; matrix = matrix->opt_rest) {
@@ -39,7 +41,10 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model)
     const spec_weights *weights = model->weights;
     const spec_backend *backend = weights->backend;
     const double values = 2.0 * weights->shape.n_kv_heads * weights->shape.head_dim;
-    spec_pass_work work = {.launches = backend->launches_of_pass, .window = weights->shape.window};
+    spec_pass_work work = {.launches = backend->launches_of_pass,
+                           .window = weights->shape.window,
+                           .last = model->window,
+                           .sink = model->sink};
     for (int i = 0; i < model->n_sublayers; i++) {
         const spec_layer *layer = &weights->layer[model->sublayer[i] / 2];
         const bool attends = model->sublayer[i] % 2 == 0;
@@ -62,10 +67,18 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model)
     return work;
 }
 
+/* Returns how many positions a layer reads; window 0: it has none. */
+static double positions_read(const spec_pass_work *work, double positions, int window)
+{
+    const double from = window > 0 ? fmax(0.0, positions - window) : 0.0,
+                 begin = work->last > 0 ? fmax(from, positions - work->last) : from;
+    return positions - begin + fmax(0.0, fmin(work->sink, begin) - from);
+}
+
 double spec_pass_work_kv_bytes(const spec_pass_work *work, double positions)
 {
-    return work->state_bytes + work->kv_bytes * positions +
-           work->window_kv_bytes * (positions < work->window ? positions : work->window);
+    return work->state_bytes + work->kv_bytes * positions_read(work, positions, 0) +
+           work->window_kv_bytes * positions_read(work, positions, work->window);
 }
 
 double spec_pass_work_bytes(const spec_pass_work *work, double experts)

@@ -57,6 +57,26 @@ static int skip_sublayers(spec_transformer *model, const char *text, int exit, s
                              "skip=%.80s: none of the %d layers is left; skip fewer", text, exit);
 }
 
+static int read_window(spec_transformer *model, const spec_settings *settings, spec_error *error)
+{
+    const spec_backend *backend = model->weights->backend;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_settings_int(&model->window, settings, "window", 0, 0, SPEC_CONTEXT_MAX, error));
+    SPEC_TRY(spec_settings_int(&model->sink, settings, "sink", 4, 0, SPEC_CONTEXT_MAX, error));
+    if (model->window == 0 && spec_settings_text(settings, "sink") != NULL)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "sink=%d: without a window the draft reads the whole context; give "
+                           "window=N, too",
+                           model->sink));
+    if (model->window > 0 && !backend->computes_all)
+        SPEC_TRY(spec_fail(error, GSL_EINVAL,
+                           "window=%d: %s (%s) attends to the whole context only; open the target "
+                           "with device=cpu",
+                           model->window, backend->name, backend->device));
+done:
+    return status;
+}
+
 int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
                                 const spec_model *opt_target, spec_context *opt_context,
                                 spec_error *error)
@@ -76,6 +96,7 @@ int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
     const char *skipped = spec_settings_text(settings, "skip");
     if (skipped != NULL && strcmp(skipped, "none") != 0)
         SPEC_TRY(skip_sublayers(model, skipped, exit, error));
+    SPEC_TRY(read_window(model, settings, error));
     *ret_model = &model->head;
     model = NULL;
 done:

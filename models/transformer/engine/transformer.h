@@ -17,6 +17,8 @@ typedef struct {
     const spec_checkpoint *checkpoint; /* own, or the target's */
     const spec_weights *weights;       /* own, or the target's */
     int *sublayer, n_sublayers;        /* the sublayers that run, ascending (forward.h) */
+    int window, sink; /* window > 0: attention reads the keys and values of the last `window` and
+                         the first `sink` positions (spec_batch) */
     int context;                       /* positions in a text, including the begin-of-text token */
     double temperature;
     spec_tensor_type type; /* of its own weights; SPEC_TENSOR_TYPES: as in the checkpoint */

@@ -85,8 +85,8 @@ const spec_model_kind spec_model_random = {
 
 const spec_model_kind spec_model_layers = {
     .name = "layers",
-    .usage = "layers?of=target&exit=0&skip=none",
-    .summary = "the target's first layers, or all but some sublayers, and its head; shares its "
+    .usage = "layers?of=target&exit=0&skip=none&window=0&sink=4",
+    .summary = "the target's first layers, or without some sublayers, or with a window; shares "
                "weights and cache",
     .reference = "Elhoushi24",
     .needs_target = true,

@@ -240,6 +240,8 @@ static void begin_pass(session_data *session, const spec_transformer *model, con
     int n_rows = 0;
     batch->n = 0;
     batch->n_text = (int)session->n_text;
+    batch->window = model->window;
+    batch->sink = model->sink;
     for (int i = from; i < until; i++) {
         const int node = i - n_text + of->node_from;
         if (i < n_text)

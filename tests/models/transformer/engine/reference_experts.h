@@ -15,6 +15,8 @@ typedef struct {
     reference_delta_omissions delta;
     bool no_attention_gate, no_shared_gate;
     bool no_router_bias, no_gate_bias, no_up_bias, no_down_bias, no_clamp, no_renormalisation;
+    int window, sink, from; /* window > 0: attention at positions from `from` on leaves out all but
+                               the last `window` positions and the first `sink` */
 } reference_omissions;
 
 /* y = w x + bias for the rows of expert e of a stack of n; x rounded as for quantised weights. */

@@ -104,6 +104,7 @@ typedef struct {
     int first, last, stride, head_dim; /* keys and values are `stride` apart */
     double scale;                      /* of scores */
     double sink;                       /* -INFINITY: none */
+    int hidden, until;                 /* positions hidden..until-1 are left out */
 } reference_sight;
 
 /* One head's weighted sum of the values at the positions that it sees. */
@@ -114,7 +115,7 @@ static inline void reference_look(double *mixed, const double *query, const doub
     for (int t = of->first; t <= of->last; t++) {
         for (int i = 0; i < of->head_dim; i++)
             weight[t] += query[i] * key[(ptrdiff_t)t * of->stride + i];
-        weight[t] *= of->scale;
+        weight[t] = t >= of->hidden && t < of->until ? -INFINITY : weight[t] * of->scale;
         largest = fmax(largest, weight[t]);
     }
     double sum = exp(of->sink - largest);
@@ -132,16 +133,26 @@ static inline void reference_attend(double *mixed, const double *query, const do
                                     const double *value, int stride, int last, int head_dim)
 {
     reference_look(mixed, query, key, value,
-                   &(reference_sight){0, last, stride, head_dim, 1.0 / sqrt(head_dim), -INFINITY});
+                   &(reference_sight){.last = last,
+                                      .stride = stride,
+                                      .head_dim = head_dim,
+                                      .scale = 1.0 / sqrt(head_dim),
+                                      .sink = -INFINITY});
 }
 
 /* The positions that a head of a layer sees from position t. */
 static inline reference_sight reference_sight_of(const spec_checkpoint_layer *layer,
-                                                 const spec_shape *s, int head, int t)
+                                                 const spec_shape *s, int head, int t,
+                                                 const reference_omissions *omit)
 {
-    reference_sight of = {
-        0, t, s->n_kv_heads * s->head_dim, s->head_dim, 1.0 / sqrt(s->head_dim), -INFINITY};
+    reference_sight of = {.last = t,
+                          .stride = s->n_kv_heads * s->head_dim,
+                          .head_dim = s->head_dim,
+                          .scale = 1.0 / sqrt(s->head_dim),
+                          .sink = -INFINITY,
+                          .hidden = omit->sink};
     float sink;
+    if (omit->window > 0 && t >= omit->from) of.until = t + 1 - omit->window;
     if (s->query_scale != 0.0f) of.scale = (double)s->query_scale;
     if (layer->has_window && t >= s->window) of.first = t + 1 - s->window;
     if (layer->sinks.data != NULL) {
@@ -217,7 +228,7 @@ static inline void reference_recur(double *x, reference_recurrence *of,
 }
 
 /* Logits (n, vocab) after each of n tokens, and the hidden states (n, n_layers + 1, dim) of each
- * after 0, 1, .. layers; of an engine that leaves steps of its experts out. */
+ * after 0, 1, .. layers; of an engine that leaves something out. */
 static inline void reference_states_without(double *logits, double *opt_states,
                                             const spec_checkpoint *c, const int *token, int n,
                                             bool rounds, const reference_omissions *omit)
@@ -263,7 +274,7 @@ static inline void reference_states_without(double *logits, double *opt_states,
                 reference_turn(query, s->n_heads, &layer->query_norm, layer, s, t);
                 for (int h = 0; h < s->n_heads; h++) {
                     const int from = h / shared * s->head_dim;
-                    const reference_sight of = reference_sight_of(layer, s, h, t);
+                    const reference_sight of = reference_sight_of(layer, s, h, t, omit);
                     reference_look(mixed + h * s->head_dim, query + h * s->head_dim, key + from,
                                    value + from, &of);
                 }
@@ -310,9 +321,11 @@ static inline void reference_pass(double *logits, const spec_checkpoint *c, cons
     reference_states(logits, NULL, c, token, n, rounds);
 }
 
-/* The engine's logits of the same text, in passes of `columns` tokens, on the weights' device. */
-static inline void engine_pass_with(float *logits, const spec_weights *weights,
-                                    spec_tensor_type kv_type, const int *token, int n, int columns)
+/* The engine's logits of the same text, in passes of `columns` tokens, on the weights' device; with
+ * the window and the sink of `omit`. */
+static inline void engine_pass_without(float *logits, const spec_weights *weights,
+                                       spec_tensor_type kv_type, const int *token, int n,
+                                       int columns, const reference_omissions *omit)
 {
     const spec_shape *s = &weights->shape;
     const spec_backend *on = weights->backend;
@@ -324,8 +337,11 @@ static inline void engine_pass_with(float *logits, const spec_weights *weights,
     assert_works(spec_forward_init(&forward, weights, &error));
     assert_int_equal(on->kv_init(on, &kv, s, kv_type, n, &error), GSL_SUCCESS);
     for (int done = 0; done < n; done += columns) {
-        spec_batch batch = {
-            .n = n - done < columns ? n - done : columns, .n_text = n, .path = slot};
+        spec_batch batch = {.n = n - done < columns ? n - done : columns,
+                            .n_text = n,
+                            .path = slot,
+                            .window = omit->window,
+                            .sink = omit->sink};
         for (int u = 0; u < batch.n; u++) {
             batch.token[u] = token[done + u];
             batch.position[u] = batch.slot[u] = batch.past[u] = slot[u] = done + u;
@@ -337,6 +353,12 @@ static inline void engine_pass_with(float *logits, const spec_weights *weights,
         on->get(on, logits + (ptrdiff_t)done * s->vocab, forward.logits, size * sizeof *logits);
     }
     on->kv_free(on, &kv);
+}
+
+static inline void engine_pass_with(float *logits, const spec_weights *weights,
+                                    spec_tensor_type kv_type, const int *token, int n, int columns)
+{
+    engine_pass_without(logits, weights, kv_type, token, n, columns, &(reference_omissions){0});
 }
 
 static inline void engine_pass(float *logits, const spec_weights *weights, const int *token, int n,

@@ -138,6 +138,31 @@ TEST(layers_with_a_window_are_counted_apart)
     assert_true(spec_pass_work_kv_bytes(&work, 100.0) == 107.0 * work.kv_bytes);
 }
 
+/* Two of four layers have a window of 7, in which the first 3 positions lie only in short texts.
+ * Second route: positions counted. */
+TEST(a_draft_with_a_window_reads_fewer_keys_and_values)
+{
+    OWNED_MODEL *target;
+    spec_model *draft;
+    (void)open_model(&target, "random?dim=64&layers=4&heads=4&ffn=96&vocab=100&type=f32", NULL);
+    spec_transformer *transformer = (spec_transformer *)target;
+    transformer->own_weights.shape.window = 7;
+    transformer->own_weights.layer[0].how.has_window = true;
+    transformer->own_weights.layer[2].how.has_window = true;
+    const spec_pass_work all = spec_pass_work_of(transformer),
+                         work = spec_pass_work_of(
+                             open_model(&draft, "layers?window=5&sink=3", target));
+    assert_true(work.weight_bytes == all.weight_bytes);
+    for (int n = 1; n <= 30; n++) {
+        int seen = 0;
+        for (int t = 0; t < n; t++)
+            if (t < 3 || t >= n - 5) seen += 1 + (t >= n - 7);
+        assert_true(spec_pass_work_kv_bytes(&work, n) == seen * all.kv_bytes);
+    }
+    assert_true(spec_pass_work_kv_bytes(&work, 30.0) == 13.0 * all.kv_bytes);
+    spec_model_close(draft);
+}
+
 /* The target's first and third layers, and its output. */
 TEST(a_draft_of_some_layers_has_the_work_of_these)
 {
@@ -248,6 +273,21 @@ TEST(a_card_refuses_architectures_beside_llama)
     assert_non_null(
         strstr(error.text, "a model of architecture qwen3moe has norms of heads, which "));
     assert_non_null(strstr(error.text, " does not compute: open it with device=cpu"));
+}
+
+TEST(a_card_refuses_a_draft_with_a_window)
+{
+    OWNED_MODEL *target;
+    spec_model *draft;
+    spec_error error;
+    (void)open_model(&target, "random?dim=64&layers=1&heads=4&ffn=96&vocab=96&type=bf16&device=gpu",
+                     NULL);
+    assert_int_equal(
+        spec_model_open(&draft, "layers?window=9", target, spec_test_context(0), &error),
+        GSL_EINVAL);
+    assert_non_null(strstr(error.text, "window=9: gpu:0 ("));
+    assert_non_null(
+        strstr(error.text, ") attends to the whole context only; open the target with device=cpu"));
 }
 
 SUITE(SIMULATOR);

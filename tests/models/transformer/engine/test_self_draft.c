@@ -5,6 +5,7 @@
 #include "models/model_kinds.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
+#include "tests/models/transformer/engine/reference_pass.h"
 #include "tests/support/contexts.h"
 #include "tests/support/model_of.h"
 #include "tests/support/near.h"
@@ -173,14 +174,13 @@ TEST(a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once)
     spec_model_close(&target->head);
 }
 
-/* Layers after a skipped sublayer see the text as the target computed it. Their rows differ from
- * those of a separate draft, but are a function of context and draft, whatever was read before. */
-TEST(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone)
+/* Layers after a skipped sublayer, or after attention with a window, see the text as the target
+ * computed it. Their rows differ from those of a separate draft, but are a function of context and
+ * draft, whatever was read before. */
+static void check_that_the_text_alone_decides(const char *spec)
 {
     spec_transformer *target = open_target(spec_test_context(0)->cpu);
-    spec_model *draft;
-    assert_works(
-        spec_model_open(&draft, "layers?skip=0f.1a", &target->head, spec_test_context(0), &error));
+    spec_model *draft = model_of(spec, &target->head);
     static double after[ROWS], fresh[ROWS], alone[ROWS];
     reading r, f;
     open_reading(&r, draft, &target->head, true);
@@ -218,6 +218,16 @@ TEST(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone)
     spec_model_close(&target->head);
 }
 
+TEST(a_shared_cache_behind_skipped_sublayers_depends_on_the_text_alone)
+{
+    check_that_the_text_alone_decides("layers?skip=0f.1a");
+}
+
+TEST(a_shared_cache_behind_a_window_depends_on_the_text_alone)
+{
+    check_that_the_text_alone_decides("layers?window=3&sink=2");
+}
+
 /* The output weights of a sublayer are set to zero, so that it adds zeros. */
 TEST(a_skipped_sublayer_is_one_that_adds_nothing)
 {
@@ -252,6 +262,123 @@ TEST(a_skipped_sublayer_is_one_that_adds_nothing)
         spec_model_close(&zeroed->head);
     }
     spec_model_close(&target->head);
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static double distance_from_reference(const double *row, const double *logits)
+{
+    double largest = logits[0], sum = 0.0, worst = 0.0;
+    for (int i = 1; i < V; i++) largest = fmax(largest, logits[i]);
+    for (int i = 0; i < V; i++) sum += exp(logits[i] - largest);
+    for (int i = 0; i < V; i++) worst = fmax(worst, fabs(row[i] - exp(logits[i] - largest) / sum));
+    return worst;
+}
+
+/* A draft with its own cache has read the whole text with the window; one that shares the target's
+ * has used the window only at the last token of the text and at its own tokens. Measured: 2e-7. The
+ * other one of the two is 0.01 away. */
+TEST(a_window_agrees_with_double_precision)
+{
+    static const char *const targets[] = {
+        target_spec,
+        "random?dim=32&layers=3&heads=2&kv_heads=1&ffn=64&vocab=11&context=200&type=f32&seed=5",
+        "random?dim=32&layers=4&heads=2&ffn=64&vocab=11&context=200&type=f32&attends=2"};
+    static const reference_omissions windows[] = {
+        {.window = 2}, {.window = 3, .sink = 2}, {.window = 70, .sink = 4}};
+    for (int i = 0; i < 3 * 3 * 2; i++) {
+        const bool shares = i % 2 != 0;
+        reference_omissions omit = windows[i / 2 % 3];
+        char spec[64];
+        OWNED_MODEL *target = model_of(targets[i / 6], NULL);
+        const spec_transformer *model = spec_transformer_of(target);
+        reading r;
+        snprintf(spec, sizeof spec, "layers?window=%d&sink=%d", omit.window, omit.sink);
+        spec_model *draft = model_of(spec, target);
+        open_reading(&r, draft, target, shares);
+        double worst = 0.0, other = 0.0;
+        for (int round = 0; round < 8; round++) {
+            int token[K], text[CONTEXT];
+            size_t n;
+            const double *row[K + 1];
+            double scratch[(K + 1) * V];
+            FREED double *logits = reference_vector(CONTEXT * V);
+            for (int k = 0; k < K; k++) token[k] = draw(&r, V);
+            const spec_score_request request = {.context = r.context,
+                                                .n_context = r.n,
+                                                .token = token,
+                                                .n_nodes = K,
+                                                .ret_row = row,
+                                                .scratch = scratch};
+            assert_works(spec_session_score(&r.draft, &request, &error));
+            assert_works(spec_transformer_text(model, text, &n, r.context, r.n, &error));
+            memcpy(text + n, token, sizeof token);
+            for (int swapped = 0; swapped <= 1; swapped++) {
+                omit.from = shares != swapped ? (int)n - 1 : 0;
+                reference_states_without(logits, NULL, model->checkpoint, text, (int)n + K, false,
+                                         &omit);
+                for (int k = 0; k <= K; k++) {
+                    double *to = swapped ? &other : &worst;
+                    *to = fmax(*to,
+                               distance_from_reference(row[k], logits + (n - 1 + (size_t)k) * V));
+                }
+            }
+            for (int k = 0; k < 9 + 4 * round; k++)
+                r.context[r.n++] = k < 2 ? token[k] : draw(&r, V);
+        }
+        printf("%s of %s, %s: %.2g, and %.2g\n", spec, targets[i / 6],
+               shares ? "shared" : "its own", worst, other);
+        assert_true(worst < 2e-6 && other > 1e-3);
+        reading_free(&r);
+        spec_model_close(draft);
+    }
+}
+
+/* Bit for bit, in a shared cache and in its own. */
+TEST(a_window_of_the_whole_context_is_the_target)
+{
+    spec_transformer *target = open_target(spec_test_context(0)->cpu);
+    static double with[ROWS], without[ROWS];
+    for (int share = 0; share <= 1; share++) {
+        spec_model *const draft = model_of("layers?window=200&sink=0", &target->head),
+                          *const same = model_of("layers", &target->head);
+        reading r, s;
+        open_reading(&r, draft, &target->head, share);
+        open_reading(&s, same, &target->head, share);
+        for (int i = 0; i < ROUNDS; i++) {
+            memset(with, 0, sizeof with);
+            memset(without, 0, sizeof without);
+            go_round(&r, i % 3 == 1, with);
+            go_round(&s, i % 3 == 1, without);
+            assert_memory_equal(with, without, sizeof with);
+        }
+        reading_free(&r);
+        reading_free(&s);
+        spec_model_close(draft);
+        spec_model_close(same);
+    }
+    spec_model_close(&target->head);
+}
+
+/* A prompt of several passes, whose tokens have different windows. */
+TEST(a_window_reads_a_prompt_at_once_or_token_by_token)
+{
+    enum { LONG = 170 };
+    OWNED_MODEL *target = model_of(target_spec, NULL);
+    OWNED_MODEL *draft = model_of("layers?window=11&sink=3", target);
+    OWNED(spec_session) at_once, stepwise;
+    spec_error error;
+    int context[LONG];
+    double once[V], scratch[V];
+    const double *row = NULL;
+    for (int i = 0; i < LONG; i++) context[i] = i * i % V;
+    assert_works(spec_session_init(&at_once, draft, &error));
+    assert_works(spec_session_init(&stepwise, draft, &error));
+    assert_non_null(row = spec_session_row(&at_once, context, LONG, once, &error));
+    memcpy(once, row, sizeof once);
+    for (size_t n = 1; n <= LONG; n++)
+        assert_non_null(row = spec_session_row(&stepwise, context, n, scratch, &error));
+    assert_memory_equal(once, row, sizeof once);
 }
 
 /* ---- specs ----------------------------------------------------------------------------------- */
@@ -365,6 +492,13 @@ TEST(bad_specs_are_refused_with_a_line)
         {"layers?skip=00000001", "'00000001'"},
         {"layers?skip=-1", "'-1'"},
         {"layers?of=draft", "of"},
+        {"layers?window=-1", "window=-1"},
+        {"layers?window=1048577", "window=1048577"},
+        {"layers?window=x", "window=x"},
+        {"layers?window=9&sink=-1", "sink=-1"},
+        {"layers?sink=4", "without a window"},
+        {"layers?window=0&sink=0", "without a window"},
+        {"quantised?window=9", "window"},
         {"quantised?type=q5", "q5"},
         {"quantised?exit=1", "exit"},
     };
