@@ -48,6 +48,22 @@ double spec_roofline_experts(double experts, double active, double n_tokens)
     return n_tokens == 0.0 ? 0.0 : -experts * expm1(n_tokens * log1p(-active / experts));
 }
 
+double spec_roofline_window_cost(double weights, double kv_bytes, double read, double context)
+{
+    if (!is_positive(weights) || !is_amount(kv_bytes) || !is_amount(read) || !is_amount(context))
+        return NAN;
+    return (weights + kv_bytes * fmin(read, context)) / (weights + kv_bytes * context);
+}
+
+double spec_roofline_window_context(double alpha, double weights, double kv_bytes, double read)
+{
+    if (!(alpha >= 0.0 && alpha <= 1.0) || !is_positive(weights) || !is_amount(kv_bytes) ||
+        !is_amount(read))
+        return NAN;
+    if (alpha == 0.0 || kv_bytes == 0.0) return INFINITY;
+    return (weights * (1.0 - alpha) / kv_bytes + read) / alpha;
+}
+
 double spec_roofline_intensity(const spec_transformer_shape *shape, double n_tokens, double context)
 {
     return spec_roofline_pass_flops(shape, n_tokens, context) /

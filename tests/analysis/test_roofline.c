@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/roofline.h"
+#include "analysis/speedup.h"
 
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -119,6 +120,39 @@ TEST(experts_are_those_of_the_exact_law)
     assert_nan(spec_roofline_experts(8.0, 0.0, 1.0));
     assert_nan(spec_roofline_experts(8.0, 2.0, -1.0));
     assert_nan(spec_roofline_experts(NAN, 2.0, 1.0));
+}
+
+/* Second route: the context at which the best K first exceeds 0, by bisection. */
+TEST(a_window_gains_from_the_context_where_a_draft_token_pays)
+{
+    static const double alphas[] = {0.27, 0.6, 0.9, 0.999}, kv[] = {0.3, 131072.0},
+                        reads[] = {0.0, 5.0, 516.0};
+    const double weights = 2.385e9;
+    for (int i = 0; i < 4 * 2 * 3; i++) {
+        const double alpha = alphas[i % 4], kv_bytes = kv[i / 4 % 2], read = reads[i / 8];
+        double low = read, high = 1e13;
+        for (int step = 0; step < 200; step++) {
+            const double context = 0.5 * (low + high),
+                         c = spec_roofline_window_cost(weights, kv_bytes, read, context);
+            *(spec_speedup_best_K(alpha, c) > 0.0 ? &high : &low) = context;
+        }
+        assert_near(spec_roofline_window_context(alpha, weights, kv_bytes, read), high, 1e-9);
+    }
+    assert_same(spec_roofline_window_context(1.0, weights, 2.0, 516.0), 516.0);
+    assert_same(spec_roofline_window_context(0.0, weights, 2.0, 516.0), INFINITY);
+    assert_same(spec_roofline_window_context(1.0, weights, 0.0, 516.0), INFINITY);
+    assert_same(spec_roofline_window_cost(weights, 2.0, 516.0, 516.0), 1.0);
+    assert_same(spec_roofline_window_cost(weights, 2.0, 516.0, 3.0), 1.0);
+    assert_same(spec_roofline_window_cost(6.0, 2.0, 1.0, 5.0), 0.5);
+    for (int bad = 0; bad < 4; bad++) {
+        double x[] = {0.5, 2.0, 3.0, 4.0};
+        x[bad] = bad == 1 ? 0.0 : -0.1;
+        assert_nan(spec_roofline_window_context(x[0], x[1], x[2], x[3]));
+        assert_nan(
+            spec_roofline_window_cost(x[bad == 0 ? 0 : 1], x[2], x[3], bad == 0 ? x[0] : 9.0));
+    }
+    assert_nan(spec_roofline_window_context(1.1, 2.0, 3.0, 4.0));
+    assert_nan(spec_roofline_window_cost(2.0, 3.0, 4.0, INFINITY));
 }
 
 TEST(outside_the_domain_is_nan)

@@ -515,6 +515,17 @@ TEST(closed_calculators_give_what_a_hand_gives)
         assert_within(number(&result, r, "ridge_tokens"), 156.0, 1e-9);
     }
     spec_result_free(&result);
+    /* 60 bytes of weights for 6 requests; 2 bytes per position, of which 3 + 1 of 25 are read: c =
+     * 18/60; with alpha .5 it gains where 18/(10 + 2 n) < .5, above 13. K = 1 gives 1.5/1.3, K = 2
+     * 1.75/1.6. */
+    run(&result, "window_bytes", 0,
+        "alpha = 0.5; weight_bytes = 60; kv_bytes = 2; batch = 6; context = 25; window = 3; "
+        "sink = 1;");
+    assert_within(number(&result, 0, "c"), 0.3, 1e-9);
+    assert_within(number(&result, 0, "gains_from"), 13.0, 1e-9);
+    assert_true(number(&result, 0, "best_K") == 1.0);
+    assert_within(number(&result, 0, "best_speedup"), 1.5 / 1.3, 1e-9);
+    spec_result_free(&result);
     /* alpha .5, K 1: 1.5 tokens; speed-up 1.2 needs 1.5/1.2 - 1 = .25 per draft token; 1.6 is
      * impossible. */
     run(&result, "implied_cost", 0, "alpha = 0.5; K = 1; printed_speedup = [1.2, 1.6];");
