@@ -22,7 +22,7 @@ extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_mea
     spec_measure_quoted_optimum, spec_measure_pair_coverage, spec_measure_roofline,
     spec_measure_serve, spec_measure_serve_claims, spec_measure_serve_coverage,
     spec_measure_serve_measured, spec_measure_serve_published, spec_measure_train,
-    spec_measure_uniformity, spec_measure_window_bytes;
+    spec_measure_uniformity, spec_measure_window_bytes, spec_measure_window_draft;
 
 /* Puts the wrong parameter in front of the error line: "target: ...". Returns the status; changes
  * nothing on success. */

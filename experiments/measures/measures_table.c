@@ -19,6 +19,7 @@ const spec_measure *const spec_measures[] = {
     &spec_measure_extrapolation,
     &spec_measure_roofline,
     &spec_measure_window_bytes,
+    &spec_measure_window_draft,
     &spec_measure_distribution,
     &spec_measure_prove_cases,
     &spec_measure_plan,
