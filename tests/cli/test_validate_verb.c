@@ -105,6 +105,8 @@ TEST(the_list_has_names_and_reasons)
     /* a right sampler is no mistake */
     spec_program_prints("validate --list --only right --format csv", 0,
                         "\nexact sampler,right,V,the sampler that", NULL);
+    spec_program_prints("validate --list --only coin-zero --format csv", 0,
+                        "\nmistake,coin-zero,V,the uniform number of every", NULL);
     spec_program_prints("validate --list --format csv", 0, "\nsampler,./FILE.so,", NULL);
     spec_child_run(&c, "validate --list --only counts --format csv");
     assert_non_null(strstr(c.text, "reason\ntest,counts,"));
