@@ -40,7 +40,7 @@ def verify(rounds):
 
 
 class Gemma4AssistantOfRows:
-    """Returns the draft row of place k at its k-th call."""
+    """Returns the draft row of position k at its k-th call."""
 
     device = torch.device("cpu")
 

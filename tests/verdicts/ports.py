@@ -46,7 +46,7 @@ def token_rule(target, draft, tokens, rng):
 
 
 def block_rule(target, draft, tokens, rng):
-    """Block verification: the last place whose coin is below h."""
+    """Block verification: the last position whose coin is below h."""
     draft, K, scales = draft_rows(target, draft, tokens), len(tokens), [1.0]
     for k, token in enumerate(tokens):
         ratio = scales[k] * target[k][token] / draft[k][token] if draft[k][token] > 0.0 else 0.0

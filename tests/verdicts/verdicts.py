@@ -169,6 +169,9 @@ def main(words):
         with open(RESULTS) as file:
             write_text(json.load(file))
         return 0
+    if not words or not os.access(words[-1], os.X_OK):
+        print(__doc__, file=sys.stderr)
+        return 2
     program = os.path.abspath(words[-1])
     if words[0] == "--check":
         return check(program)

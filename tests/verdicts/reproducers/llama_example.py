@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# llama.cpp's examples/speculative with temperature: the law of one place. It drafts the draft's
+# llama.cpp's examples/speculative with temperature, at one position. It drafts the draft's
 # most probable token, and judges it as if it had been drawn from the draft's row.
 p, q = [0.6, 0.3, 0.1], [0.5, 0.4, 0.1]  # target and draft
 token = q.index(max(q))

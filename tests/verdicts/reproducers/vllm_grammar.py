@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# vLLM with a grammar and probabilistic drafts: the law of one place. The grammar forbids token 2,
-# so the scheduler marks such a draft as -1, and the kernel draws that place from the target.
+# vLLM with a grammar and probabilistic drafts, at one position. The grammar forbids token 2, so the
+# scheduler marks such a draft as -1, and the kernel draws that position from the target.
 p = [0.5, 0.5, 0.0]  # the target after the grammar's mask
 q = [0.45, 0.05, 0.5]  # the draft
 more = [max(t - d, 0.0) for t, d in zip(p, q)]
