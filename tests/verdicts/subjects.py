@@ -49,8 +49,8 @@ ENGINES = [
          "vllm/v1/worker/gpu/structured_outputs.py:grammar_invalid_drafts"),
         "`rejection_sample` of the V2 runner and its Triton kernels, as released, by Triton's "
         "interpreter on the CPU. Added here: empty packages instead of `vllm` and "
-        "`vllm.triton_utils`, whose own need a GPU; `log1p`, which the interpreter does not "
-        "have; and for grammars the marking of drafts by -1, which the scheduler's "
+        "`vllm.triton_utils`, because the real ones need a GPU; `log1p`, which the interpreter "
+        "does not have; and for grammars the marking of drafts by -1, which the scheduler's "
         "`validate_tokens` and the runner's `grammar_invalid_drafts` do. The engine as a whole "
         "was not run.",
     ),
@@ -62,7 +62,8 @@ ENGINES = [
         "on the CPU; and the CUDA kernel of trees, `TreeSpeculativeSamplingTargetOnly`, compiled "
         "by a C++ compiler for one thread per block. Connected here: coins, links of the tree, and "
         "for the CUDA kernel a stand-in for the block operations of CUB and FlashInfer. The engine "
-        "as a whole was not run. Derived from its source, not run: on CPU and XPU, and on HIP "
+        "as a whole was not run. The following is derived from its source and was not run: on CPU "
+        "and XPU, and on HIP "
         "without rejection sampling, `_verify_uses_greedy` in `eagle_utils.py` has EAGLE verify "
         "sampled requests by the argmax of the target's logits.",
     ),
@@ -238,9 +239,9 @@ SUBJECTS = [
         "", "plain-4", "", port="article-rows",
         wrong="The available copy has lost its indentation; it is read here as its comment says: "
         "if no token is accepted, the next one is drawn from the last row of the target, which "
-        "follows all drafted tokens. The right row is the first one, minus the draft's. Read the "
-        "other way, with the last row after a draft that was accepted completely, the distribution "
-        "is right. In either reading PyTorch refuses the correction's shape, (1, 1, 1), when it "
+        "follows all drafted tokens. The right row is the first one, minus the draft's. With the "
+        "other reading, the last row after a draft that was accepted completely, the distribution "
+        "is right. In either case PyTorch refuses the correction's shape, (1, 1, 1), when it "
         "is appended.",
         instead="the target's first row minus the draft's",
         reproducer="article_rows.py",
