@@ -157,7 +157,7 @@ static int check_same_model(const run *r, spec_error *error)
     if (!r->result->local || !(noise->square > another_model * another_model)) return GSL_SUCCESS;
     return spec_fail(error, GSL_EINVAL,
                      "%.200s: it runs another model than %.200s: it gives log-probabilities that "
-                     "differ by %.2g on average",
+                     "differ by %.2g as a root mean square",
                      r->result->text.url, r->plan->score_by, sqrt(noise->square));
 }
 

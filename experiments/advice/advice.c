@@ -164,6 +164,7 @@ int spec_advice_of(spec_advice *ret, const spec_observed_sums *sums,
     ret->plain_running = spec_length_plan_running(&plan, 0, -1);
     ret->equal_rate = plan.equal_rate;
     SPEC_TRY(spec_length_samples_init(&samples, &plan));
+    ret->over_plain = plan.reference == 0 && samples.speed[plan.current].speed.point > 0.0;
     SPEC_TRY(fill_lengths(ret, &samples));
     SPEC_TRY(spec_advice_acceptance(ret, &plan, sums));
     SPEC_TRY(spec_advice_choose(ret, &samples));

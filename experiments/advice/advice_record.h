@@ -90,6 +90,7 @@ typedef struct {
     spec_acceptance_drift drift; /* from: the windows or requests before the change */
     double plain_seconds;        /* time per token of plain decoding for one request; or NaN */
     bool plain_given;            /* given by the question; else plain decoding was run */
+    bool over_plain;             /* speeds are relative to plain decoding */
     double running, plain_running; /* requests at a time, at the current length and at K = 0 */
     bool equal_rate;   /* these differ but the tokens/s do not, so speeds refer to one request */
     double break_even; /* the current K pays if accepted/drafted is above this */

@@ -31,21 +31,12 @@ static bool lacks_K(const spec_diagnosis_facts *facts)
     return counts.rounds > 0.0 || counts.drafted > 0.0 || counts.accepted > 0.0;
 }
 
-/* Returns whether a length with drafts has a speed-up over plain decoding. */
-static bool over_plain(const spec_advice *advice)
-{
-    for (int i = 0; i < advice->n; i++)
-        if (advice->length[i].K > 0 && isfinite(advice->length[i].speedup.value)) return true;
-    return false;
-}
-
-/* Returns whether such a length has a speed, relative to plain decoding or to the current
- * length. */
+/* Returns whether lengths have speeds, relative to plain decoding or to the current length. */
 static bool timed(const spec_advice *advice)
 {
     for (int i = 0; i < advice->n; i++)
         if (advice->length[i].best) return true;
-    return over_plain(advice);
+    return advice->over_plain;
 }
 
 /* Returns whether plain decoding and the current length both have times, but not at the same
@@ -53,7 +44,7 @@ static bool timed(const spec_advice *advice)
 static bool at_other_batches(const spec_advice *advice)
 {
     const spec_advice_length *now = spec_advice_length_of(advice, advice->K);
-    return isfinite(advice->plain_seconds) && !over_plain(advice) && now != NULL &&
+    return isfinite(advice->plain_seconds) && !advice->over_plain && now != NULL &&
            now->seconds > 0.0;
 }
 
@@ -70,7 +61,8 @@ static void add_reason(spec_sentences ret, const spec_advice *advice,
 {
     const spec_advice_length *to = spec_advice_length_of(advice, advice->to_K);
     if (length == NULL || length->K == 0 || isnan(length->speedup.value)) {
-        spec_say(ret, ": these numbers cannot tell.");
+        spec_say(ret, length != NULL && length->best ? ": by estimate it is the fastest."
+                                                     : ": it may be the fastest.");
         return;
     }
     if (isnan(length->speedup.low))
@@ -84,7 +76,9 @@ static void add_reason(spec_sentences ret, const spec_advice *advice,
         spec_say(ret, ": its speed-up, %s, is too uncertain to decide.",
                  SPEC_SAY_RATIO(length->speedup));
     else
-        spec_say(ret, ": by estimate its speed-up is %s, and that of %s %s.",
+        spec_say(ret, ": %sits speed-up is %s, and that of %s %s.",
+                 length->speedup.value < to->speedup.value ? "it may be faster; by estimate "
+                                                           : "by estimate ",
                  SPEC_SAY_RATIO(length->speedup), name_of(to->K).text, SPEC_SAY_RATIO(to->speedup));
 }
 
@@ -187,7 +181,7 @@ static void add_equal_rate(spec_sentences ret, const spec_advice *advice)
 /* Adds that only lengths with drafts are compared, if that is so. */
 static void add_uncompared_plain(spec_sentences ret, const spec_advice *advice)
 {
-    if (advice->decides_K == 0 || over_plain(advice) || !timed(advice)) return;
+    if (advice->decides_K == 0 || advice->over_plain || !timed(advice)) return;
     spec_say(ret, " Plain decoding is not compared: %s.",
              isnan(advice->plain_seconds)
                  ? "its speed is not known"

@@ -194,8 +194,9 @@ static int check_files(const spec_advice_paths *paths, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Refuses a speed given for one request that is evidently that of all requests together. It would
- * make plain decoding several times too fast. */
+/* Refuses a speed given for one request that is evidently that of all requests together: it would
+ * make plain decoding several times too fast. Also one that is too slow: a round takes at least as
+ * long as a plain token. */
 static int check_plain_speed(const spec_advice *advice, double given, spec_error *error)
 {
     const double n = advice->running;
@@ -207,6 +208,11 @@ static int check_plain_speed(const spec_advice *advice, double given, spec_error
                          "run here, %.1f times what K = %d gives: give the total divided by "
                          "the running requests",
                          given, given * n, n, 1.0 / speedup, advice->K);
+    if (now != NULL && now->round_over_plain.high < 0.9)
+        return spec_fail(error, GSL_EINVAL,
+                         "plain tokens per second: at %g, a round of K = %d takes %.2f of the time "
+                         "of a plain token, and no round takes less than one",
+                         given, advice->K, now->round_over_plain.value);
     return GSL_SUCCESS;
 }
 

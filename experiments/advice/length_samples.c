@@ -3,7 +3,6 @@
 
 #include "analysis/minimax_length.h"
 #include "base/wide_rng.h"
-#include "experiments/advice/likely_times.h"
 #include "sim/chance/rng.h"
 
 #include <gsl/gsl_cdf.h>
@@ -43,6 +42,59 @@ static void draw(double *sum, const spec_observed_runs *runs, gsl_rng *opt_rng)
     }
 }
 
+/* Fills in the measured times of a resample. Plain decoding counts only if it ran in the same
+ * batches. */
+static void measured_times(double *time, int *K, spec_round_times *ret,
+                           const spec_length_samples *samples, int r)
+{
+    const spec_length_plan *plan = samples->plan;
+    *ret = (spec_round_times){.n = 0, .K = K, .time = time};
+    for (int L = plan->reference == 0 && !plan->equal_rate ? 0 : 1; L <= plan->longest; L++) {
+        const double at = samples->speed[r * SPEC_ADVICE_K + L].time.point;
+        if (L > 0 && spec_observed_runs_find(plan->runs, L, -1) == NULL) continue;
+        if (!(at > 0.0)) continue;
+        K[ret->n] = L;
+        time[ret->n++] = at;
+    }
+}
+
+/* Makes the median over likely engines the central estimate of the times that were not measured, in
+ * all resamples. */
+static int set_estimates(spec_length_samples *samples, gsl_rng *rng)
+{
+    enum { DRAWS = 1001 };
+    double time[SPEC_ADVICE_K], one[SPEC_ADVICE_K], median[SPEC_ADVICE_K];
+    int K_run[SPEC_ADVICE_K];
+    spec_round_times measured;
+    measured_times(time, K_run, &measured, samples, 0);
+    if (measured.n == 0 || K_run[measured.n - 1] == 0) return GSL_SUCCESS;
+    double *drawn = malloc(SPEC_ADVICE_K * DRAWS * sizeof *drawn);
+    if (drawn == NULL) return GSL_ENOMEM;
+    spec_rng_stream(rng, samples->plan->question->seed, SPEC_LENGTH_RESAMPLES + 1);
+    spec_likely_times_engines(samples->engines, &measured, rng);
+    for (int i = 0; i < DRAWS; i++) {
+        spec_likely_times_draw(one, samples->engines, &measured, rng);
+        for (int K = 0; K < SPEC_ADVICE_K; K++) drawn[K * DRAWS + i] = one[K];
+    }
+    for (int K = 0; K < SPEC_ADVICE_K; K++) {
+        gsl_sort(drawn + K * DRAWS, 1, DRAWS);
+        median[K] = drawn[K * DRAWS + DRAWS / 2];
+    }
+    free(drawn);
+    for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) {
+        measured_times(time, K_run, &measured, samples, r);
+        for (int K = 0; K < SPEC_ADVICE_K; K++) {
+            spec_length_speed *at = samples->speed + r * SPEC_ADVICE_K + K;
+            if (!(at->time.high > at->time.low)) continue;
+            const double estimate = fmin(
+                fmax(spec_likely_times_bent(median, &measured, K), at->time.low), at->time.high);
+            at->speed.point *= at->time.point / estimate;
+            at->time.point = estimate;
+        }
+    }
+    return GSL_SUCCESS;
+}
+
 int spec_length_samples_init(spec_length_samples *samples, const spec_length_plan *plan)
 {
     const size_t rows = SPEC_LENGTH_RESAMPLES + 1, runs = plan->runs->n;
@@ -51,13 +103,15 @@ int spec_length_samples_init(spec_length_samples *samples, const spec_length_pla
     *samples = (spec_length_samples){.plan = plan};
     samples->speed = malloc(rows * SPEC_ADVICE_K * sizeof *samples->speed);
     samples->work = malloc(rows * sizeof *samples->work);
-    const bool whole =
-        rng != NULL && sum != NULL && samples->speed != NULL && samples->work != NULL;
+    samples->engines = malloc(SPEC_LIKELY_ENGINES * sizeof *samples->engines);
+    bool whole = rng != NULL && sum != NULL && samples->speed != NULL && samples->work != NULL &&
+                 samples->engines != NULL;
     for (size_t r = 0; r < rows && whole; r++) {
         spec_rng_stream(rng, plan->question->seed, r);
         draw(sum, plan->runs, r > 0 ? rng : NULL);
         spec_length_speeds(samples->speed + r * SPEC_ADVICE_K, plan, sum);
     }
+    whole = whole && set_estimates(samples, rng) == GSL_SUCCESS;
     free(sum);
     if (rng != NULL) gsl_rng_free(rng);
     if (!whole) spec_length_samples_free(samples);
@@ -68,6 +122,7 @@ void spec_length_samples_free(spec_length_samples *samples)
 {
     free(samples->speed);
     free(samples->work);
+    free(samples->engines);
     *samples = (spec_length_samples){0};
 }
 
@@ -194,22 +249,6 @@ static double widened_speed(const spec_length_samples *samples, int r, int K, do
                       : speed_in(samples, r, K, s);
 }
 
-/* Fills in the measured times of a resample. Plain decoding counts only if it ran in the same
- * batches. */
-static void measured_times(double *time, int *K, spec_round_times *ret,
-                           const spec_length_samples *samples, int r)
-{
-    const spec_length_plan *plan = samples->plan;
-    *ret = (spec_round_times){.n = 0, .K = K, .time = time};
-    for (int L = plan->reference == 0 && !plan->equal_rate ? 0 : 1; L <= plan->longest; L++) {
-        const double at = samples->speed[r * SPEC_ADVICE_K + L].time.point;
-        if (L > 0 && spec_observed_runs_find(plan->runs, L, -1) == NULL) continue;
-        if (!(at > 0.0)) continue;
-        K[ret->n] = L;
-        time[ret->n++] = at;
-    }
-}
-
 /* Draws where the tokens of a scenario lie: four times in ten at the high end, as if each request
  * had its own alpha, three times at the low end, as if each round had, else at the estimate. */
 static double drawn_tokens(gsl_rng *rng)
@@ -246,25 +285,19 @@ int spec_length_samples_losses(spec_length_loss *ret, spec_length_samples *sampl
     gsl_rng *rng = spec_rng_alloc();
     double *likely = malloc(3 * (size_t)n * ROWS * sizeof *likely), *largest = likely + n * ROWS,
            *gain = largest + n * ROWS;
-    spec_likely_engine *engines = malloc(SPEC_LIKELY_ENGINES * sizeof *engines);
     double speed[(ENDS + 1) * (SPEC_ADVICE_K + 1)], loss[SPEC_ADVICE_K + 1],
         wide[SPEC_ADVICE_K + 1], time[SPEC_ADVICE_K], drawn[SPEC_ADVICE_K];
     spec_round_times measured;
-    const bool whole = likely != NULL && engines != NULL && rng != NULL;
+    const bool whole = likely != NULL && rng != NULL;
     for (int k = 0; k < n; k++) {
         ret[k].fastest = 0.0;
         fewest = GSL_MIN(fewest, clusters(samples->plan, K[k], K[k]));
         wide[k] = widening(samples->plan, K[k], K[k]);
     }
-    if (whole) {
-        spec_rng_stream(rng, plan->question->seed, ROWS);
-        measured_times(time, K_run, &measured, samples, 0);
-        spec_likely_times_engines(engines, &measured, rng);
-    }
     for (int r = 0; r < ROWS && whole; r++) {
         measured_times(time, K_run, &measured, samples, r);
         spec_rng_stream(rng, plan->question->seed, (uint64_t)(ROWS + 1 + r));
-        spec_likely_times_draw(drawn, engines, &measured, rng);
+        spec_likely_times_draw(drawn, samples->engines, &measured, rng);
         const scenario one = {drawn_tokens(rng), NAN, NAN, drawn}, central = {NAN, NAN, NAN, NULL};
         for (int k = 0; k < n; k++) speed[k] = widened_speed(samples, r, K[k], wide[k], &one);
         const int best = spec_minimax_length(loss, speed, 1, n);
@@ -291,7 +324,6 @@ int spec_length_samples_losses(spec_length_loss *ret, spec_length_samples *sampl
     }
     if (!whole) fewest = -1;
     free(likely);
-    free(engines);
     if (rng != NULL) gsl_rng_free(rng);
     return fewest;
 }

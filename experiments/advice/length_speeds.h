@@ -9,6 +9,7 @@
 #include "analysis/acceptance/length_bounds.h"
 #include "analysis/statistics/block_bootstrap.h"
 #include "experiments/advice/advice_record.h"
+#include "experiments/advice/likely_times.h"
 #include "experiments/advice/observed_runs.h"
 
 /* A number and its range. The ends are equal if the data determine it, and NaN if they say nothing
@@ -82,10 +83,12 @@ typedef struct {
     const spec_length_plan *plan;
     /* (SPEC_LENGTH_RESAMPLES + 1, SPEC_ADVICE_K); row 0 is the data's own */
     spec_length_speed *speed;
-    double *work; /* (SPEC_LENGTH_RESAMPLES + 1) */
+    double *work;                /* (SPEC_LENGTH_RESAMPLES + 1) */
+    spec_likely_engine *engines; /* that agree with the data's own times */
 } spec_length_samples;
 
-/* Draws the samples. Returns GSL_ENOMEM. */
+/* Draws the samples, and makes the median over likely engines the central estimate of each time
+ * that was not measured. Returns GSL_ENOMEM. */
 int spec_length_samples_init(spec_length_samples *samples, const spec_length_plan *plan);
 void spec_length_samples_free(spec_length_samples *samples);
 

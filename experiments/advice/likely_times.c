@@ -78,14 +78,20 @@ void spec_likely_times_draw(double ret[SPEC_ADVICE_K], const spec_likely_engine 
         else
             low = middle + 1;
     }
-    const spec_likely_engine *engine = &engines[low];
+    double time[SPEC_ADVICE_K];
+    for (int K = 0; K < SPEC_ADVICE_K; K++) time[K] = time_at(&engines[low], K);
+    for (int K = 0; K < SPEC_ADVICE_K; K++) ret[K] = spec_likely_times_bent(time, measured, K);
+}
+
+double spec_likely_times_bent(const double time[SPEC_ADVICE_K], const spec_round_times *measured,
+                              int K)
+{
     const int *run = measured->K;
-    for (int K = 0, i = 0; K < SPEC_ADVICE_K; K++) {
-        while (i < measured->n - 1 && run[i + 1] <= K) i++; /* run[i] <= K < run[i + 1], if any */
-        double bend = error_at(engine, measured, i);
-        if (run[i] < K && i + 1 < measured->n)
-            bend +=
-                (error_at(engine, measured, i + 1) - bend) * (K - run[i]) / (run[i + 1] - run[i]);
-        ret[K] = time_at(engine, K) * exp(bend);
-    }
+    int i = 0;
+    while (i < measured->n - 1 && run[i + 1] <= K) i++; /* run[i] <= K < run[i + 1], if any */
+    double bend = log(measured->time[i] / time[run[i]]);
+    if (run[i] < K && i + 1 < measured->n)
+        bend += (log(measured->time[i + 1] / time[run[i + 1]]) - bend) * (K - run[i]) /
+                (run[i + 1] - run[i]);
+    return time[K] * exp(bend);
 }

@@ -38,4 +38,8 @@ void spec_likely_times_engines(spec_likely_engine *ret_engines, const spec_round
 void spec_likely_times_draw(double ret[SPEC_ADVICE_K], const spec_likely_engine *engines,
                             const spec_round_times *measured, gsl_rng *rng);
 
+/* Bends times in the same way: returns the time at K. */
+double spec_likely_times_bent(const double time[SPEC_ADVICE_K], const spec_round_times *measured,
+                              int K);
+
 #endif

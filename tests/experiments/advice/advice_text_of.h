@@ -47,6 +47,7 @@ static inline void known_times(advice_facts *f)
 {
     spec_advice_length *now = &f->advice.length[3];
     f->advice.plain_seconds = 0.018;
+    f->advice.over_plain = true;
     f->advice.break_even = 0.388;
     now->round_over_plain = (spec_block_interval){2.163, NAN, 2.163, 2.163};
     now->speedup.value = 1.441;

@@ -46,10 +46,10 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     f.advice.length[3].speedup.low = 1.402;
     f.advice.length[3].speedup.high = 1.481;
     f.advice.loss = 0.071;
-    assert_answers(&f,
-                   "Keep K = 3 for now: it is at most 8 % slower than the fastest of K = 0 to 3. "
-                   "Run K = 2 once: by estimate its speed-up is 1.35 [1.22, 1.48], and that of "
-                   "K = 3 1.44 [1.40, 1.48].");
+    assert_answers(
+        &f, "Keep K = 3 for now: it is at most 8 % slower than the fastest of K = 0 to 3. "
+            "Run K = 2 once: it may be faster; by estimate its speed-up is 1.35 [1.22, 1.48], "
+            "and that of K = 3 1.44 [1.40, 1.48].");
     f.advice.K = 2; /* another one is safer than that of now */
     f.advice.decides_K = 1;
     f.advice.length[1].speedup.value = 1.2;
@@ -57,15 +57,15 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     f.advice.length[1].speedup.high = 1.5;
     assert_answers(&f,
                    "Take K = 3 for now: it has 1.12 [1.05, 1.19] times the tokens/s of K = 2, and "
-                   "is at most 8 % slower than the fastest of K = 0 to 3. Run K = 1 once: by "
-                   "estimate its speed-up is 1.20 [0.90, 1.50], and that of K = 3 1.44 [1.40, "
-                   "1.48].");
+                   "is at most 8 % slower than the fastest of K = 0 to 3. Run K = 1 once: it may "
+                   "be faster; by estimate its speed-up is 1.20 [0.90, 1.50], and that of K = 3 "
+                   "1.44 [1.40, 1.48].");
     f.advice.to_K = 0;
-    assert_answers(&f,
-                   "Turn speculation off for now: plain decoding has 1.12 [1.05, 1.19] times the "
-                   "tokens/s of K = 2, and is at most 8 % slower than the fastest of K = 0 to 3. "
-                   "Run K = 1 once: by estimate its speed-up is 1.20 [0.90, 1.50], and that of "
-                   "plain decoding 1.00.");
+    assert_answers(
+        &f, "Turn speculation off for now: plain decoding has 1.12 [1.05, 1.19] times the "
+            "tokens/s of K = 2, and is at most 8 % slower than the fastest of K = 0 to 3. "
+            "Run K = 1 once: by estimate its speed-up is 1.20 [0.90, 1.50], and that of plain "
+            "decoding 1.00.");
     f.advice.to_K = f.advice.K = 5; /* not among the lengths of --K */
     assert_answers(&f,
                    "Keep K = 5 for now: it is at most 8 % slower than the fastest of K = 0 to 3. "
@@ -84,16 +84,17 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
                    "Run K = 3 for longer: its speed-up, 1.44, has no interval, which needs more "
                    "than one window or request.");
     f.advice.decides_K = 4; /* not among the lengths */
-    assert_answers(&f, "Run K = 4 once: these numbers cannot tell.");
+    assert_answers(&f, "Run K = 4 once: it may be the fastest.");
     f.advice.length[3].speedup.value = f.advice.length[2].speedup.low =
         f.advice.length[2].speedup.value = NAN;
-    f.advice.length[3].best = false;
+    f.advice.length[3].best = f.advice.over_plain = false;
     assert_answers(&f, "Measure the time of a round of K = 3, and give it as --round-over-plain: "
                        "these files do not have it.");
     f.advice.length[3].speedup.value = 1.441;
     f.advice.decides_K = 0;
     f.advice.length[0].speedup.low = NAN;
-    assert_answers(&f, "Measure plain decoding for longer: these numbers cannot tell.");
+    f.advice.over_plain = true;
+    assert_answers(&f, "Measure plain decoding for longer: it may be the fastest.");
     f.advice.verdict = SPEC_ADVICE_NOTHING;
     f.evidence.n = 0;
     assert_answers(&f,
@@ -113,11 +114,10 @@ TEST(lengths_without_plain_decoding_say_so)
     f.advice.gain.low = 1.2;
     f.advice.gain.high = 1.4;
     f.advice.decides_K = 2;
-    assert_answers(&f,
-                   "Run K = 2 once: these numbers cannot tell. Plain decoding is not compared: its "
-                   "speed is not known.");
+    assert_answers(&f, "Run K = 2 once: it may be the fastest. Plain decoding is not compared: its "
+                       "speed is not known.");
     f.advice.length[2].rounds = 3.0; /* one window */
-    assert_answers(&f, "Run K = 2 for longer: these numbers cannot tell. Plain decoding is not "
+    assert_answers(&f, "Run K = 2 for longer: it may be the fastest. Plain decoding is not "
                        "compared: its speed is not known.");
     f.advice.K = 1;
     f.advice.verdict = SPEC_ADVICE_CHANGE;
