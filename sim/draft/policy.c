@@ -9,16 +9,13 @@
 #include <string.h>
 
 const spec_policy_kind *const spec_policy_kinds[] = {
-    &spec_policy_fixed,           &spec_policy_heuristic,
-    &spec_policy_oracle,          &spec_policy_average,
-    &spec_policy_gate,            &spec_policy_tiers,
-    &spec_policy_switch_off,      &spec_policy_confidence,
-    &spec_policy_refit,           &spec_policy_cumulative,
-    &spec_policy_peak,            &spec_policy_bins,
-    &spec_policy_goodput,         &spec_policy_trim,
-    &spec_policy_eliminate,       &spec_policy_ucb,
-    &spec_policy_confidence_drop, &spec_policy_trim_drawn,
-    NULL,
+    &spec_policy_fixed,           &spec_policy_heuristic,  &spec_policy_oracle,
+    &spec_policy_average,         &spec_policy_gate,       &spec_policy_tiers,
+    &spec_policy_switch_off,      &spec_policy_confidence, &spec_policy_refit,
+    &spec_policy_cumulative,      &spec_policy_peak,       &spec_policy_bins,
+    &spec_policy_goodput,         &spec_policy_trim,       &spec_policy_probe,
+    &spec_policy_climb,           &spec_policy_eliminate,  &spec_policy_ucb,
+    &spec_policy_confidence_drop, &spec_policy_trim_drawn, NULL,
 };
 
 static const char *name_of(int i)
@@ -102,6 +99,26 @@ int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings,
         ret_number[(*ret_n)++] = number;
     }
     return GSL_SUCCESS;
+}
+
+int spec_policy_time_init(spec_policy *policy, spec_settings *settings, spec_error *error)
+{
+    policy->prices.pass = 1.0;
+    policy->has_call = spec_settings_text(settings, "c") != NULL;
+    return spec_settings_double(&policy->prices.call, settings, "c", 0.1, 0.0, 1e6, error);
+}
+
+void spec_policy_time_price(spec_policy *policy, const spec_policy_prices *prices)
+{
+    const double own = policy->prices.call;
+    policy->prices = *prices;
+    if (policy->has_call) policy->prices.call = own;
+}
+
+double spec_policy_time(const spec_policy *policy, int K)
+{
+    const spec_policy_prices *of = &policy->prices;
+    return of->pass + of->call * (of->one_pass ? K > 0 : K) + (of->row + of->token) * K;
 }
 
 bool spec_policy_reads(const spec_policy *policy)

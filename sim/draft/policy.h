@@ -75,6 +75,8 @@ struct spec_policy {
     int first, now;   /* the limits for the first round and for this one, <= K */
     bool anticipates, looks_ahead; /* from the kind, or from the settings */
     double threshold; /* setting of some kinds */
+    spec_policy_prices prices; /* of kinds that use spec_policy_time */
+    bool has_call;             /* prices.call is from the spec */
     union {           /* settings of the others */
         struct {
             int top, least;
@@ -105,10 +107,15 @@ struct spec_policy {
             bool schedule;
         } refit;
         struct {
-            spec_policy_prices prices;
-            bool has_call; /* set by its key */
             double doubt;
         } bandit;
+        struct {
+            int least, samples;
+        } probe;
+        struct {
+            int samples, every;
+            double rate;
+        } climb;
         struct {
             bool product;
             double width, decay, least, burn;
@@ -123,12 +130,12 @@ extern const spec_policy_kind spec_policy_fixed, spec_policy_heuristic, spec_pol
 extern const spec_policy_kind spec_policy_confidence, spec_policy_cumulative, spec_policy_peak;
 extern const spec_policy_kind spec_policy_average, spec_policy_gate, spec_policy_tiers,
     spec_policy_switch_off, spec_policy_goodput, spec_policy_trim, spec_policy_refit,
-    spec_policy_bins, spec_policy_eliminate, spec_policy_ucb;
+    spec_policy_bins, spec_policy_eliminate, spec_policy_ucb, spec_policy_probe, spec_policy_climb;
 extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_drawn;
 
 /* Makes a policy from a spec such as "fixed", "heuristic?cap=20", "confidence?threshold=0.4",
  * "cumulative?threshold=0.7" or "oracle". K is the most tokens to draft per round. heuristic,
- * average, tiers and refit with a schedule have their own limits: K is the first length, and
+ * average, tiers, probe and refit with a schedule have their own limits: K is the first length, and
  * policy->K becomes the limit. Returns GSL_EINVAL for K outside 0..SPEC_K_MAX or an unknown key or
  * name (the message suggests the nearest name); GSL_EDOM or GSL_EINVAL for a bad value; or
  * GSL_ENOMEM. */
@@ -153,6 +160,12 @@ bool spec_policy_reads(const spec_policy *policy);
  * missing, it parses `fallback`; "" means no numbers. */
 int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings, const char *key,
                      const char *fallback, spec_error *error);
+
+/* For use by kinds that weigh tokens against time: reads the key c; takes the times of the clock,
+ * but c where it is given; returns the time of a round that drafts K tokens. */
+int spec_policy_time_init(spec_policy *policy, spec_settings *settings, spec_error *error);
+void spec_policy_time_price(spec_policy *policy, const spec_policy_prices *prices);
+double spec_policy_time(const spec_policy *policy, int K);
 
 bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft,
                        const double *opt_next_row);

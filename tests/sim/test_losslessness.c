@@ -150,6 +150,8 @@ static const char *const learning[] = {
     "goodput?every=1&c=0.4",
     "eliminate?c=0.4&doubt=1e9",
     "ucb?c=0.4",
+    "probe?least=1&max=3&samples=1&c=0.1",
+    "climb?samples=1&c=0.4",
     "trim?every=1&token=0.4",
     "peak?threshold=0.6&top=2&least=1",
 };

@@ -16,32 +16,14 @@ typedef struct {
     bool dropped[SPEC_K_MAX + 1];
 } bandit_state;
 
-static int bandit_init(spec_policy *policy, spec_settings *settings, spec_error *error)
-{
-    int status = GSL_SUCCESS;
-    spec_policy_prices *prices = &policy->bandit.prices;
-    prices->pass = 1.0;
-    SPEC_TRY(spec_settings_double(&prices->call, settings, "c", 0.1, 0.0, 1e6, error));
-    policy->bandit.has_call = spec_settings_text(settings, "c") != NULL;
-done:
-    return status;
-}
-
 static int eliminate_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    SPEC_TRY(bandit_init(policy, settings, error));
+    SPEC_TRY(spec_policy_time_init(policy, settings, error));
     SPEC_TRY(
         spec_settings_double(&policy->bandit.doubt, settings, "doubt", 0.1, 1e-12, 1e12, error));
 done:
     return status;
-}
-
-static void bandit_price(spec_policy *policy, const spec_policy_prices *prices)
-{
-    const double own = policy->bandit.prices.call;
-    policy->bandit.prices = *prices;
-    if (policy->bandit.has_call) policy->bandit.prices.call = own;
 }
 
 static size_t bandit_state_size(const spec_policy *policy)
@@ -50,18 +32,12 @@ static size_t bandit_state_size(const spec_policy *policy)
     return sizeof(bandit_state);
 }
 
-static double time_of(const spec_policy *policy, int K)
-{
-    const spec_policy_prices *of = &policy->bandit.prices;
-    return of->pass + of->call * (of->one_pass ? K > 0 : K) + (of->row + of->token) * K;
-}
-
 /* ---- eliminate ------------------------------------------------------------------------------- */
 
 /* Returns tokens over time of a round of length K in which n tokens would be accepted. */
 static double rate(const spec_policy *policy, int K, int n)
 {
-    return (1.0 + (n < K ? n : K)) / time_of(policy, K);
+    return (1.0 + (n < K ? n : K)) / spec_policy_time(policy, K);
 }
 
 /* Returns whether `better` has more tokens over time than `worse` beyond doubt: by the empirical
@@ -131,7 +107,7 @@ const spec_policy_kind spec_policy_eliminate = {
     .reference = "",
     .drops = true,
     .init = eliminate_init,
-    .price = bandit_price,
+    .price = spec_policy_time_price,
     .state_size = bandit_state_size,
     .observe = eliminate_observe,
 };
@@ -146,7 +122,7 @@ static int most_hopeful(const spec_policy *policy)
     int best = policy->K;
     for (int k = policy->K; k >= 0; k--) {
         if (!(state->seen[k] > 0.0)) return k;
-        const double time = time_of(policy, k);
+        const double time = spec_policy_time(policy, k);
         const double hope = (1.0 + state->accepted[k] / state->seen[k]) / time +
                             k / time * sqrt(2.0 * log(state->rounds) / state->seen[k]);
         if (hope > most) most = hope, best = k;
@@ -173,8 +149,8 @@ const spec_policy_kind spec_policy_ucb = {
                "only about the length that it played",
     .reference = "Auer02",
     .drops = true,
-    .init = bandit_init,
-    .price = bandit_price,
+    .init = spec_policy_time_init,
+    .price = spec_policy_time_price,
     .state_size = bandit_state_size,
     .observe = ucb_observe,
 };

@@ -240,6 +240,11 @@ TEST(bad_specs_are_refused_with_a_line)
         {"trim?sizes=4.2", 5, "rising"},
         {"trim?sizes=", 5, "sizes"},
         {"goodput?sizes=1.2", 5, "sizes"},
+        {"probe?least=6", 5, "least"},
+        {"probe?least=0", 5, "least"},
+        {"probe?max=4", 5, "max"},
+        {"climb?every=513", 5, "every"},
+        {"climb?rate=1.1", 5, "rate"},
         {"", 5, ""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
