@@ -107,7 +107,8 @@ struct spec_policy {
             bool schedule;
         } refit;
         struct {
-            double doubt;
+            double doubt, explore;
+            int samples;
         } bandit;
         struct {
             int least, samples;

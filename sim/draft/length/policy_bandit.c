@@ -114,17 +114,30 @@ const spec_policy_kind spec_policy_eliminate = {
 
 /* ---- ucb ------------------------------------------------------------------------------------- */
 
-/* Returns the length with the largest upper confidence bound; unplayed ones first. */
+static int ucb_init(spec_policy *policy, spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_policy_time_init(policy, settings, error));
+    SPEC_TRY(
+        spec_settings_double(&policy->bandit.explore, settings, "explore", 1.0, 0.0, 1e6, error));
+    SPEC_TRY(spec_settings_int(&policy->bandit.samples, settings, "samples", 1, 1, 1 << 30, error));
+done:
+    return status;
+}
+
+/* Returns the length with the largest upper confidence bound; first those played less than
+ * `samples` times. */
 static int most_hopeful(const spec_policy *policy)
 {
     const bandit_state *state = policy->state;
     double most = -INFINITY;
     int best = policy->K;
     for (int k = policy->K; k >= 0; k--) {
-        if (!(state->seen[k] > 0.0)) return k;
+        if (state->seen[k] < policy->bandit.samples) return k;
         const double time = spec_policy_time(policy, k);
-        const double hope = (1.0 + state->accepted[k] / state->seen[k]) / time +
-                            k / time * sqrt(2.0 * log(state->rounds) / state->seen[k]);
+        const double hope =
+            (1.0 + state->accepted[k] / state->seen[k]) / time +
+            policy->bandit.explore * k / time * sqrt(2.0 * log(state->rounds) / state->seen[k]);
         if (hope > most) most = hope, best = k;
     }
     return best;
@@ -144,12 +157,13 @@ static int ucb_observe(spec_policy *policy, const spec_draft *draft, const spec_
 
 const spec_policy_kind spec_policy_ucb = {
     .name = "ucb",
-    .usage = "ucb?c=",
-    .summary = "the length with the largest upper confidence bound of tokens over time; it learns "
-               "only about the length that it played",
+    .usage = "ucb?c=&explore=1&samples=1",
+    .summary = "the length with the largest upper confidence bound of tokens over time (explore=0: "
+               "the largest mean), after `samples` rounds of each; it learns only about the length "
+               "that it played",
     .reference = "Auer02",
     .drops = true,
-    .init = spec_policy_time_init,
+    .init = ucb_init,
     .price = spec_policy_time_price,
     .state_size = bandit_state_size,
     .observe = ucb_observe,

@@ -240,6 +240,8 @@ TEST(bad_specs_are_refused_with_a_line)
         {"trim?sizes=4.2", 5, "rising"},
         {"trim?sizes=", 5, "sizes"},
         {"goodput?sizes=1.2", 5, "sizes"},
+        {"ucb?explore=-1", 5, "explore"},
+        {"ucb?samples=0", 5, "samples"},
         {"probe?least=6", 5, "least"},
         {"probe?least=0", 5, "least"},
         {"probe?max=4", 5, "max"},

@@ -179,3 +179,26 @@ TEST(ucb_plays_every_length_first_and_then_the_best_most)
     assert_true(played[2] > 1500);
     case_free(&c);
 }
+
+/* Rounds of 0, 1, 2 and 3 tokens accept 0, 1, 1 and 3: 1, 2 / 1.2, 2 / 1.4 and 4 / 1.6 over time.
+ * Then three tokens accept nothing, until one token has the largest mean. */
+TEST(ucb_without_exploration_plays_the_largest_mean)
+{
+    static const int accepted[] = {0, 1, 1, 3};
+    policy_case c = case_of("ucb?c=0.2&explore=0&samples=3", 3);
+    for (int i = 0; i < 12; i++) {
+        const int K = c.policy.now;
+        assert_int_equal(K, 3 - i / 3);
+        case_round(&c, K, accepted[K]);
+    }
+    /* The sum of 9 accepted tokens is kept: (1 + 9 / n) / 1.6 is below 2 / 1.2 from n = 6 on. */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(c.policy.now, 3);
+        case_round(&c, 3, 0);
+    }
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(c.policy.now, 1);
+        case_round(&c, 1, 1);
+    }
+    case_free(&c);
+}
