@@ -21,7 +21,6 @@ typedef struct {
     length_record of[SPEC_K_MAX + 1];
     int origin; /* the length from which another one is tried; 0: none is */
     int tried;  /* rounds of the length that is tried */
-    int stable; /* rounds since a length was last tried */
     int rest;   /* rounds until the next one may be tried */
 } probe_state;
 
@@ -58,7 +57,7 @@ static void decide(spec_policy *policy, bool stay)
     probe_state *state = policy->state;
     if (!stay) policy->now = state->origin;
     state->rest = stay ? REST_AFTER_SUCCESS : REST_AFTER_FAILURE;
-    state->origin = state->stable = 0;
+    state->origin = 0;
 }
 
 static void judge(spec_policy *policy)
@@ -87,7 +86,6 @@ static int probe_observe(spec_policy *policy, const spec_draft *draft, const spe
         judge(policy);
         return GSL_SUCCESS;
     }
-    state->stable++;
     if (state->rest > 0) {
         state->rest--;
         return GSL_SUCCESS;
@@ -96,9 +94,9 @@ static int probe_observe(spec_policy *policy, const spec_draft *draft, const spe
     const int old = policy->now;
     if (at->share < low && old > policy->probe.least)
         policy->now--;
-    else if (at->share >= high && old < policy->K && state->stable >= policy->probe.samples)
+    else if (at->share >= high && old < policy->K)
         policy->now++;
-    if (policy->now != old) state->origin = old, state->tried = state->stable = 0;
+    if (policy->now != old) state->origin = old, state->tried = 0;
     return GSL_SUCCESS;
 }
 

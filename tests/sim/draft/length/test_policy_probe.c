@@ -61,6 +61,10 @@ TEST(probe_wants_a_share_of_the_tested_tokens_and_full_drafts)
     step(&c, 1, 2);                                      /* the share comes near 1/2 from above */
     step(&c, 0, 1);
     case_free(&c);
+    c = case_of("probe", 1);
+    step(&c, 1, 1);
+    step(&c, 0, 2); /* a share of 3/4 is enough */
+    case_free(&c);
     c = case_of("probe?samples=1&max=2", 1);
     step(&c, 1, 2);
     step(&c, 2, 2);
@@ -109,7 +113,7 @@ TEST(probe_follows_a_recount_of_all_rounds)
         case_round(&c, now, h.accepted[round]);
         const int rounds = replay(&emitted, &share, &h, now), in_phase = h.n - phase;
         if (origin == 0) {
-            const int by = share < 0.5 ? -1 : share >= 0.75 && in_phase >= 2 ? 1 : 0;
+            const int by = share < 0.5 ? -1 : share >= 0.75 ? 1 : 0;
             if (in_phase <= rest || rounds < 2 || by == 0 || now + by < 1 || now + by > 5) continue;
             origin = now;
             now += by;
