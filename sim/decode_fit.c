@@ -56,8 +56,8 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
                          policy->K, SPEC_NODES_MAX);
     if (misses_schedule(rule, drafter, policy))
         return spec_fail(error, GSL_EINVAL,
-                         "rule '%s' needs a draft length set before drawing: use a chain with "
-                         "length policy fixed, heuristic or oracle",
+                         "rule '%s' needs a draft length set before drawing: use a chain with a "
+                         "length policy like fixed or heuristic",
                          rule->name);
     if (misses_rows(rule, drafter))
         return spec_fail(error, GSL_EINVAL,
@@ -67,8 +67,8 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
     if (drafter->kind->nodes != NULL && spec_policy_reads(policy))
         return spec_fail(
             error, GSL_EINVAL,
-            "length policy '%s' reads the tokens of a chain; with a tree or a cascade use "
-            "fixed, heuristic, oracle, average, gate, tiers or switch-off",
+            "length policy '%s' reads the tokens of a chain; with a tree or a cascade use one "
+            "that does not, like fixed or heuristic",
             policy->kind->name);
     if (misses_siblings(rule, drafter)) {
         list_rules(rules, sizeof rules, SPEC_SIBLINGS_BIT(drafter->siblings));
