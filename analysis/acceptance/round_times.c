@@ -9,35 +9,8 @@ static bool is_valid(const spec_round_times *times)
     bool valid = times->n >= 1;
     for (int i = 0; i < times->n; i++)
         valid = valid && times->K[i] >= 0 && (i == 0 || times->K[i] > times->K[i - 1]) &&
-                times->time[i] > 0.0 && isfinite(times->time[i]) && times->se[i] >= 0.0 &&
-                isfinite(times->se[i]);
+                times->time[i] > 0.0 && isfinite(times->time[i]);
     return valid;
-}
-
-/* Returns the value at K of the line through points first..n-1 by weighted least squares; the line
- * does not fall. */
-static double on_line(const spec_round_times *times, int first, int K)
-{
-    /* If only some points have errors, points without one fix the line; if none has, all have the
-     * same weight. */
-    double largest = 0.0;
-    for (int i = first; i < times->n; i++) largest = fmax(largest, times->se[i]);
-    const double least = largest > 0.0 ? 1e-4 * largest : 1.0;
-
-    double sum = 0.0, K_mean = 0.0, mean = 0.0;
-    for (int i = first; i < times->n; i++) {
-        const double se = fmax(times->se[i], least), weight = 1.0 / (se * se);
-        sum += weight;
-        K_mean += weight / sum * (times->K[i] - K_mean);
-        mean += weight / sum * (times->time[i] - mean);
-    }
-    double square = 0.0, product = 0.0;
-    for (int i = first; i < times->n; i++) {
-        const double se = fmax(times->se[i], least), weight = 1.0 / (se * se);
-        square += weight * (times->K[i] - K_mean) * (times->K[i] - K_mean);
-        product += weight * (times->K[i] - K_mean) * (times->time[i] - mean);
-    }
-    return mean + fmax(0.0, product / square) * (K - K_mean);
 }
 
 /* Returns the height at K of the chord through points i and i + 1; -INFINITY if one of them does
@@ -49,15 +22,11 @@ static double chord(const spec_round_times *times, int first, int i, int K)
     return times->time[i] + share * (times->time[i + 1] - times->time[i]);
 }
 
-spec_bounds spec_round_times_at(double *ret_line, const spec_round_times *times, int K)
+spec_bounds spec_round_times_at(const spec_round_times *times, int K)
 {
-    *ret_line = NAN;
     if (K < 0 || !is_valid(times)) return (spec_bounds){NAN, NAN};
     for (int i = 0; i < times->n; i++)
-        if (times->K[i] == K) {
-            *ret_line = times->time[i];
-            return (spec_bounds){times->time[i], times->time[i]};
-        }
+        if (times->K[i] == K) return (spec_bounds){times->time[i], times->time[i]};
     const int first = times->K[0] == 0, last = times->n - 1;
     const double plain = first ? times->time[0] : 0.0;
     if (first > last) return (spec_bounds){NAN, NAN};
@@ -67,10 +36,9 @@ spec_bounds spec_round_times_at(double *ret_line, const spec_round_times *times,
     int i = first; /* the first length greater than K; n: there is none */
     while (i <= last && times->K[i] < K) i++;
     spec_bounds bounds;
-    double line;
     if (i > first && i <= last) {
         const double around = fmax(chord(times, first, i - 2, K), chord(times, first, i, K));
-        bounds.high = line = chord(times, first, i - 1, K);
+        bounds.high = chord(times, first, i - 1, K);
         bounds.low = fmax(around, times->time[i - 1]);
     } else {
         const int end = i == first ? first : last;
@@ -79,12 +47,8 @@ spec_bounds spec_round_times_at(double *ret_line, const spec_round_times *times,
                           chord(times, first, end == first ? first : last - 1, K));
         bounds.low = fmax(bounds.low, plain);
         bounds.high = fmax(times->time[end], linear);
-        line = last > first ? on_line(times, first, K)
-               : first      ? plain + (times->time[end] - plain) * K / times->K[end]
-                            : 0.5 * (bounds.low + bounds.high);
     }
     if (bounds.low > bounds.high) bounds = (spec_bounds){bounds.high, bounds.low};
-    *ret_line = fmin(fmax(line, bounds.low), bounds.high);
     return bounds;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* round_times: estimates the time of a round at any draft length from the lengths that were run.
+/* round_times: bounds the time of a round at any draft length from the lengths that were run.
  * Times are relative to a plain token at the same load. We assume that the time is convex in K from
  * K = 1 on, and rises with K but never by a larger factor than K itself. This holds for fixed
  * costs, costs per token, and a roofline between them. Pure functions.
@@ -14,7 +14,6 @@ typedef struct {
     int n;              /* lengths, >= 1 */
     const int *K;       /* (n) ascending, >= 0 */
     const double *time; /* (n) > 0 */
-    const double *se;   /* (n) standard errors >= 0, the weights for the line; 0: exact */
 } spec_round_times;
 
 /* Bounds the time of a round at K; if K was run, it is the measured time. Between two lengths the
@@ -25,14 +24,10 @@ typedef struct {
  *
  * with t_0 the time of plain decoding, or 0. Plain decoding does not draft, so no chord ends there.
  * Measured times may contradict convexity; then we return the hull of the bounds.
- *   *ret_line  the central estimate, between the bounds: the chord between two lengths; elsewhere
- *              the line by weighted least squares through all of them; with one K_1, the line from
- *              plain decoding through it, and without plain decoding the middle of the bounds
- *   returns    NaN for K < 0, for K > 0 if only plain decoding was run, and outside the domain.
- *              K = 0 that was not run: from 0 to t_1
- * Checked by: convex curves lie within the bounds; points on a line are met; the published example
- * of one length. */
-spec_bounds spec_round_times_at(double *ret_line, const spec_round_times *times, int K);
+ * NaN for K < 0, for K > 0 if only plain decoding was run, and outside the domain. K = 0 that was
+ * not run: from 0 to t_1.
+ * Checked by: convex curves lie within the bounds; the published example of one length. */
+spec_bounds spec_round_times_at(const spec_round_times *times, int K);
 
 /* Returns the accepted/drafted above which a round at K pays off: (round/plain - 1)/K, as in
  * TensorRT-LLM's acceptance_rate_threshold. It is 0 if a round takes no longer than a plain token;

@@ -212,10 +212,9 @@ static double speed_of_run(const spec_length_plan *plan, const double *sum, int 
 
 /* ---- all lengths ----------------------------------------------------------------------------- */
 
-/* Computes the seconds per round. Also sets how much to widen the run's intervals: as much as the
- * most dependent of its tokens, times and speeds needs. */
-static int fill_run_errors(spec_length_plan *plan, spec_cluster_ratio *ret_seconds,
-                           const spec_observed_run *run)
+/* Sets how much to widen the run's intervals: as much as the most dependent of its tokens, times
+ * and speeds needs. */
+static int fill_widening(spec_length_plan *plan, const spec_observed_run *run)
 {
     static const int column[][2] = {{SPEC_SUM_BUSY, SPEC_SUM_BUSY_ROUNDS},
                                     {SPEC_SUM_BUSY, SPEC_SUM_BUSY_EMITTED},
@@ -224,14 +223,14 @@ static int fill_run_errors(spec_length_plan *plan, spec_cluster_ratio *ret_secon
     double *work = malloc(3 * (run->n + 1) * sizeof *work);
     if (work == NULL) return GSL_ENOMEM;
     plan->widening[run->K] = 1.0;
-    for (int i = 2; i >= 0; i--) {
+    for (int i = 0; i < 3; i++) {
         double *passed = work, *tested = work + run->n, widening;
         for (size_t g = 0; g < run->n; g++) {
             passed[g] = run->column[g * SPEC_SUM_COLUMNS + (size_t)column[i][0]];
             tested[g] = run->column[g * SPEC_SUM_COLUMNS + (size_t)column[i][1]];
         }
-        *ret_seconds = spec_observed_ratio_of(passed, tested, tested + run->n, run->n, false,
-                                              run->requests, error, &widening);
+        (void)spec_observed_ratio_of(passed, tested, tested + run->n, run->n, false, run->requests,
+                                     error, &widening);
         plan->widening[run->K] = fmax(plan->widening[run->K], widening);
     }
     free(work);
@@ -288,14 +287,12 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
     *plan = (spec_length_plan){.runs = runs, .question = question};
     for (size_t i = 0; i < runs->n; i++) {
         const spec_observed_run *run = &runs->run[i];
-        spec_cluster_ratio seconds;
         if (run->batch >= 0) continue;
-        if (fill_run_errors(plan, &seconds, run) != GSL_SUCCESS) return GSL_ENOMEM;
+        if (fill_widening(plan, run) != GSL_SUCCESS) return GSL_ENOMEM;
         if (run->K == 0) continue;
         const double rounds = spec_observed_run_sum(run, SPEC_SUM_PASSES);
         plan->longest = run->K; /* runs are ascending */
         if (rounds >= most) plan->current = run->K, most = rounds;
-        plan->time_se[run->K] = seconds.se / seconds.value;
     }
     plan->reference = plan->current; /* until plain decoding is found */
     if (question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0) plan->reference = 0;
@@ -322,32 +319,29 @@ int spec_length_plan_highest(const spec_length_plan *plan)
 }
 
 /* Collects the times of the runs as points of spec_round_times, plain decoding first. */
-static int known_times(int K[], double time[], double se[], const spec_length_plan *plan,
-                       const double *sum)
+static int known_times(int K[], double time[], const spec_length_plan *plan, const double *sum)
 {
     int n = 0;
     if (plan->reference == 0 && !plan->equal_rate) {
-        K[n] = 0, time[n] = 1.0, se[n] = 0.0;
-        n++;
+        K[n] = 0;
+        time[n++] = 1.0;
     }
     for (int L = 1; L <= plan->longest; L++) {
         if (spec_observed_runs_find(plan->runs, L, -1) == NULL) continue;
         time[n] = time_of_run(plan, sum, L);
         if (!(time[n] > 0.0)) continue;
-        K[n] = L;
-        se[n] = plan->time_se[L] > 0.0 ? plan->time_se[L] * time[n] : 0.0;
-        n++;
+        K[n++] = L;
     }
     return n;
 }
 
+/* The estimate in the middle is replaced by that of likely engines (length_samples.c). */
 static spec_length_number time_at(const spec_round_times *times, int K)
 {
-    double line;
     if (times->n == 0 || (times->n == 1 && times->K[0] == 0)) return unknown;
-    const spec_bounds bounds = spec_round_times_at(&line, times, K);
+    const spec_bounds bounds = spec_round_times_at(times, K);
     if (!(bounds.low > 0.0) && !(bounds.high > 0.0)) return unknown;
-    return (spec_length_number){bounds.low, line, bounds.high};
+    return (spec_length_number){bounds.low, 0.5 * (bounds.low + bounds.high), bounds.high};
 }
 
 /* Returns the tokens of the output divided by those in the counters. They differ because engines
@@ -365,9 +359,9 @@ void spec_length_speeds(spec_length_speed ret[SPEC_ADVICE_K], const spec_length_
                         const double *sum)
 {
     int K_known[SPEC_ADVICE_K];
-    double time[SPEC_ADVICE_K], se[SPEC_ADVICE_K];
-    const int n = known_times(K_known, time, se, plan, sum);
-    const spec_round_times times = {n, K_known, time, se};
+    double time[SPEC_ADVICE_K];
+    const int n = known_times(K_known, time, plan, sum);
+    const spec_round_times times = {n, K_known, time};
     const spec_observed_run *reference = spec_observed_runs_find(plan->runs, plan->reference, -1);
     /* tokens of a reference round; such a round takes one unit of time */
     double unit = 1.0;

@@ -34,8 +34,6 @@ typedef struct {
     /* plain decoding was run with other batches but the same tokens/s; seconds per token can then
      * be compared, by Little's law */
     bool equal_rate;
-    /* relative standard error of a run's time; weights the fit of times */
-    double time_se[SPEC_ADVICE_K];
     /* factor by which dependence between a run's windows widens its intervals */
     double widening[SPEC_ADVICE_K];
     /* for a K that was not run: the run it is derived from has counts by depth that fit one alpha

@@ -7,12 +7,10 @@
 #include <gsl/gsl_rng.h>
 #include <math.h>
 
-static void assert_time(const spec_round_times *times, int K, double low, double line, double high)
+static void assert_time(const spec_round_times *times, int K, double low, double high)
 {
-    double own;
-    const spec_bounds bounds = spec_round_times_at(&own, times, K);
+    const spec_bounds bounds = spec_round_times_at(times, K);
     assert_near(bounds.low, low, 1e-13);
-    assert_near(own, line, 1e-13);
     assert_near(bounds.high, high, 1e-13);
 }
 
@@ -25,38 +23,33 @@ TEST(one_length_bounds_the_speed_ups_of_shorter_ones)
     assert_prints(tokens / round, 3, "1.441");
     assert_prints(spec_round_times_break_even(round, 3), 3, "0.388");
     const int K[] = {0, 3};
-    const double time[] = {1.0, round}, se[] = {0.0, 0.0};
-    const spec_round_times times = {2, K, time, se};
-    /* By estimate, on the line from plain decoding: shares of what a round costs beyond a token. */
-    assert_time(&times, 1, 1.0, 1.0 + (round - 1.0) / 3.0, round);
-    assert_time(&times, 2, round * 2.0 / 3.0, 1.0 + 2.0 * (round - 1.0) / 3.0, round);
-    assert_prints((1.0 + 46.0 / 51.0) / (1.0 + (round - 1.0) / 3.0), 3, "1.371");
-    assert_prints((1.0 + 83.0 / 51.0) / (1.0 + 2.0 * (round - 1.0) / 3.0), 3, "1.480");
+    const double time[] = {1.0, round};
+    const spec_round_times times = {2, K, time};
+    assert_time(&times, 1, 1.0, round);
+    assert_time(&times, 2, round * 2.0 / 3.0, round);
 }
 
 TEST(a_length_that_was_run_has_its_own_time)
 {
     const int K[] = {0, 1, 3, 5};
-    const double time[] = {1.0, 1.4, 1.5, 2.7}, se[] = {0.0, 0.1, 0.0, 0.2};
-    const spec_round_times times = {4, K, time, se};
-    for (int i = 0; i < 4; i++) assert_time(&times, K[i], time[i], time[i], time[i]);
+    const double time[] = {1.0, 1.4, 1.5, 2.7};
+    const spec_round_times times = {4, K, time};
+    for (int i = 0; i < 4; i++) assert_time(&times, K[i], time[i], time[i]);
 }
 
 TEST(one_length_bounds_the_others)
 {
     const int K[] = {0, 4};
-    const double time[] = {1.0, 2.2}, se[] = {0.05, 0.2};
-    const spec_round_times both = {2, K, time, se}, alone = {1, K + 1, time + 1, se + 1};
-    assert_time(&both, 1, 1.0, 1.3, 2.2);
-    assert_time(&both, 3, 1.65, 1.9, 2.2);
-    assert_time(&both, 6, 2.2, 2.8, 3.3);
-    assert_time(&alone, 1, 0.55, 1.375, 2.2);
-    assert_time(&alone, 6, 2.2, 2.75, 3.3);
-    double line;
-    assert_same(spec_round_times_at(&line, &alone, 0).high, 2.2); /* no longer than a round */
-    assert_nan(line);
+    const double time[] = {1.0, 2.2};
+    const spec_round_times both = {2, K, time}, alone = {1, K + 1, time + 1};
+    assert_time(&both, 1, 1.0, 2.2);
+    assert_time(&both, 3, 1.65, 2.2);
+    assert_time(&both, 6, 2.2, 3.3);
+    assert_time(&alone, 1, 0.55, 2.2);
+    assert_time(&alone, 6, 2.2, 3.3);
+    assert_same(spec_round_times_at(&alone, 0).high, 2.2); /* no longer than a round */
     const double faster[] = {1.0, 0.8}; /* a round that is shorter than a plain token */
-    assert_time(&(spec_round_times){2, K, faster, se}, 2, 0.8, 0.9, 1.0);
+    assert_time(&(spec_round_times){2, K, faster}, 2, 0.8, 1.0);
 }
 
 /* Chords of 1.4, 1.5, 2.7 at 1, 3, 5: between, continued to the other side of a neighbour, and
@@ -64,13 +57,13 @@ TEST(one_length_bounds_the_others)
 TEST(chords_bound_the_times_between_and_beyond)
 {
     const int K[] = {0, 1, 3, 5};
-    const double time[] = {1.0, 1.4, 1.5, 2.7}, se[] = {0.0, 0.0, 0.0, 0.0};
-    const spec_round_times times = {4, K, time, se}, two = {3, K, time, se};
-    assert_time(&times, 2, 1.4, 1.45, 1.45); /* the chord 3..5 is at .9 there */
-    assert_time(&times, 4, 1.55, 2.1, 2.1);  /* the chord 1..3, continued */
-    assert_time(&two, 5, 1.6, 1.6, 2.5);
+    const double time[] = {1.0, 1.4, 1.5, 2.7};
+    const spec_round_times times = {4, K, time}, two = {3, K, time};
+    assert_time(&times, 2, 1.4, 1.45); /* the chord 3..5 is at .9 there */
+    assert_time(&times, 4, 1.55, 2.1); /* the chord 1..3, continued */
+    assert_time(&two, 5, 1.6, 2.5);
     /* The last chord rises by more than proportion: the hull of both. */
-    const spec_bounds hull = spec_round_times_at(&(double){0.0}, &times, 6);
+    const spec_bounds hull = spec_round_times_at(&times, 6);
     assert_near(hull.low, 2.7 * 6.0 / 5.0, 1e-13);
     assert_near(hull.high, 3.3, 1e-13);
 }
@@ -86,7 +79,7 @@ TEST(flat_and_then_rising_times_lie_within_the_bounds)
         const double fixed = 0.3 * gsl_rng_uniform(rng), each = 0.1 * gsl_rng_uniform(rng),
                      rise = 0.1 * gsl_rng_uniform(rng), knee = 10.0 * gsl_rng_uniform(rng);
         int K[4] = {0};
-        double time[4] = {1.0}, se[4] = {0.0}, truth[13];
+        double time[4] = {1.0}, truth[13];
         for (int k = 0; k <= 12; k++)
             truth[k] = 1.0 + fixed + each * k + rise * fmax(0.0, k - knee);
         for (int i = 1; i < n; i++) {
@@ -94,49 +87,25 @@ TEST(flat_and_then_rising_times_lie_within_the_bounds)
             time[i] = truth[K[i]];
         }
         for (int k = 1; k <= 12; k++) {
-            double line;
-            const spec_bounds bounds =
-                spec_round_times_at(&line, &(spec_round_times){n, K, time, se}, k);
+            const spec_bounds bounds = spec_round_times_at(&(spec_round_times){n, K, time}, k);
             assert_true(bounds.low <= truth[k] + 1e-12 && truth[k] <= bounds.high + 1e-12);
-            assert_true(bounds.low <= line && line <= bounds.high);
             widest = fmax(widest, bounds.high - bounds.low);
         }
     }
     assert_true(widest > 0.5);
 }
 
-/* Beyond the lengths that were run the estimate is the line through all of them, by their errors.
- */
-TEST(points_off_a_line_are_weighted)
-{
-    const int K[] = {1, 2, 3};
-    const double time[] = {1.2, 1.6, 1.7}, exact[] = {0.0, 0.0, 0.0}, mixed[] = {0.0, 0.1, 0.0};
-    /* Least squares: mean 1.5 at 2, slope .25. The last chord is at 1.9, and 5/3 of 1.7 at 2.83. */
-    assert_time(&(spec_round_times){3, K, time, exact}, 5, 1.9, 2.25, 1.7 * 5.0 / 3.0);
-    /* Exact points fix the line. */
-    double line;
-    spec_round_times_at(&line, &(spec_round_times){3, K, time, mixed}, 5);
-    assert_within(line, 2.2, 1e-6);
-    /* It does not fall: the mean. */
-    const double falls[] = {1.9, 1.7};
-    spec_round_times_at(&line, &(spec_round_times){2, (const int[]){3, 5}, falls, exact}, 9);
-    assert_near(line, 1.8, 1e-14);
-}
-
 TEST(times_outside_the_domain_are_not_known)
 {
     const int K[] = {0, 3}, falling[] = {3, 0}, negative[] = {-1, 3};
-    const double time[] = {1.0, 2.0}, se[] = {0.1, 0.1};
+    const double time[] = {1.0, 2.0};
     const double bad[][2] = {{0.0, 2.0}, {1.0, NAN}, {1.0, INFINITY}, {-1.0, 2.0}};
-    assert_time(&(spec_round_times){2, K, time, se}, -1, NAN, NAN, NAN);
-    assert_time(&(spec_round_times){0, K, time, se}, 1, NAN, NAN, NAN);
-    assert_time(&(spec_round_times){1, K, time, se}, 1, NAN, NAN, NAN); /* plain alone */
-    assert_time(&(spec_round_times){2, falling, time, se}, 3, NAN, NAN, NAN);
-    assert_time(&(spec_round_times){2, negative, time, se}, 3, NAN, NAN, NAN);
-    for (int i = 0; i < 4; i++)
-        assert_time(&(spec_round_times){2, K, bad[i], se}, 3, NAN, NAN, NAN);
-    for (int i = 1; i < 4; i++)
-        assert_time(&(spec_round_times){2, K, time, bad[i]}, 3, NAN, NAN, NAN);
+    assert_time(&(spec_round_times){2, K, time}, -1, NAN, NAN);
+    assert_time(&(spec_round_times){0, K, time}, 1, NAN, NAN);
+    assert_time(&(spec_round_times){1, K, time}, 1, NAN, NAN); /* plain alone */
+    assert_time(&(spec_round_times){2, falling, time}, 3, NAN, NAN);
+    assert_time(&(spec_round_times){2, negative, time}, 3, NAN, NAN);
+    for (int i = 0; i < 4; i++) assert_time(&(spec_round_times){2, K, bad[i]}, 3, NAN, NAN);
     assert_nan(spec_round_times_break_even(0.0, 3));
     assert_nan(spec_round_times_break_even(NAN, 3));
     assert_nan(spec_round_times_break_even(2.0, 0));

@@ -51,9 +51,11 @@ TEST(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer)
     /* K = 3 is the current length, the later one of equals, and its round the unit of time */
     assert_int_equal(w.plan.reference, 3);
     assert_near(w.speed[1].time.point, 0.5, 1e-12);
-    assert_near(w.speed[2].time.point, 0.75, 1e-12);
+    assert_near(w.speed[2].time.low, 0.5, 1e-12);
+    assert_near(w.speed[2].time.high, 0.75, 1e-12);
     assert_near(w.speed[1].speed.point, 1.5 / 0.5 / 2.2, 1e-12);
-    assert_near(w.speed[2].speed.point, w.speed[2].tokens.point / 0.75 / 2.2, 1e-12);
+    assert_near(w.speed[2].speed.point, w.speed[2].tokens.point / w.speed[2].time.point / 2.2,
+                1e-12);
     forget(&w);
 }
 

@@ -26,7 +26,7 @@ TEST(engines_have_the_shape_that_bounds_assume)
 {
     static const int K[] = {0};
     static const double one[] = {1.0};
-    const spec_round_times plain = {1, K, one, NULL};
+    const spec_round_times plain = {1, K, one};
     gsl_rng *rng = spec_rng_alloc();
     spec_rng_stream(rng, 42, 0);
     spec_likely_engine *engines = engines_of(&plain, rng);
@@ -54,10 +54,8 @@ TEST(draws_meet_the_measured_times)
     static const int K[] = {0, 2, 5};
     static const double usual[] = {1.0, 1.3, 1.9}, odd[] = {1.0, 3.0, 1.1},
                         large[] = {130.0, 190.0};
-    const spec_round_times measured[] = {{3, K, usual, NULL},
-                                         {3, K, odd, NULL},
-                                         {2, K + 1, usual + 1, NULL},
-                                         {2, K + 1, large, NULL}};
+    const spec_round_times measured[] = {
+        {3, K, usual}, {3, K, odd}, {2, K + 1, usual + 1}, {2, K + 1, large}};
     double drawn[4][SPEC_ADVICE_K];
     gsl_rng *rng = spec_rng_alloc();
     for (int i = 0; i < 4; i++) {
@@ -83,9 +81,9 @@ static double covered(const int *K, int n, int asked)
 {
     static const int zero[] = {0};
     static const double one[] = {1.0};
-    const spec_round_times plain = {1, zero, one, NULL};
+    const spec_round_times plain = {1, zero, one};
     double truth[SPEC_ADVICE_K], drawn[SPEC_ADVICE_K], time[SPEC_ADVICE_K], held = 0.0;
-    const spec_round_times measured = {n, K, time, NULL};
+    const spec_round_times measured = {n, K, time};
     gsl_rng *rng = spec_rng_alloc();
     spec_rng_stream(rng, 7, 0);
     spec_likely_engine *truths = engines_of(&plain, rng);
