@@ -192,7 +192,7 @@ TEST(what_a_cascade_cannot_do_is_said_in_one_line)
     refuses(&t, "block-greedy");
     t.config.rule = "token";
     t.config.policy = "confidence";
-    refuses(&t, "cascade use fixed");
+    refuses(&t, "cascade use one that does not, like fixed");
     t.config.policy = "fixed";
     t.config.ahead = true;
     refuses(&t, "drafted ahead");
