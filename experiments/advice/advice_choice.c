@@ -152,8 +152,7 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
     }
     advice->gain = spec_length_samples_ratio(samples, advice->to_K, advice->K);
     const int to = place_of(all, advice->to_K);
-    advice->unrun = !ran(plan, advice->to_K);
-    if (advice->unrun && !vague && to >= 0) { /* the range of all engines says little */
+    if (!ran(plan, advice->to_K) && !vague && to >= 0) { /* the range of all engines says little */
         advice->gain.low = all->loss[to].gain.low;
         advice->gain.high = all->loss[to].gain.high;
     }

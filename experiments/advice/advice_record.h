@@ -99,7 +99,6 @@ typedef struct {
     spec_advice_verdict verdict;
     int to_K;      /* the length to run; without times: the current one */
     int decides_K; /* MEASURE: the length whose run may decide (0: plain decoding); else -1 */
-    bool unrun;    /* to_K was not run */
     /* tokens per second at to_K relative to the current length; if it was not run, the interval
      * takes its times from likely engines */
     spec_block_interval gain;

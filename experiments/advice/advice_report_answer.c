@@ -117,7 +117,8 @@ static void add_ceiling(spec_sentences ret, const spec_advice *advice)
  * A single window or request gives a number, but no interval. */
 static void add_caution(spec_sentences ret, const spec_advice *advice)
 {
-    if (advice->unrun && !isnan(advice->gain.low))
+    const spec_advice_length *to = spec_advice_length_of(advice, advice->to_K);
+    if (to != NULL && to->K > 0 && to->source != SPEC_ADVICE_MEASURED && !isnan(advice->gain.low))
         spec_say(ret,
                  " K = %d was not run, so this takes the times of its rounds from likely "
                  "engines.",

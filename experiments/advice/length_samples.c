@@ -67,7 +67,6 @@ static int set_estimates(spec_length_samples *samples, gsl_rng *rng)
     int K_run[SPEC_ADVICE_K];
     spec_round_times measured;
     measured_times(time, K_run, &measured, samples, 0);
-    if (measured.n == 0 || K_run[measured.n - 1] == 0) return GSL_SUCCESS;
     double *drawn = malloc(SPEC_ADVICE_K * DRAWS * sizeof *drawn);
     if (drawn == NULL) return GSL_ENOMEM;
     spec_rng_stream(rng, samples->plan->question->seed, SPEC_LENGTH_RESAMPLES + 1);
@@ -81,9 +80,10 @@ static int set_estimates(spec_length_samples *samples, gsl_rng *rng)
         median[K] = drawn[K * DRAWS + DRAWS / 2];
     }
     free(drawn);
+    const int most = GSL_MAX(spec_length_plan_highest(samples->plan), samples->plan->longest);
     for (int r = 0; r <= SPEC_LENGTH_RESAMPLES; r++) {
         measured_times(time, K_run, &measured, samples, r);
-        for (int K = 0; K < SPEC_ADVICE_K; K++) {
+        for (int K = 1; K <= most; K++) {
             spec_length_speed *at = samples->speed + r * SPEC_ADVICE_K + K;
             if (!(at->time.high > at->time.low)) continue;
             const double estimate = fmin(

@@ -88,6 +88,7 @@ double spec_likely_times_bent(const double time[SPEC_ADVICE_K], const spec_round
 {
     const int *run = measured->K;
     int i = 0;
+    if (measured->n == 0) return time[K];
     while (i < measured->n - 1 && run[i + 1] <= K) i++; /* run[i] <= K < run[i + 1], if any */
     double bend = log(measured->time[i] / time[run[i]]);
     if (run[i] < K && i + 1 < measured->n)

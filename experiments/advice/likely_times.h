@@ -26,8 +26,8 @@ typedef struct {
 /* Draws engines of all kinds, four of ten with linear times (free = 1), and weighs each by its
  * distance from the measured times.
  *   ret_engines  (SPEC_LIKELY_ENGINES)
- *   measured     n >= 1 times > 0. With K = 0 they are in units of its time; without, their unit is
- *                not known, and only the shape counts */
+ *   measured     times > 0. With K = 0 they are in units of its time; without, their unit is not
+ *                known, and only the shape counts; without any, all engines weigh the same */
 void spec_likely_times_engines(spec_likely_engine *ret_engines, const spec_round_times *measured,
                                gsl_rng *rng);
 

@@ -29,7 +29,9 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     f.advice.gain.value = 1.124;
     f.advice.gain.low = 1.05;
     f.advice.gain.high = 1.19;
-    assert_answers(&f, "Change K from 3 to 2: 1.12 [1.05, 1.19] times the tokens/s of now.");
+    assert_answers(&f,
+                   "Change K from 3 to 2: 1.12 [1.05, 1.19] times the tokens/s of now. K = 2 was "
+                   "not run, so this takes the times of its rounds from likely engines.");
     f.advice.verdict = SPEC_ADVICE_OFF;
     f.advice.to_K = 0;
     assert_answers(&f, "Turn speculation off: plain decoding has 1.12 [1.05, 1.19] times the "

@@ -47,6 +47,24 @@ TEST(engines_have_the_shape_that_bounds_assume)
     gsl_rng_free(rng);
 }
 
+/* Without any measured time the draws are the same as with plain decoding alone. */
+TEST(no_measured_time_excludes_no_engine)
+{
+    static const int K[] = {0};
+    static const double one[] = {1.0};
+    const spec_round_times none = {0}, plain = {1, K, one};
+    double without[SPEC_ADVICE_K], with[SPEC_ADVICE_K];
+    gsl_rng *rng = spec_rng_alloc();
+    for (int i = 0; i < 2; i++) {
+        spec_rng_stream(rng, 42, 0);
+        spec_likely_engine *engines = engines_of(i == 0 ? &none : &plain, rng);
+        spec_likely_times_draw(i == 0 ? without : with, engines, i == 0 ? &none : &plain, rng);
+        free(engines);
+    }
+    for (int L = 0; L < SPEC_ADVICE_K; L++) assert_near(without[L], with[L], 1e-12 * with[L]);
+    gsl_rng_free(rng);
+}
+
 /* Measured times are met, also where no engine is near them, and if their unit is not known, the
  * draws scale with it. */
 TEST(draws_meet_the_measured_times)
