@@ -24,6 +24,19 @@ TEST(a_length_between_measured_ones_is_recommended)
     assert_int_equal(advice.verdict, SPEC_ADVICE_CHANGE);
     assert_int_equal(advice.to_K, 3);
     assert_near(advice.gain.value, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
+    assert_true(advice.over_plain);
+    /* with the times of likely engines, not of all */
+    assert_true(advice.gain.low < advice.gain.value && advice.gain.high > advice.gain.value);
+    assert_true(advice.gain.high <
+                0.98 * at(&advice, 3)->speedup.high / at(&advice, 1)->speedup.value);
+}
+
+TEST(without_plain_decoding_nothing_is_relative_to_it)
+{
+    OWNED(spec_observed_sums) sums = {0};
+    add_noisy(&sums, at_length(1), 60);
+    add_noisy(&sums, at_length(4), 60);
+    assert_false(advise(&sums, &usual).over_plain);
 }
 
 TEST(the_best_length_is_kept)

@@ -182,3 +182,63 @@ TEST(the_widening_of_a_run_widens_intervals_and_losses)
     }
     forget(&s);
 }
+
+/* A decision needs less evidence than an interval: its loss at an error is the largest loss at 1.5
+ * times that error, where nothing but chance is open. */
+TEST(the_likely_loss_is_at_a_lower_level)
+{
+    static const int K[] = {0, 2};
+    sampled s = {0};
+    spec_advice_question question = usual;
+    spec_length_loss low[2], high[2];
+    question.plain_tokens_per_s = 194.0;
+    requests(&s, 60);
+    sample(&s, &question);
+    question.error = 0.06;
+    assert_int_equal(spec_length_samples_losses(low, &s.samples, K, 2, 0), 60);
+    question.error = 0.09;
+    assert_int_equal(spec_length_samples_losses(high, &s.samples, K, 2, 0), 60);
+    for (int k = 0; k < 2; k++) {
+        assert_near(low[k].likely, high[k].largest, 1e-12);
+        assert_true(low[k].likely < low[k].largest);
+    }
+    forget(&s);
+}
+
+/* Rounds of K = 5 take as long as a plain token, so all shorter ones do: a gain is a ratio of
+ * tokens, and its interval reaches from one end of them to the other. */
+TEST(a_gain_covers_what_tokens_leave_open)
+{
+    static const int K[] = {2, 5};
+    const window plain = {SPEC_OBSERVED_WINDOW, 0, 1000.0, {0}, 10.0, 1.0},
+                 five = {SPEC_OBSERVED_WINDOW, 5, 1000.0, {600, 450, 380, 340, 310}, 10.0, 1.0};
+    sampled s = {0};
+    spec_length_loss loss[2];
+    for (int i = 0; i < 60; i++) add(&s.sums, &plain), add(&s.sums, &five);
+    sample(&s, &usual);
+    spec_length_samples_losses(loss, &s.samples, K, 2, 1);
+    const spec_length_speed *two = &s.samples.speed[2], *now = &s.samples.speed[5];
+    assert_near(two->time.low, two->time.high, 1e-12);
+    assert_true(two->tokens.high > 1.05 * two->tokens.low);
+    assert_near(loss[0].gain.low, two->tokens.low / now->tokens.point, 1e-9);
+    assert_near(loss[0].gain.high, two->tokens.high / now->tokens.point, 1e-9);
+    forget(&s);
+}
+
+/* Times that fall from K = 2 to 4 fit no engine; likely ones are cut to the bounds. */
+TEST(likely_times_stay_within_the_bounds)
+{
+    static const int K[] = {3, 4};
+    const window plain = {SPEC_OBSERVED_WINDOW, 0, 1000.0, {0}, 10.0, 1.0},
+                 two = {SPEC_OBSERVED_WINDOW, 2, 1000.0, {800, 640}, 20.0, 1.0},
+                 four = {SPEC_OBSERVED_WINDOW, 4, 1000.0, {800, 640, 512, 410}, 12.0, 1.0};
+    sampled s = {0};
+    spec_length_loss loss[2];
+    for (int i = 0; i < 60; i++) add(&s.sums, &plain), add(&s.sums, &two), add(&s.sums, &four);
+    sample(&s, &usual);
+    spec_length_samples_losses(loss, &s.samples, K, 2, 1);
+    const spec_length_speed *three = &s.samples.speed[3], *now = &s.samples.speed[4];
+    assert_true(loss[0].gain.low > three->speed.low / now->speed.point - 1e-9);
+    assert_true(loss[0].gain.high < three->speed.high / now->speed.point + 1e-9);
+    forget(&s);
+}
