@@ -94,7 +94,7 @@ static const command commands[] = {
     {"widen ../model.gguf -o out.gguf", "out.gguf", SAME},
     {"import ../hf -o out.gguf", "out.gguf", SAME},
     {"merge ../part1.csv ../part2.csv -o out.csv", "out.csv", SAME},
-    {"advise ../vllm.log --plain-tokens-per-s 50", NULL, SAME},
+    {"advise ../vllm.log --plain-tokens-per-s 150", NULL, SAME},
     {"advise ../vllm.jsonl -f csv", NULL, SAME},
     {"advise ../vllm.jsonl --profile out.json", "out.json", SAME},
     {"profile ../seen.json", NULL, SAME},
@@ -311,8 +311,8 @@ static int check(const command *c, bool quick, int workers, int *ret_runs)
     char count[32];
     run(&reference, c, 0, false, "count");
     if (reference.status == -1 || WIFSIGNALED(reference.status) ||
-        WEXITSTATUS(reference.status) == 126) {
-        printf("%s: cannot be run\n", c->text);
+        WEXITSTATUS(reference.status) == 2 || WEXITSTATUS(reference.status) == 126) {
+        printf("%s: cannot be run: %s\n", c->text, reference.err);
         return 1;
     }
     char text[SAID];
