@@ -222,11 +222,10 @@ static int run(collector *c, spec_error *error)
 /* Draws a batch of texts, and scores them. */
 static int run_batch(collector *c, spec_error *error)
 {
-    const volatile int *stop = c->plan->how.opt_stop;
     int status = GSL_SUCCESS;
     c->begun = c->n_drawn = 0;
     SPEC_TRY(run(c, error));
-    for (int i = 0; i < c->n_drawn && (stop == NULL || *stop == 0); i++) {
+    for (int i = 0; i < c->n_drawn && !spec_http_stopped(&c->plan->how); i++) {
         SPEC_TRY(c->plan->opt_local(c->plan->scorer, &c->drawn[i], error));
         SPEC_TRY(c->have(c->self, &c->drawn[i], error));
     }
@@ -244,7 +243,7 @@ int spec_collect(const spec_collect_plan *plan, spec_collect_have *have, void *s
     c.drawn = calloc((size_t)batch_of(plan), sizeof *c.drawn);
     if (c.drawn == NULL) return spec_no_memory(error);
     do SPEC_TRY(run_batch(&c, error));
-    while (c.begun == batch_of(plan) && (plan->how.opt_stop == NULL || *plan->how.opt_stop == 0));
+    while (c.begun == batch_of(plan) && !spec_http_stopped(&plan->how));
 done:
     free(c.drawn);
     return status;

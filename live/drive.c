@@ -45,7 +45,7 @@ typedef struct {
 
 static bool is_stopped(const run *r)
 {
-    return r->plan->how.opt_stop != NULL && *r->plan->how.opt_stop != 0;
+    return spec_http_stopped(&r->plan->how);
 }
 
 const char *spec_drive_category(const json_t *prompts, int i)

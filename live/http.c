@@ -401,9 +401,9 @@ static int check_silence(const client *c, spec_error *error)
     return GSL_SUCCESS;
 }
 
-static bool stopped(const client *c)
+bool spec_http_stopped(const spec_http_work *work)
 {
-    return c->work->opt_stop != NULL && *c->work->opt_stop != 0;
+    return work->opt_stop != NULL && *work->opt_stop != 0;
 }
 
 static int run(client *c, spec_error *error)
@@ -415,7 +415,7 @@ static int run(client *c, spec_error *error)
         if ((c->lane[i].easy = c->curl.easy_init()) == NULL) return spec_no_memory(error);
         SPEC_TRY(start_next(c, i, error));
     }
-    while (!stopped(c)) {
+    while (!spec_http_stopped(c->work)) {
         SPEC_TRY(start_due(c, &left, error));
         if (!left) break;
         if (c->curl.multi_perform(c->multi, &running) != CURLM_OK) return spec_no_memory(error);

@@ -29,11 +29,6 @@ static bool has_penalties(const spec_served_plan *plan)
     return plan->sampling.presence > 0.0 || plan->sampling.frequency > 0.0;
 }
 
-static bool is_stopped(const run *r)
-{
-    return r->plan->how.opt_stop != NULL && *r->plan->how.opt_stop != 0;
-}
-
 /* ---- prompts --------------------------------------------------------------------------------- */
 
 static int ask(const run *r, json_t **ret, const spec_http_request *request, spec_error *error)
@@ -141,7 +136,7 @@ done:
 static int write_noise_texts(run *r, const spec_collect_plan *plan, spec_error *error)
 {
     char name[24];
-    for (int i = 0; i < plan->texts && !is_stopped(r); i++) {
+    for (int i = 0; i < plan->texts && !spec_http_stopped(&r->plan->how); i++) {
         snprintf(name, sizeof name, "%d", i);
         SPEC_PASS(spec_local_scorer_draw(&r->local, &r->kept[r->n_kept++],
                                          &r->prompt[i % r->n_prompts], plan->sampling.tokens,
@@ -395,7 +390,7 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
              : ret->equal_seeds ? spec_served_judge_equal(&r, error)
                                 : judge_sampled(&r, error));
     ret->prompts = r.n_prompts;
-    ret->stopped = is_stopped(&r);
+    ret->stopped = spec_http_stopped(&plan->how);
     ret->seconds = spec_clock_monotonic() - begun;
 done:
     for (int i = 0; i < r.n_prompts; i++) spec_live_tokens_free(&r.prompt[i]);

@@ -52,10 +52,9 @@ static int draw_pairs(spec_served_run *r, spec_live_tokens *drawn, spec_live_tok
                       uint64_t plain_seed, spec_error *error)
 {
     const int texts = r->collect.texts;
-    const volatile int *stop = r->plan->how.opt_stop;
     r->what = NULL;
     r->due = 2 * texts;
-    for (int begin = 0; begin < texts && (stop == NULL || *stop == 0); begin += PART) {
+    for (int begin = 0; begin < texts && !spec_http_stopped(&r->plan->how); begin += PART) {
         const int end = spec_int_min(begin + PART, texts);
         SPEC_PASS(draw(r, drawn, &r->result->text, r->plan->seed, begin, end, error));
         SPEC_PASS(draw(r, plain, &r->result->score, plain_seed, begin, end, error));
