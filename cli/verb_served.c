@@ -37,10 +37,10 @@ static const spec_field fields[] = {
      SPEC_FIELD(arguments, plan.text_url)},
     {"score-by", 0, "URL|MODEL",
      "what scores the text: a server of the same model without speculation, or the model itself, "
-     "as gguf:FILE, which runs here",
+     "such as gguf:FILE, which speclab runs",
      SPEC_FIELD(arguments, plan.score_by)},
     {"compare-with", 0, "URL",
-     "instead of --score-by: a plain server that gives no scores, whose texts are compared",
+     "instead of --score-by: a plain server that gives no scores; only texts are compared",
      SPEC_FIELD(arguments, compare_with)},
     {"prompts", 0, "FILE",
      "prompts, lines like {\"prompt\": \"Once upon\"} or {\"messages\": [{\"role\": ...}]}",
@@ -69,7 +69,7 @@ static const spec_field fields[] = {
      SPEC_FIELD(arguments, plan.sampling.frequency), .fallback = "0", .low = 0, .high = 2,
      .group = 2},
     {"equal-seeds", 0, NULL,
-     "compare the texts that both servers draw with the same seeds; for llama-server",
+     "compare the texts that both servers draw from the same seeds; for llama-server",
      SPEC_FIELD(arguments, plan.equal_seeds), .group = 2},
     {"top", 0, "N", "tokens that the scorer lists at each position",
      SPEC_FIELD(arguments, plan.top), .fallback = "20", .low = 2, .high = SPEC_LIVE_TOP,
@@ -142,6 +142,11 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "--score-key is for a server, and --score-by is a model");
     if (plan->equal_seeds && spec_local_scorer_is_model(plan->score_by))
         spec_usage_fail(verb, "--equal-seeds compares two servers, and --score-by is a model");
+    if (strcmp(plan->text_url, plan->score_by) == 0)
+        spec_usage_say(verb,
+                       "warning: --text-from and --%s are the same server; give the second one "
+                       "that does not speculate",
+                       plan->two_samples ? "compare-with" : "score-by");
     plan->opt_context = args->common.context;
     plan->seed = args->common.seed;
     plan->force = args->common.force;

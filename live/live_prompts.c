@@ -36,6 +36,24 @@ static bool is_chat(const json_t *line)
     return n > 0;
 }
 
+/* Returns why an object is no prompt; NULL: it is one. */
+static const char *wrong_with(const json_t *line, bool chats)
+{
+    const json_t *text = json_object_get(line, "prompt");
+    const bool chat = is_chat(line);
+    if (json_is_string(text))
+        return chats && chat ? "give \"prompt\" or \"messages\", not both" : NULL;
+    if (chat && chats) return NULL;
+    if (chat) return "\"messages\" is for 'speclab served'; give a \"prompt\" here";
+    if (text != NULL) return "\"prompt\" must be a string";
+    if (chats && json_object_get(line, "messages") != NULL)
+        return "\"messages\" must be a list of messages, each with a \"role\"";
+    return chats
+               ? "a prompt is like {\"prompt\": \"Once\"} or {\"messages\": [{\"role\": \"user\", "
+                 "\"content\": \"Hi\"}]}"
+               : "a prompt is like {\"prompt\": \"Once\"}";
+}
+
 int spec_live_prompts_read(json_t **ret, const char *path, int most, unsigned kinds,
                            spec_error *error)
 {
@@ -54,18 +72,13 @@ int spec_live_prompts_read(json_t **ret, const char *path, int most, unsigned ki
         if (end) break;
         json_t *line = spec_json_load(lines.bytes, lines.length, JSON_DECODE_ANY, &why);
         if (line == NULL && spec_json_lost()) SPEC_TRY(spec_no_memory(error));
-        const bool text = json_is_string(json_object_get(line, "prompt")), chat = is_chat(line),
-                   good = text ? !(chats && chat) : chats && chat,
-                   named = !categories || is_category(json_object_get(line, "category"));
-        if (good && named) json_array_append(*ret, line);
+        if (line == NULL)
+            SPEC_TRY(spec_text_lines_bad(&lines, error, "not valid JSON: %.120s", why.text));
+        const char *wrong = wrong_with(line, chats);
+        const bool named = !categories || is_category(json_object_get(line, "category"));
+        if (wrong == NULL && named) json_array_append(*ret, line);
         json_decref(line);
-        if (!good)
-            SPEC_TRY(spec_text_lines_bad(
-                &lines, error,
-                chats  ? "a prompt is like {\"prompt\": \"Once\"} or {\"messages\": [{\"role\": "
-                         "\"user\", \"content\": \"Hi\"}]}"
-                : chat ? "a chat: only 'speclab served' takes \"messages\""
-                       : "a prompt is like {\"prompt\": \"Once\"}"));
+        if (wrong != NULL) SPEC_TRY(spec_text_lines_bad(&lines, error, "%s", wrong));
         if (!named)
             SPEC_TRY(spec_text_lines_bad(
                 &lines, error, "\"category\" must be a string without control characters"));

@@ -70,6 +70,7 @@ TEST(a_key_comes_from_a_variable_or_a_file_and_is_never_printed)
         assert_null(strstr(c.text, "sesame"));
         assert_null(strstr(c.line, "sesame"));
         if (i >= 2) assert_non_null(strstr(c.line, "status 401: wrong API key"));
+        assert_non_null(strstr(c.line, "warning: --text-from and --score-by are the same server"));
         spec_child_free(&c);
     }
     unsetenv("SERVED_KEY");
