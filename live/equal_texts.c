@@ -35,5 +35,5 @@ double spec_equal_texts_detectable(double tokens, int different, double power)
         else
             high = m;
     }
-    return high / tokens;
+    return high <= tokens ? high / tokens : NAN;
 }

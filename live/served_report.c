@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
-/* Returns the number of a text that goes wrong, which is its request in the trace. */
+/* Returns the number of a text that goes wrong: its request in the trace. */
 static int number_of(const spec_served_result *r, const spec_served_suspect *suspect)
 {
     char name[24];
@@ -24,10 +24,11 @@ static void write_noise(FILE *out, const spec_served_result *r)
     fprintf(out, "  noise        %s by up to %.2g in a log-probability\n",
             r->local ? "the server's own scores differ" : "two scorings differ", r->noise.worst);
     if (r->unlike > 0)
-        fprintf(out,
-                "  tokenizer    the server splits %d of %d prompts into other tokens than the "
-                "model's own tokenizer; the server's were scored\n",
-                r->unlike, r->prompts);
+        fprintf(
+            out,
+            "  tokenizer    the server splits %d of %d prompts differently than the model's own "
+            "tokenizer; the server's tokens were scored\n",
+            r->unlike, r->prompts);
 }
 
 static void write_head(FILE *out, const spec_served_result *r)
@@ -58,9 +59,9 @@ static void write_greedy(FILE *out, const spec_served_result *r)
         fputs("undecided: there is no text\n\n", out);
     else if (g->wrong > 0)
         fprintf(out,
-                "%s: %llu of %llu tokens, in %d of %d texts, are not the most probable ones, by "
-                "more than rounding explains%s.\nThe first is token %d of text %d: id %d, where id "
-                "%d is more probable by %.2g in its log-probability.\n\n",
+                "%s: %llu of %llu tokens, in %d of %d texts, are less probable than another token, "
+                "by more than rounding explains%s.\nThe first is token %d of text %d: id %d, where "
+                "the log-probability of id %d is larger by %.2g.\n\n",
                 spec_served_verdict_names[verdict], (unsigned long long)g->wrong,
                 (unsigned long long)g->tokens, g->wrong_texts, g->texts,
                 verdict == SPEC_SERVED_UNDECIDED ? ", but the scorer's own texts are hardly better"
@@ -73,13 +74,12 @@ static void write_greedy(FILE *out, const spec_served_result *r)
                 (unsigned long long)g->tokens, g->texts);
     fprintf(out, "  ties         %llu tokens", (unsigned long long)g->ties);
     if (!r->local)
-        fprintf(out, ", in texts of the scorer itself %llu", (unsigned long long)c->ties);
+        fprintf(out, ", and %llu in the scorer's own texts", (unsigned long long)c->ties);
     fprintf(out, "; a tie is a margin of at most %.2g\n", r->tie);
     if (c->wrong > 0)
-        fprintf(
-            out,
-            "  scorer       is wrong itself: %llu tokens in %d of its %d texts, by up to %.2g\n",
-            (unsigned long long)c->wrong, c->wrong_texts, c->texts, c->largest);
+        fprintf(out,
+                "  scorer       has wrong tokens too: %llu in %d of its %d texts, by up to %.2g\n",
+                (unsigned long long)c->wrong, c->wrong_texts, c->texts, c->largest);
     if (g->ties + g->wrong > 0) write_margins(out, g);
 }
 
@@ -92,39 +92,47 @@ static void write_equal(FILE *out, const spec_served_result *r)
         fputs("there is no text.\n\n", out);
     else if (r->stopped && g->different > 0)
         fprintf(out,
-                "with the same seeds, %d of %d texts go on differently than the plain server's, "
-                "and the run was interrupted before it was known by how much.\n\n",
+                "%d of %d texts differ from the plain server's texts of the same seeds, and the "
+                "run was interrupted before it was clear by how much.\n\n",
                 g->different, g->texts);
     else if (g->wrong > 0)
-        fprintf(out,
-                "with the same seeds, %d of %d texts go on differently than the plain server's, by "
-                "more than rounding explains%s.\nThe first is text %d: its token %d has the id %d, "
-                "the plain server's %d, and tokens with a probability of %.2g lie between them. "
-                "Look for a cache that was not rolled back after a rejection, a wrong position, or "
-                "another request's text. If served finds nothing without --equal-seeds, the server "
-                "only uses its random numbers differently.\n\n",
-                g->wrong_texts, g->texts,
-                verdict == SPEC_SERVED_UNDECIDED ? ", but so do the plain server's own when it "
-                                                   "draws them again"
-                                                 : "",
-                g->text, g->position + 1, g->token, g->best, g->margin);
-    else
-        fprintf(out,
-                "with the same seeds, %d of %d texts are the plain server's, token by token%s; a "
-                "total variation of %.2g, on average over the positions, would have shown, with a "
-                "chance of 0.9.\n\n",
+        fprintf(
+            out,
+            "%d of %d texts differ from the plain server's texts of the same seeds by more "
+            "than rounding explains%s.\nThe first is text %d. At token %d the server drew id %d "
+            "and the plain server id %d, and the ids between them have a probability of %.2g. "
+            "Look for a cache that was not rolled back after a rejection, a wrong position, or "
+            "another request's text. If served finds nothing without --equal-seeds, the server "
+            "only uses its random numbers in another order.\n\n",
+            g->wrong_texts, g->texts,
+            verdict == SPEC_SERVED_UNDECIDED ? ", but so do the plain server's own when it "
+                                               "draws them again"
+                                             : "",
+            g->text, g->position + 1, g->token, g->best, g->margin);
+    else {
+        fprintf(out, "%d of %d texts equal the plain server's texts of the same seeds%s; ",
                 g->texts - g->different, g->texts,
-                g->different > 0 ? ", and the others differ by no more than rounding explains" : "",
-                r->detectable);
+                g->different > 0 ? ", and the others differ by no more than rounding explains"
+                                 : "");
+        if (isnan(r->detectable))
+            fputs("there are too few tokens for any difference to show.\n\n", out);
+        else
+            fprintf(out,
+                    "a total variation of %.2g, averaged over the positions, would have shown, "
+                    "with a chance of 0.9.\n\n",
+                    r->detectable);
+    }
     fprintf(out, "  compared     %llu tokens in %d texts\n", (unsigned long long)g->tokens,
             g->texts);
     if (g->different == 0 || r->stopped) return;
-    fprintf(out,
-            "  ties         %llu texts, of the plain server's own %llu; in a tie, tokens with a "
-            "probability of at most %.2g lie between\n",
-            (unsigned long long)g->ties, (unsigned long long)c->ties, r->tie);
+    fprintf(
+        out,
+        "  ties         %llu texts, and %llu when the plain server drew its own again; in a tie "
+        "the ids between have a probability of at most %.2g\n",
+        (unsigned long long)g->ties, (unsigned long long)c->ties, r->tie);
     if (c->wrong > 0)
-        fprintf(out, "  plain        differs from itself in %d of %d texts, in %d by more\n",
+        fprintf(out,
+                "  plain server draws %d of %d texts differently a second time, %d of them wrong\n",
                 c->different, c->texts, c->wrong_texts);
     write_margins(out, g);
 }
@@ -134,25 +142,29 @@ static void write_samples(FILE *out, const spec_served_result *r)
     const spec_two_samples *s = &r->samples;
     fprintf(out, "%s: ", spec_served_verdict_names[spec_served_verdict_of(r)]);
     if (s->p <= r->rate)
-        fputs("the two servers draw their texts from different distributions. Without scores, the "
-              "test cannot tell whether that is the state, the sampler or the filters",
+        fputs("the two servers draw from different distributions. Without scores, the test cannot "
+              "tell whether the state, the sampler or the filters are wrong",
               out);
     else if (s->p_close <= r->rate)
-        fputs("the samples are closer than independent ones: the servers draw with the same random "
-              "numbers, although they got different seeds",
-              out);
+        fputs(
+            "the samples are too similar to be independent: the servers draw with the same random "
+            "numbers, although they got different seeds",
+            out);
     else if (isnan(s->detectable))
-        fputs("no two texts of a prompt begin alike: draw more --texts, of fewer prompts", out);
+        fputs("too few texts of a prompt begin alike, or all of them are equal: draw more --texts, "
+              "of fewer prompts",
+              out);
     else
         fprintf(out,
-                "the two servers may draw from one distribution; a total variation of %.2g, if it "
+                "the texts look like draws from one distribution; a total variation of %.2g, if it "
                 "is spread evenly over the first tokens, would have shown, with a chance of 0.9",
                 s->detectable);
+    fprintf(
+        out,
+        ".\n\n  compared     the first %d tokens of each text; %d groups of texts begin alike\n",
+        SPEC_TWO_SAMPLES_TOKENS, s->groups);
     fprintf(out,
-            ".\n\n  compared     the first %d tokens of texts, in %d groups that begin alike\n",
-            SPEC_TWO_SAMPLES_TOKENS, s->groups);
-    fprintf(out,
-            "  evidence     statistic %.1f, by chance %.1f +- %.1f; p = %.2g of %llu "
+            "  evidence     statistic %.1f, by chance %.1f +- %.1f; p = %.2g from %llu "
             "permutations, and a verdict needs %.2g\n",
             s->statistic, s->mean, s->deviation, s->p, (unsigned long long)s->permutations,
             r->rate);

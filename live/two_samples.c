@@ -9,16 +9,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ENOUGH = 20, MOMENTS = 1000 }; /* as large, or as small; permutations for the moments */
+/* ENOUGH: extreme permutations that suffice for a p-value. MOMENTS: permutations for mean and
+ * deviation. */
+enum { ENOUGH = 20, MOMENTS = 1000 };
 static const double power_stated = 0.9;
 
 typedef struct {
     int prompt;
-    bool first; /* of the first server */
+    bool first; /* whether the first server drew it */
     const spec_live_tokens *text;
 } item;
 
-/* Items begin..end of the sorted list; `share` of the prompt's texts are of the first server. */
+/* Items begin..end - 1 of the sorted list; `share` of the prompt's texts are the first server's. */
 typedef struct {
     int begin, end;
     double share;
@@ -30,7 +32,7 @@ typedef struct {
     group *group; /* (n_groups) of at most n */
     int n_groups;
     bool *first; /* (n) as permuted */
-    int *sum;    /* (n + 1) items before this one that are of the first server */
+    int *sum;    /* (n + 1) items before this one that are the first server's */
 } samples;
 
 /* Returns a token of a text; -1 after its end. */
@@ -58,8 +60,8 @@ static int shared(const item *x, const item *y)
     return i;
 }
 
-/* Adds the groups among the items begin..end of a prompt, apart from the one of all of them. A
- * group is found at the number of tokens that no larger group shares. */
+/* Adds the groups among a prompt's items begin..end - 1, except for the group of all of them. The
+ * texts of a group may share several beginnings, so we add it at the longest one. */
 static void add_groups(samples *s, int begin, int end)
 {
     int first = 0;
@@ -187,5 +189,6 @@ double spec_two_samples_detectable(const spec_two_samples *t, double pairs, doub
     const double d =
         gsl_cdf_gamma_Qinv(rate, t->mean * t->mean / variance, variance / t->mean) - t->mean;
     const double half = d + 2.0 * c * z * z;
-    return sqrt((half + sqrt(half * half - d * d + z * z * variance)) / pairs);
+    const double variation = sqrt((half + sqrt(half * half - d * d + z * z * variance)) / pairs);
+    return variation <= 1.0 ? variation : NAN;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* two_samples: an exact test of whether two servers draw their texts from one distribution.
- * If they do, it is chance which of the texts of a prompt came from which server, so we permute
- * that within each prompt. A group is a set of texts of a prompt that begin alike. */
+ * If they do, it is chance which server a text of a prompt came from, so we permute that within
+ * each prompt. A group is a set of texts of a prompt that begin alike. */
 #ifndef SPECLAB_TWO_SAMPLES_H
 #define SPECLAB_TWO_SAMPLES_H
 
@@ -16,8 +16,8 @@ typedef struct {
     int groups;
     double statistic;       /* sum over groups of N texts of (a - b)^2 / N: a, b of each server */
     double mean, deviation; /* of the statistic, over permutations */
-    double p, p_close;      /* chance of a statistic at least, and at most, as large */
-    double detectable;      /* spec_two_samples_detectable; NaN without groups */
+    double p, p_close;      /* chance of a statistic at least this large, and at most this large */
+    double detectable;      /* spec_two_samples_detectable */
     uint64_t permutations;
 } spec_two_samples;
 
@@ -32,7 +32,8 @@ int spec_two_samples_test(spec_two_samples *ret, const spec_live_tokens *a,
 /* Returns the total variation that would give a p of at most `rate` with probability `power`, if it
  * is spread evenly: each group's tokens are more, or less, probable by this share at one server
  * than on average. A group of N then adds (N - 1) TV^2 to the statistic; `pairs` is the sum of N -
- * 1. The statistic is taken as gamma-distributed without a difference, and as normal with one. */
+ * 1. The statistic is taken as gamma-distributed without a difference, and as normal with one. NaN:
+ * not even a total variation of 1 would, or there are no groups. */
 double spec_two_samples_detectable(const spec_two_samples *test, double pairs, double rate,
                                    double power);
 

@@ -100,11 +100,13 @@ TEST(what_would_have_shown_shows_with_the_stated_power)
 {
     assert_within(spec_equal_texts_detectable(1000.0, 0, 0.9), log(10.0) / 1000.0, 1e-12);
     for (int t = 0; t < 300; t = 2 * t + 1) {
-        const double m = spec_equal_texts_detectable(1.0, t, 0.9),
+        const double m = 1e4 * spec_equal_texts_detectable(1e4, t, 0.9),
                      missed = gsl_cdf_poisson_P((unsigned)t, m);
         assert_true(missed <= 0.1 + 1e-12);
         assert_true(missed >= (t == 0 ? 0.1 - 1e-9 : 0.01));
         assert_true(m <= 0.5 * gsl_cdf_chisq_Pinv(0.99, 2.0 * (t + 1)));
+        assert_true(isnan(spec_equal_texts_detectable(floor(m), t, 0.9)));
+        assert_true(spec_equal_texts_detectable(ceil(m), t, 0.9) <= 1.0);
     }
 }
 

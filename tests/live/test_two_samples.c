@@ -210,3 +210,14 @@ TEST(texts_without_a_common_beginning_say_nothing)
     assert_int_equal(test.groups, 0);
     assert_true(test.p > 0.9 && isnan(test.detectable));
 }
+
+/* Two texts that begin alike tell nothing, whatever the servers do. */
+TEST(a_total_variation_above_1_is_not_stated)
+{
+    static drawing d;
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    draw_pairs(&d, 6, 0.0, rng);
+    assert_true(isnan(test_of(&d, 1, 1e-4, 7).detectable));
+    draw_pairs(&d, 200, 0.0, rng);
+    assert_true(test_of(&d, 1, 1e-4, 7).detectable < 1.0);
+}
