@@ -90,8 +90,8 @@ static void ask_scores(const collector *c, const job *j, spec_http_request *ret)
     server->dialect->ask_scores(ret, server, &tokens, j->text.n, c->plan->top);
 }
 
-/* Returns how many texts are drawn before they are scored here: meanwhile no request is under way,
- * which could time out. */
+/* Returns how many texts are drawn before they are scored here. While we score, no request may be
+ * under way, because it could time out. */
 static int batch_of(const spec_collect_plan *plan)
 {
     return spec_int_max(2 * plan->how.lanes, 16);

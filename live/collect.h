@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* collect: draws texts at one server and scores them at another, several side by side, or here.
+/* collect: has one server draw texts, and another one, or a model here, score them.
  * Text i continues prompt i modulo the number of prompts, with its own seed, so a run that skips
  * some texts draws the others just as a complete run does. */
 #ifndef SPECLAB_COLLECT_H
@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
     const spec_live_server *text, *score;
-    /* If not NULL, this fills in text->place here, and the server `score` is not asked. */
+    /* If not NULL, this fills in text->place, instead of the server `score`. */
     int (*opt_local)(void *scorer, spec_served_text *text, spec_error *error);
     void *scorer;
     const spec_live_tokens *prompt; /* (n_prompts) */

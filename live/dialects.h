@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     int n;
     spec_live_candidate top[SPEC_LIVE_TOP];
-    double unlisted; /* with penalties, the most that another token may have; 0: without */
+    double unlisted; /* with penalties, the largest value of another token; 0: no penalties */
 } spec_live_place;
 
 typedef struct {
@@ -57,7 +57,7 @@ typedef struct spec_dialect {
     const char *name;
     const char *owner;   /* "owned_by" in /v1/models */
     const char *filters; /* the order of temperature and filters, docs/conformance.md#filters */
-    int penalty_last;    /* penalties look at the last so many tokens; 0: at the text so far */
+    int penalty_last;    /* penalties count the last so many tokens; 0: the text so far */
     bool by_prefix;      /* scores the next token after a prefix, instead of a whole text */
     bool same_seed;      /* the same seed gives the same text with and without speculation */
     /* Make a request: turn a prompt into tokens; draw a text; score the last n_text tokens of a

@@ -26,8 +26,8 @@ int spec_drawn_check(const spec_drawn_rule *rule, int top, spec_error *error)
     if (t->top_p < 1.0 && rule->penalised && (t->top_k == 0 || joint))
         return spec_fail(
             error, GSL_EINVAL,
-            "--top-p with penalties%s: they change the sum of all tokens, and only the "
-            "most probable are known",
+            "--top-p with penalties%s: they change the probabilities of all tokens, and "
+            "only the most probable are known",
             joint ? " cannot be judged" : " needs --top-k");
     if (t->top_p < 1.0 && t->temperature != 1.0 && hot && (t->top_k == 0 || joint))
         return spec_fail(error, GSL_EINVAL,
@@ -77,7 +77,8 @@ static int kept(const spec_drawn_rule *rule, const spec_live_place *place, doubl
     return n;
 }
 
-/* Returns how many tokens of the list are the most probable of all, by more than the noise. */
+/* Returns how many tokens of the list are more probable than any other token, by more than the
+ * noise. */
 static int certain(const spec_drawn_rule *rule, const spec_live_place *place)
 {
     int n = place->n;
@@ -120,7 +121,9 @@ spec_drawn_rest spec_drawn_law(double *chance, const spec_drawn_rule *rule,
     const bool filters = t->top_k > 0 || t->top_p < 1.0 || t->min_p > 0.0;
     if (place->n == 0) return SPEC_REST_SKIP;
     if (!rule->penalised || !filters) return law_of(chance, rule, place);
-    /* a filter's cut is only known among the tokens that no unlisted one precedes */
+    /* we only know where a filter cuts among the tokens that are more probable than any unlisted
+     * one
+     */
     spec_live_place known = *place;
     known.n = certain(rule, place);
     for (int i = known.n; i < place->n; i++) chance[i] = 0.0;

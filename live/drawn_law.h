@@ -11,7 +11,7 @@
 typedef struct {
     spec_transform transform;
     spec_filter_order order;
-    bool penalised; /* lists come from spec_penalties_apply: they lack the sum of all tokens */
+    bool penalised; /* lists come from spec_penalties_apply, and are not normalised */
     int vocab;      /* 0: unknown */
     double noise; /* of log-probabilities: if a token is this close to a filter's edge, the position
                    * is not judged */
@@ -20,7 +20,7 @@ typedef struct {
 typedef enum {
     SPEC_REST_KNOWN,   /* all other tokens together have what the cells leave of 1 */
     SPEC_REST_NONE,    /* the filters exclude all other tokens */
-    SPEC_REST_UNKNOWN, /* the cells are the law given that the token is among them */
+    SPEC_REST_UNKNOWN, /* the cells are the law of the token if it is one of them */
     SPEC_REST_SKIP     /* the position cannot be judged */
 } spec_drawn_rest;
 

@@ -26,8 +26,8 @@ typedef struct {
     double margin;
 } spec_greedy_texts;
 
-/* Counts a token that is another than `best`; margins up to `tie` are ties. Returns whether it is
- * wrong. */
+/* Counts a token that is not `best`; margins up to `tie` are ties. Returns whether it is wrong. For
+ * equal seeds, `best` is the plain server's token, and the margin the probability between them. */
 bool spec_greedy_count(spec_greedy_texts *ret, int text, int position, int32_t token, int32_t best,
                        double margin, double tie);
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = 64 }; /* positions of a pass, whose rows are in memory together */
+enum { PART = 64 }; /* positions of a pass, whose rows are in memory at the same time */
 
 const spec_dialect spec_local_scorer_dialect = {.name = "speclab"};
 
@@ -86,7 +86,7 @@ void spec_local_scorer_free(spec_local_scorer *s)
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-/* Takes the begin-of-text token off, which the model adds again. */
+/* Checks tokens of the server, and drops the begin-of-text token, which the model adds itself. */
 static int strip(const spec_local_scorer *s, spec_live_tokens *ret, const spec_live_tokens *tokens,
                  spec_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* local_scorer: a model that speclab runs itself, as the scorer of a server's texts.
- * It reads the server's token ids. One pass scores a whole text; a row does not depend on how many
- * are computed with it, so the scores themselves have no noise. */
+ * It takes the server's token ids. One pass scores a whole text; a row does not depend on the other
+ * rows of the pass, so the scores themselves have no noise. */
 #ifndef SPECLAB_LOCAL_SCORER_H
 #define SPECLAB_LOCAL_SCORER_H
 
@@ -14,10 +14,10 @@ typedef struct {
     int begin;     /* the token that the model itself puts before each text; -1: none */
     int top;       /* most tokens of a list */
     int *index;    /* (top) */
-    double *space; /* rows of one part of a text */
+    double *space; /* the rows of a pass */
 } spec_local_scorer;
 
-/* The scorer's place among the servers: it has a name, and answers no requests. */
+/* Stands in for a server's dialect: it has a name, but no requests. */
 extern const spec_dialect spec_local_scorer_dialect;
 
 /* Returns whether --score-by names a model rather than an address. */
@@ -32,7 +32,7 @@ int spec_local_scorer_open(spec_local_scorer *ret, const char *spec, spec_contex
 int spec_local_scorer_load(spec_local_scorer *scorer, int top, spec_error *error);
 void spec_local_scorer_free(spec_local_scorer *scorer); /* accepts a zeroed one */
 
-/* Returns whether a text has these tokens by the model's own tokenizer. */
+/* Returns whether the model's own tokenizer splits a text into these tokens. */
 bool spec_local_scorer_agrees(const spec_local_scorer *scorer, const char *text,
                               const spec_live_tokens *tokens);
 

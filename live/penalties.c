@@ -10,7 +10,7 @@ static int count_in(const int32_t *token, int n, int32_t id)
     return count;
 }
 
-/* Inserts the candidate at its place among the first i. */
+/* Moves candidate i forward to where it belongs in descending order. */
 static void insert(spec_live_place *place, int i)
 {
     const spec_live_candidate moved = place->top[i];

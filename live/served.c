@@ -20,7 +20,7 @@ static const double least_tie = 1e-6;
  * 0.03; two models of 0.9 million weights that learnt from the same text are at 0.7. */
 static const double another_model = 0.3;
 
-static const double small_enough = 0.1; /* `detectable` must be at most this for a verdict */
+static const double small_enough = 0.1; /* the largest `detectable` of "no difference" */
 
 typedef spec_served_run run;
 
@@ -131,7 +131,7 @@ done:
     return status;
 }
 
-/* Has the model write the texts of measure_noise, so that nothing in them depends on how the server
+/* Has the model write the texts of measure_noise, so that they do not depend on how the server
  * draws. */
 static int write_noise_texts(run *r, const spec_collect_plan *plan, spec_error *error)
 {
@@ -145,19 +145,19 @@ static int write_noise_texts(run *r, const spec_collect_plan *plan, spec_error *
     return GSL_SUCCESS;
 }
 
-/* A server that runs the model scores as it does, except for rounding. */
+/* Fails if the scores of server and model differ by more than rounding explains. */
 static int check_same_model(const run *r, spec_error *error)
 {
     const spec_scorer_noise *noise = &r->result->noise;
     if (!r->result->local || !(noise->square > another_model * another_model)) return GSL_SUCCESS;
     return spec_fail(error, GSL_EINVAL,
-                     "%.200s: it runs another model than %.200s: it gives log-probabilities that "
-                     "differ by %.2g as a root mean square",
+                     "%.200s: it runs another model than %.200s: the root mean square of the "
+                     "differences of log-probabilities is %.2g",
                      r->result->text.url, r->plan->score_by, sqrt(noise->square));
 }
 
-/* Draws a few texts, and scores them a second time: in another order, and one by one. If a model
- * scores here, the server scores its texts: neither request speculates. */
+/* Draws a few texts, and scores them a second time: backwards, and one by one. If a model scores
+ * here, the second scores are those of the server, which does not speculate to score. */
 static int measure_noise(run *r, spec_error *error)
 {
     spec_served_text kept[NOISE_TEXTS] = {{0}}, again[NOISE_TEXTS] = {{0}};
@@ -194,7 +194,7 @@ done:
 
 /* ---- sampled texts --------------------------------------------------------------------------- */
 
-/* Returns a hash of the settings that the texts depend on. */
+/* Names the captured texts by a hash of the settings that they depend on. */
 static void name_settings(run *r)
 {
     const spec_served_plan *plan = r->plan;
@@ -254,7 +254,7 @@ done:
 
 /* ---- greedy texts ---------------------------------------------------------------------------- */
 
-/* The scorer's own texts first: small margins that occur there are ties. */
+/* Judges the scorer's own texts first: small margins that occur there are ties. */
 static int judge_greedy(run *r, spec_error *error)
 {
     spec_served_result *result = r->result;
@@ -299,7 +299,7 @@ static void make_plan(run *r)
         r->collect.how.lanes = result->score.slots;
 }
 
-/* Opens what scores: a model here, or a server. */
+/* Opens the scorer: a model here, or a server. */
 static int open_scorer(run *r, spec_error *error)
 {
     const spec_served_plan *plan = r->plan;
@@ -314,22 +314,23 @@ static int open_scorer(run *r, spec_error *error)
     return spec_local_scorer_load(&r->local, plan->top, error);
 }
 
-/* Engines that apply filters in another order draw from another distribution. */
+/* Checks that both engines draw from the same distribution under these parameters: they may apply
+ * filters in different orders. */
 static int check_same_filters(const run *r, spec_error *error)
 {
     const spec_transform *t = &r->plan->sampling.transform;
     const spec_dialect *text = r->result->text.dialect, *other = r->result->score.dialect;
     if (has_penalties(r->plan) && text->penalty_last != other->penalty_last)
         return spec_fail(error, GSL_EINVAL,
-                         "%s and %s apply penalties to the tokens of another part of the text: "
+                         "%s and %s count the tokens of different parts of the text for penalties: "
                          "leave out the penalties",
                          text->name, other->name);
     if ((t->top_k == 0 && t->top_p == 1.0 && t->min_p == 0.0) ||
         strcmp(text->filters, other->filters) == 0)
         return GSL_SUCCESS;
     return spec_fail(error, GSL_EINVAL,
-                     "%s and %s apply filters in another order, so their texts differ: leave out "
-                     "--top-k, --top-p and --min-p",
+                     "%s and %s apply filters in different orders, so their texts differ: leave "
+                     "out --top-k, --top-p and --min-p",
                      text->name, other->name);
 }
 
@@ -349,8 +350,8 @@ static int open_servers(run *r, spec_error *error)
     if (result->equal_seeds &&
         !(result->text.dialect->same_seed && result->score.dialect->same_seed))
         SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "--equal-seeds: %s does not write the same text for the same seed when "
-                           "it speculates; only llama-server does",
+                           "--equal-seeds needs llama-server: with speculation, %s draws another "
+                           "text from the same seed",
                            result->text.dialect->same_seed ? result->score.dialect->name
                                                            : result->text.dialect->name));
     r->capture.rule = (spec_drawn_rule){.transform = plan->sampling.transform,

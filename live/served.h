@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* served: judges the text of one server by the scores of another one.
+/* served: judges the text of one server by the scores or the texts of another one, or of a model.
  * Measures the scorer's noise, draws and scores the texts, and gives the verdict. */
 #ifndef SPECLAB_SERVED_H
 #define SPECLAB_SERVED_H
@@ -39,8 +39,8 @@ typedef struct {
     spec_served_judgement judgement;
     bool equal_seeds, two_samples;
     spec_two_samples samples;
-    /* Greedy: the texts, and the scorer's own. Equal seeds: pairs of a text and the scorer's own;
-     * pairs of two of the scorer's own, drawn only if some of the former differ. */
+    /* Greedy: the texts, and the scorer's own. Equal seeds: texts compared with the scorer's, and,
+     * if some of them differ, the scorer's own drawn a second time. */
     spec_greedy_texts served, control;
     double tie; /* largest margin of a tie; with equal seeds, probability between two tokens */
     double detectable; /* equal seeds: mean TV that would have shown with a chance of 0.9 */

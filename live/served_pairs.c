@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = 64 }; /* texts that a server draws before the other one does */
+enum { PART = 64 }; /* texts that one server draws before it is the other one's turn */
 
 /* ---- drawing without scores ------------------------------------------------------------------ */
 
@@ -31,8 +31,7 @@ static int keep_drawn(void *self, const spec_served_text *text, spec_error *erro
     return GSL_SUCCESS;
 }
 
-/* Draws the texts begin..end - 1 at a server into drawn (texts), where those that are missing have
- * NULL. */
+/* Has a server draw the texts begin..end - 1 into drawn (texts), where missing ones have NULL. */
 static int draw(spec_served_run *r, spec_live_tokens *drawn, const spec_live_server *server,
                 uint64_t seed, int begin, int end, spec_error *error)
 {
@@ -46,8 +45,7 @@ static int draw(spec_served_run *r, spec_live_tokens *drawn, const spec_live_ser
     return spec_collect(&plan, keep_drawn, r, error);
 }
 
-/* Draws the texts at both servers, a part of them at a time, so that an interrupted run has
- * pairs. */
+/* Has both servers draw the texts, taking turns, so that an interrupted run has pairs. */
 static int draw_pairs(spec_served_run *r, spec_live_tokens *drawn, spec_live_tokens *plain,
                       uint64_t plain_seed, spec_error *error)
 {
@@ -62,7 +60,7 @@ static int draw_pairs(spec_served_run *r, spec_live_tokens *drawn, spec_live_tok
     return GSL_SUCCESS;
 }
 
-/* Returns room for texts, without any. */
+/* Allocates room for texts, all of them missing. */
 static spec_live_tokens *room_for(int texts)
 {
     return calloc((size_t)texts, sizeof(spec_live_tokens));
@@ -101,8 +99,8 @@ done:
     return status;
 }
 
-/* Compares texts with those of the plain server. Where one ends and the other does not, no list
- * says how probable that was: it counts as a tie. */
+/* Compares texts with those of the plain server. If only one of them ends, we do not know how
+ * probable the end was, and count a tie. */
 static int compare(spec_served_run *r, spec_greedy_texts *ret, const spec_live_tokens *drawn,
                    const spec_live_tokens *plain, spec_error *error)
 {

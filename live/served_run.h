@@ -26,14 +26,14 @@ typedef struct {
     spec_served_text *kept; /* (n_kept) texts to score again */
     int n_kept;
     spec_capture capture;
-    spec_greedy_texts *greedy; /* counts texts; NULL: capture them */
-    spec_live_tokens *drawn;   /* (texts) takes texts without scores */
+    spec_greedy_texts *greedy; /* counts the texts; NULL: they are captured */
+    spec_live_tokens *drawn;   /* (texts) receives texts without scores */
     const char *what;
-    int done, due; /* texts so far, for the progress; due: of how many, in pairs */
+    int done, due; /* for the progress: texts so far; due: of how many, when comparing pairs */
 } spec_served_run;
 
 /* Compares texts that both servers draw with the same seeds. If some differ, the plain server draws
- * its own again, at another load: small differences that occur there are ties. */
+ * its own again, with another number of lanes: small differences that occur there are ties. */
 int spec_served_judge_equal(spec_served_run *run, spec_error *error);
 
 /* Tests whether the texts that both servers draw, with different seeds, have one distribution. */

@@ -287,8 +287,8 @@ TEST(rounding_makes_ties_of_equal_seeds_and_accuses_nobody, STATISTICS, .setup =
     assert_true(noisy.detectable > 0.01 && noisy.detectable < 0.1);
 }
 
-/* How far rounding goes is measured in a few texts, so a right server is accused if it goes three
- * times as far in others: not in 60 runs. */
+/* How far rounding goes is measured in a few texts. A right server would be accused if it went
+ * three times as far in others, which must not happen in 60 runs. */
 TEST(rounding_accuses_nobody_for_many_seeds, SLOW | STATISTICS, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
@@ -320,7 +320,7 @@ TEST(a_wrong_state_writes_another_text_for_the_same_seed, STATISTICS, .setup = s
     assert_int_equal(spec_served_verdict_of(&noisy), SPEC_SERVED_STATE);
 }
 
-/* Its own texts differ from one another, too. */
+/* The plain server's own texts differ, too, when it draws them again. */
 TEST(a_plain_server_that_does_not_repeat_its_texts_clears_the_other, STATISTICS,
      .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
@@ -336,8 +336,9 @@ TEST(other_engines_do_not_promise_equal_texts, .setup = spec_folder_enter,
     spec_served_plan plan = plan_of(&llama, &vllm);
     spec_served_result result;
     plan.equal_seeds = true;
-    assert_fails_with(spec_served(&result, &plan, &error), GSL_EINVAL,
-                      "--equal-seeds: vLLM does not write the same text for the same seed");
+    assert_fails_with(
+        spec_served(&result, &plan, &error), GSL_EINVAL,
+        "--equal-seeds needs llama-server: with speculation, vLLM draws another text");
 }
 
 /* ---- penalties ------------------------------------------------------------------------------- */
@@ -431,7 +432,7 @@ TEST(two_samples_of_engines_with_other_filters_are_refused, .setup = spec_folder
     assert_works(spec_served(&result, &plan, &error));
     plan.sampling.transform.min_p = 0.1;
     assert_fails_with(spec_served(&result, &plan, &error), GSL_EINVAL,
-                      "llama-server and vLLM apply filters in another order");
+                      "llama-server and vLLM apply filters in different orders");
 }
 
 /* ---- chats ----------------------------------------------------------------------------------- */
@@ -444,7 +445,7 @@ static const char chats[] =
                       "{\"prompt\": \"[system] be brief [user] why is the sky blue? [bot]\"}\n"
                       "{\"prompt\": \"[user] hi [bot]\"}\n";
 
-/* The server's template makes the same prompts as it does for a text that is written out. */
+/* A chat has the same tokens as the text that the template makes of it. */
 TEST(a_chat_is_the_text_of_the_servers_template, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
