@@ -21,44 +21,32 @@ static bool needs_target(const char *spec)
     return false;
 }
 
-static char *key_of(const char *spec, const spec_model *opt_target)
-{
-    const void *target = needs_target(spec) ? opt_target : NULL;
-    char *key = NULL;
-    return asprintf(&key, "%s\n%p", spec, target) < 0 ? NULL : key;
-}
-
 int spec_model_cache_open(const spec_model **ret_model, spec_model_cache *cache, const char *spec,
                           const spec_model *opt_target, spec_error *error)
 {
-    *ret_model = NULL;
-    char *key = key_of(spec, opt_target);
-    if (key == NULL) return spec_no_memory(error);
-    for (int i = 0; i < cache->n; i++) {
-        if (strcmp(cache->entry[i].key, key) != 0) continue;
-        free(key);
-        *ret_model = cache->entry[i].model;
-        return GSL_SUCCESS;
-    }
-    spec_model *model = NULL;
+    const spec_model *of = needs_target(spec) ? opt_target : NULL;
+    struct spec_model_cache_entry new = {.of = of};
     int status = GSL_SUCCESS;
+    *ret_model = NULL;
+    for (int i = 0; i < cache->n; i++)
+        if (cache->entry[i].of == of && strcmp(cache->entry[i].spec, spec) == 0) {
+            *ret_model = cache->entry[i].model;
+            return GSL_SUCCESS;
+        }
     if (cache->n == cache->capacity) {
         int capacity = cache->capacity == 0 ? 8 : 2 * cache->capacity;
         struct spec_model_cache_entry *entry =
             realloc(cache->entry, (size_t)capacity * sizeof *entry);
-        if (entry == NULL) {
-            status = spec_no_memory(error);
-            goto done;
-        }
+        if (entry == NULL) return spec_no_memory(error);
         cache->entry = entry;
         cache->capacity = capacity;
     }
-    SPEC_TRY(spec_model_open(&model, spec, opt_target, cache->opt_context, error));
-    cache->entry[cache->n++] = (struct spec_model_cache_entry){.key = key, .model = model};
-    key = NULL;
-    *ret_model = model;
+    if ((new.spec = strdup(spec)) == NULL) return spec_no_memory(error);
+    SPEC_TRY(spec_model_open(&new.model, spec, opt_target, cache->opt_context, error));
+    cache->entry[cache->n++] = new;
+    *ret_model = new.model;
 done:
-    free(key);
+    if (status != GSL_SUCCESS) free(new.spec);
     return status;
 }
 
@@ -68,7 +56,7 @@ void spec_model_cache_trim(spec_model_cache *cache, int n_max)
     /* close drafts before the targets that they were built from */
     for (int i = cache->n - 1; i >= 0; i--) {
         spec_model_close(cache->entry[i].model);
-        free(cache->entry[i].key);
+        free(cache->entry[i].spec);
     }
     cache->n = 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* model_cache: the open models of a run, shared by the points that name them.
- * We open a model only once, because training an n-gram takes seconds. The key is the spec; if a
- * draft is built from the target, also which target that is. Owns the models; not thread-safe. */
+ * We open a model only once, because training an n-gram takes seconds. Two models are the same if
+ * their specs are and, where they are built from a target, that target is the same object. Owns the
+ * models; not thread-safe. */
 #ifndef SPECLAB_MODEL_CACHE_H
 #define SPECLAB_MODEL_CACHE_H
 
@@ -11,7 +12,8 @@ typedef struct spec_model_cache {
     spec_context *opt_context; /* context of its models */
     int n, capacity;
     struct spec_model_cache_entry {
-        char *key;
+        char *spec;
+        const spec_model *of; /* the target that it is built from, or NULL */
         spec_model *model;
     } *entry;
 } spec_model_cache;
