@@ -76,10 +76,12 @@ void spec_policy_reset(spec_policy *policy)
 
 void spec_policy_copy(spec_policy *into, const spec_policy *from)
 {
+    void *const state = into->state;
     assert(into->kind == from->kind && into->kind->end == NULL &&
            into->state_size == from->state_size);
-    into->now = from->now;
-    if (from->state != NULL) memcpy(into->state, from->state, from->state_size);
+    *into = *from;
+    into->state = state;
+    if (state != NULL) memcpy(state, from->state, from->state_size);
 }
 
 int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings, const char *key,

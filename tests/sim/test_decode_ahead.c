@@ -177,6 +177,29 @@ TEST(a_round_finds_the_chain_where_it_came_out_as_guessed)
     assert_memory_equal(decoder.context, text, sizeof text);
 }
 
+/* Here the clock's time of a draft call is not the one that these policies begin with. */
+TEST(the_length_ahead_is_guessed_with_the_times_of_the_clock)
+{
+    static const char *const policies[] = {"climb?samples=1", "ucb", "eliminate?doubt=1e9"};
+    for (int i = 0; i < 3; i++) {
+        OWNED(stage) s;
+        OWNED(spec_decoder) decoder;
+        spec_tally tally = {0};
+        stage_init(&s, 2, PAIR_PLAIN, 27);
+        s.config.K = 4;
+        s.config.ahead = true;
+        s.config.policy = policies[i];
+        s.config.costs.draft = 0.01;
+        stage_open_decoder(&decoder, &s.config);
+        for (int r = 0; r < 300; r++) {
+            const int due = decoder.policy.now;
+            assert_works(spec_decoder_round(&decoder, &s.chance, &tally, &error));
+            assert_int_equal(decoder.draft.depth, due);
+        }
+        assert_true(tally.hits > 10);
+    }
+}
+
 /* The longer of the two determines the time; nothing is drafted ahead of an empty chain or after an
  * end of text. */
 TEST(the_clock_charges_the_longer_of_verification_and_drafting)
