@@ -62,7 +62,10 @@ void spec_policy_free(spec_policy *policy)
 
 void spec_policy_price(spec_policy *policy, const spec_policy_prices *prices)
 {
-    if (policy->kind->price != NULL) policy->kind->price(policy, prices);
+    const spec_policy_prices own = policy->prices;
+    policy->prices = *prices;
+    if (policy->has_call) policy->prices.call = own.call;
+    if (policy->has_token) policy->prices.token = own.token;
 }
 
 void spec_policy_reset(spec_policy *policy)
@@ -105,16 +108,15 @@ int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings,
 
 int spec_policy_time_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
-    policy->prices.pass = 1.0;
+    int status = GSL_SUCCESS;
+    spec_policy_prices *prices = &policy->prices;
+    prices->pass = 1.0;
     policy->has_call = spec_settings_text(settings, "c") != NULL;
-    return spec_settings_double(&policy->prices.call, settings, "c", 0.1, 0.0, 1e6, error);
-}
-
-void spec_policy_time_price(spec_policy *policy, const spec_policy_prices *prices)
-{
-    const double own = policy->prices.call;
-    policy->prices = *prices;
-    if (policy->has_call) policy->prices.call = own;
+    policy->has_token = spec_settings_text(settings, "token") != NULL;
+    SPEC_TRY(spec_settings_double(&prices->call, settings, "c", 0.1, 0.0, 1e6, error));
+    SPEC_TRY(spec_settings_double(&prices->token, settings, "token", 0.0, 0.0, 1e6, error));
+done:
+    return status;
 }
 
 double spec_policy_time(const spec_policy *policy, int K)

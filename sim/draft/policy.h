@@ -32,9 +32,6 @@ typedef struct {
      * keys. */
     int (*init)(spec_policy *policy, spec_settings *settings, spec_error *error);
 
-    void (*price)(spec_policy *policy, const spec_policy_prices *prices); /* tells the kind the
-                                                                           * times; or NULL */
-
     /* Returns the size in bytes of the state that holds what is learnt about a text; NULL: none. At
      * the beginning of a text the state is zeroed, then _begin is called. _end frees what the state
      * points to; a kind with _end must read tokens. */
@@ -75,8 +72,8 @@ struct spec_policy {
     int first, now;   /* the limits for the first round and for this one, <= K */
     bool anticipates, looks_ahead; /* from the kind, or from the settings */
     double threshold; /* setting of some kinds */
-    spec_policy_prices prices; /* of kinds that use spec_policy_time */
-    bool has_call;             /* prices.call is from the spec */
+    spec_policy_prices prices;
+    bool has_call, has_token; /* that price is from the spec */
     union {           /* settings of the others */
         struct {
             int top, least;
@@ -98,8 +95,6 @@ struct spec_policy {
             bool share;
         } off;
         struct {
-            spec_policy_prices prices;
-            bool has_call, has_token; /* set by its keys */
             int every, n_sizes, size[SPEC_LENGTHS_MAX];
         } goodput;
         struct {
@@ -143,8 +138,7 @@ extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_draw
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_free(spec_policy *policy); /* a zeroed one is allowed */
 
-/* Tells the times of the clock to a kind that takes times into account. Times in the spec take
- * precedence. */
+/* Tells the policy the times of the clock. Times in its spec take precedence. */
 void spec_policy_price(spec_policy *policy, const spec_policy_prices *prices);
 
 /* Begins a text: the policy is again as it was after _init and _price. */
@@ -162,10 +156,9 @@ bool spec_policy_reads(const spec_policy *policy);
 int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings, const char *key,
                      const char *fallback, spec_error *error);
 
-/* For use by kinds that weigh tokens against time: reads the key c; takes the times of the clock,
- * but c where it is given; returns the time of a round that drafts K tokens. */
+/* For use by kinds that weigh tokens against time. The first reads the keys c and token; the second
+ * returns the time of a round that drafts K tokens. */
 int spec_policy_time_init(spec_policy *policy, spec_settings *settings, spec_error *error);
-void spec_policy_time_price(spec_policy *policy, const spec_policy_prices *prices);
 double spec_policy_time(const spec_policy *policy, int K);
 
 bool spec_policy_go_on(const spec_policy *policy, const spec_draft *draft,

@@ -107,7 +107,6 @@ const spec_policy_kind spec_policy_eliminate = {
     .reference = "",
     .drops = true,
     .init = eliminate_init,
-    .price = spec_policy_time_price,
     .state_size = bandit_state_size,
     .observe = eliminate_observe,
 };
@@ -164,7 +163,6 @@ const spec_policy_kind spec_policy_ucb = {
     .reference = "Auer02",
     .drops = true,
     .init = ucb_init,
-    .price = spec_policy_time_price,
     .state_size = bandit_state_size,
     .observe = ucb_observe,
 };

@@ -19,27 +19,14 @@ typedef struct {
 static int goodput_init(spec_policy *policy, spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
-    spec_policy_prices *prices = &policy->goodput.prices;
-    prices->pass = 1.0;
     if (policy->K > SPEC_ESTIMATOR_PLACES)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: it estimates at most %d positions, and K is %d",
                            policy->kind->name, SPEC_ESTIMATOR_PLACES, policy->K));
-    SPEC_TRY(spec_settings_double(&prices->call, settings, "c", 0.1, 0.0, 1e6, error));
-    SPEC_TRY(spec_settings_double(&prices->token, settings, "token", 0.0, 0.0, 1e6, error));
-    policy->goodput.has_call = spec_settings_text(settings, "c") != NULL;
-    policy->goodput.has_token = spec_settings_text(settings, "token") != NULL;
+    SPEC_TRY(spec_policy_time_init(policy, settings, error));
     SPEC_TRY(spec_settings_int(&policy->goodput.every, settings, "every", SPEC_ESTIMATOR_STEPS, 1,
                                1 << 30, error));
 done:
     return status;
-}
-
-static void goodput_price(spec_policy *policy, const spec_policy_prices *prices)
-{
-    const spec_policy_prices own = policy->goodput.prices;
-    policy->goodput.prices = *prices;
-    if (policy->goodput.has_call) policy->goodput.prices.call = own.call;
-    if (policy->goodput.has_token) policy->goodput.prices.token = own.token;
 }
 
 static size_t goodput_state_size(const spec_policy *policy)
@@ -71,7 +58,7 @@ static bool gains(goodput_state *state, double score, int k, double fixed, doubl
 static bool goodput_go_on(const spec_policy *policy, const spec_draft *draft,
                           const double *opt_next_row)
 {
-    const spec_policy_prices *of = &policy->goodput.prices;
+    const spec_policy_prices *of = &policy->prices;
     const double fixed = of->pass + (of->one_pass ? of->call : 0.0),
                  marginal = (of->one_pass ? 0.0 : of->call) + of->row + of->token;
     return gains(policy->state, spec_row_score(NULL, opt_next_row, draft->vocab), draft->n_nodes,
@@ -100,7 +87,6 @@ const spec_policy_kind spec_policy_goodput = {
     .reference = "vLLM",
     .looks_ahead = true,
     .init = goodput_init,
-    .price = goodput_price,
     .state_size = goodput_state_size,
     .begin = goodput_begin,
     .go_on = goodput_go_on,
@@ -113,7 +99,7 @@ const spec_policy_kind spec_policy_goodput = {
  * same whatever is kept. */
 static double fixed_time(const spec_policy *policy, const spec_draft *draft)
 {
-    const spec_policy_prices *of = &policy->goodput.prices;
+    const spec_policy_prices *of = &policy->prices;
     return of->pass + of->call * (of->one_pass ? 1 : draft->n_nodes) + of->row * draft->n_nodes;
 }
 
@@ -142,11 +128,11 @@ static int size_of(const spec_policy *policy, int n)
 static int cut_by_sizes(const spec_policy *policy, const spec_draft *draft)
 {
     goodput_state *state = policy->state;
-    const double fixed = fixed_time(policy, draft) - policy->goodput.prices.token;
+    const double fixed = fixed_time(policy, draft) - policy->prices.token;
     double survival = 1.0, emitted = 1.0, most = 0.0;
     int best = 0;
     for (int b = 0; b <= draft->n_nodes; b++) {
-        const double time = fixed + policy->goodput.prices.token * size_of(policy, b + 1);
+        const double time = fixed + policy->prices.token * size_of(policy, b + 1);
         if (emitted > most * time) most = emitted / time, best = b;
         if (b == draft->n_nodes) break;
         state->score[b] = spec_row_score(NULL, draft->row[b], draft->vocab);
@@ -163,7 +149,7 @@ static int trim_cut(const spec_policy *policy, const spec_draft *draft)
     int n = 0;
     while (n < draft->n_nodes &&
            gains(policy->state, spec_row_score(NULL, draft->row[n], draft->vocab), n, fixed,
-                 policy->goodput.prices.token))
+                 policy->prices.token))
         n++;
     return n;
 }
@@ -176,7 +162,6 @@ const spec_policy_kind spec_policy_trim = {
                "much as the next larger size, which is WRONG for sampled drafts",
     .reference = "vLLM",
     .init = trim_init,
-    .price = goodput_price,
     .state_size = goodput_state_size,
     .begin = goodput_begin,
     .cut = trim_cut,
@@ -193,7 +178,7 @@ static int trim_drawn_cut(const spec_policy *policy, const spec_draft *draft)
     int n = 0;
     while (n < draft->n_nodes &&
            gains(policy->state, spec_row_score_of(spec_draft_confidence(draft, n)), n, fixed,
-                 policy->goodput.prices.token))
+                 policy->prices.token))
         n++;
     return n;
 }
@@ -206,7 +191,6 @@ const spec_policy_kind spec_policy_trim_drawn = {
     .reference = "",
     .anticipates = true,
     .init = goodput_init,
-    .price = goodput_price,
     .state_size = goodput_state_size,
     .begin = goodput_begin,
     .cut = trim_drawn_cut,

@@ -107,7 +107,6 @@ const spec_policy_kind spec_policy_probe = {
                "one less below 1/2, and stays there if tokens over time hardly fall",
     .reference = "ORT-GenAI",
     .init = probe_init,
-    .price = spec_policy_time_price,
     .state_size = probe_state_size,
     .observe = probe_observe,
 };
@@ -209,7 +208,6 @@ const spec_policy_kind spec_policy_climb = {
     .reference = "Ollama",
     .drops = true,
     .init = climb_init,
-    .price = spec_policy_time_price,
     .state_size = climb_state_size,
     .begin = climb_begin,
     .observe = climb_observe,
