@@ -77,6 +77,16 @@ static inline double case_uniform(uint64_t key, uint64_t i)
     return (double)(spec_noise_word(key, i) >> 11) * 0x1p-53;
 }
 
+/* Returns how many of K tokens a round accepts. The chance of each drifts between low and high. */
+static inline int case_accepted(int round, int K)
+{
+    const uint64_t key = spec_noise_mix(spec_test_seed() * 1000003 + (uint64_t)round);
+    const double chance = 0.2 + 0.78 * ((round / 50) % 5) / 4.0;
+    int n = 0;
+    while (n < K && case_uniform(key, (uint64_t)n) < chance) n++;
+    return n;
+}
+
 /* Rows with a peak between 1/4 and 1 at a random token, and their tokens: the peak or another. */
 static inline void case_rows(policy_case *c, int *token, uint64_t seed, int n)
 {

@@ -5,16 +5,6 @@
 
 enum { ROUNDS = 2000 };
 
-/* Acceptance that drifts between low and high. */
-static int accepted_of(uint64_t seed, int round, int K)
-{
-    const uint64_t key = spec_noise_mix(seed * 1000003 + (uint64_t)round);
-    const double chance = 0.4 + 0.58 * ((round / 40) % 5) / 4.0;
-    int n = 0;
-    while (n < K && case_uniform(key, (uint64_t)n) < chance) n++;
-    return n;
-}
-
 /* ---- gate ------------------------------------------------------------------------------------ */
 
 TEST(a_gate_opens_at_its_share_of_the_window)
@@ -42,7 +32,6 @@ TEST(a_gate_opens_at_its_share_of_the_window)
 /* The second route keeps all outcomes and counts the last ones, as the engine does. */
 TEST(gates_follow_a_recount_of_all_rounds)
 {
-    const uint64_t seed = spec_test_seed();
     static const struct {
         const char *spec;
         int base, window, warm;
@@ -60,7 +49,7 @@ TEST(gates_follow_a_recount_of_all_rounds)
             const bool open = round >= gates[g].warm && (double)hits / window >= gates[g].share;
             assert_int_equal(c.policy.now, open ? 6 : gates[g].base);
             opened += open;
-            outcome[round] = accepted_of(seed, round, c.policy.now);
+            outcome[round] = case_accepted(round, c.policy.now);
             case_round(&c, c.policy.now, outcome[round]);
         }
         assert_true(opened > ROUNDS / 20 && opened < ROUNDS);
@@ -138,14 +127,13 @@ static int next_block(int current, const int *tier, int n_tiers, const int *acce
 TEST(tiers_follow_a_recount_of_all_rounds)
 {
     static const int tier[] = {4, 8, 12, 16};
-    const uint64_t seed = spec_test_seed();
     policy_case c = case_of("tiers", 3);
     int accepted[ROUNDS], drafted[ROUNDS], block = 4, seen[17] = {0};
     for (int round = 0; round < ROUNDS; round++) {
         assert_int_equal(c.policy.now + 1, block);
         seen[block]++;
         drafted[round] = round % 7 == 0 ? c.policy.now / 2 : c.policy.now; /* some end early */
-        accepted[round] = accepted_of(seed, round, drafted[round]);
+        accepted[round] = case_accepted(round, drafted[round]);
         case_round(&c, drafted[round], accepted[round]);
         block = next_block(block, tier, 4, accepted, drafted, round + 1);
     }

@@ -13,16 +13,6 @@ static void step(policy_case *c, int n_accepted, int next)
     assert_int_equal(c->policy.now, next);
 }
 
-/* Acceptance that drifts between low and high. */
-static int accepted_of(int round, int K)
-{
-    const uint64_t key = spec_noise_mix(spec_test_seed() * 1000003 + (uint64_t)round);
-    const double chance = 0.2 + 0.75 * ((round / 60) % 4) / 3.0;
-    int n = 0;
-    while (n < K && case_uniform(key, (uint64_t)n) < chance) n++;
-    return n;
-}
-
 /* ---- probe ----------------------------------------------------------------------------------- */
 
 TEST(probe_tries_neighbours_and_rests_after_a_failure)
@@ -109,7 +99,7 @@ TEST(probe_follows_a_recount_of_all_rounds)
         assert_int_equal(c.policy.now, now);
         seen[now]++;
         h.length[h.n] = now;
-        h.accepted[h.n++] = accepted_of(round, now);
+        h.accepted[h.n++] = case_accepted(round, now);
         case_round(&c, now, h.accepted[round]);
         const int rounds = replay(&emitted, &share, &h, now), in_phase = h.n - phase;
         if (origin == 0) {
@@ -177,7 +167,7 @@ TEST(climb_follows_a_recount_of_all_rounds)
         int tested[K + 1] = {0}, highest = 1, old = best;
         seen[drafted]++;
         h.length[h.n] = drafted;
-        h.accepted[h.n++] = accepted_of(round, drafted);
+        h.accepted[h.n++] = case_accepted(round, drafted);
         case_round(&c, drafted, h.accepted[round]);
         for (int i = 0; i < h.n; i++)
             for (int k = 1; k <= h.length[i]; k++) {
