@@ -31,8 +31,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     int rounds[2], best[2], status = GSL_SUCCESS;
     SPEC_TRY(spec_point_double(&alpha[0], point, measure, "alpha", 0.0, 1.0, error));
     SPEC_TRY(spec_point_double(&alpha[1], point, measure, "inner_alpha", 0.0, 1.0, error));
-    SPEC_TRY(spec_point_double(&cost[1], point, measure, "c", 1e-9, 1e6, error));
-    SPEC_TRY(spec_point_double(&cost[2], point, measure, "inner_c", 1e-9, 1e6, error));
+    SPEC_TRY(spec_point_double(&cost[1], point, measure, "c", 0.0, 1e6, error));
+    SPEC_TRY(spec_point_double(&cost[2], point, measure, "inner_c", 0.0, 1e6, error));
     if (spec_point_text(point, measure, "direct_alpha")[0] != '\0')
         SPEC_TRY(spec_point_double(&direct, point, measure, "direct_alpha", 0.0, 1.0, error));
     SPEC_TRY(read_lengths(rounds, point, measure, error));

@@ -68,6 +68,17 @@ TEST(without_lengths_the_best_are_taken)
     assert_true(number(&r, 0, "speedup") == number(&r, 0, "best_speedup"));
 }
 
+/* Then the longest draft is the best, whoever makes it. */
+TEST(drafts_may_take_no_time)
+{
+    OWNED(spec_result) r;
+    run(&r, "cascade", 1, "alpha = 0.9; inner_alpha = 0.7; c = 0; inner_c = 0");
+    assert_true(number(&r, 0, "speedup") == number(&r, 0, "emitted"));
+    assert_near(number(&r, 0, "best_speedup"), 10.0, 1e-7);
+    assert_near(number(&r, 0, "speedup_middle"), 10.0, 1e-9);
+    assert_near(number(&r, 0, "speedup_small"), 1.0 / 0.37, 1e-9);
+}
+
 TEST(a_cascade_is_lossless_on_every_family_of_pairs)
 {
     OWNED(spec_result) r;
