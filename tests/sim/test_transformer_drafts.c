@@ -10,6 +10,8 @@
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
+#include <string.h>
+
 static const char *const draftings[] = {
     "chain",
     "greedy",
@@ -94,6 +96,49 @@ TEST(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree)
     }
     print_message("%d texts of %d tokens, %d drafted tokens accepted\n", n_texts, TEXT, n_accepted);
     assert_true(n_texts > 200 && n_accepted > 10 * n_texts);
+}
+
+/* The middle model shares the target's cache if it has its weights, and the small one the middle
+ * one's, which then has weights of its own. The rows are those of a fresh session all the same. */
+TEST(the_small_model_of_a_cascade_leaves_nothing_in_a_shared_cache)
+{
+    enum { VOCAB = 23 };
+    static const char *const pairs[][2] = {{"layers?exit=2", "layers?exit=1"},
+                                           {"layers?exit=2", "layers?exit=1&window=3&sink=1"},
+                                           {"quantised?type=q4_0", "layers?exit=2"},
+                                           {"quantised?type=q4_0", "layers?skip=0a"}};
+    OWNED_MODEL *target =
+        model_of("random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0", NULL);
+    OWNED_RNG *rng = spec_test_rng(spec_rng_pcg64dxsm, spec_test_seed());
+    spec_chance chance = spec_chance_sampled(rng);
+    spec_tally tally = {0};
+    for (int p = 0; p < 4; p++) {
+        OWNED_MODEL *middle = model_of(pairs[p][0], target), *small = model_of(pairs[p][1], middle);
+        OWNED(spec_decoder) decoder = {0};
+        spec_decoder_config config = SPEC_DECODER_DEFAULT;
+        config.target = target;
+        config.opt_draft = middle;
+        config.opt_inner = small;
+        config.drafting = "cascade?K=2&rounds=2";
+        assert_works(spec_decoder_init(&decoder, &config, &error));
+        assert_works(spec_decoder_reset(&decoder, (const int[]){3, 1, 4}, 3, &error));
+        while (spec_decoder_room(&decoder) >= 0) {
+            const size_t before = decoder.n_context;
+            int text[64];
+            assert_works(spec_decoder_round(&decoder, &chance, &tally, &error));
+            memcpy(text, decoder.context, before * sizeof *text);
+            for (int i = 0; i < decoder.draft.n_nodes; i++) {
+                OWNED(spec_session) fresh;
+                double row[VOCAB];
+                assert_works(spec_session_init(&fresh, middle, &error));
+                assert_memory_equal(decoder.draft.row[i],
+                                    spec_session_row(&fresh, text, before + (size_t)i, row, NULL),
+                                    sizeof row);
+                text[before + (size_t)i] = decoder.draft.token[i];
+            }
+        }
+    }
+    assert_true(tally.accepted > 50 && tally.accepted < tally.drafted);
 }
 
 /* A draft of a second target, with the same weights, keeps its own KV cache. */
