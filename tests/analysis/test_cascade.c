@@ -77,6 +77,14 @@ TEST(alpha_close_to_1_loses_no_digits)
     }
 }
 
+/* The chance that the target rejects a token somewhere is then 1, and by rounding a little more. */
+TEST(a_probability_that_rounds_above_1_is_1)
+{
+    const double alpha[] = {0.51873943116515875, 1.0};
+    const spec_cascade c = {3, alpha, costs, (const int[]){61, 62}};
+    assert_near(spec_cascade_emitted(&c), 1.0 / (1.0 - alpha[0]), 1e-15);
+}
+
 /* The time of a round by hand: 1 + 3 (.3 + 2 (.07 + 4 .01)). */
 TEST(costs_of_nested_rounds)
 {

@@ -90,6 +90,8 @@ TEST(a_cascade_is_lossless_on_every_family_of_pairs)
         assert_string_equal(text(&r, i, "verdict"), "lossless");
         assert_true(number(&r, i, "worst_tv") < 1e-12);
     }
+    /* the inner draft is another model: not all of its tokens are accepted */
+    assert_true(number(&r, 1, "mean_n_accepted") < number(&r, 0, "mean_n_accepted") - 0.01);
 }
 
 /* The theory enumerates a round from every context, here of two tokens, as the inner draft needs.
@@ -105,6 +107,17 @@ TEST(the_simulation_agrees_with_enumeration_over_the_contexts)
     assert_true(number(&r, 0, "emitted") < number(&r, 2, "emitted") - 0.1);
     /* two inner rounds of one pass each, whatever was accepted */
     assert_near(number(&r, 0, "emitted") / number(&r, 0, "speedup"), 1.0 + 2 * (0.2 + 0.04), 1e-3);
+}
+
+/* The contexts of a transformer are too many to enumerate. */
+TEST(without_an_order_of_the_inner_draft_there_is_no_theory)
+{
+    OWNED(spec_result) r;
+    run(&r, "decode", 30,
+        "target = \"uniform?V=3\"; draft = \"uniform?V=3\"; inner_draft = \"random?dim=32&layers=1&"
+        "heads=2&ffn=32&vocab=3&context=64\"; drafting = \"cascade?K=1\"; K = 2; positions = 20");
+    assert_true(number(&r, 0, "emitted") > 1.0);
+    assert_true(isnan(number(&r, 0, "emitted_theory")));
 }
 
 TEST(a_cascade_without_its_models_or_lengths_is_refused)
