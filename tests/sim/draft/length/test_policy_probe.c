@@ -142,6 +142,9 @@ TEST(climb_goes_to_the_best_length_and_tries_the_next_less_and_less_often)
     assert_int_equal(c.policy.now, 0);
     step(&c, 0, 1);
     case_free(&c);
+    c = case_of("climb?every=1", 0);
+    for (int round = 0; round < 3; round++) step(&c, 0, 0); /* nothing to try */
+    case_free(&c);
     c = case_of("climb?c=1", 4); /* a draft never pays, and is tried ever less often */
     int trials = 0;
     for (int round = 0; round < 10000; round++) {
