@@ -250,6 +250,16 @@ TEST(a_default_that_moves_an_answer_is_printed, SLOW)
     assert_int_equal(n_faults, 0);
 }
 
+TEST(three_models_assume_no_K)
+{
+    spec_child c;
+    spec_needs_program();
+    spec_child_run(&c, "predict --alpha 0.9 --inner-alpha 0.7");
+    assert_non_null(strstr(c.assumed, "--inner-c "));
+    assert_null(strstr(c.assumed, "--K "));
+    spec_child_free(&c);
+}
+
 static bool is_considered(const char *verb, const char *option)
 {
     for (size_t i = 0; i < sizeof moving / sizeof *moving; i++)
