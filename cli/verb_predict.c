@@ -45,7 +45,7 @@ static const spec_field fields[] = {
      "share of the verification time during which drafting must wait: 0 on two devices, 1 on one "
      "processor (0)",
      FIELD(handed), .axis = SPEC_AXIS_NUMBERS},
-    {.help = "With three models, where a smaller one drafts for the draft model, instead of --K:",
+    {.help = "Three models, where a smaller one drafts for the draft model, instead of --K:",
      .group = 2},
     {"inner-alpha", 0, "LIST", "rates at which the draft model accepts the smaller one's tokens",
      FIELD(inner_alpha), .axis = SPEC_AXIS_NUMBERS, .group = 2},
@@ -56,8 +56,8 @@ static const spec_field fields[] = {
     {"inner-K", 0, "LIST", "tokens of the smaller model in a round of the draft model (the best)",
      FIELD(inner_K), .axis = SPEC_AXIS_NUMBERS, .group = 2},
     {"direct-alpha", 0, "LIST",
-     "rates at which the target accepts the smaller model's tokens, for comparison with pairs of "
-     "models (alpha times inner-alpha)",
+     "rates at which the target itself accepts the smaller model's tokens, to compare with pairs "
+     "of models (alpha times inner-alpha)",
      FIELD(direct_alpha), .axis = SPEC_AXIS_NUMBERS, .group = 2},
     {"distribution", 'd', NULL, "print the distribution of n_accepted instead of its moments",
      FIELD(distribution), .axis = SPEC_AXIS_ASKED},
@@ -121,9 +121,10 @@ const spec_fields spec_verb_predict_options = {
         "the best K with and without it, and the speed-up of PEARL.\n"
         "\n"
         "With --inner-alpha, a smaller model drafts for the draft model. emitted and speedup are "
-        "for the given lengths; rounds_inner and K_inner, each up to 64, give best_speedup. "
-        "speedup_middle and speedup_small are the best of the target with only one of the drafts, "
-        "and gain is best_speedup over the better of them.\n"
+        "those of the given lengths; rounds_inner and K_inner, up to 64 each, are the best lengths "
+        "and give best_speedup. speedup_middle and speedup_small are the best speed-ups with only "
+        "the draft model and with only the smaller one. gain compares best_speedup with the better "
+        "of the two, or with 1 if both are slower than plain decoding.\n"
         "\n"
         "  $ speclab predict --alpha 0.8 --K 1:8 --c 0.05,0.1\n"
         "  $ speclab predict --alpha 0.8 --K 5 --distribution\n"

@@ -20,8 +20,8 @@ int spec_decode_ahead_init(spec_ahead *ahead, const spec_drafter *drafter,
     if (spec_policy_reads(policy) || kind->charged != NULL)
         SPEC_TRY(spec_fail(
             error, GSL_EINVAL,
-            "a chain that is drafted ahead needs a length known beforehand, by a length policy "
-            "like fixed or heuristic, not %s",
+            "to draft ahead, the length of the next draft must be known: use a length policy like "
+            "fixed or heuristic, not %s",
             kind->name));
     SPEC_TRY(spec_draft_init(&ahead->draft, policy->K, vocab, error));
     ahead->row = malloc((size_t)vocab * sizeof *ahead->row);

@@ -18,8 +18,8 @@ static int check(const spec_rule *rule, const spec_drafter *drafter, const spec_
                          drafter->kind->name);
     if (spec_policy_reads(policy))
         return spec_fail(why, GSL_EUNSUP,
-                         "length policy '%s' needs rows; a device supports only those that do not, "
-                         "like fixed and heuristic",
+                         "length policy '%s' needs rows; a device supports only policies that need "
+                         "none, like fixed and heuristic",
                          policy->kind->name);
     return GSL_SUCCESS;
 }

@@ -56,8 +56,8 @@ int spec_decode_fit_check(const spec_rule *rule, const char *rule_spec, const sp
                          policy->K, SPEC_NODES_MAX);
     if (misses_schedule(rule, drafter, policy))
         return spec_fail(error, GSL_EINVAL,
-                         "rule '%s' needs a draft length set before drawing: use a chain with a "
-                         "length policy like fixed or heuristic",
+                         "rule '%s' must know the length of a draft before it is drawn: use a "
+                         "chain with a length policy like fixed or heuristic",
                          rule->name);
     if (misses_rows(rule, drafter))
         return spec_fail(error, GSL_EINVAL,

@@ -62,7 +62,7 @@ typedef struct {
     int *token; /* (n_tokens + 1) the text of the last branch */
     size_t n;   /* its length */
     spec_enumeration walk;
-    spec_tally tally; /* of the first round; its time is that of this branch alone */
+    spec_tally tally; /* of first rounds; its time is that of the last branch */
     spec_probe probe; /* estimates the number of branches of the walk */
 } walker;
 

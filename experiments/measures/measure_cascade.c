@@ -9,7 +9,7 @@
 
 enum { ROUNDS_MAX = 64 };
 
-/* Reads the lengths of a point. One that is not given is the best one's. */
+/* Reads the lengths of a point; -1 for one that is not given. */
 static int read_lengths(int rounds[2], const spec_point *point, const spec_measure *measure,
                         spec_error *error)
 {
@@ -78,8 +78,8 @@ static const spec_assumption assumes[] = {{"c", NULL, NULL, NULL, NULL},
 const spec_measure spec_measure_cascade = {
     .name = "cascade",
     .summary =
-        "tokens per round and speed-up of three models that draft for one another, their best "
-        "lengths, and the best speed-up of only two of them",
+        "tokens per round and speed-up of three models, each of which drafts for the one before, "
+        "their best lengths, and the best speed-up of only two of them",
     .parameters = parameters,
     .assumes = assumes,
     .columns = columns,

@@ -214,7 +214,8 @@ done:
     return status;
 }
 
-/* Opens the models of a decoder that has everything else, and checks that all of it fits. */
+/* Opens the models of a decoder whose other settings are known, and checks that all of it fits
+ * together. */
 static int open_decoder(spec_decoder_config *config, const spec_point *point,
                         const spec_measure *measure, const char *draft, spec_error *error)
 {

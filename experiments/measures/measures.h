@@ -78,9 +78,9 @@ int spec_point_decoder(spec_decoder_config *ret, const spec_point *point,
 int spec_point_check_names(const char *rule, const char *policy, int K, spec_error *error);
 int spec_point_check_decoder(const spec_decoder_config *config, spec_error *error);
 
-/* Opens the models of a decoder that has everything else, the parameters `target` and, if there is
- * one, `inner_draft`, and this draft, and enumerates the law of its first tokens. The caller frees
- * ret_law, also after an error. */
+/* Opens the models of a decoder whose other settings are known: the parameter `target`, this draft
+ * and, if it is given, the parameter `inner_draft`. Then enumerates the law of the first n_tokens.
+ * The caller frees ret_law, also after an error. */
 int spec_point_law(spec_output_law *ret_law, spec_decoder_config *config, const spec_point *point,
                    const spec_measure *measure, const char *draft, int n_tokens, spec_error *error);
 

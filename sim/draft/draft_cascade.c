@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cascade: a chain that the draft model draws by speculation of its own: a smaller model, the inner
- * draft, drafts for it, and a lossless rule verifies [Mohri25]; docs/formulas/lengths.md#cascade.
+/* cascade: the draft model speculates, too: a smaller model, the inner draft, drafts for it, and a
+ * lossless rule verifies [Mohri25]; docs/formulas/lengths.md#cascade.
  *
- * A draft is a number of inner rounds. How many tokens they have depends on what was accepted,
- * which is safe: both rules judge each round by itself, so a token has the draft model's
- * distribution also given that the round got there. Where the draft is nearly full, inner rounds
- * are shorter. */
+ * A draft is made in several inner rounds. How many tokens it gets depends on what they accept, but
+ * that does no harm: both rules judge each round by itself, so a token has the draft model's
+ * distribution even given that the round got that far. An inner round drafts less where less room
+ * is left. */
 #include "sim/draft/drafter.h"
 #include "sim/verify/verify.h"
 
@@ -16,7 +16,7 @@ static const char *const rules[] = {"token", "block", NULL};
 
 typedef struct {
     int rounds;         /* inner rounds of a draft */
-    spec_policy policy; /* K: the longest inner draft; now: the next one */
+    spec_policy policy; /* K: the most tokens of an inner draft; now: of the next one */
     spec_rule verify;
     spec_drafter inner;
     spec_draft draft; /* of an inner round */
@@ -59,8 +59,8 @@ done:
     return status;
 }
 
-/* Says that this is no chain whose length is known: rules with a schedule do not support it, nor do
- * policies that read its tokens. */
+/* A chain has no such function. A cascade is one, but its length is not known beforehand and it
+ * does not ask the policy before each token, so it is refused where a tree is. */
 static int nodes(const spec_drafter *drafter, int K)
 {
     (void)drafter;
@@ -115,7 +115,7 @@ static int begin_text(cascade *c, const int *context, size_t n, int more, spec_e
     return GSL_SUCCESS;
 }
 
-/* Runs an inner round after n tokens, which emits at most `most`. */
+/* Runs an inner round after n tokens of text; it emits at most `most` tokens. */
 static int inner_round(cascade *c, spec_drafter *drafter, size_t n, int most, spec_chance *chance,
                        spec_error *error)
 {
@@ -167,8 +167,8 @@ done:
 const spec_drafter_kind spec_draft_cascade = {
     .name = "cascade",
     .usage = "cascade?K=4&rounds=1&rule=token",
-    .summary = "a chain that the draft model draws by speculation of its own: rounds of K tokens "
-               "of a smaller model, the inner draft, verified by rule token or block",
+    .summary = "a chain of a draft model that speculates, too: in each of its rounds a smaller "
+               "model, the inner draft, drafts K tokens, and rule token or block verifies them",
     .reference = "Mohri25",
     .needs_model = true,
     .nodes = nodes,

@@ -278,11 +278,11 @@ TEST(what_cannot_be_drafted_ahead_is_refused_with_a_line)
          "only chains of a draft model can be drafted ahead: draft strategy chain or greedy, not "
          "tree"},
         {"chain", "confidence",
-         "a chain that is drafted ahead needs a length known beforehand, by a length policy "
-         "like fixed or heuristic, not confidence"},
+         "to draft ahead, the length of the next draft must be known: use a length policy like "
+         "fixed or heuristic, not confidence"},
         {"chain", "oracle",
-         "a chain that is drafted ahead needs a length known beforehand, by a length policy "
-         "like fixed or heuristic, not oracle"},
+         "to draft ahead, the length of the next draft must be known: use a length policy like "
+         "fixed or heuristic, not oracle"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         spec_decoder decoder;

@@ -216,7 +216,7 @@ TEST(what_cannot_be_is_refused_with_its_reason)
     config.drafting = "chain";
     config.policy = "confidence";
     check_refused(config, NOT "length policy 'confidence' needs rows; a device supports only "
-                              "those that do not, like fixed and heuristic");
+                              "policies that need none, like fixed and heuristic");
     config.policy = "fixed";
     config.opt_draft = synthetic;
     check_refused(config,

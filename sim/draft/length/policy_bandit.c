@@ -124,7 +124,7 @@ done:
     return status;
 }
 
-/* Returns the length with the largest upper confidence bound; first those played less than
+/* Returns the length with the largest upper confidence bound. Before that, plays each length
  * `samples` times. */
 static int most_hopeful(const spec_policy *policy)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lengths that change by trying their neighbours: probe, the adaptive K of ONNX Runtime GenAI
- * 0.16.0, and climb, the depths of Ollama's MLX runner. Both engines measure the time of rounds;
- * here it is known. */
+/* Policies that now and then try a neighbouring length: probe, the adaptive K of ONNX Runtime GenAI
+ * 0.16.0, and climb, the draft depth of Ollama's MLX runner. Both engines measure how long rounds
+ * take; here that is known. */
 #include "base/int_math.h"
 #include "sim/draft/policy.h"
 
 /* ---- probe ----------------------------------------------------------------------------------- */
 
 enum { MOST = 16, REST_AFTER_SUCCESS = 1, REST_AFTER_FAILURE = 6 };
-static const double weight = 0.25;             /* of a new round in an average */
-static const double low = 0.5, high = 0.75;    /* shares of tested tokens that are accepted */
-static const double keeps = 0.97, fails = 0.8; /* tokens over time, to those of the old length */
+static const double weight = 0.25;             /* of the last round in an average */
+static const double low = 0.5, high = 0.75;    /* share of tested tokens that are accepted */
+static const double keeps = 0.97, fails = 0.8; /* tokens over time, relative to the old length */
 
 typedef struct {
     double emitted, share; /* moving averages over the rounds of a length */
@@ -19,9 +19,9 @@ typedef struct {
 
 typedef struct {
     length_record of[SPEC_K_MAX + 1];
-    int origin; /* the length from which another one is tried; 0: none is */
-    int tried;  /* rounds of the length that is tried */
-    int rest;   /* rounds until the next one may be tried */
+    int origin; /* the length before the trial that is going on; 0: none is */
+    int tried;  /* rounds of this trial */
+    int rest;   /* rounds until the next trial may begin */
 } probe_state;
 
 static int probe_init(spec_policy *policy, spec_settings *settings, spec_error *error)
@@ -51,7 +51,7 @@ static double rate_of(const spec_policy *policy, int K)
     return state->of[K].emitted / spec_policy_time(policy, K);
 }
 
-/* Ends the trial of a length: stays with it or goes back. */
+/* Ends a trial: keeps the new length, or goes back to the old one. */
 static void decide(spec_policy *policy, bool stay)
 {
     probe_state *state = policy->state;
@@ -103,8 +103,8 @@ static int probe_observe(spec_policy *policy, const spec_draft *draft, const spe
 const spec_policy_kind spec_policy_probe = {
     .name = "probe",
     .usage = "probe?least=K&max=16&samples=2&c=",
-    .summary = "begins with K; tries one more token where 3/4 of the tested tokens are accepted, "
-               "one less below 1/2, and stays there if tokens over time hardly fall",
+    .summary = "begins with K; tries one token more if 3/4 of the tested tokens are accepted, one "
+               "less if fewer than half are, and keeps that length if tokens over time hardly fall",
     .reference = "ORT-GenAI",
     .init = probe_init,
     .state_size = probe_state_size,
@@ -116,7 +116,7 @@ const spec_policy_kind spec_policy_probe = {
 enum { EVERY_MAX = 512 };
 
 typedef struct {
-    double chance[SPEC_K_MAX + 1]; /* moving average: token k is accepted, given those before it */
+    double chance[SPEC_K_MAX + 1]; /* of token k, given those before it; a moving average */
     int tested[SPEC_K_MAX + 1];
     int best;         /* the length in use, apart from trials */
     int every, since; /* rounds between trials; rounds since the last one */
@@ -146,7 +146,7 @@ static void climb_begin(spec_policy *policy)
     ((climb_state *)policy->state)->every = policy->climb.every;
 }
 
-/* Returns one more than the number of first tokens that were tested often enough. */
+/* Returns the longest length to consider: one token beyond those that were tested often enough. */
 static int highest(const spec_policy *policy)
 {
     const climb_state *state = policy->state;
@@ -156,7 +156,7 @@ static int highest(const spec_policy *policy)
 }
 
 /* Returns the length with the most expected tokens over time, up to the highest. A token that was
- * not tested often enough is expected to fare like the one before it. */
+ * not tested often enough has the chance of the one before it. */
 static int best_length(const spec_policy *policy)
 {
     const climb_state *state = policy->state;
@@ -202,9 +202,9 @@ static int climb_observe(spec_policy *policy, const spec_draft *draft, const spe
 const spec_policy_kind spec_policy_climb = {
     .name = "climb",
     .usage = "climb?c=&rate=0.1&samples=10&every=4",
-    .summary = "begins with no draft; the length with the most expected tokens over time, at most "
-               "one token beyond those tested often enough; tries one more token, less often while "
-               "that changes nothing",
+    .summary = "begins without drafts; takes the length with the most expected tokens over time, "
+               "at most one token beyond those tested often enough; now and then tries one more, "
+               "ever less often while that changes nothing",
     .reference = "Ollama",
     .drops = true,
     .init = climb_init,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Three models that draft for one another: the closed form and the enumeration of the decoder. */
+/* Three models, each of which drafts for the one before: the closed form and the enumeration of the
+ * decoder. */
 #include "analysis/cascade.h"
 #include "sim/output_law.h"
 #include "tests/experiments/measures/run_measure.h"
