@@ -30,10 +30,10 @@ typedef struct {
     int begin, end;
 } span;
 
-/* The positions that a column attends to: the last ones and, if others lie between, the first ones;
- * or the blocks of these. */
+/* The positions that a column attends to, or their blocks: part[0] the first ones of the text, if
+ * there is a gap behind them, and part[1] the last ones. */
 typedef struct {
-    span first, last;
+    span part[2];
 } sight;
 
 /* A unit is a few columns, a kv head, and a few of the heads that read it: at most QUERIES queries
@@ -55,8 +55,9 @@ typedef struct {
 } work;
 
 typedef struct {
-    int first, columns, kv_head, head,
-        heads; /* the unit's columns begin at `first`, its heads at `head` of the group */
+    int kv_head;
+    int first, columns; /* its columns, of the batch */
+    int head, heads;    /* its heads, of the group */
 } unit;
 
 /* The partial result of a unit's queries: over its pieces so far, or over one of them. */
@@ -67,7 +68,7 @@ typedef struct {
 static unit unit_of(const work *w, int i)
 {
     const int head = i % w->parts * w->heads, first = i / w->parts % w->tiles * w->columns;
-    return (unit){first, spec_int_min(w->columns, w->batch->n - first), i / w->parts / w->tiles,
+    return (unit){i / w->parts / w->tiles, first, spec_int_min(w->columns, w->batch->n - first),
                   head, spec_int_min(w->heads, w->group - head)};
 }
 
@@ -91,16 +92,21 @@ static sight seen_by(const work *w, int u)
     const int from = begin_of_last(w->window, end);
     const int begin = spec_int_max(from, begin_of_last(batch->window, end));
     const int sink = spec_int_max(from, spec_int_min(batch->sink, begin));
-    return sink < begin ? (sight){{from, sink}, {begin, end}} : (sight){{from, from}, {from, end}};
+    if (sink == begin) return (sight){{{0, 0}, {from, end}}};
+    return (sight){{{from, sink}, {begin, end}}};
+}
+
+/* Returns the blocks that have some of these positions. */
+static span blocks_over(span positions)
+{
+    if (size_of(positions) == 0) return (span){0, 0};
+    return (span){positions.begin / BLOCK, spec_int_ceil_div(positions.end, BLOCK)};
 }
 
 static sight blocks_of_column(const work *w, int u)
 {
     const sight seen = seen_by(w, u);
-    const span none = {0, 0},
-               first = {seen.first.begin / BLOCK, spec_int_ceil_div(seen.first.end, BLOCK)};
-    return (sight){size_of(seen.first) > 0 ? first : none,
-                   {seen.last.begin / BLOCK, spec_int_ceil_div(seen.last.end, BLOCK)}};
+    return (sight){{blocks_over(seen.part[0]), blocks_over(seen.part[1])}};
 }
 
 /* Returns both spans and what lies between them. An empty one does not count. */
@@ -116,14 +122,9 @@ static sight blocks_of(const work *w, int first, int columns)
     sight all = blocks_of_column(w, first);
     for (int u = first + 1; u < first + columns; u++) {
         const sight own = blocks_of_column(w, u);
-        all = (sight){hull_of(all.first, own.first), hull_of(all.last, own.last)};
+        for (int i = 0; i < 2; i++) all.part[i] = hull_of(all.part[i], own.part[i]);
     }
     return all;
-}
-
-static bool is_in(int b, span blocks)
-{
-    return blocks.begin <= b && b < blocks.end;
 }
 
 /* Returns the positions of a span in block b; if there are none, b's first one twice. */
@@ -134,37 +135,33 @@ static span within(span seen, int b)
     return both.begin < both.end ? both : (span){block.begin, block.begin};
 }
 
-/* Attention runs over pieces: the blocks of the first positions, then those of the last ones. A
- * block with some of both is two pieces. What a column sees in a piece is adjacent. */
+/* Attention runs over pieces: the blocks of part[0], then those of part[1]. A block with positions
+ * of both is two pieces. What a column sees in a piece is adjacent. */
 typedef struct {
-    int number, block;
-    bool is_first;
+    int number, part, block;
 } piece;
 
 static int n_pieces(const work *w)
 {
-    return size_of(w->blocks.first) + size_of(w->blocks.last);
+    return size_of(w->blocks.part[0]) + size_of(w->blocks.part[1]);
 }
 
 static piece piece_of(const work *w, int number)
 {
-    const int n_first = size_of(w->blocks.first);
-    const bool is_first = number < n_first;
-    return (piece){
-        number, is_first ? w->blocks.first.begin + number : w->blocks.last.begin + number - n_first,
-        is_first};
+    const int before = size_of(w->blocks.part[0]), part = number >= before;
+    return (piece){number, part, w->blocks.part[part].begin + number - part * before};
 }
 
 static bool has(const sight *blocks, const piece *p)
 {
-    return is_in(p->block, p->is_first ? blocks->first : blocks->last);
+    const span own = blocks->part[p->part];
+    return own.begin <= p->block && p->block < own.end;
 }
 
 /* Returns the positions of a piece that a column sees. */
 static span seen_in(const work *w, int u, const piece *p)
 {
-    const sight seen = seen_by(w, u);
-    return within(p->is_first ? seen.first : seen.last, p->block);
+    return within(seen_by(w, u).part[p->part], p->block);
 }
 
 /* Returns how many positions of a column, from the first on, are in the slots of the same number:
@@ -395,14 +392,8 @@ static void put(const work *w, const unit *of, int q, const float *mixed, float 
     for (int d = 0; d < w->a->head_dim; d++) o[d] = mixed[d] * factor;
 }
 
-/* Returns whether a piece is the first that a column with these blocks sees. */
-static bool begins(const sight *blocks, const piece *p)
-{
-    return p->is_first ? p->block == blocks->first.begin
-                       : size_of(blocks->first) == 0 && p->block == blocks->last.begin;
-}
-
-/* Appends a piece of a query to the previous ones, if its column sees it. */
+/* Appends a piece of a query to the previous ones, if its column sees it. The sum is 0 before the
+ * first one, and not after it, since the largest weight is 1. */
 static void add_piece(const work *w, const unit *of, mixture *so_far, const mixture *last, int q,
                       const piece *p)
 {
@@ -410,7 +401,7 @@ static void add_piece(const work *w, const unit *of, mixture *so_far, const mixt
     float *mixed = so_far->mixed + q * w->width;
     const float *next = last->mixed + q * w->width;
     if (!has(&blocks, p)) return;
-    if (!begins(&blocks, p)) {
+    if (so_far->sum[q] != 0.0f) {
         join(mixed, &so_far->largest[q], &so_far->sum[q], next, last->largest[q], last->sum[q],
              w->width);
         return;
@@ -431,6 +422,7 @@ static void attend_units(void *job, int chunk)
         const int queries = of.columns * of.heads;
         float query[QUERIES * SPEC_HEAD_DIM_MAX];
         mixture so_far, mixed;
+        memset(so_far.sum, 0, sizeof so_far.sum);
         take_queries(query, w, &of);
         for (int n = 0; n < n_pieces(w); n++) {
             const piece p = piece_of(w, n);
@@ -520,7 +512,7 @@ void spec_attention_attend(spec_attention *attention, float *o, const float *qkv
     int longest = 0;
     for (int u = 0; u < batch->n; u++) {
         const sight seen = seen_by(&w, u);
-        longest = spec_int_max(longest, size_of(seen.first) + size_of(seen.last));
+        longest = spec_int_max(longest, size_of(seen.part[0]) + size_of(seen.part[1]));
     }
     w.blocks = blocks_of(&w, 0, batch->n);
     const int pieces = n_pieces(&w);
