@@ -368,7 +368,7 @@ $(filter $(BUILD)/tests/live/%,$(TESTS) $(TEST_OBJ:.o=)): $(LIVE)
 # The engine's tests, which the thread sanitizer is for.
 ENGINE := $(patsubst %,$(BUILD)/tests/%.o,sim/test_montecarlo sim/test_sources \
     sim/test_acceptance base/test_parallel base/test_thread_pool api/test_lab \
-    models/transformer/engine/test_backend_cpu)
+    models/transformer/engine/test_attention models/transformer/engine/test_kv_cache)
 $(BUILD)/tests/engine: $(ENGINE) $(SUPPORT_OBJ) | $(LIB_SO)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(link_tests)
