@@ -151,6 +151,8 @@ static void say_answer(spec_sentences text, const spec_pair_numbers *numbers,
                  best->K, SPEC_SAY_RATIO(best->speedup),
                  best->speedup.low < 1.0 ? ", which is not certain to gain" : "");
     say_alike(text, numbers, best, words);
+    if (best->speedup.value > 1.0 && best->K == numbers->run->plan.K && best->K < SPEC_PAIR_K)
+        spec_say(text, " No longer draft was tried: a larger --K may be faster still.");
 }
 
 /* ---- the text -------------------------------------------------------------------------------- */
