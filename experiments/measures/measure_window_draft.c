@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/measures/measures.h"
 
+#include "analysis/rules/overlap.h"
 #include "analysis/speedup.h"
 #include "analysis/statistics/moments.h"
 #include "experiments/train/exact_walk.h"
 #include "experiments/train/training_texts.h"
+#include "models/transformed_model.h"
 #include "models/transformer/engine/pass_work.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
@@ -31,19 +33,25 @@ static int length_of(const question *q)
     return q->context + q->tokens + q->K - 1;
 }
 
-/* Opens the target and its draft, which has the target's temperature. */
+/* Opens the target and its draft, with the target's temperature and filters. */
 static int open_models(question *q, const spec_point *point, const spec_measure *measure,
                        spec_error *error)
 {
     int status = GSL_SUCCESS;
-    char draft[128];
+    char draft[256];
     const char *target = spec_point_text(point, measure, "target");
     SPEC_TRY(spec_point_blame(spec_model_cache_open(&q->target, point->models, target, NULL, error),
                               "target", error));
     if (spec_transformer_of(q->target) == NULL)
         SPEC_TRY(spec_fail(error, GSL_EINVAL, "target: %.200s is not a transformer", target));
-    snprintf(draft, sizeof draft, "layers?window=%d&sink=%d&temperature=%.17g", q->window, q->sink,
-             spec_transformer_of(q->target)->temperature);
+    const spec_transform none = SPEC_TRANSFORM_NONE,
+                         *own = spec_transformed_model_transform(q->target),
+                         *filters = own != NULL ? own : &none;
+    snprintf(draft, sizeof draft,
+             "layers?window=%d&sink=%d&temperature=%.17g&top_k=%d&top_p=%.17g&min_p=%.17g&"
+             "filters=%s",
+             q->window, q->sink, spec_transformer_of(q->target)->temperature, filters->top_k,
+             filters->top_p, filters->min_p, filters->chained ? "chained" : "joint");
     SPEC_TRY(spec_model_cache_open(&q->draft, point->models, draft, q->target, error));
 done:
     return status;
@@ -111,7 +119,6 @@ static int read_text(answer *a, reading *r, const question *q, int text, spec_er
     if (accept == NULL) return spec_no_memory(error);
     for (int t = 0; t < q->tokens; t++) {
         const int *next = r->token + q->context + t;
-        double overlap = 0.0;
         spec_score_request request = {.context = r->token,
                                       .n_context = (size_t)(q->context + t),
                                       .token = next,
@@ -124,8 +131,7 @@ static int read_text(answer *a, reading *r, const question *q, int text, spec_er
         SPEC_TRY(spec_session_score(&r->draft, &request, error));
         for (int d = 0; d < K; d++)
             accept[t * K + d] = fmin(1.0, of_draft[d][next[d]] / of_target[d][next[d]]);
-        for (int i = 0; i < vocab; i++) overlap += fmin(of_target[0][i], of_draft[0][i]);
-        sum += fmin(1.0, overlap);
+        sum += fmin(1.0, spec_overlap(of_target[0], of_draft[0], (size_t)vocab));
     }
     spec_moments_add(&a->alpha, sum / q->tokens);
     spec_exact_walk_add(&a->walk, accept, q->tokens, 0, accept + (ptrdiff_t)q->tokens * K);

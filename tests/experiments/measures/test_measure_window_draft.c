@@ -26,6 +26,23 @@ TEST(a_window_of_the_whole_context_accepts_all)
     assert_true(number(&result, 1, "best_K") == 0.0 && number(&result, 1, "best_speedup") == 1.0);
 }
 
+/* A draft that reads all of the context is the target only if it also has the target's sampling. */
+TEST(a_draft_has_the_sampling_of_its_target)
+{
+    static const char *const sampling[] = {"temperature=0.6", "top_k=3", "top_p=0.7", "min_p=0.4",
+                                           "top_k=5&top_p=0.7&filters=chained"};
+    for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++) {
+        OWNED(spec_result) result;
+        char grid[200];
+        snprintf(grid, sizeof grid,
+                 "target = \"" TARGET "&%s\"; window = 40; context = 30; K = 2; texts = 2; "
+                 "tokens = 6;",
+                 sampling[i]);
+        run(&result, "window_draft", 1, grid);
+        assert_true(number(&result, 0, "alpha_mean") > 1.0 - 1e-12);
+    }
+}
+
 /* Two routes to the acceptance of one draft token: the overlap of two rows, and the token that the
  * target sampled. Rows one position off differ by 0.05. */
 TEST(tokens_are_accepted_as_often_as_rows_overlap)
