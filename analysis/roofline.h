@@ -43,29 +43,29 @@ double spec_roofline_pass_bytes(const spec_transformer_shape *shape, double n_to
  * 1 <= active <= experts, n_tokens >= 0. NaN outside. */
 double spec_roofline_experts(double experts, double active, double n_tokens);
 
-/* Returns the cost of a draft that is its target, but reads the keys and values of only some
- * positions, in target calls, if time is proportional to bytes.
+/* Returns c of a draft that is the target itself, but reads the keys and values of only some
+ * positions: its cost in target calls, if time is proportional to bytes.
  *
  *     c = (weights + kv_bytes min(read, context)) / (weights + kv_bytes context)
  *                                                                  docs/formulas/costs.md#window
  *
- *   weights   bytes of the weights, divided by the requests that a pass serves; > 0
+ *   weights   bytes of the weights, divided by the number of requests in a pass; > 0
  *   kv_bytes  bytes of the KV cache per position, >= 0
- *   read      positions that the draft reads, >= 0; of a context >= 0 */
+ *   read      the most positions that the draft reads, >= 0
+ *   context   positions of the text, >= 0 */
 double spec_roofline_window_cost(double weights, double kv_bytes, double read, double context);
 
-/* Returns the context above which such a draft gains at the best K, which is where c < alpha
+/* Returns the context above which such a draft gains with the best K: there c < alpha
  * ([Leviathan23] Corollary 3.9).
  *
  *     (weights (1 - alpha) / kv_bytes + read) / alpha
  *
  *   alpha     in [0,1]; the others as above
- *   returns positions, >= read; inf if no context is long enough: at alpha = 0 and at kv_bytes = 0
- * Checked by: bisection for the best K. */
+ *   returns positions, >= read; inf if no context is long enough: alpha = 0 or kv_bytes = 0
+ * Checked by: bisecting for the context from which on the best K is above 0. */
 double spec_roofline_window_context(double alpha, double weights, double kv_bytes, double read);
 
-/* Returns FLOP per byte, the ratio of the first two. It is about n_tokens for 16-bit weights and a
- * short context. */
+/* Returns FLOP per byte of a pass. It is about n_tokens for 16-bit weights and a short context. */
 double spec_roofline_intensity(const spec_transformer_shape *shape, double n_tokens,
                                double context);
 

@@ -21,11 +21,11 @@ typedef struct {
     const spec_model *target, *draft;
 } question;
 
-/* Of all texts, with rounds of K draft tokens. */
+/* Sums over all texts. */
 typedef struct {
     spec_exact_walk walk;
     spec_moments alpha;      /* of the texts' mean overlaps */
-    double *rounds, *tokens; /* (texts) */
+    double *rounds, *tokens; /* (texts) with K draft tokens per round */
 } answer;
 
 static int length_of(const question *q)
@@ -99,7 +99,7 @@ done:
     return status;
 }
 
-/* Both models at a text. */
+/* Both models, reading one text. */
 typedef struct {
     spec_session draft, target;
     int *token;         /* (2, length): the text, and the token after each */
@@ -107,7 +107,7 @@ typedef struct {
     double *scratch;    /* (2, K, V) */
 } reading;
 
-/* Reads a text as if a round began after each token from the context's last one on. */
+/* Reads the rows of a round after each position, from the end of the context on. */
 static int read_text(answer *a, reading *r, const question *q, int text, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -170,7 +170,7 @@ done:
     return status;
 }
 
-/* Returns the standard error of all tokens divided by all rounds, from the texts' residuals. */
+/* Returns the standard error of `ratio`, all tokens over all rounds, from the texts' residuals. */
 static double ratio_error(const answer *a, double ratio, int texts)
 {
     double squares = 0.0, rounds = 0.0;

@@ -83,8 +83,8 @@ static int begin_of_last(int window, int end)
     return window > 0 && end > window ? end - window : 0;
 }
 
-/* The layer lets a column see all of its sequence, or the last positions; of these, a batch with a
- * window leaves its last ones and the first ones of the text. */
+/* A column sees its whole sequence, or the last positions of it in a layer with a window. Of these,
+ * a batch with a window leaves the last ones, and the first ones of the text. */
 static sight seen_by(const work *w, int u)
 {
     const spec_batch *batch = w->batch;
@@ -127,7 +127,8 @@ static sight blocks_of(const work *w, int first, int columns)
     return all;
 }
 
-/* Returns the positions of a span in block b; if there are none, b's first one twice. */
+/* Returns the part of a span in block b; if it is empty, it begins and ends where the block begins.
+ */
 static span within(span seen, int b)
 {
     const span block = {b * BLOCK, (b + 1) * BLOCK};
@@ -136,7 +137,7 @@ static span within(span seen, int b)
 }
 
 /* Attention runs over pieces: the blocks of part[0], then those of part[1]. A block with positions
- * of both is two pieces. What a column sees in a piece is adjacent. */
+ * of both is two pieces, so what a column sees in a piece has no gap. */
 typedef struct {
     int number, part, block;
 } piece;
@@ -324,8 +325,8 @@ static span moved(span positions, int begin)
     return (span){positions.begin - begin, positions.end - begin};
 }
 
-/* Computes a piece. Scores are computed tile by tile, also those of positions that a column does
- * not see, on which no weight depends. */
+/* Computes a piece. Scores are computed for whole tiles, also for positions that a column does not
+ * see; no weight depends on these. */
 static void attend_piece(const work *w, const unit *of, const float *query, mixture *to,
                          const piece *p)
 {

@@ -88,9 +88,9 @@ typedef struct {
     int past[SPEC_COLUMNS_MAX];
     int path_begin[SPEC_COLUMNS_MAX + 1];
     const int *path;
-    int window, sink; /* window > 0: of the positions that a layer's own window leaves, a column
-                         attends to the last `window` and the first `sink` of its sequence; only if
-                         the backend `computes_all` */
+    int window, sink; /* window > 0: a column attends only to the last `window` and the first `sink`
+                         positions of its sequence, and of these to the ones in the layer's own
+                         window; needs a backend that `computes_all` */
 } spec_batch;
 
 /* What a layer's attention does beyond the shape. If an operation gets NULL, it attends as llama
@@ -157,8 +157,8 @@ struct spec_backend {
                    spec_tensor_type type, int slots, spec_error *error);
     void (*kv_free)(const spec_backend *backend, spec_kv *kv);
     size_t (*kv_bytes)(const spec_shape *shape, spec_tensor_type type, int slots);
-    spec_tensor_type half_kv; /* F16 or BF16: the type of KV caches of models whose matrices are not
-                                 all F32. A cache may have this type, F32 or BF16 */
+    spec_tensor_type half_kv; /* F16 or BF16: the KV cache's type by default if a model's matrices
+                                 are not all F32. The other types allowed are F32 and BF16 */
     bool computes_all; /* every architecture; else the operations that only some need are NULL, and
                           spec_attending must be NULL or zero (spec_architecture_extra) */
 

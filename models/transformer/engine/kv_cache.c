@@ -21,7 +21,8 @@ static size_t size_of_number(const spec_kv *kv)
     return spec_tensor_row_bytes(kv->type, 1);
 }
 
-/* Returns the numbers of the keys of a block, for one layer and head. Its values are as many. */
+/* Returns how many numbers the keys of a block have in one layer and head; its values have as many.
+ */
 static size_t block_numbers(const spec_kv *kv)
 {
     return (size_t)BLOCK * (size_t)spec_kv_cache_width(kv->head_dim);
@@ -55,8 +56,8 @@ static unsigned char *key_of(unsigned char **ret_value, const spec_kv *kv, int l
     return keys + ((size_t)(at / LANES * LANES) * width + (size_t)(at % LANES)) * size;
 }
 
-/* Copies n numbers of `size` bytes, a constant, `apart` and `from_apart` numbers from each other.
- */
+/* Copies n numbers that lie `from_apart` numbers from each other to places that are `apart`. Their
+ * `size` in bytes is a constant, so that the compiler knows it. */
 static inline void copy_numbers(unsigned char *to, size_t apart, const unsigned char *from,
                                 size_t from_apart, size_t size, size_t n)
 {

@@ -9,7 +9,7 @@
 #include "models/transformer/engine/backend.h"
 #include "models/transformer/kernels/vector.h"
 
-/* See the backend's operations of the same names. A window's pages take no memory until written. */
+/* See the backend's operations of the same names. Pages take no memory until they are written. */
 int spec_kv_cache_init(const spec_backend *backend, spec_kv *ret_kv, const spec_shape *shape,
                        spec_tensor_type type, int slots, spec_error *error);
 void spec_kv_cache_free(const spec_backend *backend, spec_kv *kv);

@@ -15,8 +15,8 @@ typedef struct {
                                positions */
     double window_kv_bytes; /* the same in the layers that attend to the last `window` positions */
     int window;
-    int last, sink; /* last > 0: of these, the model reads only the last `last` and the first `sink`
-                       (spec_batch) */
+    int last, sink; /* last > 0: in both kinds of layers it reads at most the last `last` positions
+                       and the first `sink` (window and sink of spec_batch) */
     double state_bytes; /* bytes of recurrent states, which a pass reads once */
     int launches; /* dependent launches of the backend */
     int mixtures; /* sublayers that are mixtures of experts; 0: the fields below have no meaning */

@@ -23,8 +23,8 @@
  * window  how many of the last positions attention reads, the token's own included; 0: all. They
  *         keep their positions in the text. A layer with a shorter window of its own keeps that,
  *         and a recurrent layer its state.
- * sink    how many of the first positions it reads besides, where a layer's own window has them
- * Returns GSL_EINVAL if the target is not a transformer, or its device has no windows. */
+ * sink    how many of the first positions it reads, too, if a layer's own window still has them
+ * Returns GSL_EINVAL if the target is not a transformer, or its device cannot compute a window. */
 int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
                                 const spec_model *opt_target, spec_context *opt_context,
                                 spec_error *error);

@@ -86,7 +86,7 @@ const spec_model_kind spec_model_random = {
 const spec_model_kind spec_model_layers = {
     .name = "layers",
     .usage = "layers?of=target&exit=0&skip=none&window=0&sink=4",
-    .summary = "the target's first layers, or without some sublayers, or with a window; shares "
+    .summary = "the target without its last layers or some sublayers, or with a window; shares "
                "weights and cache",
     .reference = "Elhoushi24",
     .needs_target = true,
