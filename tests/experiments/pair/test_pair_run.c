@@ -16,6 +16,18 @@
 
 enum { LONGEST = 3 };
 
+static spec_pair_plan plan_of(const spec_model *target, const spec_model *draft,
+                              const spec_pair_text *text, int texts, int tokens)
+{
+    return (spec_pair_plan){.target = target,
+                            .draft = {draft},
+                            .n_drafts = 1,
+                            .K = LONGEST,
+                            .text = text,
+                            .n_texts = texts,
+                            .tokens = tokens};
+}
+
 /* Means over the rounds that begin in the first positions of a text. */
 typedef struct {
     double rounds[LONGEST], emitted[LONGEST]; /* by K - 1 */
@@ -131,14 +143,8 @@ static means by_texts(const spec_model *target, const spec_model *draft, bool gr
         weight[i] = chance_of(&session, own, n, scratch);
     }
     spec_session_free(&session);
-    const spec_pair_plan plan = {.target = target,
-                                 .draft = {draft},
-                                 .n_drafts = 1,
-                                 .greedy = greedy,
-                                 .K = LONGEST,
-                                 .text = text,
-                                 .n_texts = texts,
-                                 .tokens = 1};
+    spec_pair_plan plan = plan_of(target, draft, text, texts, 1);
+    plan.greedy = greedy;
     OWNED(spec_pair_run) run;
     assert_works(spec_pair_run_init(&run, &plan, &error));
     assert_int_equal(run.K[0], draft->reach > 0 && draft->reach < LONGEST ? draft->reach : LONGEST);
@@ -303,14 +309,8 @@ TEST(the_target_writes_its_texts)
     FREED spec_pair_text *text = calloc(TEXTS, sizeof *text);
     FREED double *weight = calloc(TEXTS, sizeof *weight);
     for (int i = 0; i < TEXTS; i++) weight[i] = 1.0 / TEXTS;
-    const spec_pair_plan plan = {.target = &t.target.head,
-                                 .draft = {&t.draft.head},
-                                 .n_drafts = 1,
-                                 .K = LONGEST,
-                                 .text = text,
-                                 .n_texts = TEXTS,
-                                 .tokens = 3,
-                                 .seed = spec_test_seed()};
+    spec_pair_plan plan = plan_of(&t.target.head, &t.draft.head, text, TEXTS, 3);
+    plan.seed = spec_test_seed();
     OWNED(spec_pair_run) run;
     assert_works(spec_pair_run_init(&run, &plan, &error));
     means read = {.positions = 0.0};
@@ -354,13 +354,7 @@ TEST(a_long_text_is_read_in_blocks)
     spec_text_rounds expected = {0.0, 0.0};
     spec_text_rounds_add(&expected, NULL, NULL, reach, &draft, LONGEST);
     const spec_pair_text text = {.token = token, .n = FROM, .n_given = N, .category = -1};
-    const spec_pair_plan plan = {.target = &t.target.head,
-                                 .draft = {&t.draft.head},
-                                 .n_drafts = 1,
-                                 .K = LONGEST,
-                                 .text = &text,
-                                 .n_texts = 1,
-                                 .tokens = 1};
+    const spec_pair_plan plan = plan_of(&t.target.head, &t.draft.head, &text, 1, 1);
     OWNED(spec_pair_run) run;
     assert_works(spec_pair_run_init(&run, &plan, &error));
     means read = {.positions = 0.0};
@@ -423,13 +417,7 @@ TEST(a_text_must_fit_into_every_window)
     tables_init(&t, 3, PAIR_PLAIN, &noise);
     static const int prompt[] = {0, 2};
     const spec_pair_text text = {.token = prompt, .n = 2, .category = -1};
-    const spec_pair_plan plan = {.target = &t.target.head,
-                                 .draft = {&t.draft.head},
-                                 .n_drafts = 1,
-                                 .K = LONGEST,
-                                 .text = &text,
-                                 .n_texts = 1,
-                                 .tokens = 4};
+    const spec_pair_plan plan = plan_of(&t.target.head, &t.draft.head, &text, 1, 4);
     t.draft.head.window = 2 + 4 + LONGEST;
     spec_pair_run run;
     assert_works(spec_pair_run_init(&run, &plan, &error));
