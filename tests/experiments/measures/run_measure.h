@@ -10,15 +10,22 @@
 
 #include <string.h>
 
-/* Run a grid of a measure, with the suite's seed and sample sizes. */
-static inline void run(spec_result *result, const char *measure, uint64_t rounds, const char *grid)
+/* Read a grid of a measure, with the suite's seed and sample sizes. */
+static inline void parse(spec_experiment *ret, const char *measure, uint64_t rounds,
+                         const char *grid)
 {
-    OWNED(spec_experiment) e;
     char text[1000];
     snprintf(text, sizeof text, "measure = \"%s\"; rounds = %lluL; seed = %lluL; grid = { %s };",
              measure, (unsigned long long)spec_test_samples(rounds),
              (unsigned long long)spec_test_seed(), grid);
-    assert_works(spec_experiment_parse(&e, "test.cfg", text, strlen(text), NULL, &error));
+    assert_works(spec_experiment_parse(ret, "test.cfg", text, strlen(text), NULL, &error));
+}
+
+/* Run it. */
+static inline void run(spec_result *result, const char *measure, uint64_t rounds, const char *grid)
+{
+    OWNED(spec_experiment) e;
+    parse(&e, measure, rounds, grid);
     const spec_run_options options = {.opt_context = spec_test_context(2)};
     assert_works(spec_experiment_run(result, &e, &options, &error));
 }

@@ -2,7 +2,9 @@
 /* The measure window_draft: rows against each other, bytes counted by hand, refusals. */
 #include "tests/experiments/measures/run_measure.h"
 
+#include "experiments/train/training_texts.h"
 #include "models/transformer/engine/pass_work.h"
+#include "sim/chance/rng.h"
 #include "tests/support/model_of.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -56,6 +58,134 @@ TEST(tokens_are_accepted_as_often_as_rows_overlap)
     print_message("overlap %.4f, accepted %.4f +- %.4f\n", alpha, emitted - 1.0, se);
     assert_true(se > 0.0 && se < 0.007);
     assert_within(emitted, 1.0 + alpha, 5.0 * se);
+}
+
+/* Draws the text of a point with one text. */
+static void draw_text(int *token, int *next, int n, const spec_model *target, const char *data,
+                      int context, uint64_t seed)
+{
+    spec_training_texts prompts = {0};
+    OWNED(spec_training_texts) texts;
+    const spec_training_sampling how = {.model = target,
+                                        .begin = -1,
+                                        .places = n,
+                                        .count = 1,
+                                        .prompt = data != NULL ? context : 0,
+                                        .seed = spec_rng_named_seed(seed, "texts")};
+    if (data != NULL)
+        assert_works(spec_training_texts_load(
+            &prompts, data, spec_transformer_of(target)->checkpoint->opt_tokenizer, -1, n, &error));
+    assert_works(spec_training_texts_sample(&texts, &prompts, &how, NULL, &error));
+    spec_training_texts_held_out(token, next, &texts, 0, 1);
+    spec_training_texts_free(&prompts);
+}
+
+enum { TOKENS = 4, LONGEST = 2 };
+
+/* Fills the probability that draft token d = 0, 1 of a round after each position is accepted. */
+static void find_accept(double accept[TOKENS][LONGEST], const spec_model *target,
+                        const spec_model *draft, const int *token, int context, bool shares)
+{
+    OWNED(spec_session) of_target, of_draft;
+    const size_t rows = LONGEST * (size_t)target->vocab;
+    FREED double *scratch = malloc(2 * rows * sizeof *scratch);
+    assert_works(spec_session_init(&of_target, target, &error));
+    assert_works(spec_session_init(&of_draft, draft, &error));
+    if (shares) spec_session_share(&of_draft, &of_target);
+    for (int t = 0; t < TOKENS; t++) {
+        const double *target_row[LONGEST], *draft_row[LONGEST];
+        const int *next = token + context + t;
+        spec_score_request request = {.context = token,
+                                      .n_context = (size_t)(context + t),
+                                      .token = next,
+                                      .n_nodes = LONGEST - 1,
+                                      .ret_row = target_row,
+                                      .scratch = scratch};
+        assert_works(spec_session_score(&of_target, &request, &error));
+        request.ret_row = draft_row;
+        request.scratch += rows;
+        assert_works(spec_session_score(&of_draft, &request, &error));
+        for (int d = 0; d < LONGEST; d++)
+            accept[t][d] = fmin(1.0, draft_row[d][next[d]] / target_row[d][next[d]]);
+    }
+}
+
+/* Returns the tokens per round of K draft tokens, from the probability of a round at each position.
+ */
+static double tokens_per_round(double accept[TOKENS][LONGEST], int K)
+{
+    double begins[TOKENS + LONGEST + 1] = {1.0}, rounds = 0.0, tokens = 0.0;
+    for (int t = 0; t < TOKENS; t++) {
+        double all = begins[t];
+        rounds += all;
+        for (int d = 0; d <= K; d++) {
+            const double accepted = d < K ? all * accept[t][d] : 0.0;
+            begins[t + d + 1] += all - accepted;
+            tokens += all;
+            all = accepted;
+        }
+    }
+    return tokens / rounds;
+}
+
+/* Returns the seed of the first point. */
+static uint64_t seed_of(const char *grid)
+{
+    OWNED(spec_experiment) e;
+    parse(&e, "window_draft", 1, grid);
+    FREED char *identity = spec_grid_identity(&e.grid, 0, e.measure->columns);
+    assert_non_null(identity);
+    return spec_rng_named_seed(e.seed, identity);
+}
+
+/* Returns the best speed-up. */
+static double check_rounds(const char *spec, const char *data, int window, int context)
+{
+    enum { MOST = 100 };
+    char grid[700], own[64];
+    int token[MOST], next[MOST];
+    double accept[TOKENS][LONGEST], emitted[2];
+    OWNED(spec_result) result;
+    OWNED_MODEL *target = model_of(spec, NULL);
+    snprintf(own, sizeof own, "layers?window=%d&sink=1", window);
+    OWNED_MODEL *draft = model_of(own, target);
+    snprintf(grid, sizeof grid,
+             "target = \"%s\"; data = \"%s\"; window = %d; sink = 1; context = %d; K = 2; "
+             "texts = 1; tokens = 4;",
+             spec, data != NULL ? data : "own", window, context);
+    run(&result, "window_draft", 1, grid);
+    draw_text(token, next, context + TOKENS + LONGEST - 1, target, data, context, seed_of(grid));
+    for (int shares = 0; shares <= 1; shares++) {
+        find_accept(accept, target, draft, token, context, shares);
+        emitted[shares] = tokens_per_round(accept, LONGEST);
+    }
+    print_message("%s, window %d: %.4f tokens per round, %.4f with its own cache\n", spec, window,
+                  emitted[1], emitted[0]);
+    assert_within(number(&result, 0, "emitted"), emitted[1], 1e-9);
+    assert_true(fabs(emitted[0] - emitted[1]) > 1e-4);
+    double best = 1.0;
+    const double c = number(&result, 0, "c");
+    for (int K = 1; K <= LONGEST; K++)
+        best = fmax(best, tokens_per_round(accept, K) / (1.0 + K * c));
+    assert_within(number(&result, 0, "best_speedup"), best, 1e-9);
+    const int K = (int)number(&result, 0, "best_K");
+    assert_within(K > 0 ? tokens_per_round(accept, K) / (1.0 + K * c) : 1.0, best, 1e-9);
+    return best;
+}
+
+/* Second route: the same text, and the probability that a round begins at each position. */
+TEST(rounds_share_the_cache_of_the_target)
+{
+    assert_true(check_rounds("random?dim=16&layers=3&heads=2&ffn=16&vocab=11&context=100&type=f32",
+                             NULL, 20, 90) > 1.0);
+}
+
+TEST(a_context_may_come_from_a_file)
+{
+    char model[300], data[300];
+    spec_test_data(model, sizeof model, "stories260K/stories260K.bin");
+    spec_test_data(data, sizeof data, "text/tinystories.txt");
+    check_rounds(model, data, 20, 60);
 }
 
 /* 2 heads of 16 with keys and values of 4 bytes, in 3 layers. */
