@@ -105,9 +105,11 @@ TEST(the_rows_name_the_best_and_those_like_it)
     assert_works(spec_pair_report_table(&table, &s.numbers, &words, &error));
     assert_int_equal(table.n_rows, DRAFTS * K);
     const int best = spec_table_column(&table, "best"),
-              low = spec_table_column(&table, "speedup_low");
+              low = spec_table_column(&table, "speedup_low"),
+              high = spec_table_column(&table, "speedup_high");
     assert_int_equal(spec_table_cell(&table, 1, best)->kind, SPEC_CELL_EMPTY);
     assert_string_equal(spec_table_cell(&table, 2, best)->text, "alike");
     assert_string_equal(spec_table_cell(&table, BEST - 1, best)->text, "best");
     assert_within(spec_cell_number(spec_table_cell(&table, BEST - 1, low)), 1.98, 1e-12);
+    assert_within(spec_cell_number(spec_table_cell(&table, BEST - 1, high)), 2.02, 1e-12);
 }

@@ -334,14 +334,18 @@ TEST(a_window_agrees_with_double_precision)
     }
 }
 
-/* Bit for bit, in a shared cache and in its own. */
+/* Bit for bit, in a shared cache and in its own; also if it takes the sinks to cover the context.
+ */
 TEST(a_window_of_the_whole_context_is_the_target)
 {
     spec_transformer *target = open_target(spec_test_context(0)->cpu);
     static double with[ROWS], without[ROWS];
-    for (int share = 0; share <= 1; share++) {
-        spec_model *const draft = model_of("layers?window=200&sink=0", &target->head),
-                          *const same = model_of("layers", &target->head);
+    static const char *const whole[] = {"layers?window=200&sink=0", "layers?window=20&sink=180"};
+    for (int way = 0; way < 2 * 2; way++) {
+        const bool share = way % 2 != 0;
+        spec_model *const draft = model_of(whole[way / 2], &target->head), *const same = model_of(
+                                                                               "layers",
+                                                                               &target->head);
         reading r, s;
         open_reading(&r, draft, &target->head, share);
         open_reading(&s, same, &target->head, share);
