@@ -113,6 +113,23 @@ TEST(the_first_sentence_is_the_answer)
     spec_child_free(&c);
 }
 
+/* Drafts that cost nothing are the faster, the longer they are; 64 tokens are the most. */
+TEST(a_longer_draft_is_suggested_unless_there_is_none)
+{
+    spec_needs_program();
+    for (int K = 3; K <= 64; K += 61) {
+        char line[200];
+        spec_child c;
+        snprintf(line, sizeof line, TWO " --c 0 --K %d --texts 16 --tokens 100", K);
+        spec_child_run(&c, line);
+        assert_int_equal(c.code, 0);
+        assert_int_equal(strstr(c.text, "No longer draft was tried") != NULL, K < 64);
+        snprintf(line, sizeof line, "Run perturb?alpha=0.9 with K = %d: ", K);
+        assert_int_equal(strncmp(c.text, line, strlen(line)), 0);
+        spec_child_free(&c);
+    }
+}
+
 TEST(assumed_options_are_said)
 {
     spec_needs_program();
@@ -152,9 +169,14 @@ TEST(the_first_texts_are_taken)
     static const int texts[] = {3, 2, 1};
     for (size_t i = 0; i < 3; i++) assert_within(number(&table, 2 * i, "texts"), texts[i], 0.0);
     spec_table_free(&table);
-    spec_file_write("prompts.txt", "the 2\n\nsees\n\nthe 4\n");
+    char many[41 * 7 + 1] = "";
+    for (int i = 0; i < 41; i++) strcat(many, "the 2\n\n");
+    spec_file_write("prompts.txt", many);
     read_result(&table, NGRAMS " --prompts prompts.txt --texts 2");
     assert_within(number(&table, 0, "texts"), 2, 0.0);
+    spec_table_free(&table);
+    read_result(&table, NGRAMS " --prompts prompts.txt");
+    assert_within(number(&table, 0, "texts"), 41, 0.0);
     spec_table_free(&table);
 }
 

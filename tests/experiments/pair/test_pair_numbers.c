@@ -200,7 +200,7 @@ TEST(a_round_is_not_faster_than_a_plain_token)
     static const double share[] = {0.9, 0.97};
     for (int way = 0; way < 2; way++) {
         OWNED(stage) s;
-        stage_init(&s, 0.0);
+        stage_init(&s, 0.01);
         s.run.plan.clock = spec_clock_wall();
         for (int i = 0; i < TEXTS; i++) {
             double *block = s.run.block + i * s.run.n_columns;
@@ -211,10 +211,12 @@ TEST(a_round_is_not_faster_than_a_plain_token)
         OWNED(spec_pair_numbers) numbers;
         compute(&numbers, &s, &(spec_pair_costs){NULL, NULL});
         const spec_pair_row *row = row_of(&numbers, -1, 0, 1);
-        if (way == 0)
+        if (way == 0) {
             assert_true(isnan(row->speedup.value) && isnan(row->speedup.low));
-        else
+        } else {
             assert_within(row->speedup.value, row->tokens_per_round.value, 1e-12);
+            assert_within(row->speedup.high, row->tokens_per_round.high, 1e-12);
+        }
         assert_true(isfinite(row_of(&numbers, -1, 0, 2)->speedup.value));
     }
 }

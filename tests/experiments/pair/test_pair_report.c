@@ -81,6 +81,14 @@ TEST(the_answer_lists_what_may_be_as_fast)
     }
 }
 
+TEST(one_text_has_no_interval)
+{
+    stage s;
+    stage_init(&s, 2.0, "----------------");
+    for (int i = 0; i < DRAFTS * K; i++) s.row[i].speedup.low = s.row[i].speedup.high = NAN;
+    assert_answer(&s, RUN "2.00" SPEED ". One text gives no interval.");
+}
+
 /* The longest draft is the best: the longest that was asked for, or the longest of its model. */
 TEST(the_answer_says_that_no_longer_draft_was_tried)
 {
