@@ -270,6 +270,22 @@ static bool slow_rounds(spec_diagnosis_said *said, const spec_diagnosis_facts *f
     return true;
 }
 
+/* A round verifies at least what a plain pass computes, so it cannot be shorter. */
+static bool impossible_rounds(spec_diagnosis_said *said, const spec_diagnosis_facts *facts)
+{
+    const spec_advice *advice = facts->advice;
+    const spec_advice_length *now = spec_advice_length_of(advice, advice->K);
+    if (now == NULL || now->K < 1 || !(now->round_over_plain.high < 1.0)) return false;
+    spec_say(said->evidence,
+             "A round of K = %d takes the time of %s plain tokens. It cannot take less than one, "
+             "so the two were not measured in the same conditions, and the speed-ups are too high.",
+             now->K, SPEC_SAY_RATIO(now->round_over_plain));
+    spec_say(said->next,
+             "Measure plain decoding again on the same machine, with the same model, requests at a "
+             "time and context lengths.");
+    return true;
+}
+
 /* ---- Numbers that are right, but easily taken for something else ----------------------------- */
 
 /* Returns the smallest K that reaches this share of the tokens per round at the current length, or
@@ -482,6 +498,7 @@ const spec_diagnosis spec_diagnoses[] = {
     {"drift", "acceptance changes within a log: other texts, or another sampler", false, drift},
     {"slow-rounds", "acceptance is fine, but a round takes longer than its tokens are worth", false,
      slow_rounds},
+    {"impossible-rounds", "a round takes less time than a plain token", false, impossible_rounds},
     {"short-drafts", "drafts end before K, so K has little effect", false, short_drafts},
     {"trained-depth",
      "no token is accepted beyond some depth: the draft may be trained only up "

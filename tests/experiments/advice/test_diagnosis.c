@@ -34,7 +34,7 @@ TEST(names_and_summaries_are_unique_and_wrong_ones_come_first)
         assert_true(strlen(spec_diagnoses[n].summary) > 10);
         wrong += spec_diagnoses[n].wrong;
     }
-    assert_int_equal(n, 16);
+    assert_int_equal(n, 17);
     assert_int_equal(wrong, 4);
     for (int i = 0; i < 4; i++) assert_true(spec_diagnoses[i].wrong);
 }
@@ -315,6 +315,19 @@ TEST(a_good_draft_that_is_slower_points_to_the_batch)
     assert_true(says(&f, "slow-rounds", "--K 0,3 --slots"));
     f.advice.alpha.value = 0.3; /* the draft is the reason */
     assert_false(says(&f, "slow-rounds", NULL));
+}
+
+TEST(a_round_shorter_than_a_plain_token_means_other_conditions)
+{
+    advice_facts f;
+    advice_facts_make(&f, "vllm", 3, 51, mtp3);
+    spec_advice_length *now = &f.advice.length[3];
+    assert_false(says(&f, "impossible-rounds", NULL));
+    now->round_over_plain = (spec_block_interval){0.9, 0.05, 0.8, 1.0};
+    assert_false(says(&f, "impossible-rounds", NULL));
+    now->round_over_plain.high = 0.99;
+    assert_true(
+        says(&f, "impossible-rounds", "A round of K = 3 takes the time of 0.90 [0.80, 0.99]"));
 }
 
 TEST(counts_that_contradict_themselves_are_wrong)
