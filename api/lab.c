@@ -2,6 +2,7 @@
 #include "api/lab.h"
 
 #include "base/build_info.h"
+#include "base/stop_flag.h"
 #include "speclab/no_memory.h"
 
 #include <sched.h>
@@ -100,7 +101,7 @@ static int32_t code_of(const spec_lab_call *call, int status, const volatile int
     if (call->forked) return SPECLAB_FORKED;
     if (status == GSL_EINVAL || status == GSL_EDOM || status == GSL_EMAXITER) return SPECLAB_INPUT;
     if (status == GSL_ENOMEM) return SPECLAB_MEMORY;
-    return opt_stop != NULL && *opt_stop != 0 ? SPECLAB_STOPPED : SPECLAB_FAILED;
+    return spec_stop_is_set(opt_stop) ? SPECLAB_STOPPED : SPECLAB_FAILED;
 }
 
 int32_t spec_lab_leave(spec_lab_call *call, int status, const volatile int *opt_stop,

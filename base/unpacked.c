@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/unpacked.h"
 
+#include "base/stop_flag.h"
 #include "speclab/no_memory.h"
 
 #include <errno.h>
@@ -141,7 +142,7 @@ static int read_file(size_t *ret, spec_unpacked *u, void *to, size_t n, spec_err
     ssize_t got;
     *ret = 0;
     do {
-        if (u->opt_stop != NULL && *u->opt_stop != 0)
+        if (spec_stop_is_set(u->opt_stop))
             return spec_fail(error, GSL_EFAILED, "%.300s: stopped", u->name);
         got = read(u->fd, to, n);
     } while (got < 0 && errno == EINTR);

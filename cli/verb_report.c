@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/report/report_pages.h"
@@ -103,7 +104,7 @@ int spec_verb_report(spec_context *context, int argc, char **argv)
                                            : args.html   ? ROWS_HTML
                                                          : ROWS_MARKDOWN};
     if (args.html) draw(figure, &page, verb);
-    if (spec_stop != 0) SPEC_TRY(spec_fail(&error, GSL_EFAILED, "interrupted"));
+    SPEC_TRY(spec_stop_check(&spec_stop, &error));
     SPEC_TRY(spec_output_open(&file, args.output, verb, &error));
     if (args.html)
         spec_report_page_html(file.out, &page, figure);

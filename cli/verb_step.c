@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "cli/fields.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -160,7 +161,7 @@ static int write_rounds(FILE *out, const arguments *args, const spec_step_view *
     spec_progress_clear();
     if (!as_json) write_head(out, args, log->decoder);
     for (uint64_t i = 0; i < args->rounds && (i == 0 || goes_on(log->decoder)); i++) {
-        if (spec_stop != 0) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(&spec_stop, error));
         SPEC_TRY(spec_round_log_next(log, error));
         if (as_json) {
             json_array_append_new(json_object_get(root, "rounds"), spec_step_json_round(view));

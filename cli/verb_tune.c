@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/stop.h"
@@ -229,7 +230,7 @@ static int try_set(void *self, double *ret_value, const unsigned char *set, spec
     tuning *t = self;
     spec_skip_score score;
     char note[SPEC_PROGRESS_NOTE];
-    if (spec_stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
+    SPEC_PASS(spec_stop_check(&spec_stop, error));
     SPEC_TRY(spec_skip_scores_get(&score, &t->scores, set, error));
     *ret_value = score.speedup;
     t->best = t->trial == 0 ? score.speedup : fmax(t->best, score.speedup);

@@ -3,6 +3,7 @@
 
 #include "analysis/statistics/goodness.h"
 #include "base/number_line.h"
+#include "base/stop_flag.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -178,7 +179,7 @@ int spec_calibrate(spec_calibration *ret, const char *subject, int n,
     const spec_groups runs = spec_calibration_runs(ret);
     status = spec_groups_add_all(&runs, error);
     const volatile sig_atomic_t *stop = plan->limits.opt_stop;
-    if (status == GSL_EFAILED && stop != NULL && *stop && ret->added > 0) {
+    if (status == GSL_EFAILED && spec_stop_is_set(stop) && ret->added > 0) {
         ret->n = ret->added; /* the runs that ended before the stop */
         status = GSL_SUCCESS;
     }

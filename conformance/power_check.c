@@ -3,6 +3,7 @@
 
 #include "analysis/alpha.h"
 #include "base/parallel.h"
+#include "base/stop_flag.h"
 #include "conformance/validate_report.h"
 #include "speclab/no_memory.h"
 
@@ -136,7 +137,7 @@ static int add_fixture(spec_power_check_result *ret, const char *fixture, uint32
 
 static bool is_stopped(const spec_validate_plan *plan)
 {
-    return plan->limits.opt_stop != NULL && *plan->limits.opt_stop;
+    return spec_stop_is_set(plan->limits.opt_stop);
 }
 
 typedef struct {

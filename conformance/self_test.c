@@ -2,6 +2,7 @@
 #include "conformance/self_test.h"
 
 #include "base/parallel.h"
+#include "base/stop_flag.h"
 #include "sim/chance/rng.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static int by_size(const void *a, const void *b)
 
 static bool is_stopped(const spec_self_test_plan *plan)
 {
-    return plan->opt_stop != NULL && *plan->opt_stop != 0;
+    return spec_stop_is_set(plan->opt_stop);
 }
 
 /* Returns whether it must be found. If not, one small run suffices. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Asks the sampler and counts its answers. */
+#include "base/stop_flag.h"
 #include "conformance/fixtures/design.h"
 #include "conformance/validate_run.h"
 
@@ -193,7 +194,7 @@ double spec_validate_seconds(const spec_validate_run *r)
 
 bool spec_validate_is_stopped(const spec_validate_run *r)
 {
-    return r->plan->limits.opt_stop != NULL && *r->plan->limits.opt_stop;
+    return spec_stop_is_set(r->plan->limits.opt_stop);
 }
 
 bool spec_validate_must_end(const spec_validate_run *r, bool fresh)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "experiments/experiment.h"
 
 #include "base/settings.h"
@@ -223,7 +224,7 @@ done:
 
 static bool stopped(const runner *run)
 {
-    return run->options->stop != NULL && *run->options->stop != 0;
+    return spec_stop_is_set(run->options->stop);
 }
 
 static int interrupted(runner *run)

@@ -2,6 +2,7 @@
 #include "experiments/generation.h"
 
 #include "base/clock.h"
+#include "base/stop_flag.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -170,7 +171,7 @@ static bool has_ended(const spec_generation *g, spec_ending *ret_ending)
     *ret_ending = SPEC_ENDED_ASKED;
     if (g->n >= g->n_most) return true;
     *ret_ending = SPEC_ENDED_STOPPED;
-    if (stop != NULL && *stop != 0) return true;
+    if (spec_stop_is_set(stop)) return true;
     *ret_ending = SPEC_ENDED_WINDOW;
     return spec_decoder_room(&g->decoder) < 0;
 }

@@ -2,6 +2,7 @@
 #include "experiments/rows_make.h"
 
 #include "base/clock.h"
+#include "base/stop_flag.h"
 #include "sim/chance/rng.h"
 #include "sim/sources.h"
 #include "sim/verify/verify.h"
@@ -74,12 +75,6 @@ static bool is_full(const maker *m)
     return m->plan->places > 0 && m->writer.places >= m->plan->places;
 }
 
-static int check_stop(const maker *m, spec_error *error)
-{
-    const bool stop = m->plan->opt_stop != NULL && *m->plan->opt_stop != 0;
-    return stop ? spec_fail(error, GSL_EFAILED, "interrupted") : GSL_SUCCESS;
-}
-
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* Computes the rows of one side at n successive positions, the first of which comes after `at`
@@ -147,7 +142,7 @@ static int write_text(maker *m, const int *text, size_t n, size_t prompt, spec_e
     SPEC_TRY(spec_rows_writer_text(&m->writer, text, n, error));
     for (size_t at = prompt; at < n && !is_full(m); at += m->block) {
         const size_t left = n - at, rows = left < m->block ? left : m->block;
-        SPEC_TRY(check_stop(m, error));
+        SPEC_TRY(spec_stop_check(m->plan->opt_stop, error));
         SPEC_TRY(score(m, text, at, rows, error));
         for (size_t i = 0; i < rows && !is_full(m); i++) {
             const double *row[SPEC_ROWS_SIDES_MAX];
@@ -233,7 +228,7 @@ static int own_text(maker *m, unsigned long number, spec_error *error)
     spec_rng_stream(m->rng, plan->seed, number);
     SPEC_TRY(begin_text(m, &prompt, number, error));
     for (n = prompt; n < m->length && n - prompt < wanted;) {
-        SPEC_TRY(check_stop(m, error));
+        SPEC_TRY(spec_stop_check(m->plan->opt_stop, error));
         if (n - prompt == FORECAST_ROWS)
             SPEC_TRY(forecast(m, m->text, n, prompt, error)); /* it uses the buffer */
         const double *row = spec_session_row(&m->session[0], m->text, n, m->store[0], error);

@@ -2,6 +2,7 @@
 #include "live/collect.h"
 
 #include "base/int_math.h"
+#include "base/stop_flag.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
 
@@ -225,7 +226,7 @@ static int run_batch(collector *c, spec_error *error)
     int status = GSL_SUCCESS;
     c->begun = c->n_drawn = 0;
     SPEC_TRY(run(c, error));
-    for (int i = 0; i < c->n_drawn && !spec_http_stopped(&c->plan->how); i++) {
+    for (int i = 0; i < c->n_drawn && !spec_stop_is_set(c->plan->how.opt_stop); i++) {
         SPEC_TRY(c->plan->opt_local(c->plan->scorer, &c->drawn[i], error));
         SPEC_TRY(c->have(c->self, &c->drawn[i], error));
     }
@@ -243,7 +244,7 @@ int spec_collect(const spec_collect_plan *plan, spec_collect_have *have, void *s
     c.drawn = calloc((size_t)batch_of(plan), sizeof *c.drawn);
     if (c.drawn == NULL) return spec_no_memory(error);
     do SPEC_TRY(run_batch(&c, error));
-    while (c.begun == batch_of(plan) && !spec_http_stopped(&plan->how));
+    while (c.begun == batch_of(plan) && !spec_stop_is_set(plan->how.opt_stop));
 done:
     free(c.drawn);
     return status;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/int_math.h"
+#include "base/stop_flag.h"
 #include "live/launched.h"
 #include "live/live_prompts.h"
 #include "sim/chance/rng.h"
@@ -45,7 +46,7 @@ typedef struct {
 
 static bool is_stopped(const run *r)
 {
-    return spec_http_stopped(&r->plan->how);
+    return spec_stop_is_set(r->plan->how.opt_stop);
 }
 
 const char *spec_drive_category(const json_t *prompts, int i)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json_memory.h"
+#include "base/stop_flag.h"
 #include "base/utf8.h"
 #include "live/curl_functions.h"
 #include "live/events.h"
@@ -401,11 +402,6 @@ static int check_silence(const client *c, spec_error *error)
     return GSL_SUCCESS;
 }
 
-bool spec_http_stopped(const spec_http_work *work)
-{
-    return work->opt_stop != NULL && *work->opt_stop != 0;
-}
-
 static int run(client *c, spec_error *error)
 {
     bool left = true;
@@ -415,7 +411,7 @@ static int run(client *c, spec_error *error)
         if ((c->lane[i].easy = c->curl.easy_init()) == NULL) return spec_no_memory(error);
         SPEC_TRY(start_next(c, i, error));
     }
-    while (!spec_http_stopped(c->work)) {
+    while (!spec_stop_is_set(c->work->opt_stop)) {
         SPEC_TRY(start_due(c, &left, error));
         if (!left) break;
         if (c->curl.multi_perform(c->multi, &running) != CURLM_OK) return spec_no_memory(error);

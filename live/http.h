@@ -42,9 +42,6 @@ typedef struct {
 
 #define SPEC_HTTP_DEFAULT ((spec_http_work){.timeout = 120.0, .tries = 6, .pause = 0.25})
 
-/* Returns whether *opt_stop is set. */
-bool spec_http_stopped(const spec_http_work *work);
-
 /* Runs all requests of all lanes. Returns GSL_EFAILED if a server cannot be reached, hangs, or
  * answers with an error; GSL_EINVAL if an answer is not JSON, or too large; GSL_ENOMEM; or what
  * `take` or `event` returned. The message begins with the URL. Invalid UTF-8 in an event, as from a

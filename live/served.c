@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "live/served_run.h"
 
 #include "base/clock.h"
@@ -136,7 +137,7 @@ done:
 static int write_noise_texts(run *r, const spec_collect_plan *plan, spec_error *error)
 {
     char name[24];
-    for (int i = 0; i < plan->texts && !spec_http_stopped(&r->plan->how); i++) {
+    for (int i = 0; i < plan->texts && !spec_stop_is_set(r->plan->how.opt_stop); i++) {
         snprintf(name, sizeof name, "%d", i);
         SPEC_PASS(spec_local_scorer_draw(&r->local, &r->kept[r->n_kept++],
                                          &r->prompt[i % r->n_prompts], plan->sampling.tokens,
@@ -391,7 +392,7 @@ int spec_served(spec_served_result *ret, const spec_served_plan *plan, spec_erro
              : ret->equal_seeds ? spec_served_judge_equal(&r, error)
                                 : judge_sampled(&r, error));
     ret->prompts = r.n_prompts;
-    ret->stopped = spec_http_stopped(&plan->how);
+    ret->stopped = spec_stop_is_set(plan->how.opt_stop);
     ret->seconds = spec_clock_monotonic() - begun;
 done:
     for (int i = 0; i < r.n_prompts; i++) spec_live_tokens_free(&r.prompt[i]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "live/served_run.h"
 
 #include "base/int_math.h"
@@ -52,7 +53,7 @@ static int draw_pairs(spec_served_run *r, spec_live_tokens *drawn, spec_live_tok
     const int texts = r->collect.texts;
     r->what = NULL;
     r->due = 2 * texts;
-    for (int begin = 0; begin < texts && !spec_http_stopped(&r->plan->how); begin += PART) {
+    for (int begin = 0; begin < texts && !spec_stop_is_set(r->plan->how.opt_stop); begin += PART) {
         const int end = spec_int_min(begin + PART, texts);
         SPEC_PASS(draw(r, drawn, &r->result->text, r->plan->seed, begin, end, error));
         SPEC_PASS(draw(r, plain, &r->result->score, plain_seed, begin, end, error));

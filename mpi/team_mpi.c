@@ -2,6 +2,7 @@
 /* A team of MPI ranks. Rank 0 is the leader: it deals out tasks (points, or groups of one point)
  * and sleeps between messages. A member that has delivered a result gets the next task. At exit all
  * ranks meet in MPI_Finalize; where a failed run leaves a member computing, rank 0 aborts it. */
+#include "base/stop_flag.h"
 #include "cli/team_start.h"
 
 #include "speclab/no_memory.h"
@@ -56,7 +57,7 @@ static bool wait_for(MPI_Status *status, const volatile int *opt_stop)
     for (uint64_t tries = 0;; tries++) {
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, status);
         if (there) return true;
-        if (opt_stop != NULL && *opt_stop != 0) return false;
+        if (spec_stop_is_set(opt_stop)) return false;
         if (tries < AWAKE) sched_yield();
         else nanosleep(&pause, NULL);
     }

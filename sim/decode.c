@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/decode.h"
 
+#include "base/stop_flag.h"
 #include "models/row.h"
 #include "models/vocabularies.h"
 #include "sim/decode_fit.h"
@@ -213,8 +214,7 @@ int spec_decoder_room(const spec_decoder *decoder)
 static int check_goes_on(const spec_decoder *decoder, spec_error *error)
 {
     const spec_model *target = decoder->config.target;
-    const volatile int *stop = decoder->config.opt_stop;
-    if (stop != NULL && *stop != 0) return spec_fail(error, GSL_EFAILED, "interrupted");
+    SPEC_PASS(spec_stop_check(decoder->config.opt_stop, error));
     if (room_of(target, decoder->n_context) >= 0) return GSL_SUCCESS;
     return spec_fail(error, GSL_EINVAL, "the context of %d tokens is full", target->window);
 }

@@ -3,6 +3,7 @@
 
 #include "base/int_math.h"
 #include "base/parallel.h"
+#include "base/stop_flag.h"
 
 #include <assert.h>
 #include <math.h>
@@ -114,20 +115,13 @@ static uint64_t batch_rounds(const spec_montecarlo *mc, uint64_t batch)
     return smaller(mc->plan.batch, mc->limit - batch * mc->plan.batch);
 }
 
-static bool is_stopped(const volatile int *opt_stop)
-{
-    return opt_stop != NULL && __atomic_load_n(opt_stop, __ATOMIC_RELAXED) != 0;
-}
-
 static void run_batch(spec_montecarlo *mc, struct spec_montecarlo_slot *slot, uint64_t batch,
                       void *worker, const volatile int *opt_stop)
 {
     memset(&slot->tally, 0, sizeof slot->tally);
     slot->error.text[0] = '\0';
-    if (is_stopped(opt_stop)) {
-        slot->status = spec_fail(&slot->error, GSL_EFAILED, "interrupted");
-        return;
-    }
+    slot->status = spec_stop_check(opt_stop, &slot->error);
+    if (slot->status != GSL_SUCCESS) return;
     slot->status = mc->source.batch(mc->source.self, worker, mc->plan.seed, batch,
                                     batch_rounds(mc, batch), &slot->tally, &slot->error);
     assert(slot->status != GSL_SUCCESS || slot->tally.rounds == batch_rounds(mc, batch));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/output_law.h"
 
+#include "base/stop_flag.h"
 #include "sim/chance/probe.h"
 #include "sim/chance/rng.h"
 
@@ -201,8 +202,7 @@ static int descend(const promise *p, int level, double probability)
             probability;
         return GSL_SUCCESS;
     }
-    if (p->opt_stop != NULL && *p->opt_stop != 0)
-        return spec_fail(p->error, GSL_EFAILED, "interrupted");
+    SPEC_PASS(spec_stop_check(p->opt_stop, p->error));
     const double *row = spec_session_row(p->session, p->text, p->n_prompt + (size_t)level,
                                          p->store + (size_t)level * (size_t)model->vocab, p->error);
     if (row == NULL) return GSL_EFAILED;

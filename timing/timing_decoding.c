@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "timing/timing_decoding.h"
 
+#include "base/stop_flag.h"
 #include "sim/chance/rng.h"
 #include "timing/acceptance_theory.h"
 
@@ -338,8 +339,7 @@ static int decode_text(run *r, int text, double *block)
     while (left > 0) {
         gsl_ran_shuffle(r->rng, order, (size_t)n_ways + 1, sizeof order[0]);
         for (int k = 0; k <= n_ways; k++) {
-            if (r->plan->opt_stop != NULL && *r->plan->opt_stop)
-                return spec_fail(r->error, GSL_EFAILED, "interrupted");
+            SPEC_PASS(spec_stop_check(r->plan->opt_stop, r->error));
             if (order[k] == n_ways) {
                 SPEC_TRY(time_passes(r, block));
                 continue;

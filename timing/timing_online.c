@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "timing/timing_online.h"
 
+#include "base/stop_flag.h"
 #include "base/wide_rng.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
@@ -83,8 +84,7 @@ static int decode_all(run *r)
     const spec_timing_online_plan *plan = &r->timed->plan;
     for (int text = -1; text < plan->texts; text++) {
         const int first = (int)spec_wide_rng_below(r->order, WAYS);
-        if (plan->opt_stop != NULL && *plan->opt_stop)
-            SPEC_TRY(spec_fail(r->error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(plan->opt_stop, r->error));
         for (int i = 0; i < WAYS; i++)
             SPEC_TRY(decode_text(r, (first + i) % WAYS, text < 0 ? 0 : text));
         for (int way = 0; way < WAYS && text < 0; way++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/mutants/mutants_run.h"
 
+#include "base/stop_flag.h"
 #include "conformance/evidence/evidence.h"
 #include "conformance/fixtures/design.h"
 #include "conformance/fixtures/fixtures.h"
@@ -52,8 +53,7 @@ static int run_mutant(spec_evidence *evidence, const spec_mutant *mutant,
     for (uint64_t b = 0;
          spec_evidence_tokens(evidence) < draws && spec_evidence_hard(evidence) == NULL; b++) {
         const uint64_t first = b * (uint64_t)n;
-        if (opt_stop != NULL && *opt_stop != 0)
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(opt_stop, error));
         spec_rng_stream(rng, seed, b);
         spec_evidence_clear(next);
         if (scope == SPEC_SCOPE_STREAM) {

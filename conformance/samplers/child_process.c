@@ -2,6 +2,7 @@
 #include "conformance/samplers/child_process.h"
 
 #include "base/clock.h"
+#include "base/stop_flag.h"
 #include "conformance/samplers/child_environment.h"
 #include "conformance/samplers/supervision.h"
 #include "conformance/samplers/supervisor.h"
@@ -275,7 +276,7 @@ static int wait_for(spec_child_process *child, int fd, short events, spec_error 
     for (;;) {
         const double left = 1e3 * (child->deadline - spec_clock_read(&child->limits.clock));
         const volatile sig_atomic_t *stop = child->limits.opt_stop;
-        if (stop != NULL && *stop) {
+        if (spec_stop_is_set(stop)) {
             spec_supervisor_report report;
             finish(child, &report);
             return spec_fail(error, GSL_EFAILED, "interrupted");

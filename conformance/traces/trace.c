@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/input_file.h"
 #include "base/names.h"
+#include "base/stop_flag.h"
 #include "conformance/traces/trace_read.h"
 #include "sim/chance/rng.h"
 #include "speclab/no_memory.h"
@@ -180,7 +181,7 @@ static int read_all(spec_trace_evidence *evidence, spec_trace_reader *reader,
         const uint64_t line = spec_trace_read_line(reader);
         if (status != GSL_SUCCESS || end) return status;
         spec_trace_evidence_add(evidence, &record, line);
-        if (line % STOP_LINES == 0 && plan->limits.opt_stop != NULL && *plan->limits.opt_stop)
+        if (line % STOP_LINES == 0 && spec_stop_is_set(plan->limits.opt_stop))
             return spec_fail(error, GSL_EFAILED, "interrupted");
     }
 }

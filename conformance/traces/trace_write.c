@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "conformance/traces/trace_write.h"
 
+#include "base/stop_flag.h"
 #include "models/row.h"
 #include "sim/chance/rng.h"
 
@@ -148,8 +149,7 @@ int spec_trace_write(FILE *file, const char *subject, const spec_fixture_kind *k
     fprintf(file, "{\"speclab_trace\": 1, \"engine\": \"%.48s\", \"vocab\": %d}\n",
             sampler.about.name, fixture.vocab);
     for (uint64_t round = 0; done < n_tokens; round++) {
-        if (opt_stop != NULL && *opt_stop != 0)
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(opt_stop, error));
         ask(&w, &sampler.batch, round, seed, rng);
         SPEC_TRY(spec_subject_run(&sampler, REQUESTS, error));
         for (int i = 0; i < REQUESTS; i++) {

@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "base/settings.h"
+#include "base/stop_flag.h"
 #include "experiments/measures/measures.h"
 #include "models/model_open.h"
 #include "models/synthetic/cases.h"
@@ -100,8 +101,7 @@ int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, 
     const int seed = spec_case_pairs_seed(pairs, i);
     int status = GSL_SUCCESS;
     *ret_law = (spec_output_law){0};
-    if (pairs->opt_stop != NULL && *pairs->opt_stop != 0)
-        return spec_fail(error, GSL_EFAILED, "interrupted");
+    SPEC_PASS(spec_stop_check(pairs->opt_stop, error));
     SPEC_TRY(open_side(&target, pairs, "target", i, seed, error));
     SPEC_TRY(open_side(&draft, pairs, "draft", i, seed, error));
     SPEC_TRY(open_side(&inner, pairs, "draft", i, seed + 1, error)); /* only a cascade uses it */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "experiments/measures/measures.h"
 
 #include "experiments/measures/accept_rows.h"
@@ -192,8 +193,7 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
         const spec_accept_row *row = &question->rows.row[i];
         double *const enumerated = &value[i * N_VALUES + ENUMERATED], *const tv =
                                                                           &value[i * N_VALUES + TV];
-        if (question->opt_stop != NULL && *question->opt_stop != 0)
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(question->opt_stop, error));
         errno = 0;
         theory(value, i, question, at, work);
         if (errno == ENOMEM) SPEC_TRY(spec_no_memory(error));

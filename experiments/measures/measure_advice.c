@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "experiments/measures/measures.h"
 #include "speclab/no_memory.h"
 
@@ -137,7 +138,7 @@ static void run_repetition(void *self, uint64_t i, int worker)
     const job *j = self;
     (void)worker;
     const volatile int *stop = j->q->point->stop;
-    if (stop != NULL && *stop != 0) return;
+    if (spec_stop_is_set(stop)) return;
     j->r[i].status = repeat(&j->r[i], j->q, i);
 }
 
@@ -299,8 +300,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     if (n > REPETITIONS_MAX || (r = calloc(n, sizeof *r)) == NULL) SPEC_TRY(spec_no_memory(error));
     spec_thread_pool *const pool = spec_context_pool(point->opt_context);
     spec_parallel_run(pool, run_repetition, &(job){&q, r}, n, spec_thread_pool_size(pool));
-    if (point->stop != NULL && *point->stop != 0)
-        SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+    SPEC_TRY(spec_stop_check(point->stop, error));
     for (uint64_t k = 0; k < n; k++)
         if (r[k].status != GSL_SUCCESS)
             SPEC_TRY(spec_fail(error, r[k].status, "%s", r[k].error.text));

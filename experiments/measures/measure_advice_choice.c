@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "experiments/measures/measures.h"
 #include "speclab/no_memory.h"
 
@@ -195,7 +196,7 @@ static void run_case(void *self, uint64_t i, int worker)
     const job *j = self;
     (void)worker;
     const volatile int *stop = j->q->point->stop;
-    if (stop != NULL && *stop != 0) return;
+    if (spec_stop_is_set(stop)) return;
     decision *d = &j->d[i];
     gsl_rng *rng = spec_rng_alloc();
     if (rng == NULL) {
@@ -270,8 +271,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     if (n > CASES_MAX || (d = calloc(n, sizeof *d)) == NULL) SPEC_TRY(spec_no_memory(error));
     spec_thread_pool *const pool = spec_context_pool(point->opt_context);
     spec_parallel_run(pool, run_case, &(job){&q, d}, n, spec_thread_pool_size(pool));
-    if (point->stop != NULL && *point->stop != 0)
-        SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+    SPEC_TRY(spec_stop_check(point->stop, error));
     for (uint64_t i = 0; i < n; i++)
         if (d[i].status != GSL_SUCCESS)
             SPEC_TRY(spec_fail(error, d[i].status, "%s", d[i].error.text));

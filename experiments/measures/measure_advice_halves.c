@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "experiments/measures/coverage.h"
 #include "experiments/measures/measures.h"
 #include "speclab/no_memory.h"
@@ -128,8 +129,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     for (int i = 0; i < lengths.n; i++) order[i] = i;
     spec_rng_stream(rng, point->seed, 0);
     for (uint64_t i = 0; i < n; i++) {
-        if (point->stop != NULL && *point->stop != 0)
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(point->stop, error));
         gsl_ran_shuffle(rng, order, (size_t)lengths.n, sizeof *order);
         divide(&sum, &counts, order, work);
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "experiments/measures/measures.h"
 #include "speclab/no_memory.h"
 
@@ -42,7 +43,7 @@ static void simulate_stream(void *self, uint64_t s, int worker)
     spec_moments moments = {0}; /* local to the thread, so that no cache line is shared */
     (void)worker;
     for (uint64_t i = s; i < j->texts; i += STREAMS) {
-        if (j->point->stop != NULL && *j->point->stop != 0) break;
+        if (spec_stop_is_set(j->point->stop)) break;
         spec_moments_add(&moments, (double)rounds_of_text(&rng, j->alpha, j->K, j->tokens));
     }
     j->part[s] = moments;
@@ -80,8 +81,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const uint64_t texts = (uint64_t)ceil(fmax(rounds / exact, TEXTS_MIN));
     const spec_moments needed = simulate(alpha, K, tokens, texts, point);
     const double se = spec_moments_standard_error(&needed);
-    if (point->stop != NULL && *point->stop != 0)
-        SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+    SPEC_TRY(spec_stop_check(point->stop, error));
 
     spec_table_integer(table, "texts", (long long)needed.n);
     spec_table_number(table, "rounds_needed", needed.mean);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "experiments/measures/measures.h"
 
 #include "analysis/statistics/moments.h"
@@ -225,8 +226,7 @@ static int run_batch(stream *s, int batch, int phase, spec_error *error)
     const size_t rows = (size_t)of->plan.texts * (size_t)of->plan.places;
     const uint64_t key = spec_noise_key(s->point->seed, (const int[]){batch, 1}, 2, -1);
     double loss;
-    if (s->point->stop != NULL && *s->point->stop != 0)
-        SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+    SPEC_TRY(spec_stop_check(s->point->stop, error));
     spec_training_texts_batch(s->learner.token, s->learner.next, &s->text[phase == 1],
                               of->plan.texts, s->point->seed, batch);
     memcpy(s->fixed.token, s->learner.token, rows * sizeof *s->fixed.token);

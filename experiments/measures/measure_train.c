@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "experiments/measures/measures.h"
 
 #include "experiments/train/training_score.h"
@@ -129,8 +130,7 @@ static int train(spec_training *training, const spec_point *point, spec_error *e
     const long steps = spec_training_steps(training);
     while (training->step < steps) {
         double loss;
-        if (point->stop != NULL && *point->stop != 0)
-            return spec_fail(error, GSL_EFAILED, "interrupted");
+        SPEC_PASS(spec_stop_check(point->stop, error));
         SPEC_TRY(spec_training_step(training, &loss, error));
         spec_listener_tell(point->opt_listener, (double)training->step / (double)steps);
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/stop_flag.h"
 #include "experiments/measures/measures.h"
 
 #include "analysis/rules/overlap.h"
@@ -155,8 +156,7 @@ static int read_texts(answer *a, const question *q, const spec_training_texts *t
     SPEC_TRY(spec_session_init(&r.target, q->target, error));
     spec_session_share(&r.draft, &r.target);
     for (int i = 0; i < q->texts; i++) {
-        if (point->stop != NULL && *point->stop != 0)
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(point->stop, error));
         spec_training_texts_held_out(r.token, r.token + length_of(q), texts, i, q->texts);
         SPEC_TRY(read_text(a, &r, q, i, error));
         spec_listener_tell(point->opt_listener, (i + 1.0) / q->texts);

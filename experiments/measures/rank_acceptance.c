@@ -3,6 +3,7 @@
 
 #include "analysis/rules/rrsw.h"
 #include "base/parallel.h"
+#include "base/stop_flag.h"
 #include "models/row.h"
 #include "sim/chance/rng.h"
 #include "sim/sources.h"
@@ -152,8 +153,7 @@ static int run_batch(batch_result *result, const spec_decoder_config *config, in
     for (uint64_t i = 0; i < BURN_IN + positions; i++) {
         int token;
         size_t n;
-        if (point->stop != NULL && *point->stop != 0)
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(point->stop, error));
         SPEC_TRY(spec_decode(&decoder, 1, &token, &n, &chance, NULL, error));
         if (i >= BURN_IN && decoder.round.n_accepted > 0) result->count[decoder.round.node[0]]++;
         const uint64_t all = ++*done;

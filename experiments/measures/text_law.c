@@ -4,6 +4,7 @@
 #include "analysis/statistics/evalue.h"
 #include "base/noise.h"
 #include "base/parallel.h"
+#include "base/stop_flag.h"
 #include "sim/chance/rng.h"
 #include "sim/output_law.h"
 #include "speclab/no_memory.h"
@@ -63,8 +64,7 @@ int spec_text_law_sample(_Atomic uint64_t *counts, const spec_text_law *law,
     SPEC_TRY(spec_decoder_init(&decoder, law->config, error));
     for (uint64_t i = samples->first; i < samples->end; i += samples->step) {
         size_t n;
-        if (opt_stop != NULL && *opt_stop != 0)
-            SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(opt_stop, error));
         decoder.text = spec_noise_word(samples->seed, i);
         SPEC_TRY(spec_decoder_reset(&decoder, NULL, 0, error));
         SPEC_TRY(spec_decode(&decoder, (size_t)law->tokens, text, &n, &chance, NULL, error));

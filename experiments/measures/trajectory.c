@@ -3,6 +3,7 @@
 
 #include "analysis/statistics/moments.h"
 #include "base/parallel.h"
+#include "base/stop_flag.h"
 #include "sim/chance/rng.h"
 #include "sim/sources.h"
 #include "sim/verify/verify.h"
@@ -166,7 +167,7 @@ static void run_batch(batch_result *result, const spec_trajectory *plan, int bat
         result->status = step(&walk, false, result);
     for (uint64_t at = result->begin; at < result->end && result->status == GSL_SUCCESS; at++) {
         tell(result->visited, plan);
-        if (plan->opt_stop != NULL && *plan->opt_stop != 0)
+        if (spec_stop_is_set(plan->opt_stop))
             result->status = spec_fail(&result->error, GSL_EFAILED, "interrupted");
         const int skipped = own && at > result->begin ? plan->gap - 1 : 0;
         for (int i = 0; i < skipped && result->status == GSL_SUCCESS; i++)

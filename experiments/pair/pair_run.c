@@ -3,6 +3,7 @@
 
 #include "analysis/acceptance/text_rounds.h"
 #include "base/int_math.h"
+#include "base/stop_flag.h"
 #include "models/row.h"
 #include "sim/chance/rng.h"
 #include "sim/draft/drafter.h"
@@ -233,8 +234,7 @@ static int write_token(runner *r, bool given, spec_error *error)
     const size_t slot = r->have % r->ring;
     double *scratch = r->store + slot * (size_t)target->vocab;
     spec_chance chance = spec_chance_sampled(r->rng);
-    if (r->plan->opt_stop != NULL && *r->plan->opt_stop != 0)
-        return spec_fail(error, GSL_EFAILED, "interrupted");
+    SPEC_PASS(spec_stop_check(r->plan->opt_stop, error));
     r->row[slot] = spec_session_row(&r->target, r->token, r->n + r->have, scratch, error);
     if (r->row[slot] == NULL) return GSL_EFAILED;
     r->largest[slot] = spec_row_argmax(r->row[slot], target->vocab);

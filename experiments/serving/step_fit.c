@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/serving/step_fit.h"
 
+#include "base/stop_flag.h"
 #include "speclab/no_memory.h"
 
 #include <gsl/gsl_multimin.h>
@@ -123,8 +124,7 @@ static spec_affine_step cost_at(const gsl_vector *logs)
 static double loss_with(search *s, const spec_affine_step *cost)
 {
     double loss = NAN;
-    if (s->status == GSL_SUCCESS && s->opt_stop != NULL && *s->opt_stop)
-        s->status = spec_fail(s->error, GSL_EFAILED, "interrupted");
+    if (s->status == GSL_SUCCESS) s->status = spec_stop_check(s->opt_stop, s->error);
     if (s->status == GSL_SUCCESS) s->status = spec_step_fit_loss(&loss, s->problem, cost, s->error);
     return isfinite(loss) ? loss : GSL_POSINF;
 }

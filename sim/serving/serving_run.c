@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/serving/serving_run.h"
 
+#include "base/stop_flag.h"
 #include "sim/serving/engine/emission.h"
 #include "sim/serving/engine/engine.h"
 #include "sim/serving/engine/population.h"
@@ -156,8 +157,7 @@ static int run(spec_engine *e, const volatile int *opt_stop)
     SPEC_TRY(!plan->closed && e->more ? idle(e) : spec_population_arrive(e));
     e->first_in_system = e->in_system;
     while (!spec_serving_times_look(e) && !overflows(e)) {
-        if (opt_stop != NULL && *opt_stop)
-            SPEC_TRY(spec_fail(e->error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(opt_stop, e->error));
         if (e->in_system > 0) {
             SPEC_TRY(step(e));
         } else if (e->more) {

@@ -2,6 +2,7 @@
 #include "models/transformer/files/conversion.h"
 
 #include "base/parallel.h"
+#include "base/stop_flag.h"
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_attention.h"
@@ -104,8 +105,7 @@ static int write_tensor(conversion *to, row_loss *ret_loss, spec_tensor_type typ
         }
         spec_listener_tell(to->watch.opt_listener,
                            (double)to->writer.written / (double)to->writer.offset);
-        if (to->watch.opt_stop != NULL && *to->watch.opt_stop != 0)
-            SPEC_TRY(spec_fail(to->error, GSL_EFAILED, "interrupted"));
+        SPEC_TRY(spec_stop_check(to->watch.opt_stop, to->error));
     }
     SPEC_TRY(spec_gguf_writer_tensor_end(&to->writer, to->error));
 done:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/transformer/files/gguf_model.h"
 
+#include "base/stop_flag.h"
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_delta.h"
@@ -253,8 +254,7 @@ static int write_tensor(file *to, spec_part part, int layer, const spec_tensor *
                      : write_matrix(to, part, layer, tensor, error));
     spec_listener_tell(to->watch.opt_listener,
                        (double)to->writer.written / (double)to->writer.offset);
-    if (to->watch.opt_stop != NULL && *to->watch.opt_stop != 0)
-        return spec_fail(error, GSL_EFAILED, "interrupted");
+    SPEC_PASS(spec_stop_check(to->watch.opt_stop, error));
 done:
     return status;
 }
