@@ -42,8 +42,8 @@ typedef struct {
 } spec_asked_advice;
 
 /* Reads the files and answers. Returns GSL_EINVAL if a file is given twice, because its evidence
- * would count twice, and if a speed of plain decoding must be that of all requests; also the errors
- * of advice.h. Must be freed even on failure. */
+ * would count twice, and if the speed of plain decoding must be that of all requests, or is slower
+ * than a round can be; also the errors of advice.h. Must be freed even on failure. */
 int spec_asked_advice_init(spec_asked_advice *asked, const spec_advice_paths *paths,
                            const spec_advice_question *question, spec_error *error);
 void spec_asked_advice_free(spec_asked_advice *asked);

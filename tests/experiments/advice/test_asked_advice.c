@@ -71,6 +71,7 @@ TEST(a_total_is_not_the_speed_of_one_request)
         spec_asked_advice_init(&asked, &paths, &question, &error), GSL_EINVAL,
         "plain tokens per second: 100 of one request is 800 for the 8.0 that run here, 4.7 "
         "times what K = 1 gives: give the total divided by the running requests");
+    spec_asked_advice_free(&asked);
     question.plain_tokens_per_s = 5.0;
     assert_fails(
         spec_asked_advice_init(&asked, &paths, &question, &error), GSL_EINVAL,
