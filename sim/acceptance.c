@@ -198,7 +198,7 @@ int spec_acceptance_process_check(const spec_process *process, int K, spec_error
 
 /* ---- chances by position --------------------------------------------------------------------- */
 
-/* Returns the alpha at which 1 + alpha + ... + alpha^K is the length: by bisection, to the last
+/* Returns the alpha at which 1 + alpha + ... + alpha^K equals `length`, by bisection to the last
  * bit. */
 static double geometric_alpha(double length, int K)
 {

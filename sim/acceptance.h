@@ -46,18 +46,19 @@ typedef struct {
     double spread; /* >= 0, with alpha +- spread in [0,1] */
     double length; /* tokens per round, at least 1 */
     int n_rates;
-    double rate[SPEC_RATES_MAX]; /* in [0,1], never rising */
-    spec_context_steps context;  /* alpha by the tokens of the context when the round begins */
+    double rate[SPEC_RATES_MAX]; /* in [0,1], not increasing */
+    /* alpha as a function of the context length when the round begins */
+    spec_context_steps context;
 } spec_process;
 
-/* Parses "iid", "decay?rate=0.95" or "markov?rho=0.5&spread=0.2" at the given alpha. Processes of a
- * length, such as "geometric?length=2.5", and "rates?of=0.8/0.5" ignore alpha. */
+/* Parses "iid", "decay?rate=0.95" or "markov?rho=0.5&spread=0.2" at the given alpha. Processes that
+ * take a length, such as "geometric?length=2.5", and "rates?of=0.8/0.5" ignore alpha. */
 int spec_acceptance_process_init(spec_process *process, const char *spec, double alpha,
                                  spec_error *error);
 bool spec_acceptance_reads_alpha(const spec_process *process);
 
 /* Returns GSL_EDOM if rounds of K draft tokens cannot have the process's length, if it has fewer
- * than K rates, and for a process by context, because a round alone has no context. */
+ * than K rates, or if its alpha depends on the context, because a single round has no context. */
 int spec_acceptance_process_check(const spec_process *process, int K, spec_error *error);
 extern const char *const spec_process_usages[]; /* NULL-terminated lines "usage\tsummary" */
 

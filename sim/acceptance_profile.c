@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const spec_input_limit limit = {"a profile", 1 << 20};
-static const double slack = 1e-3; /* rates written with three digits agree */
+static const double slack = 1e-3; /* so that rates rounded to three digits agree */
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -21,7 +21,8 @@ static int refuse(const spec_json_values *of, const char *what)
     return spec_fail(of->error, GSL_EINVAL, "%.300s: %s", of->path, what);
 }
 
-/* Returns element i of a list, a number; NaN for a missing list and, if allowed, for null. */
+/* Reads element i of a list, which must be a number in [0,1]; NaN if the list is missing or, where
+ * allowed, the element is null. */
 static int element(double *ret, const spec_json_values *of, const char *key, int i, bool null)
 {
     const json_t *value = json_array_get(json_object_get(of->object, key), (size_t)i);
@@ -53,7 +54,7 @@ static int check_interval(const spec_json_values *of, const char *group,
                      of->path, group, number->value, number->low, number->high);
 }
 
-/* {"rate": [...], "low": [...], "high": [...]}; all NaN if it is missing. */
+/* Reads {"rate": [...], "low": [...], "high": [...]}; all NaN if the object is missing. */
 static int read_rates(spec_profile_number *ret, const spec_json_values *root, const char *group,
                       int K)
 {
@@ -177,7 +178,8 @@ done:
     return status;
 }
 
-/* [[0, 0.82], [4096, 0.61]]: tokens, from 0 and rising, each with the alpha from there on. */
+/* Reads [[0, 0.82], [4096, 0.61]]: context lengths in ascending order from 0, each with the alpha
+ * that holds from there on. */
 static int read_context(spec_context_steps *ret, const spec_json_values *root)
 {
     const json_t *list = json_object_get(root->object, "alpha_by_context");
@@ -294,7 +296,7 @@ static json_t *number_of(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* Returns an integer if the value is whole. */
+/* Returns a JSON integer if the value is whole, else a real number. */
 static json_t *count_of(double value)
 {
     return value == floor(value) && value < 1e15 ? json_integer((json_int_t)value)

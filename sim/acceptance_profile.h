@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* acceptance_profile: the acceptance of an engine at one draft length, as a JSON file.
+/* acceptance_profile: the acceptance of an engine at one draft length, stored as JSON.
  * An unconditional rate is the share of all rounds that accept a depth; a conditional rate is the
  * share among the rounds that accepted the previous depth. docs/formats.md#profile. It owns its
  * file names. */
@@ -24,8 +24,8 @@ typedef struct {
     int K;         /* draft tokens per round, 1..SPEC_PROFILE_K */
     double rounds; /* rounds with a draft */
     double passes; /* target passes per request, including those without a draft */
-    bool one_rate; /* the engine shows only a mean, so we assume the same conditional rate at all
-                    * depths */
+    /* the engine reports only a mean, so we assume the same conditional rate at all depths */
+    bool one_rate;
     /* (K) by depth; conditional ones are NaN after an unconditional rate of 0 */
     spec_profile_number unconditional[SPEC_PROFILE_K], conditional[SPEC_PROFILE_K];
     /* alpha by tokens of a request's context, at all depths; n = 0: not known */

@@ -18,7 +18,8 @@ static bool joined(const spec_draft *draft, int node)
            draft->token[node] == spec_row_argmax(draft->row[node], draft->vocab);
 }
 
-/* Nodes are drawn in their order. Returns the number of decisions before the rule. */
+/* Fills in the picks of the draft, which are made in the order of the nodes. Returns how many
+ * decisions come before those of the rule. */
 static int read_draft(spec_told *told, int n, const spec_draft *draft)
 {
     int node = 0, d = 0;
@@ -62,7 +63,7 @@ static bool is_hub(const spec_draft *draft, int first, int second)
 typedef struct {
     const spec_draft *draft;
     const double *target; /* its row */
-    spec_asks asks;       /* for this number of children */
+    spec_asks asks;       /* how the rule decides with this number of children */
     int after, n_children;
     int accepted; /* the child that the round accepted, or -1 */
     int tests;    /* tests so far */
@@ -86,8 +87,8 @@ static bool selects(const position *at, const spec_decision *d)
     return false;
 }
 
-/* Returns the selected child: the accepted one, or else the one with that target probability; -1 if
- * several tokens have it. */
+/* Returns the selected child: the accepted one, or else the one whose target probability was
+ * tested; -1 if several tokens have that probability. */
 static int selected(const position *at, const spec_decision *d)
 {
     const int *token = at->draft->token;
@@ -161,8 +162,8 @@ static void read_top_down(spec_told *told, int n, spec_asks asks, const spec_dra
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Reads tests of prefixes of a path, from the longest on, and the last token. The round keeps the
- * last prefix that it asked about. In a tree, no other prefix of any path is known. */
+/* Reads the tests of a path's prefixes, the longest first, and then the last token. The round keeps
+ * the last prefix that it asked about. In a tree, no other prefix of any path is known. */
 static void read_block(spec_told *told, int n, bool leaves, const spec_draft *draft,
                        const spec_round *round)
 {

@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-/* Tells the policy the times that the clock charges, which it weighs. */
+/* Tells the policy what the clock charges, for policies that weigh tokens against time. */
 static void price(spec_decoder *decoder)
 {
     const spec_costs *costs = &decoder->config.costs;
@@ -235,7 +235,7 @@ static double round_time(const spec_decoder *decoder)
     return spec_costs_round(&decoder->config.costs, &charges);
 }
 
-/* If `there` is set, the chain of this round was drafted ahead. */
+/* Drafts the tokens of this round, or takes the chain that was drafted ahead. */
 static int draft_round(spec_decoder *decoder, const spec_policy *policy, spec_chance *chance,
                        spec_error *error)
 {
@@ -328,8 +328,8 @@ done:
     return status;
 }
 
-/* Lets a draft that learns do so, timed from `verified` on. The context grows only afterwards, so a
- * failure leaves the text unchanged. */
+/* Lets a learning draft learn from the round, and times this from `verified` on. The context grows
+ * only afterwards, so a failure leaves the text unchanged. */
 static int learn(spec_decoder *decoder, double *ret_learnt, double verified, spec_error *error)
 {
     int status = GSL_SUCCESS;

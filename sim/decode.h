@@ -50,7 +50,8 @@ typedef struct {
     double rule;   /* verification */
     double learn;  /* learning of a draft from the round */
     double rest;   /* everything else */
-    double handed; /* part of score, until the pass is submitted; known only when drafting ahead */
+    /* the part of score until the pass is submitted; known only when drafting ahead */
+    double handed;
 } spec_phases;
 
 /* What the clock charges for in a round. */
@@ -149,9 +150,8 @@ void spec_decoder_free(spec_decoder *decoder);
 int spec_decoder_reset(spec_decoder *decoder, const int *prompt, size_t n, spec_error *error);
 
 /* Forgets what the draft strategy, or a draft that learns, learnt from earlier texts, and resets.
- * Without this a text's drafts may depend on the texts before, so call this wherever results must
- * not depend on the order of texts: an enumeration does before each branch, a simulation before
- * each batch. */
+ * Without this, drafts may depend on earlier texts, so call this wherever results must not depend
+ * on the order of texts: an enumeration does before each branch, a simulation before each batch. */
 int spec_decoder_forget(spec_decoder *decoder, spec_error *error);
 
 /* Returns the longest path that a draft may have now, 0..SPEC_K_MAX: after the context it must fit

@@ -14,11 +14,11 @@
 typedef struct {
     bool on;
     bool drafted;     /* a chain was drafted while the last round was verified */
-    bool there;       /* and that round ended as guessed */
+    bool there;       /* that round ended as guessed, so the chain can be used */
     int guess;        /* g */
     size_t place;     /* number of tokens before the chain */
     int n_calls;      /* draft calls during the last verification; one of them is the guess */
-    int n_rows;       /* rows that these calls gave */
+    int n_rows;       /* rows that these calls returned */
     spec_draft draft; /* the chain */
     double *row;      /* (V) */
 } spec_ahead;

@@ -37,8 +37,8 @@ int spec_decode_device_init(spec_device_chain *device, spec_verify_place place,
                             const spec_policy *policy, bool ahead, spec_error *error);
 void spec_decode_device_free(spec_device_chain *device); /* a zeroed one is allowed */
 
-/* Returns whether a round with this chance and limit runs on the device. An empty draft has its row
- * on the host. */
+/* Returns whether a round with this chance and limit runs on the device. A round with an empty
+ * draft runs on the host. */
 bool spec_decode_device_can(const spec_device_chain *device, const spec_policy *policy,
                             const spec_chance *chance);
 

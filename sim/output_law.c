@@ -15,7 +15,7 @@ enum { SIZE_MAX_LAW = 1 << 24, TOKENS_MAX = 4096 };
 enum { PROBE_FIRST = 1 << 10, PROBE_LAST = 1 << 20, TELL_EVERY = 1 << 12 };
 #define PROBE_SURE 1e6
 #define LONGEST (30.0 * 86400.0) /* the longest that a user may have to wait, in seconds */
-#define NEARLY_ALL 0.99 /* share of an estimate */
+#define NEARLY_ALL 0.99 /* never report more progress than this, because the total is an estimate */
 
 /* Returns V^m, or 0 if it is too large. */
 static size_t power(int vocab, int n_tokens)

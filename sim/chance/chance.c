@@ -268,7 +268,7 @@ double spec_enumeration_probability(const spec_enumeration *walk)
 bool spec_enumeration_next(spec_enumeration *walk)
 {
     assert(walk->depth ==
-           walk->length); /* fails if the code being walked does not repeat its decisions */
+           walk->length); /* violated if the code being walked does not repeat its decisions */
     walk->branches++;
     if (walk->refused) return false;
     while (walk->length > 0 && !walk->step[walk->length - 1].more) walk->length--;

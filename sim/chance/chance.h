@@ -35,8 +35,8 @@ typedef struct spec_chance {
     spec_shared_noise *noise;      /* shared; not owned */
 } spec_chance;
 
-/* Returns a chance that draws decisions from `rng`, which may have any type with gsl_rng_uniform in
- * [0,1) and must outlive the chance. */
+/* Returns a chance that draws decisions from `rng`, which must outlive it. Any type of generator
+ * will do whose gsl_rng_uniform is in [0,1). */
 spec_chance spec_chance_sampled(gsl_rng *rng);
 
 /* Returns a chance that picks tokens from rows by shared noise, one per position, from noise->place
@@ -89,7 +89,7 @@ int spec_enumeration_init(spec_enumeration *walk, uint64_t limit); /* GSL_ENOMEM
 void spec_enumeration_free(spec_enumeration *walk);
 double spec_enumeration_probability(const spec_enumeration *walk); /* of the current branch */
 bool spec_enumeration_next(
-    spec_enumeration *walk); /* go to the next branch; false after the last */
+    spec_enumeration *walk); /* moves to the next branch; false after the last one */
 
 /* ---- scripted: a test forces each decision --------------------------------------------------- */
 typedef struct spec_script {

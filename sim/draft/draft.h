@@ -49,7 +49,7 @@ typedef struct {
     spec_siblings siblings;
     bool branches;   /* the parent of some node is not the node before it */
     int depth;       /* number of tokens that a chain would have if it did not end early */
-    const spec_model *opt_model; /* a token that ends its texts ends a chain */
+    const spec_model *opt_model; /* a token that ends this model's texts also ends a chain */
     int *token;      /* (capacity) */
     int *parent;     /* (capacity) parents before children */
     /* (capacity) row (V) of the draft model at the node's position, or NULL without a model */

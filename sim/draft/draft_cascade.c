@@ -4,8 +4,8 @@
  *
  * A draft is made in several inner rounds. How many tokens it gets depends on what they accept, but
  * that does no harm: both rules judge each round by itself, so a token has the draft model's
- * distribution even given that the round got that far. An inner round drafts less where less room
- * is left. */
+ * distribution even given that the round got that far. An inner round drafts fewer tokens where
+ * less room is left. */
 #include "sim/draft/drafter.h"
 #include "sim/verify/verify.h"
 
@@ -59,8 +59,9 @@ done:
     return status;
 }
 
-/* A chain has no such function. A cascade is one, but its length is not known beforehand and it
- * does not ask the policy before each token, so it is refused where a tree is. */
+/* Returns K, the length of the chain. Other chains do not define this function; a cascade does, so
+ * that it is treated as a tree and refused where trees are: its length is not known beforehand, and
+ * it does not ask the policy before each token. */
 static int nodes(const spec_drafter *drafter, int K)
 {
     (void)drafter;

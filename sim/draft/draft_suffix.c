@@ -27,7 +27,7 @@ typedef struct {
     int capacity;
     int n, n_prompt;         /* indexed tokens of the text; -1: the text has not begun */
     int match, matched;      /* state of the longest pattern in `outputs`, and its length */
-    spec_best_first tree[2]; /* the best so far, and the next */
+    spec_best_first tree[2]; /* the best tree so far, and the next candidate */
 } suffix;
 
 static void close(void *state)

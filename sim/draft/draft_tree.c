@@ -2,12 +2,12 @@
 /* tree: level by level, every node gets its children from the draft model's row at its position.
  * Whether and how a node is drawn never depends on drawn tokens, so nothing is anticipated.
  *
- * A shape given by `children` has places, numbered breadth first from 0; the root is -1. Each
- * drafted node has a place. Places stay empty where a text ends or the vocabulary has no more
- * tokens for siblings.
+ * The nodes of a shape given by `children` are its places, numbered breadth first from 0; the root
+ * is -1. Each drafted node fills one place. A place stays empty where a text ends or the vocabulary
+ * has no more tokens for siblings.
  *
- * With a seed, siblings are the first arrivals in the race that a rule gumbel of the same seed runs
- * at their place [LiuY26]; docs/formulas/newer-rules.md#races. */
+ * With a seed, siblings are the first arrivals in the race that the rule gumbel with the same seed
+ * runs at their position [LiuY26]; docs/formulas/newer-rules.md#races. */
 #include "sim/draft/drafter.h"
 
 #include "models/row.h"
@@ -195,7 +195,7 @@ static void add_children(spec_draft *draft, double *weight, int parent, const do
     }
 }
 
-/* Adds the first n tokens of the race at the noise's place. */
+/* Adds the first n tokens of the race at noise->place. */
 static void add_arrivals(spec_draft *draft, const spec_shared_noise *noise, int parent,
                          const double *row, int n)
 {

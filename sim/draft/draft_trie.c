@@ -106,7 +106,7 @@ static void grow_by_recency(spec_draft *draft, trie *t, spec_open_branch from, i
     }
 }
 
-/* Pushes the most frequent children of a string, with their shares among these; equal ones in order
+/* Pushes the most frequent children of a string, each with its share among these; ties are in order
  * of token. */
 static void push_children(trie *t, spec_open_branch from)
 {

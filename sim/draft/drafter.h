@@ -22,11 +22,11 @@ typedef struct {
     bool needs_model;
     bool ends_where_declined; /* asks spec_session_declines before each token */
     /* Returns the most nodes and scouts of a draft to depth K, or any number above SPEC_NODES_MAX
-     * if there are more than that. NULL: a chain, K. */
+     * if there are more than that. NULL: a chain, which has K. */
     int (*nodes)(const spec_drafter *drafter, int K);
     /* Reads the keys; may make drafter->state. NULL: no keys. */
     int (*init)(spec_drafter *drafter, spec_settings *settings, spec_error *error);
-    void (*free)(void *state); /* frees a state, also a half-built one; NULL: the kind has none */
+    void (*free)(void *state); /* frees a state, even a half-built one; NULL: the kind has none */
     /* Completes the state for the target's vocabulary and drafts to depth K. NULL: it needs
      * none. */
     int (*open)(spec_drafter *drafter, const spec_model *target, int K, spec_error *error);
@@ -45,7 +45,7 @@ typedef struct {
 
 struct spec_drafter {
     const spec_drafter_kind *kind;
-    spec_session session;   /* session of the draft model; zeroed for strategies without one */
+    spec_session session;   /* session of the draft model; zeroed for strategies without a model */
     spec_session inner;     /* of the model that drafts for it in a cascade; opened by the caller
                                before _open, or zeroed */
     int n_calls; /* draft calls of the last draft: tokens of a chain, levels of a tree; one, if the
@@ -93,8 +93,8 @@ int spec_drafter_init_lent(spec_drafter *drafter, const char *spec, const spec_m
  * what is wrong with it. */
 int spec_drafter_open(spec_drafter *drafter, const spec_model *target, int K, spec_error *error);
 
-/* Begins a text: its contexts continue each other. Some strategies learn from earlier texts; with
- * `all` they forget these too, and the drafter is as after _open. */
+/* Begins a text: from here on, each context continues the one before. Some strategies learn from
+ * earlier texts; with `all` they forget these too, and the drafter is as after _open. */
 int spec_drafter_reset(spec_drafter *drafter, bool all, spec_error *error);
 
 /* Tells the strategy about a verified draft: the target's rows (n_nodes + n_scouts + 1, V) as
@@ -132,14 +132,14 @@ struct spec_growth {
     const double *row[SPEC_NODES_MAX + 1]; /* row after the root and after each node */
 };
 
-/* Makes one call of the draft model: fills the rows of drafter->growth from `first` on, as
+/* Makes one call of the draft model, which fills the rows of drafter->growth from `first` on, as
  * spec_session_score gives them. */
 int spec_drafter_grow(spec_drafter *drafter, const int *context, size_t n, int first,
                       double *scratch, spec_error *error);
 
-/* Extends the context with the draft model, token by token, for chain and greedy: sampled from its
- * row, or the row's argmax if opt_chance is NULL. Stops when the policy says so, before a token
- * that the draft model declines, or after its end of text. */
+/* Extends the context with the draft model, token by token, for chain and greedy: each token is
+ * sampled from its row, or is the row's argmax if opt_chance is NULL. Stops when the policy says
+ * so, before a token that the draft model declines, or after its end of text. */
 int spec_drafter_extend(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                         const spec_policy *policy, spec_chance *opt_chance, spec_error *error);
 

@@ -42,7 +42,7 @@ typedef struct {
     /* Returns whether to draft one more token. `draft` holds the tokens so far; opt_next_row (V) is
      * the draft model's row for the next token, NULL without a model or if the policy does not look
      * ahead. Asked only below the limit `now`, once for each number of tokens, from 0 on. It may
-     * note in the state what it read. NULL: always true. */
+     * record in the state what it read. NULL: always true. */
     bool (*go_on)(const spec_policy *policy, const spec_draft *draft, const double *opt_next_row);
 
     /* Returns whether to remove the last node and stop; only for a negative control. */
@@ -73,7 +73,7 @@ struct spec_policy {
     bool anticipates, looks_ahead; /* from the kind, or from the settings */
     double threshold; /* setting of some kinds */
     spec_policy_prices prices;
-    bool has_call, has_token; /* that price is from the spec */
+    bool has_call, has_token; /* this price is from the spec */
     union {           /* settings of the others */
         struct {
             int top, least;
@@ -130,11 +130,11 @@ extern const spec_policy_kind spec_policy_average, spec_policy_gate, spec_policy
 extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_drawn;
 
 /* Makes a policy from a spec such as "fixed", "heuristic?cap=20", "confidence?threshold=0.4",
- * "cumulative?threshold=0.7" or "oracle". K is the most tokens to draft per round. heuristic,
- * average, tiers, probe and refit with a schedule have their own limits: K is the first length, and
- * policy->K becomes the limit. Returns GSL_EINVAL for K outside 0..SPEC_K_MAX or an unknown key or
- * name (the message suggests the nearest name); GSL_EDOM or GSL_EINVAL for a bad value; or
- * GSL_ENOMEM. */
+ * "cumulative?threshold=0.7" or "oracle". K is the maximum number of tokens to draft per round. The
+ * policies heuristic, average, tiers, probe and refit with a schedule have their own limits: K is
+ * the first length, and policy->K becomes the limit. Returns GSL_EINVAL for K outside 0..SPEC_K_MAX
+ * or an unknown key or name (the message suggests the nearest name); GSL_EDOM or GSL_EINVAL for a
+ * bad value; or GSL_ENOMEM. */
 int spec_policy_init(spec_policy *policy, const char *spec, int K, spec_error *error);
 void spec_policy_free(spec_policy *policy); /* a zeroed one is allowed */
 
@@ -151,7 +151,7 @@ void spec_policy_copy(spec_policy *into, const spec_policy *from);
  * beforehand. */
 bool spec_policy_reads(const spec_policy *policy);
 
-/* For use by kinds: parses the rising numbers of a key, at most SPEC_LENGTHS_MAX. If the key is
+/* For use by kinds: parses the ascending numbers of a key, at most SPEC_LENGTHS_MAX. If the key is
  * missing, it parses `fallback`; "" means no numbers. */
 int spec_policy_list(int *ret_n, int *ret_number, const spec_settings *settings, const char *key,
                      const char *fallback, spec_error *error);

@@ -81,8 +81,8 @@ static void write_sglang(FILE *out, const spec_counted_engine *engine,
 
 /* ---- llama.cpp ------------------------------------------------------------------------------- */
 
-/* The first token is the prefill's, and the time begins with it. Tokens are counted as they are
- * verified. */
+/* The prefill emits the first token, and the time is measured from it. Tokens are counted as they
+ * are verified. */
 static void write_llamacpp(FILE *out, const spec_engine_counters *c)
 {
     const double predicted = (double)(1 + c->rounds + c->accepted), ms = 1e3 * c->seconds;

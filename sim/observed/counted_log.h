@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* counted_log: writes the counters of a simulated engine as the real engine would have logged them.
  * Numbers are rounded as the engine rounds them. All three count accepted tokens before they cut an
- * output at its end. vLLM counts output tokens after the cut; the others count them before it,
- * too. */
+ * output at its end. vLLM counts output tokens after the cut, the other two before it. */
 #ifndef SPECLAB_COUNTED_LOG_H
 #define SPECLAB_COUNTED_LOG_H
 
@@ -10,7 +9,7 @@
 
 #include <stdio.h>
 
-/* The engines, and what each of their counters covers. */
+/* The engines, and what one set of counters covers. */
 typedef enum {
     SPEC_COUNTED_VLLM,     /* log with one window of time per entry: a line of throughput and a line
                             * of speculation */

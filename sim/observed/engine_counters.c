@@ -28,8 +28,8 @@ typedef struct {
     double score; /* the normal score of the last alpha drawn; NaN: none, or scores are not kept */
     spec_uniforms accept, repeat, draft;
     double now;
-    /* requests: n of them count; how many began and ended; the counters of others are dropped.
-     * Windows: request = NULL. */
+    /* For requests: the first n count, and the counters of others are dropped; begun and ended
+     * count those that have. For windows: request = NULL. */
     spec_engine_counters *request, dropped;
     int n, begun, ended;
 } run;
@@ -49,7 +49,7 @@ static void fill_survival(slot *s, const spec_counted_engine *engine, double alp
 }
 
 /* Returns a request's rounds relative to those of one without acceptance, for independent rounds:
- *     1 / sum_j keep^j P(a round accepts j tokens at least),   keep = 1 - 1/output */
+ *     1 / sum_j keep^j P(a round accepts at least j tokens),   keep = 1 - 1/output */
 static double relative_rounds(const slot *s, const spec_counted_engine *engine, double output)
 {
     double sum = 1.0, factor = 1.0 - 1.0 / output;

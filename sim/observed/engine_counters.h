@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* engine_counters: the counters of a simulated engine, as its log or its responses would give them.
+/* engine_counters: the counters of a simulated engine, as its log or responses report them.
  * The engine (speclab/counted_engine.h) is always full. A run depends only on its arguments:
  * threads and instruction sets do not change a byte. analysis/acceptance/counter_limits.h has the
  * limits of the counters. */
@@ -21,8 +21,8 @@ typedef struct {
     double seconds;
 } spec_engine_counters;
 
-/* Simulates n windows of `seconds` each. A step counts in the window where it begins. The engine is
- * stationary when the first window begins: slots hold requests in proportion to their rounds
+/* Simulates n windows of `seconds` each. A step counts in the window in which it begins. The engine
+ * is stationary when the first window begins: slots hold requests in proportion to their rounds
  * (exactly for stay = 0, and very nearly otherwise). Returns GSL_EDOM for an engine outside its
  * domain, n < 1 or seconds outside (0,1e9]; GSL_ENOMEM. */
 int spec_engine_counters_windows(spec_engine_counters *ret_window, int n, double seconds,
@@ -41,7 +41,7 @@ int spec_engine_counters_requests(spec_engine_counters *ret_request, int n,
                                   const spec_counted_engine *engine, const spec_alpha_law *alpha,
                                   uint64_t seed, uint64_t stream, spec_error *error);
 
-/* Returns the rounds that accepted the draft token of depth j, 1 <= j <= SPEC_COUNTED_K. */
+/* Returns how many rounds accepted the draft token at depth j, 1 <= j <= SPEC_COUNTED_K. */
 static inline uint64_t spec_engine_counters_passed(const spec_engine_counters *counters, int j)
 {
     uint64_t passed = 0;

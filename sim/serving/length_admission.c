@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All requests draft K tokens, and the batch verifies only the likeliest. This is the adaptive
- * verification of vLLM and the scheduler of DSpark in SGLang. A budget is chosen that maximises
- * expected tokens per second. It uses confidences from a few steps ago, because engines do not know
- * later ones in time. The budget then goes to the tokens with the largest survival now. A request's
- * confidences are 1 until old ones are known.
+ * verification of vLLM and the scheduler of DSpark in SGLang. It chooses the budget that maximises
+ * expected tokens per second, by confidences from a few steps ago, because engines do not know
+ * later ones in time. The budget then goes to the tokens whose survival is largest now. Until a
+ * request has confidences that old, they count as 1.
  *
  * A simulated request accepts with the same alpha at every position. So its confidence is alpha
- * itself, if a head knows it, or else it is estimated from the feature sharpness * logit(alpha),
- * which stands for the logit of the draft's own probability. */
+ * itself if a head is assumed to know it; otherwise it is estimated from the feature sharpness *
+ * logit(alpha), which stands for the logit of the draft's own probability. */
 #include "sim/draft/length/acceptance_estimator.h"
 #include "sim/serving/length_kind.h"
 #include "sim/serving/survival_order.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Chooses one K for the batch, the one with the largest upper confidence bound on its measured
- * tokens per second. Batches in the same octave (1, 2-3, 4-7, ...) learn together. The choice uses
- * no random numbers. */
+ * tokens per second. Batches in the same octave (1, 2-3, 4-7, ...) share what they learn. The
+ * choice uses no random numbers. */
 #include "sim/serving/length_kind.h"
 
 #include <math.h>

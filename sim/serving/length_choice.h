@@ -17,7 +17,7 @@
 typedef struct {
     int n;
     const float *alpha;   /* (n) the true acceptance rate, for choices that know it */
-    const int32_t *slot;  /* (n) names a request while it runs: 0..slots-1 */
+    const int32_t *slot;  /* (n) identifies a request while it runs: 0..slots-1 */
     spec_step_work fixed; /* the step's other work: prompts, and kv_tokens */
     const int32_t *context; /* (n) tokens in the KV cache, for choices that read them */
 } spec_step_batch;
@@ -48,7 +48,7 @@ bool spec_length_learns(const spec_length_choice *choice);
  * that it does not read may be NULL. */
 bool spec_length_reads(const spec_length_choice *choice);
 bool spec_length_reads_context(const spec_length_choice *choice);
-/* Returns whether every request drafts K_max tokens in every step although only its first K_r are
+/* Returns whether every request drafts K_max tokens in every step, of which only the first K_r are
  * verified. The draft then computes n K_max tokens in K_max passes. */
 bool spec_length_drafts_all(const spec_length_choice *choice);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Chooses K for each request so that the batch emits the most expected tokens per second. Draft
  * tokens are added in order of decreasing chance of acceptance, alpha_r^j. If drafting takes
- * sequential passes, we try every cap on K, with the best number of tokens under it.
+ * sequential passes, we try every cap on K, each with the number of tokens that is best under it.
  * docs/formats.md#length-choices. */
 #include "sim/serving/acceptance_average.h"
 #include "sim/serving/length_kind.h"

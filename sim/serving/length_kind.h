@@ -71,7 +71,7 @@ struct spec_length_choice {
             int lag;
         } admission;
         struct {
-            int n; /* slots of batch sizes */
+            int n; /* ranges of batch sizes */
             int from[SPEC_LENGTH_RANGES_MAX], n_candidates[SPEC_LENGTH_RANGES_MAX];
             int candidate[SPEC_LENGTH_RANGES_MAX][SPEC_LENGTH_CANDIDATES_MAX];
             double down[SPEC_LENGTH_RANGES_MAX], up, rate, ceiling;
@@ -85,8 +85,8 @@ struct spec_length_choice {
     };
 };
 
-/* Returns the seconds of the batch's step if `verified` draft tokens are verified, and the draft
- * makes `drafted` tokens in `passes` passes. */
+/* Returns the seconds that the batch's step takes if `verified` draft tokens are verified and the
+ * draft computes `drafted` tokens in `passes` passes. */
 static inline double spec_length_seconds(const spec_length_choice *choice,
                                          const spec_step_batch *batch, int64_t verified,
                                          int64_t drafted, int passes)

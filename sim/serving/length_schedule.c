@@ -80,8 +80,7 @@ static int schedule_init(spec_length_choice *choice, const spec_settings *settin
     SPEC_TRY(read_ranges(choice, settings, error));
     SPEC_TRY(spec_settings_int(&choice->schedule.hysteresis, settings, "hysteresis", 0, 0, 1 << 20,
                                error));
-    /* A batch has at least one request, so it must be able to shrink that far below the second
-     * range. */
+    /* Even a batch of one request must be able to leave the second range. */
     if (ranges->n > 1 && choice->schedule.hysteresis > spec_int_max(ranges->from[1] - 2, 0))
         SPEC_TRY(spec_fail(error, GSL_EDOM,
                            "schedule: hysteresis=%d: batches of %d or more would never return to "
@@ -95,11 +94,11 @@ done:
 static size_t schedule_state_size(const spec_length_choice *choice, int slots)
 {
     (void)choice, (void)slots;
-    return sizeof(int); /* the range of the previous step */
+    return sizeof(int); /* the state is the range of the previous step */
 }
 
-/* Growing batches move up to their range at once. Shrinking batches move down only when they are
- * smaller by `hysteresis` than the start of the range in use, or of a range in between. */
+/* Growing batches move up to their range at once. Shrinking batches leave a range only when they
+ * are smaller than its start by more than `hysteresis`. */
 static int schedule_choose(const spec_length_choice *choice, void *state,
                            const spec_step_batch *batch, int32_t *ret_K)
 {

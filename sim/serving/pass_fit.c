@@ -41,11 +41,11 @@ static bool has(const record *of, const char *name)
 
 enum { FIELDS = 6 };
 
-/* Turns the required fields x of a row, in the order of `formats`, into a point. Sets 0 seconds if
- * no decoding step was timed in the row. */
+/* Turns a row into a point; x holds its required fields in the order of `formats`. Sets seconds to
+ * 0 if the row timed no decoding step. */
 typedef int maker(spec_pass_point *ret, const double *x, const record *of, spec_error *error);
 
-/* llama-batched-bench: sequences decode tokens each, after prompts. */
+/* llama-batched-bench: after its prompt, each sequence decodes some tokens. */
 static int of_batched_bench(spec_pass_point *ret, const double *x, const record *of,
                             spec_error *error)
 {
@@ -73,7 +73,7 @@ static int of_one_batch(spec_pass_point *ret, const double *x, const record *of,
     return number(&ret->seconds, of, "median_decode_latency", 1e-9, error);
 }
 
-/* vllm bench serve and SGLang's bench_serving, run with a limit of concurrency that is always
+/* vllm bench serve and SGLang's bench_serving, run with a concurrency limit that is always
  * reached. */
 static int of_bench_serve(spec_pass_point *ret, const double *x, const record *of,
                           spec_error *error)
@@ -115,8 +115,8 @@ static int of_csv(spec_pass_point *ret, const double *x, const record *of, spec_
     return number(&ret->kv_tokens, of, "kv_tokens", 0.0, error);
 }
 
-/* The fields that each row must have, with their least values; NAN: a field that is not a number.
- * The first two occur together in no other format. */
+/* The fields that each row must have, with their minimum values; NAN: not a number. The first two
+ * occur together in no other format. */
 static const struct {
     const char *program;
     maker *make;
@@ -230,8 +230,8 @@ static double at(const spec_pass_fit *fit, const spec_pass_point *point)
     return fit->step + fit->token * point->tokens + fit->kv * point->kv_tokens;
 }
 
-/* Solves for the unknowns in the set, by relative errors: y is 1 minus what is given, and x is
- * divided by seconds. */
+/* Solves for the unknowns in the set, by least squares of relative errors: everything is divided by
+ * seconds, so y is 1 minus the part with given coefficients. */
 static int solve(spec_pass_fit *fit, double *ret_rest, const spec_pass_points *points, int set,
                  spec_error *error)
 {

@@ -173,8 +173,8 @@ done:
     return status;
 }
 
-/* Sets the overhead so that a pass takes as long as the measured one. If the pass is too slow even
- * without overhead, speeds up all reading and computing by the same factor. */
+/* Sets the overhead so that a pass takes as long as the measured one. If the modelled pass is too
+ * slow even without overhead, speeds up all reading and computing by the same factor. */
 static void meet(spec_pass_time *time, const spec_pass_point *point)
 {
     const double rest =

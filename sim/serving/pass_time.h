@@ -27,17 +27,17 @@ typedef struct {
     spec_time_table table;
     /* roofline: bytes of all cards, of the weights, and of a KV token; 0: unknown */
     double memory, weight_bytes, kv_bytes;
-    double step_se; /* of a fitted step, s; NaN or 0: none */
-    char note[192]; /* about a fit; "" */
+    double step_se; /* standard error of a fitted `step`, s; NaN or 0: none */
+    char note[192]; /* a note about a fit, or "" */
 } spec_pass_time;
 
 /* Reads affine?step=0&token=0&kv=0: the time per step, per token, and per KV token. */
 int spec_pass_time_affine(spec_pass_time *time, const spec_settings *settings, spec_error *error);
 
 /* What a draft costs apart from its passes. A time per call in the target's spec is the default for
- * the draft's; NaN means the card's. */
+ * the draft's; NaN means the value of the card. */
 typedef struct {
-    double call, round; /* s per call, and per step that drafts */
+    double call, round; /* in s: call per draft call, round per step that drafts */
     bool one_call;      /* drafts all tokens in one pass */
 } spec_draft_times;
 
@@ -73,8 +73,8 @@ bool spec_pass_time_roofline_defaults(char *ret_text, size_t size, const spec_se
 /* Reads fit:FILE: fits a time to the points of the file (spec_pass_fit_points). Without other keys
  * the result is affine, and the file needs two batch sizes. With the keys of a roofline, the
  * roofline gives the times that the points cannot tell apart: with one point its overhead is
- * fitted, as with plain=; with experts or form=max, the mean overhead is. step=low and step=high
- * take the ends of a 95 % interval, if there is one. */
+ * fitted, as with plain=; with experts or form=max, the mean overhead is fitted. step=low and
+ * step=high take the ends of a 95 % interval, if there is one. */
 extern const char spec_pass_time_fit_usage[];
 extern const char spec_pass_time_fit_draft_usage[];
 int spec_pass_time_fit(spec_pass_time *time, spec_draft_times *draft, const spec_settings *settings,

@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 typedef struct {
-    double arrival; /* s, never falling along a cursor; 0 in a closed loop */
+    double arrival; /* s, in ascending order along a cursor; 0 in a closed loop */
     int prompt;     /* tokens, >= 0; 0: decoding begins at once */
     int output;     /* tokens to emit, >= 1 */
     float alpha;    /* chance that a draft token is accepted, in [0, 1] */
     /* which accepted lengths its rounds replay, in order and then again from the start (see
      * accepted_lengths.h); -1: rounds are drawn with alpha */
     int32_t replay;
-    bool begun; /* it is already under way at time 0, so it has no number and is not measured */
+    bool begun; /* it is already under way at time 0, so it is not numbered and not measured */
 } spec_request;
 
 typedef struct spec_request_source {

@@ -21,7 +21,7 @@ typedef enum {
     SPEC_DRAFT_SEPARATE, /* on its own device, taking turns with the target: D + V */
     /* on its own device, while the target verifies. If the whole draft was accepted and the bonus
      * token was guessed (chance `guess`), the next draft is ready. Otherwise the request is cold,
-     * as it also is when it begins to decode. See miss_rides. */
+     * as is a request that begins to decode. See miss_rides. */
     SPEC_DRAFT_AHEAD,
     /* on its own device; a step serves two half batches in turn, in max(D1 + V1, D2 + V2, V1 + V2,
      * D1 + D2) */
@@ -49,8 +49,8 @@ typedef struct {
     const spec_length_choice *lengths;
     const spec_accepted_lengths *opt_accepted; /* what requests with replay >= 0 replay */
     /* n_rates > 0: the rounds of all requests use these chances instead of alpha. rate[j] is the
-     * chance that at least j + 1 draft tokens are accepted; it never rises. No draft is longer than
-     * n_rates. */
+     * chance that at least j + 1 draft tokens are accepted; it never increases with j. No draft is
+     * longer than n_rates. */
     int n_rates;
     const float *rate; /* (n_rates) */
     /* Instead of a request's alpha, takes alpha from its context at the beginning of each step. */
@@ -62,9 +62,9 @@ typedef struct {
      * requests. The step takes max(D', V), where D' has K_r + 1 passes. Without miss_rides the step
      * first drafts for its cold requests, and takes longer by that time. */
     bool miss_rides;
-    /* Correlation of rounds: with this chance, in [0, 1), a round reuses the uniform number of the
-     * request's previous round. Each round alone is then distributed as before, and the n_accepted
-     * of two rounds j apart have correlation stay^j (K constant). */
+    /* Correlation of rounds: a round reuses the uniform number of the request's previous round with
+     * this chance, in [0, 1). Each round by itself is then distributed as before, and the
+     * n_accepted of two rounds j apart have correlation stay^j (K constant). */
     double stay;
     /* A step is scheduled when the previous step begins (async_scheduling of vLLM). So it does not
      * see the arrivals since then, nor the slots and blocks of requests that the previous step
@@ -77,7 +77,8 @@ typedef struct {
     int64_t chunk;     /* most tokens of one prompt in a step; 0: no limit */
     int64_t blocks;    /* KV blocks of the device; 0: no limit, and blocks are not counted */
     int block;         /* tokens in a block, >= 1 */
-    uint64_t warm;     /* requests before the measured ones, not counting those already under way */
+    /* requests before the measured ones, not counting those under way at time 0 */
+    uint64_t warm;
     uint64_t measured; /* measured requests, >= 1; UINT64_MAX: to the end of the source */
     /* 0, or n > 0 to fill the result's histograms, and its arrays with every n-th request */
     uint64_t keep_every;

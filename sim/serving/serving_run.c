@@ -93,7 +93,7 @@ static void engine_free(spec_engine *e)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Shows the requests that took part to a choice that learns. */
+/* Tells a choice that learns about the requests that took part in the step. */
 static void observe(spec_engine *e, double seconds)
 {
     if (!e->learns || e->served == 0) return;
@@ -140,7 +140,7 @@ static int idle(spec_engine *e)
     return spec_population_arrive(e);
 }
 
-/* Returns whether so many more requests are in the system than were served that the load must be
+/* Returns whether so many requests have piled up, compared with those served, that the load must be
  * above capacity. */
 static bool overflows(const spec_engine *e)
 {

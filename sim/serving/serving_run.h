@@ -20,11 +20,11 @@
  *  4. Each takes KV blocks for context + K_r + 1 tokens. Without a free block the youngest running
  *     request is preempted, possibly itself: it loses its blocks and goes to the head of the queue,
  *     and its emitted tokens become prompt.
- *  5. Running prefills, in order of entry, take a chunk each from the rest of the budget, and its
- *     blocks in the same way.
+ *  5. Running prefills, in order of entry, each take a chunk of the remaining budget, and blocks
+ *     for it in the same way.
  *  6. Requests with a prompt enter from the head of the queue with a first chunk, while slots and
- *     budget last, and blocks for the whole prompt are free; none in a step that preempted. Only
- *     the chunk's blocks are taken.
+ *     budget last and blocks for the whole prompt are free. Only the chunk's blocks are taken. None
+ *     enter in a step that preempted a request.
  *  7. The step takes the time of its work. Then each decoding request emits n_accepted + 1 tokens,
  *     cut at its length, and a prompt that is complete emits one token.
  *

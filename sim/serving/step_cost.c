@@ -12,12 +12,13 @@
 
 struct spec_step_cost {
     spec_pass_time target;
-    /* The draft is either affine in the step's work, or has a time for each sequential pass. */
+    /* Whether the draft's cost is a time for each sequential pass; otherwise it is affine in the
+     * step's work. */
     bool draft_by_pass;
     spec_pass_time draft;
     double kv_limit; /* the most KV tokens of a request that a draft pass reads */
     spec_draft_times draft_times;
-    double draft_kv_bytes; /* bytes of a token in the draft's cache; 0: it has none */
+    double draft_kv_bytes; /* bytes of a token in the draft's cache; 0: the draft has no cache */
     bool is_affine;
     spec_affine_step affine;
 };

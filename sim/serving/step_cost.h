@@ -25,8 +25,8 @@ int spec_step_cost_create(spec_step_cost **ret_cost, const char *target, const c
 void spec_step_cost_free(spec_step_cost *cost); /* NULL is legal */
 
 /* Writes the settings that matter and that the spec leaves at their defaults:
- * "kv_bytes=0,efficiency=0.8"; "" if there are none, or if the spec is wrong. `draft` says that it
- * is a draft's spec. */
+ * "kv_bytes=0,efficiency=0.8"; "" if there are none, or if the spec is wrong. `draft` is true for
+ * the spec of a draft. */
 enum { SPEC_STEP_COST_DEFAULTS = 256 };
 void spec_step_cost_defaults(char *ret_text, size_t size, const char *spec, bool draft);
 

@@ -15,7 +15,7 @@ static uint64_t key_of(float survival, int64_t index)
     return (uint64_t)~bits << 32 | (uint64_t)index;
 }
 
-/* This is a stable radix sort from the lowest digit on. Digits that are equal in all keys need no
+/* This is a stable radix sort, lowest digit first. Digits that are equal in all keys need no
  * pass. */
 void spec_survival_order(uint64_t *key, uint64_t *scratch, const float *survival, int64_t n)
 {

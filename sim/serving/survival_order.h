@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* survival_order: sorts draft tokens of a batch by their chance to be reached and accepted.
  * The survival of token j is the product of the acceptance chances of tokens 1..j of its request.
- * It never rises along a request, so any prefix of the order takes a prefix of each draft. */
+ * It never increases with j, so any prefix of the order contains a prefix of each draft. */
 #ifndef SPECLAB_SURVIVAL_ORDER_H
 #define SPECLAB_SURVIVAL_ORDER_H
 

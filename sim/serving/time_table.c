@@ -18,7 +18,7 @@ typedef struct {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The columns of a file, and how many seconds a unit of its time column has. */
+/* The columns of a file, and the unit of its time column in seconds. */
 typedef struct {
     const char *tokens_name, *seconds_name;
     int tokens, kv_tokens, seconds; /* -1: absent */
@@ -93,7 +93,7 @@ static int by_tokens(const void *left, const void *right)
     return a->row < b->row ? -1 : 1;
 }
 
-/* A pass that bench also timed for drafting ahead is in two rows; we use the first. */
+/* A pass that bench also timed for drafting ahead has two rows; we use the first. */
 static size_t drop_repeated(point *points, size_t n)
 {
     size_t kept = 0;
@@ -162,8 +162,8 @@ static int check_widths(const spec_time_table *table, const char *path, spec_err
 
 /* ---- interpolation --------------------------------------------------------------------------- */
 
-/* Returns the height at x of the line through two points, x0 < x1, from x0 on. Falling lines stay
- * at y1 after x1. */
+/* Returns the value at x >= x0 of the line through two points with x0 < x1. A falling line stays at
+ * y1 beyond x1. */
 static double line(double x, double x0, double y0, double x1, double y1)
 {
     const double slope = (y1 - y0) / (x1 - x0);

@@ -10,8 +10,9 @@ typedef struct {
     int token;
 } spec_ratio_entry;
 
-/* Sorts the first n of 2n entries, ascending; returns the half that holds the result. O(n): a radix
- * sort that skips bytes equal in all entries; insertion sort for a few entries. */
+/* Sorts the first n of 2n entries, ascending; returns the half that holds the result. Takes O(n):
+ * it is a radix sort that skips bytes that are equal in all entries, or an insertion sort if there
+ * are only a few. */
 spec_ratio_entry *spec_ratio_sort(spec_ratio_entry *entries, int n);
 
 #endif

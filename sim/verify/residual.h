@@ -12,8 +12,8 @@ enum { SPEC_RESIDUAL_BLOCK = 512 };
 
 typedef struct {
     const double *target, *row; /* (V) */
-    double taken, kept;         /* kept = 0: (target - taken row)+ */
-    int but;                    /* this token's residual is taken as 0; -1: none */
+    double taken, kept;         /* with kept = 0 the residual is (target - taken row)+ */
+    int but;                    /* a token whose residual is taken as 0; -1: none */
     int vocab;
 } spec_residual;
 

@@ -112,7 +112,8 @@ static void solve(spec_transport *t)
     double lowered = 0.0;
     while (high > t->cut) {
         const double left =
-            1.0 - lack - t->target_below[high - 1]; /* not yet selected before that token */
+            /* probability not yet selected before that token */
+            1.0 - lack - t->target_below[high - 1];
         if (!(t->target[high - 1] * t->draft_above[high - 1] > left * t->draft[high - 1])) break;
         high--;
         lowered = left;
@@ -154,8 +155,8 @@ static double chord(const spec_transport *t, const double *value, int left, int 
     return value[left] + share * (value[right] - value[left]);
 }
 
-/* Finds the edge [left,right] of the hull at level w that spans [first,last], if none of these
- * knots is a vertex. */
+/* Finds the edge [left,right] of the hull at level w that spans [first,last], assuming that none of
+ * these knots is a vertex. */
 static void span(const spec_transport *t, double w, int first, int last, int *left, int *right)
 {
     const double *x = t->draft_below, *f = t->inside, *g = t->selected;
@@ -178,8 +179,8 @@ static void span(const spec_transport *t, double w, int first, int last, int *le
 
 /* Returns the highest level at which some knot of [first,last] is a vertex, and that knot. The
  * highest block ends above them all; below that level it begins at that knot. The search goes down:
- * at each level it finds the edge that spans them all and the level at which they would first touch
- * it, until that is stable. */
+ * at each level it finds the edge that spans all of these knots and the level at which one of them
+ * would first touch it, until this no longer changes. */
 static double level(const spec_transport *t, int first, int last, int *left, int *right, double w,
                     int *ret_knot)
 {
@@ -230,7 +231,7 @@ int spec_transport_select(const spec_transport *transport, int *tokens, int n, d
         left = knot;
         w = next;
     }
-    for (int i = n - 1; i > 0; i--) /* a token is one choice, however often it was drafted */
+    for (int i = n - 1; i > 0; i--) /* a token counts as one choice, however often it was drafted */
         if (tokens[i] == tokens[i - 1]) {
             weight[i - 1] += weight[i];
             weight[i] = 0.0;

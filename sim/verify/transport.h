@@ -12,7 +12,7 @@
 
 typedef struct {
     int vocab;
-    int n_drafted;          /* tokens with draft > 0; the others are not in the order */
+    int n_drafted;          /* number of tokens with draft > 0; the others are not in the order */
     int *token;             /* (V) by target/draft ascending, equal ratios by token */
     int *place;             /* (V) index of a token in that order */
     double *target, *draft; /* (V) the rows in this order; the draft's sums to 1 */
@@ -20,7 +20,7 @@ typedef struct {
     double *draft_above;                /* (V+1) sums over the tokens outside a prefix */
     double *inside;   /* (V+1) chance that all drafts are in a prefix: convex over draft_below */
     double *law;      /* (V) chance that a token is selected, in this order */
-    double *selected; /* (V+1) its sums over a prefix: convex too, and never below `inside` */
+    double *selected; /* (V+1) sums of `law` over a prefix: convex too, and never below `inside` */
     int cut;          /* the prefix that attains the optimum, where `selected` equals `inside` */
     int *hull;        /* (V+1) workspace */
     spec_ratio_entry *items; /* (2V) workspace of the sort */

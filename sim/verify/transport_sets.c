@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The probability 1 in units of the flow. At most 252 supplies and 10 demands are rounded down,
- * which costs less than 262/2^62 of acceptance, below the rounding error of 1. */
+ * which lowers acceptance by less than 262/2^62, below the rounding error of 1. */
 static const double UNITS = 0x1p62;
 
 int spec_transport_sets_init(spec_transport_sets *sets, int vocab, spec_error *error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* transport_sets: the optimal plan for n siblings without replacement, by maximum flow.
  * Only for small vocabularies. For every set of n tokens the plan gives the chance to select each
- * token, and then the law of the selected token over all sets. We sum this law from the selection
- * itself, so rounding of the flow does not matter. The last few plans are cached.
+ * token, and then the law of the selected token over all sets. We compute this law from the
+ * selection itself, so rounding of the flow does not matter. The last few plans are cached.
  * docs/formulas/rules.md#transport. */
 #ifndef SPECLAB_TRANSPORT_SETS_H
 #define SPECLAB_TRANSPORT_SETS_H

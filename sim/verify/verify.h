@@ -30,10 +30,11 @@ typedef enum {
 typedef enum {
     SPEC_ASKS_OTHER,      /* an order that sim/decision_role.h does not know */
     SPEC_ASKS_CHILDREN,   /* top-down: all, some or none of the children, in their order */
-    SPEC_ASKS_DRAWN,      /* top-down: the child that was drawn among chosen ones */
+    SPEC_ASKS_DRAWN,      /* top-down: the one child that was drawn, its siblings being chosen */
     SPEC_ASKS_HUB,        /* top-down: a pair, its hub last */
     SPEC_ASKS_SELECTED,   /* top-down: one child, selected by a pick */
-    SPEC_ASKS_TOURNAMENT, /* top-down: one child, selected by accepts of probability share/1 */
+    /* top-down: one child, selected by a series of accepts with num = share and den = 1 */
+    SPEC_ASKS_TOURNAMENT,
     SPEC_ASKS_END,        /* only the last token */
     /* tests whether to keep prefixes of the first children, the longest first; then the last
      * token */
@@ -80,13 +81,14 @@ struct spec_rule {
 
     /* Walks from the root through accepted children, drawing only from `chance`.
      *   rule           the rule itself, for its settings
-     *   draft          the tree, nodes in any order with parents first. No nodes: one target token
+     *   draft          the tree, nodes in any order with parents first. Without nodes the round
+     *                  emits one token of the target
      *   target         (n_nodes+1) rows (V): target[0] at the root, target[i+1] after node i
      *   weight         (V) workspace
      *   ret_round      filled: n_drafted, n_accepted, n_tested, n_emitted, token[], node[] */
     void (*verify)(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
                    const double *const *target, double *weight, spec_chance *chance);
-    spec_verify_decision *decide; /* for rules whose _verify is spec_verify_walk */
+    spec_verify_decision *decide; /* NULL unless _verify is spec_verify_walk */
 
     union { /* the settings of the rules that have any, read by _init */
         struct {
@@ -188,8 +190,9 @@ int spec_verify_sample_residual(const spec_residual *residual, const double *blo
 int spec_verify_correct(const double *target, const double *opt_draft, int token, int vocab,
                         double *weight, spec_chance *chance);
 
-/* Reads the key "seed". If it is a number, the rule becomes `match` by shared noise: lossless over
- * the seeds, for any tree, and the same text for any draft. It then makes no random decisions. */
+/* Reads the key "seed". If it is a number, the rule becomes `match` with shared noise. It is then
+ * lossless over random seeds, for any tree; the text does not depend on the draft; and the rule
+ * makes no random decisions. */
 int spec_verify_share(spec_rule *rule, spec_noise_kind kind, const spec_settings *settings,
                       spec_error *error);
 
@@ -248,7 +251,8 @@ double spec_verify_block_residual(double *weight, double ratio, const double *ta
 /* How the product of the ratios target/draft of a prefix is capped at 1. */
 typedef enum {
     SPEC_BLOCK_CAPPED, /* after each token */
-    /* after each token; the whole chain is kept with the product of all ratios instead */
+    /* after each token, except that the whole chain is kept with the uncapped product of all
+     * ratios */
     SPEC_BLOCK_LAST_UNCAPPED,
     SPEC_BLOCK_UNCAPPED /* never */
 } spec_block_caps;

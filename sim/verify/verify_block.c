@@ -82,7 +82,7 @@ void spec_verify_block_by(spec_round *round, const spec_draft *draft, const doub
 
     for (int i = 0; i < kept; i++) spec_verify_accept(round, draft, b.node[i]);
     const double *row = target[kept > 0 ? b.node[kept - 1] + 1 : 0];
-    /* There is no mass if all tokens are kept: then this is the bonus token. Nor is there any if
+    /* The mass is 0 if all tokens are kept, and then this draws the bonus token. It is also 0 if
      * two rows are equal up to rounding. */
     spec_verify_end(round, spec_verify_sample(mass > 0.0 ? weight : row, draft->vocab, chance));
 }

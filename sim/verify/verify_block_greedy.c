@@ -6,10 +6,10 @@
  * they decide these positions by the target minus the draft, and a rejection among them subtracts
  * the draft once more.
  *
- * pardon: the same, but a block of which only i tokens were kept is kept as a whole after all, with
- * chance depth - i, clamped to 0..1. No rule that keeps as much of one block is nearer to the
- * target's law: docs/formulas/rules.md#lossy-front. A block pays once: a round that begins inside
- * an earlier one is not pardoned.
+ * pardon: the same, but a block of which only i tokens were kept is still kept as a whole with
+ * chance depth - i, clamped to 0..1. No rule that keeps as much of a block is nearer to the
+ * target's law: docs/formulas/rules.md#lossy-front. A round that begins inside an earlier block is
+ * not pardoned.
  *
  * Passes over a pair of rows: those of block, and one per position and per earlier round whose
  * block still covers it. */
@@ -80,8 +80,8 @@ static level *levels_after(const carried *c, int place)
     return c->trail + (size_t)place * (size_t)c->capacity;
 }
 
-/* Returns the target's row at a position of the chain, after all levels; also advances these past
- * `token`. A row stays as it is if rounding leaves no residual. */
+/* Returns the target's row at a position of the chain, after all levels; also advances the levels
+ * past `token`. A row stays as it is if rounding leaves no residual. */
 static const double *carry_past(int token, int place, level *levels, const carried *c,
                                 const spec_draft *draft, const double *target, double *weight)
 {
@@ -125,7 +125,7 @@ static void hand_on(carried *c, const spec_draft *draft, const double *target, i
     }
 }
 
-/* Keeps the rest of the chain in place of the correction, with the chance that the rule has. */
+/* Keeps the rest of the chain instead of the correction, with the chance that the rule gives. */
 static void pardon(spec_round *round, double depth, const spec_draft *draft, const double *last,
                    spec_chance *chance)
 {

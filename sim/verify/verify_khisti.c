@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* khisti: importance-weighted selection by tournament, then the token rule against the law of the
- * winner [Khisti25]. Of n iid siblings, the others challenge the first in turn. A challenger whose
- * target/law is higher, where law is the incumbent's, replaces it with a chance `share`, the same
- * for all pairs: the one that maximises sum min(target, law). The paper weighs pairs by a linear
- * program over few tokens; the single share is ours. With it the law of every winner remains a sum
- * over the order of target/law. With below and through the sums before and after the tokens of one
- * ratio,
+ * winner [Khisti25]. Of n iid siblings, the others challenge the first in turn. Let law be that of
+ * the incumbent. A challenger with a higher target/law replaces the incumbent with chance `share`.
+ * One share serves all pairs: the one that maximises sum min(target, law). The paper weighs pairs
+ * by a linear program over few tokens; the single share is ours. With it the law of every winner
+ * remains a sum over the order of target/law. Let row_below and law_below be the sums over tokens
+ * of a lower ratio, and row_through those that include tokens of the same ratio. Then
  *     law' = (1 - share) law + share (law row_through + row law_below)
  *
  * A challenger takes a sort and at most PASSES passes. docs/formulas/rules.md#khisti. */
@@ -20,8 +20,8 @@
 
 enum { PASSES = 30 };
 #define TIE 1e-9       /* ratios this close are equal: the incumbent stays */
-#define FLAT 1e-12     /* a slope this small counts as 0: the smallest of several best shares is
-                        * taken */
+/* a slope this small counts as 0, so of several best shares we take the smallest */
+#define FLAT 1e-12
 #define ROUNDING 1e-15 /* rounding of a maximised sum */
 
 typedef struct {
@@ -97,7 +97,8 @@ static double common(const workspace *work, double share, double *ret_slope)
 }
 
 /* Returns the smallest share with the largest sum, which is concave in the share: the intersection
- * of the tangents on both sides, until the sum there is as large. Any share is lossless. */
+ * of the tangents on both sides, repeated until the sum there is as large as it predicts. Any share
+ * is lossless. */
 static double best_share(const workspace *work)
 {
     double low = 0.0, high = 1.0, rising, falling, slope;

@@ -9,8 +9,8 @@
  * rho = tries.
  *
  * Cost, in passes over the two rows: at most PASSES to find rho and one for the correction, so at
- * most 11. Dozens of siblings from rows that nearly agree except in a long tail take up to
- * BISECTIONS more. */
+ * most 11. Dozens of siblings, from rows that nearly agree except in a long tail, take up to
+ * BISECTIONS more passes. */
 #include "sim/verify/verify.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* mentored: mentored decoding [TranThien23]: accept as much as a divergence of `budget` nats per
+/* mentored: mentored decoding [TranThien23]: accepts as much as a divergence of `budget` nats per
  * token allows; docs/formulas/rules.md#mentored. The output law is the draft's row clamped to
  * target/b .. target/a: raised to target/b for the tokens with the largest target/draft, lowered to
  * target/a for those with the smallest. So the tokens are sorted by that ratio once, and sums over
@@ -108,8 +108,9 @@ static int count_below(const order *o, double ratio)
     return low;
 }
 
-/* Returns the first token whose scaled target exceeds the draft, when the sum of these excesses is
- * `rejected`. At an earlier token, the scale 1/ratio at which it enters would give a larger sum. */
+/* Returns the first token whose scaled target exceeds the draft when the scale is such that these
+ * excesses sum to `rejected`. For an earlier token to be included, the scale would have to be at
+ * least 1/ratio, which gives a larger sum. */
 static int first_above(const order *o, double rejected)
 {
     int low = 0, high = o->vocab;

@@ -91,8 +91,8 @@ static double rest_from(const workspace *work, const double *row, int i, int n, 
     return others;
 }
 
-/* Fills `selectable` with an iid draft of n tokens that begins with the siblings; returns how many
- * of them it contains. */
+/* Fills `selectable` with an iid draft of n tokens whose distinct tokens, in order, are the first
+ * siblings; returns how many siblings it contains. */
 static int repeat(workspace *work, const double *row, int n, double others, spec_chance *chance)
 {
     int used = 0;
@@ -110,8 +110,8 @@ static int repeat(workspace *work, const double *row, int n, double others, spec
     return used;
 }
 
-/* After a rejection of the i-th sibling, subtracts the law of its draw, scaled by `mass`, from
- * `weight`, whose sum is `mass`. Returns the sum of the new residual. */
+/* After a rejection of the i-th sibling, subtracts the law it was drawn from, scaled by `mass`,
+ * from `weight`, whose sum is `mass`. Returns the sum of the new residual. */
 static double take_off(workspace *work, double *weight, double mass, const double *row, double rest,
                        int i, int vocab)
 {

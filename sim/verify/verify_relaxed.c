@@ -32,8 +32,8 @@ done:
     return status;
 }
 
-/* Returns the number of tokens before this one: more probable ones, or equally probable ones with a
- * lower id. */
+/* Returns the number of tokens that rank before this one: those that are more probable, or equally
+ * probable with a lower id. */
 static int rank(const double *row, int vocab, int token)
 {
     int before = 0;

@@ -2,17 +2,17 @@
 /* resispec: rrs with a residual that is shaped like the draft [ChenZK26];
  * docs/formulas/newer-rules.md#resispec. After the rejection of x, whose deficit is Z = row(x) -
  * left(x), the residual is min(level row, left) at all tokens but x, with the level at which its
- * sum is Z. Described as lossless, because it is the residual of a proxy that agrees with the row
- * at x. But each x has its own proxy, so the corrections do not add up to the missing mass. If V >
- * 2, it is biased even for a single draft token. */
+ * sum is Z. The paper calls this lossless, because it is the residual of a proxy that agrees with
+ * the row at x. But each x has its own proxy, so the corrections do not add up to the missing mass.
+ * If V > 2, the rule is biased even for a single draft token. */
 #include "sim/verify/verify.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Returns the level at which min(level row, left), summed over all tokens but x, is `lacked`;
- * infinite if the sum of left over the tokens with a positive row is below that. Each step finds
- * more tokens whose whole `left` is taken. */
+/* Returns the level at which min(level row, left), summed over all tokens but x, equals `lacked`,
+ * or infinity if `left` sums to less than `lacked` over the tokens with a positive row. Each step
+ * finds more tokens whose whole `left` is taken. */
 static double level_of(const double *left, const double *row, int x, double lacked, int vocab)
 {
     for (double level = 0.0;;) {
@@ -30,8 +30,8 @@ static double level_of(const double *left, const double *row, int x, double lack
     }
 }
 
-/* Replaces left (V), of sum 1, by the shaped residual, of sum 1. Mass that the tokens of the draft
- * cannot supply comes from the others. */
+/* Replaces left (V), of sum 1, by the shaped residual, of sum 1. Mass that tokens with a positive
+ * row cannot supply comes from the others. */
 static void shape(double *left, const double *row, int x, int vocab)
 {
     const double lacked = row[x] - left[x], level = level_of(left, row, x, lacked, vocab);

@@ -15,8 +15,8 @@
 
 #include <assert.h>
 
-/* Returns the row's sum over `child`, its younger siblings and all other tokens: 1 minus the sum of
- * the rejected, or a direct sum if that is more accurate. others: the sum over the tokens that no
+/* Returns the row's sum over all tokens but the rejected siblings before `child`: 1 minus the sum
+ * over these, or a direct sum if that is more accurate. others: the sum over the tokens that no
  * sibling has, negative while unknown. */
 static double rest_from(double *others, const spec_draft *draft, int node, int child,
                         const double *row, double gone)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rules with a seed: match, but with noise that the drafter can share instead of chance. The output
- * is a function of only the seed, the text's number and the target. So any draft is valid, and a
- * token that was drafted in vain may be drafted again from the same noise. */
+/* Rules with a seed: like match, but with noise that the drafter can share in place of chance. The
+ * output is a function of only the seed, the text's number and the target. So any draft is valid,
+ * and a token that was drafted in vain may be drafted again from the same noise. */
 #include "sim/verify/verify.h"
 
 static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* spechub: pairs drawn around a hub, the row's argmax a [SunR24]. A pair is (i, a), with
  * probability row_i, or (a, i), with probability row_a rest_i, where rest is the row without a,
- * renormalised. Each pair first offers its i: (i, a) with min(1, target_i/row_i), (a, i) with the
- * remaining target_i. The remaining mass of the pairs goes to a, first from (a, i), then from (i,
- * a). The residual is then (target - rest)+ at all tokens but the hub. Acceptance: target_a +
- * sum_{i != a} min(target_i, rest_i).
+ * renormalised. Each pair first offers its i: (i, a) is accepted with min(1, target_i/row_i), and
+ * (a, i) takes what remains of target_i. The remaining mass of the pairs goes to a, first from (a,
+ * i), then from (i, a). The residual is then (target - rest)+ at all tokens but the hub.
+ * Acceptance: target_a + sum_{i != a} min(target_i, rest_i).
  *
  * Cost, in passes: one over the draft's row for its rest, unless the first test of (i, a) accepts;
  * one over the two rows for the remaining mass of the pairs; one for the correction. So at most
@@ -61,7 +61,8 @@ static int decide(const spec_rule *rule, const spec_draft *draft, int node, cons
     if (hub_first && spec_chance_accept(chance, positive(target[y] - row[y]), rise * row[y] + flat))
         return y;
 
-    /* Remaining mass of the pairs (i, a) and of (a, i) after all i, before the hub and after it. */
+    /* Remaining mass of the pairs (i, a) and of the pairs (a, i) after every i has been offered:
+     * before the hub takes its part, and after it. */
     double spokes[2], hubs[2];
     spec_residual_pair(&spokes[0], &hubs[0], target, row, rise, flat, hub);
     spec_residual_pair(&spokes[1], &hubs[1], target + after, row + after, rise, flat,

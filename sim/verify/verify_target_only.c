@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* target-only: one coin for all children of a node, only from the target's row, as SGLang judges
  * trees; docs/formulas/rules.md#target-only. A child is accepted if the coin is below the target's
- * mass on it and on its elder siblings, over `acc`. It is also accepted if its own probability is
- * at least `single`. Lossless for distinct siblings at 1, 1. Takes one pass over the target's row
- * if all are rejected. */
+ * mass on it and its elder siblings, divided by `acc`. It is also accepted if its own probability
+ * is at least `single`. Lossless for distinct siblings at 1, 1. Takes one pass over the target's
+ * row if all are rejected. */
 #include "sim/verify/verify.h"
 
 static int init(spec_rule *rule, spec_settings *settings, spec_error *error)

@@ -4,8 +4,8 @@
  * 0, so the correction is one of them as often as under the target, and continues there. This is
  * optimal for greedy siblings [Hu25]: acceptance target(chosen) + sum over the others of
  * min(target, rest). For tail siblings it is the verification of [HuQ26] as engines have it: the
- * correction may also be one that was chosen after the draw, and as it does not read these, they
- * may depend on the draw. If all were chosen, it emits the target's own token.
+ * correction may also be a token that was chosen after the draw. Because the rule does not read
+ * these tokens, they may depend on the draw. If all were chosen, it emits the target's own token.
  *
  * Takes at most one pass over the draft's row, for its rest, and one over both rows for the
  * correction. */

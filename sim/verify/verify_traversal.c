@@ -34,7 +34,8 @@ typedef struct {
     double reach;
     double residual;      /* sum of the residual of reach * target, which after the first child is
                            * in weight */
-    double missed;        /* chance that no judged child is kept: residual + 1 - reach */
+    /* chance that none of the children judged so far is kept: residual + 1 - reach */
+    double missed;
     double taken, evenly; /* the residual is (reach * target - taken * row - evenly)+ */
     double others;        /* the row's sum over tokens that no child has */
 } family;
@@ -144,7 +145,7 @@ static bool keeps(traversal *t, int node, double reach)
     if (!spec_chance_accept(t->chance, f.residual, f.missed)) return false;
     t->kept = node;
     t->corrects =
-        f.judged > 0 && f.residual > 0.0; /* rounding may leave no residual of two equal rows */
+        f.judged > 0 && f.residual > 0.0; /* rounding may leave no residual if two rows are equal */
     return true;
 }
 

@@ -11,7 +11,8 @@
 typedef struct {
     double value;
     int token;
-    int node;  /* its parent in the tree; its own number while it is expanded; -1: the root */
+    /* its parent in the tree, or while it is being expanded its own number; -1: the root */
+    int node;
     int depth; /* 0 for the root, 1 for its children */
     int low, high;
 } spec_branch;
@@ -48,7 +49,7 @@ void spec_best_first_free(spec_best_first *tree); /* accepts a zeroed one */
 void spec_best_first_offer(spec_best_first *tree, int token, int count, int low, int high);
 
 /* Grows a new tree below a match low..high. The node with the largest value comes next, and among
- * equals the first. Siblings with equal counts are in order of token. */
+ * equals the one found first. Siblings with equal counts are in order of token. */
 void spec_best_first_grow(spec_best_first *tree, const spec_continuations *from, int low, int high,
                           const spec_best_first_limit *limit);
 

@@ -7,7 +7,7 @@
 typedef struct {
     double value;
     double above; /* for the owner, like `item` */
-    long number;  /* number of its push */
+    long number;  /* how many branches were pushed before it */
     int node;     /* its parent in the tree, or -1 */
     int depth, item;
 } spec_open_branch;
@@ -20,7 +20,7 @@ typedef struct {
 
 void spec_branch_heap_clear(spec_branch_heap *heap);
 
-/* Adds a branch, whose number is set here. */
+/* Adds a branch and sets its number. */
 void spec_branch_heap_push(spec_branch_heap *heap, spec_open_branch branch);
 
 /* Removes the first branch; n > 0. */

@@ -31,10 +31,10 @@ typedef struct {
 void spec_ngram_index_init(spec_ngram_index *index, int n);
 void spec_ngram_index_free(spec_ngram_index *index); /* accepts a zeroed one */
 
-/* Forgets the text; the memory stays. */
+/* Forgets the text but keeps the memory. */
 void spec_ngram_index_reset(spec_ngram_index *index);
 
-/* Adds the tokens that the text, which now has n, has gained. Returns GSL_ENOMEM, or GSL_EINVAL
+/* Adds the tokens by which the text has grown; it now has n. Returns GSL_ENOMEM, or GSL_EINVAL
  * beyond SPEC_NGRAM_INDEX_MAX. */
 int spec_ngram_index_follow(spec_ngram_index *index, const int *text, size_t n, spec_error *error);
 

@@ -37,7 +37,7 @@ typedef struct {
 
 void spec_successors_free(spec_successors *counts); /* accepts a zeroed one, which is empty */
 
-/* Forgets all; the memory stays. */
+/* Forgets everything but keeps the memory. */
 void spec_successors_reset(spec_successors *counts);
 
 /* Reserves memory for `more` >= 0 further calls of _add. */

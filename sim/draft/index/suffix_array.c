@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorts positions by their class, stably. `from` lists them in the order that decides between
- * members of a class; count (n_classes) is workspace. */
+/* Sorts positions by their class, stably. `from` lists them in the order that members of the same
+ * class keep; count (n_classes) is workspace. */
 static void sort_by_class(int *ret_position, const int *from, const int *class, int n,
                           int n_classes, int *count)
 {
@@ -93,7 +93,7 @@ int spec_suffix_array_end(const spec_suffix_array *array, int low, int high, int
         low += step;
         step *= 2;
     }
-    int end = low + step < high ? low + step : high; /* low has the token, end does not */
+    int end = low + step < high ? low + step : high; /* low has the token, end does not have it */
     while (low + 1 < end) {
         const int middle = low + (end - low) / 2;
         if (array->token[position[middle] + offset] == token)
@@ -105,7 +105,7 @@ int spec_suffix_array_end(const spec_suffix_array *array, int low, int high, int
 }
 
 /* Returns the first index in the array whose position does not sort before the string or, with
- * `after`, sorts after it. */
+ * `after`, the first one that sorts after it. */
 static int bound(const spec_suffix_array *array, const int *string, int length, bool after, int low)
 {
     const int *token = array->token;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* suffix_array: the positions of a text in the order of the tokens that follow them.
- * So all occurrences of a string are neighbours. Positions are sorted by their first `reach`
- * tokens, and equal ones by position: O(n log reach) for any text [Manber93]. The array owns its
- * positions and borrows the text. */
+/* suffix_array: the positions of a text, sorted by the tokens that follow them.
+ * So all occurrences of a string are adjacent. Positions are sorted by the first `reach` tokens
+ * there, ties by position: O(n log reach) for any text [Manber93]. The array owns its positions and
+ * borrows the text. */
 #ifndef SPECLAB_SUFFIX_ARRAY_H
 #define SPECLAB_SUFFIX_ARRAY_H
 
@@ -24,9 +24,9 @@ int spec_suffix_array_init(spec_suffix_array *array, const int *token, int n, in
                            spec_error *error);
 void spec_suffix_array_free(spec_suffix_array *array); /* accepts a zeroed one */
 
-/* Returns the end of the neighbours low..end-1 among low..high-1 whose token at `offset` equals
- * that of low. All must share the tokens before it; offset is below `reach`, and the text does not
- * end before it at low. */
+/* Returns the end of the range low..end-1, within low..high-1, whose token at `offset` equals that
+ * of low. All must share the tokens before it; offset is below `reach`, and the text does not end
+ * before it at low. */
 int spec_suffix_array_end(const spec_suffix_array *array, int low, int high, int offset);
 
 /* Finds the occurrences low..high-1 of a string of 1..reach tokens; low = high if there are

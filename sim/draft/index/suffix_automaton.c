@@ -106,9 +106,9 @@ static void add_edge(spec_suffix_automaton *automaton, int from, int token, int 
     automaton->slot[find(automaton, from, token)] = added;
 }
 
-/* Returns the state of the longest string of `from`, followed by the token that leads to `to`. If
- * `to` has longer strings, these end at fewer positions from now on, so the shorter ones get their
- * own state. */
+/* Returns the state of the longest string of `from` followed by the token that leads to `to`. If
+ * `to` also has longer strings, the shorter ones now end at more positions than these, so they get
+ * a state of their own. */
 static int part(spec_suffix_automaton *automaton, int from, int token, int to)
 {
     const int length = automaton->state[from].length + 1;

@@ -15,7 +15,7 @@ enum { SPEC_SUFFIX_AUTOMATON_MAX = 1 << 27 };
 
 typedef struct {
     int length; /* length of its longest string */
-    int link;   /* the state of its longest suffix in another state; -1 for state 0 */
+    int link;   /* the state of the longest suffix that belongs to another state; -1 for state 0 */
     int count;  /* number of positions where its strings end, exact for strings of at most `reach`
                  * tokens */
     int edge;   /* its first edge, or -1 */
@@ -43,10 +43,10 @@ typedef struct {
 void spec_suffix_automaton_init(spec_suffix_automaton *automaton, int reach);
 void spec_suffix_automaton_free(spec_suffix_automaton *automaton); /* accepts a zeroed one */
 
-/* Forgets all texts; the memory stays. */
+/* Forgets all texts but keeps the memory. */
 void spec_suffix_automaton_reset(spec_suffix_automaton *automaton);
 
-/* Reserves memory for `more` >= 0 tokens; when it grows, it at least doubles. Returns GSL_ENOMEM
+/* Reserves memory for `more` >= 0 tokens; memory that grows at least doubles. Returns GSL_ENOMEM
  * also beyond SPEC_SUFFIX_AUTOMATON_MAX. */
 int spec_suffix_automaton_reserve(spec_suffix_automaton *automaton, int more, spec_error *error);
 
@@ -61,7 +61,8 @@ void spec_suffix_automaton_append(spec_suffix_automaton *automaton, int token);
  * occur. */
 int spec_suffix_automaton_next(const spec_suffix_automaton *automaton, int state, int token);
 
-/* Moves the longest match of a text one token on: *state holds its last *length <= most tokens. */
+/* Extends the longest match of a text by its next token: *state then stands for its last *length <=
+ * most tokens. */
 void spec_suffix_automaton_follow(const spec_suffix_automaton *automaton, int *state, int *length,
                                   int token, int most);
 

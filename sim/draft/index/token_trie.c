@@ -73,7 +73,7 @@ static int reserve(spec_token_trie *trie, int more, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Makes a node the newest of its siblings, among which it is not. */
+/* Makes a node, which is not in its parent's list, the newest of its siblings. */
 static void put_first(spec_token_trie *trie, int node)
 {
     spec_trie_node *at = &trie->node[node], *parent = &trie->node[at->parent];

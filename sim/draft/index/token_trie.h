@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* token_trie: strings of tokens with their counts, and children in order of their last use.
  * Node 0 is the empty string. Finding a child takes constant time. A full trie is emptied and
- * begins again. The trie owns its arrays, which grow only in _insert. */
+ * starts afresh. The trie owns its arrays, which grow only in _insert. */
 #ifndef SPECLAB_TOKEN_TRIE_H
 #define SPECLAB_TOKEN_TRIE_H
 
@@ -17,7 +17,7 @@ typedef struct {
 } spec_trie_node;
 
 typedef struct {
-    int most; /* when it has this many nodes, it begins again */
+    int most; /* when it has this many nodes, it starts afresh */
     int n, capacity;
     spec_trie_node *node; /* (capacity) */
     int *slot;            /* (n_slots) hash table of nodes, -1: free */
@@ -28,7 +28,7 @@ typedef struct {
 void spec_token_trie_init(spec_token_trie *trie, int most);
 void spec_token_trie_free(spec_token_trie *trie); /* accepts a zeroed one */
 
-/* Forgets all; the memory stays. */
+/* Forgets everything but keeps the memory. */
 void spec_token_trie_reset(spec_token_trie *trie);
 
 /* Counts a string of n <= most tokens and its prefixes, which become the newest of their siblings.

@@ -41,7 +41,7 @@ void spec_acceptance_estimator_add(spec_acceptance_estimator *estimator, double 
 
 void spec_acceptance_estimator_fit(spec_acceptance_estimator *estimator)
 {
-    /* The biases are eliminated: their block is diagonal. */
+    /* The biases are eliminated first, which is easy because their block is diagonal. */
     double matrix = estimator->weight_weight + ridge, score = estimator->weight_score, n = 0.0;
     for (int k = 0; k < estimator->places; k++) {
         const double share = estimator->weight_bias[k] / (estimator->bias_bias[k] + ridge);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* acceptance_estimator: predicts acceptance from a feature of the draft, fitted while decoding.
+/* acceptance_estimator: predicts acceptance from a feature of the draft, and learns online.
  * The chance at position k is sigmoid(weight feature + bias[k]), with the same weight at all
  * positions. vLLM 0.33 does this for drafts without a confidence head. */
 #ifndef SPECLAB_ACCEPTANCE_ESTIMATOR_H

@@ -50,7 +50,7 @@ static void average_begin(spec_policy *policy)
     state->accepted = policy->now - 1;
 }
 
-/* Leaves length 0, which teaches nothing, for the smallest positive length. */
+/* Goes from length 0, at which nothing is learnt, to the smallest positive length. */
 static int probe(const spec_policy *policy, average_state *state)
 {
     if (policy->average.n == 1) return 0;
@@ -89,7 +89,7 @@ static int average_observe(spec_policy *policy, const spec_draft *draft, const s
         state->rounds++;
         return GSL_SUCCESS;
     }
-    /* After the warm-up rounds only the position in the interval matters. */
+    /* After the warm-up, the length may change only once per interval. */
     if (++state->rounds - policy->average.warm < policy->average.every) return GSL_SUCCESS;
     state->rounds = policy->average.warm;
     state->at = next_length(policy, state);

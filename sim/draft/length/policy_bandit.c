@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lengths that are learnt from accepted tokens alone. A round of K tokens also shows what every
- * shorter length would have accepted. `eliminate` uses this: it always drafts the longest length
- * that may still be the best, so all lengths that may be have been observed in every round, and
- * drops lengths that are worse beyond doubt; docs/formulas/lengths.md#eliminate. `ucb` is an
- * ordinary bandit, which learns about the length that it played [Auer02]. */
+/* Policies that learn the best length from accepted tokens alone. A round of K tokens also shows
+ * what every shorter length would have accepted. `eliminate` uses this: it always drafts the
+ * longest length that may still be the best, so every length that may still be the best has been
+ * observed in every round. It drops lengths that are worse beyond doubt;
+ * docs/formulas/lengths.md#eliminate. `ucb` is an ordinary bandit, which learns about the length
+ * that it played [Auer02]. */
 #include "sim/draft/policy.h"
 
 #include <math.h>
@@ -34,13 +35,13 @@ static size_t bandit_state_size(const spec_policy *policy)
 
 /* ---- eliminate ------------------------------------------------------------------------------- */
 
-/* Returns tokens over time of a round of length K in which n tokens would be accepted. */
+/* Returns the tokens per time of a round of length K in which n tokens would be accepted. */
 static double rate(const spec_policy *policy, int K, int n)
 {
     return (1.0 + (n < K ? n : K)) / spec_policy_time(policy, K);
 }
 
-/* Returns whether `better` has more tokens over time than `worse` beyond doubt: by the empirical
+/* Returns whether `better` has more tokens per time than `worse` beyond doubt: by the empirical
  * Bernstein bound of Maurer and Pontil on the mean difference of the two in a round. */
 static bool beats(const spec_policy *policy, int better, int worse, double log_doubt)
 {
@@ -60,8 +61,8 @@ static bool beats(const spec_policy *policy, int better, int worse, double log_d
                       7.0 * (high - low) * log_doubt / (3.0 * (rounds - 1.0));
 }
 
-/* Compares all pairs of lengths. The doubt of all checks together is `doubt`; 1 or more is no
- * doubt at all, and lengths then change within a few rounds. */
+/* Compares all pairs of lengths. All checks together are wrong with probability at most `doubt`. At
+ * 1 or more this promises nothing, and lengths are dropped within a few rounds. */
 static void eliminate(spec_policy *policy)
 {
     bandit_state *state = policy->state;
@@ -124,7 +125,7 @@ done:
     return status;
 }
 
-/* Returns the length with the largest upper confidence bound. Before that, plays each length
+/* Returns the length with the largest upper confidence bound, after each length has been played
  * `samples` times. */
 static int most_hopeful(const spec_policy *policy)
 {

@@ -52,7 +52,7 @@ static int bin_of(const spec_policy *policy, double score)
     return (int)floor(score / policy->bins.width) + n_bins(policy) / 2;
 }
 
-/* Returns the lower edge of the lowest bin that passes with all populated bins above it. */
+/* Returns the lower edge of the lowest bin such that it and all populated bins above it pass. */
 static double lower_edge(const spec_policy *policy)
 {
     const bins_state *state = policy->state;
@@ -124,8 +124,9 @@ static int bins_observe(spec_policy *policy, const spec_draft *draft, const spec
     if (policy->now == 0) return GSL_SUCCESS;
     while (state->n_scored < drafted) note(state, draft->row[state->n_scored], draft->vocab);
     for (int i = 0; i < accepted; i++) label(policy, state->score[i], true);
-    /* The rejected token, or else the first position that was cut: the bonus token shows whether
-     * its most probable token would have been accepted. */
+    /* The last observation is the rejected token or, if all were accepted, the first position that
+     * was cut: the bonus token shows whether the draft's most probable token would have been
+     * accepted there. */
     if (accepted < drafted)
         label(policy, state->score[accepted], false);
     else if (accepted < state->n_scored)

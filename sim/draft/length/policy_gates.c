@@ -8,7 +8,7 @@
 
 typedef struct {
     uint64_t reached; /* bit i: the round i + 1 rounds ago accepted at least `base` tokens */
-    int rounds;       /* at most the window */
+    int rounds;       /* rounds in the ring, at most the window */
 } gate_state;
 
 static int gate_init(spec_policy *policy, spec_settings *settings, spec_error *error)

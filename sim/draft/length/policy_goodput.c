@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lengths that maximise expected tokens over time, from chances that vLLM 0.33.0 estimates from the
+/* Policies that maximise expected tokens per time, from chances that vLLM 0.33.0 estimates from the
  * log-odds of the draft's largest probability: goodput, which stops drafting, and trim, which drops
  * the end of a whole draft. The expected tokens of b draft tokens are 1 + s_1 + ... + s_b with s_k
- * the product of the first k chances; their time is fixed + b marginal. The s_k fall, so tokens
- * over time rise up to one b and fall from there: the first token that does not gain ends the
+ * the product of the first k chances; their time is fixed + b marginal. The s_k decrease, so tokens
+ * per time rise up to some b and fall from there: the first token that does not gain ends the
  * draft, and no later row matters. */
 #include "sim/draft/length/acceptance_estimator.h"
 #include "sim/draft/length/row_score.h"
@@ -41,7 +41,7 @@ static void goodput_begin(spec_policy *policy)
     spec_acceptance_estimator_init(&state->estimator, policy->K > 0 ? policy->K : 1);
 }
 
-/* Returns whether a token of this score raises the expected tokens over time after k tokens; if so,
+/* Returns whether a token of this score raises the expected tokens per time after k tokens; if so,
  * adds it to the sums. */
 static bool gains(goodput_state *state, double score, int k, double fixed, double marginal)
 {
@@ -123,8 +123,9 @@ static int size_of(const spec_policy *policy, int n)
     return n;
 }
 
-/* Returns the best of all lengths. Because time grows in steps, it need not be the first one that
- * gains: later rows decide, and these reveal the tokens before them. So this anticipates. */
+/* Returns the best of all lengths. Because time grows in steps, a token may pay off even though the
+ * one before it did not. So later rows decide, and they reveal the tokens before them: this
+ * anticipates. */
 static int cut_by_sizes(const spec_policy *policy, const spec_draft *draft)
 {
     goodput_state *state = policy->state;
@@ -171,7 +172,8 @@ const spec_policy_kind spec_policy_trim = {
 /* ---- trim-drawn: WRONG on purpose ------------------------------------------------------------ */
 
 /* The probability of the drawn token predicts its acceptance better than that of the row's most
- * probable one. But tokens that the draft finds unlikely are then dropped by their value. */
+ * probable one. But then tokens are dropped because of their value, if the draft finds them
+ * unlikely. */
 static int trim_drawn_cut(const spec_policy *policy, const spec_draft *draft)
 {
     const double fixed = fixed_time(policy, draft);

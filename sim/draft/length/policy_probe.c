@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Policies that now and then try a neighbouring length: probe, the adaptive K of ONNX Runtime GenAI
  * 0.16.0, and climb, the draft depth of Ollama's MLX runner. Both engines measure how long rounds
- * take; here that is known. */
+ * take; here the clock gives the times. */
 #include "base/int_math.h"
 #include "sim/draft/policy.h"
 
 /* ---- probe ----------------------------------------------------------------------------------- */
 
 enum { MOST = 16, REST_AFTER_SUCCESS = 1, REST_AFTER_FAILURE = 6 };
-static const double weight = 0.25;             /* of the last round in an average */
-static const double low = 0.5, high = 0.75;    /* share of tested tokens that are accepted */
-static const double keeps = 0.97, fails = 0.8; /* tokens over time, relative to the old length */
+static const double weight = 0.25;             /* weight of the last round in a moving average */
+/* limits on the share of tested tokens that are accepted */
+static const double low = 0.5, high = 0.75;
+/* limits on tokens per time, relative to the old length */
+static const double keeps = 0.97, fails = 0.8;
 
 typedef struct {
     double emitted, share; /* moving averages over the rounds of a length */
@@ -19,8 +21,8 @@ typedef struct {
 
 typedef struct {
     length_record of[SPEC_K_MAX + 1];
-    int origin; /* the length before the trial that is going on; 0: none is */
-    int tried;  /* rounds of this trial */
+    int origin; /* the length before the current trial; 0: there is no trial */
+    int tried;  /* rounds of this trial so far */
     int rest;   /* rounds until the next trial may begin */
 } probe_state;
 
@@ -120,7 +122,7 @@ typedef struct {
     int tested[SPEC_K_MAX + 1];
     int best;         /* the length in use, apart from trials */
     int every, since; /* rounds between trials; rounds since the last one */
-    bool trial;       /* the last round was one */
+    bool trial;       /* the last round was a trial */
 } climb_state;
 
 static int climb_init(spec_policy *policy, spec_settings *settings, spec_error *error)
@@ -155,7 +157,7 @@ static int highest(const spec_policy *policy)
     return spec_int_min(k, policy->K);
 }
 
-/* Returns the length with the most expected tokens over time, up to the highest. A token that was
+/* Returns the length with the most expected tokens per time, up to the highest. A token that was
  * not tested often enough has the chance of the one before it. */
 static int best_length(const spec_policy *policy)
 {

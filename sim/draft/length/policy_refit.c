@@ -90,8 +90,8 @@ static refit_bin *bin_of(refit_state *state, double confidence)
 }
 
 /* Finds the confidence t with the smallest cost of "go on if confidence >= t": the share of
- * rejected tokens that pass plus three times the share of accepted ones that do not. Of equals it
- * takes the largest. It computes in whole numbers, so that equals are equal. */
+ * rejected tokens that pass plus three times the share of accepted ones that do not. Among equal
+ * costs it takes the largest t. It computes in integers, so that equal costs compare equal. */
 static void fit(refit_state *state)
 {
     const uint64_t all_accepted = state->accepted, all_rejected = state->rejected;

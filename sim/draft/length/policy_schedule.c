@@ -47,9 +47,9 @@ const spec_policy_kind spec_policy_heuristic = {
 
 /* ---- oracle ---------------------------------------------------------------------------------- */
 
-/* Not realisable: it knows what will be accepted. It drafts like the fixed policy, so the text has
- * the same law, but the clock charges only the accepted tokens. It bounds the savings of any
- * adaptive length, but not the gain of drafting beyond K. */
+/* No real policy can do this, because it knows what will be accepted. It drafts like the fixed
+ * policy, so the text has the same law, but the clock charges only the accepted tokens. It bounds
+ * the savings of any adaptive length, but not the gain of drafting beyond K. */
 static int oracle_charged(const spec_policy *policy, const spec_round *round, int n)
 {
     (void)policy;

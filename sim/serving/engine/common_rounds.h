@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* common_rounds: one round of many requests that all draft K tokens, computed with vectors.
  * Each request compares one uniform number u with the powers of its alpha: n_accepted is the number
- * of j in 1..K with u < alpha^j. Every instruction set gives the same result. */
+ * of j in 1..K for which u < alpha^j. Every instruction set gives the same result. */
 #ifndef SPECLAB_COMMON_ROUNDS_H
 #define SPECLAB_COMMON_ROUNDS_H
 
@@ -20,7 +20,7 @@ static inline int spec_common_rounds_accepted(float number, float alpha, int K)
 
 enum {
     SPEC_COMMON_ROUNDS_PAD = 16
-}; /* each array has this many elements past n; they do not change */
+}; /* each array has this many elements past n, which do not change */
 
 typedef struct {
     int n, K;

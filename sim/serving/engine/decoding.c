@@ -74,8 +74,8 @@ static void move(spec_decoding *d, int to, int from, int n)
 #undef MOVE
 }
 
-/* Returns the contexts of request i, summed over the plain steps 1 .. p, as if it had taken part in
- * all of them. */
+/* Returns the contexts of request i, summed over the plain steps 1 .. p, as if the request had
+ * taken part in all of them. */
 static int64_t plain_contexts(const spec_decoding *d, int i, int64_t p)
 {
     return p * (d->base[i] - d->left[i]) + p * (p - 1) / 2;

@@ -20,7 +20,7 @@ typedef struct {
     int64_t context; /* sum of contexts */
     int unstarted;   /* requests without a first token, among the youngest */
     int32_t plain;   /* steps since the last flattening in which all requests emitted one token */
-    int32_t soonest; /* no request completes before `plain` reaches this; 0: not known */
+    int32_t soonest; /* the value of `plain` before which no request completes; 0: not known */
     /* Totals over the steps in which all requests had the same K: the tokens and draft tokens of
      * each request, and how many of these steps were not plain. A member's part is the difference
      * of two readings. */

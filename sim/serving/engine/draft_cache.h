@@ -7,7 +7,7 @@
 #include "sim/serving/engine/engine.h"
 
 /* Returns how many tokens a round at this context adds to the draft's work, not counting the
- * drafted ones. */
+ * drafted tokens. */
 static inline int64_t spec_draft_cache_tokens(const spec_engine *e, const spec_member *m,
                                               int64_t context, int drafted)
 {

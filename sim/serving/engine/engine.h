@@ -49,7 +49,8 @@ typedef struct {
     void *choice_state;
     int K_max;
     bool reads, reads_context, learns, drafts_all; /* properties of the choice */
-    bool ragged;                    /* K_r and accepted are needed whatever the choice says */
+    /* K_r and accepted are always needed, not only if the choice gives different lengths */
+    bool ragged;
     spec_common_rounds_kernel *kernel;
     spec_uniforms accept, repeat, guess;
 
@@ -65,7 +66,8 @@ typedef struct {
     /* the measured part, and the measured requests; see spec_serving_sums */
     enum { SPEC_PART_BEFORE, SPEC_PART_FIRST, SPEC_PART_SECOND, SPEC_PART_AFTER } part;
     uint64_t completed, times_capacity;
-    double begin, early; /* begin, on the current clock; sum of latencies of the first half */
+    /* when the part begins, on the current clock; sum of latencies of its first half */
+    double begin, early;
     uint64_t n_early;
     int64_t used_begin, in_system_begin, in_system_middle, first_in_system;
     double present;

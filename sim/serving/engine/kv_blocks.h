@@ -10,7 +10,7 @@ typedef struct {
     int64_t most; /* 0: no limit, and nothing is counted */
     int64_t size; /* tokens in a block */
     int64_t used;
-    int64_t late; /* free, but the scheduler does not know it yet */
+    int64_t late; /* blocks that are free, but the scheduler does not know it yet */
 } spec_kv_blocks;
 
 /* Returns how many blocks that many tokens need. */

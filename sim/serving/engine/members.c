@@ -4,7 +4,7 @@
 #include <gsl/gsl_errno.h>
 #include <stdlib.h>
 
-/* Wraps an index into the ring, which has a power of two as size. */
+/* Wraps an index into the ring, whose size is a power of two. */
 static int32_t ring(const spec_members *members, int32_t i)
 {
     return (members->head + i) & (members->size - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* members: the requests in a serving engine, and the queue of those that wait.
- * Members live in a pool and are known by their numbers. Owns its memory. */
+ * Members live in a pool and are identified by their indices. Owns its memory. */
 #ifndef SPECLAB_MEMBERS_H
 #define SPECLAB_MEMBERS_H
 
@@ -8,7 +8,8 @@
 
 typedef struct {
     spec_request request;
-    double wait, first; /* s from arrival to first scheduling; time of the first token; -1: none */
+    /* s from arrival to first scheduling; time of the first token, -1 before it */
+    double wait, first;
     uint64_t entry;     /* running requests are ordered by this */
     uint32_t index;     /* in the source */
     int32_t left;       /* tokens to emit, while it does not decode */
@@ -22,8 +23,8 @@ typedef struct {
     bool cold;          /* no draft is ready (drafts ahead) */
     int32_t seen;       /* tokens of its context in the draft's cache, if `drop` is the engine's */
     uint32_t drop;
-    /* what it added to steps; see decoding.h. `drafted` includes the tokens that fill the draft's
-     * cache */
+    /* the work that it added to steps; see decoding.h. `drafted` includes the tokens that fill the
+     * draft's cache */
     int64_t tokens, kv, drafted;
     int64_t rounds;
 } spec_member;

@@ -25,7 +25,7 @@ spec_member *spec_population_next(const spec_engine *engine);
  * GSL_SUCCESS or GSL_ENOMEM. */
 int spec_population_enter(spec_engine *engine);
 
-/* Lets a member decode whose prompt has been computed. Returns GSL_SUCCESS or GSL_ENOMEM. */
+/* Lets a member whose prompt has been computed decode. Returns GSL_SUCCESS or GSL_ENOMEM. */
 int spec_population_decode(spec_engine *engine, int32_t member);
 
 /* Moves the youngest running member back to the queue and frees its blocks. Returns its number. */

@@ -144,8 +144,8 @@ static bool take_blocks(spec_engine *e, int64_t n, int32_t member)
     return true;
 }
 
-/* Takes blocks for `tokens` and returns how many tokens then fit; -1: the member itself was
- * preempted. */
+/* Takes blocks for `tokens` tokens, of which the member already holds `held`. Returns how many
+ * tokens then fit, or -1 if the member itself was preempted. */
 static int32_t hold(spec_engine *e, int32_t member, int64_t held, int64_t tokens)
 {
     const int64_t n = spec_kv_blocks_of(&e->blocks, tokens) - held / e->blocks.size;
@@ -191,7 +191,7 @@ static int enter_with_prompt(spec_engine *e)
     int status = GSL_SUCCESS;
     for (spec_member *m; status == GSL_SUCCESS && (m = spec_population_next(e)) != NULL;) {
         const int64_t chunk = chunk_of(e, m, e->left);
-        if (chunk == 0) break; /* no budget, or no prompt: see enter_without_prompt */
+        if (chunk == 0) break; /* no budget left, or no prompt: see enter_without_prompt */
         if (e->blocks.most > 0) {
             if (!spec_kv_blocks_has(&e->blocks, spec_kv_blocks_of(&e->blocks, m->todo))) break;
             m->held = hold(e, -1, 0, chunk);

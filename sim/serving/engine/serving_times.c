@@ -45,7 +45,7 @@ static void begin(spec_engine *e)
 }
 
 /* If the load is exactly the capacity, the number of requests in the system changes by about
- * sqrt(n) while n requests pass. If it rises by three times that in both halves, we call it
+ * sqrt(n) while n requests are served. If it rises by three times that in each half, we call it
  * growth. */
 static bool has_grown(const spec_engine *e)
 {
@@ -54,7 +54,7 @@ static bool has_grown(const spec_engine *e)
            (double)(e->in_system - e->in_system_middle) > noise;
 }
 
-/* The sums stay in of_requests, and later steps no longer add to them. */
+/* Saves the sums in of_requests, so that later steps no longer change them. */
 static void conclude(spec_engine *e)
 {
     spec_serving_sums *sums = &e->result->sums;

@@ -9,7 +9,7 @@
  * run is complete. */
 bool spec_serving_times_look(spec_engine *engine);
 
-/* Records a step of this length. Call it before the clock moves to the step's end. */
+/* Records a step that takes this long. Call it before the clock moves to the step's end. */
 void spec_serving_times_step(spec_engine *engine, const spec_step_work *work, double seconds);
 
 /* Records a completed request, which has already left. Returns GSL_SUCCESS or GSL_ENOMEM. */

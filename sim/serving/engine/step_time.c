@@ -53,7 +53,7 @@ static spec_step_work prompts(const spec_engine *e)
 }
 
 /* Returns the time when drafting ahead. Cold requests draft first, or ride with K_r = 0 while all
- * others draft. Drafting ahead makes one token more, the guess of the bonus token. */
+ * others draft. Drafting ahead takes one token more, the guess of the bonus token. */
 static double ahead_time(spec_engine *e, spec_step_work *work)
 {
     const spec_decoding *d = &e->decoding;

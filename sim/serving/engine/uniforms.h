@@ -16,7 +16,7 @@ typedef struct {
     uint32_t word[SPEC_UNIFORMS + SPEC_UNIFORMS_PAD];
 } spec_uniforms;
 
-/* Starts the numbers of stream `stream` that are reserved for the use called `name`. */
+/* Starts the numbers of stream `stream` that are reserved for the purpose `name`. */
 void spec_uniforms_init(spec_uniforms *uniforms, uint64_t seed, const char *name, uint64_t stream);
 
 /* Makes new words if none is left. Returns how many there are, >= 1. */

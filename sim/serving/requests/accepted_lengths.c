@@ -48,7 +48,7 @@ static int reserve_request(spec_accepted_lengths *a, reader *r, spec_error *erro
     return GSL_SUCCESS;
 }
 
-/* Adds a length to the request that is being read, which ends at first[n + 1]. */
+/* Adds a length to the request being read, whose lengths end at first[n + 1]. */
 static int add_length(spec_accepted_lengths *a, reader *r, int length, spec_error *error)
 {
     const int64_t end = a->first[a->n + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* accepted_lengths: measured numbers of accepted draft tokens, which rounds replay.
  * A length is the n_accepted of a round whose draft was long enough, not counting the correction or
- * bonus token. A shorter draft of K tokens gets min(K, length) accepted.
+ * bonus token. Of a shorter draft of K tokens, min(K, length) are accepted.
  * docs/formats.md#accepted-lengths has the files. Shared by threads; owns its arrays. */
 #ifndef SPECLAB_ACCEPTED_LENGTHS_H
 #define SPECLAB_ACCEPTED_LENGTHS_H
@@ -15,7 +15,7 @@ typedef struct {
     int32_t n;      /* requests, >= 1 */
     int64_t *first; /* (n + 1) request r has length[first[r]] to length[first[r + 1] - 1], >= 1 */
     int8_t *length; /* (first[n]) 0..most */
-    int most;       /* the longest of the file */
+    int most;       /* the longest length in the file */
     /* True: length i = 0, 1, ... belongs to a round that begins i tokens after the token of the
      * prefill. False: it belongs to round i, wherever that begins. */
     bool by_position;
@@ -34,7 +34,7 @@ int spec_accepted_lengths_read(spec_accepted_lengths *lengths, FILE *file, const
 void spec_accepted_lengths_free(spec_accepted_lengths *lengths); /* accepts a zeroed object */
 
 /* Returns n_accepted of the next round of a request, with a draft of K >= 0 tokens. *place is 0
- * before the first round and moves on; after the last length it starts again. */
+ * before the first round and advances with each; after the last length the request starts again. */
 static inline int spec_accepted_lengths_next(const spec_accepted_lengths *lengths, int32_t request,
                                              int32_t *place, int K)
 {

@@ -11,7 +11,7 @@
 #include <gsl/gsl_randist.h>
 #include <math.h>
 
-static const double SIGMA_MOST = 10.0, SHIFT_MOST = 0.01; /* of the mean, relative */
+static const double SIGMA_MOST = 10.0, SHIFT_MOST = 0.01; /* SHIFT_MOST: of the mean, relative */
 
 static const char *name_of(int i)
 {

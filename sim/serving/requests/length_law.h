@@ -9,7 +9,8 @@
 
 #include <gsl/gsl_rng.h>
 
-/* The longest prompt or output, tokens; the default of the key `most`. */
+/* SPEC_LENGTH_MAX is the longest prompt or output, in tokens; SPEC_LENGTH_MOST is the default of
+ * the key `most`. */
 enum { SPEC_LENGTH_MAX = 1 << 24, SPEC_LENGTH_MOST = 1 << 17 };
 
 typedef struct {
@@ -42,7 +43,7 @@ int spec_length_law_draw(const spec_length_law *law, gsl_rng *rng);
  * request that is under way at a given time, if every token takes the same time. */
 int spec_length_law_draw_by_length(const spec_length_law *law, gsl_rng *rng);
 
-/* Return exact values for the drawn lengths: P(length > n) for n >= -1, the mean, and the mean
+/* Return exact values for the drawn lengths: P(length > n) for n >= -1; the mean; and the mean
  * square. For lognormal lengths, including the rounding,
  *
  *     P(length > n) = E[(x - n)+] - E[(x - n - 1)+] for 1 <= n < most,
@@ -53,10 +54,9 @@ double spec_length_law_above(const spec_length_law *law, int n);
 double spec_length_law_mean(const spec_length_law *law);
 double spec_length_law_mean_square(const spec_length_law *law); /* O(most) */
 
-/* Returns the probability of the longest lengths, those that together make up this share, within
- * (0, 1), of E[length^2]. That is P(length >= x) for the x at which E[length^2; length >= x] is
- * this share (at x = most it may be more). Only for lognormal lengths, ignoring the rounding;
- * otherwise NaN. */
+/* Returns the probability of the longest lengths that together make up this share, in (0, 1), of
+ * E[length^2]. That is P(length >= x) for the x at which E[length^2; length >= x] is this share (at
+ * x = most it may be more). Only for lognormal lengths, ignoring the rounding; otherwise NaN. */
 double spec_length_law_longest(const spec_length_law *law, double share);
 
 #endif

@@ -50,8 +50,8 @@ typedef struct {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Chooses the format with the most columns present, the first of equals. Only arrivals may be
- * missing. */
+/* Chooses the format of which most columns are present, the first one among ties. Only arrivals may
+ * be missing. */
 static int choose_format(spec_request_trace *trace, reader *r, spec_error *error)
 {
     const trace_format *best = NULL;

@@ -15,7 +15,7 @@ enum { SPEC_REQUEST_TRACE_MAX = 1 << 26 };
 
 typedef struct {
     int64_t n;       /* requests, >= 1 */
-    double *arrival; /* (n) s after the first one, never falling; NULL: the file has no times */
+    double *arrival; /* (n) s after the first arrival, ascending; NULL: the file has no times */
     int32_t *prompt; /* (n) tokens, 0..SPEC_LENGTH_MAX */
     int32_t *output; /* (n) tokens, 1..SPEC_LENGTH_MAX */
     /* (n) s, each NULL if the file lacks it: when an engine queued the request, scheduled it, and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* requests: a source of requests (request.h): from distributions, a trace and accepted lengths.
  * Arrivals, prompts, outputs, acceptance and rows each have their own random stream, so changing
- * one leaves the others as they are. Borrows what it points to. */
+ * one of these leaves the others as they are. Borrows what it points to. */
 #ifndef SPECLAB_REQUESTS_H
 #define SPECLAB_REQUESTS_H
 
@@ -64,8 +64,9 @@ typedef struct {
     double alpha[SPEC_ALPHA_NODES], weight[SPEC_ALPHA_NODES];
 } spec_requests_law;
 
-/* Computes it for requests that passed _check. A long tail is cut where less than 1e-15 of the
- * probability is left, and the last length gets the rest. Returns GSL_SUCCESS or GSL_ENOMEM. */
+/* Computes this distribution for requests that passed _check. A long tail is cut where less than
+ * 1e-15 of the probability is left, and the last length gets the rest. Returns GSL_SUCCESS or
+ * GSL_ENOMEM. */
 int spec_requests_law_init(spec_requests_law *law, const spec_requests *requests,
                            spec_error *error);
 void spec_requests_law_free(spec_requests_law *law); /* accepts a zeroed object */

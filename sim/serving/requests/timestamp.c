@@ -58,7 +58,7 @@ static bool read_fraction(double *ret, const char **text)
     if (!read_character(text, ".")) return true;
     if (!isdigit((unsigned char)**text)) return false;
     for (int n = 0; isdigit((unsigned char)**text); (*text)++, n++) {
-        if (n >= 15) continue; /* beyond a double */
+        if (n >= 15) continue; /* beyond the precision of a double */
         digits = 10.0 * digits + (**text - '0');
         scale *= 10.0;
     }
