@@ -62,8 +62,8 @@ double spec_ahead_break_even_cost(double alpha, int K, double guessed)
 static double speedup_at(double alpha, double K, double c, double guessed, double handed)
 {
     if (!isinf(K)) return spec_ahead_speedup(alpha, K, c, guessed, handed);
-    return 1.0 / ((1.0 - alpha) + c * (2.0 - guessed)); /* c = 0 or alpha = 1: otherwise K is
-                                                         * finite */
+    /* reached only at c = 0 or alpha = 1, because otherwise K is finite */
+    return 1.0 / ((1.0 - alpha) + c * (2.0 - guessed));
 }
 
 double spec_ahead_best_K(double alpha, double c, double guessed, double handed)
@@ -88,7 +88,7 @@ double spec_ahead_best_speedup(double alpha, double c, double guessed, double ha
 
 double spec_ahead_pearl_speedup(double alpha, int K, double c)
 {
-    /* returns NaN, as the mean does if the other arguments are outside their domains */
+    /* the other arguments are checked by the mean, which is NaN outside its domain */
     if (!is_amount(c)) return NAN;
     return spec_capped_geometric_mean(alpha, K - 1) / (1.0 - pow(alpha, K) + alpha) /
            fmax(1.0, K * c);

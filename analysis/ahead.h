@@ -53,8 +53,8 @@ double spec_ahead_speedup(double alpha, double K, double c, double guessed, doub
 double spec_ahead_rounds(int n, double hit, double before, double during, double verify,
                          double handed);
 
-/* Returns the hit above which drafting ahead is faster than drafting each chain beforehand; at this
- * hit both take the same time. Verification takes one target call, and handed is 0.
+/* Returns the hit rate above which drafting ahead is faster than drafting each chain beforehand; at
+ * this rate both take the same time. Verification takes one target call, and handed is 0.
  *
  *     max(0, (K+1) c - 1) / (K c)                                    docs/formulas/lengths.md#ahead
  *
@@ -62,7 +62,7 @@ double spec_ahead_rounds(int n, double hit, double before, double during, double
  *           where drafting costs nothing */
 double spec_ahead_break_even(int K, double c);
 
-/* Returns the cost of a draft call from which on drafting ahead is no longer faster than drafting
+/* Returns the cost of a draft call at and above which drafting ahead is not faster than drafting
  * each chain beforehand, with handed = 0. Below it drafting ahead gains if c > 0 and hit > 0; both
  * take the same time if either is 0.
  *
@@ -79,7 +79,7 @@ double spec_ahead_break_even_cost(double alpha, int K, double guessed);
  *   returns an integer; 0 if no K gains. inf if every further token gains: at c = 0 < alpha,
  *           and at alpha = 1 if 1/((2 - guessed) c) exceeds the value at every K. NaN outside the
  *           domain
- * Checked by: the largest of all; the values at large K. */
+ * Checked by: the largest of all speed-ups; the values at large K. */
 double spec_ahead_best_K(double alpha, double c, double guessed, double handed);
 
 /* Returns the speed-up at that K, or the supremum over K if it is inf. */
@@ -92,8 +92,8 @@ double spec_ahead_best_speedup(double alpha, double c, double guessed, double ha
  *                                                             docs/formulas/lengths.md#ahead-others
  *
  * Each of its steps drafts K tokens during one target pass. After a rejection (pre-verify) the pass
- * reads only the text, and tests the first of them. Otherwise (post-verify) it reads the previous K
- * tokens, and tests all but the first of these and the first of the new ones. A rejection ends a
+ * reads only the text, and tests the first new token. Otherwise (post-verify) it reads the previous
+ * K tokens, and tests all but the first of these and the first of the new ones. A rejection ends a
  * step with the correction. There is no bonus, so there is nothing to guess.
  *   alpha, c  as above
  *   K       tokens drafted in a step, >= 1

@@ -136,7 +136,7 @@ void spec_alpha_wilson_interval(double *ret_low, double *ret_high, uint64_t pass
 
 /* Returns the continued fraction of the incomplete beta function [DLMF] 8.17.22, by Lentz's method.
  * It converges within O(sqrt(a + b)) terms for x < (a+1)/(a+b+2). GSL's version stops after 512
- * terms, too few for ten million tests. */
+ * terms, which is too few for ten million tests. */
 static double beta_fraction(double a, double b, double x)
 {
     double most = 1000 + sqrt(a + b);
@@ -155,8 +155,7 @@ static double beta_fraction(double a, double b, double x)
     return f;
 }
 
-/* Computes the lower and upper tail of Beta(a, b) at x. Each is free of cancellation on its side of
- * the mean. */
+/* Computes the lower and upper tail of Beta(a, b) at x. Neither cancels on its side of the mean. */
 static void beta_tails(double *ret_lower, double *ret_upper, double a, double b, double x)
 {
     double front = exp(a * log(x) + b * log1p(-x) - gsl_sf_lnbeta(a, b));

@@ -19,9 +19,9 @@
  *
  *     passed = sum_k k counts[k],   tested = passed + (rounds with n_accepted < K)
  *
- * A round tests draft tokens until one fails, and is censored at K: the next test was never made.
- * Under iid acceptance the likelihood is alpha^passed (1 - alpha)^(tested - passed). Source:
- * docs/formulas/acceptance.md#four-alphas. Checked by: the sums of the tally's tested[] and
+ * A round tests draft tokens until one is rejected. It is censored at K, because no further test is
+ * made there. Under iid acceptance the likelihood is alpha^passed (1 - alpha)^(tested - passed).
+ * Source: docs/formulas/acceptance.md#four-alphas. Checked by: the sums of the tally's tested[] and
  * passed[]; the likelihood's maximum, found numerically. */
 void spec_alpha_trials(uint64_t *ret_passed, uint64_t *ret_tested, const uint64_t *counts, int K);
 

@@ -13,7 +13,7 @@ typedef struct {
     _Alignas(16) unsigned char state[256];
 } spec_brent;
 
-/* Returns what gsl_root_fsolver_alloc would; it must not be freed. */
+/* Returns a solver as gsl_root_fsolver_alloc would; it must not be freed. */
 static inline gsl_root_fsolver *spec_brent_init(spec_brent *brent)
 {
     assert(gsl_root_fsolver_brent->size <= sizeof brent->state);

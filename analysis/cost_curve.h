@@ -15,10 +15,10 @@ typedef struct {
     const double *time; /* (n) in any unit */
 } spec_cost_curve;
 
-/* Returns the time of a pass of `width` tokens: a point's time at the point, by linear
- * interpolation between points, on the line through the last two beyond the last, and the first
- * point's time before the first. NaN for width < 1 or no points. Checked by: points lie on the
- * curve; a straight line is reproduced everywhere. */
+/* Returns the time of a pass of `width` tokens. Between points it is interpolated linearly; beyond
+ * the last point the line through the last two continues; before the first point it is the time of
+ * the first. NaN for width < 1 or no points. Checked by: points lie on the curve; a straight line
+ * is reproduced everywhere. */
 double spec_cost_curve_time(const spec_cost_curve *curve, double width);
 
 /* Returns the mean time of passes, counts[i] of which had i + 1 tokens, i = 0..n-1. NaN without

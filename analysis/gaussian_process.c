@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scale in units of the number of dimensions, and the noise in units of the variance. */
+/* The grid of the fit: scales in units of the number of dimensions, noises in units of the
+ * variance. */
 static const double scales[] = {0.125, 0.25, 0.5, 1.0, 2.0, 4.0}, noises[] = {1e-6, 1e-3, 1e-1};
 enum { SCALES = sizeof scales / sizeof *scales, NOISES = sizeof noises / sizeof *noises };
 

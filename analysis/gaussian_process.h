@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gaussian_process: regression of a function of binary vectors, with its uncertainty.
+/* gaussian_process: regression for a function of binary vectors, with its uncertainty.
  * Bayesian optimisation uses it to get the posterior after n values and the expected improvement of
  * another vector [Rasmussen06] [Jones98]. A process owns copies of its data; a zeroed one is legal
  * and may be freed. */
@@ -19,7 +19,7 @@ typedef struct {
     unsigned char *x; /* (n, dimensions) */
     double mean, variance, scale, noise, log_likelihood;
     gsl_matrix *factor; /* Cholesky factor of exp(-hamming / scale) + noise I */
-    gsl_vector *weight; /* its inverse times y - mean */
+    gsl_vector *weight; /* the inverse of exp(-hamming / scale) + noise I, times y - mean */
     gsl_vector *row;    /* (n) workspace */
 } spec_gaussian_process;
 

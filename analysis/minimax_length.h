@@ -11,11 +11,11 @@
  *     loss_k = max over s of 1 - speed[s][k] / max_j speed[s][j]
  *
  * If only alpha is unknown, in [low, high], its two ends are enough as scenarios:
- * speed(K')/speed(K) rises with alpha for K' > K, so the largest loss of a length is at an end.
+ * speed(K')/speed(K) increases with alpha for K' > K, so the largest loss of a length is at an end.
  *   ret_loss   (n) in [0,1]
  *   speed      (scenarios, n) row-major, > 0
- *   returns    the length with the smallest loss, the first of equals; -1 for n < 1, no scenario or
- *              a speed that is not positive, with NaN throughout
+ *   returns    the length with the smallest loss, the first one among ties; -1 for n < 1, no
+ *              scenario, or a speed that is not positive; ret_loss is then NaN
  * Checked by: a grid of alphas between the ends; published numbers. */
 int spec_minimax_length(double *ret_loss, const double *speed, int scenarios, int n);
 

@@ -22,8 +22,8 @@
  *   K              draft length, >= 0
  *   returns GSL_SUCCESS; GSL_EDOM if a law is negative or off 1 by more than 1e-9, for a chance
  *           outside [0,1], S < 1 or K < 0; GSL_ENOMEM. O(K S^2)
- * The variance is a sum without a negative term. Assumes A5. Checked by: the tail sum above and its
- * second moment; spec_capped_geometric_* for equal chances. */
+ * The variance is computed as a sum without negative terms. Assumes A5. Checked by: the tail sum
+ * above and its second moment; spec_capped_geometric_* for equal chances. */
 int spec_modulated_mean_variance(double *ret_mean, double *ret_variance, const double *start,
                                  const double *stay, const double *accept, int S, int K);
 

@@ -22,7 +22,7 @@ static double test_token(double *under_way, double *next, double *ended, const d
     return accepted + next[0];
 }
 
-/* Adds the bonus token. */
+/* Moves each round that was accepted in full past its bonus token. */
 static void move_on(double *ended, const double *under_way, int n)
 {
     for (int i = 0; i + 1 < n; i++) ended[i + 1] += under_way[i];

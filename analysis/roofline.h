@@ -43,8 +43,8 @@ double spec_roofline_pass_bytes(const spec_transformer_shape *shape, double n_to
  * 1 <= active <= experts, n_tokens >= 0. NaN outside. */
 double spec_roofline_experts(double experts, double active, double n_tokens);
 
-/* Returns c of a draft that is the target itself, but reads the keys and values of only some
- * positions: its cost in target calls, if time is proportional to bytes.
+/* Returns c, the cost of a draft call in target calls, for a draft that is the target itself but
+ * reads the keys and values of only some positions. Time is taken as proportional to bytes.
  *
  *     c = (weights + kv_bytes min(read, context)) / (weights + kv_bytes context)
  *                                                                  docs/formulas/costs.md#window
@@ -55,14 +55,14 @@ double spec_roofline_experts(double experts, double active, double n_tokens);
  *   context   positions of the text, >= 0 */
 double spec_roofline_window_cost(double weights, double kv_bytes, double read, double context);
 
-/* Returns the context above which such a draft gains with the best K: there c < alpha
+/* Returns the context above which such a draft gains at the best K, because there c < alpha
  * ([Leviathan23] Corollary 3.9).
  *
  *     (weights (1 - alpha) / kv_bytes + read) / alpha
  *
  *   alpha     in [0,1]; the others as above
  *   returns positions, >= read; inf if no context is long enough: alpha = 0 or kv_bytes = 0
- * Checked by: bisecting for the context from which on the best K is above 0. */
+ * Checked by: bisecting for the context above which the best K is positive. */
 double spec_roofline_window_context(double alpha, double weights, double kv_bytes, double read);
 
 /* Returns FLOP per byte of a pass. It is about n_tokens for 16-bit weights and a short context. */

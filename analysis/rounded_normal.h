@@ -10,7 +10,7 @@
  *     P(n_accepted >= k) = Q(k + 1/2 - length)   for 1 <= k <= K
  *
  *   returns a probability; 1 for k <= 0, 0 for k > K
- * Checked by: the mass of each number between its rounding limits; Monte Carlo. */
+ * Checked by: the normal mass that rounds to each number; Monte Carlo. */
 double spec_rounded_normal_tail(double length, int K, int k);
 
 /* Returns the expected tokens per round, 1 + the sum of the tails. The clamp at K+1 moves this mean

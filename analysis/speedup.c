@@ -57,7 +57,7 @@ double spec_speedup_oracle(double alpha, double c)
     return 1.0 / ((1.0 - alpha) + c * alpha);
 }
 
-/* Returns whether a round of K + 1 draft tokens is better than one of K. */
+/* Returns whether K + 1 draft tokens are better than K. */
 static bool one_more_gains(double alpha, double c, spec_round_time time, double K)
 {
     /* In these two edge cases rounding would decide: alpha^K underflows, or c K absorbs `fixed`. */
@@ -72,7 +72,7 @@ static bool one_more_gains(double alpha, double c, spec_round_time time, double 
 double spec_speedup_best_K_between(double alpha, double c, spec_round_time time, double low,
                                    double high)
 {
-    /* Once one token more than `top` does not gain, the maximum is in low..top. */
+    /* Once a token beyond `top` does not gain, the maximum is in low..top. */
     double top = low;
     for (double step = 1.0; top < high && one_more_gains(alpha, c, time, top); step *= 2.0)
         top = fmin(top + step, high);
@@ -135,10 +135,10 @@ double spec_speedup_best_K_lambert(double alpha, double c)
 {
     if (!(alpha <= 1.0 && c > 0.0))
         return NAN; /* alpha = 0, alpha = 1 and c > 1 come out as NaN by themselves */
-    /* v = u - 1 solves v - log(1+v) = d. Newton's method on this instead of W_-1(-exp(-1-d)): the
-     * exponential underflows for d > 744, and near d = 0, the branch point, W_-1 would keep only
-     * half of the digits. The function is convex and the start is right of the root (sqrt(2d) + d >
-     * v), so the steps go down until rounding stops them. */
+    /* v = u - 1 solves v - log(1+v) = d. We apply Newton's method to this instead of computing
+     * W_-1(-exp(-1-d)), because the exponential underflows for d > 744, and near d = 0, the branch
+     * point, W_-1 would keep only half of the digits. The function is convex and the start is to
+     * the right of the root (sqrt(2d) + d > v), so each step goes down, until rounding stops it. */
     double a = -log(alpha), d = a * (1.0 - c) / c, v, next = sqrt(2.0 * d) + d;
     do {
         v = next;

@@ -71,19 +71,19 @@ double spec_speedup_oracle(double alpha, double c);
  * and never again after that, so bisection finds the maximum in O(log K) steps.
  *   returns a whole number; 0 if no K gains (alpha <= c). inf if every further token gains: at
  *           c = 0 < alpha, and at alpha = 1 > c. NaN outside the domain. Within 1e-15 of alpha = 1,
- *           and beyond 2^53, rounding may give a neighbour of K, of equal speed-up
+ *           and beyond 2^53, rounding may give a neighbour of K with an equal speed-up
  * Checked by: the largest of all speed-ups in extended precision; spec_speedup_best_K_lambert
  * within 1. */
 double spec_speedup_best_K(double alpha, double c);
 
-/* Returns the speed-up at the best K, or the supremum over K if that is inf: 1/(1-alpha) at c = 0,
- * 1/c at alpha = 1. */
+/* Returns the speed-up at the best K, or the supremum over K if the best K is inf: 1/(1-alpha) at c
+ * = 0, 1/c at alpha = 1. */
 double spec_speedup_best(double alpha, double c);
 
 /* Suppose a round of K draft tokens takes `fixed` + c K (calls - guessed alpha^K) target calls: it
- * makes `calls` draft calls per token, but in a share guessed alpha^K of rounds the chain is ready.
- * Then spec_speedup_best_K_between returns the smallest K in low..high that maximises E[n_emitted]
- * divided by this time.
+ * makes `calls` draft calls per token, except that a share guessed alpha^K of rounds finds its
+ * chain ready and saves K of them. spec_speedup_best_K_between returns the smallest K in low..high
+ * that maximises E[n_emitted] divided by this time.
  *
  *   time    fixed > 0, the part without K; calls of the draft per token, >= 1; guessed alpha^K, the
  *           share of rounds that save K calls, with guessed in [0,1]
@@ -97,12 +97,12 @@ typedef struct {
 double spec_speedup_best_K_between(double alpha, double c, spec_round_time time, double low,
                                    double high);
 
-/* Return the speed-up, the best K and the best speed-up if one call gives all rows of a draft.
+/* Return the speed-up, the best K and the best speed-up if one draft call computes all rows.
  * Drafting takes pass + token K target calls in a round with K >= 1, and none at K = 0.
  *
  *     speedup = (1 - alpha^(K+1)) / ((1 - alpha) (1 + pass + token K))
  *
- *   pass    time of the call, whatever K; c
+ *   pass    time of the call, for every K; c
  *   token   additional time per draft token, e.g. for a Markov head; c_token
  * Domain and limits are as for spec_speedup. best_K is the smallest best K, and 0 if no K gains. It
  * is inf if every further token gains and the limit is above 1, as can happen at token = 0 and at
@@ -123,12 +123,13 @@ double spec_speedup_one_pass_best(double alpha, double pass, double token);
  * function where its argument does not underflow. */
 double spec_speedup_best_K_lambert(double alpha, double c);
 
-/* Returns the alpha above which speculation with this K and c gains; at it the speed-up is 1.
+/* Returns the alpha above which speculation with this K and c gains; there the speed-up is 1.
  *
  *     root of  alpha + alpha^2 + ... + alpha^K = c K            docs/formulas/lengths.md#break-even
  *
  *   returns alpha in [c, min(1, c K)], to 1e-15 relative: c at K = 1, 0 at c = 0, 1 at c = 1. NaN
- *           if no alpha does (c > 1), if every alpha does (K = 0), and outside the domain
+ *           if there is no such alpha (c > 1), if the speed-up is 1 at every alpha (K = 0), and
+ *           outside the domain
  * Checked by: the speed-up there is 1; the roots for K = 1 and 2. */
 double spec_speedup_break_even_alpha(int K, double c);
 

@@ -14,8 +14,8 @@ static size_t index_of(int row, int column, int S)
     return (size_t)row * (size_t)S + (size_t)column;
 }
 
-/* Marks with `pass` the states that can be reached from `from` (forward), or that can reach it.
- * stack (S) is workspace. */
+/* Marks with `pass` the states that can be reached from `from` (forward) or, if not forward, those
+ * that can reach it. stack (S) is workspace. */
 static void mark_reachable(int *mark, int pass, const double *matrix, int S, int from, bool forward,
                            int *stack)
 {
@@ -59,8 +59,8 @@ static int closed_class(int *ret_member, const double *matrix, int S, int *mark,
 }
 
 /* Eliminates the states of an irreducible matrix (n,n) from the last to the first, then builds the
- * unnormalised law (n) from the first. Overwrites the matrix. Returns the sum of the law, infinite
- * or NaN if a probability underflowed. */
+ * unnormalised law (n) from the first. Overwrites the matrix. Returns the sum of the law, which is
+ * infinite or NaN if a probability underflowed. */
 static double eliminate(double *ret_law, double *matrix, int n)
 {
     for (int k = n - 1; k > 0; k--) {

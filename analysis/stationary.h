@@ -13,7 +13,7 @@
  *
  *   matrix  (S,S) >= 0, rows sum to 1 within 1e-9; only entries off the diagonal are used
  *   ret_law (S) sums to 1; exactly 0 for transient states
- *   returns GSL_SUCCESS; GSL_EDOM if it is not a stochastic matrix; GSL_ESING if two classes are
+ *   returns GSL_SUCCESS; GSL_EDOM if the matrix is not stochastic; GSL_ESING if two classes are
  *           never left, so that the law depends on the start, or if a probability underflows;
  *           GSL_ENOMEM. O(S^3) */
 int spec_stationary_law(double *ret_law, const double *matrix, int S);

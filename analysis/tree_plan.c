@@ -54,7 +54,7 @@ static bool exclusive(const double *chance, int n)
     return sum <= 1 + sum_slack;
 }
 
-/* Sorts the ranks (n) by descending accuracy, the lower of equal ones first, by insertion. */
+/* Sorts the ranks (n) by descending accuracy, ties by rank, by insertion. */
 static void order_ranks(int *ret_ranks, const double *accuracy, int n)
 {
     for (int r = 0; r < n; r++) {
@@ -116,8 +116,8 @@ static double best_tree(const spec_tree_plan *plan, int m, int l)
     return l == 0 ? 1 : 1 + *forest_at(plan, m, l, 0);
 }
 
-/* Returns the tokens from children r, r+1, ... with m nodes in all, of which y belong to child r
- * and its subtree. */
+/* Returns the expected tokens from children r, r+1, ... with m nodes in all, of which y belong to
+ * child r and its subtree. */
 static double split(const spec_tree_plan *plan, int m, int l, int r, int y)
 {
     return plan->accept[r] * best_tree(plan, y - 1, l - 1) + *forest_at(plan, m - y, l, r + 1);

@@ -19,8 +19,8 @@
  *   n       nodes, >= 0
  *   work    (2n+1)
  *   returns tokens per target call, the correction or bonus counted; 1 at n = 0. NaN for a chance
- *           outside [0,1], siblings that sum to more than 1 (by 1e-9), a parent that does not
- *           precede. O(n)
+ *           outside [0,1], siblings whose chances sum to more than 1 (by 1e-9), or a parent that
+ *           does not come first. O(n)
  * Checked by: a chain is spec_capped_geometric_mean; a walk over every outcome. */
 double spec_tree_emitted(const int *parent, const double *accept, int n, double *work);
 
@@ -42,24 +42,25 @@ double spec_tree_plan_parallel_chains(double alpha, int K, int b);
  *
  * A node's product is at most its parent's, so these nodes form a tree. No other tree of n nodes
  * has a larger E[n_emitted].
- *   ret_parent, ret_rank   (n) nodes by descending product; of equals, the earlier parent's first,
- *                          then the lower rank; the head is the depth
+ *   ret_parent, ret_rank   (n) nodes by descending product, ties by parent and then by rank; the
+ *                          depth of a node is its head
  *   ret_product            (n) chance that the node is accepted
- *   accuracy               (heads, ranks), in [0,1]; rows need not fall
+ *   accuracy               (heads, ranks), in [0,1]; rows need not be sorted
  *   work                   (n + 1 + heads ranks) ints
- *   returns the number of nodes, below n if no other product is > 0. -1 outside the domain (also
- *           heads or ranks < 1, rows that sum to more than 1)
+ *   returns the number of nodes, which is below n if all other products are 0. -1 outside the
+ *           domain, also for heads or ranks < 1 or rows that sum to more than 1.
  * O(n^2 heads + heads ranks^2). Checked by: all trees of up to seven nodes. */
 int spec_tree_plan_medusa(int *ret_parent, int *ret_rank, double *ret_product, int n,
                           const double *accuracy, int heads, int ranks, int *work);
 
 /* The best trees of up to `nodes` nodes and `depth` levels when the r-th child (from 0) of any node
- * is accepted with chance accept[r]: Sequoia's dynamic program [Chen24]. Zero it or init it; free
- * it. */
+ * is accepted with chance accept[r]: Sequoia's dynamic program [Chen24]. Zero or init a plan before
+ * use, and free it. */
 typedef struct {
     int nodes, depth, width;
     double *accept; /* (width) */
-    /* (depth, width+1, nodes+1): maximum tokens from children r, r+1, ... of a node, by level */
+    /* (depth, width+1, nodes+1): largest expected tokens from children r, r+1, ... of a node, by
+     * level */
     double *forest;
 } spec_tree_plan;
 

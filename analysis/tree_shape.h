@@ -51,7 +51,7 @@ typedef struct {
  *
  *     speedup = E[n_emitted] / (depth c + verify[its nodes])
  *
- *   ret_width  (levels) its widths; of equally fast trees the one with the fewest children per
+ *   ret_width  (levels) its widths; among equally fast trees, the one with the fewest children per
  *              node, then the shortest trunk, then the fewest levels
  * O(levels^2 ranks (levels + ranks)) for delayed, less for others. Checked by: all trees of the
  * form. */
@@ -62,7 +62,7 @@ spec_tree_shape_found spec_tree_shape_fastest(int *ret_width, const spec_tree_sh
  *   ret_children  (n+1) the last ones may be 0
  *   parent        (n) -1 <= parent[v] < v; children of one node in the order of their numbers
  *   work          (n+1)
- *   returns the tree's depth; -1 for a parent that does not precede. O(n^2) */
+ *   returns the tree's depth; -1 if a parent does not come first. O(n^2) */
 int spec_tree_children(int *ret_children, const int *parent, int n, int *work);
 
 #endif

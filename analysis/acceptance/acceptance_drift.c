@@ -16,11 +16,11 @@ static const double correlation[CORRELATIONS] = {0.0, 0.2, 0.4, 0.6, 0.75, 0.87,
 /* The prior variance of a step, relative to that of an average window. */
 static const double step_variance = 4.0;
 
-/* Windows, possibly joined. */
+/* The windows, joined if there are too many. */
 typedef struct {
     size_t n, learn;
-    size_t first[MOST]; /* the first window in each of them */
-    double angle[MOST]; /* minus the mean angle of the learning windows */
+    size_t first[MOST]; /* the first of the caller's windows in each */
+    double angle[MOST]; /* relative to the mean angle of the learning windows */
     double size[MOST];  /* tested, relative to the mean of the learning windows */
     double least;       /* what the binomial noise of one window adds to the sum of squares of
                          * angles */
@@ -32,11 +32,12 @@ typedef struct {
     double constant, cross, square; /* sums of squares and products up to now */
     double log_scale;               /* log scale of the likelihood */
     struct {
-        double step, constant, angle; /* sums of the step's square, and of its products */
+        /* sums of the step's square, and of its products with the constant and the angle */
+        double step, constant, angle;
     } at[MOST];
 } regression;
 
-/* Over all models, after each window. */
+/* The evidence over all models, after each window. */
 typedef struct {
     double null[MOST], bet[MOST]; /* logs of the largest likelihood under the null, and of the
                                    * bet */
@@ -55,7 +56,7 @@ static double angle_of(double passed, double tested)
     return asin(sqrt((passed + 0.375) / (tested + 0.75)));
 }
 
-/* Returns false for counts outside their domain. */
+/* Fills the series; returns false for counts outside their domain. */
 static bool gather(series *ret, const double *passed, const double *tested, size_t n, size_t learn)
 {
     size_t windows = 0, each = 1, held = 0;
@@ -91,8 +92,8 @@ static bool gather(series *ret, const double *passed, const double *tested, size
     return true;
 }
 
-/* Returns the variance of window k relative to an average one: it falls with the size fully, by
- * half, or not at all. */
+/* Returns the variance of window k relative to an average one: inversely proportional to its size,
+ * halfway between that and constant, or constant. */
 static double variance_at(const series *s, size_t k, int way)
 {
     return way == 0 ? 1.0 / s->size[k] : way == 1 ? 0.5 + 0.5 / s->size[k] : 1.0;

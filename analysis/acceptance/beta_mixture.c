@@ -20,7 +20,8 @@ typedef struct {
 enum { SPREAD_LOW = -9, SPREAD_HIGH = 6, SPREAD_STEPS = 2 };
 
 /* Returns the likeliest mu at spread s: the root of a decreasing function, by Newton's method in a
- * bracket. Up to the factor mu (1 - mu), the function is linear at s = 0 and for s to infinity. */
+ * bracket. Multiplied by mu (1 - mu), the function is linear in mu at s = 0 and as s goes to
+ * infinity. */
 static double likeliest_mean(const depth_counts *depths, double s)
 {
     if (depths->passed[0] == 0.0) return 0.0;
@@ -62,7 +63,8 @@ static double log_likelihood(const depth_counts *depths, double mu, double s)
     return spec_compensated_value(&sum);
 }
 
-/* Returns the derivative of the likelihood in s at its likeliest mu, up to a positive factor. */
+/* Returns the derivative of the log likelihood with respect to s, at the likeliest mu, up to a
+ * positive factor. */
 static double rise(const depth_counts *depths, double s)
 {
     const double mu = likeliest_mean(depths, s);

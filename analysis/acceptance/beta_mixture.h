@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct {
-    double a, b;             /* parameters of the Beta law; inf for one alpha */
+    double a, b;             /* parameters of the Beta law; inf if one alpha fits best */
     double alpha;            /* maximum likelihood under one alpha */
     double likelihood_ratio; /* 2 (log likelihood of the mixture - log likelihood of one alpha), >=
                               * 0 */
@@ -17,9 +17,11 @@ typedef struct {
 
 /* Finds the maximum likelihood fit to counts[k], the number of rounds with n_accepted = k, k =
  * 0..K. Every round proposed K draft tokens. a + b lies between 1e-6 and 1e9.
- *   returns GSL_EDOM, and NaN, without rounds, for a negative or infinite count, and for K outside
- *           1..SPEC_K_MAX. likelihood_ratio is 0 where one alpha fits best; a and b are then inf
- * Checked by: a grid search; the counts 39, 1, 0, 3 give a = .022, b = .218 and 18.2. */
+ *   returns GSL_EDOM, and NaN in the result, if there are no rounds, for a negative or infinite
+ *           count, and for K outside 1..SPEC_K_MAX. likelihood_ratio is 0 where one alpha fits
+ *           best; a and b are then inf
+ * Checked by: a grid search; the counts 39, 1, 0, 3 give a = .022, b = .218 and a likelihood ratio
+ * of 18.2. */
 int spec_beta_mixture_fit(spec_beta_mixture *ret, const double *counts, int K);
 
 /* Returns E[alpha^j] = B(a + j, b) / B(a, b), the chance that a round accepts at least j tokens. 1

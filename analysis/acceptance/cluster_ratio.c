@@ -13,16 +13,16 @@ static double logistic(double x)
     return 1.0 / (1.0 + exp(-x));
 }
 
-/* Returns passed - value tested, or 0 if this is within rounding, so that clusters with the same
- * ratio show no spread. */
+/* Returns passed - value * tested, or 0 if the difference is only rounding, so that clusters with
+ * the same ratio show no spread. */
 static double excess(double passed, double tested, double value)
 {
     const double difference = passed - value * tested;
     return fabs(difference) > 4.0 * DBL_EPSILON * passed ? difference : 0.0;
 }
 
-/* Computes the interval of a proportion. If there is no spread, adds half a trial to both
- * outcomes. */
+/* Computes the interval of a proportion. If all trials have the same outcome, adds half a trial to
+ * both outcomes. */
 static void interval_of_proportion(spec_cluster_ratio *ratio, double tested, double t)
 {
     double odds = ratio->value / (1.0 - ratio->value),

@@ -31,10 +31,10 @@ typedef struct {
  *   passed, tested  (n) >= 0; clusters with tested = 0 do not count
  *   proportion      whether passed <= tested in every cluster by definition
  *   error           1 - confidence, in (0,1)
- *   returns NaN throughout without trials and for a negative or infinite number; low and high NaN
- *           with fewer than 2 clusters. Clusters with the same ratio, up to rounding, show
- *           no spread: a proportion's interval is then that of independent trials, another
- *           has no width
+ *   returns NaN throughout without trials and for a negative or infinite number; low and high are
+ *           NaN with fewer than 2 clusters. Clusters with the same ratio, up to rounding, show no
+ *           spread: the interval of a proportion is then that of independent trials, and the
+ *           interval of another ratio has no width
  * Checked by: delete-one recomputation; coverage on known laws. */
 spec_cluster_ratio spec_cluster_ratio_of(const double *passed, const double *tested, size_t n,
                                          int proportion, double error);

@@ -61,8 +61,8 @@ static void fill_depths(spec_counter_limits *ret, const spec_counted_engine *eng
     ret->alpha = tested > 0.0 ? ret->accepted / tested : NAN;
 }
 
-/* Computes the mean step. Slots are independent, so the longest draft follows from the law of one
- * slot's draft. */
+/* Computes the mean time of a step. Slots are independent, so the longest draft follows from the
+ * law of one slot's draft. */
 static double mean_step(const spec_counter_limits *limits, const spec_counted_engine *engine)
 {
     const spec_affine_step *cost = &engine->cost;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* counter_limits: what the counters of a full engine converge to, in closed form.
  * Counted in rounds, each slot is a renewal process, so every limit is a ratio of two means over
- * requests. Slow requests have more rounds and weigh more. Pure functions.
+ * requests. Slow requests have more rounds and so weigh more. Pure functions.
  * docs/formulas/serving.md#counter-limits. */
 #ifndef SPECLAB_COUNTER_LIMITS_H
 #define SPECLAB_COUNTER_LIMITS_H
@@ -33,17 +33,18 @@ int spec_counter_limits_of(spec_counter_limits *ret, const spec_counted_engine *
                            const double *share, const double *alpha, int n);
 
 /* Bounds the tokens per round at a shorter draft length, given the counters of a run at K whose
- * requests differ. At another length requests have other numbers of rounds and so other weights.
- * That is why the counters of the run, cut to the shorter length, give only a lower bound.
+ * requests differ. At another length, requests need other numbers of rounds and so have other
+ * weights. That is why the counters of the run, cut to the shorter length, give only a lower bound.
  *
  *     cut <= tokens per round at K_other <= tokens / (1 + (tokens - cut) / (K_other + 1))
  *
  *   tokens   1 + sum_{j <= K} passes_j per round
  *   cut      1 + sum_{j <= K_other} passes_j per round of the same run, K_other < K
- * The bounds hold in the limit of long requests. The upper one is attained if requests accept all
- * or nothing, the lower one if they are equal. The lower one assumes that requests with a larger
- * cut gain a larger factor from the longer draft, which is true if each has one alpha. Checked by:
- * the limits at both lengths of random mixtures. docs/formulas/lengths.md#another-length. */
+ * The bounds hold in the limit of long requests. The upper bound is attained if each request
+ * accepts all or nothing, the lower one if all requests are alike. The lower bound assumes that
+ * requests with a larger `cut` also gain a larger factor from the longer draft, which is true if
+ * each request has one alpha. Checked by: the limits at both lengths of random mixtures.
+ * docs/formulas/lengths.md#another-length. */
 void spec_counter_limits_shorter(double *ret_low, double *ret_high, double tokens, double cut,
                                  int K_other);
 

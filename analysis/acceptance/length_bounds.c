@@ -11,7 +11,8 @@ enum { ROWS = SPEC_LENGTH_TERMS + 1, GRID = 200, FINE = 8, PIVOTS = 400 };
  *     maximise sum_i w_i f_i - most sum_j |s_j|   over w_i >= 0 and s_j
  *     with     sum_i w_i = 1,   sum_i w_i a_i^j + s_j = m_j
  *
- * Its dual prices are the coefficients of the polynomial, so |c_j| <= most. */
+ * Its dual prices are the coefficients of the polynomial, and the price of missing a moment ensures
+ * |c_j| <= most. */
 typedef struct {
     int rows;
     const int *depth;
@@ -105,7 +106,8 @@ static void solve(double *price, const program *p)
                 (leaves < 0 || weight[r] * move[leaves] < weight[leaves] * move[r]))
                 leaves = r;
         }
-        if (leaves < 0) return; /* only by rounding; the last prices are checked like any others */
+        /* this happens only by rounding; the last prices are checked like any others */
+        if (leaves < 0) return;
         const double step = weight[leaves] / move[leaves];
         for (int r = 0; r < rows; r++) weight[r] = fmax(0.0, weight[r] - step * move[r]);
         weight[leaves] = step;
@@ -114,8 +116,8 @@ static void solve(double *price, const program *p)
     }
 }
 
-/* Returns how far f rises above the polynomial: on a finer grid, and at the vertex of the parabola
- * through three of its points. */
+/* Returns how far f rises above the polynomial. Looks on a finer grid, and at the vertex of the
+ * parabola through three neighbouring points. */
 static double above(const double *price, const program *p)
 {
     double most = -INFINITY, power[ROWS], y[3] = {-INFINITY, -INFINITY, -INFINITY};

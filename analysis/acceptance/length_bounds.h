@@ -18,8 +18,8 @@ enum { SPEC_LENGTH_TERMS = 8 };
  *
  * The counters give the moments m_j = E_w[a^j], j = 1..K. Take a polynomial p(a) = c_0 + sum c_j
  * a^j that is nowhere below f on [0,1]. Then E_w[f] <= c_0 + sum c_j m_j for every w, which is a
- * bound linear in the counters. The lowest such bound is dual to the largest E_w[f] over all
- * distributions with these moments. */
+ * bound linear in the counters. The lowest such bound equals the largest E_w[f] over all
+ * distributions with these moments, by duality. */
 typedef struct {
     int n;                        /* terms */
     int depth[SPEC_LENGTH_TERMS]; /* (n) ascending, in 1..K: all of 1..K if K <= 8 */
@@ -33,7 +33,7 @@ typedef struct {
  *   most  the largest |c_j| allowed, > 0: with a small one, errors of m matter less, but the bound
  *         is less close. With 1 it is up to .4 % less close for K_other = 2K, and just as close
  *         where f is a polynomial
- *   returns  the constant bound, at worst: 1 and (K + 1)/(K_other + 1) are the ends of f
+ *   returns  at worst a constant bound, one of the extremes of f: 1 and (K + 1)/(K_other + 1)
  * Checked by: [Leviathan23] (1) for one alpha; Beta laws by another solver; laws with atoms. */
 spec_length_bound spec_length_bound_of(const double *m, int K, int K_other, bool high, double most);
 

@@ -14,7 +14,7 @@ static bool are_shares(const double *m, int K, int K_other)
     return all;
 }
 
-/* Returns the tokens per round from the depths up to min(K, K_other). */
+/* Returns 1 plus what the depths up to min(K, K_other) contribute to the tokens per round. */
 static double measured(const double *m, int K, int K_other)
 {
     spec_compensated sum = {0};

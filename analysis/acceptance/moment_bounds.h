@@ -16,7 +16,7 @@ typedef struct {
  *     1 + sum_{j <= K_other} m_j                    for K_other <= K, both ends
  *
  * FREE: 0 <= m_j <= m_K for j > K.
- *   m        (K) falling, in [0,1]; m_0 = 1
+ *   m        (K) decreasing, in [0,1]; m_0 = 1
  *   returns  NaN for K < 0, K_other < 0, and a share outside [0,1] */
 spec_bounds spec_moment_bounds_free(const double *m, int K, int K_other);
 

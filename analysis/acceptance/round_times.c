@@ -13,8 +13,8 @@ static bool is_valid(const spec_round_times *times)
     return valid;
 }
 
-/* Returns the height at K of the chord through points i and i + 1; -INFINITY if one of them does
- * not exist. */
+/* Returns the value at K of the chord through points i and i + 1; -INFINITY if one of them does not
+ * exist. */
 static double chord(const spec_round_times *times, int first, int i, int K)
 {
     if (i < first || i + 1 >= times->n) return -INFINITY;

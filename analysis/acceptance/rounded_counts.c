@@ -14,7 +14,7 @@
 /* Bounds on the shares of rounds that accept each depth. */
 typedef struct {
     int n;
-    double low[SPEC_ROUNDED_DEPTHS], high[SPEC_ROUNDED_DEPTHS]; /* falling, in [0,1] */
+    double low[SPEC_ROUNDED_DEPTHS], high[SPEC_ROUNDED_DEPTHS]; /* decreasing, in [0,1] */
     double low_sum, high_sum;
     double deeper; /* an upper bound on the number of depths beyond n */
 } depth_shares;
@@ -54,7 +54,8 @@ static bool read_shares(depth_shares *ret, const spec_rounded_counts *printed)
     double before = 1.0 + half;
     for (int i = 0; i < printed->n; i++) {
         const double rate = printed->rate[i];
-        if (!(rate >= 0.0 && rate <= before)) return false; /* rounding keeps the order */
+        /* rounding preserves the order of the rates */
+        if (!(rate >= 0.0 && rate <= before)) return false;
         before = rate;
         ret->low[i] = rate > half ? rate - half : 0.0;
         ret->high[i] = rate + half < 1.0 ? rate + half : 1.0;
@@ -64,8 +65,8 @@ static bool read_shares(depth_shares *ret, const spec_rounded_counts *printed)
     return true;
 }
 
-/* Return the smallest and the largest number of tokens that `rounds` rounds can accept. Both rise
- * with the rounds. */
+/* Return the smallest and the largest number of tokens that `rounds` rounds can accept. Both
+ * increase with the rounds. */
 static double fewest(const depth_shares *shares, double rounds)
 {
     double sum = 0.0;
@@ -118,9 +119,9 @@ static void narrow_by_sum(range *rounds, const depth_shares *shares, double acce
                                      rounds->high, accepted, false);
 }
 
-/* Returns the next number of rounds from `rounds` on, upwards or downwards, for which every depth
- * has an integer count; a number outside the range means that there is none. If a depth has none,
- * we jump to where its next count begins. */
+/* Returns the nearest number of rounds, at or after `rounds` going upwards or downwards, for which
+ * every depth has an integer count; a number outside the range means that there is none. Where a
+ * depth has no integer count, we jump to the number of rounds at which its next one begins. */
 static double next_whole(const depth_shares *shares, double rounds, const range *within, bool up)
 {
     int i = 0, good = 0; /* how many successive depths, cyclically, have a count */
@@ -196,14 +197,14 @@ static void fill(double *count, const double *low, const double *high, int n, do
     }
 }
 
-/* Returns whether the bounds leave only one set of counts, falling with depth, that sum to
+/* Returns whether only one set of counts within the bounds decreases with depth and sums to
  * `accepted`. Depths with different rates never swap order, and depths with equal rates have equal
  * bounds. */
 static bool one_set(const double *low, const double *high, const double *rate, int n,
                     double accepted)
 {
-    double above = accepted, below = -accepted; /* how far the sum is above its least and below its
-                                                 * most */
+    /* how far `accepted` is above the smallest sum and below the largest */
+    double above = accepted, below = -accepted;
     int groups = 0, size = 0;
     double slack = 0.0;
     for (int i = 0; i < n; i++) {
@@ -240,7 +241,7 @@ static bool recover_passed(uint64_t *passed, const depth_shares *shares, double 
     return reached && one_set(low, high, printed->rate, n, accepted);
 }
 
-/* Returns the rounds that agree with accepted, drafted and the length. */
+/* Returns the numbers of rounds that agree with accepted, drafted and the length. */
 static range rounds_of_length(const spec_rounded_counts *printed)
 {
     const double accepted = (double)printed->accepted, drafted = (double)printed->drafted;

@@ -14,8 +14,8 @@ typedef struct {
     double place, scale, weight;
 } posterior;
 
-/* Runs a Kalman filter over the values and a constant at once, which gives generalised least
- * squares without a matrix. */
+/* Runs a Kalman filter over the values and over a constant in parallel, which gives generalised
+ * least squares without a matrix. */
 static posterior fit(const double *value, size_t n, double phi, double share, double prior)
 {
     double level = 0.0, level_of_one = 0.0, variance = share;

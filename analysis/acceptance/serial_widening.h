@@ -16,7 +16,7 @@
  *
  * Given both, and with flat priors for the mean and for the log of the variance, the posterior of
  * the mean is Student's. We mix these posteriors, weighted by their marginal likelihoods, and the
- * interval holds 1 - error of the mixture. Time is O(n).
+ * interval contains 1 - error of the mixture. Time is O(n).
  *   value    (n) finite, in order of time
  *   returns  1 for n < 3 and for values without spread; NaN for an error outside (0,1)
  * Checked by: dense matrices; coverage by autocorrelation and length. */

@@ -9,7 +9,8 @@ void spec_text_rounds_add(spec_text_rounds *sum, double *opt_came, double *opt_p
     for (size_t t = 0; t < n; t++) {
         const int *limit = draft->opt_limit;
         const size_t most = (size_t)(limit != NULL && limit[t] < K ? limit[t] : K);
-        double here = reach[t]; /* that a round begins here and accepts all before token i */
+        /* the chance that a round begins here and accepts all tokens before token i */
+        double here = reach[t];
         sum->rounds += here;
         sum->emitted += here;
         for (size_t i = 0; i < most; i++) {

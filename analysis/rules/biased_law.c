@@ -74,7 +74,8 @@ spec_biased_law spec_biased_law_fly(double *ret_law, const double *target, const
     return accept_more(ret_law, target, draft, n);
 }
 
-/* Returns the number of tokens before x: more probable, or equally probable with a lower id. */
+/* Returns the number of tokens that rank before x: those that are more probable, or equally
+ * probable with a lower id. */
 static int rank_of(const double *row, int n, int x)
 {
     int before = 0;

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* Less probability than this is only rounding, because rows that sum to 1 may be filled exactly. */
+/* A remaining probability below this is only rounding, because the rows of the targets may fill the
+ * draft's row exactly. */
 static const double rounding = 1e-14;
 
 /* Returns weight(s) gain(s, x). */

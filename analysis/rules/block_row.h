@@ -16,11 +16,12 @@ typedef struct {
     size_t S, V;            /* >= 1 */
 } spec_block_row_set;
 
-/* Returns the worth of a draft's row:
+/* Returns the worth of a draft row:
  *
  *     worth(draft) = sum_s weight(s) sum_x gain(s, x) min(target(s, x), draft(x))
  *
- * Without gains it is the chance that s occurs and that the token rule accepts the token. */
+ * If the weights are the chances of the contexts and there are no gains, it is the chance that the
+ * token rule accepts the token. */
 double spec_block_row_worth(const spec_block_row_set *rows, const double *draft);
 
 /* Computes the weighted mean of the rows, which minimises the mean cross-entropy of the target to
@@ -51,12 +52,12 @@ typedef struct {
 double spec_block_row_best(double *ret_row, double *ret_level, const spec_block_row_set *rows,
                            spec_block_step *work);
 
-/* Returns how far a row and a level are from the condition above: returns the largest excess, which
- * is 0 for the best row. */
+/* Returns how far a row and a level are from the condition above: the largest excess, which is 0
+ * for the best row. */
 double spec_block_row_excess(const spec_block_row_set *rows, const double *draft, double level);
 
-/* Returns the most probable token of the mean row. Without gains, it gives the best one-hot row,
- * and its worth is its mean probability. */
+/* Returns the most probable token of the mean row. Without gains, the one-hot row at this token is
+ * the best one-hot row, and its worth is the token's probability in the mean row. */
 size_t spec_block_row_one_hot(const spec_block_row_set *rows);
 
 #endif

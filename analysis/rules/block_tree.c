@@ -114,7 +114,7 @@ double spec_block_tree_tails(double *ret_tail, const spec_block_tree *tree, cons
 }
 
 /* Returns the worth of the best row after all nodes of a level that end with the same `memory`
- * tokens. These are every `groups`-th node. */
+ * tokens. Such nodes are `groups` apart. */
 static double best_of_group(const spec_block_tree *tree, int level, size_t group, size_t groups,
                             spec_block_tree_work *work)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* block_tree: rounds of a parallel drafter, whose rows ignore the tokens drafted in the round.
+/* block_tree: rounds of a parallel drafter, whose rows do not see the tokens of the round.
  * The target is a table of all paths. Node 0 is the root, and node V v + 1 + x extends the path of
- * node v by token x. A draft has K rows (K, V), one per offset. The rule is `token`.
+ * node v by token x. A draft has K rows (K, V), one per offset. The rule is the token rule.
  * docs/formulas/block-drafts.md#block-rounds. */
 #ifndef SPECLAB_BLOCK_TREE_H
 #define SPECLAB_BLOCK_TREE_H
@@ -67,14 +67,14 @@ void spec_block_tree_marginals(double *ret_draft, double *ret_overlap, const spe
 void spec_block_tree_greedy(double *ret_draft, const spec_block_tree *tree,
                             spec_block_tree_work *work);
 
-/* Replaces each row in turn, the last first, by the best one given the other rows. Returns
+/* Replaces each row in turn, beginning with the last one, by the best row given the others. Returns
  * E[n_accepted] after that, which is never less than before. */
 double spec_block_tree_improve(double *draft, const spec_block_tree *tree,
                                spec_block_tree_work *work);
 
-/* Fills ret_bound (K) with upper bounds on P(n_accepted >= i) for any lossless rule: the smallest,
- * over j <= i, square root of the largest eigenvalue of E[r r'], where r(x) is the square root of
- * target(x | x_1 .. x_{j-1}). */
+/* Fills ret_bound (K) with upper bounds on P(n_accepted >= i) for any lossless rule: for each i the
+ * minimum over j <= i of the square root of the largest eigenvalue of E[r r'], where r(x) is the
+ * square root of target(x | x_1 .. x_{j-1}). */
 void spec_block_tree_any_rule(double *ret_bound, const spec_block_tree *tree,
                               spec_block_tree_work *work);
 

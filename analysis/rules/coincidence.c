@@ -8,9 +8,9 @@
 /* ---- without replacement --------------------------------------------------------------------- */
 
 /* Returns one node of the integral at time s: the chance that fewer than n clocks other than the
- * one of the target's sample have rung, times the density with which that one rings. exactly[k]: k
- * clocks have rung; marked[k]: in addition, the clock of a token drawn from the target rings
- * now. */
+ * one of the target's sample have rung, times the density with which that one rings. exactly[k] is
+ * the chance that k clocks have rung; marked[k] is for k clocks in addition to that of a token
+ * drawn from the target, which rings now. */
 static double race_at(const spec_ratio_order *order, int n, double s)
 {
     double exactly[SPEC_DRAFTS_MAX] = {1}, marked[SPEC_DRAFTS_MAX] = {0}, sum = 0;
@@ -45,9 +45,8 @@ double spec_coincidence_match_race(const spec_ratio_order *order, int n)
     return fmin(1, spec_compensated_value(&sum));
 }
 
-/* Computes the case n = 2: token x is drawn first, or after another token y: draft(x) (1 + sum over
- * y != x of draft(y) / (1
- * - draft(y))). */
+/* Computes the case n = 2, where token x is drawn first or after another token y: draft(x) (1 + sum
+ * over y != x of draft(y) / (1 - draft(y))). */
 static double match_two(const spec_ratio_order *order)
 {
     spec_compensated odds = {0}, sum = {0};
@@ -68,7 +67,8 @@ double spec_coincidence_match_without(const spec_ratio_order *order, int n)
 {
     if (!spec_ratio_order_defined(order, n)) return NAN;
     if (n >= order->V) return 1;
-    if (n >= order->n_drafted) { /* the draft can draw all of its tokens; the others are uniform */
+    /* the draft gives all of its tokens; the others are drawn uniformly */
+    if (n >= order->n_drafted) {
         const int first = order->n_drafted;
         return fmin(1, order->target_below[first] +
                            order->target_above[first] * (n - first) / (order->V - first));

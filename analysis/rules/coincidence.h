@@ -14,8 +14,9 @@
  *     sum_x target(x) integral of draft(x) exp(-draft(x) s)
  *                     Pr(fewer than n other clocks have rung by s) ds
  *
- * This is a race of exponential clocks, one per token; for n = 2 it is a sum. Takes O(V) for n <= 2
- * and for a draft of at most n tokens, else O(n V) at each of about a hundred nodes.
+ * The integral describes a race of exponential clocks, one per token; for n = 2 it reduces to a
+ * sum. Takes O(V) for n <= 2 and for a draft of at most n tokens, else O(n V) at each of about a
+ * hundred nodes.
  *   returns the chance, to about 1e-14; 1 for n >= V
  * Writes order->work. Checked by: enumeration of tuples; n = 2 both ways. */
 double spec_coincidence_match_without(const spec_ratio_order *order, int n);
@@ -24,17 +25,17 @@ double spec_coincidence_match_without(const spec_ratio_order *order, int n);
 double spec_coincidence_match_race(const spec_ratio_order *order, int n);
 
 /* Returns the chance that the target's own sample is among n greedy drafts: the n - 1 most probable
- * tokens of the draft, and one drawn from the rest (uniformly if the rest is 0). For n = 2 the same
- * holds for hub drafts.
+ * tokens of the draft, and one drawn from the rest (uniformly if the rest is 0). For n = 2 the
+ * formula also holds for hub drafts.
  *
  *     sum_{x in Top} target + sum_{x not in Top} target draft / (1 - draft(Top))
  *
  * 1 for n > V. O(n V). Checked by: enumeration. */
 double spec_coincidence_match_greedy(const spec_ratio_order *order, int n);
 
-/* Return the acceptance if the token rule tests the first of two drafts, and its correction is kept
- * if it equals the other one. With residual = (target - draft)+, its sum R, and missed = (draft -
- * target)+, the chance is overlap + kept / R:
+/* Return the acceptance if the token rule tests the first of two drafts, and the correction after a
+ * rejection counts if it equals the other draft. With residual = (target - draft)+, its sum R, and
+ * missed = (draft - target)+, the chance is overlap + kept / R:
  *
  *     without replacement    kept = sum_x missed(x) / (1 - draft(x))
  *                                   times sum_y residual(y) draft(y)

@@ -33,7 +33,7 @@ double spec_lossy_front_accepted(const double *tv, int K, double budget)
     return K - lost;
 }
 
-/* Between tv_{i-1} and tv_i, what is lost falls by K - i + 1 for each unit of budget. */
+/* Between tv_{i-1} and tv_i, each unit of budget reduces the loss by K - i + 1. */
 double spec_lossy_front_tv(const double *tv, int K, double accepted)
 {
     if (isnan(accepted)) return NAN;

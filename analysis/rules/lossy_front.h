@@ -8,17 +8,17 @@
 #include <stddef.h>
 
 /* Fills ret_tv (K) with the total variation of the first 1, .., K tokens of two laws of K tokens
- * (V^K), whose first token is the most significant digit. Merges them in place: afterwards target
- * and draft are not what they were. */
+ * (V^K), whose first token is the most significant digit. Merges them in place, so target and draft
+ * are overwritten. */
 void spec_lossy_front_depths(double *ret_tv, double *target, double *draft, int V, int K);
 
 /* Returns the most that a rule can keep, E[n_accepted], within a budget >= 0.
  *
  *     most = K - sum_i (tv_i - budget)+
  *
- *   tv (K)  as above; it never falls
- * Budget 0 gives the most of a lossless rule, budget tv_K gives K. Attained by the rule `pardon`.
- * Checked by: enumeration of all rules; a search among output laws. */
+ *   tv (K)  as above; it never decreases
+ * Budget 0 gives what the best lossless rule keeps, budget tv_K gives K. Attained by the rule
+ * `pardon`. Checked by: enumeration of all rules; a search among output laws. */
 double spec_lossy_front_accepted(const double *tv, int K, double budget);
 
 /* Returns the inverse, the least total variation at which a rule can keep `accepted` tokens. 0 if a

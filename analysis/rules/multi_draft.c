@@ -112,7 +112,7 @@ double spec_multi_draft_kseq_rho(const spec_ratio_order *order, int n)
 {
     if (!spec_ratio_order_defined(order, n)) return NAN;
     double low = 1, high = n;
-    for (;;) { /* accepted - common falls with rho */
+    for (;;) { /* accepted - common decreases with rho */
         double rho = low + (high - low) / 2, common = spec_ratio_order_common(order, rho);
         if (rho <= low || rho >= high) return low;
         if (any_of(common / rho, n) > common) {

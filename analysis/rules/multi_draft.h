@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* multi_draft: the acceptance of one position with n draft tokens, in closed form.
  * Accepted means that the emitted token is one of the drafted ones, whether it passed a test or was
- * drawn from the residual. Tokens drafted after it then remain useful. See rrsw.h for rrsw,
+ * drawn from the residual. Then the tokens drafted after it remain useful. See rrsw.h for rrsw,
  * coincidence.h for matches among drafts that are not iid, tournament.h for khisti. All functions
  * take a sorted pair of rows (ratio_order) and 1 <= n <= SPEC_DRAFTS_MAX; NaN outside.
  * docs/formulas/acceptance.md#multi-draft. */
@@ -19,12 +19,12 @@
 double spec_multi_draft_match(const spec_ratio_order *order, int n);
 
 /* Returns the same if the drafts are the draft's n most probable tokens (among equals the lower id)
- * instead of samples: the sum of target over them. No rule accepts more of such drafts. 1 for n >=
- * V. O(n V). */
+ * instead of samples: the sum of target over them. No rule accepts such drafts more often. 1 for n
+ * >= V. O(n V). */
 double spec_multi_draft_match_top(const spec_ratio_order *order, int n);
 
-/* Returns the acceptance if the token rule tests the first of n iid drafts, and its correction is
- * kept if it is among the others.
+/* Returns the acceptance if the token rule tests the first of n iid drafts, and the correction
+ * after a rejection counts if it is among the others.
  *
  *     sum_x min(target, draft) + sum_x (target - draft)+ (1 - (1 - draft)^(n-1))
  *                                                               [Thomas26] App. C
@@ -47,12 +47,12 @@ double spec_multi_draft_rrs(const spec_ratio_order *order, int n);
  *     accepted(rho) = 1 - (1 - m(rho)/rho)^n,   m(rho) = sum_x min(target, rho draft)
  *     rho* = the root of accepted(rho) = m(rho) in [1,n];   acceptance = m(rho*)
  *
- * rho* is the smallest lossless rho. With it the tests accept most, and the residual never gives a
- * rejected token. A larger rho can still accept more in total, because then the residual can give
- * drafted tokens. _rho returns rho*, to about 1e-15; 1 if target and draft are disjoint and any rho
- * is lossless. _at returns the acceptance at a given finite rho >= rho*, including drafted tokens
- * from the residual; NaN below rho*. O(log V) for each of 60 bisections; _at O(V). Checked by:
- * [SunZ23]'s guarantee of 1 - (1 - 1/n)^n of the optimum. */
+ * rho* is the smallest lossless rho. With it the tests accept most often, and the residual never
+ * gives a rejected token. A larger rho can still accept more in total, because then the residual
+ * can give drafted tokens. _rho returns rho*, to about 1e-15; 1 if target and draft are disjoint
+ * and any rho is lossless. _at returns the acceptance at a given finite rho >= rho*, including
+ * drafted tokens from the residual; NaN below rho*. _rho takes O(log V) for each of 60 bisections,
+ * _at O(V). Checked by: [SunZ23]'s guarantee of 1 - (1 - 1/n)^n of the optimum. */
 double spec_multi_draft_kseq(const spec_ratio_order *order, int n);
 double spec_multi_draft_kseq_rho(const spec_ratio_order *order, int n);
 double spec_multi_draft_kseq_at(const spec_ratio_order *order, int n, double rho);
@@ -62,13 +62,13 @@ double spec_multi_draft_kseq_at(const spec_ratio_order *order, int n, double rho
  *
  *     sum_{x in Top} target + sum_{x not in Top} min(target, draft / (1 - draft(Top)))
  *
- * A rule attains this, and no rule accepts more of such drafts. If the rest is 0, the draw is
+ * A rule attains this, and no rule accepts such drafts more often. If the rest is 0, the draw is
  * uniform. 1 for n > V; n = 1 is the overlap. O(n V). */
 double spec_multi_draft_greedy(const spec_ratio_order *order, int n);
 
 /* Returns the acceptance of SpecHub [SunR24] with two drafts: the hub, which is the draft's most
  * probable token, and another one. It equals the acceptance of greedy drafting with two, because
- * the hub's share is always used up. NaN unless n = 2. */
+ * the mass of the hub is always used up. NaN unless n = 2. */
 double spec_multi_draft_spechub(const spec_ratio_order *order, int n);
 
 #endif

@@ -17,8 +17,8 @@
  * the largest flow from tuples to their tokens; all subsets; n = 1 is the overlap. */
 double spec_optimal_iid(const spec_ratio_order *order, int n);
 
-/* Returns a quoted formula for the acceptance at one position with n iid drafts, which is
- * attributed to [LinY26] and called optimal.
+/* Returns a formula for the acceptance at one position with n iid drafts that is quoted as optimal
+ * and attributed to [LinY26].
  *
  *     sum_x target(x) (1 - (1 - min(1, draft(x)/target(x)))^n)
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* overlap: distances between two distributions, and how often a rule with one draft accepts.
  * Arrays are rows of probabilities (n) that sum to 1, owned by the caller. Sums are compensated, so
- * a row of 128,000 is as exact as one of 3. Any NaN gives NaN. [Leviathan23] Def. 3.2, Thm 3.5;
- * docs/formulas/acceptance.md#four-alphas. */
+ * a row of 128,000 tokens is as accurate as one of 3. Any NaN gives NaN. [Leviathan23] Def. 3.2,
+ * Thm 3.5; docs/formulas/acceptance.md#four-alphas. */
 #ifndef SPECLAB_OVERLAP_H
 #define SPECLAB_OVERLAP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ratio_order: two distributions sorted by target/draft, with sums over every prefix.
  * The acceptance with several drafts, and the best acceptance, are sums over such prefixes. So sort
- * a pair of rows once, and then call the functions of multi_draft and optimal. Only one thread at a
+ * a pair of rows once, then call the functions of multi_draft and optimal. Only one thread at a
  * time may use an order. */
 #ifndef SPECLAB_RATIO_ORDER_H
 #define SPECLAB_RATIO_ORDER_H
@@ -24,7 +24,8 @@ typedef struct {
     int n_drafted; /* number of tokens with draft > 0; they come first */
     bool sorted; /* false until a sort succeeds; until then every function of an order returns
                   * NaN */
-    /* (V) target/draft ascending, equal ratios by token; then draft = 0, by target, by token */
+    /* (V) ascending by target/draft, ties by token; then tokens with draft = 0, by target, ties by
+     * token */
     int *token;
     double *target, *draft; /* (V) the two rows in this order, each divided by its sum */
     double *ratio;          /* (V) target/draft; +inf where draft = 0 */

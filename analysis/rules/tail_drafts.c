@@ -11,7 +11,8 @@ typedef struct {
     double target, tail, over; /* target(B), b and U */
 } best;
 
-/* Returns the entry outside B with the largest draft; among equals the lowest token. */
+/* Returns the entry outside B with the largest draft probability, among ties that of the lowest
+ * token. */
 static int largest(const spec_ratio_order *order)
 {
     int found = -1;

@@ -19,16 +19,16 @@
  * Checked by: enumeration of all draws (as are the other two). */
 double spec_tail_drafts_match(const spec_ratio_order *order, int n);
 
-/* Returns the acceptance if y is tested by the token rule against the tail, and the correction is
- * kept if it is one of the others. U is the sum over B of (tail - target)+, R the same sum over all
- * tokens.
+/* Returns the acceptance if y is tested by the token rule against the tail, and the correction
+ * after a rejection counts if it is one of the others. U is the sum over B of (tail - target)+, R
+ * the same sum over all tokens.
  *
  *     target(B) + sum_{y not in B} min(target(y), tail(y)) + (target(x_n) - tail(x_n))+ U / R
  */
 double spec_tail_drafts_token(const spec_ratio_order *order, int n);
 
-/* Returns the most that any rule accepts: the token rule on the sibling outside B does, since B is
- * there for certain.
+/* Returns the most that any rule accepts: the token rule on the sibling outside B attains it, since
+ * the tokens of B are always among the siblings.
  *
  *     target(B) + min(target(x_n), tail(x_n) + b)
  *               + sum_{y not in B, not x_n} min(target(y), tail(y))

@@ -25,7 +25,7 @@ typedef struct {
     int D, n_challenges;   /* entries that can be drafted */
     challenge *challenge;  /* (n_challenges) */
     item *items;           /* (D) */
-    /* (D) law of the winner so far; the same if some entry is never drafted */
+    /* (D) law of the winner so far; the same when one entry is never drafted */
     double *law, *without;
     double *gain;          /* (D) */
 } tournament;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* batch_ahead: drafting ahead for a batch of requests, where each draft misses independently.
- * The draft model runs on its own device. Times are in target calls of any unit; a draft call takes
- * c of them for the whole batch. Pure functions, NaN outside the domain. For one request see
- * analysis/ahead.h. docs/formulas/serving.md#batch-ahead. */
+ * The draft model runs on its own device. Times may be in any unit, the same for all; passes serve
+ * the whole batch. Pure functions, NaN outside the domain. For one request see analysis/ahead.h.
+ * docs/formulas/serving.md#batch-ahead. */
 #ifndef SPECLAB_BATCH_AHEAD_H
 #define SPECLAB_BATCH_AHEAD_H
 
@@ -22,9 +22,9 @@ double spec_batch_ahead_step(double hit, double B, int K, double draft, double v
  * draft) / step. */
 double spec_batch_ahead_gain(double hit, double B, int K, double draft, double verify);
 
-/* Returns the share of steps in which a request has a draft, if the others do not wait for one. A
- * request whose draft missed rides along: for one step it verifies nothing, while its next draft is
- * made from a guess of its next token.
+/* Returns the share of steps in which a request has a draft, if the batch does not wait for missing
+ * drafts. A request whose draft missed rides along: for one step it verifies nothing, while its
+ * next draft is made from a guess of its next token.
  *
  *     guessed / (1 - hit + guessed)                            docs/formulas/serving.md#batch-ahead
  *

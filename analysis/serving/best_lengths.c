@@ -37,7 +37,7 @@ double spec_best_lengths_rate(const int *K, const double *alpha, int n,
     return tokens(K, alpha, n) / step_time(K, n, passes, cost, fixed);
 }
 
-/* Finds the lengths, at most `cap` >= 1 each, up to which every draft token is worth its time. */
+/* Finds the lengths, at most `cap` >= 1 each, up to which each draft token is worth its time. */
 static void lengths_at(int *K, const double *alpha, int n, int cap, double least)
 {
     for (int r = 0; r < n; r++) {

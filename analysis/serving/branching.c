@@ -7,12 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Three sums over the requests of a step, which we also form over a family in each of its steps. */
+/* Three sums over the requests of a step. We also compute them over a family, in each of its
+ * steps. */
 enum { NEW, ALL, TIME, SUMS }; /* requests in their first step; all requests; the time they add */
 
 typedef struct {
     int n;              /* steps of the longest life */
-    int steps;          /* steps of the family that the sums below cover; each array has n more */
+    int steps;          /* the family's steps that the sums below cover; each array has n more */
     double ratio;       /* ratio of the means of two successive late steps */
     double *mean[SUMS]; /* (steps + n) of a family, by step */
     double *spread;     /* (steps + n) workspace */
@@ -76,8 +77,8 @@ static int family_grow(family *f, int steps)
     return GSL_SUCCESS;
 }
 
-/* Extends the means until the remaining ones are negligible or fall by a constant ratio. We know
- * their total, so we know the remainder too. */
+/* Extends the means until the remaining ones are negligible or decrease by a constant ratio. We
+ * know their total, so we know the remainder too. */
 static int family_run(family *f, const spec_request_life *life, double rate, double load)
 {
     const double total = 1.0 / (1.0 - load);
@@ -101,7 +102,7 @@ done:
     return status;
 }
 
-/* Returns sum_k x[k] y[k]; beyond the arrays, terms fall by ratio^2. */
+/* Returns sum_k x[k] y[k]; beyond the arrays, each term is ratio^2 times the one before. */
 static double dot(const family *f, const double *x, const double *y)
 {
     double sum = x[f->steps] * y[f->steps] / (1.0 - f->ratio * f->ratio);
@@ -109,7 +110,7 @@ static double dot(const family *f, const double *x, const double *y)
     return sum;
 }
 
-/* Returns sum_k x[k] y[k + 1]; there is no y[f->steps + 1]. */
+/* Returns sum_k x[k] y[k + 1]; y ends at f->steps, so beyond it terms are extrapolated. */
 static double dot_with_next(const family *f, const double *x, const double *y)
 {
     double sum = x[f->steps] * y[f->steps] * f->ratio / (1.0 - f->ratio * f->ratio);
@@ -117,7 +118,7 @@ static double dot_with_next(const family *f, const double *x, const double *y)
     return sum;
 }
 
-/* spread[k] = sum_(i,j) E[e_i e_j] y[k + i - j]. */
+/* Computes spread[k] = sum_(i,j) E[e_i e_j] y[k + i - j]. */
 static void spread(family *f, double square, const double *y)
 {
     for (int k = 0; k <= f->steps; k++) {

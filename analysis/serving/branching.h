@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* branching: an engine under Poisson arrivals, without limits of memory, slots or token budget.
- * A request makes its steps longer. The requests that arrive during this extra time begin one step
- * later; we call them its children, and their number is Poisson. All means and variances are exact.
- * Pure functions. [Ferland06] treats the case of a constant added time;
+ * Each request lengthens the steps that serve it. The requests that arrive during this extra time
+ * begin one step later; we call them its children, and their number is Poisson. All means and
+ * variances are exact. Pure functions. [Ferland06] treats the case of a constant added time;
  * docs/formulas/serving.md#branching. */
 #ifndef SPECLAB_BRANCHING_H
 #define SPECLAB_BRANCHING_H
@@ -14,7 +14,7 @@
 typedef struct {
     double load;
     double step, step2;           /* mean and mean square of its time */
-    double batch, batch_variance; /* requests that decode */
+    double batch, batch_variance; /* mean and variance of the requests that decode */
     double prefills;              /* mean requests in their prefill, or in their first round */
     double wait;                  /* mean from arrival to the first step */
     double first_token;           /* mean from arrival to the end of the first step */

@@ -32,13 +32,14 @@ void spec_break_even_batch(double *ret_from, double *ret_to, const spec_affine_s
  *
  *     s* = (token (K+1-E) + draft_token K) / (kv (E-1) - draft_kv K)
  *
- *   draft_kv   time to read a token of the draft's own KV cache, per pass, s, >= 0; 0: none
+ *   draft_kv   time per pass to read a token of the draft's own KV cache, s, >= 0; 0: it has no
+ *              cache
  *   returns tokens; inf if no context is long enough */
 double spec_break_even_context(const spec_affine_step *cost, int K, double emitted,
                                double draft_kv);
 
 /* Returns the time of a pass of n tokens that reads caches of kv_tokens in total. Computing
- * overlaps with reading the weights; reading the caches comes on top.
+ * overlaps with reading the weights, but not with reading the caches.
  *
  *     max(2 parameters n / flops, parameters bytes_per_weight / bandwidth)
  *          + kv_bytes kv_tokens / bandwidth
@@ -48,7 +49,7 @@ double spec_break_even_context(const spec_affine_step *cost, int K, double emitt
 double spec_break_even_pass(const spec_hardware *hardware, const spec_transformer_shape *shape,
                             double n, double kv_tokens);
 
-/* A batch on a machine. If the machine does not reach its peak, give smaller flops. */
+/* A batch on a machine. For a machine that does not reach its peak, reduce flops. */
 typedef struct {
     const spec_hardware *hardware;
     const spec_transformer_shape *target, *draft;

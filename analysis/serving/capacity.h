@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* capacity: the load of an engine, and the means that follow from it whatever the arrival process.
+/* capacity: the load of an engine, and the means that follow from it for any arrival process.
  * A step takes `base` seconds, and each request adds `extra` seconds in total to the steps of its
- * life. Both hold along every sample path. Pure functions, NaN outside the domain. [Kong26];
- * docs/formulas/serving.md#capacity. */
+ * life. The long-run means hold along every sample path. Pure functions, NaN outside the domain.
+ * [Kong26]; docs/formulas/serving.md#capacity. */
 #ifndef SPECLAB_CAPACITY_H
 #define SPECLAB_CAPACITY_H
 
@@ -25,7 +25,7 @@ double spec_capacity_rate(double extra);
  *   base    mean time of a step without what requests add, s, > 0
  *   load    in [0,1); the result is inf if it is 1 or more
  *   extra   >= 0
- *   idle    idle periods per step, in [0,1]: each ends with one request; 0 if never idle
+ *   idle    idle periods per step, in [0,1]; each ends when a request arrives. 0 if never idle
  * Checked by: the Markov chain of the requests in each step (test_branching.c). */
 double spec_capacity_step(double base, double load, double extra, double idle);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* conservation: identities that the sums of every run of a serving engine obey.
- * They hold for any engine, any load and any length of the run, because requests under way at
- * either end of the measured part are counted too. Integers agree exactly, times up to rounding.
- * Pure functions. [Little61]; docs/formulas/serving.md#conservation. */
+ * They hold for any engine, any load and any length of the run, because requests under way at the
+ * beginning or end of the measured part are counted too. Integers agree exactly, times up to
+ * rounding. Pure functions. [Little61]; docs/formulas/serving.md#conservation. */
 #ifndef SPECLAB_CONSERVATION_H
 #define SPECLAB_CONSERVATION_H
 

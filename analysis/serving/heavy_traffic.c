@@ -42,7 +42,7 @@ double spec_heavy_traffic_batch_quantile(double q, const spec_heavy_traffic *lim
                                          const spec_branching *b)
 {
     if (!is_near(limit, q) || limit->shape < 1.0) return NAN;
-    /* batches are integers: n gets the gamma probability of n - 1/2 to n + 1/2 */
+    /* batches are integers: n gets the gamma probability between n - 1/2 and n + 1/2 */
     return ceil(gamma_quantile(q, b->batch, b->batch_variance) - 0.5);
 }
 
@@ -104,8 +104,8 @@ static double share_of(const spec_request_life *life, int j)
     return life->alive[j] - (j + 1 < life->n ? life->alive[j + 1] : 0.0);
 }
 
-/* Returns P(latency <= x). What requests add is scaled by `raise`, so that the latency has its
- * exact mean. */
+/* Returns P(latency <= x). The time that requests add is scaled by `raise`, so that the mean
+ * latency is exact. */
 static double chance_below(double x, const environment *v, double raise,
                            const spec_request_life *life)
 {

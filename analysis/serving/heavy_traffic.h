@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* heavy_traffic: an engine under Poisson arrivals near its capacity.
  * There the time that requests add to a step becomes large, changes slowly compared with the life
- * of a request, and has a gamma distribution. So moments of a life are enough for latency and its
- * percentiles. Pure functions. [FahadyQVJ71; IspanyPap14];
+ * of a request, and has a gamma distribution. So the moments of a life suffice to compute the
+ * latency and its percentiles. Pure functions. [FahadyQVJ71; IspanyPap14];
  * docs/formulas/serving.md#heavy-traffic. */
 #ifndef SPECLAB_HEAVY_TRAFFIC_H
 #define SPECLAB_HEAVY_TRAFFIC_H
@@ -15,13 +15,13 @@ typedef struct {
     double load;   /* rate E[w] */
     double steps;  /* mean steps of a life */
     double turn;   /* beta = sum_j (j + 1) E[e_j] / E[w]: the mean step in which children begin */
-    double prompt; /* E[e_0] of requests with a prefill, s; else 0 */
+    double prompt; /* E[e_0] if requests have a prefill, s; else 0 */
     double shape;  /* of the gamma law: 2 base turn E[w] / E[w^2] */
     /* mean latency, s: (steps + 1/2) (base + E[w^2] / (2 turn E[w])) / (1 - load) */
     double latency;
 } spec_heavy_traffic;
 
-/* Computes the limit from a life.
+/* Computes the limit from the life of a request.
  *
  *   life  of all requests, with shared costs
  *   rate  requests/s, > 0
@@ -38,7 +38,7 @@ int spec_heavy_traffic_of_life(spec_heavy_traffic *ret, const spec_request_life 
  * of the current step and then takes n more: about n + 1/2 steps, all nearly as long as the step it
  * arrived in.
  *
- * A value is returned only where it is within 5 %, and the error falls in proportion to 1 - load.
+ * A value is returned only where its error is at most 5 %; the error is proportional to 1 - load.
  * This requires 1 - load <= min(shape, 4)/20. Quantiles of step times also require shape >= 1 and a
  * prompt that adds at most .4 of the mean that all requests add to a step. Otherwise the result is
  * NaN. The latency takes O(n) for a life of n steps, with a factor of about 40. Checked by:

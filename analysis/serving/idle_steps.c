@@ -18,7 +18,7 @@ enum { TERMS_MAX = 24 };
  * repeat, there is a row for each number of tokens in the last round: row i for i tokens. Row 0 is
  * for the first round, or for any if rounds do not repeat. */
 typedef struct {
-    int L;              /* the most tokens that rounds emit */
+    int L;              /* the most tokens that the rounds of a request emit */
     double round;       /* a round adds round + context s seconds */
     double *law;        /* (m) of tokens per round */
     double *tail;       /* (L + m) P(tokens of rounds > s), 0 from L on */
@@ -30,7 +30,7 @@ typedef struct {
     const spec_request_kinds *kinds;
     const spec_affine_step *cost;
     double rate;
-    double base[2]; /* time of a step in which requests decode; of a step with only prefills */
+    double base[2]; /* time of a step in which requests decode, and of a step with only prefills */
     int m, rows, longest;
     double *weight;  /* (longest) exp(x kv s) for a step */
     members *member; /* (n) */
@@ -68,7 +68,7 @@ static int members_init(members *a, const load *l, const spec_request_kind *kind
     return GSL_SUCCESS;
 }
 
-/* Moves from n - 1 steps to go to n steps; x = rate (phi - 1) for a request that begins after
+/* Moves from n - 1 remaining steps to n; x = rate (phi - 1) for a request that begins after
  * them. */
 static void members_advance(members *a, const load *l, double x)
 {
@@ -147,8 +147,8 @@ static int equation(double *row, double *ret_none, load *l, double u, int terms)
     }
     memset(row, 0, ((size_t)terms + 1) * sizeof *row);
     double product = 1.0, phi = l->kinds->prefill ? u : 0.0, value[TERMS_MAX];
-    double before = 1.0, falls = 0.0; /* the gap one life ago, and 1 - the ratio by which it falls
-                                       * per step */
+    /* the gap one life ago, and 1 minus the ratio by which it shrinks per step */
+    double before = 1.0, falls = 0.0;
     for (int n = 1; product >= NEVER; n++) {
         const double gap = 1.0 - phi, next = advance(l, phi);
         double later = 1.0; /* the weight of this step and all later ones, in units of this step */
@@ -176,8 +176,8 @@ static int equation(double *row, double *ret_none, load *l, double u, int terms)
     return GSL_SUCCESS;
 }
 
-/* If a drafting step has its own cost: solves one linear system for the coefficients of G0 and for
- * idle. */
+/* Solves one linear system for the coefficients of G0 and for idle. Needed if a drafting step has a
+ * cost of its own. */
 static int solve(spec_idle_steps *ret, load *l, int terms)
 {
     double matrix[(TERMS_MAX + 1) * (TERMS_MAX + 1)], right[TERMS_MAX + 1], x[TERMS_MAX + 1];
@@ -187,7 +187,7 @@ static int solve(spec_idle_steps *ret, load *l, int terms)
         double *row = matrix + (size_t)i * (size_t)size, value[TERMS_MAX];
         const double u = i < terms ? 0.5 * (1.0 + cos(M_PI * i / terms)) : 0.0;
         SPEC_TRY(equation(row, &right[i], l, u, terms));
-        /* The first equation is for u = 1, and no other product is larger. */
+        /* The first equation is for u = 1, where the product is largest. */
         if (i == 0 && right[0] < NEVER) return GSL_SUCCESS;
         basis(value, u, terms);
         for (int k = 0; k < size; k++) row[k] = (k < terms ? value[k] : 0.0) - row[k];

@@ -11,7 +11,7 @@
 
 /* Means per step. */
 typedef struct {
-    double idle;      /* idle periods: after such a step the engine waits for the next arrival */
+    double idle;      /* idle periods: how often the engine waits for an arrival after a step */
     double undrafted; /* share of steps in which no request decodes, so nothing is drafted */
     double newcomers; /* requests in those steps: E[prefills; no request decodes] */
 } spec_idle_steps;
@@ -26,7 +26,7 @@ typedef struct {
  *   rate   Poisson arrivals, requests/s, > 0, below the capacity
  *   returns GSL_SUCCESS; GSL_EDOM outside the domain; GSL_ENOMEM; GSL_EMAXITER if a sum does not
  *           converge; zeroed on failure
- * undrafted and newcomers are computed only where they matter, that is with a prefill, K > 0 and a
+ * undrafted and newcomers are computed only where they matter, that is, with a prefill, K > 0 and a
  * cost per drafting step; otherwise they are 0. Values below 1e-9 may be returned as 0. The result
  * is exact if all prompts of a kind have the same length. If not, contexts use their mean, and
  * prefills a gamma distribution with their mean and mean square. Takes O(kinds L^2 K), with a

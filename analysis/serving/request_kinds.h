@@ -9,7 +9,7 @@
 #include "analysis/serving/request_life.h"
 
 typedef struct {
-    double share;           /* of all requests, in [0,1] */
+    double share;           /* of this kind among all requests, in [0,1] */
     double alpha;           /* acceptance rate (A1), in [0,1] */
     const double *opt_tail; /* (L) P(output > s) for s = 0..L-1, 1 within 1e-9 at 0; NULL: all
                                outputs have L tokens */

@@ -60,7 +60,7 @@ int spec_request_life_add(spec_request_life *life, double share, const spec_requ
           isfinite(prompt_square)))
         return GSL_EDOM;
 
-    /* A round with s tokens before it adds g + c s, where g depends on the prompt. */
+    /* A round after s output tokens adds g + c s seconds, where g depends on the prompt. */
     const double c = costs->context, fixed = costs->round;
     const double g = fixed + c * prompt,
                  g2 = fixed * fixed + 2.0 * fixed * c * prompt + c * c * prompt_square;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* request_life: what a request adds to the times of the steps that serve it, with its moments.
+/* request_life: the time that a request adds to the steps that serve it, and its moments.
  * A life is a prefill step, if requests have prompts, and then N rounds. In step j of its life the
  * request adds e_j seconds. The record owns its arrays; free accepts a zeroed one.
  * docs/formulas/serving.md#request-life. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rounds_law: the distribution of a request's number of rounds N, and the tokens it has by then.
+/* rounds_law: the distribution of a request's number of rounds N, and of its tokens before each.
  * Requests may differ in acceptance and length: a law is a sum of shares of requests, each with one
  * distribution of tokens per round (A4, or rounds that repeat). The record owns its arrays; free
  * accepts a zeroed one. docs/formulas/serving.md#rounds-law. */
@@ -32,7 +32,7 @@ void spec_rounds_law_free(spec_rounds_law *law);
  *   m         most tokens per round, >= 1
  *   stay      chance that a round emits as many tokens as the one before, whatever its own chance
  *             would give, in [0,1]; 0: independent rounds. Every round has the law `round`
- *   opt_tail  (L) P(length > s) for s = 0..L-1, in [0,1], never rising; NULL: all lengths are L
+ *   opt_tail  (L) P(length > s) for s = 0..L-1, in [0,1], not increasing; NULL: all lengths are L
  *   L         most tokens, 0..n. 1 - tail[0] is the share of requests without rounds
  *   returns GSL_SUCCESS; GSL_EDOM outside the domain, GSL_ENOMEM: the law is then unchanged
  * If the prefill emits the first token, pass L - 1 and opt_tail + 1. Takes O(n L m) at most.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* saturation: an engine whose slots are always full, and the tokens per round that it reports.
- * Counted in steps, each slot is a renewal process, because a request lives equally many steps
- * whatever the others do. So all means are exact, however much requests differ. Pure functions, NaN
- * outside the domain. docs/formulas/serving.md#saturation. */
+ * Counted in steps, each slot is a renewal process, because the number of steps of a request does
+ * not depend on the others. So all means are exact, however much requests differ. Pure functions,
+ * NaN outside the domain. docs/formulas/serving.md#saturation. */
 #ifndef SPECLAB_SATURATION_H
 #define SPECLAB_SATURATION_H
 

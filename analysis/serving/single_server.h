@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* single_server: an engine with one slot, which serves Poisson arrivals one after another.
- * This is the queue M/G/1, with the time of a request that runs alone as service time. Pure
+ * This is the queue M/G/1, whose service time is the time of a request that runs alone. Pure
  * functions, NaN outside the domain. [Pollaczek30; Khinchine32];
  * docs/formulas/serving.md#single-server. */
 #ifndef SPECLAB_SINGLE_SERVER_H

@@ -13,8 +13,8 @@
  *
  *   law   rounds of a request; if requests differ, the mixture from which they are drawn
  *   B     requests, independent, >= 1
- *   returns rounds, >= E[N]. Divided by spec_rounds_law_mean: the slow-down of the batch. NaN for B
- *           < 1
+ *   returns rounds, >= E[N]. Divided by spec_rounds_law_mean, this is the slow-down of the batch.
+ *           NaN for B < 1
  * Checked by: the sum over all outcomes of a small batch. */
 double spec_static_batch_rounds(const spec_rounds_law *law, double B);
 

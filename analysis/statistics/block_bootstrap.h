@@ -11,7 +11,7 @@
 
 /* Fills the column sums of the sample and of its resamples.
  *
- *   ret_sum   (resamples+1, m): row 0 the sample's own sums, each further row those of n blocks
+ *   ret_sum   (resamples+1, m): row 0 has the sample's own sums, each further row those of n blocks
  *             drawn with replacement
  *   block     (n, m)
  *   n         blocks, >= 1
@@ -59,15 +59,15 @@ spec_block_interval spec_block_bootstrap_interval(double *value, int resamples, 
  *   value     (m, resamples+1): row k a statistic's values, as above
  *   work      (resamples)
  *   returns NaN except for the value if n < 2, resamples < 2 or error is outside (0,1), and for a
- *           row with a value that is not a positive number, which the maximum ignores
+ *           row with a value that is not a positive number; the maximum ignores such rows
  * Assumes iid blocks. Checked by: coverage of several correlated ratios. */
 void spec_block_bootstrap_joint(spec_block_interval *ret, const double *value, int m, int resamples,
                                 int n, double error, double *work);
 
-/* Finds the statistics that may be the largest: in the joint intervals of the ratios of the others
- * to it, none is above 1.
+/* Finds the statistics that may be the largest: those for which no joint interval, of the ratios of
+ * the others to it, lies entirely above 1.
  *
- *   ret       (m) false for a row of NaN, which takes no part
+ *   ret       (m) false for a row of NaN, which is ignored
  *   value     (m, resamples+1) as above
  *   interval  (m) workspace
  *   work      (m+1, resamples+1) workspace

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bounded_ratio: decides whether a ratio of measured times is reported as a result.
- * It withholds ratios that first principles exclude, and ratios known no better than within a
+ * It withholds ratios that first principles exclude, and ratios that are not known to within a
  * factor of two. docs/formulas/costs.md#feasible. */
 #ifndef SPECLAB_BOUNDED_RATIO_H
 #define SPECLAB_BOUNDED_RATIO_H
@@ -18,13 +18,13 @@
 typedef enum {
     SPEC_RATIO_REPORTED,
     SPEC_RATIO_VAGUE,     /* wider than SPEC_RATIO_WIDEST, or of unknown width */
-    SPEC_RATIO_IMPOSSIBLE /* beyond its bound by more than noise */
+    SPEC_RATIO_IMPOSSIBLE /* beyond its bound by more than noise explains */
 } spec_ratio_verdict;
 
 /* Returns whether a ratio may be reported, and adjusts it. If it is reported, value and interval
- * are cut to [least, most], which keeps the confidence of the interval; an interval that lies above
- * `most` then begins at the value. If it is vague, value and se become NaN and the interval stays.
- * If it is impossible, all become NaN.
+ * are cut to [least, most], which keeps the confidence of the interval; if the whole interval lies
+ * above `most`, its lower end becomes the value. If it is vague, value and se become NaN and the
+ * interval stays. If it is impossible, all become NaN.
  *
  *   ratio        as measured, from spec_block_bootstrap_interval or _joint
  *   impossible   the caller's test at SPEC_RATIO_IMPOSSIBLE_ERROR

@@ -27,7 +27,7 @@ double spec_evalue_dirichlet(const uint64_t *next, const uint64_t *before,
  *
  *     gain = hits log(1 + lambda (1 - chance)) + (n - hits) log(1 - lambda chance)
  *
- *   lambda  in (-1/(1-chance), 1/chance); NaN outside. Negative: against the event */
+ *   lambda  in (-1/(1-chance), 1/chance); NaN outside. Negative lambda bets against the event */
 double spec_evalue_event(uint64_t hits, uint64_t n, double chance, double lambda);
 
 /* Events whose chances p differ, and may depend on earlier events: returns

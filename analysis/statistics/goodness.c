@@ -143,8 +143,8 @@ double spec_goodness_williams(const spec_goodness *g)
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 /* Returns the upper or lower tail of a gamma distribution beyond `at`. GSL's function fails for
- * large shapes, where we use that the cube root is nearly normal [Wilson31], and far out, where
- * Chernoff's bound is below the smallest double. */
+ * large shapes, where we use that the cube root is nearly normal [Wilson31], and far out in the
+ * tail, where Chernoff's bound is below the smallest double. */
 static double gamma_tail(double at, double shape, bool upper)
 {
     const double large = 1e4, smallest = -745;

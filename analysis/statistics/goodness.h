@@ -25,9 +25,9 @@ typedef struct {
  *
  * Both are compared with chi-square's upper tail. Cells with an expected count below min_expected
  * (5 is usual; 0 pools nothing) form one pool. If the pool is still below min_expected, it also
- * takes the other cell with the smallest expected count, the first of equals. Pooling depends only
- * on the expected counts. A cell of probability zero is ignored: it adds no degree of freedom. If
- * anything was counted in it, the impossible happened, and p = 0.
+ * takes in the smallest of the other expected counts, the first one among ties. Pooling depends
+ * only on the expected counts. A cell of probability zero is ignored: it adds no degree of freedom.
+ * If anything was counted in it, the impossible happened, and p = 0.
  *
  *   fitted  parameters of the law that were estimated from these counts, >= 0
  *   returns GSL_EDOM, and zeros, for a probability that is negative or NaN, a sum off 1 by more

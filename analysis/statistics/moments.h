@@ -16,7 +16,8 @@ typedef struct {
 /* Adds one observation, by Welford's update. */
 void spec_moments_add(spec_moments *moments, double x);
 
-/* Makes `into` the moments of both samples together [Chan83]. Either may be empty. */
+/* Merges `from` into `into`, which becomes the moments of both samples together [Chan83]. Either
+ * may be empty. */
 void spec_moments_merge(spec_moments *into, const spec_moments *from);
 
 /* Returns the unbiased sample variance, n - 1 in the denominator; NaN for n < 2. */
@@ -41,8 +42,8 @@ void spec_moments_of_counts(double *ret_mean, double *ret_variance, const uint64
  * 8.5 times as likely.
  *   df      degrees of freedom of se: values (batches, rounds) minus one; inf if se is known: z = t
  *   returns z; if P underflows, sqrt(df log(1 + t^2/df)), its limit. At se = 0: 0 if both are equal
- *           to 1 part in 2^40, the rounding of a theory, else +inf or -inf. NaN if an argument is
- *           NaN, se < 0 or df <= 0 */
+ *           to 1 part in 2^40, which allows for rounding in the theory, else +inf or -inf. NaN if
+ *           an argument is NaN, se < 0 or df <= 0 */
 double spec_moments_z(double estimate, double theory, double se, double df);
 
 /* A row fails its check if |z| exceeds this; by chance, 6e-7 of correct rows do. */

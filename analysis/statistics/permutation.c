@@ -67,7 +67,8 @@ spec_permutation spec_permutation_ratio(const double *passed, const double *test
             swap(drawn_passed, i, j);
             swap(drawn_tested, i, j);
         }
-        /* Rounding must not break ties. A side without trials, NaN, is as extreme as any. */
+        /* Rounding must not break ties. A division with NaN, because a side has no trials, counts
+         * as extreme. */
         extreme += !(statistic(drawn_passed, drawn_tested, n_before, n) < own * (1.0 - 1e-10));
     }
     ret.p = (1.0 + extreme) / (1.0 + fmax(permutations, 0));

@@ -11,7 +11,8 @@
 
 typedef struct {
     double before, after; /* the ratios; NaN for a side without trials */
-    double p;             /* two-sided: (1 + as extreme) / (1 + permutations) [Phipson10] */
+    /* two-sided: (1 + permutations at least as extreme) / (1 + permutations) [Phipson10] */
+    double p;
 } spec_permutation;
 
 /* Compares sum passed / sum tested of the first n_before clusters with that of the other n_after.

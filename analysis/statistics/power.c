@@ -23,7 +23,7 @@ double spec_power_noncentral_tail(double x, double df, double noncentrality)
     double tail = gsl_cdf_chisq_Q(x, df + 2.0 * first), sum = 0.0, weight = 0.0, term = 0.0;
     for (double j = first; j <= last; j++) {
         const double shape = 0.5 * df + j;
-        /* Each term is the previous one times a factor, once the previous one has full
+        /* Each term is the previous one times a factor, once the previous term has full
          * precision. */
         weight = weight > 0.0 ? weight * half / j
                  : half > 0.0 ? exp(j * log_half - half - gsl_sf_lngamma(j + 1.0))
@@ -36,8 +36,8 @@ double spec_power_noncentral_tail(double x, double df, double noncentrality)
     return fmin(sum, 1.0);
 }
 
-/* Returns the x > 0 at which a monotonic function reaches `goal`. At 0 a rising function must be
- * below the goal, and a falling one above it. */
+/* Returns the x > 0 at which a monotonic function reaches `goal`. At 0 an increasing function must
+ * be below the goal, and a decreasing one above it. */
 static double crossing(double (*f)(double x, double df, double extra), double df, double extra,
                        double goal, bool falls)
 {
