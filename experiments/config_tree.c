@@ -78,7 +78,8 @@ static void skip(parser *in)
     }
 }
 
-/* Skips the next character and returns it, if it is one of these; otherwise returns 0. */
+/* Skips blanks, then takes the next character and returns it if it is one of these; otherwise
+ * returns 0. */
 static char take(parser *in, const char *characters)
 {
     skip(in);

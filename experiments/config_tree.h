@@ -36,7 +36,7 @@ int spec_config_tree_parse(spec_config_node **ret_root, const char *text, const 
                            spec_error *error);
 void spec_config_tree_free(spec_config_node *node); /* NULL is allowed */
 
-/* Returns the setting of that name in a group; NULL if it is missing or the node is no group. */
+/* Returns the setting of that name in a group; NULL if it is missing or the node is not a group. */
 spec_config_node *spec_config_tree_member(const spec_config_node *node, const char *name);
 
 #endif

@@ -27,7 +27,8 @@ typedef struct {
     char *figure;   /* name of a script in plots/, without .gp, or "" */
     const spec_measure *measure;
     spec_grid grid;
-    /* (n_show) columns of the result; if n_show is 0: parameters, then columns of the measure */
+    /* (n_show) columns of the result; if n_show is 0, the parameters and then the columns of the
+     * measure */
     char **show;
     int n_show;
     uint64_t rounds;
@@ -63,7 +64,7 @@ typedef struct {
     bool resume;
     spec_shard shard; /* the points to run; zeroed: all */
     /* compute only these groups of batches of every point, and write their sums (group_file.h)
-     * instead of rows; zeroed: write rows */
+     * instead of rows; zeroed: compute all and write rows */
     spec_shard batches;
     const char *opt_sums; /* file of merged sums, which replaces simulating */
     bool no_point; /* an error at a point begins with the parameter at fault, not with the point */
@@ -81,7 +82,8 @@ enum { SPEC_RESULT_LEFT_OUT = 3 };
 typedef struct {
     spec_table table;
     uint64_t holds, fails; /* checked rows */
-    uint64_t left_out;     /* rows that are too large to compute; the first of them */
+    /* number of rows that are too large to compute; the first of these are in left_out_row */
+    uint64_t left_out;
     size_t left_out_row[SPEC_RESULT_LEFT_OUT];
     /* why the first of them is too large; "" if another process computed it */
     spec_error why;

@@ -82,8 +82,8 @@ static const char *as_string(const spec_config_node *setting)
                : "";
 }
 
-/* Returns the given model, which replaces a model of the file. Notes what the replaced model refers
- * to. The caller frees it. */
+/* Returns the model with which the user replaces a model of the file. Notes which axes the replaced
+ * model refers to. The caller frees it. */
 static int place_model(char **ret_model, spec_experiment_loader *in, const char *given,
                        const char *original)
 {

@@ -29,14 +29,14 @@ typedef struct {
     spec_result *result;
     spec_table work;     /* all columns, for the rows of one point */
     int *shown, n_shown; /* (n_shown) for each column of the result, its column in `work` */
-    uint64_t size, next; /* number of points in this shard; the next of them */
+    uint64_t size, next; /* number of points in this shard; index of the next one */
     spec_model_cache models;
     spec_result_file file;
     spec_listener listener; /* listener of the current point */
     spec_group_run group;
     spec_point_groups groups; /* zeroed: points run their groups themselves */
     spec_error *error;
-    bool begun; /* a point has been kept */
+    bool begun; /* the rows of some point have been written */
 } runner;
 
 static int check_runnable(const spec_experiment *e, const spec_shard *shard, spec_error *error)
@@ -74,7 +74,8 @@ static int check_runnable(const spec_experiment *e, const spec_shard *shard, spe
     return GSL_SUCCESS;
 }
 
-/* Returns a cell with the text of a parameter; it is a number if that prints back the same. */
+/* Returns a cell with the text of a parameter; it is a number if the number prints as the same
+ * text. */
 static spec_cell cell_of(const char *text)
 {
     spec_cell cell = {.kind = SPEC_CELL_NUMBER};
@@ -276,8 +277,8 @@ done:
     return status;
 }
 
-/* Returns whether a point that is too large can get a row that says so. It cannot if several
- * processes share the groups of a point. */
+/* Returns whether a point that is too large can get a row that says so. This is not possible if
+ * several processes share the groups of a point. */
 static bool may_be_left_out(const runner *run)
 {
     const spec_measure *measure = run->experiment->measure;
@@ -439,8 +440,7 @@ done:
 }
 
 /* Opens the models of the coming points, so that missing or unsuitable ones are refused before any
- * point runs. Stops when as many are open as the cache keeps. In a team each member opens its
- * own. */
+ * point runs. Stops when the cache is full. In a team each member opens its own. */
 static int check_models(runner *run)
 {
     const uint64_t begin = run->next;

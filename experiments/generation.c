@@ -119,8 +119,8 @@ static int decode_plain(spec_generation *g, heard *ret, spec_chance *chance, spe
     return GSL_SUCCESS;
 }
 
-/* Decodes the new part of the text plainly: samples at every token, but then continues with the
- * token that the text has. */
+/* Decodes the new part of the text plainly: samples a token at every position, but then continues
+ * with the text's own token. */
 static int follow(spec_generation *g, const int *text, size_t n, spec_chance *chance,
                   spec_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* generation: generates texts with speculation, or with only the target, and measures the time.
- * Times are in seconds of a monotonic clock, and leave out the `hear` callback. With a baseline,
+ * Times are in seconds of a monotonic clock, and exclude the `hear` callback. With a baseline,
  * plain decoding repeats the same text segment by segment, so that a slow machine slows both. A
  * generation owns its decoders and borrows the models. */
 #ifndef SPECLAB_GENERATION_H
@@ -49,11 +49,11 @@ typedef struct {
 
 typedef struct {
     spec_generation_plan plan;
-    /* beside: the plain decoder, which is zeroed without a baseline */
+    /* beside is the plain decoder; it is zeroed without a baseline */
     spec_decoder decoder, beside;
     gsl_rng *rng, *beside_rng;
 
-    /* The current text: the lengths of its prompt and of what it has so far, and its maximum
+    /* The current text: the length of its prompt, its length so far, and its maximum length, in
      * tokens. */
     size_t n_prompt;
     uint64_t n, n_most;
@@ -61,12 +61,12 @@ typedef struct {
     /* Totals of all texts so far. */
     spec_tally tally;          /* tally of speculative rounds, on the virtual clock */
     uint64_t draft_passes,
-        inner_passes;          /* of the draft and of a cascade's inner draft, in rounds */
+        inner_passes;          /* calls of the draft and of a cascade's inner draft, in rounds */
     uint64_t tokens;           /* tokens of the texts, without prompts */
     uint64_t prompt_tokens;
     double seconds, prompt_seconds;
     double beside_seconds;     /* plain decoding of the same tokens */
-    double compared_seconds;   /* the part of `seconds` in segments, which is compared */
+    double compared_seconds;   /* the part of `seconds` that lies in segments and so is compared */
     spec_generation_segments segments; /* times of both decoders; zeroed without a baseline */
 } spec_generation;
 

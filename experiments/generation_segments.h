@@ -29,8 +29,8 @@ typedef struct {
     double busy_begun, first_spin;
 } spec_generation_segments;
 
-/* Makes an empty list; `least` is the length of a segment at first, in tokens. Returns GSL_ENOMEM.
- * A zeroed object may be freed. */
+/* Makes an empty list; segments have at least `least` tokens at first, and more as the text grows.
+ * Returns GSL_ENOMEM. A zeroed object may be freed. */
 int spec_generation_segments_init(spec_generation_segments *segments, const spec_machine_load *load,
                                   double least, spec_error *error);
 void spec_generation_segments_free(spec_generation_segments *segments);
@@ -45,8 +45,8 @@ void spec_generation_segments_add(spec_generation_segments *segments, double sec
                                   double tokens);
 
 /* Computes the speed-up over all segments with its 95 % interval. The interval is cut at tokens per
- * round, and withheld if it is not reliable. *trust must have threads, waits_on_card and
- * processor_clock; this adds the load of the machine. Returns GSL_ENOMEM. */
+ * round, and withheld if it is not reliable. In *trust the caller sets threads, waits_on_card and
+ * processor_clock; the function adds the load of the machine. Returns GSL_ENOMEM. */
 int spec_generation_segments_speedup(spec_block_interval *ret_speedup,
                                      spec_ratio_verdict *ret_verdict, spec_timing_trust *trust,
                                      const spec_generation_segments *segments,

@@ -120,7 +120,7 @@ static const char *next_result(spec_group_reader *reader, const spec_shard_row *
         const spec_cell *cell = spec_table_cell(&reader->table, reader->row++, 0);
         spec_shard_row there;
         if (cell->kind != SPEC_CELL_TEXT || !spec_shard_row_parse(&there, cell->text)) return NULL;
-        /* the row is of a point that was kept from an earlier run */
+        /* this row belongs to a point that was kept from an earlier run */
         if (there.point < at->point) continue;
         const bool found = strcmp(cell->text, place) == 0 && cell[1].kind == SPEC_CELL_TEXT;
         return found ? cell[1].text : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* group_file: the results of groups of work (base/groups.h), in a file, for several machines.
- * A run with batches I/N computes groups I, I + N, ... of every point, and writes a part. A part is
- * a result with the line "# batches: I/N" and the columns shard_row ("point/points group/groups")
- * and group_sum, which has the result. Merged parts form a file 1/1, from which a run can take its
+ * A run with batches I/N computes groups I, I + N, ... of every point, and writes a part: a result
+ * with the line "# batches: I/N" and the columns shard_row ("point/points group/groups") and
+ * group_sum, which has the result. Merged parts form a file 1/1, from which a run can take its
  * results. */
 #ifndef SPECLAB_GROUP_FILE_H
 #define SPECLAB_GROUP_FILE_H

@@ -9,7 +9,7 @@
  * hexadecimal. */
 char *spec_group_text_of(const spec_montecarlo_sum *sum);
 
-/* Returns false unless the text has the numbers that _of writes, for at least one round. */
+/* Returns false unless the text is one that _of could write, for at least one round. */
 bool spec_group_text_parse(spec_montecarlo_sum *ret, const char *text);
 
 #endif

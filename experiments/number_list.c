@@ -12,7 +12,7 @@
 const char *spec_number_list_text(double value, char buffer[SPEC_NUMBER_SIZE])
 {
     if (value == floor(value) && fabs(value) < 1e15) {
-        /* 1000000 and not 1e+06, which a parser of whole numbers refuses */
+        /* write 1000000 rather than 1e+06, which a parser of whole numbers refuses */
         snprintf(buffer, SPEC_NUMBER_SIZE, "%.0f", value + 0.0);
         return buffer;
     }

@@ -13,7 +13,7 @@ typedef struct {
     double *time; /* (n) */
     bool of_bench;
     double c, alpha;   /* as measured by bench; NaN: unknown */
-    char warning[512]; /* what is doubtful about a measurement; "" */
+    char warning[512]; /* what is doubtful about a measurement, or "" */
 } spec_pass_costs;
 
 /* Reads the columns `nodes`, ascending, and `time`, in plain target calls: a pass of nodes + 1
@@ -28,10 +28,10 @@ void spec_pass_costs_free(spec_pass_costs *costs);
  * widest. */
 double spec_pass_costs_time(const spec_pass_costs *costs, int width);
 
-/* Reads the pass costs in a point's parameter `costs`, and its c. Without `costs`, costs->n is 0.
- * If the point's grid has c, we take that; else what bench measured; else the measure's default.
- * Failures begin with the parameter at fault. Returns GSL_EINVAL if bench withheld c and none is
- * given. */
+/* Reads the pass costs in a point's parameter `costs`, and its c. Without `costs`, costs->n is 0. c
+ * is taken from the point's grid if it is there, else from the result of bench, else it is the
+ * measure's default. Failures begin with the parameter at fault. Returns GSL_EINVAL if bench
+ * withheld c and none is given. */
 int spec_pass_costs_of_point(spec_pass_costs *costs, double *ret_c, const spec_point *point,
                              const spec_measure *measure, spec_error *error);
 

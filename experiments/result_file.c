@@ -57,8 +57,8 @@ static char *row_of(const spec_table *table, size_t row)
     return take_lines(&lines);
 }
 
-/* Hashes a head but for the lines about the program, so that a later version can resume. Cuts the
- * lines apart. */
+/* Hashes a head except for the lines about the program, so that a later version can resume.
+ * Replaces newlines by zero bytes. */
 static uint64_t hash_head(char *head)
 {
     uint64_t check = 0;
@@ -121,7 +121,7 @@ static const char *head_difference(const char *file, const char *head, int *ret_
         size_t n = strcspn(head, "\n");
         if (*head == '\0' || *file == '\0') return NULL;
         size_t m = strcspn(file, "\n");
-        bool cut = file[m] == '\0' && m <= n; /* a run was killed while it wrote the head */
+        bool cut = file[m] == '\0' && m <= n; /* true if a run was killed while it wrote the head */
         if (strncmp(file, head, cut ? m : n + 1) != 0) return file;
         if (cut) return NULL;
         head += n + 1;

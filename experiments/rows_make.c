@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum rows of a pass, and maximum probabilities in them; rows that a forecast uses. */
+/* Maximum rows of a pass; maximum probabilities in them; number of rows that a forecast uses. */
 enum { BLOCK_ROWS = 64, BLOCK_CELLS = 1 << 21, FORECAST_ROWS = 64 };
 
 typedef struct {
@@ -22,11 +22,11 @@ typedef struct {
     double *store[SPEC_ROWS_SIDES_MAX];                   /* (block, V) */
     const double *row[SPEC_ROWS_SIDES_MAX][BLOCK_ROWS];
     size_t block;
-    uint64_t length; /* maximum tokens of a text; UINT64_MAX: any number */
+    uint64_t length; /* maximum tokens of a text; UINT64_MAX: no maximum */
     uint64_t all;    /* maximum positions of the file */
     spec_clock clock;
     double begun;
-    bool forecast;   /* the forecast has been made, or nobody wants it */
+    bool forecast;   /* the forecast has been made, or is not wanted */
     gsl_rng *rng;
     int *text;
     size_t text_capacity;
@@ -78,8 +78,8 @@ static bool is_full(const maker *m)
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* Computes the rows of one side at n successive positions, the first of which comes after `at`
- * tokens of a text. It takes one pass, or computes them one by one if rows after nodes differ from
- * rows after a context. */
+ * tokens of a text. It takes one pass, or one pass per row if the model's rows after draft nodes
+ * differ from those after a context. */
 static int score_side(maker *m, int s, const int *text, size_t at, size_t n, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -230,7 +230,7 @@ static int own_text(maker *m, unsigned long number, spec_error *error)
     for (n = prompt; n < m->length && n - prompt < wanted;) {
         SPEC_TRY(spec_stop_check(m->plan->opt_stop, error));
         if (n - prompt == FORECAST_ROWS)
-            SPEC_TRY(forecast(m, m->text, n, prompt, error)); /* it uses the buffer */
+            SPEC_TRY(forecast(m, m->text, n, prompt, error)); /* the forecast uses the buffer */
         const double *row = spec_session_row(&m->session[0], m->text, n, m->store[0], error);
         if (row == NULL) SPEC_TRY(GSL_EFAILED);
         const int token = spec_verify_sample(row, target->vocab, &chance);

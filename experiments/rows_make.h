@@ -20,7 +20,7 @@ typedef struct {
     /* (n_texts) end of each given text, ascending; the last is the number of tokens */
     const size_t *text_end;
     size_t n_texts;
-    /* (n_prompt) how the target's texts begin; NULL: with its own prompts, or with nothing */
+    /* (n_prompt) the beginning of each text of the target; NULL: its own prompts, if it has any */
     const int *opt_prompt;
     size_t n_prompt;
     uint64_t places;      /* maximum positions; 0: the whole text */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rows_summary: a summary of a file of rows: a table with one row per draft.
- * It reads all rows of the file, and so checks them. The caller owns the table. */
+ * It reads all rows of the file, and so also checks them. The caller owns the table. */
 #ifndef SPECLAB_ROWS_SUMMARY_H
 #define SPECLAB_ROWS_SUMMARY_H
 

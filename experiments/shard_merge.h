@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* shard_merge: joins the parts of a run (shard.h) into the bytes of the run without shards.
- * Parts of groups (group_file.h) become the file of the part 1/1. What is missing shows from the
- * parts alone, so we need neither the experiment nor its models. The parts own their tables and
- * checks; the caller owns the paths. */
+ * Parts of groups (group_file.h) become the file of the part 1/1. The parts alone show what is
+ * missing, so we need neither the experiment nor its models. The parts own their tables and checks;
+ * the caller owns the paths. */
 #ifndef SPECLAB_SHARD_MERGE_H
 #define SPECLAB_SHARD_MERGE_H
 

@@ -24,9 +24,10 @@ typedef struct spec_team {
     int members;
 
     /* Called by the leader: waits for a task of a list with `end` items, and returns the bytes that
-     * a member handed over, with a zero byte after them; the caller frees them. Items are taken in
-     * ascending order, and dealt out from the first one taken on; all are taken before the next
-     * list begins. Returns GSL_EFAILED if *opt_stop was set or no member is left. */
+     * a member handed over, with a zero byte after them; the caller frees them. The leader takes
+     * items in ascending order, and all of them before it begins the next list. Members get the
+     * items of a list from the first one taken on. Returns GSL_EFAILED if *opt_stop was set or no
+     * member is left. */
     int (*take)(void *self, char **ret_bytes, size_t *ret_size, const spec_task *task, uint64_t end,
                 const volatile int *opt_stop, spec_error *error);
 

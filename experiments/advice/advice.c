@@ -65,8 +65,8 @@ static int plain_decoding(spec_advice *advice, const spec_observed_runs *runs,
 
 /* Computes tokens per round: 1 + K times the share of K tokens per pass that were accepted. The
  * interval of that share is formed on the scale of log-odds. A few requests may by chance include
- * none with low acceptance, which would have many rounds; so the low end allows for one more
- * request that accepts nothing. */
+ * none with low acceptance, which would have many rounds; so the low end of the interval allows for
+ * one more request that accepts nothing. */
 static int fill_tokens(spec_advice_length *length, const spec_observed_run *run, double error)
 {
     enum { FEW = 20 };

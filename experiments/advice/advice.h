@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice: which draft length to run, from the sums of an engine's logs.
  * For every K it gives tokens per round, the time of a round relative to a plain token, and the
- * speed-up. Intervals cover sampling; ranges cover what the data leave open. The verdict follows
- * from both. docs/advise.md; docs/formulas/lengths.md#advice. */
+ * speed-up. Intervals cover sampling error; ranges cover what the data cannot determine. The
+ * verdict follows from both. docs/advise.md; docs/formulas/lengths.md#advice. */
 #ifndef SPECLAB_ADVICE_H
 #define SPECLAB_ADVICE_H
 

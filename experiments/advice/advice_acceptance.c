@@ -12,8 +12,8 @@
 
 enum { DRIFT_LEARN = 10, PERMUTATIONS = 1999 };
 
-/* A share of missing draft tokens that is too small to distort anything, as from the last rounds of
- * requests. */
+/* A share of missing draft tokens that is too small to distort anything. The last rounds of
+ * requests cause such a share. */
 static const double NEGLIGIBLE = 0.01;
 
 static int used_depths(const spec_observed_run *run)
@@ -21,8 +21,8 @@ static int used_depths(const spec_observed_run *run)
     return run->depths < run->K ? run->depths : run->K;
 }
 
-/* Returns the alpha at which rounds emit `tokens`, cut to the possible range, because rounding and
- * intervals may go beyond it. NaN for NaN. */
+/* Returns the alpha at which rounds emit `tokens`, clamped to the possible range, because rounding
+ * and intervals may go beyond it. NaN for NaN. */
 static double alpha_of(double tokens, int K)
 {
     return isnan(tokens) ? NAN : spec_alpha_from_emitted(fmin(fmax(tokens, 1.0), K + 1.0), K);

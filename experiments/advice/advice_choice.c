@@ -100,8 +100,8 @@ static int safest(const rivals *all, const spec_length_plan *plan, which_loss wh
 }
 
 /* Returns the length to run next. That is the one estimated to be fastest, if it was not run; else
- * the fastest other length that some scenario prefers; if there is none, the fastest length again,
- * for longer. */
+ * the fastest other length that some scenario prefers; if there is none, the fastest length once
+ * more, in a longer run. */
 static int next_run(const rivals *all, const spec_length_samples *samples, int fastest)
 {
     const spec_length_plan *plan = samples->plan;
@@ -152,7 +152,8 @@ static void choose(spec_advice *advice, const rivals *all, spec_length_samples *
     }
     advice->gain = spec_length_samples_ratio(samples, advice->to_K, advice->K);
     const int to = place_of(all, advice->to_K);
-    if (!ran(plan, advice->to_K) && !vague && to >= 0) { /* the range of all engines says little */
+    /* the range over all engines is too wide to be useful, so we take that over likely engines */
+    if (!ran(plan, advice->to_K) && !vague && to >= 0) {
         advice->gain.low = all->loss[to].gain.low;
         advice->gain.high = all->loss[to].gain.high;
     }

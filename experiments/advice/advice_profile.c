@@ -95,8 +95,8 @@ static int fill_source(spec_acceptance_profile *profile, const spec_diagnosis_fa
     return GSL_SUCCESS;
 }
 
-/* Returns the longest length whose acceptance is known at each depth, because its rates are also
- * those of shorter drafts; of those with a tenth of the rounds of the current length. */
+/* Returns the longest length whose acceptance is known at each depth and that has at least a tenth
+ * as many rounds as the current length. Its rates also hold for shorter drafts. */
 static int length_of(const spec_observed_runs *runs, const spec_advice *advice)
 {
     const spec_observed_run *current = spec_observed_runs_find(runs, advice->K, -1);

@@ -85,7 +85,7 @@ static void measure_plain(const report *r)
                   plain);
 }
 
-/* Writes the options that change an answer, as the user gave them. */
+/* Writes the options that influence the answer, as the user gave them. */
 static void write_options(FILE *out, const spec_diagnosis_facts *facts)
 {
     static const spec_advice_question none = SPEC_ADVICE_QUESTION;

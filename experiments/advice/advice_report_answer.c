@@ -113,8 +113,8 @@ static void add_ceiling(spec_sentences ret, const spec_advice *advice)
              advice->K, most, SPEC_SAY_RATIO(now->tokens));
 }
 
-/* Adds what the interval of a gain does not cover: a length that was not run, on an unusual engine.
- * A single window or request gives a number, but no interval. */
+/* Adds what the interval of a gain does not cover: a length that was not run may behave differently
+ * on an unusual engine. A single window or request gives a number, but no interval. */
 static void add_caution(spec_sentences ret, const spec_advice *advice)
 {
     const spec_advice_length *to = spec_advice_length_of(advice, advice->to_K);
@@ -179,7 +179,7 @@ static void add_equal_rate(spec_sentences ret, const spec_advice *advice)
              advice->plain_running, advice->running);
 }
 
-/* Adds that only lengths with drafts are compared, if that is so. */
+/* If only lengths with drafts are compared, says so. */
 static void add_uncompared_plain(spec_sentences ret, const spec_advice *advice)
 {
     if (advice->decides_K == 0 || advice->over_plain || !timed(advice)) return;

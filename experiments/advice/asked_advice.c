@@ -68,7 +68,7 @@ static int check_use(const spec_advice_files *files, const spec_advice_paths *pa
     return GSL_SUCCESS;
 }
 
-/* Says which rounds are left out because counting began only after them. */
+/* Says which rounds are left out because they precede the first scrape. */
 static void note_begin(spec_log_learned *learned, const spec_counter_differences *counters,
                        double rounds_before)
 {
@@ -194,9 +194,9 @@ static int check_files(const spec_advice_paths *paths, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Refuses a speed given for one request that is evidently that of all requests together: it would
- * make plain decoding several times too fast. Also one that is too slow: a round takes at least as
- * long as a plain token. */
+/* Refuses a speed of one request that is evidently the speed of all requests together, because
+ * plain decoding would then be several times too fast. Also refuses one that is too slow, because a
+ * round takes at least as long as a plain token. */
 static int check_plain_speed(const spec_advice *advice, double given, spec_error *error)
 {
     const double n = advice->running;

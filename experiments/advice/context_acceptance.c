@@ -41,7 +41,7 @@ void spec_context_sums_add(spec_context_sums sums[SPEC_CONTEXT_OCTAVES], const s
     join(&sums[octave], &one);
 }
 
-/* Returns the alpha at which drafts of K tokens, perhaps a mean, accept this many on average. */
+/* Returns the alpha at which drafts of K tokens accept this many on average; K may be a mean. */
 static double alpha_of(double accepted, double K)
 {
     double low = 0.0, high = 1.0;
@@ -92,7 +92,8 @@ void spec_context_acceptance(spec_context_steps *ret,
             n++;
         }
     }
-    if (n > 0) join(&range[n - 1], &range[n]); /* too few: they go with those before */
+    /* the last range has too little data, so it joins the one before */
+    if (n > 0) join(&range[n - 1], &range[n]);
     for (int i = 0; i < n; i++) {
         double se;
         ret->value[i] = estimate(&se, &range[i]);

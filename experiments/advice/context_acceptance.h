@@ -17,12 +17,14 @@ typedef struct {
     double rounds2, both, accepted2; /* of rounds^2, rounds accepted, accepted^2 */
 } spec_context_sums;
 
-/* Adds a request to the sums of its octave. Leaves out whatever lacks the prompt or the counts. */
+/* Adds a request to the sums of its octave. Leaves out observations without the prompt or the
+ * counts. */
 void spec_context_sums_add(spec_context_sums sums[SPEC_CONTEXT_OCTAVES], const spec_observation *o);
 
-/* Estimates alpha by context: that of iid acceptance with the same mean of accepted tokens. Joins
- * octaves until they have 10 requests and 500 rounds, and neighbours that differ by less than 3
- * standard errors. ret->n is 0 if fewer than two ranges remain: nothing shows a dependence. */
+/* Estimates alpha by context: the alpha of iid acceptance with the same mean number of accepted
+ * tokens. Joins octaves until they have 10 requests and 500 rounds, and neighbours that differ by
+ * less than 3 standard errors. ret->n is 0 if fewer than two ranges remain, because then nothing
+ * shows that alpha depends on the context. */
 void spec_context_acceptance(spec_context_steps *ret,
                              const spec_context_sums sums[SPEC_CONTEXT_OCTAVES]);
 

@@ -11,7 +11,7 @@
 struct spec_counter_last {
     spec_observation total; /* total of the newest scrape */
     size_t order;           /* order of the label's first scrape */
-    bool used;              /* a window contains the total, or a difference to it */
+    bool used;              /* the total, or a difference from it, is already part of a window */
 };
 
 /* Returns counter number i; counts come first. It leaves out rounds, whose rounding is known, and
@@ -45,7 +45,7 @@ static bool falls(const spec_observation *from, const spec_observation *to)
     if (high(to) < low(from)) return true;
     for (int i = 0; i < COUNTERS; i++)
         if (*counter(to, i) < *counter(from, i)) return true;
-    /* Counts derived from means sometimes fall without a restart. */
+    /* Counts derived from rounded means sometimes decrease without a restart. */
     if (spec_observation_is_rounded(from) || spec_observation_is_rounded(to) || from->depths == 0 ||
         to->depths == 0)
         return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* counter_differences: turns counters since an engine's start into windows.
  * It is an observer in front of another one: totals with the same label become their differences,
- * and other observations pass through. If a counter falls, the engine was restarted, and the new
- * total is itself the window. */
+ * and other observations pass through. If a counter decreases, the engine was restarted, and the
+ * new total is itself the window. */
 #ifndef SPECLAB_COUNTER_DIFFERENCES_H
 #define SPECLAB_COUNTER_DIFFERENCES_H
 
@@ -22,7 +22,7 @@ typedef struct {
 } spec_counter_differences;
 
 /* Returns the observer. Differences that are zeroed except for `to` are ready to use. The windows
- * of a label begin at its first total, so they exclude what that total has counted. If a counter is
+ * of a label begin at its first total, so they exclude what that total contains. If a counter is
  * missing from one of two scrapes, it is missing from their window. Gauges (running, printed
  * numbers) come from the later scrape. If two scrapes have different K, the K of their window is
  * not known, unless the first had no draft; without a draft in the window it is 0. If there is only

@@ -83,7 +83,7 @@ static bool broken_identity(spec_diagnosis_said *said, const spec_diagnosis_fact
 static bool blind_draft(spec_diagnosis_said *said, const spec_diagnosis_facts *facts)
 {
     const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);
-    const bool counted = counts.rounds > 0.0; /* else K is not known */
+    const bool counted = counts.rounds > 0.0; /* if not, K is not known */
     if (counts.drafted < ENOUGH ||
         counts.accepted >= (counted ? 0.01 : BLIND_AT_ANY_LENGTH) * counts.drafted ||
         (counted && counts.accepted > 0.02 * counts.rounds))
@@ -173,8 +173,8 @@ static bool short_drafts(spec_diagnosis_said *said, const spec_diagnosis_facts *
     return true;
 }
 
-/* Finds a depth that is never accepted, although at the rate of the depths before it some of its
- * tokens would be. */
+/* Finds a depth that is never accepted, although some of its tokens would be if they were accepted
+ * as often as those of the depth before. */
 static bool trained_depth(spec_diagnosis_said *said, const spec_diagnosis_facts *facts)
 {
     const spec_diagnosis_counts counts = spec_diagnosis_counts_of(facts, -1);

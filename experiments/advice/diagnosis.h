@@ -23,7 +23,7 @@ typedef struct {
     spec_log_summary summary;
 } spec_diagnosis_source;
 
-/* The facts that a diagnosis tests. */
+/* The facts that diagnoses test. */
 typedef struct {
     const spec_advice *advice;
     const spec_observed_sums *evidence;

@@ -10,7 +10,7 @@
 #include "experiments/advice/say.h"
 
 /* How to run an engine. In a setting '\n' separates lines, a line that begins with '#' is a remark,
- * and {K}, {K+1} and {s} (of a plural) stand for what they say. */
+ * and {K}, {K+1} and {s} (the s of a plural) are replaced. */
 typedef struct {
     const char *plain; /* without speculation, to measure plain decoding */
     const char *off;   /* the setting for K = 0; NULL: as for other K */

@@ -214,9 +214,9 @@ spec_block_interval spec_length_samples_ratio(spec_length_samples *samples, int 
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* Where a scenario lies between the ends: for tokens, and for times below the longest run and
- * beyond it. NaN: at the central estimate. With opt_times (SPEC_ADVICE_K), times are these, as far
- * as they lie between the ends. */
+/* Where a scenario lies between the two ends of a range: for tokens, for times below the longest
+ * run, and for times beyond it. NaN: at the central estimate. With opt_times (SPEC_ADVICE_K), times
+ * are these, as far as they lie between the ends. */
 typedef struct {
     double tokens, shorter, longer;
     const double *opt_times;
@@ -249,8 +249,8 @@ static double widened_speed(const spec_length_samples *samples, int r, int K, do
                       : speed_in(samples, r, K, s);
 }
 
-/* Draws where the tokens of a scenario lie: four times in ten at the high end, as if each request
- * had its own alpha, three times at the low end, as if each round had, else at the estimate. */
+/* Draws where the tokens of a scenario lie: with probability .4 at the high end, as if each request
+ * had its own alpha; with .3 at the low end, as if each round had its own; else at the estimate. */
 static double drawn_tokens(gsl_rng *rng)
 {
     const double u = gsl_rng_uniform(rng);
@@ -259,7 +259,8 @@ static double drawn_tokens(gsl_rng *rng)
 
 enum { ROWS = SPEC_LENGTH_RESAMPLES + 1 };
 
-/* Returns the quantile to take from resamples of n clusters so that one end holds at 1 - error. */
+/* Returns the quantile to take from resamples of n clusters so that a one-sided bound has
+ * confidence 1 - error. */
 static double expanded(int n, double error)
 {
     if (n < 2) return 1.0 - error;

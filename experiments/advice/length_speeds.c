@@ -102,7 +102,7 @@ static spec_length_number tokens_from(const spec_length_plan *plan, const spec_o
  * Drafts that end early look the same. */
 static bool contradicts_one_alpha(const spec_observed_run *run, const double *sum)
 {
-    enum { CLUSTERS = 6 }; /* enough to estimate their spread */
+    enum { CLUSTERS = 6 }; /* enough clusters to estimate their spread */
     const double error = 0.01 / fmax(run->K - 1, 1), D = sum[SPEC_SUM_DEPTH_ROUNDS];
     double m[SPEC_ADVICE_K];
     if (!moments(m, run, sum)) return true;
@@ -294,7 +294,7 @@ int spec_length_plan_init(spec_length_plan *plan, const spec_observed_runs *runs
         plan->longest = run->K; /* runs are ascending */
         if (rounds >= most) plan->current = run->K, most = rounds;
     }
-    plan->reference = plan->current; /* until plain decoding is found */
+    plan->reference = plan->current; /* replaced below if plain decoding was run */
     if (question->plain_tokens_per_s > 0.0 || question->round_over_plain > 0.0) plan->reference = 0;
     for (int b = 0; b < SPEC_SUM_BATCHES; b++) {
         if (!is_busy(runs, 0, b)) continue;

@@ -2,7 +2,7 @@
 /* length_speeds: tokens per round, time and speed of every draft length, from sums of runs.
  * They depend only on the sums, so resampled sums give resampled speeds. Times and speeds are
  * relative to plain decoding if it was measured, else to the current length. A number that the data
- * leave open has two ends. docs/formulas/lengths.md#advice. */
+ * do not determine has two ends. docs/formulas/lengths.md#advice. */
 #ifndef SPECLAB_LENGTH_SPEEDS_H
 #define SPECLAB_LENGTH_SPEEDS_H
 

@@ -45,7 +45,8 @@ static double error_at(const spec_likely_engine *engine, const spec_round_times 
  * engine always has weight. */
 static double weight_of(const spec_likely_engine *engine, const spec_round_times *measured)
 {
-    static const double NEAR = 0.01; /* relative */
+    /* scale of the Student distribution of relative errors */
+    static const double NEAR = 0.01;
     double unit = 0.0, weight = 1.0;
     for (int i = 0; i < measured->n && measured->K[0] > 0; i++)
         unit += error_at(engine, measured, i) / measured->n;

@@ -175,7 +175,7 @@ static int read_record(reading *r, candidate *c, const spec_log_record *record, 
     return GSL_SUCCESS;
 }
 
-/* Counts a record of another engine or kind; it is skipped. */
+/* Counts a record of another engine or kind, which is then skipped. */
 static void note_other(reading *r, const candidate *c, uint64_t line)
 {
     if (r->other == NULL) {
@@ -209,9 +209,9 @@ static int ask(reading *r, const spec_log_record *record, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Lets formats hand over records that wait for a companion. The first format that then has a record
- * becomes the file's, and records of others are skipped. If no format has one, we take the format
- * that recognised most records. */
+/* Lets formats hand over records that wait for a companion line. The first format that then has a
+ * record becomes the file's, and records of others are skipped. If no format has one, we take the
+ * format that recognised most records. */
 static int end_formats(reading *r, const spec_log_record *last, spec_error *error)
 {
     for (int i = 0; i < r->n; i++) {

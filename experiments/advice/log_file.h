@@ -24,7 +24,8 @@ typedef struct {
     spec_log_nearest nearest;      /* if there is no record: the formats that the file resembles
                                     * most */
     const spec_log_format *other;  /* another format that also has records; NULL: none */
-    /* first line and number of the records of that format, which are skipped */
+    /* line of the first record of that format, and the number of these records, which are
+     * skipped */
     uint64_t other_line, other_records;
     spec_log_learned learned;
     uint64_t bytes, records, observations;

@@ -21,7 +21,7 @@ typedef struct {
     const spec_observer *observer;
 } spec_log_record;
 
-/* What a source does not tell, so that the report can say what to switch on. */
+/* What a source does not report, so that advise can say what to switch on. */
 typedef enum {
     SPEC_LOG_NO_ROUNDS = 1,    /* the number of rounds is only known from K */
     SPEC_LOG_NO_DEPTHS = 2,    /* nothing by depth */
@@ -36,7 +36,7 @@ typedef enum {
 typedef struct {
     int generation; /* the newest one seen, as an index into the format's generations; or -1 */
     unsigned gaps;  /* bits of spec_log_gap, for the newest observation */
-    char note[160]; /* a remark for the user, such as the names of unknown counters */
+    char note[160]; /* a remark for the user, such as names of unknown counters */
 } spec_log_learned;
 
 typedef struct {
@@ -66,8 +66,8 @@ typedef struct {
 /* A list of texts that ends with NULL, for the members above. */
 #define SPEC_TEXTS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* The table, and its entries, each of which is in the file of its engine. A record has at most one
- * format. */
+/* The table, and its entries, each of which is in the file of its engine. No record has two
+ * formats. */
 extern const spec_log_format *const spec_log_formats[]; /* NULL-terminated */
 extern const spec_log_format spec_reader_vllm_log, spec_reader_vllm_bench_table,
     spec_reader_prometheus_vllm, spec_reader_prometheus_sglang, spec_reader_prometheus_llama,

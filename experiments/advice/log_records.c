@@ -117,8 +117,8 @@ static int start(spec_log_records *r, spec_error *error)
 
 /* ---- Lines ---- */
 
-/* Removes colour codes: ESC [ parameters letter. The rest of the line moves right, so that nothing
- * comes between it and the next line, and blanks fill the beginning. */
+/* Removes colour codes: ESC [ parameters letter. The rest of the line moves to the right, up to the
+ * next line, and blanks fill the beginning. */
 static void remove_codes(char *bytes, size_t n)
 {
     size_t kept = 0;

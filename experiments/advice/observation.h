@@ -22,10 +22,12 @@ typedef enum {
 typedef struct {
     spec_observation_kind kind;
     uint64_t line;  /* in the file, from 1 */
-    uint64_t label; /* hash of what distinguishes engines, models and slots; 0: nothing does */
+    /* hash of the names that distinguish engines, models and slots; 0: there are none */
+    uint64_t label;
     int K;          /* draft tokens per round, as configured; -1: not given; 0: plain decoding */
     double rounds;  /* rounds with at least one draft token */
-    /* all numbers that rounding allows; equal to rounds if there is only one */
+    /* the range of numbers of rounds that rounding allows; both equal rounds if there is only
+     * one */
     double rounds_low, rounds_high;
     double passes;                  /* target passes per sequence, including those without a
                                      * draft */
@@ -71,8 +73,8 @@ static inline bool spec_observation_is_rounded(const spec_observation *observati
     return observation->rounds_low < observation->rounds_high;
 }
 
-/* Receives observations in the order of the files. Any status but GSL_SUCCESS ends the reading, and
- * is returned. */
+/* Receives observations in the order of the files. Any status but GSL_SUCCESS ends the reading and
+ * is returned by it. */
 typedef struct {
     int (*take)(void *self, const spec_observation *observation, spec_error *error);
     void *self;

@@ -41,14 +41,14 @@ const spec_observed_run *spec_observed_runs_find(const spec_observed_runs *runs,
 /* Returns the sum of a column over a run's clusters. */
 double spec_observed_run_sum(const spec_observed_run *run, int column);
 
-/* Computes a number of a cluster, for ratios. `arg` is a depth or a draft length. */
+/* Computes a number from a cluster, for ratios; `arg` is a column, a depth or a draft length. */
 typedef double spec_cluster_value(const double *cluster, int arg);
-spec_cluster_value spec_cluster_column;   /* the column number arg */
+spec_cluster_value spec_cluster_column;   /* column number `arg` */
 spec_cluster_value spec_cluster_per_pass; /* target passes plus accepted tokens */
 spec_cluster_value spec_cluster_most;     /* arg draft tokens for each target pass */
 spec_cluster_value spec_cluster_accepted; /* draft tokens accepted up to depth arg */
-/* draft tokens of depth at most arg that were tested, if drafts had that many tokens: one in every
- * round, and one after each accepted token but the last */
+/* draft tokens of depth at most arg that were tested, provided that drafts had that many tokens:
+ * one in every round, and one after each accepted token except at depth arg */
 spec_cluster_value spec_cluster_tested;
 
 /* The values of a run's clusters, and the arrays that spec_cluster_ratio_of reads. */

@@ -109,8 +109,8 @@ static void check_given(spec_counts_verdict *v, const spec_observation *o, int K
         broken(v, false, "rounds exceed drafted: %.0f of %.0f", o->rounds, o->drafted);
     if (o->rounds > o->passes)
         broken(v, false, "rounds exceed passes: %.0f of %.0f", o->rounds, o->passes);
-    /* The last round of a request may be cut at its end. We check requests only, because requests
-     * begin and end within a window. */
+    /* The last round of a request may be cut at its end. We check requests only, because within a
+     * window requests begin and end. */
     if (o->kind == SPEC_OBSERVED_REQUEST && isnan(o->passes) && is_whole(o->emitted) &&
         (o->emitted > whole + 1.0 || o->emitted < whole - (K > 0 ? K : 0)))
         broken(v, false, "emitted is not rounds + accepted: %.0f, not %.0f + %.0f", o->emitted,
@@ -233,7 +233,7 @@ static void join_neighbours(spec_observed_series *s)
 
 static bool is_full(const spec_observed_sums *sums, const spec_observed_series *s)
 {
-    enum { FEW = 64 /* clusters that a series keeps in any case */ };
+    enum { FEW = 64 /* clusters that a series always keeps */ };
     size_t all = 0;
     if (s->n < FEW) return false;
     if (s->kind == SPEC_OBSERVED_WINDOW && s->n >= SPEC_SUM_CLUSTERS) return true;

@@ -22,12 +22,12 @@ typedef struct {
     bool inexact;
     bool broken;     /* the counts break an identity */
     bool impossible; /* they break an identity that every run obeys, so they are meaningless */
-    /* the first identity that breaks, as "accepted exceeds drafted: 70 of 60" */
+    /* the first identity that breaks, e.g. "accepted exceeds drafted: 70 of 60" */
     char text[SPEC_OBSERVATION_FAULT];
 } spec_counts_verdict;
 
-/* Fills in counts that follow from the others, unless one of those is not a count or is outside the
- * arrays.
+/* Fills in counts that follow from the others, unless one of these is not a valid count or does not
+ * fit the arrays.
  *
  *     K         the number of depths if drafted tokens permit, else drafted / rounds if whole
  *     rounds    drafted / K, at most the passes; the passes if K is not known
@@ -66,14 +66,14 @@ enum {
     SPEC_SUM_COLUMNS = SPEC_SUM_PASSED + SPEC_OBSERVED_DEPTHS
 };
 
-/* Ranges of batches, from passes / steps if given, else from running. Range 0: not given, or no
- * request when the line was printed. Range b >= 1: 2^(b-2) + 1 to 2^(b-1) requests (1, 2, 3-4,
- * ...); the last has no upper end. */
+/* Ranges of batch sizes. The size is passes / steps if these are given, else `running`. Range 0:
+ * not given, or no request was running when the line was printed. Range b >= 1: 2^(b-2) + 1 to
+ * 2^(b-1) requests (1, 2, 3-4, ...); the last has no upper end. */
 enum { SPEC_SUM_BATCHES = 16, SPEC_SUM_CLUSTERS = 1024, SPEC_SUM_SERIES = 512 };
 int spec_observed_sums_batch(double running);
 
 /* If all series together have more clusters than this, a series joins neighbours once it has 64.
- * Below that, each request is a cluster. */
+ * Until then, each request is a cluster. */
 enum { SPEC_SUM_MOST = 16384 };
 
 typedef struct {
@@ -95,7 +95,8 @@ typedef struct {
     uint64_t observations, inexact;
     uint64_t idle; /* no token, or nothing about acceptance: left out */
     spec_context_sums context[SPEC_CONTEXT_OCTAVES];
-    /* from the newest observation that prints them; NaN if it printed none, 0 before the first */
+    /* from the newest observation that could print them; NaN if it printed none, 0 before the
+     * first */
     double printed_length, printed_rate;
     uint64_t contradictions; /* observations whose counts break an identity */
     uint64_t impossible;     /* of these, left out: their counts have no meaning */

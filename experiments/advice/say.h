@@ -20,7 +20,7 @@ typedef struct {
 } spec_said;
 
 /* Returns "1.44 [1.39, 1.49]"; without an interval "1.44". The macro takes a struct with these
- * members, and gives a text that lasts until the end of its statement. */
+ * members; its text is valid until the end of the statement. */
 spec_said spec_say_ratio(double value, double low, double high);
 #define SPEC_SAY_RATIO(x) spec_say_ratio((x).value, (x).low, (x).high).text
 

@@ -26,8 +26,8 @@ typedef struct {
 /* Lists the rows for rules, drafting methods and numbers of drafts. `rules` and `draftings` are
  * names separated by commas. "" means every rule, or every method for which the rule's claim holds;
  * n = 1 is then a chain. `n` is a list of numbers such as "1:4". Returns GSL_EINVAL for unknown
- * names, if a given rule's claim does not hold for a given method, and if a given rule or n has no
- * row. Errors begin with the parameter at fault. */
+ * names, if a given rule's claim does not hold for a given method, or if a given rule or n has no
+ * row. Errors begin with the name of the parameter at fault. */
 int spec_accept_rows_init(spec_accept_rows *rows, const char *rules, const char *draftings,
                           const char *n, spec_error *error);
 void spec_accept_rows_free(spec_accept_rows *rows);

@@ -20,9 +20,9 @@ typedef struct {
     } log[SPEC_ADVISED_LOGS];
 } spec_advised_logs;
 
-/* Adds an empty log (plain: of plain decoding) and returns its stream. Its text must be written
- * before any question is asked, and the list must have room for it. Returns NULL, with an error, if
- * the system refuses. */
+/* Adds an empty log (`plain`: one of plain decoding) and returns its stream. Its text must be
+ * written before any question is asked, and the list must have room for it. Returns NULL, with an
+ * error, if the system refuses. */
 FILE *spec_advised_logs_add(spec_advised_logs *logs, bool plain, spec_error *error);
 void spec_advised_logs_free(spec_advised_logs *logs);
 

@@ -77,7 +77,7 @@ static void go_on(spec_block_drafters_work *work, int side, const spec_block_pat
     for (size_t s = 0; s < paths->n; s++) work->reach[side][s] *= work->kept[side][s];
 }
 
-/* Compares the row that a drafter has at this offset with the target's row of a path. */
+/* Compares the drafter's row at this offset with the target's row on a path. */
 static void compare(spec_block_drafters_work *work, int side, const spec_block_paths *paths,
                     int offset, size_t s, const double *row)
 {
@@ -131,7 +131,7 @@ static bool choose_row(double *ret_row, double *ret_worth, spec_block_drafter dr
 }
 
 /* Chooses the rows of an offset by `weight`, one per group, and compares all paths with them. A
- * group without any path to choose by gets the row chosen for all paths. Returns the score on the
+ * group in which no path has a weight gets the row chosen for all paths. Returns the score on the
  * paths that were used to choose. */
 static double choose_rows(spec_block_drafter drafter, int offset, const spec_block_paths *choose,
                           const double *weight, const spec_block_paths *judge,
@@ -140,7 +140,7 @@ static double choose_rows(spec_block_drafter drafter, int offset, const spec_blo
     const int groups = drafter == SPEC_BLOCK_DRAFTER_MARKOV && offset > 0 ? choose->V : 1;
     const spec_block_paths *const side[] = {choose, judge};
     double worth = 0.0, here;
-    bool known = false; /* the row of all paths */
+    bool known = false; /* whether the row for all paths is known */
     for (int g = 0; g < groups; g++) {
         const bool any = choose_row(work->row, &here, drafter, offset, g, choose, weight, work);
         worth += here;

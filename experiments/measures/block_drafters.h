@@ -19,7 +19,7 @@ typedef enum {
     SPEC_BLOCK_DRAFTERS
 } spec_block_drafter;
 
-/* For each offset: */
+/* Scores of a drafter, for each offset. */
 typedef struct {
     double *overlap; /* (K) acceptance after the target's tokens, on the paths that judge */
     /* (K) the same on the paths that the rows were chosen on; NaN if none were chosen */
@@ -34,8 +34,9 @@ typedef struct {
     double *member;        /* (n) */
     double *scratch;       /* (K, V) */
     const double **scored; /* (K) */
-    /* (n) each, for the paths that choose and for those that judge: the overlap with a row, how
-     * often it keeps the path's token, and the probability of being drafted and accepted so far */
+    /* (n) each, for the paths that choose and for those that judge: the overlap with a row, the
+     * probability that the token rule keeps the path's token, and the probability that the path was
+     * drafted and accepted so far */
     double *overlap[2], *kept[2], *reach[2];
 } spec_block_drafters_work;
 

@@ -104,7 +104,8 @@ int spec_case_pairs_law(spec_output_law *ret_law, const spec_case_pairs *pairs, 
     SPEC_PASS(spec_stop_check(pairs->opt_stop, error));
     SPEC_TRY(open_side(&target, pairs, "target", i, seed, error));
     SPEC_TRY(open_side(&draft, pairs, "draft", i, seed, error));
-    SPEC_TRY(open_side(&inner, pairs, "draft", i, seed + 1, error)); /* only a cascade uses it */
+    /* only a cascade uses the inner draft */
+    SPEC_TRY(open_side(&inner, pairs, "draft", i, seed + 1, error));
     config.rule = rule;
     config.target = target;
     config.opt_draft = draft;

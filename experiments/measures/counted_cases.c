@@ -12,7 +12,7 @@
 
 enum { ONE, REQUESTS, TWO, ROUNDS, DECAY, CORRELATED, STOP, SEES, DRIFT, KINDS };
 
-/* A kind has at most one setting. */
+/* Each kind has at most one setting. */
 static const struct {
     const char *name, *usage, *key;
     double fallback, low, high;
@@ -106,8 +106,8 @@ static int limits_of(spec_counter_limits *ret, const spec_counted_case *c, doubl
                : spec_fail(error, status, "a setting of the engine is outside its domain");
 }
 
-/* Adds half of the limits of one half. Both halves last equally long, and have equal numbers of
- * rounds, because drafts of such a case never stop early. */
+/* Adds the limits of one half of the log, with weight 1/2: both halves last equally long and have
+ * equal numbers of rounds, because drafts of such a case never stop early. */
 static void add_half(spec_counter_limits *ret, const spec_counter_limits *half, int K)
 {
     double tested = 0.0;

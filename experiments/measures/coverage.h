@@ -25,8 +25,8 @@ static inline double spec_coverage_z_between(double share, double least, double 
     return share == end ? 0.0 : (share - end) / sqrt(end * (1.0 - end) / n);
 }
 
-/* Returns the same for the accepted shares. Ranges that cover what the data leave open may contain
- * the truth more often. */
+/* Returns the same for the accepted shares. Ranges that also cover what the data cannot determine
+ * may contain the truth more often. */
 static inline double spec_coverage_z(double share, bool ranges, double n)
 {
     return spec_coverage_z_between(share, SPEC_COVERAGE_LOW, ranges ? 1.0 : SPEC_COVERAGE_HIGH, n);

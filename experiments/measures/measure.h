@@ -17,7 +17,7 @@
 
 typedef struct spec_point spec_point;
 
-/* How far a measure gets at a point before it returns. */
+/* The stage at which a measure returns. */
 typedef enum { SPEC_POINT_COMPUTED, SPEC_POINT_READ, SPEC_POINT_OPENED } spec_point_stage;
 
 /* Runs the groups of a point instead of the measure: experiments/group_run.h. */
@@ -62,7 +62,8 @@ typedef struct {
 } spec_headline;
 
 /* A parameter that depends on the user's models, machine or load, and whose plausible values change
- * a result by more than 5 %. If it is missing, the run says what it assumes (cli/assumed.h). */
+ * a result by more than 5 %. If the user does not give it, the run says what it assumes
+ * (cli/assumed.h). */
 typedef struct {
     const char *parameter;   /* NULL ends a list */
     const char *opt_value;   /* NULL: its default */
@@ -75,9 +76,9 @@ typedef struct {
 typedef struct spec_measure spec_measure;
 struct spec_measure {
     const char *name, *summary;
-    /* parameter names, or "name=default", NULL-terminated; other names are errors. If a parameter
-     * is also a column, it is a question: its value may ask for several rows, and it does not
-     * change the random numbers of the point. */
+    /* parameter names, or "name=default", NULL-terminated; other names are errors. A parameter that
+     * is also a column is a question: its value may ask for several rows, and it does not influence
+     * the point's random numbers. */
     const char *const *parameters;
     /* the result columns, after those of the parameters, NULL-terminated */
     const char *const *columns;
@@ -90,7 +91,7 @@ struct spec_measure {
     /* result columns that, with the parameters, identify a row; NULL: none */
     const char *const *keys;
     bool simulates; /* uses the rounds and the standard error of the point */
-    bool divides;   /* its work at a point is in groups that machines can share */
+    bool divides;   /* the work at a point consists of groups that machines can share */
     /* Computes the number of rows of the point before it runs; NULL: one. */
     int (*rows)(uint64_t *ret_rows, const spec_point *point, const spec_measure *measure,
                 spec_error *error);

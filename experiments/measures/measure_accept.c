@@ -26,8 +26,8 @@ enum { ACCEPTANCE, ENUMERATED, TV, OPTIMAL, N_VALUES };
  * branches that take O(V) each. A closed form that recurses over tuples may take more steps. */
 static const double enumeration_steps = 1e7, recursion_steps = 1e9;
 
-/* The two pairs of a context: target and draft, and, for rules that only claim the argmax, the
- * target's argmax (as a one-hot row) and the draft. */
+/* The two pairs of rows of a context: target and draft; and, for rules that only claim the argmax,
+ * the one-hot row of the target's argmax and the draft. */
 typedef struct {
     spec_ratio_order whole, argmax;
     double *one_hot; /* (V) */
@@ -137,8 +137,8 @@ static bool is_enumerated(const accept_question *question, const spec_accept_row
     return pow(question->target->vocab, power) * question->contexts <= enumeration_steps;
 }
 
-/* Returns the first row, up to i, that can share the result of row i: its drafts have the same
- * number and kind, and also the same acceptance in every context, or else the same optimum. */
+/* Returns the first row, up to i, whose result row i can share: its drafts have the same number and
+ * kind, and it has the same acceptance in every context or, if asked for, the same optimum. */
 static size_t first_like(const accept_question *question, size_t i, bool acceptance)
 {
     const spec_accept_row *row = question->rows.row, *of = &row[i];

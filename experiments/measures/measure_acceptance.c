@@ -30,7 +30,8 @@ static int emitted_theory(double *ret_mean, const spec_process *process, int K)
         *ret_mean = 1.0;
         for (int i = 0; i < K; i++) *ret_mean += process->rate[i];
         break;
-    case SPEC_PROCESS_CONTEXT: *ret_mean = NAN; break; /* refused: it needs more than rounds */
+    /* refused earlier, because it needs more than rounds */
+    case SPEC_PROCESS_CONTEXT: *ret_mean = NAN; break;
     }
     return GSL_SUCCESS;
 }

@@ -18,7 +18,7 @@ enum { REPETITIONS = 200, REPETITIONS_MAX = 10000000, LENGTHS = SPEC_COUNTED_K +
 /* Which lengths a number covers: those that were run, and those below or above the longest run. */
 enum { RUN = 1, BELOW = 2, ABOVE = 4 };
 
-/* The limits at a length and at the lengths that were run. */
+/* The limits of the counters at one length, and at the lengths that were run. */
 typedef struct {
     spec_counter_limits at, plain, run[3];
     int K, n, depths[3]; /* (n) K of run */
@@ -34,8 +34,8 @@ static double true_tokens(const truth *t)
     return 1.0 + t->at.accepted;
 }
 
-/* Returns the true conditional acceptance. Every run that reaches the depth counts for the same
- * length of time. */
+/* Returns the true conditional acceptance. Every run that reaches the depth covers the same length
+ * of time. */
 static double true_conditional(const truth *t)
 {
     double passes = 0.0, tests = 0.0;
@@ -79,7 +79,7 @@ typedef struct {
     spec_counted_case truth;
     spec_counted_run run[3]; /* the longest draft first */
     int n;
-    int where[LENGTHS]; /* 0: not considered */
+    int where[LENGTHS]; /* 0: the length is not considered */
     double value[NUMBERS][LENGTHS];
     const spec_point *point;
 } question;

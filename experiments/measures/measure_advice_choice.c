@@ -45,10 +45,11 @@ static double log_between(gsl_rng *rng, double low, double high)
     return low * pow(high / low, gsl_rng_uniform(rng));
 }
 
-/* Draws a draft and an engine at random. Alpha is .3 to .95, with any kind of truth whose drafts
- * have K tokens. A verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %. Outputs
- * have 50 to 500 tokens, and in every fourth case requests are ten times as long. In every fourth
- * case windows depend on each other. With `flat`, 2 to 8 tokens per request cost as much as one. */
+/* Draws a draft and an engine at random. Alpha is .3 to .95, with any kind of acceptance whose
+ * drafts all have K tokens. A verified token costs .1 % to 5 % of a step, a draft pass 1 % to 30 %.
+ * Outputs have 50 to 500 tokens, and in every fourth case requests are ten times as long. In every
+ * fourth case windows depend on each other. With `flat`, 2 to 8 tokens per request cost as much as
+ * one. */
 static void draw_engine(spec_counted_case *c, bool flat, gsl_rng *rng)
 {
     const double step = 0.04;
@@ -119,7 +120,8 @@ typedef struct {
 typedef struct {
     int status;
     spec_error error;
-    bool decided, decided_after; /* after: once the lengths that the advice asks for were run too */
+    /* decided_after: once the lengths that the advice asks for were run too */
+    bool decided, decided_after;
     /* the length that it names differs by at most 1 from the fastest */
     bool near;
     double loss, loss_after; /* 1 - true speed of the recommended length over the best one's */

@@ -89,7 +89,7 @@ static int write_log(spec_advised_logs *logs, const sweep *s, int K, gsl_rng *rn
 
 /* ---- what advise makes of it ----------------------------------------------------------------- */
 
-/* Finds the length that the advice names after runs at K and at `other` (0: none). */
+/* Finds the length that the advice names after runs at K and, unless it is 0, at `other`. */
 static int next_of(int *ret, const sweep *s, int K, int other, spec_error *error)
 {
     spec_advised_logs logs = {0};
@@ -124,8 +124,9 @@ static int fastest(const sweep *s)
 }
 
 typedef struct {
-    int n, near, close; /* close: its published speed is within 2 % of the fastest */
-    char far[TEXT];     /* "1: 4, 2: 5", the lengths that it names instead */
+    /* close: the published speed of the named length is within 2 % of the fastest */
+    int n, near, close;
+    char far[TEXT];     /* "1: 4, 2: 5", the lengths that the advice names instead */
 } outcome;
 
 static double speed_of(const sweep *s, int K)

@@ -168,8 +168,8 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
     return status;
 }
 
-/* Writes the rows of a drafter, one per offset. All first tokens of a draft are accepted with a
- * probability of at most the overlap at any of their offsets. */
+/* Writes the rows of a drafter, one per offset. The probability that the first tokens of a draft
+ * are all accepted is at most the overlap at any of their offsets. */
 static int write_drafter(spec_table *table, spec_block_drafter drafter, const double *mean,
                          const double *se, int K, bool last, spec_error *error)
 {

@@ -35,9 +35,9 @@ static double speedup(const full_batch *of, int K, double context)
     return tokens_per_s(of, K, context) / tokens_per_s(of, 0, context);
 }
 
-/* Returns the context length from which speculation pays off at this batch: 0, or where the
- * speed-up crosses 1; inf if it does not up to CONTEXT_MAX. Reading the cache makes verification
- * relatively cheaper, so a speed-up below 1 rises with the context. */
+/* Returns the context length from which speculation pays off at this batch: 0, or the length at
+ * which the speed-up crosses 1; inf if it does not cross 1 up to CONTEXT_MAX. Reading the cache
+ * makes verification relatively cheaper, so a speed-up below 1 increases with the context. */
 static double break_even_context(const full_batch *of, int K)
 {
     double low = 0.0, high = CONTEXT_MAX;

@@ -32,8 +32,8 @@ static int visit(double *value, const spec_position *at, const void *self, spec_
     return errno == ENOMEM ? spec_no_memory(error) : GSL_SUCCESS;
 }
 
-/* Computes alpha (i): from a separate text, or exactly if a whole file of rows is given. NaN if the
- * acceptance of a token has no closed form. */
+/* Computes alpha (i) along a separate text, or if the target is a file of rows, exactly: over all
+ * its positions. NaN if the acceptance of a token has no closed form. */
 static int mean_acceptance(spec_estimate *ret, const spec_decoder_config *config,
                            const spec_point *point, int positions, spec_error *error)
 {
@@ -101,7 +101,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
                                            error));
     }
     SPEC_TRY(mean_acceptance(&alpha, &by_chance, point, positions, error));
-    /* if not, K differs between rounds */
+    /* if false, K differs between rounds */
     const bool fixed = strcmp(config.decoder.policy, "fixed") == 0;
     const int K = config.decoder.K;
     const spec_costs costs = config.decoder.costs;

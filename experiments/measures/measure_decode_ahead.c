@@ -37,7 +37,7 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_pair_theory_emitted(&emitted_theory, &config.decoder, error));
     SPEC_TRY(spec_pair_theory_hit(&hit_theory, &config.decoder, error));
 
-    /* The value computed from alpha and the share of right guesses, as if all rounds were alike. */
+    /* The prediction from alpha and the share of right guesses, as if all rounds were alike. */
     const int K = config.decoder.K, calls = spec_drafter_calls(config.decoder.opt_draft, K);
     const spec_costs *costs = &config.decoder.costs;
     const double alpha = spec_alpha_tested(tally.passed, tally.tested, SPEC_K_MAX);
@@ -56,8 +56,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     spec_table_number(table, "speedup", emitted.mean / time_beforehand(costs, calls));
     spec_table_number(table, "speedup_theory", emitted_theory / time_beforehand(costs, calls));
     spec_measures_beside_theory(table, "speedup_ahead", &rate, ahead_theory);
-    /* With and without drafting ahead the tokens are the same; between texts only the number of
-     * rounds that find their chain varies. */
+    /* The tokens are the same with and without drafting ahead. So from text to text only the number
+     * of rounds that find their chain ready varies. */
     const double time = tally.time / (double)tally.rounds,
                  gain = time_beforehand(costs, calls) / time;
     spec_table_number(table, "gain", gain);

@@ -41,7 +41,8 @@ done:
 
 typedef struct {
     double least, mean, greatest;
-    int which, n_more; /* the pair with the smallest gain; the number of pairs with a gain */
+    /* which: the pair with the smallest gain; n_more: the number of pairs with a gain */
+    int which, n_more;
 } summary;
 
 /* Sums in the order of the seeds, so that sums do not depend on threads. */
@@ -62,8 +63,8 @@ static int summarise(summary *ret, const answer *of, int n, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Judges the rules. If a rule's distribution differs from the target's, the rule may keep any
- * number of tokens. */
+/* Judges the rules. The number of tokens that a rule keeps means nothing if its distribution
+ * differs from the target's. */
 static int judge(const char **ret_verdict, const char *const *rules, const char *policy,
                  double least, spec_error *error)
 {

@@ -88,8 +88,8 @@ static double emitted_by(const population *of, int i, int K)
     return spec_capped_geometric_positional_mean(chance, K);
 }
 
-/* Returns tokens over rounds. Each request has its share of the tokens, and as many rounds as these
- * need at its tokens per round. */
+/* Returns tokens over rounds. Each request has its share of the tokens, and as many rounds as it
+ * needs for them at its own tokens per round. */
 static double emitted_at(const population *of, int K)
 {
     double rounds = 0.0;
@@ -99,8 +99,8 @@ static double emitted_at(const population *of, int K)
 }
 
 /* Fills in the counters at K: m[j - 1] is the share of rounds that accept at least j draft tokens.
- * For published lengths it is what each further depth adds, and we do not let noise make it
- * rise. */
+ * For published lengths it is what each further depth adds, cut so that noise does not make it
+ * increase. */
 static void counters_at(double *m, const population *of, int K)
 {
     const double emitted = emitted_at(of, K);
@@ -137,8 +137,8 @@ static double distance(double truth, spec_bounds bounds)
     return 0.0;
 }
 
-/* Returns the bounds at K. They are NaN if no distribution of alpha has these counters, which shows
- * when the ends come in the wrong order. */
+/* Returns the bounds at K. They are NaN if no distribution of alpha has these counters, which we
+ * notice because the lower bound then exceeds the upper one. */
 static spec_bounds bounds_at(const double *m, int K, int K_other)
 {
     const spec_bounds bounds = spec_length_bounds(m, K, K_other);

@@ -25,7 +25,7 @@ static const char *const phase_names[PHASES] = {"first", "second", "first again"
 typedef struct {
     spec_draft_learner_plan plan;
     int learns; /* spec_online_positions, or STATIC */
-    /* positions of a window that come before the first one we judge and learn */
+    /* positions of a window before the first one that is judged and learnt */
     int prompt;
     int batches[PHASES], part; /* batches in each phase; batches in each row of the table */
     const char *text[2];
@@ -40,13 +40,13 @@ typedef struct {
     spec_graph_node *logits;
     spec_draft_learner learner, fixed; /* fixed: never learns */
     double *row;                       /* (3, V) the target's, the learner's and the fixed one's */
-    /* over the windows of a part; learnt: share of positions that were learnt */
+    /* over the windows of a part; `learnt` is the share of positions that the draft learnt from */
     spec_moments alpha, gain, learnt;
 } stream;
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* Reads the index of a parameter's value among names. */
+/* Reads a parameter and finds its value among `names`. */
 static int read_name(int *ret, const spec_point *point, const spec_measure *measure,
                      const char *parameter, const char *const *names, spec_error *error)
 {
@@ -184,8 +184,9 @@ done:
     return status;
 }
 
-/* Returns whether the draft learns this position. With probability 1 - min(1, draft / target) a
- * draft token here was rejected and replaced by this token of the text; `u` decides. */
+/* Returns whether the draft learns from this position. With probability 1 - min(1, draft / target),
+ * a draft token was rejected here and replaced by this token of the text; `u` decides whether it
+ * was. */
 static bool learns_place(const stream *s, int place, double u)
 {
     const int token = s->learner.next[place], vocab = s->logits->cols;

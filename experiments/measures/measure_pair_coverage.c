@@ -26,7 +26,7 @@ typedef struct {
 /* How many intervals of one K contained the truth. */
 typedef struct {
     double alpha, conditional, tokens, speedup;
-    double conditionals; /* runs with an interval of this */
+    double conditionals; /* runs that have an interval for the conditional acceptance */
 } held;
 
 /* Draws prompts for the texts, if the target can make any. */
@@ -42,7 +42,7 @@ static void draw_prompts(asker *a, int texts, uint64_t number)
     }
 }
 
-/* Computes the numbers of run `number`, with `longer` times the texts. */
+/* Computes the numbers of run `number`, with `longer` times as many texts. */
 static int ask(spec_pair_numbers *ret, spec_pair_run *run, asker *a, int longer, uint64_t number,
                spec_error *error)
 {

@@ -176,7 +176,7 @@ done:
     return status;
 }
 
-/* Writes the value of a rounded axis, moved by half a unit in its last place. */
+/* Sets the axis to a rounded value moved by half a unit in its last place. */
 static int move(spec_axis *axis, const char *value, bool up)
 {
     char text[64];
@@ -231,7 +231,8 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     const char *condition = spec_point_text(point, measure, "condition");
     SPEC_TRY(read_printed(&printed, spec_point_text(point, measure, "printed"), error));
     SPEC_TRY(open_question(&q, point, measure, error));
-    SPEC_TRY(compute(&ours, &q, point, error)); /* checks it, if the run only checks */
+    /* only checks the parameters, if the run only checks */
+    SPEC_TRY(compute(&ours, &q, point, error));
     SPEC_TRY(spec_point_read(point));
     SPEC_TRY(spec_point_opened(point));
     double low = ours, high = ours;

@@ -17,7 +17,8 @@ enum { GROUP = 8, GROUPS_MAX = 4096 };
 /* The result of some pairs. */
 typedef struct {
     double worst, least, accepted; /* accepted: the sum of the pairs' mean n_accepted */
-    uint64_t which, shown;         /* the worst pair; the number of pairs that show a bias */
+    /* which: the worst pair; shown: the number of pairs that show a bias */
+    uint64_t which, shown;
     uint64_t branches;
 } summary;
 

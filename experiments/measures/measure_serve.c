@@ -14,7 +14,7 @@
 
 /* ---- statistics of sums ---------------------------------------------------------------------- */
 
-/* The columns of an estimate. UNIT is 1000 for ms. */
+/* Fills the columns of an estimate. UNIT is 1000 for ms. */
 #define STATISTIC(name, value)                                                                     \
     static double name(const void *self, const spec_serving_sums *sums)                            \
     {                                                                                              \
@@ -34,8 +34,8 @@ STATISTIC(tpot_ms, 1e3 * sums->per_token / (double)sums->longer)
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* Returns whether a closed loop repeats itself, because all requests have the same number of
- * rounds. Then only its phase is random, and sums differ only by the requests under way when the
- * measured part begins and ends. */
+ * rounds. Then only its phase is random, and runs differ only in the requests under way at the
+ * beginning and the end of the measured part. */
 static bool is_periodic(const spec_serving_question *question, const spec_serving_way *way)
 {
     bool certain = question->alpha == 0.0 || question->alpha == 1.0;
@@ -104,7 +104,7 @@ static void fill_counts(spec_table *table, const spec_serving_row *row,
                       row->slo_share * (double)all.requests / all.seconds);
 }
 
-/* Fills in quantiles. Their theory does not need the row's runs. */
+/* Fills in quantiles. Those of theory do not need the row to be simulated. */
 static void fill_quantiles(spec_table *table, const spec_serving_row *row)
 {
     const bool counts = spec_serving_row_counts(row);
@@ -206,8 +206,8 @@ static int count_rows(uint64_t *ret_rows, const spec_point *point, const spec_me
                                       spec_point_text(point, measure, "lengths"), error);
 }
 
-/* Returns the seed. `rate` is a question because a replayed trace also has a column for it, but we
- * want other rates to draw other numbers. */
+/* Returns the seed. `rate` counts as a question, because a replayed trace has a column for it too,
+ * but different rates should draw different numbers. */
 static uint64_t seed_of(const spec_point *point, const spec_measure *measure)
 {
     return spec_rng_named_seed(point->seed, spec_point_text(point, measure, "rate"));

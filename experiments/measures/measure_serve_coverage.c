@@ -46,7 +46,7 @@ typedef struct {
     int way; /* the method that is compared with plain decoding */
 } asker;
 
-/* Computes the answer of serve with `longer` times as many requests, as run `number`. */
+/* Computes the answer of `serve` in run `number`, with `longer` times as many requests. */
 static int ask(answer *ret, asker *a, uint64_t longer, uint64_t number, spec_error *error)
 {
     spec_point own = *a->point;
@@ -98,8 +98,8 @@ static void add(tally *t, const answer *of, const answer *truth)
                                                   of->number[k].df));
 }
 
-/* Fills in the row. If `needs` is not 0, it is the number of requests that the intervals need, and
- * the row is not a check. */
+/* Fills in the row. If `needs` is not 0, it is the number of requests that the intervals would
+ * need, and the row is not checked. */
 static void fill(spec_table *table, const tally *t, const answer *truth, uint64_t needs)
 {
     const double n = (double)t->n, held = (double)t->held / n;

@@ -113,8 +113,8 @@ static double statistic(const double *sorted, int64_t n, double level)
                         : gsl_stats_quantile_from_sorted_data(sorted, 1, (size_t)n, level);
 }
 
-/* Returns the verdict. The fitted half and data sheets get none; nor does a fit to the first half
- * of a run, which has not seen how the run ends. */
+/* Returns the verdict. The fitted half and costs from data sheets get no verdict; nor does a fit to
+ * the first half of a run, which has not seen how the run ends. */
 static const char *verdict(const comparison *c, bool fitted_half, double level, double error)
 {
     if (c->fitted.step == 0.0 || fitted_half || c->problem.split == SPEC_SPLIT_TIME) return NULL;

@@ -25,7 +25,7 @@ static double seconds(const spec_step_cost *cost, const setup *of, int K)
     return spec_step_cost_target(cost, &work) + spec_step_cost_draft(cost, &work);
 }
 
-/* Predicts the speed-up, with the settings that a corner assumes for what is uncertain
+/* Predicts the speed-up, with uncertain settings taken at a corner of their ranges
  * (spec_step_cost_corner). */
 static int predict(double *ret_speedup, double *opt_plain, const setup *of, const char *cost,
                    const char *draft_cost, int corner, spec_error *error)

@@ -25,7 +25,7 @@ typedef struct {
 /* Sums over all texts. */
 typedef struct {
     spec_exact_walk walk;
-    spec_moments alpha;      /* of the texts' mean overlaps */
+    spec_moments alpha;      /* over texts, of their mean overlaps */
     double *rounds, *tokens; /* (texts) with K draft tokens per round */
 } answer;
 

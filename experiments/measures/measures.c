@@ -111,7 +111,7 @@ int spec_point_process(spec_process *ret, const spec_point *point, const spec_me
 {
     const char *spec = spec_point_text(point, measure, "process"),
                *alpha = spec_point_text(point, measure, "alpha");
-    double value = 0.5; /* to find out whether the process reads it */
+    double value = 0.5; /* a value to find out whether the process reads alpha */
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_point_blame(spec_acceptance_process_init(ret, spec, value, error), "process",
                               error));

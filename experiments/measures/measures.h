@@ -24,8 +24,8 @@ extern const spec_measure spec_measure_accept, spec_measure_acceptance, spec_mea
     spec_measure_serve_measured, spec_measure_serve_published, spec_measure_train,
     spec_measure_uniformity, spec_measure_window_bytes, spec_measure_window_draft;
 
-/* Puts the wrong parameter in front of the error line: "target: ...". Returns the status; changes
- * nothing on success. */
+/* Puts the name of the parameter at fault in front of the error line: "target: ...". Returns the
+ * status; changes nothing on success. */
 int spec_point_blame(int status, const char *parameter, spec_error *error);
 
 /* ---- simulation ------------------------------------------------------------------------------ */
@@ -61,7 +61,7 @@ int spec_point_process(spec_process *ret, const spec_point *point, const spec_me
  * one_pass, plus c_token per token. */
 double spec_measures_draft_time(int K, double c, double c_token, bool one_pass);
 
-/* Reads the parameter ops_ratio; takes c if the point does not give it. */
+/* Reads the parameter ops_ratio; the default is c. */
 int spec_point_ops_ratio(double *ret, const spec_point *point, const spec_measure *measure,
                          double c, spec_error *error);
 
@@ -90,13 +90,13 @@ int spec_point_pair(const spec_model **ret_target, const spec_model **ret_draft,
                     spec_error *error);
 
 /* Reads the point's parameter `ahead`, 0 or 1: whether chains are drafted ahead. Returns GSL_EINVAL
- * if a text of `tokens` tokens is too short to find a chain drafted ahead, that is shorter than K +
- * 2; K > 0. */
+ * if a text of `tokens` tokens is too short for any round to find a chain drafted ahead, that is,
+ * shorter than K + 2; K > 0. */
 int spec_point_ahead(bool *ret_ahead, const spec_point *point, const spec_measure *measure, int K,
                      int tokens, spec_error *error);
 
-/* Reads the cost from the parameters `cost` and `draft_cost`; the caller frees it. Failures begin
- * with the wrong parameter. */
+/* Reads the cost from the parameters `cost` and `draft_cost`; the caller frees it. Errors begin
+ * with the name of the parameter at fault. */
 int spec_point_step_cost(spec_step_cost **ret_cost, const spec_point *point,
                          const spec_measure *measure, spec_error *error);
 

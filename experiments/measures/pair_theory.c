@@ -34,8 +34,8 @@ static int prescribed_overlap(double *ret, const spec_model *draft, spec_error *
     return status;
 }
 
-/* Finds the order of a pair and its number of contexts. Returns false unless they form a chain that
- * we can solve. The chain over contexts does not describe texts that end and begin again. */
+/* Finds the order of a pair and its number of contexts. Returns false unless the contexts form a
+ * chain that we can solve. Such a chain does not describe texts that end and begin again. */
 static bool contexts_of(int *ret_order, int *ret_size, const spec_decoder_config *config)
 {
     const spec_model *target = config->target, *draft = config->opt_draft,
@@ -163,7 +163,7 @@ static int fill_context(pair *p, int from, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Computes start accept^K guessed; 0 at K = 0. Overwrites start. */
+/* Computes the vector-matrix product start accept^K guessed; 0 at K = 0. Overwrites start. */
 static double chance_of_hit(pair *p, int K)
 {
     double *at = p->start, *next = p->start + p->size, hit = 0.0;
@@ -210,7 +210,7 @@ typedef struct {
     double *next;             /* (size, size) */
     double *emitted, *hit;    /* (size) means of a round that starts there */
     double *start;            /* (size) */
-    uint64_t limit;           /* branches left of the limit */
+    uint64_t limit;           /* branches left before the limit is reached */
 } walked_pair;
 
 static void walked_pair_free(walked_pair *p)

@@ -22,7 +22,7 @@ int spec_pair_theory_emitted(double *ret_mean, const spec_decoder_config *config
  * has the rule without its seed if rule and draft share their noise, and `match` if they do not; a
  * chain with noise becomes one without. *ret is *config itself if the rule has no seed, if the
  * policy anticipates, since later decisions then depend on the noise, and if a tree has noise: for
- * the last two there is no theory. The texts are static or borrowed from *config. */
+ * the last two cases there is no theory. The texts are static or borrowed from *config. */
 int spec_pair_theory_by_chance(spec_decoder_config *ret, const spec_decoder_config *config,
                                spec_error *error);
 
@@ -40,7 +40,7 @@ int spec_pair_theory_enumerated(double *ret_mean, const spec_decoder_config *con
  * Rounds start in the contexts of the long run. Drafting ahead changes neither contexts nor
  * n_emitted, so config->ahead is ignored. Uses a formula or enumeration as above, for policies of
  * fixed length; 0 at K = 0; also NaN for models that end texts. Checked by: alpha^K guessed for one
- * pair of rows; enumeration of the decoder that drafts ahead; its rounds. */
+ * pair of rows; enumeration of the decoder that drafts ahead; simulated rounds of it. */
 int spec_pair_theory_hit(double *ret_hit, const spec_decoder_config *config, spec_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* place_theory: the exact mean of n_emitted over a file of rows (models/rows/rows.h), as simulated.
+/* place_theory: the exact mean of n_emitted over a file of rows (models/rows/rows.h).
  * The probability that a draft token is accepted depends only on its position in the file, so
  * rounds are a Markov chain over the positions: docs/formulas/acceptance.md#places. */
 #ifndef SPECLAB_PLACE_THEORY_H

@@ -83,7 +83,8 @@ static int read_pair(spec_plan_question *question, const spec_point *point,
     spec_decoder_config one = *config;
     one.drafting = drafting;
     one.K = 1;
-    spec_decoder decoder; /* its init refuses a wrong combination before any work */
+    /* spec_decoder_init refuses combinations that do not fit, before any work */
+    spec_decoder decoder;
     SPEC_TRY(spec_point_blame(spec_decoder_init(&decoder, &one, error), "rule", error));
     spec_decoder_free(&decoder);
     SPEC_TRY(spec_point_opened(point));

@@ -10,7 +10,7 @@
 
 typedef struct {
     spec_branch_chances chances;
-    /* owned: the probabilities; (nodes+1) time to verify m draft tokens */
+    /* owned; accept: the probabilities; verify (nodes+1): time to verify m draft tokens */
     double *accept, *verify;
     double c;
     int nodes;                  /* the largest budget */
@@ -20,8 +20,8 @@ typedef struct {
 } spec_plan_question;
 
 /* Reads the parameters siblings, methods, nodes, c, costs, and one of accept, accuracies and
- * target. If a pair has no closed form, its probabilities are measured. Errors begin with the wrong
- * parameter. */
+ * target. If a pair has no closed form, its probabilities are measured. Errors begin with the name
+ * of the parameter at fault. */
 int spec_plan_question_init(spec_plan_question *question, const spec_point *point,
                             const spec_measure *measure, spec_error *error);
 void spec_plan_question_free(spec_plan_question *question);

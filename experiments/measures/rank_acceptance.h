@@ -14,9 +14,10 @@
 /* Checks that the rule judges this way. If not, returns GSL_EINVAL and names the rules that do. */
 int spec_rank_acceptance_check(const char *rule, spec_error *error);
 
-/* Fills ret_accept (width) from the closed forms of multi_draft, for a pair that has the same rows
- * after every context, and sets *ret_exact. For other pairs, for rules and siblings without a
- * closed form, and beyond about ten million steps, *ret_exact is false and nothing is filled. */
+/* For a pair that has the same rows after every context, fills ret_accept (width) from the closed
+ * forms of multi_draft and sets *ret_exact. For other pairs, for rules and siblings without a
+ * closed form, and where it would take more than about ten million steps, sets *ret_exact to false
+ * and fills nothing. */
 int spec_rank_acceptance_exact(double *ret_accept, bool *ret_exact, int width,
                                const spec_decoder_config *config, spec_siblings siblings,
                                spec_error *error);

@@ -23,8 +23,8 @@ typedef struct {
     double *promise; /* (size) */
 } spec_text_law;
 
-/* Computes the claimed distribution. A text that ends early is padded with its last token. Returns
- * GSL_EINVAL for an unknown rule, GSL_EMAXITER if V^tokens exceeds SPEC_TEXT_LAW_MAX. */
+/* Computes the claimed distribution. A text that ends early is padded with its end-of-text token.
+ * Returns GSL_EINVAL for an unknown rule, GSL_EMAXITER if V^tokens exceeds SPEC_TEXT_LAW_MAX. */
 int spec_text_law_init(spec_text_law *law, const spec_decoder_config *config, int tokens,
                        spec_error *error);
 void spec_text_law_free(spec_text_law *law);

@@ -30,7 +30,7 @@ typedef struct {
     spec_session target, draft;
     gsl_rng *rng;
     int *text;          /* (SPEC_TEXT_MAX) */
-    size_t n, n_at_end; /* tokens so far; end of this text */
+    size_t n, n_at_end; /* tokens so far; number of tokens at which this text ends */
     double *target_store, *draft_store; /* (V) */
     double *value;                      /* (n_values) */
     unsigned long prompt;               /* number of the next prompt */
@@ -178,8 +178,8 @@ static void run_batch(batch_result *result, const spec_trajectory *plan, int bat
     walker_free(&walk);
 }
 
-/* Sets the positions of a batch: equally many if the target writes the text, equal parts of a given
- * text. */
+/* Sets the positions of a batch: equally many for each batch if the target writes the text, else
+ * equal parts of the given text. */
 static void share_out(batch_result *result, const spec_trajectory *plan, uint64_t batch,
                       uint64_t n_batches)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* trajectory: averages along the target's own text, which speculation emits with any draft.
+/* trajectory: averages along the target's own text, which speculation emits whatever the draft.
  * The text is cut into batches with their own random streams, which run in parallel; the result
  * depends on the seed, not on the threads. Standard errors come from batch means, so they remain
  * valid if neighbouring positions are correlated. */
@@ -34,7 +34,7 @@ typedef struct {
      * target's first prompt */
     uint64_t positions;
     int gap;    /* tokens from a position to the next one (0: 1); not used with opt_text */
-    int length; /* tokens after a prompt until the next one; 0: the longest possible text */
+    int length; /* tokens of a text, after its prompt; 0: as many as possible */
     const int *opt_text; /* (positions) a given text; position i is after its first i tokens */
     double *opt_value;   /* (positions, n_values) with opt_text: the values at each position */
     uint64_t seed;

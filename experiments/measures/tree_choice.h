@@ -26,11 +26,11 @@ typedef struct {
 extern const char *const spec_tree_methods[]; /* NULL-terminated */
 
 /* Finds the method's tree with the largest speedup = emitted / (depth c + verify[nodes]) and at
- * most `nodes` nodes, or no tree. Among equals it takes the smallest, like tree_plan and
- * tree_shape. verify (nodes+1) as in tree_plan. Returns GSL_EINVAL for an unknown method (naming
- * the nearest), for sequoia if rows differ, and for medusa if a rank has a larger probability than
- * the previous rank, which no shape can express; GSL_EDOM outside the domain; GSL_ENOMEM. Zeroed on
- * failure. */
+ * most `nodes` nodes, or no tree. Among equally fast trees it takes the smallest, like tree_plan
+ * and tree_shape. verify (nodes+1) as in tree_plan. Returns GSL_EINVAL for an unknown method
+ * (naming the nearest), for sequoia if rows differ, and for medusa if a rank has a larger
+ * probability than the previous rank, which no shape can express; GSL_EDOM outside the domain;
+ * GSL_ENOMEM. Zeroed on failure. */
 int spec_tree_choose(spec_tree_choice *ret, const char *method, const spec_branch_chances *chances,
                      int nodes, double c, const double *verify, spec_error *error);
 void spec_tree_choice_free(spec_tree_choice *choice);

@@ -9,8 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Resamples; and the least rounds that must reach a draft token, for an interval of its acceptance.
- * If fewer reach it, a few positions decide, and only 81 % of intervals held the truth. */
+/* The number of resamples; and the number of rounds that must reach a draft token before its
+ * acceptance gets an interval. With fewer rounds a few positions decide, and only 81 % of intervals
+ * contained the truth. */
 enum { RESAMPLES = 1000, REACHED = 30 };
 
 typedef struct {
@@ -104,14 +105,15 @@ static double target_pass(const workings *w, const double *sum, int width)
     return passes != NULL && passes->n > 0 ? spec_pass_costs_time(passes, width) : 1.0;
 }
 
-/* Returns the time of a plain token over that of a round, at the times in `sum`. */
+/* Returns the time of a plain token divided by that of a round, with the times in `sum`. */
 static double pace(const workings *w, const double *sum, int draft, int K)
 {
     const int calls = spec_drafter_calls(w->run->plan.draft[draft], K);
     return 1.0 / (calls * draft_pass(w, sum, draft) + target_pass(w, sum, K + 1));
 }
 
-/* Returns whether a round takes less time than a plain token by more than noise, which cannot be.
+/* Returns whether a round takes less time than a plain token by more than noise explains, which is
+ * impossible.
  */
 static bool is_impossible(workings *w, const spec_pair_row *row)
 {
@@ -124,8 +126,8 @@ static bool is_impossible(workings *w, const spec_pair_row *row)
     return surely.low > 1.0;
 }
 
-/* Withholds what a busy machine leaves open: docs/formulas/costs.md#feasible. Rows of the values
- * that are withheld become NaN. */
+/* Withholds numbers that a busy machine made unreliable: docs/formulas/costs.md#feasible. Rows of
+ * the values that are withheld become NaN. */
 static void withhold(workings *w, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -161,8 +163,8 @@ static void find_speedups(workings *w, int n)
     for (int i = 0; i < n; i++) w->numbers->row[i].alike = w->largest[i];
 }
 
-/* Gives a row of a category the speed-up at the times over all texts, if these are good enough for
- * the row of all texts. */
+/* Gives a row of a category its speed-up, from the times over all texts, if the row of all texts
+ * has one. */
 static void scale(workings *w, spec_pair_row *row, const spec_pair_row *all)
 {
     if (isnan(all->speedup.value)) return;

@@ -10,10 +10,11 @@
 #include "experiments/pair/pair_run.h"
 #include "experiments/pass_costs.h"
 
-/* Where times come from. Without opt_c they are those of the run, if it timed the passes; else
- * there are no speed-ups. */
+/* Where times come from: without opt_c from the run, if it timed the passes; otherwise there are no
+ * speed-ups. */
 typedef struct {
-    const double *opt_c; /* (n_drafts) a draft's pass over one of the target, >= 0 */
+    /* (n_drafts) time of a draft's pass divided by that of a pass of the target, >= 0 */
+    const double *opt_c;
     const spec_pass_costs
         *opt_passes; /* of the target; NULL or without points: every pass takes 1 */
 } spec_pair_costs;
@@ -30,18 +31,19 @@ typedef struct {
      * without an interval if fewer than 30 rounds reach it */
     spec_cluster_ratio conditional;
     spec_cluster_ratio tokens_per_round;
-    /* joint over drafts and K for all texts; of a category: the interval of tokens_per_round at the
-     * times over all texts */
+    /* for all texts: with a joint interval over drafts and K; for a category: the interval of
+     * tokens_per_round, scaled by the times over all texts */
     spec_block_interval speedup;
-    bool best;  /* of the category: the largest lower end */
-    bool alike; /* all texts: another one that may be the fastest */
+    bool best;  /* this row has the largest lower end of its category */
+    bool alike; /* for all texts: not the best row, but it may be the fastest */
 } spec_pair_row;
 
 typedef struct {
     const spec_pair_run *run;
     spec_pair_row *row; /* (n_rows) by category, all texts first; by draft; by K */
     int n_rows;
-    spec_block_interval c[SPEC_PAIR_DRAFTS]; /* a draft's pass over one of the target */
+    /* time of a draft's pass divided by that of a pass of the target */
+    spec_block_interval c[SPEC_PAIR_DRAFTS];
     /* Given texts: a standard normal number if the target wrote them; +inf if it never would. */
     double foreign_z;
 } spec_pair_numbers;

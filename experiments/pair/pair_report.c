@@ -173,7 +173,7 @@ static const spec_pair_row *row_of(const spec_pair_numbers *numbers, int categor
     return row;
 }
 
-/* A row per category and draft, with the best K of each. */
+/* Writes a row per category and draft, with the best K of each. */
 static int write_drafts(FILE *out, const spec_pair_numbers *numbers, const spec_pair_words *words,
                         spec_error *error)
 {

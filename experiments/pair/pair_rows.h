@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* pair_rows: the texts of a file of rows, for a run of pair_run.
  * Each stretch of positions without a gap is a text. The models must be opened with begin=0, so
- * that the row after i tokens is that of place i. */
+ * that the row after i tokens is that of place i of the file. */
 #ifndef SPECLAB_PAIR_ROWS_H
 #define SPECLAB_PAIR_ROWS_H
 
@@ -12,7 +12,7 @@ typedef struct {
     int *token;           /* (places) the token after each place */
     spec_pair_text *text; /* (n) those with at least K positions */
     int n;
-    uint64_t positions; /* of all these */
+    uint64_t positions; /* of all these texts */
 } spec_pair_rows;
 
 /* Finds the texts. Returns GSL_EINVAL if there is none, naming the file, and GSL_ENOMEM. Owns its

@@ -44,20 +44,21 @@ typedef struct {
     spec_timing_passes passes;
     int *width; /* (K+1) 1, 2, ... */
     reader draft[SPEC_PAIR_DRAFTS];
-    size_t block, ring;  /* rounds that are read together; target rows that are kept for them */
+    /* rounds that are read together; number of target rows that are kept for them */
+    size_t block, ring;
     double *store;       /* (ring, V) */
     const double **row;  /* (ring) the target's row at position p is at p % ring */
     int *largest;        /* (ring) its largest token */
     double *draft_store; /* (block, V) */
     const double **draft_row; /* (block) */
     int *end, n_ends;         /* tokens that end a text */
-    double *work;             /* of spec_text_rounds_add */
+    double *work;             /* workspace of spec_text_rounds_add */
     gsl_rng *rng;
     /* the current text: `token` has `n` tokens before position 0, and the positions up to `have` */
     const int *token;
     int *written;              /* the tokens of a text that the target writes */
     size_t n, have, positions; /* positions: where rounds may begin */
-    size_t all;                /* positions with rows; less if the text ends */
+    size_t all;                /* positions with rows; fewer if the text ends */
     bool ended;
     spec_pair_head head;
 } runner;
@@ -141,7 +142,8 @@ static int reader_init(reader *draft, const spec_model *model, const spec_pair_p
     return spec_session_init(&draft->session, model, error);
 }
 
-/* The time of a draft's pass: of one token, or of a whole draft that comes from one pass. */
+/* Times a pass of every model; that of a draft gives one token, or a whole draft if one pass gives
+ * all its tokens. */
 static int time_models(runner *r, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -213,7 +215,7 @@ done:
 
 /* ---- a text ---------------------------------------------------------------------------------- */
 
-/* Adds the log loss of a given token less its mean, and its variance. A token that the row lacks
+/* Adds the log loss of a given token minus its mean, and its variance. A token of probability 0
  * counts as one of probability LEAST. */
 static void add_surprise(runner *r, const double *row, int token)
 {

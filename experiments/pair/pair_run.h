@@ -11,19 +11,19 @@
 /* The most drafts, the longest draft, and the most texts. */
 enum { SPEC_PAIR_DRAFTS = 7, SPEC_PAIR_K = 64, SPEC_PAIR_TEXTS = 100000 };
 
-/* A text: what the models read before it. If n_given > 0 the text is given: the tokens after those;
- * else the target writes it. */
+/* A text. The first n tokens come before it, and the models only read them. If n_given > 0 the text
+ * itself is given, as the tokens after those; otherwise the target writes it. */
 typedef struct {
     const int *token; /* (n + n_given) borrowed; n_given is 0 or at least the plan's K */
     size_t n, n_given;
-    int category; /* of the plan's; -1: none */
+    int category; /* index of one of the plan's categories; -1: none */
 } spec_pair_text;
 
 typedef struct {
     const spec_model *target, *draft[SPEC_PAIR_DRAFTS]; /* all have the target's vocabulary */
     int n_drafts;
     bool greedy; /* drafts propose their most probable token; else they draw it from their row */
-    int K;       /* most draft tokens of a round, >= 1; less for drafts of smaller reach */
+    int K;       /* most draft tokens of a round, >= 1; fewer for drafts of smaller reach */
     const spec_pair_text *text; /* (n_texts) */
     int n_texts;
     int n_categories;
@@ -36,8 +36,8 @@ typedef struct {
     void *context;
 } spec_pair_plan;
 
-/* What a block begins with. The log losses of a text of the target's own exceed the entropies of
- * their rows by 0 in the mean, with this variance. */
+/* What a block begins with. In a text that the target wrote itself, the log losses of the tokens
+ * exceed the entropies of their rows by 0 on average, with this variance. */
 typedef struct {
     double positions;        /* where rounds may begin */
     double excess, variance; /* only of given texts, nats */

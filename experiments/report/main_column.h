@@ -11,7 +11,7 @@ typedef struct {
     const spec_row_keys *keys;
     const spec_headline *headline;
     const char *name; /* name of the column */
-    int column, se;   /* in the table; se < 0: none */
+    int column, se;   /* indices in the table; se < 0: no standard errors */
     bool exact;
 } spec_main_column;
 

@@ -17,10 +17,10 @@ char *spec_naming_short(const char *value);
 enum { SPEC_NAMING_TITLE = 4, SPEC_NAMING_LIST_MAX = 8 };
 
 /* Returns the distinct values among n, in order, as a list of up to `listed` (at most
- * SPEC_NAMING_LIST_MAX): "0.1"; "0.5, 0.7 and 0.9". More numbers give their range, "1 to 12"; more
- * other values give their count, "9 values". Empty values are skipped. Values have their short
- * names; in Markdown they appear as typed, in backticks unless they are numbers, if the list can
- * name all. The caller frees it; NULL if memory runs out. */
+ * SPEC_NAMING_LIST_MAX): "0.1"; "0.5, 0.7 and 0.9". If there are more, numbers give their range, "1
+ * to 12", and other values their count, "9 values". Empty values are skipped. Values have their
+ * short names; in Markdown they appear as typed, in backticks unless they are numbers, if the list
+ * can name all. The caller frees it; NULL if memory runs out. */
 char *spec_naming_list(char *const *values, int n, int listed, bool markdown);
 
 /* Replaces every {axis} of `text` by the names of its values. Returns GSL_EINVAL for an open brace

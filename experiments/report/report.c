@@ -144,7 +144,8 @@ static bool says_the_same(const spec_table *table, int column)
     return table->n_rows > 1;
 }
 
-/* Returns whether a column goes above the table instead. If all rows are equal, none does. */
+/* Returns whether a column is constant and so goes above the table instead. If all rows are equal,
+ * no column does. */
 static bool is_constant(const spec_table *table, int column)
 {
     bool differ = false;

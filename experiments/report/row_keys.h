@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* row_keys: the columns that identify the rows of a result, and series of rows along one of them.
  * A column with the same value in every row is not a key, nor is a label that follows from other
- * keys. A value built from shown axes is printed with its references: "ngram:{text}". The table and
- * the experiment must outlive the keys. */
+ * keys. A value built from shown axes is printed before its references are expanded:
+ * "ngram:{text}". The table and the experiment must outlive the keys. */
 #ifndef SPECLAB_ROW_KEYS_H
 #define SPECLAB_ROW_KEYS_H
 
@@ -12,7 +12,8 @@ enum { SPEC_ROW_KEYS_MAX = SPEC_AXES_MAX + 16 };
 
 typedef struct {
     const spec_table *table;
-    const char ***origin; /* (n_columns) NULL, or (n_rows): the values with their references */
+    /* (n_columns) NULL, or (n_rows): the values before references were expanded */
+    const char ***origin;
     int n;
     int column[SPEC_ROW_KEYS_MAX]; /* in the table, in its order */
     int n_names;

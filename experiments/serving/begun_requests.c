@@ -18,7 +18,8 @@ typedef struct {
     gsl_rng *rng;
     double part;       /* fraction that the next begun request has emitted */
     int age;           /* requests are drawn from this many units before time 0 */
-    unsigned n, drawn; /* requests of this age; CLOSED: begun requests */
+    /* requests of this age, or if CLOSED the begun requests; how many of them were drawn */
+    unsigned n, drawn;
 } cursor;
 
 static void end(void *self)
@@ -72,8 +73,8 @@ static double emitted_share(const spec_begun_requests *of, const spec_request *r
     return 2.0 * time / (start + sqrt(start * start + 4.0 * rise * time));
 }
 
-/* The time of the longest request's mean step, in units. In a closed loop it is 1: only ratios
- * count. */
+/* Returns the mean step time of the request with the longest context, in units. In a closed loop it
+ * is 1, because only ratios count. */
 static double longest_step(const spec_begun_requests *of)
 {
     return of->slots > 0 ? of->step : of->step * stretch(of, fmax(of->most_context, of->context));

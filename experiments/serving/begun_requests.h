@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* begun_requests: a source that starts with the requests already under way in an engine.
- * The engine has been running for long, so the longest requests, which would take many warm-ups to
- * arrive, are there from the start. What a begun request has already emitted is part of its prompt,
- * and is in the KV cache. If blocks are limited it is computed again, as after preemption. */
+ * The source behaves as if the engine had been running for long. So the longest requests, for which
+ * we would have to wait many warm-ups, are there from the start. What a begun request has already
+ * emitted is part of its prompt, and is in the KV cache. If blocks are limited it is computed
+ * again, as after preemption. */
 #ifndef SPECLAB_BEGUN_REQUESTS_H
 #define SPECLAB_BEGUN_REQUESTS_H
 
@@ -21,13 +22,14 @@ typedef struct {
     int slots;                     /* CLOSED: number of begun requests; 0: OPEN */
     double mean;   /* OPEN: mean number (Poisson) if a step takes one unit and emits one token */
     double step;   /* mean time of a step, in these units; 1 in a closed loop */
-    double growth, context; /* context: the mean one; growth context < 1 */
+    double growth, context; /* context: the mean context; growth * context < 1 */
     double most_context;    /* at least the mean context of any request */
-    double tokens; /* m; 0: from the alpha of each request, with K draft tokens */
+    /* tokens per round, m; 0: computed from the alpha of each request, with K draft tokens */
+    double tokens;
     int K;
 } spec_begun_requests;
 
-/* The requests must outlive the source, and stay where they are. */
+/* The requests must outlive the source, and must not move in memory. */
 spec_request_source spec_begun_requests_source(const spec_begun_requests *requests);
 
 #endif

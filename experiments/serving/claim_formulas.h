@@ -19,9 +19,9 @@ int spec_claim_implied_round(spec_claim_value *ret, const spec_claim *claim, spe
 int spec_claim_ahead_gain(spec_claim_value *ret, const spec_claim *claim, spec_error *error);
 int spec_claim_threshold(spec_claim_value *ret, const spec_claim *claim, spec_error *error);
 
-/* All target servers work on one request. A draft call takes c target steps, and a token takes
- * alpha c + (1 - alpha) steps, because a rejection costs a step [Timor25]. This needs 1 / c
- * servers. In plain decoding the servers share the requests:
+/* In speculation parallelism all target servers work on one request. A draft call takes c target
+ * steps, and a token takes alpha c + (1 - alpha) steps, because a rejection costs a step [Timor25].
+ * This needs 1 / c servers. In plain decoding the servers share the requests:
  *
  *     step(batch / servers) / (step(1) batch (alpha c + 1 - alpha)),   servers = 1 / c
  *

@@ -46,7 +46,7 @@ static double best_rate(const batch *b)
 
 typedef int way(double *ret_rate, const batch *b, spec_error *error);
 
-/* The simulator's own choice. */
+/* Uses the simulator's own choice of lengths. */
 static int stop_at_first(double *ret_rate, const batch *b, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -109,7 +109,7 @@ static int over_cases(spec_claim_value *ret_mean, double *ret_worst, const spec_
         const batch b = draw(rng, cost, claim->K);
         double rate;
         SPEC_TRY(choose(&rate, &b, error));
-        /* The choice sums in another order than the optimum, so rounding may differ. */
+        /* The choice adds terms in a different order than the optimum, so rounding may differ. */
         const double share = fmin(1.0, rate / best_rate(&b) * (1.0 + 1e-12));
         spec_moments_add(&moments, share);
         *ret_worst = fmin(*ret_worst, share);

@@ -69,7 +69,7 @@ const char *const spec_claim_relations[] = {"at least", "at most", "more than", 
 const char *spec_claim_verdict(const spec_claim_value *value, spec_claim_relation relation,
                                double printed, double within)
 {
-    bool low, high; /* do the ends of the interval agree? */
+    bool low, high; /* whether each end of the interval agrees with the claim */
     switch (relation) {
     case SPEC_CLAIM_AT_LEAST:
         low = value->low >= printed;

@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *name, *summary;
-    /* Returns GSL_EDOM with one line if the claim lacks a number that this needs. */
+    /* Returns GSL_EDOM with one line if the claim lacks a number that the quantity needs. */
     int (*compute)(spec_claim_value *ret, const spec_claim *claim, spec_error *error);
 } spec_claim_quantity;
 extern const spec_claim_quantity spec_claim_quantities[]; /* ends with a NULL name */
@@ -17,7 +17,8 @@ extern const spec_claim_quantity spec_claim_quantities[]; /* ends with a NULL na
 /* Returns NULL if there is no such quantity; the message then lists them. */
 const spec_claim_quantity *spec_claim_quantity_find(const char *name, spec_error *error);
 
-/* How a claim compares the value with the printed number. IS tolerates a relative difference. */
+/* How a claim compares the value with the printed number. IS tolerates a small relative
+ * difference. */
 typedef enum {
     SPEC_CLAIM_AT_LEAST,
     SPEC_CLAIM_AT_MOST,

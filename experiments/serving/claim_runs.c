@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* WARM is the least, as in `serve`: a high load needs more. */
+/* WARM is a minimum, as in `serve`: a high load needs more. */
 enum { REPLICATIONS = 8, MEASURED = 160000, WARM = 32000 };
 
 static int fixed_K(spec_length_choice **ret, int K, const spec_claim *claim, spec_error *error)
@@ -44,7 +44,8 @@ static int question_of(spec_serving_question *ret, const spec_claim *claim, spec
     *ret = (spec_serving_question){.load = SPEC_SERVING_OPEN,
                                    .rate = claim->rate,
                                    .alpha = claim->alpha,
-                                   .cost = (spec_step_cost *)claim->cost, /* lent */
+                                   /* borrowed from the claim */
+                                   .cost = (spec_step_cost *)claim->cost,
                                    .measured = MEASURED / SPEC_REPLICATIONS,
                                    .warm = WARM / SPEC_REPLICATIONS};
     snprintf(K, sizeof K, "0,%d", claim->K);

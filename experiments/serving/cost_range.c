@@ -10,7 +10,8 @@
 
 enum { MOST_OUTPUT = 512 };
 
-/* The specs at a corner; *ret_uncertain: does anything differ between corners? */
+/* Creates the cost at a corner of the uncertain ranges. *ret_uncertain says whether corners
+ * differ. */
 static int corner_cost(spec_step_cost **ret_cost, bool *ret_uncertain, const char *cost,
                        const char *draft_cost, int corner, spec_error *error)
 {

@@ -58,7 +58,7 @@ static double mean_of(const sample *s, int k)
     return s->sum[2 * k] / s->sum[2 * k + 1];
 }
 
-/* Computes joint intervals for all pairs, and reads those that include the best plan. */
+/* Computes joint intervals for all pairs, and uses those of pairs that include the best plan. */
 static int find_as_good(spec_paired_plan *ret, const sample *s, int best, spec_error *error)
 {
     int m = 0;

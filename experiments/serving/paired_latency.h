@@ -17,8 +17,8 @@ typedef struct {
     /* latency of the plain plan divided by this one's, with a 95 % interval; 1 for the plain
      * plan */
     spec_block_interval speedup;
-    /* this latency is the lowest, or cannot be distinguished from it: the interval of this pair
-     * contains 1, where the intervals of all pairs hold together with 95 % */
+    /* this latency is the lowest, or cannot be distinguished from the lowest: the interval of their
+     * ratio contains 1, where the intervals of all pairs have a joint confidence of 95 % */
     bool as_good;
 } spec_paired_plan;
 

@@ -23,7 +23,7 @@ typedef struct {
     uint64_t kept;
     /* (kept) s; per_token is NaN for outputs of one token */
     float *first_token, *per_token, *latency;
-    /* (n) histograms of the steps, as in spec_serving_result; NULL too if the plan keeps no
+    /* (n) histograms of the steps, as in spec_serving_result; also NULL if the plan keeps no
      * times */
     spec_log_histogram *batches[SPEC_REPLICATIONS], *step_times[SPEC_REPLICATIONS];
 } spec_replications;

@@ -30,8 +30,8 @@ int spec_request_times_measured(spec_request_times *ret_times, const spec_reques
                                 spec_error *error);
 
 /* Computes the times of a simulated run. The plan must keep the times of all requests; n is the
- * number in the source. Returns GSL_EINVAL if the run served another number; otherwise as
- * spec_serving_run. */
+ * number of requests in the source. Returns GSL_EINVAL if the run served another number; otherwise
+ * as spec_serving_run. */
 int spec_request_times_simulated(spec_request_times *ret_times, const spec_serving_plan *plan,
                                  int64_t n, spec_error *error);
 void spec_request_times_free(spec_request_times *times);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* saturated_run: the capacity of a serving engine, from a run in which every slot is always full.
- * It serves engines without a closed form: with a limit on memory or on tokens per step, other step
- * costs, or draft lengths that vary. The requests are the question's, without their arrivals. */
+ * It is used for engines without a closed form: with a limit on memory or on tokens per step, other
+ * step costs, or draft lengths that vary. The requests are the question's, without their
+ * arrivals. */
 #ifndef SPECLAB_SATURATED_RUN_H
 #define SPECLAB_SATURATED_RUN_H
 

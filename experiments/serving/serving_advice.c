@@ -18,15 +18,16 @@ typedef struct {
     const char *lengths, *state, *as_good;
     double K, best_K, latency, speedup, low, high, capacity, drift_z, little_z;
     double least, most; /* range of speed-ups that uncertain costs leave open; NaN: none */
-    double worst;       /* the largest latency that they leave open; infinite: above the capacity */
-    double share;       /* of the capacity */
+    /* the largest latency that uncertain costs leave open; infinite: above the capacity */
+    double worst;
+    double share;       /* load as a share of the capacity */
     double memory;      /* share of the cards' memory */
 } advice_row;
 
 typedef struct {
     const spec_table *table;
     FILE *out;
-    const char *unit; /* of loads */
+    const char *unit; /* unit of loads */
     advice_row *row;  /* (n) */
     size_t n;
 } advice;
@@ -146,7 +147,7 @@ static bool is_same_way(const advice_row *a, const advice_row *b)
     return a->K == b->K && strcmp(a->lengths, b->lengths) == 0;
 }
 
-/* Writes the loads without a result of one method, and whether a trace is above its capacity. */
+/* Writes the loads at which a method has no result, and whether a trace is above its capacity. */
 static void write_refused(const advice *a, advice_row *const *row, size_t n, size_t first)
 {
     const advice_row *way = row[first], *over = NULL, *unsteady = NULL, *rushed = NULL;
@@ -156,7 +157,8 @@ static void write_refused(const advice *a, advice_row *const *row, size_t n, siz
     for (size_t i = first; i < n; i++) {
         if (!is_same_way(row[i], way)) continue;
         if (!is_refused(row[i])) {
-            if (row[i]->share >= 1.0 && rushed == NULL) rushed = row[i]; /* a replayed trace */
+            /* a replayed trace above its capacity */
+            if (row[i]->share >= 1.0 && rushed == NULL) rushed = row[i];
             continue;
         }
         if (strcmp(row[i]->state, spec_serving_state_names[SPEC_SERVING_OVER]) == 0)
@@ -205,7 +207,8 @@ typedef struct {
     const char *as_good;
 } advice_load;
 
-/* Plain decoding if the user did not list it: it has no row, and its speed-up is 1. */
+/* Stands for plain decoding if the user did not list it, so that it has no row; its speed-up is
+ * 1. */
 static const advice_row unasked_plain = {.lengths = "fixed", .speedup = 1.0, .share = NAN};
 
 static const advice_row *fixed_at(advice_row *const *row, size_t n)
@@ -251,7 +254,7 @@ static size_t find_loads(advice_load *at, advice_row *const *row, size_t n)
     return found;
 }
 
-/* "K = 3 (not distinguished from 5)". */
+/* Writes, e.g., "K = 3 (not distinguished from 5)". */
 static void write_best(FILE *out, const advice_load *at)
 {
     write_way(out, at->best);
@@ -289,8 +292,8 @@ static void write_gain(FILE *out, const advice_load *at)
     write_interval(out, fixed);
 }
 
-/* Returns whether a row is as good at this load as the best one; as_good lists the K that are, such
- * as "1 3". */
+/* Returns whether a row is as good at this load as the best one; its column as_good lists the K
+ * that are, such as "1 3". */
 static bool is_as_good(const advice_load *at, const advice_row *way)
 {
     if (is_same_way(at->best, way)) return true;
@@ -303,8 +306,8 @@ static bool is_as_good(const advice_load *at, const advice_row *way)
     return false;
 }
 
-/* "; K = 5 up to 12, K = 3 from 14 to 30, K = 0 from 36 requests/s on", if the best method changes
- * with the load. A method is kept as long as no other one is significantly better. */
+/* If the best method changes with the load, writes, e.g., "; K = 5 up to 12, K = 3 from 14 to 30, K
+ * = 0 from 36 requests/s on". A method is kept as long as no other one is significantly better. */
 static void write_schedule(const advice *a, const advice_load *at, size_t n)
 {
     const char *between = "; ";

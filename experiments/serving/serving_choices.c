@@ -79,8 +79,8 @@ done:
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
-/* Returns the key for a choice's largest K, which is K or K_max; NULL if it has none, or if the
- * spec already gives it. */
+/* Returns the key that sets a choice's largest K: K or K_max. NULL if the choice has no such key,
+ * or if the spec already gives it. */
 static const char *key_of_K(const spec_settings *settings)
 {
     static const char *const keys[] = {"K", "K_max"};

@@ -15,7 +15,7 @@ enum { SLOTS_NO_LIMIT = 1 << 16, TOKENS_MAX = 1 << 30 };
  * many of them: docs/formulas/serving.md#heavy-tails. */
 static const double longest_share = 0.05, longest_needed = 10.0;
 
-/* Lengths if neither a distribution nor a file's rows give them. */
+/* Default lengths, if neither a distribution nor the rows of a file give them. */
 #define PROMPT "512"
 #define OUTPUT "256"
 
@@ -164,7 +164,7 @@ static int check_lengths(reader *in)
 {
     const spec_serving_choices *choices = &in->question->choices;
     int status = GSL_SUCCESS;
-    /* a context applies to any depth */
+    /* acceptance by context applies at any depth */
     if (in->question->process.kind == SPEC_PROCESS_CONTEXT) return status;
     for (int i = 0; i < choices->n && status == GSL_SUCCESS; i++)
         status =
@@ -275,7 +275,8 @@ static int read_draft_cache(reader *in)
     return GSL_SUCCESS;
 }
 
-/* Reads the bytes of a token in the target's KV cache: a parameter, or else those of the cost. */
+/* Reads the bytes of a token in the target's KV cache: from the parameter, or else from the
+ * cost. */
 static int read_kv_bytes(reader *in, double *ret)
 {
     const bool given = is_given(in, "kv_bytes");

@@ -18,7 +18,7 @@ typedef struct {
      * REPLAY: the arrivals of a trace, until it ends. */
     enum { SPEC_SERVING_OPEN, SPEC_SERVING_CLOSED, SPEC_SERVING_REPLAY } load;
     double rate; /* requests/s: given (OPEN) or the trace's (REPLAY); NaN if CLOSED */
-    /* as given; RATES: accepted draft tokens over tested ones; CONTEXT: the first alpha */
+    /* as given; for RATES accepted draft tokens over tested ones; for CONTEXT the first alpha */
     double alpha;
     spec_process process;         /* IID, RATES or CONTEXT */
     float chance[SPEC_RATES_MAX]; /* RATES, for the plan */
@@ -28,7 +28,7 @@ typedef struct {
     spec_accepted_lengths accepted;
     spec_step_cost *cost;
     spec_serving_choices choices;
-    /* except the method for lengths and the two numbers of requests */
+    /* complete except for the method for lengths and the two numbers of requests */
     spec_serving_plan plan;
     uint64_t measured; /* measured requests of a replication */
     /* OPEN, if a few long requests dominate: how many of these the intervals need; else 0 */

@@ -24,8 +24,8 @@ enum { REPLAYED_MAX = 1 << 23, KEPT_MAX = 1 << 17 };
 /* ---- before the runs ------------------------------------------------------------------------- */
 
 /* Returns the step that a request sees on average, E[Z t] / E[Z] for Z requests in a step of t. It
- * is longer than the average step, base / (1 - load), because longer steps have more requests.
- * Takes Var[Z] = E[Z] / (1 - load), as in a branching process of small shares. */
+ * is longer than the average step, base / (1 - load), because longer steps have more requests. We
+ * take Var[Z] = E[Z] / (1 - load), as for a branching process in which each request adds little. */
 static double seen_step(const spec_serving_row *row, double base, double rate)
 {
     return base / (1.0 - row->load) * (1.0 + row->load / (rate * row->rounds * base));
@@ -110,8 +110,8 @@ static void summarise(spec_serving_row *row, const spec_slo *slo)
     spec_replications_drop_times(runs);
 }
 
-/* Returns the measured requests' total latency over the time that requests spent in the system
- * while they arrived. By Little's law this is 1 in a stationary engine. */
+/* Returns the total latency of the measured requests, divided by the time that requests spent in
+ * the system during the measured part. By Little's law this is 1 in a stationary engine. */
 static double little(const void *self, const spec_serving_sums *sums)
 {
     (void)self;

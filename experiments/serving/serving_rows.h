@@ -29,7 +29,7 @@ typedef struct {
     double capacity, load; /* by theory, or simulated */
     double relaxation;     /* requests; 0 without random arrivals */
     double rounds, step_guess; /* mean rounds of a request; a guess of a step's time, s */
-    double drift_z, little_z; /* distances from a stationary engine; see SPEC_SERVING_DRIFT_Z */
+    double drift_z, little_z; /* deviations from a stationary engine; see SPEC_SERVING_DRIFT_Z */
     spec_replications runs;   /* zeroed if not simulated; without times */
     /* over all measured requests (s) and all steps, in all replications */
     double first_token[SPEC_SERVING_QUANTILES], per_token[SPEC_SERVING_QUANTILES],
@@ -46,17 +46,17 @@ typedef struct {
     int best; /* the fixed K with the lowest mean latency, including plain decoding; -1: none */
 } spec_serving_rows;
 
-/* Runs the replications, which start with requests under way (begun_requests.h): as many as an
- * engine has if its steps take `step_guess`. An affine engine forgets an error in this guess within
- * a relaxation time of
+/* Runs the replications, which start with requests under way (begun_requests.h), as many as an
+ * engine would have if its steps took `step_guess`. An affine engine forgets an error in this guess
+ * within a relaxation time of
  *
  *     rate max(turn step / (1 - load), E[latency])
  *
  * requests. A generation of requests lasts for `turn` steps (heavy_traffic.h), and each generation
  * is smaller than the last by the factor `load`. Without theory we use rate rounds base / (1 -
  * load)^2. All methods warm up for 5 times the longest relaxation, but at most
- * SPEC_SERVING_WARM_MAX requests. If that is less than 3 times its own relaxation, a method is not
- * simulated, and is not steady. */
+ * SPEC_SERVING_WARM_MAX requests. A method for which that is less than 3 times its own relaxation
+ * is not simulated and counts as unsteady. */
 enum { SPEC_SERVING_WARM_MAX = 50000 };
 int spec_serving_rows_run(spec_serving_rows *rows, const spec_serving_question *question,
                           const spec_point *point, spec_error *error);

@@ -17,8 +17,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Most products to compute a distribution of rounds, and that of a batch; outputs that need more
- * have no theory. */
+/* The maximum numbers of products to compute a distribution of rounds, and that of a batch; for
+ * outputs that need more there is no theory. */
 static const double most_work = 1e9, most_batch_work = 1e9;
 
 const double spec_serving_quantiles[SPEC_SERVING_QUANTILES] = {0.5, 0.9, 0.99};

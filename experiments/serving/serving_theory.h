@@ -7,7 +7,7 @@
 
 #include "experiments/serving/serving_question.h"
 
-/* Quantiles of the steps and of requests: at 50, 90 and 99 %. */
+/* The quantiles of steps and of requests are at 50, 90 and 99 %. */
 enum { SPEC_SERVING_QUANTILES = 3 };
 extern const double spec_serving_quantiles[SPEC_SERVING_QUANTILES];
 
@@ -15,11 +15,12 @@ typedef struct {
     double base;                   /* fixed time of a step, including its draft, s */
     double rounds;                 /* mean rounds of a request */
     double capacity;               /* requests/s */
-    double batch, batch_var, step; /* of a step: mean decoding requests; their variance; time, s */
+    /* of a step: mean and variance of its decoding requests; mean time, s */
+    double batch, batch_var, step;
     double tokens_per_s, tokens_per_round, latency, wait, first_token;
-    double latency_limit; /* near capacity: docs/formulas/serving.md#heavy-traffic */
-    /* requests until a deviation of the load has decayed by e, from that limit; at least a
-     * lifetime */
+    double latency_limit; /* the limit near capacity: docs/formulas/serving.md#heavy-traffic */
+    /* number of requests after which a deviation has decayed by a factor of e, from that limit; at
+     * least a lifetime */
     double relaxation;
     double batch_at[SPEC_SERVING_QUANTILES], step_at[SPEC_SERVING_QUANTILES],
         latency_at[SPEC_SERVING_QUANTILES];

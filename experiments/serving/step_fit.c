@@ -11,8 +11,8 @@
 
 enum { COSTS = 3, STEPS = 200, RESTARTS = 12, SCATTERED = 256, STARTS = 8 };
 #define LARGE_ERROR 0.05
-/* Times to first token and latencies grow with the queue, which depends only on the throughput.
- * Times per token tell the three costs apart. */
+/* Times to first token and latencies grow with the queue, which depends only on the throughput;
+ * times per token distinguish the three costs. */
 static const double weight[SPEC_TIME_KINDS] = {
     [SPEC_TIME_FIRST_TOKEN] = 1.0, [SPEC_TIME_PER_TOKEN] = 10.0, [SPEC_TIME_LATENCY] = 1.0};
 
@@ -169,7 +169,7 @@ done:
 }
 
 /* Finds the best costs of a quasi-random sequence. Costs of tokens and KV cache are within a factor
- * of 4 of the start. The step is within a factor of 1.9, where it would be nearly all of the
+ * of 4 of the start. The step is within a factor of 1.9: at the upper end it is nearly all of the
  * time. */
 static int scatter(spec_affine_step *ret_best, search *s, const spec_affine_step *start)
 {
@@ -221,8 +221,8 @@ int spec_step_fit(spec_affine_step *ret_cost, double *ret_loss,
                            "no request has time between its first and its last token"));
     SPEC_TRY(scatter(from, &s, &start));
     for (int i = 0; i < STARTS; i++) SPEC_TRY(descend(ret_cost, ret_loss, &s, &from[i], 0.1));
-    /* The three costs can nearly replace each other, and the schedule makes the loss rough. So a
-     * simplex collapses early, and we go on with a new one. */
+    /* The three costs can nearly replace each other, and the scheduler makes the loss rough. So a
+     * simplex collapses early, and we continue with a new one. */
     for (int i = 0; i < RESTARTS && *ret_loss < 0.99 * before; i++) {
         from[0] = *ret_cost;
         before = *ret_loss;

@@ -8,7 +8,8 @@
 
 enum { SPEC_EXACT_WALK_K_MAX = 16 };
 
-/* Sums over texts, for all draft lengths up to K. Zeroed except for K: no texts yet. */
+/* Sums over texts, for all draft lengths up to K. If everything but K is zero, no text has been
+ * added. */
 typedef struct {
     int K;
     double rounds[SPEC_EXACT_WALK_K_MAX + 1];   /* [k]: expected rounds with k draft tokens each */
@@ -31,7 +32,7 @@ void spec_exact_walk_add(spec_exact_walk *walk, const double *accept, int places
 double spec_exact_walk_tokens_per_round(const spec_exact_walk *walk, int k);
 
 /* Returns the probability that draft token d = 1.. is accepted, given those before it: a mean over
- * all positions. NaN if that never happens. */
+ * all positions. NaN if those before it are never accepted. */
 double spec_exact_walk_alpha(const spec_exact_walk *walk, int d);
 
 #endif

@@ -26,12 +26,12 @@ void spec_exit_score_free(spec_exit_score *score)
     *score = (spec_exit_score){0};
 }
 
-/* Scoring at one temperature. */
+/* The scoring at one temperature. */
 typedef struct {
     spec_training *training;
     bool greedy;
     double *agree;         /* (n_exits, places): the probability of acceptance at each position */
-    double *accept, *room; /* (places, K), (places): of a walk */
+    double *accept, *room; /* (places, K), (places): of one walk */
     double *row[2];        /* (V) each */
     double nats, target_nats, overlap, n;
 } judging;

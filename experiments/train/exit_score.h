@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* exit_score: the score of a model's early exits, in training, as drafts of the model itself.
+/* exit_score: the score of a model's early exits as drafts of the model itself, during training.
  * At each position of the held-out texts, an exit's token is accepted with the overlap of its row
  * and the model's own. At temperature 0 both rows must have the same argmax. Tokens per round are
  * those of the exact walk with these probabilities; the texts need not be the model's own. */
@@ -16,7 +16,7 @@ typedef struct {
     double overlap;           /* mean overlap of their rows along judge[1] */
     spec_shape shape;         /* shape of the model */
     int n_exits;              /* n_layers - 1 */
-    spec_exact_walk *walk[2]; /* by temperature, 0 and 1: [l - 1] of exit l */
+    spec_exact_walk *walk[2]; /* by temperature, 0 and 1: [l - 1] is the walk of exit l */
 } spec_exit_score;
 
 /* Allocates the walks for a training with exits. Returns GSL_ENOMEM. */
@@ -33,7 +33,7 @@ typedef struct {
 } spec_exit_choice;
 
 /* Returns the exit and draft length with the largest tokens / (draft + pass), even if below 1. A
- * draft call reads a share of the pass's weights, and takes the same share of its time.
+ * draft call that reads a share of the weights of a pass takes the same share of its time.
  *   opt_pass  [n]: the time of a pass of n tokens divided by that of one token, up to K + 1; NULL:
  *   1 */
 spec_exit_choice spec_exit_score_best(const spec_exit_score *score, int temperature,

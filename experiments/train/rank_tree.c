@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A path is a number whose digits are the ranks plus 1, so a path is smaller than its
+/* A path is stored as a number whose digits are its ranks plus 1, so it is smaller than its
  * continuations; `count` is how often it was followed. */
 typedef struct {
     uint64_t path;
@@ -28,7 +28,7 @@ static int by_count(const void *a, const void *b)
     return x != y ? (x < y) - (x > y) : by_path(a, b);
 }
 
-/* Returns a path of `depth` ranks extended by one more rank; 0 if a tree does not use it. */
+/* Returns a path of `depth` ranks extended by one more rank; 0 if trees do not use that rank. */
 static uint64_t continued(uint64_t path, unsigned char rank)
 {
     return rank < SPEC_RANK_TREE_RANKS ? path * (SPEC_RANK_TREE_RANKS + 1) + rank + 1 : 0;

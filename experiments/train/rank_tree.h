@@ -21,8 +21,8 @@ typedef struct {
 } spec_rank_tree_texts;
 
 /* Computes tokens per round, on the second half of the texts, of the tree of at most `nodes` paths
- * that the first half follows most often; of equal paths the shorter one, then the likelier one.
- * texts >= 2, K <= SPEC_EXACT_WALK_K_MAX, nodes >= 1. Returns GSL_ENOMEM. */
+ * that the first half follows most often; among equally frequent paths the shorter one, then the
+ * likelier one. texts >= 2, K <= SPEC_EXACT_WALK_K_MAX, nodes >= 1. Returns GSL_ENOMEM. */
 int spec_rank_tree_tokens(double *ret_tokens, const spec_rank_tree_texts *texts, int nodes,
                           spec_error *error);
 

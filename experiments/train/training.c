@@ -55,8 +55,8 @@ static int init_exits(spec_training *training, spec_error *error)
                                     training->plan.texts, error);
 }
 
-/* Builds the graphs for training and scoring. The target is a separate graph: its states are
- * constants, and a draft's cross-entropy does not need it. */
+/* Builds the graphs for training and scoring. The target has its own graph, because its states are
+ * constants, and the cross-entropy of a draft does not need it. */
 static int build_graphs(spec_training *training, spec_error *error)
 {
     int status = GSL_SUCCESS;

@@ -40,7 +40,7 @@ enum { SPEC_TRAINING_WARM_UP = 20 };
  * for a draft the target's own texts at temperatures 0 and 1. */
 typedef struct {
     const spec_training_texts *learn;
-    const spec_training_texts *judge[2]; /* a language model: only [1] */
+    const spec_training_texts *judge[2]; /* for a language model only [1] */
     int judged;                          /* texts of each kind, a multiple of plan.texts */
 } spec_training_data;
 
@@ -58,12 +58,13 @@ typedef struct {
     spec_thread_pool *opt_pool;
     long step;      /* steps done */
     double used;    /* seconds used of its limit, if it has one, when its state was written */
-    float *kept;    /* with exits: the weights of _keep, else NULL */
-    long kept_step; /* and their step; 0: the target's weights */
+    float *kept;    /* with exits: the weights that _keep kept, else NULL */
+    long kept_step; /* the step at which they were kept; 0: they are the target's weights */
 } spec_training;
 
 /* Sets up the training. Returns GSL_EDOM if texts exceed a context, and GSL_EINVAL if the
- * vocabularies of target, start and shape differ, or if the initial head has a reduced one. */
+ * vocabularies of target, start and shape differ, or if the initial head has a reduced
+ * vocabulary. */
 int spec_training_init(spec_training *training, const spec_training_plan *plan,
                        const spec_training_data *data, spec_thread_pool *opt_pool,
                        spec_error *error);

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A step's time is averaged over this share of the limit: little noise, and few plans. */
+/* A step's time is averaged over this share of the limit, so that there is little noise and few new
+ * plans. */
 #define LOOK_EVERY 0.05
 
 spec_training_schedule spec_training_schedule_of(long steps)

@@ -16,7 +16,8 @@ enum { SPEC_TRAINING_SCHEDULE_MAX = 64, SPEC_TRAINING_SCHEDULE_TEXT = 2048 };
 typedef struct {
     long n; /* 0: none */
     struct {
-        long steps, at; /* steps in all, as planned from step `at` on; at ascends from 0 */
+        /* total number of steps, as planned from step `at` on; `at` ascends from 0 */
+        long steps, at;
     } plan[SPEC_TRAINING_SCHEDULE_MAX];
 } spec_training_schedule;
 
@@ -35,7 +36,7 @@ const char *spec_training_schedule_text(char text[SPEC_TRAINING_SCHEDULE_TEXT],
 long spec_training_schedule_steps(const spec_training_schedule *schedule, long step);
 double spec_training_schedule_done(const spec_training_schedule *schedule, long step);
 
-/* A time limit, by the wall clock, and the measurements that keep to it. */
+/* A time limit, by the wall clock, and the measurements needed to keep to it. */
 typedef struct {
     spec_clock clock;
     double begun, seconds; /* the limit is begun + seconds; seconds 0: none */
@@ -47,8 +48,8 @@ typedef struct {
 
 /* Called after step number `step`, which took `seconds`: plans as many steps as fit. The first step
  * makes the plan, because its own rate does not depend on it. Later ones plan again if the training
- * would miss the limit by SPEC_TRAINING_SCHEDULE_OFF of it; at its end it also continues if a step
- * still fits. */
+ * would miss the limit by SPEC_TRAINING_SCHEDULE_OFF of it; at the end of the plan, training also
+ * continues if another step still fits. */
 #define SPEC_TRAINING_SCHEDULE_OFF 0.02
 void spec_training_schedule_follow(spec_training_schedule *schedule, spec_training_limit *limit,
                                    long step, double seconds);

@@ -10,8 +10,9 @@
 
 const int spec_training_tree_nodes[SPEC_TRAINING_TREES] = {8, 60};
 
-/* Scoring at one temperature. A round that begins at position t drafts the tokens after positions
- * t, t + 1, ...: a model from its rows there, a head from its depths at the anchor t - 1. */
+/* The scoring at one temperature. A round that begins at position t drafts the tokens after
+ * positions t, t + 1, ...: a model drafts from its rows there, a head from its depths at the anchor
+ * t - 1. */
 typedef struct {
     spec_training *training;
     bool is_head, greedy;
@@ -30,7 +31,7 @@ static int row_of(const judging *j, const float *logits, int vocab, spec_error *
     return spec_logits_rows(&row, logits, 1.0, 1, vocab, j->training->graph.kernels, NULL, error);
 }
 
-/* Returns how many tokens are likelier than this one, or equally likely and before it. */
+/* Returns how many tokens are likelier than this one, or equally likely with a lower id. */
 static unsigned char rank_of(const float *logits, int vocab, int token)
 {
     int rank = 0;

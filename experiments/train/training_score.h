@@ -14,7 +14,8 @@ extern const int spec_training_tree_nodes[SPEC_TRAINING_TREES]; /* 8 and 60 */
 
 /* Arrays by temperature, 0 and 1. Without a target, only bits. */
 typedef struct {
-    double bits; /* cross-entropy of the first draft token, or a model's token, of judge[1] */
+    /* cross-entropy on judge[1] of the first draft token, or of a model's next token */
+    double bits;
     spec_exact_walk walk[2];
     double tree[2][SPEC_TRAINING_TREES]; /* tokens per round; NaN for fewer than 2 texts */
 } spec_training_score;

@@ -11,7 +11,7 @@
 enum { SPEC_TRAINING_PROMPT = 32 };
 
 typedef struct {
-    const char *dashes; /* before the names of settings in error lines: "--", or "" */
+    const char *dashes; /* put before the names of settings in error lines: "--" or "" */
     const char *method; /* "lm", "distill", "layerskip" or a name of spec_head_kind_names */
     int head;           /* its spec_head_kind, or -1 */
     const char *target; /* the spec of a transformer; for lm the one whose vocabulary is used */

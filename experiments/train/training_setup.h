@@ -13,7 +13,8 @@ typedef struct {
     const spec_training_settings *settings; /* borrowed */
     spec_model *target, *start;             /* NULL: none */
     spec_head start_head;
-    const spec_checkpoint *vocabulary_of; /* the target's, or `bytes` */
+    /* the checkpoint whose vocabulary is used: the target's, or `bytes` */
+    const spec_checkpoint *vocabulary_of;
     spec_checkpoint bytes;
     spec_byte_vocabulary byte_data;
     spec_training_texts learn, judge[2]; /* judge: texts of the target at temperatures 0 and 1 */

@@ -65,9 +65,9 @@ static double of_pass(const spec_shape *s)
     return s->n_layers * layer + (double)s->vocab * s->dim;
 }
 
-/* Returns the weights of a head for k depths. Copies of a part serve one depth each, and a single
- * one serves all: it is read at each depth, but only once in a single pass. EAGLE-3's fc reads only
- * the target. */
+/* Returns the weights of a head for k depths. A part has one copy per depth, or a single one for
+ * all depths. The latter is read again at each depth, or only once if one pass computes all depths.
+ * EAGLE-3's fc reads only the target. */
 static double of_head(const spec_head_shape *shape, int k)
 {
     const bool in_one_pass = shape->kind == SPEC_HEAD_PARALLEL,

@@ -30,8 +30,8 @@ double spec_training_speed_of_draft(const spec_training_plan *plan, int k);
  * pass. */
 double spec_training_speed_of_exit(const spec_shape *target, int exit);
 
-/* Returns the largest tokens / (draft + pass) over draft lengths 1..K, and its length; 1 at length
- * 0 if no length gains. */
+/* Returns the largest tokens / (draft + pass) over draft lengths 1..K, and its length. If no length
+ * gains, returns 1 and length 0. */
 double spec_training_speed_best(int *ret_K, const spec_training_speed *speed,
                                 const spec_exact_walk *walk);
 

@@ -19,7 +19,7 @@ typedef struct {
     uint64_t settings;   /* bytes */
     uint64_t numbers;    /* in each array */
     uint64_t callers;    /* numbers of the caller */
-    int64_t step;        /* done */
+    int64_t step;        /* steps done */
     int64_t kept_step;   /* step of the kept weights */
     double used;         /* seconds used of a time limit */
     spec_training_schedule schedule;
@@ -96,7 +96,7 @@ done:
     return status;
 }
 
-/* Reports the first line that differs, from each side. */
+/* Reports the first line in which the settings differ, as it is on each side. */
 static int other_settings(const char *path, const char *was, size_t length, const char *is,
                           spec_error *error)
 {

@@ -15,8 +15,8 @@
 /* One in this many parts is held out; maximum missing characters in a row. */
 enum { HELD_OUT = 10, MISSING = 8 };
 
-/* Returns the tokens of a window that come from the text; without a begin token, the last
- * position's next token adds one. */
+/* Returns the tokens of a window that come from the text; one more without a begin token, because
+ * the token after the last position is needed too. */
 static size_t length_of(const spec_training_texts *texts)
 {
     return (size_t)texts->places + (texts->begin < 0 ? 1 : 0);
@@ -148,7 +148,7 @@ static int token_of(const double *row, int vocab, double u)
         sum += row[i];
         if (u < sum) return i;
     }
-    return last; /* rounding */
+    return last; /* reached only by rounding */
 }
 
 /* Samples one text. A session serves one worker at a time; the model adds its own begin token. */

@@ -15,8 +15,8 @@ typedef struct {
     int *token;
     size_t n;          /* tokens */
     size_t n_training; /* windows for training end here */
-    size_t stride;     /* windows begin at its multiples: 1 in a text, the length of a text if
-                        * sampled */
+    /* windows begin at its multiples: 1 in a file, the length of a text for sampled texts */
+    size_t stride;
     size_t *start;     /* in a text: the windows without unknown tokens, ascending; else NULL */
     size_t n_starts, n_training_starts;
     size_t n_unknown;  /* tokens for characters outside the vocabulary */
@@ -25,10 +25,10 @@ typedef struct {
     int begin;         /* the token before each window, or -1: none */
 } spec_training_texts;
 
-/* Tokenizes a file; begin -1 for models without such a token. Windows with characters outside the
- * vocabulary are left out. Returns GSL_EINVAL, with the file, if it cannot be read, has more than
- * SPEC_CORPUS_BYTES_MAX bytes or is too short: its training part and its held-out part each need
- * one window. */
+/* Tokenizes a file; `begin` is -1 for models without a begin token. Windows with characters outside
+ * the vocabulary are left out. Returns GSL_EINVAL, with the file, if it cannot be read, has more
+ * than SPEC_CORPUS_BYTES_MAX bytes or is too short: its training part and its held-out part each
+ * need one window. */
 int spec_training_texts_load(spec_training_texts *texts, const char *path,
                              const spec_tokenizer *tokenizer, int begin, int places,
                              spec_error *error);
@@ -40,10 +40,10 @@ typedef struct {
     size_t count;  /* texts */
     int prompt;    /* tokens that each text takes from the prompts, < places */
     bool greedy;   /* temperature 0 instead of 1 */
-    uint64_t seed; /* text i uses its random stream i */
+    uint64_t seed; /* text i uses random stream i of this seed */
 } spec_training_sampling;
 
-/* Samples texts. They begin with held-out windows of opt_prompts, or with its texts if these were
+/* Samples texts. They begin with held-out windows of opt_prompts, or with its texts if it was
  * sampled. No text ends early: the end-of-text token is a token like any other. */
 int spec_training_texts_sample(spec_training_texts *texts, const spec_training_texts *opt_prompts,
                                const spec_training_sampling *how, spec_thread_pool *opt_pool,
@@ -60,7 +60,7 @@ void spec_training_texts_batch(int *ret_token, int *ret_next, const spec_trainin
 void spec_training_texts_held_out(int *ret_token, int *ret_next, const spec_training_texts *texts,
                                   int i, int count);
 
-/* Fills n of them from `first` on: (n, places). */
+/* Fills n held-out windows from number `first` on: (n, places). */
 void spec_training_texts_held_out_batch(int *ret_token, int *ret_next,
                                         const spec_training_texts *texts, int first, int n,
                                         int count);

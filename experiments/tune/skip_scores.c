@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOGETHER = 63 }; /* tokens after the first one of a pass */
+enum { TOGETHER = 63 }; /* tokens of a pass after the first one */
 static const double most_row_bytes = (double)(UINT64_C(1) << 32);
 
 void spec_skip_scores_spec(char *spec, size_t size, const spec_skip_scores *scores,

@@ -24,7 +24,7 @@ typedef struct {
     float *row; /* (texts, length, V): the target's row after each token */
     double *scratch;
     const double **at;      /* rows of a pass */
-    int n, capacity;        /* the measured sets */
+    int n, capacity;        /* number of measured sets; capacity of the arrays */
     unsigned char *set;     /* (n, sublayers) */
     spec_skip_score *score; /* (n) */
 } spec_skip_scores;

@@ -48,7 +48,8 @@ static int try_set(search *s, const unsigned char *set, spec_error *error)
     return status;
 }
 
-/* Draws a random set into s->set; returns false if a thousand in a row had been tried before. */
+/* Draws a random set into s->set; returns false if a thousand sets in a row had been tried
+ * before. */
 static bool draw(search *s)
 {
     for (int k = 0; k < REDRAWS; k++) {
@@ -88,8 +89,8 @@ static bool try_neighbours(search *s, double best, double *most)
     return better;
 }
 
-/* Returns the trial with the largest value below that of trial `under` (-1: the largest of all); of
- * equal ones, the first. */
+/* Returns the trial with the largest value below that of trial `under` (-1: the largest of all);
+ * among equal values, the first. */
 static int next_best(const search *s, int under)
 {
     const double *value = s->trials->value;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bench_times: times and tokens that the client of a benchmark measures.
  * vllm bench serve prints these numbers in a table, and writes them to a JSON file. A request
- * decodes from its first token to its last, which takes the mean time per output token, times the
- * number of tokens after the first. */
+ * decodes from its first token to its last, which takes the mean time per output token, multiplied
+ * by the number of tokens after the first. */
 #ifndef SPECLAB_BENCH_TIMES_H
 #define SPECLAB_BENCH_TIMES_H
 

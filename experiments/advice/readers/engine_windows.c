@@ -9,9 +9,9 @@ static const double HALF_UNIT = 0.05; /* half a unit of a printed throughput */
 
 /* The tokens of two lines may differ by these shares. SKEW: they are printed at slightly different
  * times. FIRST_TOKENS: first tokens come from prefills, so only the throughput counts them; they
- * explain a difference only if every round has a full draft, because n-gram drafts leave passes
- * without one. CARRIED: if a line of speculation has more tokens than its window by this share, it
- * also covers earlier intervals. */
+ * explain a difference only if every round has a full draft, because with n-gram drafts some passes
+ * have none. CARRIED: a line of speculation that has this share of tokens more than its window also
+ * covers earlier intervals. */
 static const double SKEW = 0.03, FIRST_TOKENS = 0.10, CARRIED = 0.25;
 
 /* If outputs have only a few rounds, the ends of requests trim at most this share of the tokens
@@ -126,8 +126,8 @@ static int engine_of(spec_engine_lines **ret_engine, bool *ret_new, spec_engine_
     return GSL_SUCCESS;
 }
 
-/* Returns the seconds that a line covers. If more time has passed since the previous line, some
- * intervals were silent. */
+/* Returns the seconds that a line covers. This is less than the time since the previous line if
+ * some intervals in between were silent. */
 static double covered(spec_engine_windows *windows, spec_engine_lines *engine, double gap)
 {
     const double before = engine->gap;

@@ -8,13 +8,14 @@
 
 #include "experiments/advice/log_format.h"
 
-/* Maximum engines that are told apart at a time, and windows of each that wait. */
+/* The maximum number of engines told apart at a time, and of windows of each that wait for a line
+ * of speculation. */
 enum { SPEC_ENGINE_WINDOWS = 128, SPEC_ENGINE_WINDOWS_HELD = 16 };
 
 /* The engine that a line is about, and the process that printed it. */
 typedef struct {
     uint64_t engine;  /* hash of its number; 0: not printed */
-    uint64_t process; /* hash of its id; 0: not printed, any */
+    uint64_t process; /* hash of its id; 0: not printed, so it matches any */
 } spec_engine_origin;
 
 /* One line of throughput. */
@@ -34,7 +35,7 @@ typedef struct {
     double running; /* mean of both ends; NaN if the engine was idle for part of the window */
 } spec_engine_window;
 
-/* The last line of one engine, and its windows that wait. */
+/* The last line of one engine, and its waiting windows. */
 typedef struct {
     spec_engine_window last;
     bool waits;    /* `last` has no line of speculation so far */
@@ -49,7 +50,7 @@ typedef struct {
     spec_engine_lines engine[SPEC_ENGINE_WINDOWS]; /* (n) */
     int n;
     uint64_t turn;   /* position of the newest line */
-    double interval; /* seconds between lines, as seen twice in a row; 0: not yet */
+    double interval; /* seconds between lines, once seen twice in a row; 0: not yet */
     bool speculates; /* a line of speculation was seen */
     bool mingled;    /* the lines of two processes with the same engine number alternate */
 } spec_engine_windows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* json_counts: objects of counts in a record, as jansson reads them with a table of their fields.
+/* json_counts: objects of counts in a JSON record, read with a table of their fields.
  * A record is one JSON value, or a line of text with JSON in it. Only objects with counts and the
  * elements of an array of records are parsed. Engines use their own names and units for rounds,
  * accepted and drafted tokens, but the same identities hold. A field that is null is absent. */
@@ -74,8 +74,8 @@ typedef struct {
     double other[SPEC_JSON_OTHERS]; /* numbers that the format names */
     int generation;
     unsigned gaps; /* gaps besides those that the observation shows */
-    bool timed;    /* the source has times, even if this object has none that we can use */
-    bool skip;     /* the object is no observation */
+    bool timed;    /* the source reports times, even if this object has none that we can use */
+    bool skip;     /* the object is not an observation */
 } spec_json_counts;
 
 typedef enum { SPEC_JSON_IS_COUNT, SPEC_JSON_IS_REAL, SPEC_JSON_IS_LIST } spec_json_form;
@@ -108,11 +108,11 @@ typedef struct {
 typedef struct {
     /* objects with counts have the first of these keys that is in the record, else the last */
     const char *key[5];
-    /* whether counts refer to the time since a start, a window or a request */
+    /* whether counts cover the time since the start, a window or a request */
     spec_observation_kind kind;
     /* an object that gives rounds, accepted or drafted tokens must give all three */
     bool needs_all;
-    bool widths_vary; /* drafted is rounds times the last width, so it proves nothing */
+    bool widths_vary; /* drafted is rounds times the last width, so it is not reliable */
     bool streamed;    /* parts of a stream repeat the counts so far; only the last part counts */
     const spec_json_field *fields;
     /* Completes the counts of an object; NULL: there is nothing left to do. */
@@ -155,10 +155,10 @@ int spec_json_counts_list(double ret_count[SPEC_JSON_ENTRIES], int *ret_n, json_
  * rounds, the last round was cut, and passes stay NaN. */
 void spec_json_counts_emit(spec_observation *observation, double emitted);
 
-/* Completes a response whose engine counts its tokens, but not always its rounds. Each token that
- * is not an accepted draft token takes a pass; without counts of drafts, every token does. Fails
- * with spec_log_bad if only one of accepted and drafted is given, or if more are accepted than
- * emitted. */
+/* Completes a response whose engine counts its tokens, but not always its rounds. Each output token
+ * other than the accepted draft tokens takes a pass; without counts of drafts, every token does.
+ * Fails with spec_log_bad if only one of accepted and drafted is given, or if more are accepted
+ * than emitted. */
 int spec_json_counts_by_tokens(spec_json_counts *counts, const spec_json_place *place,
                                const spec_json_field *fields, spec_error *error);
 

@@ -81,7 +81,8 @@ static int recover(spec_observation *o, const spec_log_numbers *line, const spec
                             first, line->list[0]);
     const spec_rounded_counts printed = {
         .accepted = (uint64_t)deeper,
-        .length = 1.0 + deeper / rounds, /* the rounds are known: many digits determine them */
+        /* the rounds are known, so we pretend that many digits were printed */
+        .length = 1.0 + deeper / rounds,
         .length_digits = 12,
         .n = line->n - 1,
         .rate = line->list + 1,

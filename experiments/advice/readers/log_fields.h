@@ -66,8 +66,8 @@ typedef enum {
     SPEC_LOG_COUNT = 1, /* a whole number */
     SPEC_LOG_REAL,      /* a number */
     SPEC_LOG_MEAN,      /* a number; nan, -nan and None mean that there is none */
-    SPEC_LOG_RATES,  /* "0.805, 0.632": at most 1, with equally many decimals, never rising; or
-                      * nan */
+    /* "0.805, 0.632": at most 1, with equally many decimals, not increasing; or nan */
+    SPEC_LOG_RATES,
     SPEC_LOG_COUNTS, /* "4, 0, 2, 22" */
 } spec_log_field_kind;
 
@@ -76,13 +76,13 @@ typedef struct {
     const char *behind; /* the words after it; NULL: any */
     spec_log_field_kind kind;
     bool needed; /* if this field is missing, the line is cut off */
-    int slot;    /* slot for its value; any for lists */
+    int slot;    /* slot for its value; unused for lists */
 } spec_log_field;
 
 typedef struct {
     const char *name;            /* name of the line, for messages */
-    const char *between;         /* text between two fields; any other text ends them; NULL: any
-                                  * text */
+    /* text between two fields, where any other text ends the list of fields; NULL: any text */
+    const char *between;
     const spec_log_field *field; /* ends with kind 0 */
 } spec_log_line;
 

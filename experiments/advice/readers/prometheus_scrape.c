@@ -20,7 +20,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
 }
 
-/* Returns the byte after the letters and digits of a name. */
+/* Returns a pointer to the byte after the name that begins at `at`. */
 static const char *behind_name(const char *at, const char *end)
 {
     while (at < end && (is_letter(*at) || spec_log_scan_is_digit(*at))) at++;

@@ -78,8 +78,8 @@ typedef struct {
 typedef struct {
     const char *prefix;                /* prefix of names */
     const spec_prometheus_name *names; /* ends with a NULL name */
-    /* Completes an observation that has the numbers of the scrape; absent ones are NaN. The
-     * record's line is that of the newest sample. */
+    /* Completes an observation that has the numbers of the scrape; absent ones are NaN. The line of
+     * `record` is that of the newest sample. */
     int (*finish)(spec_observation *o, spec_log_learned *learned, const spec_prometheus_label *s,
                   const spec_log_record *record, spec_error *error);
 } spec_prometheus_source;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/advice/readers/json_counts.h"
 
-/* Reads `timings` of llama-server's responses, as they are or as jq prints them. Under the same
- * name, mlx-vlm has more members. */
+/* Reads `timings` of llama-server's responses, as they are or as jq prints them. An object of
+ * mlx-vlm with the same name has other members. */
 
 SPEC_JSON_CONCERNS(llamacpp_concerns, "predicted_n", "predicted_ms", "!draft_rounds", "!draft_kind",
                    "|", "predicted_n", "predicted_per_second", "!draft_rounds", "!draft_kind", "|",

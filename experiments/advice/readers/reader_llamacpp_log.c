@@ -37,9 +37,9 @@ static const char released[] = "stop processing";
 static const char of_depths[] = "acc per pos = ";
 static const char speed[] = " t/s | Generation: ";
 
-/* Numbers of the lines; the first are those of a run. */
+/* Numbers of the lines; those of a run come first. */
 enum { TOKENS, SECONDS, LENGTH, PREDICTED, DRAFTED, ACCEPTED, RUN, SHARE = RUN, MS, RATE };
-enum { MEAN_ACCEPTANCE = RATE + 1, MEAN_LEN }; /* the length has a name in each generation */
+enum { MEAN_ACCEPTANCE = RATE + 1, MEAN_LEN }; /* each generation has its own name for the length */
 
 enum { SPEEDS = 64 }; /* answers of llama-cli, at most */
 
@@ -146,7 +146,7 @@ static void run_rounds(spec_observation *observation, unsigned *gaps, const spec
         low = high = rounds = 0.0;
     } else if (!(K >= 1.0)) {
         low = fmin(1.0, high);
-    } else if (low > high) { /* more nodes than a chain can have */
+    } else if (low > high) { /* there are more nodes than a chain can have */
         *gaps |= SPEC_LOG_TREE;
         low = high;
     } else if (drafted == K * (passes - 1.0)) {
@@ -243,8 +243,8 @@ static bool concerns(const char *bytes, size_t n)
 
 /* ---- Slots and tasks ---- */
 
-/* Returns 1 + a number made of both in "slot print_timing: id  0 | task 12 |"; without them 0, and
- * *ret_slot = -1. */
+/* Returns 1 plus a number made of the slot and the task in "slot print_timing: id 0 | task 12 |".
+ * Without them returns 0 and sets *ret_slot to -1. */
 static uint64_t key_of(const spec_log_record *record, int *ret_slot)
 {
     spec_log_scan scan = spec_log_scan_of(record);

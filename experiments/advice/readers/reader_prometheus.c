@@ -3,12 +3,12 @@
 
 #include <math.h>
 
-/* We ignore a smaller share of passes without a draft than this: first tokens of requests come from
- * prefills, and last rounds that were cut have the opposite effect. */
+/* If the share of passes without a draft is smaller than this, we ignore it: first tokens of
+ * requests come from prefills, and last rounds that were cut have the opposite effect. */
 static const double FIRST_TOKENS = 0.10;
 
-/* The same if passes are counted. Counters in one scrape may be a step apart, and the last passes
- * of aborted requests are not counted. */
+/* The same limit if passes are counted. Counters in one scrape may be a step apart, and the last
+ * passes of aborted requests are not counted. */
 static const double APART = 0.01;
 
 /* Times must cover this share of a server's tokens. SGLang does not time the first 50 tokens of a

@@ -119,7 +119,7 @@ static int width(const sglang_state *state, int K_given)
     return state->draft_steps > 0 && state->siblings <= 1 ? state->draft_steps + 1 : 0;
 }
 
-/* Returns the draft length, from settings, lines or the user; -1: not known. */
+/* Returns the draft length from the settings, the lines or the user; -1: not known. */
 static int draft_length(const sglang_state *state, const spec_log_record *record)
 {
     if (is_given_tree(state, record->K)) return record->K;
@@ -424,8 +424,8 @@ done:
     return status;
 }
 
-/* Reads requests. The lines of batches show the same rounds, and the times under load, so if a log
- * has both, we use the batches. The first requests wait until we know. */
+/* Reads requests. The lines of batches show the same rounds, and also the times under load, so if a
+ * log has both, we use the lines of batches. The first requests wait until we know. */
 static int read_requests(sglang_state *state, spec_log_learned *learned,
                          const spec_log_record *record, spec_error *error)
 {

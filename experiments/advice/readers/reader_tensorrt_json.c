@@ -85,10 +85,12 @@ static const spec_json_table counts = {
         SPEC_REAL("acceptance_rate", o.printed_rate, 1),
         SPEC_REAL("*avg_decoded_tokens_per_iter", o.printed_length, 1),
         SPEC_COUNT("*prompt_tokens", o.prompt),
-        SPEC_COUNT("*completion_tokens", o.emitted), /* unless several choices share them */
+        /* ignored if several choices share these tokens */
+        SPEC_COUNT("*completion_tokens", o.emitted),
         {0}}};
 
-/* The mean is tokens over iterations. Both are whole numbers, which determines the iterations. */
+/* The mean is tokens over iterations. Both are whole numbers, so the mean determines the
+ * iterations. */
 static int mean_finish(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     spec_observation *o = &c->o;

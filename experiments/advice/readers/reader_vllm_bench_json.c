@@ -23,7 +23,7 @@ static const spec_json_field fields[] = {
 };
 
 /* Members of the results, with or without speculation. SGLang's and TensorRT-LLM's programs come
- * from the same one, but lack rtfx; so do versions that may not write spec_decode_*. */
+ * from the same one, but lack rtfx; so do versions of vLLM that may not write spec_decode_*. */
 #define PLAIN_KEYS                                                                                 \
     "rtfx", "burstiness", "tokenizer_id", "mean_tpot_ms", "completed", "total_output_tokens",      \
         "num_prompts", "duration"
@@ -83,7 +83,8 @@ static bool request_at(spec_observation *ret, const spec_json_counts *c, size_t 
     return ret->passes > 0.0 && tokens >= ret->passes && ret->seconds > 0.0;
 }
 
-/* Hands over plain requests. Without drafts, each request has all numbers of an observation. */
+/* Hands over the requests of plain decoding one by one: without drafts, each of them has all the
+ * numbers of an observation. */
 static int give_plain(spec_json_counts *c, const spec_json_place *place, spec_error *error)
 {
     const spec_observer *to = place->record->observer;
@@ -97,9 +98,9 @@ static int give_plain(spec_json_counts *c, const spec_json_place *place, spec_er
     return GSL_SUCCESS;
 }
 
-/* Notes an interval for the tokens per step: over independent requests it is a ratio of sums, which
- * is linearised. With drafts, the counts by depth are totals of the run, so requests cannot be used
- * one by one. */
+/* Notes an interval for the tokens per step, a ratio of sums over independent requests, by
+ * linearisation. With drafts, the counts by depth are totals of the run, so requests cannot be
+ * handed over one by one. */
 static void note_requests(const spec_json_counts *c, spec_log_learned *learned)
 {
     request_sums s = {0};

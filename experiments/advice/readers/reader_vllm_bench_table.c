@@ -48,8 +48,8 @@ static const char *const names[NAMES + 1] = {
     [SGLANG_LENGTH] = "Accept length",
 };
 
-/* For each line, the line with the same number. The example prints acceptance at positions as
- * fractions, not percentages. */
+/* For each line, the index of the line that prints the same number under vLLM's usual name. The
+ * example prints acceptance at positions as fractions, not percentages. */
 static const int same[NAMES] = {
     [OFFLINE_GENERATED] = GENERATED, [OFFLINE_LENGTH] = LENGTH,     [OFFLINE_DRAFTS] = DRAFTS,
     [OFFLINE_DRAFTED] = DRAFTED,     [OFFLINE_ACCEPTED] = ACCEPTED, [OFFLINE_POSITION] = POSITION,
@@ -60,8 +60,8 @@ static const unsigned PLAIN = 1u << REQUESTS | 1u << DURATION | 1u << GENERATED 
 static const unsigned WHOLE =
     1u << REQUESTS | 1u << GENERATED | 1u << DRAFTS | 1u << DRAFTED | 1u << ACCEPTED;
 
-static const double SLACK = 1e-9; /* for the arithmetic, in addition to the rounding of printed
-                                   * numbers */
+/* tolerance of the arithmetic, in addition to the rounding of printed numbers */
+static const double SLACK = 1e-9;
 
 /* One table. */
 typedef struct {
@@ -70,7 +70,7 @@ typedef struct {
     double value[FIELDS];
     int decimals[FIELDS];
     int depths, rate_decimals;
-    double rate[SPEC_OBSERVED_DEPTHS]; /* per cent */
+    double rate[SPEC_OBSERVED_DEPTHS]; /* in percent */
 } table;
 
 /* Returns which line of the table this is, and moves past its name; -1 if it is none. */

@@ -20,9 +20,9 @@ typedef struct {
     uint64_t not_bonus, not_drafts;
 } spec_sglang_rates;
 
-/* Adds a line. Each of its numbers may be off by its half unit. Returns false if no K agrees with
- * this line and the earlier ones. The struct then forgets the earlier lines; if no K agrees with
- * this line alone, it forgets this one too. */
+/* Adds a line. Each of its numbers may be off by half a unit of its last digit. Returns false if no
+ * K agrees with this line and the earlier ones. The struct then forgets the earlier lines; if no K
+ * agrees with this line alone, it forgets this one too. */
 bool spec_sglang_rates_add(spec_sglang_rates *rates, double length, double length_half, double rate,
                            double rate_half);
 
