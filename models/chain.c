@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Unwraps at most one transformed model. */
+/* Unwraps the session of a transformed model, at most once. */
 static int unwrap(spec_session **ret_inner, spec_transform *ret_transform, spec_session *session,
                   const char *which, spec_error *error)
 {

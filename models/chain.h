@@ -17,8 +17,8 @@ typedef struct {
     void **law; /* (K) the laws from which the tokens were drawn, in the device's own format */
 } spec_chain;
 
-/* The functions that a kind of model offers for chains. Its table line points to them. A request
- * here is always for a chain without rows: opt_parent, ret_row and scratch are NULL. */
+/* The functions that a kind of model offers for chains; spec_model_kind.chain points to them. A
+ * request here is always for a chain without rows: opt_parent, ret_row and scratch are NULL. */
 struct spec_chain_kind {
     /* Returns GSL_EUNSUP, with the reason, if these sessions of this kind cannot form a chain. */
     int (*check)(const spec_session *target, const spec_session *draft, int K, spec_error *why);

@@ -24,7 +24,7 @@ struct spec_context {
     struct spec_cards *cards;           /* the driver and the GPUs (models/gpu/card.h) */
     pthread_mutex_t lock;               /* guards the next fields */
     struct spec_device_opened *devices; /* their backends (models/transformer/engine/device.c) */
-    spec_large_pages weights;           /* room for more weights of the CPU */
+    spec_large_pages weights;           /* where the CPU's weights are allocated */
 };
 
 /* Returns the pool of a context, or NULL for NULL. */

@@ -84,8 +84,8 @@ static void sift_down(const double *row, int *order, int n, int root)
     }
 }
 
-/* Sorts by heapsort, the most probable first, because it needs no allocation or recursion and has
- * no bad worst case. */
+/* Sorts by heapsort, the most probable first, which needs no allocation or recursion and is fast
+ * even in the worst case. */
 static void sort(const double *row, int *order, int n)
 {
     for (int root = n / 2 - 1; root >= 0; root--) sift_down(row, order, n, root);

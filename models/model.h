@@ -23,16 +23,17 @@ typedef struct spec_model_kind spec_model_kind;
 typedef struct spec_session spec_session;
 typedef struct spec_chain_kind spec_chain_kind; /* models/chain.h */
 
-/* The part that all models have in common; the struct of each kind begins with it. A kind's open
- * sets vocab, order, ends, window, one_hot, and if not 0, reach, one_pass, by_depth and declines.
- * spec_model_open sets kind and spec, and spec_model_close frees spec. */
+/* The part that all models have in common; the struct of each kind begins with it. The function
+ * `open` of a kind sets vocab, order, ends, window and one_hot, and where they are not 0, reach,
+ * one_pass, by_depth and declines. spec_model_open sets kind and spec, and spec_model_close frees
+ * spec. */
 struct spec_model {
     const spec_model_kind *kind;
     char *spec;      /* the spec it was opened from */
     int vocab;       /* V >= 1 */
     int order; /* a row depends on the last `order` tokens, 0..SPEC_ORDER_MAX; -1: on all tokens
                   (stateful) */
-    spec_text_ends ends; /* tokens that end a text: ask spec_model_ends_text */
+    spec_text_ends ends; /* tokens that end a text; use spec_model_ends_text to test one */
     int window; /* the most tokens of a context and a draft path together; 0: no limit */
     bool one_hot;    /* every row has all its mass on a single token (temperature 0) */
     int reach; /* most tokens of a draft path: rows exist up to this depth; 0: no limit */
@@ -63,13 +64,14 @@ struct spec_model_kind {
                           takes a path */
     const char *summary;   /* one line */
     const char *reference; /* key of docs/references.md, or "" */
-    bool needs_target;     /* built from another model (perturb?of=target) */
+    bool needs_target;     /* it is built from another model (perturb?of=target) */
     bool reads_target; /* a draft head: it reads the target's hidden states of the context */
     /* Rows depend on where the round begins, so the row after a node is not the row after a context
      * with the same tokens. This also holds for heads, which have no states of the target at
      * nodes. */
     bool rows_by_round;
-    bool applies_temperature; /* open reads and applies `temperature`, since the kind has logits */
+    /* `open` reads and applies `temperature`, because the kind has logits */
+    bool applies_temperature;
 
     /* Builds a model. `opt_target` is the model that "of=target" means, or NULL; it must outlive
      * the new model. The kind reads its own keys from `settings`. The caller checks for unknown
@@ -89,8 +91,8 @@ struct spec_model_kind {
     const double *(*row)(const spec_model *model, void *session, const int *context, size_t n,
                          double *scratch, spec_error *error);
 
-    /* Each member below may be NULL, if sessions have no data, if it is not a wrapper, if there is
-     * nothing to share, if rows are computed one at a time, or if tokens have no text. */
+    /* The members below may be NULL: if sessions have no data, if the kind is not a wrapper, if
+     * there is nothing to share, if rows are computed one at a time, or if tokens have no text. */
     int (*session_init)(const spec_model *model, void **ret_session, spec_error *error);
     void (*session_free)(const spec_model *model, void *session);
 
@@ -105,11 +107,11 @@ struct spec_model_kind {
 
     /* Computes the rows after the context and after each node of a tree, in one pass; see
      * spec_session_score. A stateful model compares tokens to find how much of its cached state is
-     * still valid, which is how it rolls back. */
+     * still valid, and this is how it rolls back. */
     int (*score)(const spec_model *model, void *session, const spec_score_request *request,
                  spec_error *error);
 
-    /* Do the same in two halves, see spec_session_score_begin; a kind has both or neither. */
+    /* Do the same in two halves: see spec_session_score_begin. A kind has both or neither. */
     int (*score_begin)(const spec_model *model, void *session, const spec_score_request *request,
                        spec_error *error);
     int (*score_end)(const spec_model *model, void *session, spec_error *error);
@@ -154,9 +156,9 @@ struct spec_session {
 int spec_session_init(spec_session *session, const spec_model *model, spec_error *error);
 void spec_session_free(spec_session *session); /* accepts a zeroed one */
 
-/* Returns a view of the session for a second user with another text. The two take turns: rows stay
- * the same, and tokens that their texts do not share are computed again. The session must outlive
- * the view. */
+/* Returns a view of the session for a second user, who has another text. The two take turns: the
+ * rows are those of separate sessions, and tokens that their texts do not share are computed again.
+ * The session must outlive the view. */
 spec_session spec_session_lend(const spec_session *session);
 
 /* Returns the row after `context`; see spec_model_kind.row. `scratch` (V) must live as long as the

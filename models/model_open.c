@@ -24,7 +24,8 @@ static const char *name_of(int i)
     return spec_model_kinds[i] != NULL ? spec_model_kinds[i]->name : NULL;
 }
 
-/* A file may claim to be of any kind. */
+/* Returns whether this is a kind of draft that comes from a file. A file may claim to be of any
+ * kind. */
 static bool is_draft_file(const spec_model_kind *kind)
 {
     return kind->needs_target && strstr(kind->usage, "PATH") != NULL;
@@ -156,7 +157,8 @@ int spec_model_open_unloaded(spec_model **ret_model, const char *spec, const spe
                            "vocabulary=target is only for drafts, and this is a "
                            "target"));
     if (vocabulary == 1 || spec_settings_text(&settings, "ids") != NULL)
-        given = without(&settings, "temperature"); /* it applies to the tokens that remain */
+        /* temperature applies to the tokens that remain */
+        given = without(&settings, "temperature");
     else if (kind->applies_temperature)
         transform.temperature = 1.0;
 

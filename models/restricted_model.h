@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* restricted_model: a model whose rows are another model's, restricted to some tokens.
+/* restricted_model: the rows of another model, restricted to some tokens.
  * Other tokens get probability 0, and the rest is renormalised. This is a reduced vocabulary
  * [ZhaoW25]. If a row has no mass on these tokens, it becomes uniform over them. It is a wrapper
  * (models/wrapper.h) and owns the model. */

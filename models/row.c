@@ -121,7 +121,7 @@ int spec_row_largest(int *ret_index, int k, const double *value, int n)
 
 /* ---- values above a bound -------------------------------------------------------------------- */
 
-/* We write every index, and if its value is below the bound, the next index overwrites it. */
+/* We write every index; if its value is below the bound, the next index overwrites it. */
 int spec_row_above_ref(int *ret_index, const double *value, int n, double least)
 {
     int found = 0;

@@ -19,9 +19,9 @@ double spec_row_overlap(const double *a, const double *b, int n);
 int spec_row_argmax(const double *value, int n);
 int spec_row_argmin(const double *value, int n);
 
-/* Writes the indices of the k largest values into ret_index, the largest first, the lowest first
- * among ties; returns their number: n if that is less than k. One pass, O(n + k^2 log n) on values
- * in random order. */
+/* Writes the indices of the k largest values into ret_index, the largest first, and among ties the
+ * lowest index first; returns their number: k, or n if that is less. One pass, O(n + k^2 log n) on
+ * values in random order. */
 int spec_row_largest(int *ret_index, int k, const double *value, int n);
 
 /* Writes the indices of values >= `least` into ret_index (n), ascending; returns their number. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* row_wrapper: a wrapper (models/wrapper.h) that changes each row of its base separately.
- * It passes scoring on to the base, also in two halves, and its sessions hold the base's
+ * It passes scoring on to the base, even in two halves, and its sessions hold the base's
  * session. */
 #ifndef SPECLAB_ROW_WRAPPER_H
 #define SPECLAB_ROW_WRAPPER_H
@@ -10,7 +10,7 @@
 /* Changes a row (V) in place. order (V) is workspace. */
 typedef void spec_row_change(double *row, const spec_model *model, int *order);
 
-/* The head of every such model's struct. */
+/* The struct of every such model begins with this. */
 typedef struct {
     spec_wrapper wrapper;
     spec_row_change *change;

@@ -89,7 +89,7 @@ int spec_tabulate(spec_model **model, spec_error *error)
     if (contexts == 0) return GSL_SUCCESS;
 
     table *made = calloc(1, sizeof *made + contexts * vocab * sizeof made->row[0]);
-    if (made == NULL) return GSL_SUCCESS; /* the table only saves time */
+    if (made == NULL) return GSL_SUCCESS; /* without memory we go on: the table only saves time */
     SPEC_TRY(fill(made, &filled, base, contexts, error));
     if (!filled) goto done;
     SPEC_TRY(spec_wrapper_init(&made->wrapper, base, error));

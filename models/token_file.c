@@ -10,7 +10,7 @@
 
 static const spec_input_limit limit = {"a file of tokens", SPEC_TOKEN_FILE_BYTES};
 
-/* Reads token numbers, at most one per two bytes plus one; cuts the text apart. */
+/* Reads token numbers, at most one per two bytes plus one; overwrites the text. */
 static int read_numbers(int *token, size_t *ret_n, char *text, const char *path, int vocab,
                         const char *why, spec_error *error)
 {

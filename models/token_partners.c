@@ -16,7 +16,7 @@ typedef struct {
 typedef struct {
     int n;
     char *bytes;
-    size_t *at; /* (n+1) of each token's text in the block */
+    size_t *at; /* (n+1) offset of each token's text in the block */
     entry *entry;
 } texts;
 
@@ -135,8 +135,8 @@ static int lone_end(const spec_text_ends *ends, const int *partner)
     return -1;
 }
 
-/* Pairs tokens with the same text, ends only with ends; then pairs the first ends that are left
- * over, whatever their texts are. */
+/* Pairs tokens with the same text, end tokens only with end tokens; then pairs the first end tokens
+ * left over on each side, whatever their texts are. */
 static void pair_all(spec_token_partners *p, const texts *theirs, const texts *ours,
                      const spec_model *target, const spec_model *draft)
 {

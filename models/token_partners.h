@@ -2,9 +2,9 @@
 /* token_partners: pairs target and draft tokens with the same text, and spells the other tokens.
  * If several tokens have the same text, we take the lowest; an empty text has no partner. Tokens
  * that end a text are paired only with each other: first those with the same text, then the first
- * one left on each side. To spell a text in the draft's tokens, we use its tokenizer, or if the
- * result spells something else, take the longest token that fits, from the left. The partners own
- * their arrays. */
+ * one left on each side. To spell a text in the tokens of the draft, we use the draft's tokenizer,
+ * or if the result spells something else, take the longest token that fits, again and again from
+ * the left. The partners own their arrays. */
 #ifndef SPECLAB_TOKEN_PARTNERS_H
 #define SPECLAB_TOKEN_PARTNERS_H
 

@@ -53,7 +53,7 @@ static void free_session(const spec_model *model, void *data)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Translates a row of the draft, or NULL for a text that it cannot hold. */
+/* Translates a row of the draft; the row is NULL if the text exceeds the draft's window. */
 static const double *translate_row(double *ret_row, const double *row, const translated *model)
 {
     const int *of = model->partners.of_target, V = model->wrapper.head.vocab;
@@ -126,7 +126,8 @@ static const double *row_after_path(translated_session *session, const translate
     return row_after(session, model, length, scratch, error);
 }
 
-/* Takes one pass if every node is a single token of the draft; otherwise computes row by row. */
+/* Computes the rows in one pass if every node is a single token of the draft, otherwise one by
+ * one. */
 static int translated_score(const spec_model *model, void *data, const spec_score_request *request,
                             spec_error *error)
 {
@@ -221,7 +222,7 @@ int spec_translated_model_open(spec_model **ret_model, spec_model *draft, const 
     model->target = target;
     spec_model *head = &model->wrapper.head;
     head->vocab = target->vocab;
-    head->one_hot = false; /* a row without a partner is not */
+    head->one_hot = false; /* a row whose token has no partner is not one-hot */
     translate_ends(head, &model->partners);
     if (head->order > 0 && !spells_every_token(&model->partners, target->vocab)) head->order = -1;
     model->wrapper.release = release;

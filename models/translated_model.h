@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* translated_model: makes a draft with another vocabulary read and predict the target's tokens.
- * Tokens with the same text are partners, and so are both ends of text. A target token without a
- * partner is replaced in contexts by the draft's tokens for its text, and has probability 0 in rows
- * [TimorV25]. It is a wrapper (models/wrapper.h), owns the draft and borrows the target. */
+ * Tokens with the same text are partners, and so are the end-of-text tokens. In contexts, a target
+ * token without a partner is replaced by the draft's tokens for its text; in rows it has
+ * probability 0 [TimorV25]. It is a wrapper (models/wrapper.h), owns the draft and borrows the
+ * target. */
 #ifndef SPECLAB_TRANSLATED_MODEL_H
 #define SPECLAB_TRANSLATED_MODEL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* translation: translates the target's text into the tokens of a draft with another vocabulary.
- * If a text begins like the last one, only the part after that is translated again. The translation
- * owns its arrays. */
+ * Of a text that begins like the last one, only the rest is translated again. The translation owns
+ * its arrays. */
 #ifndef SPECLAB_TRANSLATION_H
 #define SPECLAB_TRANSLATION_H
 
@@ -11,7 +11,7 @@ typedef struct {
     int *text; /* (capacity) the target's tokens that are translated */
     size_t n_text, capacity;
     size_t *end;     /* (capacity) where the translation of each token ends */
-    int *translated; /* (room) the draft's tokens, and behind them those that _append wrote */
+    int *translated; /* (room) the draft's tokens, followed by those that _append wrote */
     size_t room;
 } spec_translation;
 

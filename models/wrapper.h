@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* wrapper: a model that changes the rows of another model and delegates the rest to it.
- * The wrapper owns its base and has the same vocabulary, order and spec. Its table line starts
+ * The wrapper owns its base and has the same vocabulary, order and spec. Its spec_model_kind starts
  * empty: only the names, load, token_text, tokenize and prompt come from the base. */
 #ifndef SPECLAB_WRAPPER_H
 #define SPECLAB_WRAPPER_H
 
 #include "models/model.h"
 
-/* The head of every wrapping model, which must be allocated as one block with malloc. */
+/* The struct of every wrapper begins with this. It must be allocated as one block with malloc. */
 typedef struct {
     spec_model head;
     spec_model_kind kind; /* head.kind points here */
     spec_model *base;
-    void (*release)(spec_model *model); /* frees what it owns besides its base; NULL: nothing */
+    /* frees what the wrapper owns besides its base; NULL: it owns nothing else */
+    void (*release)(spec_model *model);
 } spec_wrapper;
 
 /* Sets up the head from `base`, which the wrapper owns from then on. The caller then sets kind.row,

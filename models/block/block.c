@@ -37,7 +37,7 @@ done:
     return status;
 }
 
-/* Reads a number within [low, high], or `all`, which is the default. */
+/* Reads a number within [low, high], or the word `all`, which is the default. */
 static int read_some(int *ret_value, const spec_settings *settings, const char *key, int all,
                      int low, int high, spec_error *error)
 {

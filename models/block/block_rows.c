@@ -21,7 +21,8 @@ int spec_block_settings_check(const spec_block_settings *settings, const char *n
 {
     int status = GSL_SUCCESS;
     const double V = settings->target->vocab, paths = settings->paths, reach = settings->reach;
-    const double segments = 3.0 * paths * V, tokens = fmin(paths, V); /* needed before an offset */
+    /* numbers needed to compute an offset */
+    const double segments = 3.0 * paths * V, tokens = fmin(paths, V);
     double cells;
     SPEC_TRY(
         spec_predecessors_size(&cells, settings->target, settings->paths, settings->reach, error));

@@ -14,9 +14,10 @@ enum { SPEC_BLOCK_TOP_MAX = 1024 };
 /* How to choose one row that stands for the target's rows after all possible predecessors. */
 typedef enum {
     SPEC_BLOCK_BEST,   /* the row that is accepted most often: models/block/water_fill.h */
-    SPEC_BLOCK_MEAN,   /* their mean over the target's own texts, which is what training with
-                          cross-entropy learns */
-    SPEC_BLOCK_GREEDY, /* one-hot: the most probable token after those already drafted */
+    /* the mean of the target's rows over its own texts, which is what training with cross-entropy
+     * learns */
+    SPEC_BLOCK_MEAN,
+    SPEC_BLOCK_GREEDY, /* one-hot at the most probable token after those already drafted */
 } spec_block_row;
 
 extern const char *const spec_block_row_names[]; /* "best", "mean", ..., NULL */
@@ -26,14 +27,17 @@ typedef struct {
     int reach, paths; /* as in predecessors.h */
     spec_block_row row;
     bool by_token;       /* also has a row for each previous token */
-    int rank;            /* rank of the bias that yields these rows; -1: the rows themselves */
+    /* rank of the bias that approximates the rows by token; -1: the rows themselves */
+    int rank;
     int top;             /* a row keeps at most this many tokens, the most likely ones in the
                             offset's row; 0: all */
-    double alpha, noise; /* every row is perturbed to this overlap: models/synthetic/perturb.h */
+    /* each row is perturbed so that it has this overlap with its original:
+     * models/synthetic/perturb.h */
+    double alpha, noise;
     uint64_t seed;
 } spec_block_settings;
 
-/* The rows of one offset for each previous token. Tokens that cannot come before use the offset's
+/* The rows of one offset for each previous token. Tokens that cannot come before the offset use its
  * own row. */
 typedef struct {
     int n;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SPREAD 0.01 /* the most probability that the floor adds to a row */
+#define SPREAD 0.01 /* the most probability that the floor of probabilities adds to a row */
 
 /* Returns the square root of a token's mean probability, the weight of errors in its logit. */
 static double scale_of(const double *row, const double *base, int n, int vocab, int token)
@@ -19,7 +19,8 @@ static double scale_of(const double *row, const double *base, int n, int vocab, 
     return sqrt(fmax(sum / (n + 1), SPREAD / vocab));
 }
 
-/* Computes row a from its bias sum_j U[x][j] S[j] V[a][j] / scale[x], of the `rank` largest j. */
+/* Computes row a from its bias sum_j U[x][j] S[j] V[a][j] / scale[x], summed over the `rank`
+ * largest j. */
 static void fill(double *row, const double *base, const gsl_matrix *left, const gsl_vector *value,
                  const double *right, const double *scale, int vocab, int rank)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* low_rank: approximates rows by one base row plus a low-rank bias on the logits.
  * This is the bias of DSpark's Markov head: logits = base + W2 W1[previous token]. Here we compute
- * the best bias of its rank, from the truncated singular value decomposition of the log-ratios. The
- * caller owns the rows. */
+ * the best bias of a given rank, from the truncated singular value decomposition of the log-ratios.
+ * The caller owns the rows. */
 #ifndef SPECLAB_LOW_RANK_H
 #define SPECLAB_LOW_RANK_H
 

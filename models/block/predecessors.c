@@ -81,7 +81,8 @@ void spec_predecessors_free(spec_predecessors *at)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Reads the target's rows after the current predecessors: in one pass over the tree, or singly. */
+/* Reads the target's rows after the current predecessors: in one pass over the tree, or one by
+ * one. */
 static int read_rows(spec_predecessors *at, spec_error *error)
 {
     int status = GSL_SUCCESS, history[SPEC_ORDER_MAX];

@@ -56,7 +56,7 @@ int spec_predecessors_begin(spec_predecessors *at, bool *ret_same, const int *co
 /* Moves on to the next offset. The predecessor made of s and then token x gets the weight
  *
  *     weight_s min(target(x | s), draft_s(x)), the probability that x is drafted and accepted, or
- *     weight_s target(x | s) without draft rows, the probability of it in the target's text.
+ *     weight_s target(x | s) without draft rows, its probability in the target's text.
  *
  * Nothing follows an end of text. opt_draft (n) has the draft's rows (V) after the current
  * predecessors. */

@@ -45,13 +45,14 @@ typedef enum { SPEC_DFLASH_PLAIN, SPEC_DFLASH_MARKOV, SPEC_DFLASH_LATTICE } spec
 typedef struct {
     spec_dflash_kind kind;
     spec_shape shape; /* of its layers, without windows; dim, vocab and context are the target's */
-    int n_taps, tap[SPEC_TAPS_MAX]; /* number of target layers before each hidden state that is
-                                     * read */
-    int block;                      /* columns per pass: at most SPEC_DFLASH_BLOCK_MAX, at least 2
-                                       or 1 */
+    /* the numbers of target layers before the hidden states that are read */
+    int n_taps, tap[SPEC_TAPS_MAX];
+    /* columns per pass, at most SPEC_DFLASH_BLOCK_MAX; at least 1 with from_anchor, else 2 */
+    int block;
     int mask;                       /* the token of all columns but the first */
     bool causal, from_anchor;
-    int draft_vocab; /* rows of the output: the target's vocabulary, or fewer with opt_token */
+    /* rows of the output matrix: the target's vocabulary, or fewer with opt_token */
+    int draft_vocab;
     int window;      /* positions that a windowed layer sees, including its own; 0: no such layer */
     bool windowed[SPEC_DFLASH_LAYERS_MAX];
     float value_scale; /* of the attention's output */

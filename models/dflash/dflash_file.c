@@ -124,7 +124,7 @@ done:
     return status;
 }
 
-/* llama.cpp needs the size of a block except for DFlash, where the default is 16. */
+/* llama.cpp requires the size of a block, except for DFlash, where the default is 16. */
 static int read_block(loader *load)
 {
     int status = GSL_SUCCESS;
@@ -202,7 +202,7 @@ done:
     return status;
 }
 
-/* Sections of M-RoPE rotate as usual if the first is the whole. */
+/* Checks the sections of M-RoPE: rotation is the usual one if the first section is the whole. */
 static int check_sections(loader *load)
 {
     int *section = NULL, status = GSL_SUCCESS;
@@ -318,7 +318,8 @@ static int take(loader *load, spec_dflash_part part, int layer, bool *taken)
     return REFUSE(load, "row %d of %s has a weight that is not finite", row, name);
 }
 
-/* Every tensor of the file must be used: if one is not, we lack a part of the computation. */
+/* Takes all tensors. Every tensor of the file must be used: if one is not, we lack a part of the
+ * computation. */
 static int take_all(loader *load)
 {
     int status = GSL_SUCCESS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dflash_layers: runs the layers of dflash over the columns of a pass, on the CPU.
- * Called between a backend's begin and end; the backend's operations must be done when they return.
- * Steps for which the backend has no operation are loops over columns, which give the same bits on
- * every instruction set. */
+ * Called between a backend's begin and end; the backend must complete each operation before it
+ * returns. Steps for which the backend has no operation are loops over columns, which give the same
+ * bits on every instruction set. */
 #ifndef SPECLAB_DFLASH_LAYERS_H
 #define SPECLAB_DFLASH_LAYERS_H
 

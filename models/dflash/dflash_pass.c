@@ -56,7 +56,7 @@ static int pass_block(spec_dflash_state *state, spec_error *error)
     const spec_dflash_shape *shape = &m->dflash.shape;
     const spec_backend *on = m->base.backend;
     const int first = state->n_text - 1,
-              skipped = shape->block - m->model.reach; /* columns that draft nothing */
+              skipped = shape->block - m->model.reach; /* columns of the block that draft nothing */
     state->batch.n = 0;
     for (int i = 0; i < shape->block; i++)
         add_column(state, i == 0 ? state->text[first] : shape->mask, first + i);

@@ -39,7 +39,7 @@ bool spec_dflash_session_share(const spec_model *model, void *data, const spec_m
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* The row after a node drafts a token; returns the token before that one. */
+/* Returns the token before the one that the row after `node` drafts. */
 static int previous(const spec_dflash_state *state, const spec_score_request *request, int node)
 {
     return node >= 0 ? request->token[node] : state->text[state->n_text - 1];

@@ -9,7 +9,8 @@
 int spec_dflash_session_init(const spec_model *model, void **ret_session, spec_error *error);
 void spec_dflash_session_free(const spec_model *model, void *session);
 
-/* The target must be the draft's, and its session must own its KV cache, which it then forgets. */
+/* The target must be the draft's, and its session must own its KV cache, whose text it then
+ * forgets. */
 bool spec_dflash_session_share(const spec_model *model, void *session, const spec_model *target,
                                void *target_session);
 

@@ -28,7 +28,7 @@ typedef struct {
     float *base;      /* (reach, draft_vocab) out; not for DFlash */
     float *hidden;    /* (reach, dim) h, for DSpark */
     float *gate;      /* (reach, selector_rank) G h */
-    int *candidate;   /* (reach, candidates) rows of the output, the most likely first */
+    int *candidate;   /* (reach, candidates) rows of the output matrix, the most likely first */
     double *fixed;    /* (reach, V) rows, for DFlash */
     double *few;      /* (SPEC_COLUMNS_MAX, draft_vocab), if the vocabulary is reduced */
     double *chosen;   /* (candidates) */

@@ -7,8 +7,8 @@
  * exp(score - largest score of the chunk). Mixing: warp w computes its quarter of the dimensions
  * over all positions. Matrix units multiply bf16; the rows of a matrix are keys or dimensions, its
  * columns queries. A float is split into three bf16 that add up to it, which keeps the precision of
- * floats. Where a query's numbers stand in these products does not depend on the other queries of
- * the block. */
+ * floats. The position of a query's numbers in these products does not depend on the other queries
+ * of the block. */
 #ifndef SPECLAB_ATTEND_H
 #define SPECLAB_ATTEND_H
 

@@ -17,7 +17,7 @@ enum {
     ATTEND_EIGHTS_MOST = 4,
     ATTEND_GROUPS_MOST = 8,
     ATTEND_WORDS_MOST = 4,   /* pairs of dimensions that a lane mixes */
-    ATTEND_PRODUCTS_MOST = 8 /* such products, with 8 queries each */
+    ATTEND_PRODUCTS_MOST = 8 /* products of 8 queries and ATTEND_WORDS_MOST words */
 };
 
 /* The constants of a kernel: loops over them unroll. */
@@ -33,7 +33,7 @@ typedef struct {
 /* The columns and heads of a block. Each lane holds one of the columns from u on and the positions
  * that it sees. Query i belongs to column u + i / heads and head `head` + i % heads. */
 typedef struct {
-    int u, columns, head, heads, n_heads; /* n_heads: how many of `heads` exist */
+    int u, columns, head, heads, n_heads; /* n_heads: how many of the `heads` heads exist */
     int past, path, seen;                 /* of the lane's column; 0 if it has none */
     int longest;
     const char *keys, *values; /* of the kv head */
@@ -67,8 +67,8 @@ DEVICE float join_mixed(float before, float next, attend_factors f)
 /* ---- keys and values in registers ------------------------------------------------------------ */
 
 /* Loads 2 * words bf16 of a row from dimension d on; d and head_dim are even. Values from head_dim
- * on are arbitrary: they meet zeros or are ignored. whole: head_dim is a multiple of 8, so rows are
- * read in large pieces. */
+ * on are arbitrary: they are multiplied by zeros or ignored. whole: head_dim is a multiple of 8, so
+ * rows are read in large pieces. */
 DEVICE void load_halves(uint32_t *to, const uint16_t *row, int d, int head_dim, const int words,
                         const bool whole)
 {
@@ -147,7 +147,8 @@ DEVICE attend_view view_of_column(const attend_block *b, int column)
     return view;
 }
 
-/* Returns the row of position t; past the end it is the last row, whose weight is 0. */
+/* Returns the row of position t; past the end, that of the last position, whose weight is then
+ * 0. */
 DEVICE const char *row_of(const struct attend_args *a, const char *rows, const attend_view *view,
                           int t, const bool floats)
 {
@@ -228,8 +229,8 @@ DEVICE void score_eight(float score[4], uint32_t key[ATTEND_GROUPS_MOST][2][4],
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Loads a lane's values of a tile: positions 4q .. 4q + 3, 2 * words dimensions from d on (floats:
- * 4 * words). */
+/* Loads a lane's values of a tile: positions 4q .. 4q + 3, 2 * words dimensions from d on (for
+ * floats 4 * words). */
 DEVICE void load_values(uint32_t value[4][2 * ATTEND_WORDS_MOST], const struct attend_args *a,
                         const attend_block *b, const attend_view *view, int begin, int d,
                         const attend_constants c)

@@ -240,7 +240,8 @@ static int argmax(spec_queue *queue, int *ret_token, const float *logits, int n,
     return GSL_SUCCESS;
 }
 
-/* Logits cross the bus, half as large as rows, and become rows as on the CPU, with its bits. */
+/* Copies logits to the host, because they are half as large as rows, and turns them into rows as on
+ * the CPU, with the same bits. */
 static int rows(spec_queue *queue, double *const *row, const float *logits, double temperature,
                 int n, spec_error *error)
 {
@@ -275,7 +276,7 @@ static int draw(spec_queue *queue, int *ret_token, void *law, const float *logit
     SPEC_TRY(spec_pass_queue_status(q, error));
     SPEC_TRY(spec_pass_queue_make_sampling(q, error));
     status = spec_sampling_gpu_draw(q->sampling, ret_token, law, logits, transform, uniform, error);
-    q->uploads = 0; /* it has waited */
+    q->uploads = 0; /* the queue has just waited for them */
 done:
     return status;
 }

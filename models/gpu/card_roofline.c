@@ -12,7 +12,7 @@ enum {
     REPEATS = 5,
     KERNELS = 256,         /* launches of the recording */
     ROUNDS_MOST = 1 << 18, /* limit for products: sums of 11-bit integers */
-    WORDS = 6              /* words of a lane's operands */
+    WORDS = 6              /* words of operands per lane */
 };
 static const double long_enough = 1e-3; /* shortest time of a repetition, in seconds */
 static const double too_long = 0.02;    /* longest time of all repetitions together, in seconds on
@@ -75,7 +75,7 @@ static void read_memory(const bench *b, const setup *s)
              .sum = b->sum);
 }
 
-/* How many blocks per multiprocessor: as many as are resident, or several waves. */
+/* Blocks per multiprocessor: as many as can be resident, or several times as many. */
 static const int blocks_each[] = {8, 32};
 enum { MOST_BLOCKS_EACH = 32 };
 
@@ -122,7 +122,7 @@ static void multiply_int8(const bench *b, const setup *s)
 
 enum {
     BLOCKS_THAT_MULTIPLY = 2
-}; /* per multiprocessor: four warps on each of its four partitions */
+}; /* warps per multiprocessor: four on each of its four partitions */
 
 static int measure_products(double *ret, const bench *b, work *run, int k, const uint32_t *operand)
 {

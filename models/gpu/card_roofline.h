@@ -9,8 +9,8 @@
 #include "models/gpu/card.h"
 #include "models/transformer/engine/backend.h"
 
-/* `read` is 0 if a quarter of the free memory is less than four times the cache, since the cache
- * would then serve many reads. Fails as the GPU does. */
+/* `read` is 0 if a quarter of the free memory is less than four times the cache, because the cache
+ * would then serve many of the reads. Passes on failures of the GPU. */
 int spec_card_roofline(spec_roofline *ret, spec_card *card, spec_error *error);
 
 #endif

@@ -40,7 +40,7 @@ int spec_stream_init(spec_stream **ret_stream, spec_card *card, spec_error *erro
     return GSL_SUCCESS;
 }
 
-/* *ret_graph: the recorded graph, or NULL on failure. */
+/* Ends the recording; *ret_graph is the recorded graph, or NULL on failure. */
 static CUresult stop_recording(CUgraph *ret_graph, spec_stream *stream)
 {
     const CUresult result = stream->card->driver->cuStreamEndCapture(stream->stream, ret_graph);
@@ -80,8 +80,8 @@ static bool goes_on(spec_stream *stream)
     return stream->lost == CUDA_SUCCESS && spec_card_enter(stream->card);
 }
 
-/* Counts a failed call. A failure while recording spoils only the recording: its launches can still
- * be run directly. */
+/* Notes the result of a call. A failure while recording spoils only the recording: its launches can
+ * still be run directly. */
 static void take(spec_stream *stream, CUresult result)
 {
     if (stream->recording && result != CUDA_SUCCESS)

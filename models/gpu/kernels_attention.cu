@@ -39,7 +39,7 @@ KERNEL(place, 256)
     const bool value = kv >= a.n_kv_heads, split = a.halves && !value;
     const int first = split ? pair : 2 * pair, apart = split ? half : 1;
     float x = at[first],
-          y = at[first + apart]; /* we load it before we check whether the column exists */
+          y = at[first + apart]; /* loaded before we check whether the column exists */
     const float *angle = a.angles + 2 * ((size_t)u * (size_t)half + (size_t)pair);
     const float cosine = angle[0], sine = angle[1];
     if (u >= a.batch->n) return;
@@ -123,7 +123,8 @@ DEVICE mixture mixture_of(const struct combine_args *a, int part, int column, in
     return m;
 }
 
-/* Warp w merges every fourth stretch, from w on; then these four are merged in order. */
+/* Warp w merges every fourth stretch, from stretch w on; then the results of the four warps are
+ * merged in order. */
 KERNEL(combine, 128)
 {
     SHARED mixture others[ATTEND_WARPS - 1][WARP_LANES];
@@ -138,7 +139,8 @@ KERNEL(combine, 128)
     mixture all = {{0.0f, 0.0f}, {0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     for (int s = WARP; s < stretches; s += whole ? ATTEND_STRETCH * ATTEND_WARPS : ATTEND_WARPS) {
         mixture
-            part[ATTEND_STRETCH]; /* loads issued together; past the end, the last part again */
+            /* loads that are issued together; past the end, the last part is loaded again */
+            part[ATTEND_STRETCH];
         UNROLL
         for (int i = 0; i < ATTEND_STRETCH; i++) {
             const int p = whole ? s + i * ATTEND_WARPS : s * ATTEND_STRETCH + i;
@@ -167,9 +169,9 @@ KERNEL(combine, 128)
 
 enum { KEEP_AHEAD = 4 };
 
-/* A thread moves its unit in all slots, several slots at a time. A slot that a move reads may be
- * written by a later move but not by an earlier one, so a batch of moves can read all its sources
- * first. */
+/* A thread moves its unit in all slots, several slots at a time. A slot that one move reads may be
+ * written by a later move but not by an earlier one, so a batch of moves can first read all its
+ * sources. */
 KERNEL(keep, 256)
 {
     after_previous();

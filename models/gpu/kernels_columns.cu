@@ -37,7 +37,7 @@ DEVICE float sum_of_warp(float sum)
     return sum;
 }
 
-/* A sum that overflows gives NaN, not zeros, so that the logits show it. */
+/* If the sum overflows, returns NaN instead of 0, so that the logits show it. */
 DEVICE float norm_factor(float sum, int dim, float eps)
 {
     if (!(sum <= 3.4028235e38f)) return float_of_bits(0x7fc00000u);
@@ -53,8 +53,8 @@ DEVICE void write_normed(const struct norm_args *a, int u, int at, const float *
     operand_write(a->y, a->format, u, a->dim, at - OPERAND_LANE * LANE, y);
 }
 
-/* The gains are no longer in the caches after a pass over the weights. The kernel loads the first
- * of them before its input is ready. */
+/* After a pass over the weights the gains are no longer in the caches, so the kernel loads the
+ * first of them before its input is ready. */
 KERNEL(norm, 512)
 {
     enum { WARPS = 512 / WARP_LANES, STEP = 4 * 512, HELD = 2 };

@@ -20,7 +20,7 @@ DEVICE uint64_t sum_before(uint64_t own)
 }
 
 /* The cut is in the first bin at which the cumulative count or mass is large enough. The mass is
- * rounded, and the kernel `cut` notices if the bin is wrong because of that. */
+ * rounded; if the bin is wrong because of that, the kernel `cut` notices it. */
 DEVICE void find_border(const sampling_space *space, int row, int filters, double wanted)
 {
     const uint32_t *count = space->count + row * SAMPLING_BINS + LANE * BINS_OF_LANE;
@@ -143,7 +143,7 @@ enum { CUT_THREADS = SAMPLING_CUT_THREADS };
 /* The last kept token in the order of probability. */
 typedef struct {
     uint32_t order; /* of its logit */
-    int32_t last;   /* ids up to this one stay among tokens of that logit */
+    int32_t last;   /* of the tokens with that logit, those with ids up to this one stay */
     bool found;
 } sampling_place;
 
@@ -235,7 +235,7 @@ DEVICE void seek_mass(sampling_place *place, const uint64_t *key, int n, samplin
     }
 }
 
-/* Finds the cut among the candidates; finds none if it is not among them or there were too many.
+/* Finds the cut among the candidates; if it is not among them or there were too many, finds none.
  * The whole block takes part. */
 DEVICE sampling_place cut_of_candidates(const sampling_space *space, int row, int stage,
                                         int filters, const sampling_law *law, const double *eighth)
@@ -370,7 +370,7 @@ KERNEL_RESIDENT(filters_cut, 256, 4) /* without a bound nvcc allows for five blo
     space->row[row].last = place.last;
 }
 
-/* Distance between blocks of 128, so that their lanes read from different banks. */
+/* Distance between blocks of 128, chosen so that their lanes read from different banks. */
 enum { APART = SAMPLING_KEPT + 8 };
 
 KERNEL(filters_kept, 128)

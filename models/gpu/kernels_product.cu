@@ -5,7 +5,8 @@
 #include "models/gpu/product_half.h"
 #include "models/gpu/product_quantised.h"
 
-/* Arguments: tiles of rows, tiles of eight columns, and groups loaded ahead (product_parts.h). */
+/* The arguments are tiles of rows, tiles of eight columns, and groups loaded ahead
+ * (product_parts.h). */
 KERNEL_RESIDENT(product_f32_1, 256, 4) { product_floats(&a.product, 2, 1); }
 KERNEL_RESIDENT(product_f32_2, 256, 2) { product_floats(&a.product, 2, 2); }
 KERNEL(product_f32_4, 256) { product_floats(&a.product, 2, 4); }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kernels_roofline: benchmark kernels for memory reads, matrix units and launch time.
- * They sum all that they read and multiply, and write the sum, so that the compiler cannot remove
- * the work. docs/gpu.md#roofline. */
+ * They write the sum of all that they read or multiply, so that the compiler cannot remove the
+ * work. docs/gpu.md#roofline. */
 #ifndef SPECLAB_KERNELS_ROOFLINE_H
 #define SPECLAB_KERNELS_ROOFLINE_H
 
@@ -15,7 +15,8 @@ enum {
     ROOFLINE_SUMS = 8 /* independent products of a warp */
 };
 
-/* sum (blocks, warps of a block): of all 4-byte words that the warp has read, modulo 2^32 */
+/* sum (blocks, warps of a block): the sum of all 4-byte words that the warp has read, modulo
+ * 2^32 */
 struct roofline_read_args {
     const void *memory; /* (pieces, ROOFLINE_PIECE) */
     uint64_t pieces;

@@ -151,7 +151,7 @@ KERNEL(sampling_accept, 512)
     sync_block();
     for (int row = WARP; row <= job->n; row += ACCEPT_WARPS) {
         const sampling_law law = sampling_end_law(space, row, a.stages);
-        sync_warp(); /* before its data is overwritten */
+        sync_warp(); /* so that the warp has read the data before it is overwritten */
         if (LANE != 0) continue;
         space->row[row] = law;
         if (law.bad) add_uint32(&bad, 1);

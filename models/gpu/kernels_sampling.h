@@ -9,9 +9,9 @@
  * itself (V = 128,000) of the middle between two doubles. No test has met this; the row would be
  * off by a unit in the last place, a total variation of at most 2^-53. (2) A row of more than
  * SAMPLING_WHOLE tokens is sampled by pieces: cumulative probabilities are off by at most (V/512 +
- * 512) 2^-53. That is 9e-14 for V = 128,000, so a uniform that close to a border may fall on its
- * other side. (3) Different logits whose probabilities are equal as doubles are not treated as
- * ties. This takes temperatures beyond 1e6.
+ * 512) 2^-53. That is 9e-14 for V = 128,000, so a uniform number that close to a border may fall on
+ * the other side of it. (3) Different logits whose probabilities are equal as doubles are not
+ * treated as ties. This only happens at temperatures beyond 1e6.
  *
  * Launches: `largest` and `exps`; for each stage of filters `border`, for top_k and top_p
  * `candidates` and `cut`, then `kept`; for a chain `accept` and `excess`; last `pick`. A draw takes
@@ -60,7 +60,7 @@ enum {
     SAMPLING_SPREAD = (1 << 20) / SAMPLING_SPREAD_TOKENS, /* most blocks per row */
     SAMPLING_PIECE = 512,  /* tokens in a sum of exponentials, and of an excess */
     SAMPLING_KEPT = 128,   /* tokens whose probabilities are summed together after the filters */
-    SAMPLING_WHOLE = 1024, /* rows up to this size are sampled as on the host */
+    SAMPLING_WHOLE = 1024, /* rows up to this size are sampled exactly as on the host */
     SAMPLING_BINS = 512,
     SAMPLING_CANDIDATES = 2048,
     SAMPLING_CUT_THREADS = 256,
@@ -87,7 +87,7 @@ typedef struct {
 /* The request, as it is uploaded. */
 typedef struct {
     double factor, top_p, min_p; /* factor: 1 / temperature */
-    int32_t top_k, hot;          /* hot: temperature 0 */
+    int32_t top_k, hot;          /* hot: one-hot, temperature 0 */
     int32_t n;                   /* tokens of the chain */
     const float *logits;         /* (n + 1, vocab) */
     sampling_law *opt_keep;      /* for a draw: where to store its law */
@@ -131,8 +131,8 @@ typedef struct {
     sampling_law *row;          /* (rows) */
     sampling_largest *largest;  /* (rows, SAMPLING_SPREAD) */
     double *exps;               /* (rows, ceil(vocab / SAMPLING_PIECE)) */
-    double *kept; /* (rows, vocab / SAMPLING_KEPT + vocab % SAMPLING_KEPT): the remainder one by
-                   * one */
+    /* (rows, vocab / SAMPLING_KEPT + vocab % SAMPLING_KEPT): the remaining tokens one by one */
+    double *kept;
     double *excess;             /* (ceil(vocab / SAMPLING_PIECE)) */
     sampling_border *border;    /* (rows) */
     uint32_t *count;            /* (rows, SAMPLING_BINS) */

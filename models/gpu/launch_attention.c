@@ -9,14 +9,14 @@ enum {
     PAIRS = 256,   /* pairs that a block of `place` rotates */
     PIECE = 128,   /* elements that a block of `combine` writes */
     UNITS = 256,   /* units that a block of `keep` moves */
-    WIDE = 16,     /* bytes of a unit, if the row size is a multiple */
+    WIDE = 16,     /* bytes of a unit, if the row size is a multiple of this */
     NARROW = 4
 };
 
 /* The fewest blocks for which a part is a stretch, with few and with many columns. With few
- * columns, reads are the limit and we need all multiprocessors; with many, products are the limit,
- * and the parts need more memory. If they need more than WORKSPACE, we make several launches with
- * fewer columns each. */
+ * columns, memory reads are the bottleneck and we need all multiprocessors; with many, products are
+ * the bottleneck, and the parts need more memory. If they need more than WORKSPACE, we make several
+ * launches with fewer columns each. */
 enum { BLOCKS_FEW = 512, BLOCKS_MANY = 256 };
 #define WORKSPACE ((size_t)1 << 28)
 

@@ -24,7 +24,7 @@ _Static_assert((int)PRODUCT_F32 == (int)SPEC_TENSOR_F32 &&
                "both enums have the same numbers");
 
 /* For each bucket: tiles of rows per warp, as in kernels_product.cu, and the most parts of a sum in
- * one block. With fewer parts, more of a block's warps share activations, so less is read. */
+ * one block. With fewer parts, more warps of a block share activations, so less is read. */
 typedef struct {
     spec_kernel kernel;
     int tiles, block_parts;
@@ -71,7 +71,7 @@ static int parts_of(int rows)
 
 size_t spec_launch_product_bytes(void)
 {
-    /* 4 parts of half as many rows, or 2 of all. */
+    /* Room for 4 parts of half as many rows, or 2 parts of all. */
     return COUNT_BYTES + (size_t)2 * PASS_COLUMNS * SHARED_ROWS * sizeof(float);
 }
 

@@ -3,7 +3,7 @@
  * Each load of a warp is one contiguous stretch. All host threads pack. Each weight is uploaded
  * only once. The first five types of models/transformer/files/tensor.h keep their values: F32 as
  * floats, F16 and BF16 as 16 bits, and Q8_0 and Q4_0 as integers with F16 scales. Rows come in
- * tiles of 16, the last one padded with zeros, columns in groups. */
+ * tiles of 16, the last one padded with zeros, and columns in groups. */
 #ifndef SPECLAB_LAYOUT_H
 #define SPECLAB_LAYOUT_H
 
@@ -11,7 +11,7 @@
 
 enum {
     SPEC_LAYOUT_ROWS = 16,               /* rows per tile */
-    SPEC_LAYOUT_TYPES = SPEC_TENSOR_Q4_K /* types before it have a layout and products */
+    SPEC_LAYOUT_TYPES = SPEC_TENSOR_Q4_K /* the types before it have a layout and matrix products */
 };
 
 size_t spec_layout_bytes(spec_tensor_type type, int rows, int cols);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* operand: writes activations in the format of the matrix that reads them (pass_batch.h).
- * For kernels; a warp writes 128 adjacent columns of a row at a time, with their padding. The bits
- * equal those of spec_product_activation_fill (models/transformer/kernels/product.h) on the CPU for
- * the same floats. */
+ * For kernels; a warp writes 128 adjacent columns of a row at a time, with the padding among them.
+ * The bits equal those of spec_product_activation_fill (models/transformer/kernels/product.h) on
+ * the CPU for the same floats. */
 #ifndef SPECLAB_OPERAND_H
 #define SPECLAB_OPERAND_H
 

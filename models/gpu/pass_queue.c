@@ -14,8 +14,8 @@
 
 enum {
     BUCKET_LEAST = 8,
-    LONGEST_LEAST = 256, /* in positions: shorter sequences launch as many blocks as one of this
-                            length */
+    /* in positions; shorter sequences launch as many blocks as one of this length */
+    LONGEST_LEAST = 256,
     SLOTS = 4,           /* pending uploads */
     ROWS_BYTES = 1 << 23 /* most bytes of logits per copy to the host, unless one row is larger */
 };

@@ -46,7 +46,7 @@ void spec_pass_queue_free(spec_pass_queue *queue); /* accepts NULL */
 int spec_pass_queue_status(const spec_pass_queue *queue, spec_error *error);
 int spec_pass_queue_wait(spec_pass_queue *queue, spec_error *error);
 
-/* As in the backend. A pass without sublayers is never recorded. */
+/* Does what the backend's `begin` does. A pass without sublayers is never recorded. */
 bool spec_pass_queue_begin(spec_pass_queue *queue, const spec_batch *batch, const spec_kv *kv,
                            const int *sublayer, int n_sublayers);
 void spec_pass_queue_end(spec_pass_queue *queue);
@@ -54,7 +54,7 @@ void spec_pass_queue_end(spec_pass_queue *queue);
 /* Returns a launch for all columns of the current pass, or for the wanted ones. */
 spec_launch spec_pass_queue_launch(const spec_pass_queue *queue, bool wanted);
 
-/* Uploads n slots into `from`. */
+/* Uploads n slot numbers into `from`. */
 void spec_pass_queue_put_slots(spec_pass_queue *queue, const int *from, int n);
 
 /* The host's memory for logits is allocated when rows are first requested. _rows_at_once returns

@@ -71,7 +71,7 @@ DEVICE void sum_floats(product_sums sum, const struct product_args *a, const pro
         UNROLL
         for (int t = 0; t < T; t++)
             if (t < p->tiles) w[t] = load_quad(&slot[t * WARP_LANES + LANE]);
-        sync_warp(); /* before its data is overwritten */
+        sync_warp(); /* so that the slot has been read before it is overwritten */
         copy_floats(slot, p, group + FLOATS_DEPTH * a->parts, end);
         multiply_floats(sum, a, w, p->n, group * TILE_F32_COLUMNS + half, T, N, aligned);
         now = (now + 1) % FLOATS_DEPTH;

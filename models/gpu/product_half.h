@@ -45,9 +45,9 @@ DEVICE void multiply_half(float *d, const half_fragment *w, uint32_t x0, uint32_
     mma_bf16(d, w->high, b);
 }
 
-/* Up to 8 columns. Each lane copies its own operands into a private ring in shared memory. A group
- * takes 16 bytes twice for weights and once for activations. Lanes need not wait for each other,
- * and many loads are in flight without occupying registers. Lanes without a column copy no
+/* For up to 8 columns. Each lane copies its own operands into a private ring in shared memory. A
+ * group takes 16 bytes twice for weights and once for activations. Lanes need not wait for each
+ * other, and many loads are in flight without occupying registers. Lanes without a column copy no
  * activations and multiply stale data, which no other column sees. */
 enum { HALF_DEPTH = 4, HALF_WARP_QUADS = 3 * WARP_LANES };
 
@@ -90,7 +90,7 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
         const half_fragment w0 = half_fragment_of(load_quad(&slot[LANE]), f16);
         const half_fragment w1 = half_fragment_of(load_quad(&slot[LANE + WARP_LANES]), f16);
         const quad b = load_quad(&slot[LANE + 2 * WARP_LANES]);
-        sync_warp(); /* before its data is overwritten */
+        sync_warp(); /* so that the slot has been read before it is overwritten */
         copy_half_weights(slot, &p, group + HALF_DEPTH * a->parts, end);
         copy_half_activations(slot, x, own, group + HALF_DEPTH * a->parts, end);
         multiply_half(sum[0][0], &w0, b.x, b.y, f16);
@@ -100,15 +100,16 @@ DEVICE void product_half_narrow(const struct product_args *a, bool f16)
     join_parts(a, &p, sum, 1, 1, false, ring[0][0]);
 }
 
-/* Loads 16 bytes twice. Without a group, w keeps its value, which is then multiplied by zeros. */
+/* Loads 16 bytes twice. If there is no group, w keeps its value, which is then multiplied by
+ * zeros. */
 DEVICE void load_half(quad *w, const unsigned char *from, bool there)
 {
     load_once_if(&w[0], there, from);
     load_once_if(&w[1], there, from + TILE_LANES);
 }
 
-/* More columns. The block first copies activations to shared memory, one group per part at a time,
- * where warps with other rows read them too. A stage is [part][column][4] quads. */
+/* For more columns. The block first copies activations to shared memory, one group per part at a
+ * time, where warps with other rows read them too. A stage is [part][column][4] quads. */
 enum {
     HALF_STAGES = 3,
     HALF_STAGE_QUADS = 512,

@@ -66,8 +66,8 @@ enum {
     JOIN_QUADS = PRODUCT_WARPS * UNITS * UNIT / 4
 };
 
-/* Sums 1, 2, 4 or 8 values as a binary tree, the same one however warps and blocks share its lower
- * levels. */
+/* Sums 1, 2, 4 or 8 values as a binary tree, which is the same however warps and blocks share its
+ * lower levels. */
 DEVICE float tree_sum(const float *value, int n)
 {
     float sum = value[0];

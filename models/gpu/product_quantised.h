@@ -11,8 +11,8 @@
 enum { GROUP = TILE_QUANTISED_COLUMNS, BLOCKS = GROUP / TILE_BLOCK };
 
 typedef struct {
-    quad w[BLOCKS]; /* one block each; for Q4_0 two */
-    pair scale[2];  /* four F16 of row g, and of row g + 8 */
+    quad w[BLOCKS]; /* each holds one block, or for Q4_0 two */
+    pair scale[2];  /* the four F16 scales of row g, and those of row g + 8 */
 } quantised_weights;
 
 DEVICE int group_bytes(bool q4) { return q4 ? TILE_Q4_0_BYTES : TILE_Q8_0_BYTES; }
@@ -76,7 +76,7 @@ enum {
     RING_QUADS = Q8_0_QUADS > Q4_0_QUADS ? Q8_0_QUADS : Q4_0_QUADS
 };
 
-/* Copies a group of weights as laid out in memory, by all lanes; 8 of them copy the scales. */
+/* Copies a group of weights as laid out in memory, with all lanes, of which 8 copy the scales. */
 DEVICE void copy_group(quad *slot, const product_place *p, int group, int groups, bool q4)
 {
     if (group < groups) {
@@ -189,7 +189,8 @@ DEVICE void stage_quantised(quad *stage, const struct product_args *a, int N, in
     if (part < a->block_parts) copy_async(&stage[(part * 9 + 8) * columns + u], scales, there);
 }
 
-/* Loads the group at `from`. Without one, w keeps its value, which is then multiplied by zeros. */
+/* Loads the group at `from`. If there is none, w keeps its value, which is then multiplied by
+ * zeros. */
 DEVICE void load_group(quantised_weights *w, const unsigned char *from, bool there, bool q4)
 {
     const unsigned char *const scales = from + group_quads(q4) * TILE_LANES + LANE / 4 * 8;
@@ -200,7 +201,7 @@ DEVICE void load_group(quantised_weights *w, const unsigned char *from, bool the
     if (there) w->scale[1] = load_pair(scales + 8 * 8);
 }
 
-/* x: the lane's first 8 bytes in a stage. */
+/* x points to the lane's first 8 bytes in a stage. */
 DEVICE void multiply_group(product_sums sum, const quantised_weights *weight, const char *x, int T,
                            int N, int n, bool q4)
 {

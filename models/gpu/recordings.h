@@ -11,7 +11,8 @@ enum { SPEC_RECORDINGS_MAX = 32 };
 
 /* Everything that determines the launches of a pass; all other inputs are in the batch. */
 typedef struct {
-    int bucket, wanted; /* bucket: columns that the launches cover; wanted 0: no logits */
+    /* bucket: columns that the launches cover; wanted: those with logits, 0: none */
+    int bucket, wanted;
     int longest;        /* positions, a power of two */
     const spec_kv *kv;  /* compared by value, as are the sublayers */
     const int *sublayer;

@@ -14,7 +14,7 @@ enum { RECORDINGS = 32, BLOCKS_PER_MULTIPROCESSOR = 4 };
 /* Everything on which a call's launches depend. */
 typedef struct {
     int rows;        /* of logits */
-    bool chain, hot; /* hot: temperature 0, no sums */
+    bool chain, hot; /* hot: the law is one-hot (temperature 0), so no sums are needed */
     int stages, filters[SAMPLING_STAGES];
 } call_kind;
 
@@ -131,7 +131,8 @@ static call_kind kind_of(const spec_sampling_gpu *sampling, const spec_transform
     return kind;
 }
 
-/* Returns enough blocks to fill the GPU, and for a block's counts to hold all its tokens. */
+/* Returns how many blocks share a row: enough to fill the GPU, and so that a block's counters can
+ * hold all its tokens. */
 static int blocks_of_row(const spec_sampling_gpu *sampling, int rows)
 {
     const int least = spec_int_ceil_div(sampling->vocab, SAMPLING_SPREAD_TOKENS);
@@ -193,7 +194,7 @@ static spec_recording *find_recording(const spec_sampling_gpu *sampling, const c
     return NULL;
 }
 
-/* No recording is running, because every call waits. */
+/* Keeps a recording. None is running, because every call waits for its end. */
 static void keep_recording(spec_sampling_gpu *sampling, const call_kind *kind,
                            spec_recording *recording)
 {
@@ -207,8 +208,8 @@ static void keep_recording(spec_sampling_gpu *sampling, const call_kind *kind,
     sampling->recorded[at].recording = recording;
 }
 
-/* Runs the launches directly if recording fails, and never tries to record again, since it would
- * fail again. */
+/* Runs the launches directly if recording fails, and then never tries to record again, because it
+ * would fail again. */
 static void run(spec_sampling_gpu *sampling, const call_kind *kind)
 {
     spec_recording *recording = sampling->records ? find_recording(sampling, kind) : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sampling_gpu: draws and verifies tokens on the GPU (backend.h: law_bytes, draw, verify).
  * Rows, filters and decisions equal the host's bit for bit, except as kernels_sampling.h says.
- * Inputs that change are in GPU memory. Launches are recorded once for each number of rows and kind
- * of filters. It belongs to one stream, and so to one thread. */
+ * Inputs that change from call to call are in GPU memory. Launches are recorded once for each
+ * number of rows and kind of filters. It belongs to one stream, and so to one thread. */
 #ifndef SPECLAB_SAMPLING_GPU_H
 #define SPECLAB_SAMPLING_GPU_H
 
@@ -17,8 +17,8 @@ size_t spec_sampling_gpu_law_bytes(int vocab);
 /* Returns the bytes of GPU memory that _init allocates. */
 size_t spec_sampling_gpu_bytes(int vocab);
 
-/* Prepares sampling from rows of `vocab` logits. Borrows the stream. `records`: launches are
- * recorded, not run one by one. */
+/* Prepares sampling from rows of `vocab` logits. Borrows the stream. With `records`, launches are
+ * recorded instead of run one by one. */
 int spec_sampling_gpu_init(spec_sampling_gpu **ret_sampling, spec_stream *stream, int vocab,
                            bool records, spec_error *error);
 void spec_sampling_gpu_free(spec_sampling_gpu *sampling); /* accepts NULL */

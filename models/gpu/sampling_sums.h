@@ -91,7 +91,7 @@ typedef struct {
     double total;
 } sampling_blocks;
 
-/* block (SAMPLING_BLOCKS), shared memory: sums of the blocks. */
+/* Fills block (SAMPLING_BLOCKS), in shared memory, with the sums of the blocks. */
 DEVICE sampling_blocks sampling_weigh(double *block, const double *weight, int n)
 {
     const int even = (n - 1) / (8 * SAMPLING_BLOCKS) * 8 + 8;
@@ -99,7 +99,7 @@ DEVICE sampling_blocks sampling_weigh(double *block, const double *weight, int n
     all.size = even > 32 ? even : 32;
     all.last = (n - 1) / all.size;
     all.total = 0.0;
-    sync_warp(); /* an earlier pick has been read */
+    sync_warp(); /* so that an earlier pick has been read */
     if (all.last == 0) {
         double sum = 0.0;
         for (int i = 0; i < n; i++) sum += weight[i];
@@ -129,7 +129,7 @@ DEVICE int sampling_seek(double *ret_before, const sampling_blocks *all, const d
         at += passes ? 1 : 0;
     }
     const int end = at < all->last ? (at + 1) * all->size : n;
-    *ret_before = -1e300; /* nothing continues from there */
+    *ret_before = -1e300; /* stays if no index is found, and then nothing continues from it */
     for (int first = at * all->size; first < end; first += WARP_LANES) {
         const double own = first + LANE < end ? weight[first + LANE] : 0.0;
         for (int l = 0; l < WARP_LANES; l++) {

@@ -92,8 +92,8 @@ DEVICE double shuffle_from_double(double value, int lane)
 DEVICE bool vote_any(bool value) { return __any_sync(0xffffffffu, value); }
 
 /* Loads 16, 8 or 4 aligned bytes of any type. _once: bypasses the L1 cache, for data that no other
- * thread reads. It is issued before a following barrier or after_previous(); a compiler may move a
- * plain ld.global.nc past these. */
+ * thread reads. It stays before a barrier or after_previous() that follows it, whereas a compiler
+ * may move a plain ld.global.nc past these. */
 DEVICE quad load_once(const void *from)
 {
     quad q;
@@ -154,9 +154,9 @@ DEVICE void copy_once(void *shared, const void *from)
 DEVICE void copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 #define copy_wait(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 
-/* This is how blocks of a launch pass data to each other. The writer calls fence(), then
- * take_uint32 on a counter. A reader that sees that the counter is complete also calls fence(), and
- * then reads with load_fresh. */
+/* Orders memory accesses, so that blocks of a launch can pass data to each other. The writer calls
+ * fence(), then take_uint32 on a counter. A reader that sees that the counter is complete also
+ * calls fence(), and then reads with load_fresh. */
 DEVICE void fence(void) { __threadfence(); }
 DEVICE quad load_fresh(const void *from)
 {
@@ -190,7 +190,7 @@ DEVICE void mma_int8(int32_t *d, const uint32_t *a, const uint32_t *b)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* Atomic additions and maximum, on integers only, so that their order does not matter. */
+/* Atomic additions and maximum, only on integers, so that their order does not matter. */
 DEVICE void add_uint32(uint32_t *to, uint32_t value) { atomicAdd(to, value); }
 DEVICE void add_uint64(uint64_t *to, uint64_t value)
 {

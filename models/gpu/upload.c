@@ -72,8 +72,8 @@ static void pack_chunk(void *job, int chunk)
         atomic_store(&j->failed, true);
 }
 
-/* Packs a piece while the previous one is copied. Then waits for that copy, so that its memory is
- * free for the next piece. */
+/* Packs a piece while the previous one is copied. Then waits for that copy, so that the memory of
+ * that piece is free for the next one. */
 static int pack_and_put(spec_upload *upload, char *data, pack_job *job, int tiles,
                         spec_thread_pool *opt_locked, spec_error *error)
 {
@@ -92,7 +92,7 @@ static int pack_and_put(spec_upload *upload, char *data, pack_job *job, int tile
     }
 done:
     if (status == GSL_SUCCESS) return spec_stream_wait(upload->stream, error);
-    spec_stream_wait(upload->stream, NULL); /* afterwards no copy reads the pieces */
+    spec_stream_wait(upload->stream, NULL); /* after this no copy reads the pieces */
     return status;
 }
 

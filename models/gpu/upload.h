@@ -14,7 +14,7 @@
 
 typedef struct {
     spec_card *card;
-    spec_thread_pool *opt_pool; /* packs */
+    spec_thread_pool *opt_pool; /* packs the weights */
     pthread_mutex_t lock;
     spec_stream *stream;
     char *piece[2]; /* pinned; allocated for the first matrix, and again for a larger one */

@@ -80,7 +80,7 @@ static const struct {
     [SPEC_HEAD_INPUT_NORM] = {"enc.output_norm.weight", EAGLE3, ONCE, ONE, TAPS},
 };
 
-/* Returns whether a head lacks a part that some of its kind have. */
+/* Returns whether this head lacks a part that other heads of its kind have. */
 static bool lacks(spec_head_part part, const spec_head_shape *shape)
 {
     if ((EAGLE3 & 1 << shape->kind) == 0) return false;

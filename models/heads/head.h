@@ -24,14 +24,14 @@ typedef enum {
     /* A recurrent state s_d = silu(u s_{d-1} + w E(y_{d-1}) + b), s_0 = 0, y_0 = x_n, with its own
      * embedding E; z = [s_d; h], two residual blocks z + silu(m z + b), output z. [Cheng24] */
     SPEC_HEAD_REDRAFTER,
-    /* A layer without its first norm over z_m = fc [e(x_m); f(L, m-1)], m = 1..n and the path; a
-     * drafted position takes the layer's own output instead of f. Rows: out(layer). As published,
-     * with normed_features: norm(f(L, m-1)) with the target's final norm, and rows: output layer.
-     * [LiY24] */
+    /* A layer without its first norm, over z_m = fc [e(x_m); f(L, m-1)] at m = 1..n and along the
+     * path; for a drafted position, the layer's own output replaces f. Rows: out(layer). With
+     * normed_features, as published, it reads norm(f(L, m-1)) with the target's final norm, and
+     * rows are output layer. [LiY24] */
     SPEC_HEAD_EAGLE,
     /* A layer over [norm(e(x_m)); norm(g)], g = fc [f(low); f(mid); f(high)] at m - 1, which is
-     * also the residual; a drafted position takes the layer's own output instead of g. Rows:
-     * output norm(layer). With norm_before_fc: g = fc norm([f(low); f(mid); f(high)]). [LiY25] */
+     * also the residual; for a drafted position, the layer's own output replaces g. Rows: output
+     * norm(layer). With norm_before_fc: g = fc norm([f(low); f(mid); f(high)]). [LiY25] */
     SPEC_HEAD_EAGLE3,
     /* A module for each depth k: a layer over p_k [norm(e(x_j)); norm(h_{k-1}(j-1))], for the
      * positions j of context and path; h_0 = f(L), h_k is the output of module k, which attends
@@ -61,10 +61,11 @@ typedef struct {
     spec_shape shape;
     int target_dim; /* the width of f if it differs from dim, as it may in an eagle3 with its own
                        embedding and output; else 0 */
-    int reach;  /* K: rows of y_1..y_K exist; 0: at any depth (redrafter, eagle, eagle3, and mtp
-                   with nextn and one layer) */
-    int n_taps; /* how many hidden states of the target it reads: 3 in eagle3 and parallel, else
-                   1 */
+    /* K: there are rows for y_1..y_K; 0: at any depth (redrafter, eagle, eagle3, and mtp with nextn
+     * and one layer) */
+    int reach;
+    /* how many of the target's hidden states it reads: 3 in eagle3 and parallel, else 1 */
+    int n_taps;
     int tap[SPEC_HEAD_TAPS_MAX]; /* each after that many layers of the target; all different */
     int draft_vocab; /* rows of its output: as many as the target's vocabulary, or fewer with
                         opt_token (never if it uses the target's output) */
@@ -123,8 +124,8 @@ int spec_head_copies(spec_head_part part, const spec_head_shape *shape);
 void spec_head_part_shape(int *ret_rows, int *ret_cols, spec_head_part part, int copy,
                           const spec_head_shape *shape);
 
-/* Returns how many vectors of equal width are joined in a row, or in a column: 2 for [norm(e(x));
- * norm(g)]. */
+/* Returns how many vectors of equal width are joined in a row and in a column of a part: 2 for
+ * [norm(e(x)); norm(g)]. */
 void spec_head_part_joined(int *ret_in_column, int *ret_in_row, spec_head_part part, int copy,
                            const spec_head_shape *shape);
 
@@ -146,8 +147,9 @@ typedef struct {
     uint64_t fingerprint; /* of the target for which it was trained (models/heads/head_file.h) */
     int *opt_token; /* (draft_vocab) distinct: the target's token for each row; NULL: the same */
     spec_tensor tensor[SPEC_HEAD_PARTS][SPEC_HEAD_REACH_MAX]; /* [part][copy]; others are absent */
-    const spec_checkpoint_nextn *opt_nextn; /* (n_layers) with nextn: blocks with all of their
-                                               tensors, including some that are no part here */
+    /* (n_layers) with nextn: blocks with all of their tensors, including some that are not parts of
+     * a head */
+    const spec_checkpoint_nextn *opt_nextn;
     void *owned;
     void (*free_owned)(void *owned);
 } spec_head;

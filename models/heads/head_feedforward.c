@@ -55,7 +55,7 @@ static void ask_for_feature(spec_head_state *state)
 
 /* ---- Medusa and Hydra ------------------------------------------------------------------------ */
 
-/* Requests the logits of depth d + 1 from h and what the first product reads. */
+/* Requests the logits of depth d + 1 from h and `input`, which the first product reads. */
 static void ask_for_depth(spec_head_state *state, int d, const float *input, float *logits)
 {
     spec_forward *f = &state->forward;
@@ -79,7 +79,7 @@ static int medusa(spec_head_state *state, spec_error *error)
     const spec_head_shape *shape = &state->model->head.shape;
     if (state->held) return status;
     SPEC_TRY(hold_feature(state, error));
-    state->held = false; /* until its rows are known */
+    state->held = false; /* until the rows of the text are known */
     begin(state, 1, 0);
     ask_for_feature(state);
     for (int d = 0; d < shape->reach; d++) {
@@ -93,8 +93,8 @@ done:
     return status;
 }
 
-/* Returns the token `up` steps above a node on its path; if that is above the path, the last token
- * of the text. */
+/* Returns the token `up` steps above a node on its path; or the last token of the text if that is
+ * above the root. */
 static int token_above(const spec_head_state *state, int node, int up)
 {
     for (; up > 0 && node >= 0; up--) node = state->parent[node];

@@ -140,8 +140,8 @@ static int refuse_width(loader *load, int value, int wanted)
     return REFUSE(load, "'%s' is %d, but the target's is %d", load->keys.key, value, wanted);
 }
 
-/* The width is the target's, except that an eagle3 with both an embedding and an output may have
- * its own; fc then joins both widths. */
+/* Reads the width. It is the target's, except that an eagle3 with both an embedding and an output
+ * may have its own; fc then maps the target's width to it. */
 static int read_width(loader *load)
 {
     int status = GSL_SUCCESS, of_target;
@@ -168,8 +168,8 @@ done:
     return status;
 }
 
-/* The vocabulary must be the target's. A file of llama.cpp may not give its size; llama.cpp then
- * counts the tokens in the file. */
+/* Reads the size of the vocabulary, which must be the target's. A file of llama.cpp may not give
+ * it; llama.cpp then counts the tokens in the file. */
 static int read_vocabulary(loader *load)
 {
     int status = GSL_SUCCESS, value;
@@ -213,7 +213,7 @@ static int read_layer(loader *load)
         return REFUSE(load, "'%s' is %d, which does not fit its kind", keys->key, shape->n_layers);
     SPEC_TRY(spec_gguf_keys_need(&shape->ffn_dim, keys, "feed_forward_length", 1, SPEC_DIM_MAX));
     SPEC_TRY(spec_gguf_attention_read_heads(shape, false, keys));
-    if (load->to->shape.kind == SPEC_HEAD_EAGLE3) /* in every eagle3 of llama.cpp */
+    if (load->to->shape.kind == SPEC_HEAD_EAGLE3) /* true for every eagle3 of llama.cpp */
         shape->rope_pairs = SPEC_ROPE_ADJACENT;
     SPEC_TRY(spec_checkpoint_check_shape(shape, load->gguf->path, load->keys.error));
     SPEC_TRY(read_rotation(load));
@@ -315,7 +315,8 @@ static bool is_taken(const loader *load, const spec_gguf_tensor *tensor)
     return false;
 }
 
-/* Every tensor of the file must be used, as in a model's (gguf_checkpoint.c). */
+/* Takes all tensors. Every tensor of the file must be used, as in the file of a model
+ * (gguf_checkpoint.c). */
 static int take_all(loader *load)
 {
     int status = GSL_SUCCESS;

@@ -30,8 +30,8 @@ static void write_values(spec_gguf_writer *writer, const spec_head *head)
     if (head->fingerprint != 0) spec_gguf_writer_text(writer, SPEC_HEAD_FINGERPRINT, digits);
 }
 
-/* Returns which of the head's rows to write as row `row` of a file. In files, queries and keys of
- * eagle3 rotate adjacent pairs. */
+/* Returns which of the head's rows to write as row `row` of a file. In files, the queries and keys
+ * of eagle3 rotate adjacent pairs. */
 static int row_of_file(int row, spec_head_part part, const spec_head_shape *shape)
 {
     if (shape->kind != SPEC_HEAD_EAGLE3 || shape->shape.rope_pairs != SPEC_ROPE_HALVES ||

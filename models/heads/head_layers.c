@@ -14,7 +14,7 @@ typedef struct {
 } run;
 
 /* Where the features of a pass come from: rows of the target's planes, of a plane of the head, or
- * of the mask's tables. -1: this feature comes from one of the others. */
+ * of the mask's tables. -1: this feature comes from another of the sources. */
 typedef struct {
     int target[SPEC_COLUMNS_MAX], own[SPEC_COLUMNS_MAX], mask[SPEC_COLUMNS_MAX];
     int plane[SPEC_COLUMNS_MAX]; /* of own */
@@ -58,7 +58,7 @@ static int text_slots(const spec_head_state *state, int layer)
     return n > 0 ? n : 0;
 }
 
-/* Returns whether a node has a column in a layer. In layer l of MTP, the nodes up to depth l have
+/* Returns whether a node has a column in a layer. In layer l of MTP, the nodes down to depth l have
  * one. */
 static bool has_column(const spec_head_state *state, int layer, int node)
 {
@@ -101,7 +101,7 @@ static void add_node(spec_head_state *state, sources *from, int layer, int node)
                       : is_nextn(state)   ? state->depth[node] - 1
                                           : layer - 1;
     from->target[u] = -1;
-    /* parent -1: the text's last column */
+    /* a node with parent -1 reads the text's last column */
     from->own[u] = masked ? -1 : text_slots(state, plane) + state->parent[node];
     from->plane[u] = plane;
     from->mask[u] = masked ? node + 1 : -1;
@@ -361,7 +361,8 @@ done:
 int spec_head_layers_rows(spec_head_state *state, const spec_score_request *request,
                           spec_error *error)
 {
-    int status = GSL_SUCCESS, known = state->length[0]; /* positions that read no state again */
+    /* positions whose state need not be read again */
+    int status = GSL_SUCCESS, known = state->length[0];
     for (int l = 1; is_nextn(state) && l < state->model->head.shape.shape.n_layers; l++)
         if (state->length[l] < known) known = state->length[l];
     if (known < state->n_text && !state->held)

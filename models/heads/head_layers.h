@@ -8,8 +8,8 @@
 #include "models/heads/head_state.h"
 
 /* Fills the requested rows of the settled state; for parallel masks, fills state->fixed instead. A
- * text of one token has a column for that token, whose feature is zero; longer texts have no column
- * for their first token. */
+ * text of one token has a column for that token, whose feature is zero; in longer texts, the first
+ * token has no column. */
 int spec_head_layers_rows(spec_head_state *state, const spec_score_request *request,
                           spec_error *error);
 

@@ -14,12 +14,13 @@ typedef struct {
     const spec_transformer *target;
     char *path;
     double temperature;
-    bool force; /* another target's head is not refused */
+    bool force; /* a head of another target is not refused */
 } spec_head_model;
 
-/* The functions of the kinds' table lines; those for sessions are in models/heads/head_session.h.
- * The spec's name gives the kind of head. They return GSL_EINVAL if the target is not a transformer
- * on the CPU, or the file is not a head of this kind for this target. */
+/* The functions of the kinds in spec_model_kinds; those for sessions are in
+ * models/heads/head_session.h. The spec's name gives the kind of head. They return GSL_EINVAL if
+ * the target is not a transformer on the CPU, or the file is not a head of this kind for this
+ * target. */
 int spec_head_model_open(spec_model **ret_model, spec_settings *settings,
                          const spec_model *opt_target, spec_context *opt_context,
                          spec_error *error);

@@ -7,7 +7,7 @@
 
 #include "models/heads/head.h"
 
-/* Looks at the architecture in a file to tell whether it holds a model rather than a head. *ret is
+/* Finds out from the architecture in a file whether it holds a model rather than a head. *ret is
  * false if the file cannot be read; the only error is GSL_ENOMEM. */
 int spec_head_nextn_is_model(bool *ret, const char *path, spec_error *error);
 

@@ -132,7 +132,7 @@ void spec_head_state_settle(spec_head_state *state, const int *text, int n_text,
         common++;
     const bool same_text = common == n_text && n_text == state->n_text;
     const int same = take_tree(state, request), first = request->first;
-    /* the last token's column is computed again for its logits */
+    /* the column of the last token is computed again, for its logits */
     const int places = same_text && first > 0 ? n_text : least(common, n_text - 1),
               nodes = same_text ? least(same, first > 0 ? first - 1 : 0) : 0;
     for (int l = 0; l < SPEC_HEAD_REACH_MAX; l++) {

@@ -45,8 +45,9 @@ void spec_head_state_settle(spec_head_state *state, const int *text, int n_text,
                             const spec_score_request *request);
 void spec_head_state_forget(spec_head_state *state);
 
-/* Return the plane with the target's hidden states at the head's tap i; and its row for the column
- * of a position. That is the row of the previous position, or zeros at the start of a text. */
+/* Return the plane with the target's hidden states at the head's tap i, and the row of that plane
+ * for the column of a position. The latter is the row of the previous position, or zeros at the
+ * start of a text. */
 const float *spec_head_state_plane(const spec_head_state *state, int i);
 int spec_head_state_plane_row(const spec_head_state *state, int place);
 

@@ -5,12 +5,13 @@
 
 #include <stdlib.h>
 
-/* A queue needs a number of heads even if there is no attention. */
+/* Returns the shape of a pass. A queue needs a number of heads even if there is no attention. */
 static spec_shape pass_shape(const spec_head_shape *head)
 {
     spec_shape shape = head->shape;
     shape.vocab = head->draft_vocab;
-    if (!head->nextn) shape.n_experts = 0; /* the target's experts; a draft block has as many */
+    /* these are the target's experts; only a draft block has as many */
+    if (!head->nextn) shape.n_experts = 0;
     if (shape.n_layers > 0) return shape;
     shape.n_heads = shape.n_kv_heads = shape.ffn_dim = 1;
     shape.head_dim = 2;

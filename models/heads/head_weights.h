@@ -11,7 +11,8 @@ typedef struct {
     /* The layers and, except with nextn, the head's own final norm, output and embedding. The shape
      * describes the head's passes: its vocabulary is the head's. */
     spec_weights base;
-    /* All other parts: matrices as such, and vectors and the mask's tables as floats. */
+    /* All other parts: matrices in the backend's layout, vectors and the mask's tables as
+     * floats. */
     spec_matrix matrix[SPEC_HEAD_PARTS][SPEC_HEAD_REACH_MAX];
     float *vector[SPEC_HEAD_PARTS][SPEC_HEAD_REACH_MAX];
     int widest; /* most columns of a matrix */

@@ -17,7 +17,8 @@ static bool is_norm(spec_head_part part)
            part == SPEC_HEAD_FINAL_NORM;
 }
 
-/* Each vector that a row or a column joins is followed by its own zeros. */
+/* Fills a tensor. If rows or columns join several vectors, each of these is followed by its own
+ * zeros. */
 static void fill(unsigned char *data, const spec_tensor *wide, const spec_tensor *from,
                  int in_column, int in_row)
 {
@@ -45,7 +46,7 @@ static void scale(unsigned char *data, int n, double factor)
     }
 }
 
-/* Adds up the bytes of all tensors; with data, also places and fills them. */
+/* Adds up the bytes of all tensors; with opt_data, also places and fills them. */
 static size_t lay_out(spec_head *wide, const spec_head *head, int by, unsigned char *opt_data)
 {
     size_t bytes = 0;

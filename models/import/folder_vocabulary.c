@@ -11,7 +11,7 @@
 
 static const char unnamed[] = "[PAD%d]";
 enum { UNNAMED_SIZE = 24 };
-static const float no_merge = -1e9f; /* the score of a piece to which nothing merges */
+static const float no_merge = -1e9f; /* the score of a piece that no merge makes */
 
 /* A tokenizer.json being read. */
 typedef struct {

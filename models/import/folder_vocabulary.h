@@ -18,8 +18,8 @@ typedef struct {
     spec_piece *piece, *merge;
     float *score;
     int *type;
-    char *text; /* the spellings made here: of merges that the file has as pairs, and of tokens
-                   without a name */
+    /* spellings made here: of merges that are pairs in the file, and of tokens without a name */
+    char *text;
 } spec_folder_vocabulary;
 
 /* Reads the vocabulary for an embedding of `vocab` rows; a token without a name is called "[PAD7]".

@@ -8,12 +8,13 @@
 #include "models/heads/head.h"
 #include "models/import/tensor_folder.h"
 
-/* Returns a folder's spec_head_kind (medusa, eagle, eagle3), or -1 if it is no known draft head. */
+/* Returns a folder's spec_head_kind (medusa, eagle, eagle3), or -1 if it is not a known draft
+ * head. */
 int spec_head_layout_kind(const spec_tensor_folder *folder);
 
-/* Return how many heads a Medusa folder has, counted from 0 up to the first gap; and how many times
- * its first head applies a residual block, even if it is stored only once, at most
- * SPEC_HEAD_LAYOUT_BLOCKS. */
+/* Return how many heads a Medusa folder has, counted from 0 up to the first gap, and how many times
+ * its first head applies a residual block, which may be stored only once (at most
+ * SPEC_HEAD_LAYOUT_BLOCKS). */
 enum { SPEC_HEAD_LAYOUT_BLOCKS = 16 };
 int spec_head_layout_depths(const spec_tensor_folder *folder);
 int spec_head_layout_blocks(const spec_tensor_folder *folder);

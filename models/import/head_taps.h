@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* head_taps: finds in config.json which hidden states of the target an EAGLE-3 head reads.
- * A tap is given as the number of the target's layers before it. Wrong taps only show up as a low
+ * A tap is the number of target layers before the hidden state. Wrong taps only show up as a low
  * acceptance rate, so we also report where the taps come from. */
 #ifndef SPECLAB_HEAD_TAPS_H
 #define SPECLAB_HEAD_TAPS_H

@@ -30,16 +30,16 @@ static int per_key(const spec_delta_shape *s)
     return s->n_value_heads / s->n_key_heads;
 }
 
-/* Returns which value head of the folder, where those of a key head are neighbours, is head h of
- * the file. */
+/* Returns which value head of the folder is head h of the file. In the folder, the value heads of a
+ * key head are adjacent. */
 static int head_of(const spec_import_delta *of, int h)
 {
     const spec_delta_shape *s = &of->shape.delta;
     return s->is_tiled ? h % s->n_key_heads * per_key(s) + h / s->n_key_heads : h;
 }
 
-/* Returns the row of the folder's tensor that has value `at` of all heads: of v, or of z behind
- * it. */
+/* Returns the row of the folder's tensor that has value `at` of all heads: of v, or of z, which
+ * follows it. */
 static int row_of_value(const spec_import_delta *of, int at, bool is_gate)
 {
     const spec_delta_shape *s = &of->shape.delta;
@@ -167,7 +167,7 @@ int spec_import_delta_init(spec_import_delta *delta, spec_checkpoint *to,
         .is_mixed = spec_architecture_must(to->opt_architecture, SPEC_PART_DELTA_BOTH)};
     const size_t floats = (size_t)spec_checkpoint_channels(s) * (size_t)s->kernel +
                           2 * (size_t)s->n_value_heads + (size_t)s->value_dim;
-    if ((size_t)s->n_layers > folder->n_tensors) /* the widths are still only those of the config */
+    if ((size_t)s->n_layers > folder->n_tensors) /* the widths so far come only from the config */
         return spec_fail(error, GSL_EINVAL, "%.300s: has %zu tensors, too few for %d layers",
                          folder->path, folder->n_tensors, s->n_layers);
     delta->source = calloc((size_t)to->shape.n_layers * SPEC_PARTS, sizeof *delta->source);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* import_delta: converts the recurrent layers of a Hugging Face folder to GGUF's layout.
  * qwen3_next mixes the rows of queries, keys, values and gates of each key head in one tensor;
- * qwen3_5 does not, but its files have value heads in another order, one of each key head in turn.
+ * qwen3_5 does not, but GGUF files have value heads in another order: one of each key head in turn.
  * Matrices are converted row by row when they are written, as experts are. */
 #ifndef SPECLAB_IMPORT_DELTA_H
 #define SPECLAB_IMPORT_DELTA_H

@@ -65,7 +65,7 @@ static void choose_layout(const finder *find, bool transposes)
                                                              : DOWN + 1;
 }
 
-/* Writes the dimensions that the i-th tensor must have; returns their number. */
+/* Writes the dimensions that tensor i must have; returns their number. */
 static int wanted(int ret_dimension[SPEC_SAFETENSORS_DIMENSIONS_MAX], const spec_import_experts *of,
                   int i)
 {
@@ -248,7 +248,7 @@ void spec_import_experts_free(spec_import_experts *experts)
 
 /* ---- the rows of an expert ------------------------------------------------------------------- */
 
-/* Returns every second value of a row of biases, or all. */
+/* Returns every second value of a row of biases, or all values. */
 static const void *bias_rows(spec_import_experts *of, const spec_safetensors_tensor *from,
                              spec_part part, int expert)
 {

@@ -31,8 +31,8 @@ typedef struct {
 
 /* Finds and checks the experts of every layer, whose names begin with, for example, "model.layers."
  * and a number, and sets their tensors in the checkpoint: type and shape, but only the first
- * expert's data. `transposes`: a gate_up_proj is TRANSPOSED, else STACKED. May return GSL_EINVAL,
- * with a line that names the tensor. */
+ * expert's data. A gate_up_proj is read as TRANSPOSED if `transposes` is set, else as STACKED. May
+ * return GSL_EINVAL, with a line that names the tensor. */
 int spec_import_experts_init(spec_import_experts *experts, spec_checkpoint *to,
                              spec_tensor_folder *folder, const char *layers, bool transposes,
                              spec_error *error);

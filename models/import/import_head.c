@@ -67,7 +67,7 @@ static int read_medusa(loader *load)
     return GSL_SUCCESS;
 }
 
-/* A head's layer is one of Llama's, whatever its target is. */
+/* Checks that a head's layer is a layer of Llama, whatever its target is. */
 static int check_layer(loader *load)
 {
     const spec_model_config *config = &load->own->config;
@@ -201,7 +201,7 @@ static int take(loader *load, spec_head_part part, int copy)
                        (part == SPEC_HEAD_QUERY || part == SPEC_HEAD_KEY);
     spec_head_layout_name(name, part, copy, &load->own->folder);
     spec_head_part_shape(&rows, &cols, part, copy, &load->to->shape);
-    /* EAGLE-1 may lack fc's bias: zeros. */
+    /* EAGLE-1 may lack the bias of fc, which is then zero. */
     if (part == SPEC_HEAD_FC_BIAS && spec_tensor_folder_look(&load->own->folder, name) == NULL)
         *tensor = (spec_tensor){SPEC_TENSOR_F32, rows, cols, NULL};
     else
@@ -269,7 +269,8 @@ done:
     return status;
 }
 
-/* An eagle3 keeps its embedding if it was trained, or if its width is not the target's. */
+/* Reads the embedding. An eagle3 keeps its own if it was trained, or if its width is not the
+ * target's. */
 static int read_embedding(loader *load)
 {
     int status = GSL_SUCCESS;

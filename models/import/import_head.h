@@ -11,8 +11,8 @@
 /* Reads the head of a folder for a target, whose weights must have been drawn; opt_tap as in
  * spec_head_taps_read.
  *
- * Returns GSL_EINVAL, with one line, if the folder is no such head; if a tensor is missing,
- * unknown, or of another shape or type; if EAGLE-1's embedding or lm_head differs from the
+ * Returns GSL_EINVAL, with one line, if the folder does not hold such a head; if a tensor is
+ * missing, unknown, or of another shape or type; if EAGLE-1's embedding or lm_head differs from the
  * target's; if d2t is out of range, not one to one, or contradicts t2d; if the target lacks a tap;
  * and for features that are not supported (several residual blocks in Medusa, YaRN and windows in a
  * layer). On failure *ret is zeroed. */

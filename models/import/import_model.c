@@ -127,8 +127,8 @@ static int find_place(const spec_import_model *model)
     return 0;
 }
 
-/* Skips the copy of the embedding in a tied model, the rotary angles in older files, and the image
- * part of models that also read images. */
+/* Skips tensors that do not belong to the text model: the copy of the embedding in a tied model,
+ * the rotary angles in older files, and the image part of models that also read images. */
 static void pass_over(spec_import_model *model, int place)
 {
     char name[NAME_SIZE];
@@ -213,7 +213,7 @@ static int raise_gains(spec_import_model *model, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Takes the draft block of a hybrid, if the folder has one: a layer that attends, the projection of
+/* Takes the draft block of a hybrid, if the folder has one: an attention layer, the projection of
  * its input, and norms, which are stored minus 1. */
 static int take_drafts(spec_import_model *model, spec_error *error)
 {
@@ -372,8 +372,8 @@ void spec_import_model_free(spec_import_model *model)
     *model = (spec_import_model){0};
 }
 
-/* Returns the folder's name, under which models are published; NULL if it ends with a dot or only
- * slashes. `name` is the memory for it. */
+/* Returns the name of the folder, which is usually that of the published model; NULL if the path
+ * ends with a dot or has only slashes. `name` is the memory for it. */
 static const char *name_of_folder(char name[NAME_SIZE], const char *path)
 {
     size_t end = strlen(path), begin;
@@ -384,7 +384,7 @@ static const char *name_of_folder(char name[NAME_SIZE], const char *path)
     return name;
 }
 
-/* Returns the rows of an expert of a layer, or of the draft block behind the layers. */
+/* Returns the rows of an expert of a layer, or of the draft block after the layers. */
 static const void *rows_of_expert(void *self, spec_part part, int layer, int expert)
 {
     spec_import_model *model = self;

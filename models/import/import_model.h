@@ -17,9 +17,9 @@ typedef struct {
     spec_tensor_folder folder;
     spec_model_config config;
     spec_folder_vocabulary vocabulary;
-    spec_import_delta delta;     /* from these the matrices of its recurrent layers are */
+    spec_import_delta delta;     /* the matrices of recurrent layers are written from these */
     spec_import_experts experts; /* from these the checkpoint's experts are written */
-    spec_import_experts draft_experts; /* the same of its draft block */
+    spec_import_experts draft_experts; /* the same for its draft block */
     float *gain, *draft_gain;          /* norms that the folder stores minus 1, or NULL */
     char *chat_template;         /* or NULL */
     size_t n_passed_over;        /* tensors that do not belong to the folder's text model */

@@ -23,7 +23,8 @@ typedef struct {
 int spec_json_values_parse(json_t **ret_root, const char *bytes, size_t n, const char *path,
                            spec_error *error);
 
-/* Does the same for a whole file. If it does not exist and is `optional`: GSL_SUCCESS and NULL. */
+/* Does the same for a whole file. If the file does not exist and `optional` is set, returns
+ * GSL_SUCCESS and sets *ret_root to NULL. */
 int spec_json_values_load(json_t **ret_root, const char *path, bool optional, spec_error *error);
 
 /* Read a whole number in [low, high]; a number; true or false; a text. `fallback` may be out of

@@ -19,7 +19,7 @@ typedef struct {
     const char *activation;   /* hidden_act, or gemma3's hidden_activation */
     bool has_biases, is_tied, begins, gains_minus_one;
     bool window_is_asked; /* the window is in effect only with use_sliding_window */
-    bool scales_rope;     /* transformers assumes a scaling; here the file must give it */
+    bool scales_rope;     /* transformers has a default scaling; here the file must give it */
     bool norms_experts;   /* the weights of a token's experts always sum to 1 */
     int n_heads, n_kv_heads, head_dim, vocab, context, window, query_scalar;
     double eps, base;
@@ -292,7 +292,7 @@ done:
 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
-/* Reads which layers are recurrent, from a list or a period in which one is not. */
+/* Reads which layers are recurrent, from a list, or from a period in which one layer is not. */
 static int read_recurrent(spec_model_config *ret, const spec_json_values *config)
 {
     int status = GSL_SUCCESS, period;
@@ -343,7 +343,7 @@ done:
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* Reads which layers have a window, from a list or a period; *ret_any: some do. */
+/* Reads which layers have a window, from a list or a period; *ret_any: whether some do. */
 static int read_layer_types(spec_model_config *ret, bool *ret_any, int period,
                             const spec_json_values *config)
 {

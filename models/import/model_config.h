@@ -19,8 +19,8 @@ typedef struct {
     bool is_tied;                     /* the output matrix is the embedding */
     bool begins;                      /* texts begin with begin_of_text, if no tokenizer decides */
     bool gains_minus_one;             /* norms are stored minus 1 */
-    int cut_window;                   /* the context was cut to this attention window; 0: it was not
-                                         cut */
+    /* the attention window to which the context was cut; 0: it was not cut */
+    int cut_window;
     int begin_of_text;                /* or -1 */
     spec_text_ends ends;              /* eos_token_id: one, a list, or none */
 } spec_model_config;

@@ -14,8 +14,8 @@
 
 /* ---- the factors of a scaling ---------------------------------------------------------------- */
 
-/* Pair i turns at a mixture of two speeds: with weight `share` as without scaling, else `factor`
- * times slower. */
+/* Returns how much slower a pair turns if its speed is a mixture: with weight `share` that without
+ * scaling, with the remaining weight `factor` times slower. */
 static float stretched(double share, double factor)
 {
     return (float)(1.0 / ((1.0 - share) / factor + share));

@@ -12,7 +12,7 @@ typedef struct {
     spec_error *error;
 } reader;
 
-/* Every refusal ends with the way out. */
+/* Refuses a tokenizer. Every message ends with what the user can do instead. */
 #define REFUSE(in, format, ...)                                                                    \
     spec_fail((in)->error, GSL_EINVAL,                                                             \
               "%.200s: its " format "; move the file away to import without a vocabulary",         \
@@ -130,7 +130,7 @@ static int read_spaces(reader *in)
         replaces = strcmp(spec_json_values_word(pre, "replacement"), blank) == 0;
         known = known && !spec_json_values_is_on(pre, "split", true);
         in->to->adds_space = in->to->adds_space || strcmp(scheme, "never") != 0;
-    } else if (is_type(pre, "Split")) { /* at blanks, of which the normalizer left none */
+    } else if (is_type(pre, "Split")) { /* a split at blanks, of which the normalizer left none */
         const char *at = spec_json_values_word(json_object_get(pre, "pattern"), "String");
         known = known && strcmp(at, " ") == 0 && !spec_json_values_is_on(pre, "invert", false);
     } else {

@@ -41,7 +41,8 @@ static int read_type(spec_safetensors_tensor *tensor, uint64_t *ret_bytes,
                   tensor->name, tensor->type);
 }
 
-/* Reads the dimensions; *bytes, on entry the size of one value, becomes the size of all. */
+/* Reads the dimensions; *bytes is the size of one value on entry, and that of all values on
+ * return. */
 static int read_shape(spec_safetensors_tensor *tensor, uint64_t *bytes,
                       const spec_safetensors *file, const json_t *entry, spec_error *error)
 {

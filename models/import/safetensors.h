@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* safetensors: the container format of Hugging Face's weights: named tensors in a mapped file.
  * The file is a 64-bit length, a JSON header, and the tensors' data, little endian. All pointers
- * are into the file, at any alignment, and everything has been checked. The container owns the
- * mapping. */
+ * are into the file, at any alignment, and have been checked. The container owns the mapping. */
 #ifndef SPECLAB_SAFETENSORS_H
 #define SPECLAB_SAFETENSORS_H
 

@@ -105,7 +105,8 @@ static bool is_pickled(const char *name)
     return ends_with(name, ".bin") || ends_with(name, ".pt") || ends_with(name, ".pth");
 }
 
-/* The name is passed as an argument of the program, so that it cannot be run as code. */
+/* Refuses pickled weights, with a command that converts them. The file name is an argument of that
+ * program, so that it cannot be run as code. */
 static int refuse_pickled(const spec_tensor_folder *folder, const char *name, spec_error *error)
 {
     char word[80];

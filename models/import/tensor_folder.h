@@ -22,9 +22,10 @@ typedef struct {
 } spec_tensor_folder;
 
 /* Reads the headers of a folder's weights: its index, its model.safetensors, or its only
- * *.safetensors. Returns GSL_EINVAL, with one line, for an invalid file, a tensor in two files or
- * not where the index says, or a folder without such files; if it has pickled weights (.bin, .pt,
- * .pth), the line says how to convert them. Returns GSL_EFAILED if a file cannot be opened. */
+ * *.safetensors. Returns GSL_EINVAL, with one line, for an invalid file, a tensor that is in two
+ * files or not where the index says, or a folder without such files; if it has pickled weights
+ * (.bin, .pt, .pth), the line says how to convert them. Returns GSL_EFAILED if a file cannot be
+ * opened. */
 int spec_tensor_folder_init(spec_tensor_folder *folder, const char *path, spec_error *error);
 void spec_tensor_folder_free(spec_tensor_folder *folder); /* may be zeroed */
 

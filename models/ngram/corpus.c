@@ -13,7 +13,7 @@
 enum { BLOCK = 1 << 18 };
 
 /* Finds the file with that name, or the files that match that pattern. Returns 0 or glob's error,
- * with the reason why it is not a file in errno. */
+ * and leaves in errno why it is not a file. */
 static int find(spec_corpus *corpus, const char *path)
 {
     struct stat info;

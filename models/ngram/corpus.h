@@ -29,7 +29,7 @@ typedef struct {
     uint64_t left;  /* bytes still to read */
     uint64_t total; /* bytes read so far */
     unsigned char *block;
-    size_t length;  /* of the last block returned */
+    size_t length;  /* length of the last block returned */
 } spec_corpus;
 
 /* The limit in bytes if the caller gives none. */

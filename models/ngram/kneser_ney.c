@@ -56,7 +56,7 @@ static double discount_of(const kgrams *grams)
     return once == 0 || twice == 0 ? 0.5 : (double)once / ((double)once + 2.0 * (double)twice);
 }
 
-/* Derives the k-grams that (k+1)-grams end with. The count of each is the number of different
+/* Derives the k-grams at the ends of the (k+1)-grams. The count of each is the number of different
  * (k+1)-grams that end with it. The opening of each text is added once. */
 static int derive_lower(kgrams *grams, int k, const spec_ngram_keys *opening, spec_error *error)
 {
@@ -102,7 +102,8 @@ done:
     return status;
 }
 
-/* Appends the contexts of the k-grams and their successors; the contexts' keys go to `keys`. */
+/* Appends the contexts of the k-grams, and their successors; stores the keys of the contexts in
+ * `keys`. */
 static int append_contexts(spec_kneser_ney *law, spec_ngram_keys *keys, const kgrams *grams,
                            spec_error *error)
 {
@@ -187,8 +188,9 @@ static inline spec_context_link *link_of(const spec_kneser_ney *law, uint32_t pa
     }
 }
 
-/* Links each context of m tokens to the context without its oldest token. The links of a batch take
- * each step together, so that their table slots are fetched from memory at the same time. */
+/* Links each context of m tokens to the context without its oldest token. The links of a batch are
+ * processed step by step together, so that their table slots are fetched from memory at the same
+ * time. */
 static void link_contexts(spec_kneser_ney *law, const spec_ngram_keys *keys, int m, size_t first,
                           int words, int bits)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kneser_ney: the interpolated Kneser-Ney law of the next token, from n-gram counts.
  * [KneserNey95; ChenGoodman99]. It uses one absolute discount per order, continuation counts below
- * the highest order, and the uniform law at the bottom, so every token has positive probability
- * after every context. Immutable once built; owns its arrays. */
+ * the highest order, and the uniform law at the lowest level, so every token has positive
+ * probability after every context. Immutable once built; owns its arrays. */
 #ifndef SPECLAB_KNESER_NEY_H
 #define SPECLAB_KNESER_NEY_H
 
@@ -40,7 +40,7 @@ typedef struct {
     size_t n_links;
 } spec_kneser_ney;
 
-/* Builds the law from `counts`, which are consumed.
+/* Builds the law from `counts`, which it consumes.
  *
  *     P_k(w | h) = (max(c_k(h w) - D_k, 0) + D_k N_k(h) P_(k-1)(w | h')) / c_k(h)
  *     [ChenGoodman99]

@@ -94,7 +94,8 @@ done:
 }
 
 /* Returns the length of a block to tokenize if the text goes on, since the last tokens depend on
- * what follows. Cuts after a line, or else before a blank, in the second half of the block. */
+ * what follows. Cuts after a line or else before a blank, if there is one in the second half of the
+ * block. */
 static size_t cut_of(const spec_block *block)
 {
     if (block->ends_text) return block->length;

@@ -21,7 +21,7 @@
  * V       words only: most tokens, <unk> included, 2..2^20; 0: 32768
  * limit   read only this many bytes; 0: all
  *
- * Models of the same path, limit, tokens and V share their vocabulary, for any order; all byte
+ * Models with the same path, limit, tokens and V have the same vocabulary, for any order; all byte
  * models do. Text is read in blocks, so memory grows with the number of different n-grams of the
  * highest order, not with the text: about 45 bytes per n-gram while learning (80 if nearly all
  * differ), and 30 afterwards. 100 MB of bytes with 8 million different 5-grams take 390 MB. Words

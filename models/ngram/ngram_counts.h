@@ -37,7 +37,7 @@ typedef struct {
                                                       distinct after sorting */
 } spec_ngram_counts;
 
-/* Returns GSL_ENOMEM, with a line that names the remedy: a smaller limit. */
+/* Returns GSL_ENOMEM, with a line that suggests a smaller limit. */
 int spec_ngram_counts_no_memory(spec_error *error);
 
 /* Counts n-grams of order 1..SPEC_NGRAM_ORDER_MAX over tokens 0..vocab-1, vocab <= 2^21. */

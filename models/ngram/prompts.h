@@ -2,7 +2,8 @@
 /* prompts: passages from all over the training text, with which generation can start.
  * They are chosen in constant memory while the tokens stream by: the text is divided into stretches
  * of equal length, and in each one a passage begins at a hashed position. When the array is full,
- * every second passage is dropped and the stretches double. A flat struct that owns nothing. */
+ * every second passage is dropped and stretches become twice as long. A flat struct that owns
+ * nothing. */
 #ifndef SPECLAB_PROMPTS_H
 #define SPECLAB_PROMPTS_H
 
@@ -15,7 +16,8 @@ typedef struct {
     int n;                                             /* passages begun */
     int length[SPEC_PROMPTS_MAX]; /* tokens of each passage; fewer at the end of a text */
     int token[SPEC_PROMPTS_MAX][SPEC_PROMPT_TOKENS];
-    uint64_t stretch;                                  /* one passage begins in this many tokens */
+    /* one passage begins in every stretch of this many tokens */
+    uint64_t stretch;
     uint64_t tokens;                                   /* tokens read so far */
     uint64_t begin;                                    /* where the next passage begins */
     int open;                                          /* the passage being filled, or -1 */

@@ -19,8 +19,8 @@ extern const char *const spec_tokens_names[]; /* "bytes", "chars", "words", "tar
 
 enum { SPEC_TEXT_UNIT_MAX = 64, SPEC_TEXT_UNIT_AHEAD = SPEC_TEXT_UNIT_MAX + 8 };
 
-/* Returns the number of bytes of the first token of `text` (length >= 1). A `text` shorter than
- * SPEC_TEXT_UNIT_AHEAD bytes counts as the end of the text.
+/* Returns the number of bytes of the first token of `text` (length >= 1). If `text` is shorter than
+ * SPEC_TEXT_UNIT_AHEAD bytes, the text ends with it.
  *
  *   bytes  one byte
  *   chars  one UTF-8 character, or one invalid byte

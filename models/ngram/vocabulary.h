@@ -11,7 +11,8 @@
 
 enum {
     SPEC_VOCABULARY_UNKNOWN =
-        0, /* "\xEF\xBF\xBD" (U+FFFD) for characters, "<unk>" for words; bytes have none */
+        /* "\xEF\xBF\xBD" (U+FFFD) for characters, "<unk>" for words; byte vocabularies have none */
+        0,
     SPEC_VOCABULARY_CHARS_MAX = 1 << 16, /* distinct characters; later ones are unknown */
     SPEC_VOCABULARY_WORDS_MAX = 1 << 20, /* the most words for _keep */
     SPEC_VOCABULARY_WORDS_DEFAULT = 1 << 15

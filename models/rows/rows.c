@@ -22,7 +22,8 @@ typedef struct {
     beginning *beginning;             /* the array that the pointers below point into */
     beginning **by_token, **by_place; /* (n_beginnings) in both orders */
     size_t n_beginnings;
-    double *fixed;                    /* (V) the row of place `at`; NULL: rows by place */
+    /* (V) the row of place `at`; NULL: the row depends on the place */
+    double *fixed;
 } rows;
 
 /* ---- places ---------------------------------------------------------------------------------- */
@@ -47,8 +48,8 @@ static int compare_both(const void *a, const void *b)
     return tokens != 0 ? tokens : compare_places(a, b);
 }
 
-/* Returns the place after n tokens that begin with `start` (SPEC_ROWS_PROMPT tokens; NULL: n is
- * smaller). */
+/* Returns the place after a context of n tokens. `start` has its first SPEC_ROWS_PROMPT tokens, or
+ * is NULL if it has fewer. */
 static uint64_t place_after(const rows *model, const int *start, size_t n)
 {
     uint64_t place = model->begin;
@@ -190,8 +191,8 @@ static const double *rows_row(const spec_model *head, void *session, const int *
                   error);
 }
 
-/* Nodes of the same depth share a place. Each gets a copy of the row, as a wrapper may write into
- * it. */
+/* Nodes of the same depth share a place. Each gets its own copy of the row, because a wrapper may
+ * write into it. */
 static int rows_score(const spec_model *head, void *session, const spec_score_request *request,
                       spec_error *error)
 {
@@ -233,7 +234,7 @@ static size_t rows_token_text(const spec_model *model, int token, char *buffer, 
     return spec_rows_file_token_text(&((const rows *)model)->file, token, buffer, size);
 }
 
-/* Multiples of the golden ratio are spread evenly over the circle for any number of them. */
+/* Any number of successive multiples of the golden ratio is spread evenly over the circle. */
 static size_t rows_prompt(const spec_model *head, uint64_t index, int *token, size_t capacity)
 {
     const rows *model = (const rows *)head;

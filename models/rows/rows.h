@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rows: a model that reads its rows from a file, where a target's and its drafts' were recorded.
+/* rows: a model that reads its rows from a file, recorded from a target and its drafts.
  *     rows:FILE?side=target&at=-1&begin=-1
  * A row depends only on the place in the file (rows_file.h). Each token, whatever it is, leads to
  * the next place, and from the last place back to the first. The model owns its mapping of the
@@ -15,12 +15,12 @@ enum { SPEC_ROWS_PROMPT = 16, SPEC_ROWS_PROMPTS_MAX = 1024 };
 
 /* side target, draft (the first one), draft2, ... draft7 at take the row of this place after any
  * context, which makes a model of order 0; -1: off begin the place of the empty context, from which
- * every context counts; no prompts. -1: a context of n tokens that begins with a prompt is at the
- * prompt's place + n - 16, any other is at place n
+ * the place of every context is counted; there are then no prompts. -1: a context of n tokens that
+ * begins with a prompt is at the prompt's place + n - 16, any other is at place n
  *
- * Prompts are the 16 tokens of the text before places that are spread evenly over the file. Prompt
- * numbers visit them in an order that is even from the start. The file's own text, read from its
- * first token, is at place n after n tokens. No token ends a text. */
+ * Prompts are the 16 tokens of the text before places that are spread evenly over the file.
+ * Successive prompt numbers visit them in an order that is spread evenly from the start. The file's
+ * own text, read from its first token, is at place n after n tokens. No token ends a text. */
 extern const spec_model_kind spec_model_rows;
 
 /* Returns the file of a model, through wrappers, if its row depends on the place (no `at`); else

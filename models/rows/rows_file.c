@@ -146,8 +146,8 @@ static int read_names(spec_rows_file *file, const unsigned char *at, size_t n, s
     return at == end ? GSL_SUCCESS : refuse(file, "damaged: more names than tokens", error);
 }
 
-/* Returns whether the numbers of a table rise from at least `low` to below `high`, by at least
- * `step` each. */
+/* Returns whether the numbers of a table ascend in steps of at least `step` and lie in [low,
+ * high). */
 static bool rises(const unsigned char *table, uint64_t n, uint64_t low, uint64_t high,
                   uint64_t step)
 {
@@ -221,7 +221,7 @@ static int refuse_row(const spec_rows_file *file, uint64_t place, int side, cons
                      (unsigned long long)place, side, what);
 }
 
-/* Returns the bytes of a row; NULL if they extend beyond the place's. */
+/* Returns the bytes of a row; NULL if they extend beyond the bytes of the place. */
 static const unsigned char *find_row(const spec_rows_file *file, uint64_t place, int side)
 {
     const unsigned char *at = file->map.bytes + get64(file->row_at + 8 * place);

@@ -114,7 +114,7 @@ int spec_rows_writer_init_named(spec_rows_writer *writer, const char *path,
     *writer = (spec_rows_writer){.vocab = vocab, .sides = sides, .cutoff = cutoff};
     for (int s = 0; s < sides; s++)
         SPEC_TRY(append_name(&writer->names, name[s], strlen(name[s]), error));
-    /* An upper bound: an index for each probability, which no written row has. */
+    /* An upper bound: a row with an index for every probability, which is never written. */
     writer->row = malloc(spec_rows_row_size(&values, (size_t)vocab, vocab, 8) +
                          4 * (size_t)vocab + 8);
     if (writer->row == NULL) SPEC_TRY(no_memory(error));
@@ -173,8 +173,8 @@ static size_t count_kept(const double *row, int vocab, double least)
     return count;
 }
 
-/* Writes the bytes of a row, and measures its distance from the row that a reader gets. Every
- * probability is kept if the indices would take more bytes than that. */
+/* Writes the bytes of a row, and measures its distance from the row that a reader gets. Keeps every
+ * probability if the indices would take more bytes than that. */
 static size_t fill_row(double *ret_tv, unsigned char *at, const double *row, int vocab,
                        double cutoff)
 {
@@ -240,7 +240,7 @@ size_t spec_rows_writer_place_bytes(spec_rows_writer *writer, const double *cons
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* Joins all tables in one block of memory, for their checksum. */
+/* Joins all tables into one block of memory, for their checksum. */
 static int join_tables(spec_rows_writer *writer, spec_error *error)
 {
     int status = GSL_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* rows_writer: writes a file of rows, place after place, as models return them.
+/* rows_writer: writes a file of rows, place after place.
  * The file appears only when it is complete (base/new_file.h). Rows are stored unchanged or without
  * probabilities below a cutoff; the file records the resulting distance from the model. Memory
  * holds only the tables, which the writer owns. */
@@ -46,7 +46,8 @@ int spec_rows_writer_init_named(spec_rows_writer *writer, const char *path,
 /* Begins a text of these tokens, n >= 1; its places follow. */
 int spec_rows_writer_text(spec_rows_writer *writer, const int *token, size_t n, spec_error *error);
 
-/* Adds the rows (sides), each (V), after the first `position` tokens of all texts; ascending. */
+/* Adds the rows (sides), each (V), after the first `position` tokens of all texts; in ascending
+ * order. */
 int spec_rows_writer_place(spec_rows_writer *writer, uint64_t position, const double *const *row,
                            spec_error *error);
 

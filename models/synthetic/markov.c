@@ -57,7 +57,7 @@ static void close_markov(spec_model *model)
     free(model);
 }
 
-/* If the context is too short, token 0 stands for the missing token. */
+/* If the context is too short, token 0 stands for each missing token. */
 static const double *markov_row(const spec_model *model, void *session, const int *context,
                                 size_t n, double *scratch, spec_error *error)
 {

@@ -23,8 +23,8 @@ static void draw_reference(double *reference, const double *target, int vocab, d
     spec_row_normalise(reference, vocab);
 }
 
-/* Sets draft = v reference + (1-v) [least]. Returns its overlap, and the overlap's slope to the
- * right of v. */
+/* Sets draft = v reference + (1-v) [least]. Returns its overlap, and the right-hand derivative of
+ * the overlap at v. */
 static double overlap_towards(double *draft, const double *target, const double *reference,
                               int vocab, int least, double v, double *ret_slope)
 {
@@ -40,7 +40,7 @@ static double overlap_towards(double *draft, const double *target, const double 
 }
 
 /* The overlap is concave in v, at most alpha at v = 0 and at least alpha at v = 1, and piecewise
- * linear. Newton's steps from v = 0 never pass the root and end on its piece. */
+ * linear. So Newton's steps from v = 0 never pass the root, and the last one lands on it. */
 static void walk_towards(double *draft, const double *target, const double *reference, int vocab,
                          int least, double alpha)
 {

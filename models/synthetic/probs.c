@@ -9,15 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The largest size of a file (V numbers of about 25 bytes), and of one number. */
+/* The largest size of one number, in bytes; a file has V numbers of about 25 bytes. */
 enum { NUMBER_MAX = 64 };
 
 static const char blanks[] = " \t\r\n", separators[] = " \t\r\n,";
 
 /* ---- the numbers ----------------------------------------------------------------------------- */
 
-/* A reader of numbers from `text`. Messages use `name`, and `line` if it is a file (0: a list in
- * the spec). */
+/* A reader of numbers from `text`. Messages use `name` and, for a file, `line` (0: the numbers are
+ * a list in the spec). */
 typedef struct {
     const char *name, *text;
     int line;
@@ -63,7 +63,7 @@ static int next_number(double *ret_value, bool *ret_more, reader *in, bool first
     return GSL_SUCCESS;
 }
 
-/* Reads all numbers, once to count them, and once more to fill the row, if given. */
+/* Reads all numbers; counts them and, if opt_row is given, fills the row. */
 static int read_numbers(int *ret_n, double *opt_row, reader in, spec_error *error)
 {
     int status = GSL_SUCCESS, n = 0;

@@ -26,7 +26,8 @@ typedef struct {
     spec_graph_node *logits; /* of the draft, after _forward */
     spec_graph_operation *loss;
     spec_graph_node target; /* (texts * places, V) logits of the target; without a value for CE */
-    int *token, *next;      /* (texts * places) the batch: tokens, and for CE those that follow */
+    /* (texts * places) the batch: tokens, and for CE the tokens that follow them */
+    int *token, *next;
     bool *learns;           /* (texts * places) whether the row counts */
     spec_real *share;       /* (texts * places) workspace */
     spec_real *start;       /* the initial weights */
@@ -43,9 +44,9 @@ void spec_draft_learner_free(spec_draft_learner *learner); /* may be zeroed */
 /* Empties the batch, so that no position is learnt. */
 void spec_draft_learner_clear(spec_draft_learner *learner);
 
-/* Sets the target's row at a position. The draft returns its rows at a temperature, so it learns
- * the logits that give the target's row at that temperature; if it is 0, where rows are one-hot, it
- * learns as if it were 1. */
+/* Sets the target's row at a position. The draft returns rows at a temperature, so it learns the
+ * logits that give the target's row at that temperature. At temperature 0, where rows are one-hot,
+ * it learns as at 1. */
 void spec_draft_learner_set_row(spec_draft_learner *learner, int place, const double *row,
                                 double temperature);
 
@@ -57,7 +58,7 @@ void spec_draft_learner_forward(spec_draft_learner *learner);
  * the loss or a gradient is not finite; the weights are then unchanged. */
 int spec_draft_learner_step(spec_draft_learner *learner, double *ret_loss, spec_error *error);
 
-/* Returns to the initial weights; forgets moments, steps and batch. */
+/* Restores the initial weights, and forgets moments, steps and batch. */
 void spec_draft_learner_restart(spec_draft_learner *learner);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* elements: the operations of training on rows of numbers, forward and backward.
  * Every instruction set computes the same bits: products and sums are not fused, and sums run in 16
- * lanes. Lane l sums elements l, 16 + l, ... in turn; then lanes 8, 4, 2 and 1 apart are added. A
- * function with `add` adds to its results instead of replacing them. Arrays have n elements and do
- * not overlap. */
+ * lanes. Lane l sums elements l, 16 + l, ... in turn; then lanes that are 8, 4, 2 and 1 apart are
+ * added. A function with `add` adds to its results instead of replacing them. Arrays have n
+ * elements and do not overlap. */
 #ifndef SPECLAB_ELEMENTS_H
 #define SPECLAB_ELEMENTS_H
 

@@ -48,7 +48,7 @@ void spec_graph_free(spec_graph *graph)
     *graph = (spec_graph){0};
 }
 
-/* The rows of an item. It is a multiple of the rows of every tile, which are 4, 6 and 14. */
+/* The number of rows of an item: a multiple of the rows of every tile, which are 4, 6 and 14. */
 enum { ITEM_ROWS = 84, ITEMS_PER_WORKER = 4 };
 
 /* Divides `rows` into equal items of whole tiles; a single thread takes them all at once. */
@@ -96,7 +96,8 @@ static spec_real *numbers(size_t n)
     return aligned_alloc(ALIGN, bytes > 0 ? bytes : ALIGN);
 }
 
-/* A node learns if one of its inputs is a parameter with a gradient, or a node that learns. */
+/* Returns whether a node learns: one of its inputs is a parameter with a gradient, or a node that
+ * learns. */
 static bool learns(const spec_graph_operation *operation)
 {
     bool result = (operation->weight.set != NULL && operation->weight.set->gradient != NULL) ||
@@ -154,7 +155,8 @@ typedef struct {
     _Atomic int next;
 } shared_work;
 
-/* Threads take items as they become free: results do not depend on which thread computes one. */
+/* Threads take items as soon as they are free; results do not depend on which thread computes an
+ * item. */
 static void be_worker(void *self, int worker)
 {
     shared_work *s = self;

@@ -22,7 +22,8 @@ typedef struct {
     spec_real *value;
     spec_real *gradient; /* NULL if no trainable parameter is upstream */
     bool needs_gradient;
-    bool has_gradient; /* during backward: an operation after this one has written it already */
+    /* during the backward pass: an operation after this one has already written the gradient */
+    bool has_gradient;
 } spec_graph_node;
 
 /* A parameter of a trainable or a frozen set. */
@@ -79,9 +80,10 @@ struct spec_graph_operation {
     int steps;                     /* of attention */
     const bool *choice;            /* of choose: (texts) */
     int texts;
-    bool is_off;                       /* neither pass runs it */
-    bool step_adds[SPEC_GRAPH_INPUTS]; /* as `adds`, but for each input of attention and choose */
-    bool adds;                         /* backward: the gradient already has content */
+    bool is_off;                       /* neither the forward nor the backward pass runs it */
+    bool step_adds[SPEC_GRAPH_INPUTS]; /* like `adds`, for each input of attention and choose */
+    /* in the backward pass, the gradient already has content, so it is added to */
+    bool adds;
     spec_graph_attention_shape attention;
     spec_graph_target target;
     size_t room; /* numbers that the forward pass keeps for the backward pass */
@@ -107,15 +109,15 @@ struct spec_graph {
     int n;              /* operations, each with its node */
     int n_trained;      /* operations before _begin_evaluation; 0: all */
     uint64_t noise_key; /* of the noise on inputs; 0: none */
-    size_t room;        /* numbers in a worker's room */
-    int row;            /* numbers in a third of a worker's row */
+    size_t room;        /* size of a worker's `room`, in numbers */
+    int row;            /* size of each of the three parts of a worker's `row`, in numbers */
 };
 
 int spec_graph_init(spec_graph *graph, spec_isa isa, spec_thread_pool *opt_pool, spec_error *error);
 void spec_graph_free(spec_graph *graph); /* may be zeroed */
 
-/* Returns rows of a table (V, cols): row r is line token[r], or the line of the window's row. The
- * tokens are read at each forward pass. */
+/* Returns rows of a table (V, cols): row r is line token[r] of the table or, with a window, the
+ * line of that window's row. The tokens are read at each forward pass. */
 spec_graph_node *spec_graph_embed(spec_graph *graph, spec_graph_weight table, const int *token,
                                   int rows, const spec_graph_window *opt_window);
 
@@ -132,7 +134,7 @@ spec_graph_node *spec_graph_norm(spec_graph *graph, spec_graph_node *x, spec_gra
                                  double eps);
 
 /* Returns rows of a node of this graph or another, as constants. While the graph has a noise_key, a
- * number from -noise to noise is added to each element. */
+ * random number in [-noise, noise] is added to each element. */
 spec_graph_node *spec_graph_input(spec_graph *graph, const spec_graph_node *source, int texts,
                                   const spec_graph_window *window, double noise);
 
@@ -160,13 +162,13 @@ spec_graph_node *spec_graph_attention(spec_graph *graph, spec_graph_node *const 
 /* Returns silu(a) b for the two halves of each row. */
 spec_graph_node *spec_graph_gate(spec_graph *graph, spec_graph_node *ab);
 
-/* Adds the loss of each row of logits, (rows) in operation->row_loss. The backward pass
+/* Adds the loss of each row of logits; operation->row_loss (rows) holds them. The backward pass
  * differentiates its sum, times the shares and the weight. */
 spec_graph_operation *spec_graph_loss(spec_graph *graph, spec_graph_node *logits,
                                       const spec_graph_target *target);
 
-/* Does the same for numbers: the loss of a row is the mean over columns of d^2/2 if |d| < 1, else
- * |d| - 1/2, with d = x - target. The kind is not used. */
+/* Does the same for plain numbers instead of logits: the loss of a row is the mean over columns of
+ * d^2/2 if |d| < 1, else |d| - 1/2, with d = x - target. The kind is not used. */
 spec_graph_operation *spec_graph_smooth_l1(spec_graph *graph, spec_graph_node *x,
                                            const spec_graph_target *target);
 
@@ -177,10 +179,10 @@ void spec_graph_begin_evaluation(spec_graph *graph);
 int spec_graph_allocate(spec_graph *graph, bool for_training, spec_error *error);
 
 /* Turns operations first..end-1, counted in the order in which they were added, off or on again.
- * Neither pass runs those that are off. */
+ * Operations that are off run in neither pass. */
 void spec_graph_switch(spec_graph *graph, int first, int end, bool is_on);
 
-/* Compute all nodes; all except the losses; or only the nodes that training needs. _backward then
+/* Compute all nodes, all except the losses, or only the nodes that training needs. _backward then
  * adds the gradients of the sum of all losses to the gradients of the parameters. */
 void spec_graph_forward(spec_graph *graph);
 void spec_graph_evaluate(spec_graph *graph);
@@ -216,7 +218,7 @@ int spec_graph_window_row(const spec_graph_window *window, int row);
 bool spec_graph_adds(spec_graph_node *node);
 
 /* For operations that add in[0] to their result: computes rows of the gradient of in[0]. It is the
- * gradient of the result itself, and is added if operation->adds. */
+ * gradient of the result itself, and is added if operation->adds is set. */
 spec_graph_work spec_graph_base_back;
 
 /* Appends an operation with its node; at most SPEC_GRAPH_MAX. */

@@ -12,8 +12,8 @@ enum { BLOCK = 56 }; /* a multiple of a tile's rows if these are 14 or 4 */
 typedef struct {
     const spec_graph_attention_shape *shape;
     int text, kv_head, group; /* group: query heads that share the keys */
-    int own;                  /* how many keys only their own position sees: those of the steps
-                                 after step 0 */
+    /* number of keys that only their own position sees: those of the steps after step 0 */
+    int own;
     size_t stride, out_stride;
     spec_real factor; /* of scores */
 } item_view;
@@ -85,8 +85,8 @@ static void rotate(const item_view *v, spec_real *head, spec_real sign)
 }
 
 /* Softmax and its derivative need the weights of position t in one piece: those of positions 0..t,
- * and right after them those of its own keys. At all other times these are at the end of the line,
- * after zeros. */
+ * and right after them those of its own keys. At all other times the latter are at the end of the
+ * line, after zeros. */
 static void bring_together(const item_view *v, spec_real *line, int t)
 {
     for (int j = 0; j < v->own; j++) line[t + 1 + j] = line[v->shape->places + j];
@@ -155,7 +155,7 @@ static void attention_forward(spec_graph *graph, spec_graph_operation *o)
 }
 
 /* Computes the gradients of a position's scores from those of its weights in d, then the gradients
- * of its own keys and values. d is left in one piece. */
+ * of its own keys and values. Leaves d in one piece. */
 static void own_back(spec_graph *graph, spec_graph_operation *o, const item_view *v, int t,
                      int head, spec_real *d, bool is_first_head)
 {
@@ -177,8 +177,8 @@ static void own_back(spec_graph *graph, spec_graph_operation *o, const item_view
     }
 }
 
-/* We go from the last block to the first, because the last is the widest: it writes the gradients
- * of all keys and values, and the others add to them. */
+/* We go from the last block to the first, because the last one sees all keys: it writes the
+ * gradients of all keys and values, and the others add to them. */
 static void attend_back(spec_graph *graph, spec_graph_operation *o, int item,
                         spec_graph_worker *worker)
 {

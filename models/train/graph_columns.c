@@ -67,7 +67,7 @@ static void join_forward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, join_rows, spec_graph_items(graph, o->out->rows));
 }
 
-/* The same input may occur twice, so we process inputs one after the other. */
+/* Inputs are processed one after the other, because the same one may occur twice. */
 static void join_backward(spec_graph *graph, spec_graph_operation *o)
 {
     int at = 0;
@@ -179,7 +179,7 @@ static void choose_forward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, choose_rows, spec_graph_items(graph, o->out->rows));
 }
 
-/* If a row was not taken, it gets no gradient from here. */
+/* Rows that were not chosen get no gradient from this operation. */
 static void choose_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
                              spec_graph_worker *worker)
 {

@@ -9,7 +9,7 @@
 static void row_of_logits(double *ret_row, const spec_real *logit, int n,
                           const spec_vector_kernels *kernels)
 {
-    spec_real largest = (spec_real)-INFINITY; /* fmax here would crash gcc 12 for arm64 */
+    spec_real largest = (spec_real)-INFINITY; /* with fmax here, gcc 12 for arm64 would crash */
     double sum = 0.0;
     for (int i = 0; i < n; i++)
         if (logit[i] > largest) largest = logit[i];
@@ -25,7 +25,7 @@ static void row_of_logits(double *ret_row, const spec_real *logit, int n,
     for (int i = 0; i < n; i++) ret_row[i] /= sum;
 }
 
-/* `room` (n) is scratch for the target's row. */
+/* Returns the loss of a row and fills its gradient; `room` (n) is scratch for the target's row. */
 static double loss_of_row(double *ret_gradient, const double *q, double *room,
                           const spec_graph_operation *o, int row,
                           const spec_vector_kernels *kernels)

@@ -30,7 +30,7 @@ static void embed_forward(spec_graph *graph, spec_graph_operation *o)
     spec_graph_share(graph, o, embed_rows, spec_graph_items(graph, o->out->rows));
 }
 
-/* Each item handles certain tokens, so that the gradient of a table line is summed in the order of
+/* Each item handles a set of tokens, so that the gradient of a table line is summed in the order of
  * rows. */
 static void embed_lines(spec_graph *graph, spec_graph_operation *o, int item,
                         spec_graph_worker *worker)
@@ -219,7 +219,7 @@ static void norm_back_rows(spec_graph *graph, spec_graph_operation *o, int item,
                                    spec_graph_row(x->value, r, cols), gain, o->kept[r], cols, adds);
 }
 
-/* Computes some columns of the gain's gradient, and sums in the order of rows. */
+/* Computes some columns of the gradient of the gain, summed in the order of rows. */
 static void gain_back_cols(spec_graph *graph, spec_graph_operation *o, int item,
                            spec_graph_worker *worker)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* losses: how far a draft's row is from the target's, and the gradient by the draft's logits.
+/* losses: how far a draft's row is from the target's, and its gradient in the draft's logits.
  * These are the losses used to distil drafts [Agarwal23] [Zhou23]; formulas in
  * docs/formulas/models.md#losses. Pure arithmetic, in double. */
 #ifndef SPECLAB_LOSSES_H
@@ -21,11 +21,11 @@ typedef enum {
 
 extern const char *const spec_losses_names[]; /* "ce", "fkl", ..., NULL */
 
-/* Returns the loss of one row, in nats, and its gradient by the logits of q.
+/* Returns the loss of one row, in nats, and its gradient with respect to the logits of q.
  *
  *   ret_gradient  (n), sums to 0; not p or q
  *   p, q          (n), each sums to 1; q > 0 except where exp underflows
- * In logarithms a probability below 2^-60 is taken as 2^-60, and so is alpha in NLA, so that the
+ * In logarithms, probabilities below 2^-60 count as 2^-60, and so does alpha in NLA, so that the
  * loss stays finite. Where p_i = q_i alpha has no gradient; we take the side q_i >= p_i. */
 double spec_losses_row(double *ret_gradient, const double *q, const double *p, int n,
                        spec_losses_kind kind);

@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     int n, capacity;
     spec_parameter *item;
-    size_t numbers; /* in each of the arrays */
+    size_t numbers; /* size of each of the arrays, in numbers */
     spec_real *value;
     spec_real *gradient, *m, *v; /* NULL if the set is frozen */
 } spec_parameters;
@@ -39,7 +39,7 @@ typedef struct {
 #define SPEC_PARAMETERS_ADAMW                                                                      \
     ((spec_parameters_step){.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8})
 
-/* Prepares room for the names of `capacity` parameters. */
+/* Allocates memory for the names of `capacity` parameters. */
 int spec_parameters_init(spec_parameters *parameters, int capacity, spec_error *error);
 void spec_parameters_free(spec_parameters *parameters); /* may be zeroed */
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* A block of a (ROWS, DEPTH) stays in the second-level cache, a strip of b (DEPTH, tile) in the
- * first. Buffers have room for an incomplete last panel, and for the numbers that are copied beyond
- * a panel. */
+ * first. Buffers have room for an incomplete last panel, and for numbers that are copied past the
+ * end of a panel. */
 enum { DEPTH = 512, ROWS = 280, COLS = 1024, TURN = SPEC_SGEMM_TURN };
 
 static const spec_sgemm_kernel *kernel_of(spec_isa isa)
@@ -87,7 +87,7 @@ static void pack(float *panel, const spec_sgemm_kernel *kernel, int width, const
             const float *const column = base + (size_t)q * along;
             float *const to = panel + (size_t)q * w;
             if (across == 1 && width <= TURN && first + TURN <= there && n == width) {
-                memcpy(to, column, TURN * sizeof *to); /* the next element covers the excess */
+                memcpy(to, column, TURN * sizeof *to); /* the next element overwrites the excess */
                 continue;
             }
             if (across == 1)
@@ -114,7 +114,7 @@ static void edge(const spec_sgemm_kernel *kernel, const spec_sgemm_product *p, i
     for (size_t r = 0; r < (size_t)rows; r++) memcpy(c + r * p->stride, tile + r * width, bytes);
 }
 
-/* Multiplies packed blocks: rows i0.., columns j0.., k terms. */
+/* Multiplies packed blocks: rows from i0 on, columns from j0 on, k terms. */
 static void multiply(const spec_sgemm *work, const spec_sgemm_product *p, int i0, int rows, int j0,
                      int cols, int k, bool add)
 {

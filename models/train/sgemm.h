@@ -18,8 +18,8 @@ typedef struct {
     size_t row, col;
 } spec_sgemm_matrix;
 
-/* c = a b, or c += a b if `add`. a (m, k), b (k, n), c (m, n) with rows `stride` floats apart; c
- * overlaps neither a nor b. m, n, k >= 0; for k = 0 the product is zero. */
+/* c = a b, or c += a b if `add` is set. a (m, k), b (k, n), c (m, n) with rows `stride` floats
+ * apart; c overlaps neither a nor b. m, n, k >= 0; for k = 0 the product is zero. */
 typedef struct {
     int m, n, k;
     spec_sgemm_matrix a, b;

@@ -13,7 +13,8 @@ typedef __m512 floats;
 #define fused _mm512_fmadd_ps
 #include "models/train/sgemm_tile.h"
 
-/* Transposes pairs, then fours within 128 bits, then swaps these quarters with each other. */
+/* Transposes within pairs, then within fours (128 bits), and then swaps these quarters with each
+ * other. */
 static void turn(float *to, size_t to_row, const float *from, size_t from_row, int n)
 {
     (void)n;

@@ -12,7 +12,8 @@ enum { SPEC_SGEMM_TURN = 16, SPEC_SGEMM_ROWS_MAX = 14, SPEC_SGEMM_COLS_MAX = 32 
 struct spec_sgemm_kernel {
     int rows, cols; /* of a tile; cols is a multiple of SPEC_SGEMM_TURN */
 
-    /* c (rows, cols) = the product of a (k, rows) and b (k, cols), both packed; `add` adds to c. */
+    /* c (rows, cols) = the product of a (k, rows) and b (k, cols), both packed; with `add` it is
+     * added to c. */
     void (*tile)(float *c, size_t stride, const float *a, const float *b, int k, bool add);
 
     /* to[q * to_row + r] = from[r * from_row + q] for q < SPEC_SGEMM_TURN, r < n <=

@@ -19,9 +19,9 @@ typedef struct {
     spec_training_exits_plan plan;
     int n_layers, texts;
     bool *keep;                     /* (n_layers, texts), for the current step */
-    int first[SPEC_LAYERS_MAX + 1]; /* exit l's operations are first[l]..first[l + 1] - 1 */
-    spec_graph_node *logits[SPEC_LAYERS_MAX + 1];    /* [l], 1..n_layers: of exit l; the last one is
-                                                        the whole model */
+    int first[SPEC_LAYERS_MAX + 1]; /* the operations of exit l are first[l]..first[l + 1] - 1 */
+    /* [l], l = 1..n_layers, is for exit l; the last one is the whole model */
+    spec_graph_node *logits[SPEC_LAYERS_MAX + 1];
     spec_graph_operation *loss[SPEC_LAYERS_MAX + 1]; /* as logits */
 } spec_training_exits;
 
@@ -29,9 +29,9 @@ typedef struct {
  * dropout (2^(layer / (n_layers - 1)) - 1). */
 double spec_training_exits_dropout(const spec_training_exits_plan *plan, int layer, int n_layers);
 
-/* Returns the weight of exit l = 1..n_layers, before the weights of a step are divided by their
- * sum: scale l (l - 1) / 2, at least scale / 2; for the last exit, n_layers - 1 + scale (n_layers -
- * 1) (n_layers - 2) / 2. The paper's first exit has weight 0. */
+/* Returns the weight of exit l = 1..n_layers, before the weights of a step are normalised: scale l
+ * (l - 1) / 2, at least scale / 2; for the last exit, n_layers - 1 + scale (n_layers - 1) (n_layers
+ * - 2) / 2. The paper's first exit has weight 0. */
 double spec_training_exits_weight(const spec_training_exits_plan *plan, int exit, int n_layers);
 
 /* n_layers >= 2. May return GSL_ENOMEM. */
@@ -40,7 +40,7 @@ int spec_training_exits_init(spec_training_exits *exits, const spec_training_exi
 void spec_training_exits_free(spec_training_exits *exits); /* may be zeroed */
 
 /* Adds the losses of all exits to a graph, whose model was built with exits->keep. All have the
- * same target; its weight is not used. */
+ * same target, whose field `weight` is ignored. */
 void spec_training_exits_build(spec_training_exits *exits, spec_graph *graph,
                                const spec_training_model *model, const spec_training_nodes *nodes,
                                const spec_graph_target *target);

@@ -12,8 +12,8 @@ static const struct {
     spec_head_part first, last;
 } fused[] = {{SPEC_HEAD_QUERY, SPEC_HEAD_VALUE}, {SPEC_HEAD_GATE, SPEC_HEAD_UP}};
 
-/* Returns the number of parts in the parameter that begins with `part`; 0 if another part's
- * parameter contains it. */
+/* Returns the number of parts in the parameter that begins with `part`; 0 if it belongs to the
+ * parameter of an earlier part. */
 static int parts_of(spec_head_part part)
 {
     for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++) {
@@ -117,7 +117,8 @@ static void draw(float *value, size_t n, double deviation, uint64_t key)
                            sqrt(12.0));
 }
 
-/* Returns the standard deviation for a matrix, or a bias, with `inputs` inputs. */
+/* Returns the standard deviation of the initial weights of a matrix, or of a bias, with `inputs`
+ * inputs. */
 static double deviation_of(spec_head_kind kind, int inputs)
 {
     switch (kind) {
@@ -151,7 +152,8 @@ static void begin_part(spec_training_head *head, spec_head_part part, int copy,
         for (size_t i = 0; i < n; i++) value[i] = 1.0f;
     } else if (part == SPEC_HEAD_FINAL_NORM || part == SPEC_HEAD_EMBEDDING ||
                part == SPEC_HEAD_DEPTH_OUTPUT || part == SPEC_HEAD_OUTPUT) {
-        /* ReDrafter's output reads its own state, which has no effect at first, and the target's */
+        /* ReDrafter's output reads its own state, which at first has no effect, and then the
+         * target's */
         const size_t cols = (size_t)to->cols;
         for (size_t row = 0; row < (size_t)to->rows; row++)
             memcpy(value + row * cols + (cols - dim), from + row * dim, dim * sizeof *value);

@@ -16,11 +16,11 @@ typedef struct {
 
 /* Returns the shape of the head that is trained by default. Its layer is like the target's layers,
  * and kinds that read three hidden states read the lowest, middle and last one.
- *   reach  K for kinds whose rows end at a depth */
+ *   reach  K, for kinds whose rows end at some depth */
 spec_head_shape spec_training_head_shape(spec_head_kind kind, const spec_shape *target, int reach);
 
 /* Sets initial weights. If the head has its own output, final norm or embedding, they are copied
- * from the target; a Medusa block is zero; all others are drawn, the same on every machine. */
+ * from the target; a Medusa block is zero; all others are random, the same on every machine. */
 int spec_training_head_draw(spec_training_head *head, const spec_head_shape *shape,
                             const spec_training_model *target, uint64_t seed, spec_error *error);
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* How much less each depth weighs than the one before; the weight of rows in EAGLE's loss; and the
+/* The weight of each depth relative to the one before; the weight of rows in EAGLE's loss; and the
  * noise on EAGLE's inputs. */
 static const double fading = 0.8, share_of_rows = 0.1, noise = 0.1;
 
@@ -94,7 +94,7 @@ static spec_graph_node *eagle_state(const building *b, int shift, double with_no
 
 /* ---- depths ---------------------------------------------------------------------------------- */
 
-/* Sets the logits of depth d, and adds the losses if it is trained. opt_state: the output that
+/* Sets the logits of depth d, and adds the losses if it is trained. opt_state is the output that
  * EAGLE compares with the target's state. The target's row of y_d and the state that EAGLE predicts
  * are d positions after the anchor. */
 static void end_depth(building *b, int d, spec_graph_node *logits, spec_graph_node *opt_state)
@@ -181,7 +181,7 @@ static spec_graph_node *layer(const building *b, spec_graph_node *residual, spec
     return product(b, x, y, SPEC_HEAD_DOWN, copy);
 }
 
-/* The layer reads its own output instead of the target's state. */
+/* Builds EAGLE: after depth 1 the layer reads its own output instead of the target's state. */
 static void build_eagle(building *b)
 {
     spec_graph_node *qkv[SPEC_HEAD_REACH_MAX], *g = eagle_state(b, 0, noise);
@@ -192,7 +192,7 @@ static void build_eagle(building *b)
     }
 }
 
-/* Builds EAGLE-3, or parallel, where learnt rows replace embedding and state after depth 1. */
+/* Builds EAGLE-3 or, with learnt rows that replace embedding and state after depth 1, parallel. */
 static void build_eagle3(building *b)
 {
     const bool has_masks = b->shape->kind == SPEC_HEAD_PARALLEL;

@@ -12,7 +12,8 @@ typedef struct {
     const spec_training_head *head;
     const spec_training_model *target;
     const spec_training_nodes *target_nodes; /* of a graph that runs before this one */
-    const int *token, *next; /* (texts, places): tokens, and those that follow; read at each pass */
+    /* (texts, places): tokens, and the tokens that follow them; read at each pass */
+    const int *token, *next;
     int texts, places;
     int depths;            /* K: anchors are the positions 0..places - K - 1 of each text */
     int trained;           /* depths with a loss, 1..K; the others are used only in evaluation */

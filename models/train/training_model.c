@@ -58,7 +58,7 @@ static spec_tensor whole(const spec_training_model *model, int index)
     return part_of(model, index, 0, model->parameters.item[index].rows);
 }
 
-/* Returns `cols` numbers of a vector from number `first`; absent for index -1. */
+/* Returns `cols` numbers of a vector from number `first` on; absent for index -1. */
 static spec_tensor slice(const spec_training_model *model, int index, int first, int cols)
 {
     if (index < 0) return (spec_tensor){0};
@@ -148,7 +148,7 @@ void spec_training_model_free(spec_training_model *model)
     *model = (spec_training_model){0};
 }
 
-/* Returns a row of a tensor of the view, which points into the parameter. */
+/* Returns a row of a tensor of model->checkpoint, which points into the parameter. */
 static float *floats_of(spec_training_model *model, const spec_tensor *tensor, int row)
 {
     const size_t at = (size_t)((const float *)tensor->data - model->parameters.value);

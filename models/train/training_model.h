@@ -30,8 +30,8 @@ typedef struct {
     bool is_tied, has_bias;
 } spec_training_shape;
 
-/* Copies a checkpoint's weights, in any type; frozen if it only serves as a target. Returns
- * GSL_EDOM if `places` exceeds its context. */
+/* Copies the weights of a checkpoint, which may have any type. They are frozen if the model only
+ * serves as a target. Returns GSL_EDOM if `places` exceeds its context. */
 int spec_training_model_load(spec_training_model *model, const spec_checkpoint *from, int places,
                              bool is_frozen, spec_error *error);
 
@@ -50,7 +50,8 @@ typedef struct {
 } spec_training_nodes;
 
 /* Adds the forward pass over `texts` texts of `places` tokens each to a graph. Each pass reads
- * token (texts, places) and opt_keep (n_layers, texts): the layers of each text; NULL: all. */
+ * token (texts, places) and opt_keep (n_layers, texts): the layers that each text uses; NULL:
+ * all. */
 void spec_training_model_build(spec_training_nodes *ret_nodes, const spec_training_model *model,
                                spec_graph *graph, const int *token, const bool *opt_keep, int texts,
                                int places);

@@ -15,14 +15,13 @@ enum {
     BLOCK = SPEC_VECTOR_BLOCK,
     ROW = SPEC_VECTOR_ROW,
     LANES = SPEC_VECTOR_LANES, /* keys of a tile */
-    ROWS_WIDENED = 32,         /* rows of 16-bit numbers that are made floats at a time */
-    QUERIES = 64,              /* the most queries that share a block while it is in the caches; */
-    QUERIES_LEAST = 8,         /* fewer, but not below this, if that keeps more threads busy */
+    ROWS_WIDENED = 32,         /* rows of 16-bit numbers that are converted to floats at a time */
+    QUERIES = 64,              /* the most queries that share a block while it is in the caches */
+    QUERIES_LEAST = 8,         /* we halve them, down to this many, to keep more threads busy */
     QUERIES_SPLIT = 256, /* if there are at most this many queries, each piece of a unit becomes a
                             separate job */
     PART_UNITS = 3,      /* how many units a chunk then has; their keys are adjacent in memory */
-    CHUNK_WORK = 1 << 15 /* a chunk is at least this large: the floats of its keys, times its
-                            queries */
+    CHUNK_WORK = 1 << 15 /* minimum work of a chunk: the floats of its keys, times its queries */
 };
 
 /* Positions or blocks begin..end-1. */
@@ -30,8 +29,8 @@ typedef struct {
     int begin, end;
 } span;
 
-/* The positions that a column attends to, or their blocks: part[0] the first ones of the text, if
- * there is a gap behind them, and part[1] the last ones. */
+/* The positions that a column attends to, or their blocks: part[0] has the first ones of the text,
+ * if a gap follows them, and part[1] the last ones. */
 typedef struct {
     span part[2];
 } sight;
@@ -49,15 +48,17 @@ typedef struct {
     const float *opt_sinks; /* (n_heads) */
     int group, width;       /* heads per kv head */
     int columns, heads;     /* most in a unit */
-    int tiles, parts;       /* units of a kv head: tiles of columns, each in parts of its heads */
+    /* how the units of a kv head arise: `tiles` tiles of columns, each divided into `parts` groups
+     * of heads */
+    int tiles, parts;
     int units, units_a_chunk;
     sight blocks; /* of all columns */
 } work;
 
 typedef struct {
     int kv_head;
-    int first, columns; /* its columns, of the batch */
-    int head, heads;    /* its heads, of the group */
+    int first, columns; /* its columns, as indices in the batch */
+    int head, heads;    /* its heads, as indices in the group */
 } unit;
 
 /* The partial result of a unit's queries: over its pieces so far, or over one of them. */
@@ -83,8 +84,8 @@ static int begin_of_last(int window, int end)
     return window > 0 && end > window ? end - window : 0;
 }
 
-/* A column sees its whole sequence, or the last positions of it in a layer with a window. Of these,
- * a batch with a window leaves the last ones, and the first ones of the text. */
+/* Returns what a column sees: its whole sequence, or in a layer with a window its last positions. A
+ * batch with a window keeps only the last of these, and the first ones of the text. */
 static sight seen_by(const work *w, int u)
 {
     const spec_batch *batch = w->batch;
@@ -166,7 +167,7 @@ static span seen_in(const work *w, int u, const piece *p)
 }
 
 /* Returns how many positions of a column, from the first on, are in the slots of the same number:
- * its text, and nodes that follow each other behind it. */
+ * its text, and the nodes that follow it without a gap. */
 static int straight_end(const work *w, int u)
 {
     const spec_batch *batch = w->batch;
@@ -197,7 +198,8 @@ static span straight_in(const work *w, int u, const piece *p)
     return (span){seen.begin, spec_int_max(seen.begin, spec_int_min(seen.end, straight_end(w, u)))};
 }
 
-/* Returns those that all columns of a unit see, or that at least one column sees. */
+/* Returns the positions that all columns of a unit see or, without `all`, that at least one column
+ * sees. */
 static span straight_of(const work *w, const unit *of, const piece *p, bool all)
 {
     span found = straight_in(w, of->first, p);
@@ -209,7 +211,8 @@ static span straight_of(const work *w, const unit *of, const piece *p, bool all)
     return within(found, p->block);
 }
 
-/* Numbers of 16 bits are made floats a few rows at a time, which stay in the first-level cache. */
+/* Room to convert 16-bit numbers to floats, a few rows at a time, which then stay in the
+ * first-level cache. */
 typedef struct {
     float number[ROWS_WIDENED * SPEC_HEAD_DIM_MAX];
 } room;
@@ -268,7 +271,7 @@ static void collect_nodes(node_tile *to, const work *w, int kv_head, int u, int 
 }
 
 /* The positions of a column in a piece, in order: those before the ones that all columns of the
- * unit see in the same slots, those behind them, and nodes in other slots. */
+ * unit see in the same slots, those after them, and nodes in other slots. */
 typedef struct {
     span before, behind, nodes;
 } own_positions;
@@ -325,8 +328,8 @@ static span moved(span positions, int begin)
     return (span){positions.begin - begin, positions.end - begin};
 }
 
-/* Computes a piece. Scores are computed for whole tiles, also for positions that a column does not
- * see; no weight depends on these. */
+/* Computes a piece. Scores are computed for whole tiles, even for positions that a column does not
+ * see, but no weight depends on those. */
 static void attend_piece(const work *w, const unit *of, const float *query, mixture *to,
                          const piece *p)
 {
@@ -372,14 +375,14 @@ static void join(float *mixed, float *largest, float *sum, const float *next, fl
     *largest = both;
 }
 
-/* Returns which of all heads of all columns query q of a unit is. */
+/* Returns the index of query q of a unit among all heads of all columns. */
 static int number_of(const work *w, const unit *of, int q)
 {
     return (of->first + q / of->heads) * w->a->n_heads + of->kv_head * w->group + of->head +
            q % of->heads;
 }
 
-/* A sink is one more score, whose value is zero. */
+/* Stores the result of a query. A sink is one more score, whose value is zero. */
 static void put(const work *w, const unit *of, int q, const float *mixed, float largest, float sum)
 {
     const int number = number_of(w, of, q), head = number % w->a->n_heads;

@@ -11,11 +11,11 @@
 /* The workspace of one thread's calls. */
 typedef struct {
     int n_heads, n_kv_heads, head_dim;
-    int window;  /* window of the layers that have one */
+    int window;  /* the window of layers that have one */
     float scale; /* of scores */
     const spec_vector_kernels *kernels;
     int blocks;     /* blocks in the longest text that fits */
-    float *partial; /* blocks not merged yet */
+    float *partial; /* results of blocks that are not merged yet */
 } spec_attention;
 
 int spec_attention_init(spec_attention *attention, const spec_shape *shape,

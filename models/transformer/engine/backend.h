@@ -24,13 +24,13 @@ typedef struct spec_queue {
     void *state; /* the backend's own workspace or stream */
 } spec_queue;
 
-/* Weights in the backend's own layout. */
+/* A matrix of weights in the backend's own layout. */
 typedef struct spec_matrix {
     spec_tensor_type type;
     int rows, cols;
     void *data;
     size_t bytes;                 /* bytes that one product reads */
-    struct spec_matrix *opt_rest; /* the rows below these, in another type (`mixes_types`) */
+    struct spec_matrix *opt_rest; /* the rows that follow these, in another type (`mixes_types`) */
 } spec_matrix;
 
 /* The experts of a layer. Expert e's part of a stack is `one` with its data moved on by e *
@@ -66,7 +66,8 @@ typedef struct {
     int layers, slots, n_kv_heads, head_dim;
     spec_tensor_type type; /* F32, BF16, or the backend's half_kv */
     void *data;            /* in the backend's own layout */
-    struct spec_delta_cache *opt_delta; /* of the recurrent layers, which have no keys and values */
+    /* for the recurrent layers, which have no keys and values */
+    struct spec_delta_cache *opt_delta;
 
     /* Hidden states kept besides keys and values, for draft heads: after tap[i] layers, where 0 is
      * the embedding. */
@@ -84,7 +85,7 @@ typedef struct {
     int first; /* logits are computed for columns first..n-1; n: for none */
     int n_text; /* slots below it are the text's, others are nodes; only recurrent layers read it */
     int token[SPEC_COLUMNS_MAX], position[SPEC_COLUMNS_MAX];
-    int slot[SPEC_COLUMNS_MAX]; /* for the column's key and value */
+    int slot[SPEC_COLUMNS_MAX]; /* slot for the column's key and value */
     int past[SPEC_COLUMNS_MAX];
     int path_begin[SPEC_COLUMNS_MAX + 1];
     const int *path;
@@ -93,8 +94,7 @@ typedef struct {
                          window; needs a backend that `computes_all` */
 } spec_batch;
 
-/* What a layer's attention does beyond the shape. If an operation gets NULL, it attends as llama
- * does. */
+/* What a layer's attention does beyond the shape. NULL: attention is that of llama. */
 typedef struct {
     const float *opt_query_norm, *opt_key_norm; /* (head_dim) gains in the backend's memory: heads
                                                    are normed before rotation */
@@ -140,9 +140,9 @@ struct spec_backend {
     void (*put)(const spec_backend *backend, void *to, const void *host, size_t bytes);
     void (*get)(const spec_backend *backend, void *host, const void *from, size_t bytes);
 
-    /* The type in which the backend multiplies with weights of this type: the same one, or another
-     * to which it converts them. If the backend `mixes_types`, the rows of a matrix may continue in
-     * a matrix of another type (opt_rest). */
+    /* Returns the type in which the backend multiplies with weights of this type: the same one, or
+     * one to which it converts them. If the backend `mixes_types`, the rows of a matrix may
+     * continue in a matrix of another type (opt_rest). */
     spec_tensor_type (*computed_type)(spec_tensor_type type);
     bool mixes_types;
 
@@ -159,8 +159,9 @@ struct spec_backend {
     size_t (*kv_bytes)(const spec_shape *shape, spec_tensor_type type, int slots);
     spec_tensor_type half_kv; /* F16 or BF16: the KV cache's type by default if a model's matrices
                                  are not all F32. The other types allowed are F32 and BF16 */
-    bool computes_all; /* every architecture; else the operations that only some need are NULL, and
-                          spec_attending must be NULL or zero (spec_architecture_extra) */
+    /* it computes every architecture; if not, the operations that only some architectures need are
+     * NULL, and spec_attending must be NULL or zero (spec_architecture_extra) */
+    bool computes_all;
 
     /* Creates a queue for passes of a model of this shape; _bytes: its size in the backend's
      * memory, in pieces. _free waits for outstanding work, so free the buffers and KV caches that
@@ -229,9 +230,9 @@ struct spec_backend {
      *
      * _delta: y[u] = the normed and gated outputs of the heads of a recurrent layer, from its
      * inputs; x (n, rows of delta->input), y (n, values). _resume: returns how many of the first
-     * `length` tokens in the cache a pass can go on from: all, or 0. _sigmoid_gate: y[u][i] *=
-     * sigmoid(g[u][i]), both (n, width). _sigmoid_scale: y[u] *= sigmoid(w . x[u]), y (n, width),
-     * x (n, dim), w (dim). */
+     * `length` tokens need not be computed again, because a pass can continue from the cache: all,
+     * or 0. _sigmoid_gate: y[u][i] *= sigmoid(g[u][i]), both (n, width). _sigmoid_scale: y[u] *=
+     * sigmoid(w . x[u]), y (n, width), x (n, dim), w (dim). */
     void (*delta)(spec_queue *queue, float *y, const float *x, spec_kv *kv, int layer,
                   const spec_delta *delta);
     int (*resume)(spec_kv *kv, int length);
@@ -290,16 +291,16 @@ struct spec_backend {
     int (*verify)(spec_queue *queue, spec_chain_outcome *outcome, const float *logits,
                   const spec_chain_request *request, spec_error *error);
 
-    /* How many launches wait for the one before them: in a layer's attention, in its feed-forward
-     * network, and in the rest of a pass. Multiplied by the launch time of _roofline. 0 on the CPU,
-     * where an operation is a call. */
+    /* The number of launches that wait for the one before them: in a layer's attention, in its
+     * feed-forward network, and in the rest of a pass. They are multiplied by the launch time of
+     * _roofline. 0 on the CPU, where an operation is a function call. */
     int launches_of_attention, launches_of_ffn, launches_of_pass;
 
     /* Measures the device's peak rates in some tenths of a second. NULL: not available. */
     int (*roofline)(const spec_backend *backend, spec_roofline *ret, spec_error *error);
 };
 
-/* It needs no context. */
+/* This backend needs no context. */
 extern const spec_backend spec_backend_cpu; /* models/transformer/engine/backend_cpu.c */
 
 #endif

@@ -28,7 +28,7 @@ typedef struct {
     const spec_path_kernels *path;
     const spec_batch *batch;
     spec_thread_pool *locked; /* during a pass */
-    void *activation;         /* columns in the format of the products */
+    void *activation;         /* columns in the format that products read */
     spec_rotation rope, window_rope;
     spec_attention attention;
     spec_expert_workspace *experts; /* NULL: the model has none */

@@ -101,7 +101,7 @@ static void clamped_gate(float *y, const float *a, const float *b, int n,
     float inner[STRETCH], outer[STRETCH];
     for (int at = 0; at < n; at += STRETCH) {
         const int m = spec_int_min(n - at, STRETCH);
-        for (int i = 0; i < m; i++) { /* a comparison with NaN keeps it */
+        for (int i = 0; i < m; i++) { /* written so that a NaN is kept */
             const float c = a[at + i] > limit ? limit : a[at + i];
             const float d = b[at + i] > limit ? limit : b[at + i];
             inner[i] = slope * c;
@@ -135,7 +135,8 @@ void spec_column_work_gate(const spec_column_work *work, float *y, const float *
     run(gate_column, (column_job){.on = work, .y = y, .x = h}, (size_t)work->shape->ffn_dim);
 }
 
-/* Computes silu(h) times 1 with the kernel for gates, which has the same bits on every machine. */
+/* Computes silu(h) as a gate with second operand 1, because that kernel has the same bits on every
+ * machine. */
 void spec_column_work_silu_add(const spec_column_work *work, float *y, const float *opt_x,
                                const float *h, int width)
 {

@@ -8,7 +8,8 @@
 #include "models/transformer/engine/rotation.h"
 #include "models/transformer/kernels/vector.h"
 
-enum { SPEC_SHARED_FLOATS = 1 << 13 }; /* with fewer floats than this, one thread does the work */
+/* with fewer floats than this per column, one thread does the work */
+enum { SPEC_SHARED_FLOATS = 1 << 13 };
 
 /* The columns of a pass that an operation works on, and the threads, which the caller has
  * locked. */

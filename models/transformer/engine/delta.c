@@ -16,9 +16,11 @@ enum {
     DEPTH = SPEC_DELTA_DEPTH,
     LANES = SPEC_VECTOR_LANES,
     WIDEST = SPEC_HEAD_DIM_MAX,
-    STATES = DEPTH / PERIOD + 1, /* of the anchors of a node and of the text below it */
-    SEEN = DEPTH + PERIOD,       /* a token sums over fewer tokens, its own included */
-    /* Slots of the text, used in turn: what the first token of a pass sees, and the pass. */
+    /* states kept: those of the anchors of a node and of the text before it */
+    STATES = DEPTH / PERIOD + 1,
+    SEEN = DEPTH + PERIOD,       /* a token sums over fewer tokens than this, its own included */
+    /* Slots of the text, which are used cyclically: room for what the first token of a pass sees,
+     * and for the pass. */
     TEXT = SEEN + SPEC_COLUMNS_MAX,
     SLOTS = TEXT + SPEC_NODES_MAX,
     PAIR = 2, /* results that a kernel computes at once */
@@ -34,8 +36,9 @@ typedef struct {
     float *key;    /* (n_key_heads, SLOTS, key_width) */
     float *update; /* u: (n_value_heads, SLOTS, value_width) */
     double *decay; /* a: (n_value_heads, SLOTS) */
-    float *state;  /* (STATES, n_value_heads, key_width, value_width), of anchor A in A / PERIOD mod
-                      STATES */
+    /* (STATES, n_value_heads, key_width, value_width), that of anchor A is at index A / PERIOD mod
+     * STATES */
+    float *state;
     int newest, held; /* the latest anchor, and how many states in a row up to it are known; anchor
                          0 has none, because its state is 0 */
     int written;      /* slots of the text 0..written-1 were written, the last TEXT of them are
@@ -91,7 +94,7 @@ size_t spec_delta_cache_bytes(const spec_delta_shape *shape)
     return (size_t)shape->n_layers * place(NULL, shape, NULL);
 }
 
-/* Pages of nodes that no tree ever had take no memory. */
+/* Memory is reserved for all nodes, but pages that no tree ever used take none. */
 int spec_delta_cache_init(spec_delta_cache **ret_cache, const spec_shape *shape, spec_error *error)
 {
     const spec_delta_shape *s = &shape->delta;
@@ -160,8 +163,8 @@ void spec_delta_cache_keep(spec_delta_cache *cache, const int *from, int to, int
     }
 }
 
-/* Drops the states of anchors beyond the text; all of them, if one that later positions need is
- * lost. Returns whether the tokens from the first anchor on are still there. */
+/* Drops the states of anchors beyond the text, or all states if one that later positions need is
+ * lost. Returns whether the tokens from the first anchor on are still in the cache. */
 static bool resumes(layer_cache *layer, int length)
 {
     const int anchor = anchor_of(length), needed = anchor > 0 ? anchor : PERIOD;
@@ -243,7 +246,7 @@ static void convolve(float *y, const job *j, const sight *of, int first, int n)
     j->work->kernels->gate(y, y, ones, n);
 }
 
-/* Divides by the length of x, as transformers does, and multiplies by `length`. */
+/* Scales x to this length, in the way transformers does. */
 static void set_length(float *x, int n, float length, const spec_vector_kernels *kernels)
 {
     static const float eps = 1e-6f;
@@ -378,7 +381,8 @@ static int value_head_of(const spec_delta_shape *s, int key_head, int i)
                        : key_head * (s->n_value_heads / s->n_key_heads) + i;
 }
 
-/* Anchors ascend, and so do they along a path: what a column reads is computed before it. */
+/* Computes the anchors and columns in ascending order, so that everything a column reads is
+ * computed before it. */
 static void run_head(void *self, int key_head)
 {
     const job *j = self;

@@ -21,10 +21,10 @@
  *     u_t = b_t (v_t - w(A-1, t) S_{A-1}' k_t - sum_{A <= j < t} w(j, t) (k_j . k_t) u_j)
  *     o_t = w(A-1, t) S_{A-1}' q_t + sum_{A <= j <= t} w(j, t) (k_j . q_t) u_j
  *
- * The anchor of position t is the largest multiple of SPEC_DELTA_PERIOD that is at most
- * t - SPEC_DELTA_DEPTH, or 0. It lies within the text for all nodes of a tree of at most
- * SPEC_DELTA_DEPTH levels, so that state never depends on a draft; and the sums of a token have
- * the order of its text, whatever the passes that computed it. */
+ * The anchor of position t is the largest multiple of SPEC_DELTA_PERIOD that is at most t -
+ * SPEC_DELTA_DEPTH, or 0. It lies within the text for all nodes of a tree of at most
+ * SPEC_DELTA_DEPTH levels, so its state never depends on a draft; and the sums of a token have the
+ * order of its text, whichever passes computed it. */
 enum { SPEC_DELTA_PERIOD = 32, SPEC_DELTA_DEPTH = 64 };
 
 /* The cache of a text: states of the last anchors, and slots. NULL can be freed. */
@@ -33,13 +33,13 @@ int spec_delta_cache_init(spec_delta_cache **ret_cache, const spec_shape *shape,
 void spec_delta_cache_free(spec_delta_cache *cache);
 size_t spec_delta_cache_bytes(const spec_delta_shape *shape);
 
-/* Moves nodes to the text, as the backend's `keep`. */
+/* Moves nodes to the text, like the backend's `keep`. */
 void spec_delta_cache_keep(spec_delta_cache *cache, const int *from, int to, int n);
 
 /* See the backend's `resume`. */
 int spec_delta_cache_resume(spec_delta_cache *cache, int length);
 
-/* What one call computes with. */
+/* The operands of one call. */
 typedef struct {
     const spec_shape *shape;
     const spec_vector_kernels *kernels;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* device: the processor that a model computes on: cpu, gpu, gpu:N, auto.
- * The caller opens a device by name and closes it; if it is opened twice in a context, both times
- * return the same backend. GPUs are searched for only on request, so a machine without any loses no
- * time. */
+ * The caller opens a device by name and closes it; if a device is opened twice in a context, both
+ * calls return the same backend. GPUs are searched for only on request, so that a machine without a
+ * GPU loses no time. */
 #ifndef SPECLAB_DEVICE_H
 #define SPECLAB_DEVICE_H
 
@@ -19,7 +19,7 @@ typedef struct {
     int (*open)(const spec_backend **ret_backend, spec_context *context, int ordinal,
                 spec_error *error);
 
-    /* Writes its name and memory, "NVIDIA H200, 139 GiB", or why it cannot be used. */
+    /* Writes the name and memory of a GPU, "NVIDIA H200, 139 GiB", or why it cannot be used. */
     void (*describe)(char *line, size_t size, spec_context *context, int ordinal);
 } spec_device_gpus;
 

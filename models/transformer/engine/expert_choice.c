@@ -38,7 +38,8 @@ void spec_expert_choice_group(spec_expert_groups *ret, int *ret_column, int *ret
                               const int *expert, int n, const spec_shape *shape)
 {
     const int k = shape->n_active;
-    int next[SPEC_EXPERTS_MAX] = {0}; /* each expert's count, and later its next pair */
+    /* first the number of pairs of each expert, later its next pair */
+    int next[SPEC_EXPERTS_MAX] = {0};
     for (int i = 0; i < n * k; i++) next[expert[i]]++;
     ret->n = 0;
     ret->begin[0] = 0;

@@ -18,10 +18,10 @@ struct spec_expert_workspace {
     const spec_product_kernels *products;
     spec_expert_groups groups;
     int *expert, *pair, *column;       /* (SPEC_COLUMNS_MAX * n_active) */
-    float *weight;                     /* the same, by choice */
+    float *weight;                     /* the same size, by choice */
     float *logits;                     /* (SPEC_COLUMNS_MAX, n_experts) */
     float *gathered, *gate, *up, *out; /* (pairs, dim); (pairs, expert_dim) twice; (pairs, dim) */
-    unsigned char *operand;            /* of the products with gathered, and then with gate */
+    unsigned char *operand;            /* operands made from `gathered`, and later from `gate` */
 };
 
 void spec_experts_free(spec_expert_workspace *w)
@@ -121,7 +121,8 @@ static void fill_chunk(void *job, int chunk)
                                  cols, n, first, end);
 }
 
-/* Gates a range of a group's pairs, in place, and fills it into the operand of `down`. */
+/* Applies the gate to a range of a group's pairs, in place, and writes the result into the operand
+ * of `down`. */
 static void gate_chunk(void *job, int chunk)
 {
     const fill_job *j = job;

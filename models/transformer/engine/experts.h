@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* experts: computes a mixture of experts on the CPU, instead of a layer's feed-forward network.
  * Columns are grouped by expert, and each chosen expert multiplies all its columns at once, so that
- * its weights are read once. A column's experts are added in the order in which it chose them, so
- * its bits depend only on that column. The workspace belongs to one queue. */
+ * its weights are read once. The results of a column's experts are added in the order in which the
+ * column chose them, so its bits depend only on the column. The workspace belongs to one queue. */
 #ifndef SPECLAB_EXPERTS_H
 #define SPECLAB_EXPERTS_H
 
@@ -17,7 +17,8 @@ int spec_experts_init(spec_expert_workspace **ret_workspace, const spec_shape *s
                       spec_error *error);
 void spec_experts_free(spec_expert_workspace *workspace); /* accepts NULL */
 
-/* Returns where the caller puts a pass's router logits: (SPEC_COLUMNS_MAX, n_experts). */
+/* Returns the array into which the caller writes the router logits of a pass: (SPEC_COLUMNS_MAX,
+ * n_experts). */
 float *spec_experts_logits(spec_expert_workspace *workspace);
 
 /* Adds the mixture of y[u] to x[u] for n columns, whose router logits are in the workspace; x, y

@@ -23,7 +23,7 @@ static void list_buffers(wide_buffer *ret_buffer, spec_forward *forward, const s
                                      spec_checkpoint_channels(&shape->delta) + values +
                                          2 * shape->delta.n_value_heads)},
         {&forward->mixed, spec_int_max(queries, values)},
-        {&forward->hidden, /* also the gates of attention */
+        {&forward->hidden, /* also holds the gates of attention */
          spec_int_max(2 * shape->ffn_dim, shape->gates_attention ? queries : 0)},
         {&forward->gated, shape->ffn_dim},
         {&forward->logits, shape->vocab},
@@ -94,7 +94,7 @@ static void ask_for_attention(spec_forward *forward, spec_kv *kv, int layer, con
     const spec_layer *l = &forward->weights->layer[layer];
     const spec_backend *on = forward->weights->backend;
     spec_queue *queue = &forward->queue;
-    const int at = layer - l->n_recurrent; /* in the KV cache */
+    const int at = layer - l->n_recurrent; /* index of the layer in the KV cache */
 
     on->matmul(queue, forward->qkv, &l->qkv, input, l->opt_bias, false, SPEC_COLUMNS_ALL);
     on->rope(queue, forward->qkv, &l->how);

@@ -33,8 +33,8 @@ void spec_forward_begin(spec_forward *forward, spec_kv *kv, const spec_batch *ba
                         const int *sublayer, int n_sublayers);
 int spec_forward_wait(spec_forward *forward, spec_error *error);
 
-/* Waits, and turns the first n logits into rows (n, vocab) at a temperature, one-hot at 0.
- * Returns GSL_EDOM if a logit is not finite. */
+/* Waits for the pass, and turns the first n logits into rows (n, vocab) at a temperature, one-hot
+ * at 0. Returns GSL_EDOM if a logit is not finite. */
 int spec_forward_rows(spec_forward *forward, double *const *row, double temperature, int n,
                       spec_error *error);
 

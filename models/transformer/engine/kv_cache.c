@@ -56,8 +56,9 @@ static unsigned char *key_of(unsigned char **ret_value, const spec_kv *kv, int l
     return keys + ((size_t)(at / LANES * LANES) * width + (size_t)(at % LANES)) * size;
 }
 
-/* Copies n numbers that lie `from_apart` numbers from each other to places that are `apart`. Their
- * `size` in bytes is a constant, so that the compiler knows it. */
+/* Copies n numbers that lie `from_apart` numbers from each other, so that they are `apart` numbers
+ * from each other. Callers pass a constant as their `size` in bytes, so that the compiler knows
+ * it. */
 static inline void copy_numbers(unsigned char *to, size_t apart, const unsigned char *from,
                                 size_t from_apart, size_t size, size_t n)
 {
@@ -129,7 +130,7 @@ void spec_kv_cache_keep(spec_kv *kv, const int *from, int to, int n)
     }
 }
 
-/* Makes infinite numbers NaN: a score of -inf would drop a token silently. */
+/* Makes infinite numbers NaN: a score of -inf would silently drop a token. */
 static void mark_infinite(uint16_t *f16, int n)
 {
     for (int i = 0; i < n; i++)

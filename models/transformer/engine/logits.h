@@ -7,7 +7,7 @@
 
 #include "models/transformer/kernels/vector.h"
 
-/* The backend's argmax and rows, of logits (n, vocab). _rows runs on the thread pool that the
+/* The backend's `argmax` and `rows`, for logits (n, vocab). _rows runs on the thread pool that the
  * caller has locked, if any. */
 int spec_logits_argmax(int *ret_token, const float *logits, int n, int vocab,
                        const spec_vector_kernels *kernels, spec_error *error);

@@ -31,7 +31,7 @@ static size_t total(const spec_memory_budget_need *need)
 }
 
 /* Writes "weights 13 GiB, keys and values of a text of 4096 tokens 1 GiB, a pass 99 MiB" and the
- * needs of the others. */
+ * needs of the other models. */
 static int refuse(const spec_memory_budget_need *need, int n, int first, const char *why,
                   spec_error *error)
 {

@@ -7,7 +7,8 @@
 
 #include "models/transformer/engine/backend.h"
 
-/* The memory that one model needs at a time; spec_transformer_memory fills it. All zero: none. */
+/* The memory that one model needs at any one time; spec_transformer_memory fills it. All zero:
+ * none. */
 typedef struct {
     const spec_backend *backend; /* where the model computes; NULL: the model is not a
                                     transformer */

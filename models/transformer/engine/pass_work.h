@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* pass_work: counts the bytes and operations of one pass, and its chain of dependent launches.
- * It serves to compare a measured time with a device's limits (docs/formulas/costs.md#roofline). It
- * leaves out norms, biases and activations, which are a thousandth of the rest. */
+ * It is used to compare a measured time with the limits of a device
+ * (docs/formulas/costs.md#roofline). It leaves out norms, biases and activations, which are a
+ * thousandth of the rest. */
 #ifndef SPECLAB_PASS_WORK_H
 #define SPECLAB_PASS_WORK_H
 
@@ -30,8 +31,8 @@ spec_pass_work spec_pass_work_of(const spec_transformer *model);
  * mixture, on average; weight_bytes for n_active experts. Without mixtures `experts` is ignored. */
 double spec_pass_work_bytes(const spec_pass_work *work, double experts);
 
-/* Returns the bytes of the KV cache and of recurrent states that a pass of one token reads after so
- * many positions. */
+/* Returns the bytes of the KV cache and of recurrent states that a pass of one token reads after a
+ * context of this many positions. */
 double spec_pass_work_kv_bytes(const spec_pass_work *work, double positions);
 
 /* Returns weight_bytes before the model is loaded, each part in the type that it is computed in. */

@@ -35,7 +35,7 @@ static void add(char *text, const char *before, const spec_backend *opt_backend)
 /* Appends why there is no GPU, or why the first one cannot be used. */
 static void add_reason(char *text, spec_context *opt_context)
 {
-    static const char useless[] = "  cannot be used: "; /* follows its name */
+    static const char useless[] = "  cannot be used: "; /* these words follow the name of the GPU */
     char line[600];
     const size_t used = strlen(text);
     spec_device_describe(line, sizeof line, opt_context, 1);

@@ -13,7 +13,7 @@ enum { SPEC_PLACEMENT_SIZE = 1024 };
  * line, if neither is one. */
 bool spec_placement_text(char *text, const spec_model *target, const spec_model *opt_draft);
 
-/* Returns whether the line is worth printing, because a spec names a GPU or `auto`, or inherits
+/* Returns whether the line is worth printing: whether a spec names a GPU or `auto`, or inherits
  * one. */
 bool spec_placement_is_told(const spec_model *target, const spec_model *opt_draft);
 

@@ -10,7 +10,7 @@
 typedef struct {
     int half;             /* head_dim/2 */
     double *frequency;    /* (half) radians per position */
-    double magnitude;     /* length of a rotated vector over its original length */
+    double magnitude;     /* length of a rotated vector divided by its original length */
     float *cosine, *sine; /* (SPEC_COLUMNS_MAX, half), times the magnitude */
 } spec_rotation;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* self_draft: makes a draft from some of the target's layers, or its weights in another type.
+/* self_draft: makes a draft from the target's layers, or from its weights in another type.
  * Such drafts need no training; vocabulary and tokenizer are the target's.
  *     layers?of=target&exit=L&skip=3.5a  the first L layers except layer 3 and the attention of
  *                                        layer 5, then its head
  *     layers?of=target&window=W&sink=S   all layers, but attention reads the keys and values of the
  *                                        last W positions and the first S [Xiao24] [Sadhukhan24]
- *     quantised?of=target&type=q8_0      its checkpoint again, with a separate KV cache
+ *     quantised?of=target&type=q8_0      the target's checkpoint again, with a KV cache of its own
  * Layers [Elhoushi24] [Zhang24] share the target's weights, and its KV cache if a decoder allows it
  * (spec_session_share). Keys and values of the text are then the target's. Up to the first skipped
  * sublayer, or attention with a window, they equal the draft's own, bit for bit. In later layers
@@ -18,12 +18,12 @@
 #include "models/model.h"
 
 /* exit    number of layers before the head, 1..those of the target; 0: all
- * skip    what to leave out of them, such as 3.5a.6f, or none: a layer, counted from 0, or only its
+ * skip    what to leave out, such as 3.5a.6f, or none: a layer, counted from 0, or only its
  *         attention (a) or its feed-forward network (f); at least one sublayer must run
  * window  how many of the last positions attention reads, the token's own included; 0: all. They
  *         keep their positions in the text. A layer with a shorter window of its own keeps that,
  *         and a recurrent layer its state.
- * sink    how many of the first positions it reads, too, if a layer's own window still has them
+ * sink    how many of the first positions it reads as well, if the layer's own window contains them
  * Returns GSL_EINVAL if the target is not a transformer, or its device cannot compute a window. */
 int spec_self_draft_layers_open(spec_model **ret_model, spec_settings *settings,
                                 const spec_model *opt_target, spec_context *opt_context,

@@ -20,8 +20,8 @@ typedef struct {
     int *node, *parent; /* (SPEC_NODES_MAX) tokens of the tree, and their parents; -1: the end of
                            the text */
     int n_nodes;
-    uint64_t changes;      /* counts the calls that changed it, so that sessions that share it
-                              notice */
+    /* counts the calls that changed the sequence, so that sessions that share it notice */
+    uint64_t changes;
 } spec_sequence;
 
 int spec_sequence_init(spec_sequence *sequence, int capacity, spec_error *error);
@@ -30,8 +30,8 @@ void spec_sequence_free(spec_sequence *sequence);
 /* Cuts the cached text to the longest prefix that it shares with this text. If this text then
  * follows a path in the tree, keeps that path: the caller must move its keys and values from the
  * slots ret_from (SPEC_NODES_MAX), ascending, to the slots from *ret_to on. Returns how many there
- * are. Afterwards there is no tree, and length <= n - 1, so that at least one token remains to be
- * computed. */
+ * are. Afterwards there is no tree, and length <= n - 1, so that at least one token remains to
+ * compute. */
 int spec_sequence_settle(int *ret_from, int *ret_to, spec_sequence *sequence, const int *text,
                          size_t n);
 

@@ -10,7 +10,7 @@
 
 typedef struct {
     const spec_transformer *target;
-    const int *tap; /* (n_taps) the states after this many layers each */
+    const int *tap; /* (n_taps) the numbers of layers after which states are read */
     int n_taps;
     spec_session own; /* opened when it is needed and none is shared */
     void *session;    /* the data of the target's session that is read, or NULL */
@@ -26,7 +26,7 @@ int spec_target_reader_find(const spec_transformer **ret_target, const spec_sett
 bool spec_target_reader_share(spec_target_reader *reader, const spec_model *target,
                               void *target_session);
 
-/* Makes the target compute a text, begin of text included, except for its last token. Then the
+/* Makes the target process a text, begin of text included, except for its last token. Then the
  * hidden states at positions 0..n_text-2 are available. */
 int spec_target_reader_follow(spec_target_reader *reader, const int *text, int n_text,
                               spec_error *error);

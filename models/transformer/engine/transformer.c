@@ -97,7 +97,8 @@ int spec_transformer_replace(spec_transformer *model, const spec_checkpoint *fro
     const int status =
         spec_weights_init(&fresh, from, model->type, model->own_weights.backend, error);
     if (status != GSL_SUCCESS) return status;
-    fresh.shape = model->own_weights.shape; /* its rope factors outlive those of `from` */
+    /* not the shape of `from`, whose rope factors may be freed earlier */
+    fresh.shape = model->own_weights.shape;
     spec_weights_free(&model->own_weights);
     model->own_weights = fresh;
     model->replacements++;

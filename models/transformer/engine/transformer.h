@@ -34,13 +34,13 @@ const spec_transformer *spec_transformer_of(const spec_model *model);
 int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint,
                           const spec_weights *weights, spec_settings *settings, spec_error *error);
 
-/* Plans weights of `type` (as in spec_weights_init) on this backend, and a KV cache of the type
- * that the key `kv` names. A kind's open calls it. */
+/* Plans weights of type `type` (as in spec_weights_init) on this backend, and a KV cache of the
+ * type that the key `kv` names. A kind's open calls it. */
 int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint *checkpoint,
                                   spec_tensor_type type, const spec_backend *backend,
                                   const spec_settings *settings, spec_error *error);
 
-/* The functions that all kinds share in their table lines; those for sessions are in
+/* The functions that all kinds share in their spec_model_kind; those for sessions are in
  * models/transformer/engine/transformer_session.h. */
 size_t spec_transformer_token_text(const spec_model *model, int token, char *buffer, size_t size);
 size_t spec_transformer_tokenize(const spec_model *model, const char *text, size_t length,

@@ -51,7 +51,7 @@ static void law_free(const spec_session *draft, void *law)
 }
 
 /* Queues the pass for the requested logits, which stay in the backend's memory. Sampling from them
- * is queued behind it, so that the host waits once. */
+ * is queued after the pass, so that the host waits only once. */
 static int logits(spec_forward **ret_forward, spec_session *session,
                   const spec_score_request *request, spec_error *error)
 {
@@ -93,7 +93,8 @@ static int score_begin(spec_session *target, const spec_score_request *chain, sp
     return spec_transformer_session_score_begin(target->model, target->data, chain, error);
 }
 
-/* Waits, since this is where a round's time is divided into scoring and verification. */
+/* Waits for the pass, because this is where the time of a round is divided into scoring and
+ * verification. */
 static int score_end(spec_session *target, spec_error *error)
 {
     const int status = spec_transformer_session_score_end(target->model, target->data, error);

@@ -30,14 +30,14 @@ struct session_data {
     cache own;
     session_data *opt_target; /* the session whose KV cache this one uses; it must own its cache */
     uint64_t followed;        /* the target's sequence.changes when this session last followed it */
-    uint64_t replacements;    /* the model's, when the cache was computed */
+    uint64_t replacements;    /* the model's `replacements` when the cache was computed */
     int *text;                /* (context) the begin-of-text token and the context */
     size_t n_text;
     int *path; /* of the batch */
     spec_batch batch;
     double **row;             /* (SPEC_COLUMNS_MAX) */
     work of;                  /* the score in progress; its last pass may still run */
-    bool running, holds_text; /* holds_text: the whole text was cached */
+    bool running, holds_text; /* holds_text: the whole text was already cached */
 };
 
 void spec_transformer_session_free(const spec_model *head, void *data)
@@ -48,7 +48,7 @@ void spec_transformer_session_free(const spec_model *head, void *data)
     const spec_weights *weights = session->forward.weights;
     spec_error unused;
     if (session->running) (void)spec_forward_wait(&session->forward, &unused);
-    spec_forward_free(&session->forward); /* waits for keys and values that are being moved */
+    spec_forward_free(&session->forward); /* also waits for keys and values that are being moved */
     if (session->opt_target == NULL && weights != NULL)
         weights->backend->kv_free(weights->backend, &session->own.kv);
     spec_sequence_free(&session->own.sequence);
@@ -58,7 +58,7 @@ void spec_transformer_session_free(const spec_model *head, void *data)
     free(session);
 }
 
-/* The KV cache holds the longest text, so a shorter context may still fit. */
+/* Allocates the KV cache for the longest text, so the message suggests a shorter context. */
 static int keys_and_values(session_data *session, spec_error *error)
 {
     const spec_transformer *model = session->model;
@@ -85,8 +85,8 @@ int spec_transformer_session_init(const spec_model *head, void **ret_session, sp
     session->replacements = model->replacements;
     SPEC_TRY(spec_forward_init(&session->forward, model->weights, error));
     SPEC_TRY(spec_sequence_init(&session->own.sequence, model->context, error));
-    /* A session with borrowed weights may share the KV cache later; its own is allocated on
-     * demand. */
+    /* A session with borrowed weights may later share the target's KV cache, so its own is
+     * allocated on demand. */
     if (model->weights == &model->own_weights) SPEC_TRY(keys_and_values(session, error));
     session->text = malloc((size_t)model->context * sizeof *session->text);
     session->path = malloc((size_t)SPEC_COLUMNS_MAX * SPEC_NODES_MAX * sizeof *session->path);
@@ -186,7 +186,7 @@ static int parent_of(const work *of, int node)
     return of->request.opt_parent != NULL ? of->request.opt_parent[node] : node - 1;
 }
 
-/* Returns the depth of the deepest node: tokens on its path. */
+/* Returns the depth of the deepest node, in tokens. */
 static int deepest(const work *of)
 {
     int deep = 0;
@@ -260,7 +260,8 @@ static void begin_pass(session_data *session, const spec_transformer *model, con
                        model->n_sublayers);
 }
 
-/* Rows wait for the pass. Without scratch the caller samples from the logits, which waits, too. */
+/* Ends a pass. Making rows waits for it; without scratch the caller samples from the logits, and
+ * that waits for it. */
 static int end_pass(session_data *session, const spec_transformer *model, const work *of,
                     spec_error *error)
 {
@@ -298,7 +299,8 @@ int spec_transformer_session_follow(void *data, const int *text, size_t n, spec_
     session->n_text--;
     const work of = {.text_from = cached->length, .request.first = 1};
     int status = begin_passes(session, session->model, &of, error);
-    const bool runs = (int)session->n_text > of.text_from; /* moved slots must be complete too */
+    /* otherwise we still have to wait for moved slots */
+    const bool runs = (int)session->n_text > of.text_from;
     if (status == GSL_SUCCESS)
         status = runs ? end_pass(session, session->model, &of, error)
                       : spec_forward_wait(&session->forward, error);
@@ -310,8 +312,8 @@ int spec_transformer_session_follow(void *data, const int *text, size_t n, spec_
     return status;
 }
 
-/* The draft shares the target's cache and goes on from there; it writes to slots that the target
- * will overwrite. */
+/* Makes the session follow the target's cache, which it shares: it continues from there, and writes
+ * to slots that the target will overwrite. */
 static int follow(session_data *session, spec_error *error)
 {
     session_data *target = session->opt_target;

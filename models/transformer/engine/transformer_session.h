@@ -7,8 +7,9 @@
 
 #include "models/transformer/engine/transformer.h"
 
-/* The functions of the kinds' table lines. If a request has no scratch, _score makes no rows. After
- * _end the forward then holds the logits of all requested rows, at most SPEC_COLUMNS_MAX. */
+/* The session functions of the kinds in spec_model_kinds. If a request has no scratch, _score makes
+ * no rows. After _end, the session's forward then holds the logits of all requested rows, at most
+ * SPEC_COLUMNS_MAX. */
 const double *spec_transformer_session_row(const spec_model *model, void *session,
                                            const int *context, size_t n, double *scratch,
                                            spec_error *error);

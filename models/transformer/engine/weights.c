@@ -55,7 +55,7 @@ done:
     return status;
 }
 
-/* Lays out the rows of all parts, concatenated as floats. */
+/* Lays out the rows of all parts, one after the other, as floats. */
 static int lay_vector(const layout *to, float **ret_vector, const spec_tensor *part, int n_parts)
 {
     const spec_backend *backend = to->weights->backend;
@@ -168,7 +168,7 @@ static int list_delta(spec_tensor *ret_part, const spec_checkpoint_layer *from)
 }
 
 /* In gated attention each head's query is followed by its gate. Lists the queries, keys and values
- * in `ret_part` (n_heads + 2), and the gates behind them; returns how many come before the gates.
+ * in `ret_part` (n_heads + 2), followed by the gates; returns how many come before the gates.
  */
 static int list_attention(spec_tensor *ret_part, const spec_checkpoint_layer *from,
                           const spec_shape *shape)
@@ -269,7 +269,7 @@ int spec_weights_init(spec_weights *weights, const spec_checkpoint *checkpoint,
     weights->layer = calloc((size_t)n_layers, sizeof *weights->layer);
     if (weights->layer == NULL)
         SPEC_TRY(spec_fail(error, GSL_ENOMEM, "out of memory for %d layers", n_layers));
-    /* The largest matrices come first: while one is packed, it is in memory twice. */
+    /* The largest matrices come first: while a matrix is being packed, it is in memory twice. */
     SPEC_TRY(lay_matrix(&to, &weights->output, &checkpoint->output, 1));
     if (checkpoint->output.data == checkpoint->embedding.data) {
         weights->embedding = weights->output;

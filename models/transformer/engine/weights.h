@@ -18,10 +18,11 @@ typedef struct {
     spec_matrix attention_output; /* (dim, n_heads * head_dim) */
     spec_matrix gate_up;          /* (2 ffn_dim, dim) */
     spec_matrix down;             /* (dim, ffn_dim) */
-    spec_experts experts; /* instead of gate_up and down, if the shape has experts; beside them, if
-                             every token takes another one */
-    float *opt_shared_gate; /* (dim) of that one */
-    spec_matrix query_gate; /* (n_heads * head_dim, dim) of gated attention */
+    /* instead of gate_up and down if the shape has experts; in addition to them if every token also
+     * takes another expert */
+    spec_experts experts;
+    float *opt_shared_gate; /* (dim) of that expert */
+    spec_matrix query_gate; /* (n_heads * head_dim, dim) for gated attention */
     spec_delta delta;       /* instead of attention, if the layer is recurrent */
     int n_recurrent;        /* recurrent layers before this one */
 } spec_layer;
@@ -62,7 +63,7 @@ size_t spec_weights_bytes(bool *ret_all_floats, const spec_checkpoint *checkpoin
                           spec_tensor_type opt_type, const spec_backend *backend);
 
 /* The matrices of a checkpoint that the backend computes in another type: which types these are,
- * the type in which the last one is computed, and the bytes of all in either type. */
+ * the type in which the last of them is computed, and the bytes of all of them in either type. */
 typedef struct {
     bool has[SPEC_TENSOR_ALL_TYPES];
     spec_tensor_type computed; /* SPEC_TENSOR_TYPES: there are none */

@@ -13,11 +13,12 @@ extern const spec_architecture spec_architectures[]; /* ends with a NULL name */
 /* Returns the architecture of this name, or NULL. */
 const spec_architecture *spec_architecture_find(spec_piece name);
 
-/* Writes and returns the names of all, as a list for error lines: "llama, qwen2 and qwen3". */
+/* Writes and returns the names of all architectures, as a list for error lines: "llama, qwen2 and
+ * qwen3". */
 enum { SPEC_ARCHITECTURE_NAMES_SIZE = 128 };
 const char *spec_architecture_names(char names[SPEC_ARCHITECTURE_NAMES_SIZE]);
 
-/* Returns the architecture of a checkpoint, even if it does not name it. */
+/* Returns the architecture of a checkpoint, even one that does not name it. */
 const spec_architecture *spec_architecture_of(const spec_checkpoint *checkpoint);
 
 bool spec_architecture_must(const spec_architecture *architecture, spec_part part);
@@ -27,8 +28,8 @@ bool spec_architecture_may(const spec_architecture *architecture, spec_part part
  * lines: "norms of heads"; NULL if there is none. */
 const char *spec_architecture_extra(const spec_checkpoint *checkpoint);
 
-/* Returns GSL_EINVAL if the architecture has an extra part; the line says that because of it `what`
- * ("gpu:0", "training") cannot compute this architecture. */
+/* Returns GSL_EINVAL if the architecture has an extra part; the line says that `what` ("gpu:0",
+ * "training") cannot compute this architecture because of that part. */
 int spec_architecture_need_plain(const spec_checkpoint *checkpoint, const char *what,
                                  const char *instead, spec_error *error);
 

@@ -23,11 +23,11 @@ typedef enum {
 typedef struct {
     double factor;        /* >= 1, by which the context was stretched; 0: no YaRN */
     int context;          /* the original context, in positions */
-    double fast, slow;    /* how often a pair turns within it: pairs that turn more than `fast`
-                             times are not slowed, those that turn less than `slow` times are slowed
-                             by the whole factor; fast > slow > 0 */
+    /* in turns within that context: pairs that turn more than `fast` times are not slowed, those
+     * that turn less than `slow` times are slowed by the whole factor; fast > slow > 0 */
+    double fast, slow;
     double opt_magnitude; /* 0: 1 + 0.1 log(factor) */
-    bool keeps_fractions; /* the bounds of its ramp are not rounded to pairs */
+    bool keeps_fractions; /* the bounds of the ramp are not rounded to whole pairs */
 } spec_yarn;
 
 /* Rotary embedding: pair i at a position turns by position * base^(-2i/head_dim) / factor[i]. */
@@ -35,8 +35,9 @@ typedef struct {
     double base;
     const float *opt_factor; /* (head_dim/2), > 0, or NULL for ones: the scaling of Llama 3, of
                                 YaRN, or linear */
-    float magnitude;         /* of YaRN: queries and keys are multiplied by it; 0: they are not */
-    spec_yarn yarn;          /* for writing files: opt_factor and magnitude contain its effect */
+    float magnitude;         /* of YaRN: queries and keys are multiplied by this; 0: they are not */
+    /* used only to write files, because opt_factor and magnitude contain its effect */
+    spec_yarn yarn;
 } spec_rope;
 
 /* The activation of a feed-forward network: a is the gate's product, b is `up`'s. */
@@ -88,8 +89,9 @@ typedef struct {
                                 1..n_experts */
     int expert_dim;          /* the feed-forward width of an expert; ffn_dim is then the width of
                                 the expert that every token takes, or 0 */
-    int rotated;             /* the first dimensions of a head, of which pairs rotate; 0: all */
-    bool gates_attention;    /* attention's output is multiplied by a sigmoid of a second query */
+    int rotated;             /* number of dimensions, the first of each head, that rotate; 0: all */
+    /* the output of attention is multiplied by the sigmoid of a second query */
+    bool gates_attention;
     spec_delta_shape delta;
 } spec_shape;
 
@@ -136,7 +138,8 @@ typedef struct {
 } spec_checkpoint_layer;
 
 /* A draft block after the layers of a model's file (models/transformer/files/gguf_nextn.h): its
- * layer reads projection [norm(embedding); norm(state)]. Missing tensors are the model's. */
+ * layer reads projection [norm(embedding); norm(state)]. For missing tensors, those of the model
+ * are used. */
 typedef struct {
     spec_checkpoint_layer layer;
     spec_tensor projection;                    /* (dim, 2 dim) */
@@ -152,13 +155,16 @@ typedef struct spec_architecture {
     spec_rope_pairs rope_pairs;
     spec_gate gate;
     bool scales_embedding;   /* embeddings are multiplied by sqrt(dim) */
-    int window_period;       /* one layer in this many has no window, unless the file says which; 0:
-                                there are no windows */
+    /* one layer in this many has no window, unless the file says which layers have one; 0: there
+     * are no windows */
+    int window_period;
     bool needs_window;       /* a file must give the window */
-    double window_rope_base; /* base of layers with a window if the file gives none; they are then
-                                not scaled. 0: they rotate like the other layers, with scaling */
-    int layers_of_dim_scale; /* if a file has this many layers and gives no scale, scores are scaled
-                                by 1/sqrt(dim/n_heads); 0: no file does this */
+    /* rotary base of layers with a window, which are not scaled, if the file gives none; 0: they
+     * rotate like the other layers, with scaling */
+    double window_rope_base;
+    /* if a file has this many layers and gives no scale, scores are scaled by 1/sqrt(dim/n_heads);
+     * 0: never */
+    int layers_of_dim_scale;
     bool yarn_keeps_fractions;     /* spec_yarn.keeps_fractions of its files */
     bool has_experts;              /* every layer's feed-forward network is experts */
     bool has_delta;                /* hybrids: recurrent layers, gated attention */
@@ -183,13 +189,13 @@ struct spec_checkpoint {
     spec_text_ends ends; /* tokens that end a text; the first is the file's end of text */
     void *owned;       /* the loader's own: mapping, converted vectors */
     void (*free_owned)(void *owned);
-    const spec_mapping *opt_mapping; /* the file with the tensors, whose pages need not stay */
+    const spec_mapping *opt_mapping; /* the file with the tensors, whose pages may be released */
     void (*opt_draw)(spec_checkpoint *checkpoint); /* draws the weights when they are needed */
     uint64_t seed;                                 /* seed of opt_draw */
-    spec_thread_pool *opt_pool;                    /* draws and checks the weights */
+    spec_thread_pool *opt_pool;                    /* the threads that draw and check the weights */
 };
 
-/* Draws the weights, if the loader left that for later and it was not done yet. */
+/* Draws the weights, if the loader postponed that and it was not done yet. */
 void spec_checkpoint_draw(spec_checkpoint *checkpoint);
 
 /* The loaders. `settings` has the path and the keys of the model's spec: see the usage lines in

@@ -28,7 +28,7 @@ typedef enum {
 static const struct {
     const char *name;
     width rows, cols;
-    size_t offset; /* in spec_checkpoint, or in spec_checkpoint_layer */
+    size_t offset; /* of the tensor in spec_checkpoint or spec_checkpoint_layer */
 } table[SPEC_PARTS] = {
     [SPEC_PART_EMBEDDING] = {"token_embd.weight", VOCAB, DIM, offsetof(spec_checkpoint, embedding)},
     [SPEC_PART_FINAL_NORM] = {"output_norm.weight", ONE, DIM,

@@ -55,20 +55,20 @@ typedef enum {
  * of feed-forward network that the shape does not have, else 1. A tensor may still be absent. */
 int spec_checkpoint_parts_copies(spec_part part, const spec_shape *shape);
 
-/* Returns whether a layer of this kind may have the part: attention and recurrence have their own,
- * and share the others. */
+/* Returns whether a layer of this kind may have the part: attention and recurrent layers have parts
+ * of their own, and share the others. */
 bool spec_checkpoint_parts_in_layer(spec_part part, bool is_recurrent);
 
 /* Returns whether the part is F32 in a checkpoint: a vector, the weights of a convolution, or the
  * biases of all experts. */
 bool spec_checkpoint_parts_is_vector(spec_part part);
 
-/* Returns whether its rows are those of one expert after the other. Files have a dimension for the
- * experts. */
+/* Returns whether the rows of a part are those of one expert after the other. Files have a separate
+ * dimension for the experts. */
 bool spec_checkpoint_parts_stacked(spec_part part);
 
-/* Returns whether it is never quantised. This is true of the router, because the choice of experts
- * depends on it. */
+/* Returns whether a part is never quantised. This is true of the router, because the choice of
+ * experts depends on it. */
 bool spec_checkpoint_parts_stays_float(spec_part part);
 
 void spec_checkpoint_parts_shape(int *ret_rows, int *ret_cols, spec_part part,

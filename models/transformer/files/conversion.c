@@ -51,7 +51,7 @@ static void write_row(unsigned char *ret_data, row_loss *ret_loss, spec_tensor_t
         if (error > ret_loss->largest_error) ret_loss->largest_error = error;
         if (weight > ret_loss->largest) ret_loss->largest = weight;
     }
-    /* A scale may be finite but too large for a reader. */
+    /* A scale may be finite and still too large for readers. */
     if (spec_tensor_first_bad_row(&(spec_tensor){type, 1, tensor->cols, ret_data}, NULL) >= 0)
         ret_loss->squared_error = INFINITY;
 }
@@ -129,7 +129,7 @@ static void count(spec_conversion_count *counted, const spec_tensor *tensor, spe
         counted->error_max = fmax(counted->error_max, loss->largest_error / loss->largest);
 }
 
-/* Names a tensor or, if opt_ret is given, writes its data. */
+/* Adds a tensor's name or, if opt_ret is given, writes its data. */
 static int visit(conversion *to, spec_conversion *opt_ret, const char *name, spec_part part,
                  int layer, const spec_tensor *tensor)
 {

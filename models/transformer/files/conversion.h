@@ -16,7 +16,8 @@ typedef struct {
     int tensors;
     uint64_t weights, bytes_before, bytes_after;
     double squared_error, squared; /* sums over the weights of squared errors and squared weights */
-    double error_max;              /* of the worst tensor: largest error over largest weight */
+    /* of the worst tensor: its largest error divided by its largest weight */
+    double error_max;
 } spec_conversion_count;
 
 typedef struct {
@@ -31,8 +32,9 @@ typedef struct {
     const volatile int *opt_stop;
     const spec_listener *opt_listener;
     int (*opt_announce)(void *self, uint64_t bytes,
-                        spec_error *error); /* gets the size of the file before its weights are
-                                               written; if it fails, the conversion ends */
+                        /* called with the size of the file before weights are written; if it fails,
+                         * the conversion ends */
+                        spec_error *error);
     void *self;
 } spec_conversion_watch;
 

@@ -119,7 +119,7 @@ static int read_items(spec_gguf_value *value, reader *in)
     if (value->type == SPEC_GGUF_STRING) {
         spec_piece piece;
         for (uint64_t i = 0; i < value->n; i++)
-            SPEC_TRY(read_string(&piece, in)); /* at least 8 bytes each */
+            SPEC_TRY(read_string(&piece, in)); /* each takes at least 8 bytes */
     } else {
         const size_t bytes = type_bytes(value->type);
         if (value->n > in->length / bytes) SPEC_TRY(cut_short(in));
@@ -220,7 +220,7 @@ static uint64_t tensor_bytes(const spec_gguf_tensor *tensor)
     return (uint64_t)tensor->tensor.rows * row;
 }
 
-/* Checks where the tensors' data lies, in the order of offsets. */
+/* Checks where the data of each tensor lies, in the order of offsets. */
 static int place(spec_gguf *gguf, size_t data, size_t alignment, spec_error *error)
 {
     const size_t length = gguf->mapping.length;

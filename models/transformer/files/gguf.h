@@ -9,10 +9,10 @@
 #include "models/transformer/files/gguf_types.h"
 
 /* Maps and checks a file; takes time O(n log n) in its length. Returns GSL_EINVAL, with one line,
- * for a file of another format or version, truncated, or longer than its tensors; for unknown
- * types, nested arrays, and more than SPEC_GGUF_COUNT_MAX values or tensors; and for empty or
- * duplicate names, and tensors that overlap, are misaligned or exceed the file. `path` must outlive
- * the container. */
+ * for a file that has another format or version, is truncated, or is longer than its tensors; for
+ * unknown types, nested arrays, and more than SPEC_GGUF_COUNT_MAX values or tensors; and for empty
+ * or duplicate names, and tensors that overlap, are misaligned or exceed the file. `path` must
+ * outlive the container. */
 int spec_gguf_init(spec_gguf *gguf, const char *path, spec_error *error);
 void spec_gguf_free(spec_gguf *gguf);
 
@@ -24,7 +24,7 @@ const spec_gguf_tensor *spec_gguf_find_tensor(const spec_gguf *gguf, const char 
 int spec_gguf_need_weights(const spec_gguf_tensor **ret_tensor, const spec_gguf *gguf,
                            const char *name, int rows, int cols, bool is_vector, spec_error *error);
 
-/* The format's number for a type of integers, I64. */
+/* The format's number for the integer type I64. */
 #define SPEC_GGUF_INTEGERS 27u
 
 /* Convert a tensor type to the format's number and back: SPEC_TENSOR_TYPES if unsupported. */

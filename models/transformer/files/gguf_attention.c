@@ -30,7 +30,7 @@ static int real(double *ret_value, const reader *read, const char *rest, double 
     return spec_gguf_keys_real(ret_value, read->keys, rest, fallback);
 }
 
-/* Reads a number that must be above 0 if the file has it; otherwise it is 0. */
+/* Reads a scale, which must not be negative; 0 if the file has none. */
 static int scale(float *ret_value, const reader *read, const char *rest)
 {
     double value;
@@ -124,7 +124,7 @@ typedef struct {
     double linear;                       /* 1: none */
     spec_yarn yarn;                      /* factor 0: none */
     const spec_gguf_tensor *opt_factors; /* (head_dim/2) */
-    double magnitude;                    /* besides YaRN's; 1: none */
+    double magnitude;                    /* in addition to YaRN's; 1: none */
 } scaling;
 
 static int read_yarn(const reader *read, scaling *ret, double factor)
@@ -183,7 +183,7 @@ done:
     return status;
 }
 
-/* Makes `factor` (head_dim/2) the rope's, if the scaling changes anything. */
+/* Makes `factor` (head_dim/2) the factors of the rope, if the scaling changes anything. */
 static void apply(spec_rope *rope, float *factor, const scaling *by, int head_dim)
 {
     double magnitude = by->magnitude;
@@ -208,7 +208,7 @@ static int read_ropes(const reader *read, float **ret_factors)
     SPEC_TRY(real(&shape->window_rope.base, read, "rope.freq_base_swa",
                   own_base != 0.0 ? own_base : shape->rope.base));
     SPEC_TRY(spec_checkpoint_check_shape(shape, read->keys->gguf->path,
-                                         read->keys->error)); /* for logarithms */
+                                         read->keys->error)); /* the logarithms below need this */
     SPEC_TRY(read_scaling(read, &of));
     of_window = own_base != 0.0 ? (scaling){.linear = 1.0, .magnitude = of.magnitude} : of;
     float *factors = *ret_factors = malloc((size_t)head_dim * sizeof *factors);
@@ -270,7 +270,7 @@ done:
 typedef struct {
     spec_gguf_writer *writer;
     const spec_architecture *architecture;
-    spec_gguf_keys keys; /* only for their names */
+    spec_gguf_keys keys; /* used only for the names of keys */
 } target;
 
 static const char *key_of(target *to, const char *rest)

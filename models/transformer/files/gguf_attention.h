@@ -20,12 +20,12 @@ int spec_gguf_attention_read_heads(spec_shape *shape, bool partial, spec_gguf_ke
 
 /* Sets windows, ropes and scales of a checkpoint whose other dimensions, rope.base, architecture
  * and layers are set. *ret_factors: the memory of the ropes' factors, which the caller frees, or
- * NULL. Returns GSL_EINVAL, with a line naming file and key, if one makes no sense or is not
+ * NULL. Returns GSL_EINVAL, with a line naming file and key, if a value makes no sense or is not
  * supported. */
 int spec_gguf_attention_read(spec_checkpoint *to, float **ret_factors, spec_gguf_keys *keys);
 
 /* Adds these values of a checkpoint except rope.freq_base, and if *ret_has_tensor names its tensor
- * of factors: (1, head_dim/2) F32. Leaves out values that every reader assumes anyway. */
+ * of factors: (1, head_dim/2) F32. Leaves out values that every reader assumes by default. */
 void spec_gguf_attention_write(spec_gguf_writer *writer, bool *ret_has_tensor,
                                const spec_checkpoint *from);
 

@@ -34,7 +34,8 @@ static int need(int *ret_value, loader *load, const char *rest, int most)
     return spec_gguf_keys_need(ret_value, &load->keys, rest, 1, most);
 }
 
-/* Lets take_nextn refuse files with only draft blocks, since drafts are loaded as models too. */
+/* Refuses draft heads. Files with only draft blocks (mtp) pass, because they may be opened as a
+ * draft; if not, take_nextn refuses them. */
 static int refuse_drafts(loader *load)
 {
     spec_piece kind;
@@ -67,7 +68,7 @@ done:
     return status;
 }
 
-/* Draft blocks are the last blocks. */
+/* Reads the number of draft blocks, which are the last blocks. */
 static int read_nextn(loader *load)
 {
     const int status = spec_gguf_keys_integer(&load->n_nextn, &load->keys, "nextn_predict_layers",
@@ -141,7 +142,7 @@ static int block_of(spec_piece name)
     return block;
 }
 
-/* Takes the draft blocks, also from a file that has nothing else. Marks layers that are left out as
+/* Takes the draft blocks, even from a file that has nothing else. Marks layers that are left out as
  * taken. */
 static int take_nextn(loader *load, bool *taken)
 {
@@ -163,8 +164,8 @@ done:
     return status;
 }
 
-/* Every tensor of the file must be used: if one is not, we lack a part of the computation, and it
- * is better to refuse the file than to give a wrong answer. */
+/* Takes all tensors. Every tensor of the file must be used: if one is not, we lack a part of the
+ * computation, and it is better to refuse the file than to give a wrong answer. */
 static int take_all(loader *load)
 {
     int status = GSL_SUCCESS;

@@ -13,7 +13,8 @@ static const char kernel[] = "ssm.conv_kernel", key_dim[] = "ssm.state_size",
                   values[] = "ssm.inner_size", layers[] = "attention.recurrent_layers",
                   interval[] = "full_attention_interval";
 
-/* The list may have more layers than the model, for draft blocks. */
+/* Reads a list that says which layers are recurrent. It may be longer than the model, because it
+ * may include draft blocks. */
 static int read_list(bool *ret_recurrent, int n_layers, spec_gguf_keys *keys)
 {
     bool *flag = NULL;
@@ -67,7 +68,7 @@ void spec_gguf_delta_write(spec_gguf_writer *writer, const spec_checkpoint *from
 {
     const spec_delta_shape *delta = &from->shape.delta;
     spec_gguf_keys keys = {.architecture = spec_architecture_of(from)->name};
-    bool recurrent[SPEC_LAYERS_MAX + SPEC_NEXTN_MAX] = {false}; /* draft blocks are not */
+    bool recurrent[SPEC_LAYERS_MAX + SPEC_NEXTN_MAX] = {false}; /* draft blocks are not recurrent */
     const struct {
         const char *rest;
         int value;
@@ -83,7 +84,7 @@ void spec_gguf_delta_write(spec_gguf_writer *writer, const spec_checkpoint *from
     for (int i = 0; i < from->shape.n_layers; i++) recurrent[i] = from->layer[i].is_recurrent;
     spec_gguf_writer_bools(writer, spec_gguf_keys_name(&keys, layers), recurrent,
                            (size_t)(from->shape.n_layers + from->n_nextn));
-    if (delta->is_tiled) /* for positions of images, which llama.cpp needs */
+    if (delta->is_tiled) /* the sections for positions of images, which llama.cpp requires */
         spec_gguf_writer_integers(writer, spec_gguf_keys_name(&keys, "rope.dimension_sections"),
                                   (const int[]){11, 11, 10, 0}, 4);
 }

@@ -16,7 +16,7 @@ static int refuse_others(spec_gguf_keys *keys, bool has_shared)
 {
     const struct {
         const char *rest, *what;
-        int most; /* largest value that changes nothing */
+        int most; /* the largest value that has no effect */
     } others[] = {
         {"leading_dense_block_count", "dense blocks before the blocks with experts", 0},
         {"expert_shared_count", "shared experts", has_shared ? 1 : 0},
@@ -38,7 +38,7 @@ done:
     return status;
 }
 
-/* The weights of the chosen experts must be the softmax of their logits. */
+/* Checks that the weights of the chosen experts are the softmax of their logits. */
 static int check_weights(spec_gguf_keys *keys, bool has_biases)
 {
     int status = GSL_SUCCESS, gating;
@@ -53,7 +53,7 @@ static int check_weights(spec_gguf_keys *keys, bool has_biases)
     if (!normalised && !of_chosen)
         return REFUSE(keys, "'%s' is false: the weights of experts must sum to 1", keys->key);
     SPEC_TRY(spec_gguf_keys_real(&scale, keys, "expert_weights_scale", 1.0));
-    if (scale != 1.0 && scale != 0.0) /* files write 0 for none */
+    if (scale != 1.0 && scale != 0.0) /* files write 0 for no scale */
         return REFUSE(keys, "'%s' is %g: scaled weights of experts are not supported", keys->key,
                       scale);
 done:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gguf_keys: the values of a GGUF file whose keys begin with its architecture, such as "llama.".
- * Callers give the rest of a key; `key` keeps the whole one for error lines. As in gguf_value.h, a
- * missing value becomes the fallback, and GSL_EINVAL has a line that names file and key. */
+ * Callers give the rest of a key; the field `key` keeps the whole key for error lines. As in
+ * gguf_value.h, a missing value becomes the fallback, and GSL_EINVAL has a line that names file and
+ * key. */
 #ifndef SPECLAB_GGUF_KEYS_H
 #define SPECLAB_GGUF_KEYS_H
 
@@ -24,7 +25,7 @@ typedef struct {
 const char *spec_gguf_keys_name(spec_gguf_keys *keys, const char *rest);
 bool spec_gguf_keys_has(spec_gguf_keys *keys, const char *rest);
 
-/* Read an integer within [low, high], which the file must have, or may lack. */
+/* Read an integer within [low, high], which the file must have (_need) or may lack. */
 int spec_gguf_keys_need(int *ret_value, spec_gguf_keys *keys, const char *rest, int low, int high);
 int spec_gguf_keys_integer(int *ret_value, spec_gguf_keys *keys, const char *rest, int fallback,
                            int low, int high);

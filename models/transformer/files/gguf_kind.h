@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /* Finds a kind of `speclab list models`, which points into the container: the kind of a draft head;
- * "dflash"; "mtp" for draft blocks without the model's layers; "gguf" for all else. The file of a
- * head may name a kind that does not exist. Returns GSL_EINVAL if a value has another type. */
+ * "dflash"; "mtp" for draft blocks without the model's layers; "gguf" for everything else. The file
+ * of a head may name a kind that does not exist. Returns GSL_EINVAL if a value has another type. */
 int spec_gguf_kind(spec_piece *ret_kind, const spec_gguf *gguf, spec_error *error);
 
 /* Does the same for a path, with a terminating zero; "gguf" if the file or its kind cannot be read,

@@ -29,7 +29,7 @@ void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
     spec_gguf_writer_u32(writer, KEY("block_count"), (uint32_t)shape->n_layers);
     if (shape->n_experts == 0) {
         spec_gguf_writer_u32(writer, KEY("feed_forward_length"), (uint32_t)shape->ffn_dim);
-    } else { /* llama.cpp needs the first, and reads only the second */
+    } else { /* llama.cpp requires the first of these and reads only the second */
         spec_gguf_writer_u32(writer, KEY("feed_forward_length"), (uint32_t)shape->expert_dim);
         spec_gguf_writer_u32(writer, KEY("expert_feed_forward_length"),
                              (uint32_t)shape->expert_dim);
@@ -148,7 +148,7 @@ done:
     return status;
 }
 
-/* The writer copies the values: the file may close. */
+/* The writer copies the values, so the file may be closed. */
 static int of_gguf(spec_gguf_writer *writer, const spec_checkpoint *model,
                    const spec_settings *file, spec_error *error)
 {
@@ -327,7 +327,7 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
     const spec_shape *shape = &model->shape;
     const spec_tensor factors = {SPEC_TENSOR_F32, 1, spec_checkpoint_rotated(shape) / 2,
                                  shape->rope.opt_factor};
-    spec_shape whole = *shape; /* with its draft blocks */
+    spec_shape whole = *shape; /* the number of layers includes draft blocks */
     bool has_factors;
     char key[KEY_SIZE];
     file to = {.model = model, .architecture = spec_architecture_of(model)};

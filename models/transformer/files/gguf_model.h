@@ -21,8 +21,9 @@ typedef struct {
     const spec_listener *opt_listener; /* receives the share of the tensors that is written */
     const volatile int *opt_stop;
     int (*opt_announce)(void *self, uint64_t bytes,
-                        spec_error *error); /* gets the size of the file before its weights are
-                                               written; if it fails, the work ends */
+                        /* called with the size of the file before weights are written; if it fails,
+                         * the work ends */
+                        spec_error *error);
     void *self;
     const void *(*opt_experts)(void *experts, spec_part part, int layer,
                                int expert); /* returns the rows of one expert, a matrix in its type
@@ -51,8 +52,8 @@ int spec_gguf_model_write(int *ret_kept, const spec_checkpoint *model,
 void spec_gguf_model_shape(spec_gguf_writer *writer, const char *architecture,
                            const spec_shape *shape);
 
-/* Queries and keys that rotate halves are reordered so that adjacent pairs rotate. Returns which of
- * the original rows goes to `row`. */
+/* Returns which of the original rows goes to `row` when queries and keys that rotate halves are
+ * reordered so that adjacent pairs rotate. */
 int spec_gguf_model_row_of_halves(int row, int head_dim);
 
 /* Adds the values of a vocabulary; data->vocab 0: a model without one. SPM is spelled as in

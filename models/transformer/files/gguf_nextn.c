@@ -14,8 +14,8 @@
 static const struct {
     const char *name; /* after "blk.7.nextn." */
     size_t member;
-    spec_part like;            /* it gets the shape and type of this part of the model */
-    bool reads_pair, may_lack; /* (dim, 2 dim) instead */
+    spec_part like;            /* it has the shape and type of this part of the model */
+    bool reads_pair, may_lack; /* reads_pair: the shape is (dim, 2 dim) instead */
 } parts[] = {
 #define MEMBER(name) offsetof(spec_checkpoint_nextn, name)
     {"eh_proj.weight", MEMBER(projection), SPEC_PART_GATE, true, false},

@@ -9,8 +9,9 @@
 #include "models/transformer/files/gguf_types.h"
 
 /* Finds the file's n draft blocks, which follow the layers of to->shape, and marks their tensors.
- * If the file has none of these tensors, to->n_nextn stays 0, as if it had fewer blocks. Returns
- * GSL_EINVAL, with a line, for a tensor that is missing, of another shape, or not finite. */
+ * If the file has none of these tensors, to->n_nextn stays 0, as if the file had no such blocks.
+ * Returns GSL_EINVAL, with a line, for a tensor that is missing, of another shape, or not
+ * finite. */
 int spec_gguf_nextn_take(spec_checkpoint *to, const spec_gguf *gguf, int n, bool *taken,
                          spec_error *error);
 

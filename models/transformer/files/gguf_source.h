@@ -15,7 +15,7 @@ typedef struct {
 /* Opens a file. On failure *ret_source is NULL. */
 int spec_gguf_source_init(spec_gguf_source **ret_source, const char *path, spec_error *error);
 
-/* Closes it, as a checkpoint's or a draft's free_owned; may be NULL. */
+/* Closes the source, which may be NULL; used as the free_owned of a checkpoint or a draft. */
 void spec_gguf_source_free(void *source);
 
 #endif

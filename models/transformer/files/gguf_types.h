@@ -57,7 +57,7 @@ typedef struct {
     size_t n_tensors;
 } spec_gguf;
 
-/* A string of the file for "%.*s", cut at 80 bytes. */
+/* The arguments with which "%.*s" prints a string of the file, cut at 80 bytes. */
 #define SPEC_GGUF_SHOWN(piece) ((int)((piece).length < 80 ? (piece).length : 80)), (piece).bytes
 
 #endif

@@ -126,7 +126,7 @@ static int find_array(const spec_gguf_value **ret_value, void **ret_item, size_t
     if (*ret_value == NULL) return GSL_SUCCESS;
     if (!(*ret_value)->is_array) return refuse(gguf, key, "an array", error);
     if ((*ret_value)->n == 0) return GSL_SUCCESS;
-    *ret_n = (size_t)(*ret_value)->n; /* at least one byte each in the file */
+    *ret_n = (size_t)(*ret_value)->n; /* each takes at least one byte in the file */
     *ret_item = calloc(*ret_n, item_bytes);
     return *ret_item != NULL ? GSL_SUCCESS
                              : spec_fail(error, GSL_ENOMEM, "%.300s: out of memory", gguf->path);

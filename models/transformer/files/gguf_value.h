@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gguf_value: reads the values of a GGUF container as C types.
- * A missing value becomes the caller's fallback; a value of another type is refused in a line that
- * names file and key. */
+ * A missing value becomes the caller's fallback; a value of another type is refused, with a line
+ * that names file and key. */
 #ifndef SPECLAB_GGUF_VALUE_H
 #define SPECLAB_GGUF_VALUE_H
 
@@ -23,7 +23,7 @@ int spec_gguf_value_text(spec_piece *ret_value, const spec_gguf *gguf, const cha
                          const char *fallback, spec_error *error);
 
 /* Read an array of strings, of F32, of I32 or U32, of BOOL (or I32 or U32, nonzero), into a new
- * array that the caller frees; NULL and *ret_n = 0 if it is missing or empty. */
+ * array that the caller frees; NULL, with *ret_n = 0, if the value is missing or empty. */
 int spec_gguf_value_texts(spec_piece **ret_item, size_t *ret_n, const spec_gguf *gguf,
                           const char *key, spec_error *error);
 int spec_gguf_value_reals(float **ret_item, size_t *ret_n, const spec_gguf *gguf, const char *key,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a token number; 2^32 - 1, a -1 in the field's type, means no token. */
+/* Reads a token number; 2^32 - 1, which is -1 in the type of the field, means no token. */
 static int special(int *ret_token, const spec_gguf *gguf, const char *key, int fallback, int vocab,
                    spec_error *error)
 {
@@ -62,8 +62,8 @@ done:
     return status;
 }
 
-/* Adds the other tokens that end a text: those of two values of the file, and those with a known
- * spelling. Adds none if the file says that its texts have no end. */
+/* Adds the other tokens that end a text: those that two values of the file name, and those with a
+ * known spelling. Adds none if the file says that its texts have no end. */
 static int read_further_ends(spec_gguf_vocabulary *vocabulary, const spec_gguf *gguf, int vocab,
                              spec_error *error)
 {

@@ -130,7 +130,8 @@ void spec_gguf_writer_value(spec_gguf_writer *writer, const spec_gguf_value *val
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* Dimensions of 1 after the first are left out at the end. */
+/* Adds the name of a tensor and its dimensions, without trailing dimensions of 1 after the
+ * first. */
 static void name_tensor(spec_gguf_writer *writer, const char *name, uint32_t type, int n, int rows,
                         int cols, size_t row_bytes)
 {
@@ -180,7 +181,7 @@ int spec_gguf_writer_open(spec_gguf_writer *writer, const char *path, spec_error
     spec_gguf_writer_data(writer, &writer->n_values, sizeof writer->n_values);
     spec_gguf_writer_data(writer, values, values_bytes);
     spec_gguf_writer_data(writer, tensors, tensors_bytes);
-    /* from here on, the offset of the end */
+    /* from here on this is the offset of the end */
     writer->offset += writer->written + padding(writer->written);
     SPEC_TRY(spec_gguf_writer_tensor_end(writer, error));
 done:

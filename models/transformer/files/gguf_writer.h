@@ -2,8 +2,8 @@
 /* gguf_writer: writes a GGUF file, version 3, front to back.
  *     init; values and tensors, in any order; open; the tensors' data, in the order of their
  *     names; close
- * The file appears only when it is complete (base/new_file.h). A failed write is reported at the
- * next end of a tensor. The writer owns its buffers and the file. */
+ * The file appears only when it is complete (base/new_file.h). A failed write is reported when the
+ * next tensor ends. The writer owns its buffers and the file. */
 #ifndef SPECLAB_GGUF_WRITER_H
 #define SPECLAB_GGUF_WRITER_H
 

@@ -22,7 +22,7 @@ typedef struct {
     spec_shape shape;
 } header;
 
-/* In the order of the file, which stores each part for all layers in turn. */
+/* The parts in the order of the file, which stores each part for all layers in turn. */
 static const spec_part v0_parts[] =
     {
         SPEC_PART_EMBEDDING, SPEC_PART_ATTENTION_NORM, SPEC_PART_QUERY,
@@ -129,7 +129,8 @@ static uint64_t table_weights(const header *head)
     return head->is_v1 ? 0 : (uint64_t)head->shape.context * (uint64_t)head->shape.head_dim;
 }
 
-/* The sum is far below 2^64, because every width and count has been checked. */
+/* Checks the length of the file. The sum is far below 2^64, because every width and count has been
+ * checked. */
 static int check_length(const header *head, const spec_mapping *file, const char *path,
                         spec_error *error)
 {

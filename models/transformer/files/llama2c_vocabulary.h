@@ -20,7 +20,7 @@ typedef struct {
 
 /* Loads the vocabulary of the model at `model_path`, with `vocab` tokens. opt_path names the file
  * ("": none); NULL: tokenizer.bin in the model's folder, if it exists. Returns GSL_EINVAL, naming
- * the file, if it is truncated, has another number of tokens, or has non-finite scores. */
+ * the file, if it is truncated, does not have `vocab` tokens, or has non-finite scores. */
 int spec_llama2c_vocabulary_load(spec_llama2c_vocabulary *vocabulary, const char *model_path,
                                  const char *opt_path, int vocab, spec_error *error);
 void spec_llama2c_vocabulary_free(spec_llama2c_vocabulary *vocabulary);

@@ -17,10 +17,12 @@ enum { ALIGNMENT = 64, SUPER = 256 };
 /* Standard deviations of the random values below, in their own units. */
 static const double normal_sd =
     37837.2272372; /* sum of four uniform numbers of 0..65535: sqrt(4 (2^32 - 1) / 12) */
-static const double byte_sd = 73.8952224863;   /* uniform on -127..127, but -127 twice as likely */
+/* uniform on -127..127, except that -127 is twice as likely */
+static const double byte_sd = 73.8952224863;
 static const double nibble_sd = 4.63680924775; /* uniform on -8..7, symmetric because the scale has
                                                   a random sign: sqrt(344 / 16) */
-static const double step_rms = 55.6911123971;  /* uniform on 48..63: the root of the mean square */
+/* root of the mean square of a uniform number on 48..63 */
+static const double step_rms = 55.6911123971;
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
@@ -151,8 +153,8 @@ static void draw_tensor(const spec_tensor *tensor, unsigned char *data, spec_par
             memcpy(data + (size_t)i * sizeof(float), &value, sizeof(float));
         return;
     }
-    /* A product keeps the scale of its input, and the embedding has the scale of the layers'
-     * outputs. */
+    /* Chosen so that a product keeps the scale of its input, and the embedding has the scale of the
+     * layers' outputs. */
     const double sd = part == SPEC_PART_EMBEDDING ? 1.0 : 1.0 / sqrt((double)tensor->cols);
     spec_parallel_run(checkpoint->opt_pool, draw_row,
                       &(row_job){tensor, data, part, layer, checkpoint->seed, sd},
@@ -205,8 +207,8 @@ static void draw_all(spec_checkpoint *checkpoint)
     }
 }
 
-/* Unless the spec says otherwise, a mixture takes one in eight of its experts, which together are
- * as wide as a network without experts. */
+/* Reads the experts. Unless the spec says otherwise, a token takes one in eight experts, which
+ * together are as wide as a network without experts. */
 static int read_experts(spec_shape *shape, const spec_settings *settings, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -229,7 +231,8 @@ done:
     return status;
 }
 
-/* A hybrid has a recurrent head of values for each query's, and of keys for each key's. */
+/* Reads the recurrent layers of a hybrid. They have as many heads of values as attention has of
+ * queries, and as many of keys as attention has of keys. */
 static int read_recurrence(spec_shape *shape, const spec_settings *settings, spec_error *error)
 {
     int period;
@@ -322,7 +325,8 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
         ret->layer[i].is_recurrent = (i + 1) % period != 0;
     const uint64_t bytes = lay_out(ret, NULL, type);
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (bytes > memory / 2) SPEC_TRY(out_of_memory(bytes, error)); /* malloc would overcommit */
+    /* because malloc would overcommit */
+    if (bytes > memory / 2) SPEC_TRY(out_of_memory(bytes, error));
     ret->owned = aligned_alloc(ALIGNMENT, (size_t)bytes);
     if (ret->owned == NULL) SPEC_TRY(out_of_memory(bytes, error));
     lay_out(ret, ret->owned, type);

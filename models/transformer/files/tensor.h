@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The CPU can multiply with the types before SPEC_TENSOR_TYPES. A matrix in one of the others is
- * converted first (`computed_type` of spec_backend). spec_tensor_can_write says which types can be
- * written. */
+/* The CPU can multiply with the types before SPEC_TENSOR_TYPES. A matrix in one of the other types
+ * is converted first (`computed_type` of spec_backend). spec_tensor_can_write says which types can
+ * be written. */
 typedef enum {
     SPEC_TENSOR_F32,
     SPEC_TENSOR_F16,
@@ -53,7 +53,7 @@ typedef struct {
 /* Returns whether the weights come in blocks with a scale. */
 bool spec_tensor_is_quantised(spec_tensor_type type);
 
-/* Returns whether spec_tensor_row_write can write it. */
+/* Returns whether spec_tensor_row_write can write this type. */
 bool spec_tensor_can_write(spec_tensor_type type);
 
 /* Returns the size of a block: a row's length must be a multiple of it. 1 for types without
@@ -66,19 +66,19 @@ size_t spec_tensor_row_bytes(spec_tensor_type type, int cols);
 /* Converts row `row` to floats (cols). Exact for every type. */
 void spec_tensor_decode_row(float *ret_value, const spec_tensor *tensor, int row);
 
-/* Returns the first row with a non-finite weight (quantised: scale), or -1. In a type that a device
- * may compute as Q8_0, a scale of spec_tensor_scale_end or more is bad too, because Q8_0 could not
- * hold the weights. */
+/* Returns the first row with a non-finite weight (for quantised types, a non-finite scale), or -1.
+ * In a type that a device may compute as Q8_0, a scale of spec_tensor_scale_end or more is bad too,
+ * because Q8_0 could not hold the weights. */
 int spec_tensor_first_bad_row(const spec_tensor *tensor, spec_thread_pool *opt_pool);
 
-/* Returns the scale from which on Q8_0 cannot hold the weights: 2^9, or 2^19 for MXFP4. Returns 0
- * for floats, Q8_0 and Q4_0, which need no conversion. */
+/* Returns the smallest scale at which Q8_0 cannot hold the weights: 2^9, or 2^19 for MXFP4. Returns
+ * 0 for floats, Q8_0 and Q4_0, which need no conversion. */
 int spec_tensor_scale_end(spec_tensor_type type);
 
 /* Writes a row of `cols` floats in a type that can be written. Rounding is to nearest (ties to
  * even); F16 overflows to infinity. Blocks of 32 weights have the bytes of ggml's reference
- * (tensor_block_write.h), blocks of 256 the scales that a search found (tensor_block_search.h). A
- * block with a non-finite weight gets the scale NaN. */
+ * (tensor_block_write.h), and blocks of 256 have the scales that a search found
+ * (tensor_block_search.h). A block with a non-finite weight gets the scale NaN. */
 void spec_tensor_row_write(void *ret_data, spec_tensor_type type, const float *value, int cols);
 
 /* Writes row `row` of a tensor in a type that can be written, or in its own; `value` (cols) is

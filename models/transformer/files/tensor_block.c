@@ -27,7 +27,7 @@ static void decode_q4_0(float *ret_value, const unsigned char *block, const floa
     }
 }
 
-/* Returns weight j of 5 bits, whose fifth bit is bit j of four bytes. */
+/* Returns weight j, which has 5 bits; its fifth bit is bit j of the first four bytes. */
 static int five_bits(const unsigned char *fifth, int j)
 {
     const int pair = fifth[BLOCK / 8 + j % (BLOCK / 2)],
@@ -56,12 +56,12 @@ static void decode_q5_1(float *ret_value, const unsigned char *block, const floa
         ret_value[j] = scale[0] * (float)five_bits(block + 2 * HALF_BYTES, j) + scale[1];
 }
 
-/* The levels of IQ4_NL and IQ4_XS; twice the values of E2M1, the sign in the high bit. */
+/* The levels of IQ4_NL and IQ4_XS, and twice the values of E2M1, whose sign is in the high bit. */
 static const signed char nl_level[] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                        1,    13,   25,  38,  53,  69,  89,  113},
                          e2m1_twice[] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/* Low halves of 16 bytes are the first 16 weights, high halves the others. */
+/* The low halves of 16 bytes are the first 16 weights, the high halves the others. */
 static void decode_levels(float *ret_value, const unsigned char *pair, const signed char *level,
                           float scale)
 {
@@ -76,7 +76,7 @@ static void decode_iq4_nl(float *ret_value, const unsigned char *block, const fl
     decode_levels(ret_value, block + HALF_BYTES, nl_level, *scale);
 }
 
-/* 2^(byte - 128): half of the scale, since the levels are doubled. */
+/* The factor is 2^(byte - 128), half of the scale, because the levels are doubled. */
 static void decode_mxfp4(float *ret_value, const unsigned char *block, const float *scale)
 {
     const uint32_t bits =
@@ -150,8 +150,9 @@ static void q8_0_from_mxfp4(unsigned char *ret_block, const unsigned char *block
 
 /* ---- 256 weights ----------------------------------------------------------------------------- */
 
-/* Twelve bytes hold eight scales and eight minima of 6 bits: for groups 0..3 in the low bits of
- * bytes 0..7, for groups 4..7 in bytes 8..11 and in the high bits of the others. */
+/* Twelve bytes hold eight scales and eight minima of 6 bits: those of groups 0..3 are in the low
+ * bits of bytes 0..7, those of groups 4..7 in bytes 8..11 and in the high bits of the other
+ * bytes. */
 static void read_group(float *ret_step, float *ret_minimum, const unsigned char *bytes, int group,
                        const float *scale)
 {

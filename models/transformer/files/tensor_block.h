@@ -16,9 +16,11 @@ typedef struct {
     bool has_exponent;                    /* byte 0 is a scale of E8M0: 2^(byte - 127) */
     /* Writes `weights` floats; `scale` holds the block's scales as floats. */
     void (*decode)(float *ret_value, const unsigned char *block, const float *scale);
-    /* Writes a block of floats (tensor_block_write.h, tensor_block_search.h); NULL: only read. */
+    /* Writes a block of floats (tensor_block_write.h, tensor_block_search.h); NULL: blocks can only
+     * be read. */
     void (*opt_write)(unsigned char *ret_block, const float *value);
-    /* Writes the same weights as one block of Q8_0; NULL: they are not multiples of a scale. */
+    /* Writes the same weights as one block of Q8_0; NULL: the weights are not multiples of one
+     * scale. */
     void (*opt_to_q8_0)(unsigned char *ret_block, const unsigned char *block);
 } spec_tensor_block;
 

@@ -56,7 +56,7 @@ static inline lanes inverse_of(lanes value)
 }
 
 /* Fills a block of groups. Returns false if all weights are so near zero that the scales are 0 in
- * F16, and if scales are beyond F16; then *ret_scale is 0, infinite or NaN. */
+ * F16, or if a scale exceeds F16; then *ret_scale is 0, infinite or NaN. */
 static bool arrange(block *ret, float *ret_scale, const float *value, int group)
 {
     float most = 0.0f;
@@ -203,8 +203,8 @@ static inline lanes error_of(lanes *ret_q, const lanes *x, lanes step, lanes min
     return error;
 }
 
-/* Finds both in units of the block, 0..63: tries nine steps around the wanted one, each with the
- * wanted minimum and with the best one for its rounded weights. */
+/* Finds step and minimum in units of the block, 0..63: tries nine steps around the wanted one, each
+ * with the wanted minimum and with the best minimum for its rounded weights. */
 static ranges find_units(const lanes *x, const ranges *wanted, float unit, float unit_2, int most)
 {
     const lanes zero = all(0.0f), top = all(UNITS);
@@ -241,8 +241,8 @@ static float largest_lane(const lanes *value, int n)
     return most;
 }
 
-/* Packs twelve bytes: steps and minima of groups 0..3, then the low halves of groups 4..7's, whose
- * upper bits are in the first eight. */
+/* Packs twelve bytes: steps and minima of groups 0..3, then the low halves of those of groups 4..7,
+ * whose upper bits are in the first eight bytes. */
 static void pack_units(unsigned char *ret_bytes, const ranges *unit)
 {
     for (int i = 0; i < 4; i++) {

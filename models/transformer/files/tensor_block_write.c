@@ -33,8 +33,8 @@ static float magnitude(const float *value)
     return most < 0x7f800000 ? spec_half_float_of_bits(most) : NAN;
 }
 
-/* Writes a block's scale into its first bytes; returns 1 / scale, or 0 for a block of zeros or of
- * non-finite values, and if 1 / scale overflows (in F16 the scale is 0 long before that). */
+/* Writes a block's scale into its first bytes; returns 1 / scale, or 0 if the block has only zeros
+ * or a non-finite value, or if 1 / scale overflows (in F16 the scale is 0 long before that). */
 static float write_scale(unsigned char *block, float scale)
 {
     const uint16_t half = spec_half_float_to_f16(scale);
@@ -50,7 +50,7 @@ void spec_tensor_block_write_q8_0(unsigned char *ret_block, const float *value)
         memset(ret_block + HALF_BYTES, 0, BLOCK);
         return;
     }
-    /* Rounds half away from zero, as roundf does: the largest float below 1/2 is added, since 1/2
+    /* Rounds half away from zero, as roundf does: we add the largest float below 1/2, because 1/2
      * itself would round 0.49999997 up. */
     for (int j = 0; j < BLOCK; j++) {
         const float x = value[j] * inverse;
@@ -70,7 +70,7 @@ static void round_all(unsigned char ret_q[BLOCK], const float *value, float leas
     }
 }
 
-/* Low halves of 16 bytes are the first 16 weights, high halves the others. */
+/* The low halves of 16 bytes are the first 16 weights, the high halves the others. */
 static void pack_pairs(unsigned char *ret_pair, const unsigned char q[BLOCK])
 {
     for (int j = 0; j < BLOCK / 2; j++)

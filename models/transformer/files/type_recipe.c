@@ -40,7 +40,7 @@ static bool uses_more_bits(int layer, int n_layers)
     return layer < eighth || layer >= 7 * n_layers / 8 || (layer - eighth) % 3 == 2;
 }
 
-/* Returns whether this is a model of 70 billion weights, where few key-value heads serve many
+/* Returns whether this is a model of 70 billion weights, in which few key-value heads serve many
  * queries. */
 static bool has_80_layers(const spec_checkpoint *model)
 {
@@ -71,7 +71,7 @@ static spec_tensor_type type_of_down(const spec_type_recipe *recipe, int n_layer
     return recipe->type;
 }
 
-/* Returns the type, without checking yet whether its blocks divide the rows. */
+/* Returns the type, without checking whether its blocks divide the rows. */
 static spec_tensor_type wanted_type(const spec_type_recipe *recipe, const spec_checkpoint *model,
                                     spec_part part, int layer)
 {

@@ -31,7 +31,7 @@ const spec_type_recipe *spec_type_recipe_find(const char *name);
  * multiple of 32 in a type with blocks of 32. Rows that are not a multiple of 256 get Q5_0, Q5_1 or
  * Q8_0 for Q4_K, Q5_K or Q6_K, or F16 if they are not a multiple of 32 either. In a mixture: Q6_K
  * for the output, a tied embedding, and values and down projections in some layers (medium); Q5_K
- * in the first layers (q4_k_s). There are exceptions for eight experts or 80 layers. */
+ * in the first layers (q4_k_s). There are exceptions for models with eight experts or 80 layers. */
 spec_tensor_type spec_type_recipe_type_of(const spec_type_recipe *recipe,
                                           const spec_checkpoint *model, spec_part part, int layer);
 

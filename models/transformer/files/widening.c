@@ -39,7 +39,7 @@ static void fill(unsigned char *data, const spec_tensor *wide, const spec_tensor
     }
 }
 
-/* Adds up the bytes of all tensors; with data, also places and fills them. */
+/* Adds up the bytes of all tensors; with opt_data, also places and fills them. */
 static size_t lay_out(spec_checkpoint *wide, const spec_checkpoint *model, int by,
                       unsigned char *opt_data)
 {

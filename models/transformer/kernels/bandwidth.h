@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bandwidth: measures the memory bandwidth of all threads together, which limits many passes.
- * The memory uses large pages if the system has them. As when it reads weights, each thread reads
- * one part front to back and then the rest of other parts, with independent loads. */
+ * The memory uses large pages if the system has them. Each thread reads one part front to back, and
+ * then helps with the rest of other parts, as it does with weights; its loads are independent. */
 #ifndef SPECLAB_BANDWIDTH_H
 #define SPECLAB_BANDWIDTH_H
 
@@ -24,7 +24,7 @@ void spec_bandwidth_free(spec_bandwidth *bandwidth);
 uint64_t spec_bandwidth_read(const spec_bandwidth *bandwidth, spec_thread_pool *opt_pool);
 
 /* Returns bytes per second, the best of a few reads of 256 MiB, several times the caches of a core;
- * takes some tenths of a second. Returns 0 if that exceeds a quarter of the free memory. */
+ * takes some tenths of a second. Returns 0 if 256 MiB exceed a quarter of the free memory. */
 double spec_bandwidth_measure(spec_thread_pool *opt_pool);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* exp_double: the constants for computing exp(x) in double, for x <= 0, on CPU and GPU.
- * Rows are computed from it; vector_ref.c explains the constants. Only macros, for C and nvcc. */
+ * Rows are computed with this exponential; vector_ref.c explains the constants. Only macros, for C
+ * and nvcc. */
 #ifndef SPECLAB_EXP_DOUBLE_H
 #define SPECLAB_EXP_DOUBLE_H
 

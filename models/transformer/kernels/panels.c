@@ -12,10 +12,10 @@ enum {
     BLOCK = SPEC_TENSOR_BLOCK,
     HALF = 2,
     WORD = 4,
-    TILE_BYTES = 256 /* at least a row of a tile in every type */
+    TILE_BYTES = 256 /* a row of a tile fits in every type */
 };
 
-/* Returns the columns that are moved at once: whole blocks. */
+/* Returns how many columns are moved at once: whole blocks. */
 static int tile_of(spec_tensor_type type)
 {
     const int block = spec_tensor_block_weights(type);
@@ -97,7 +97,8 @@ static void move_tile(unsigned char *panel, unsigned char *row, spec_tensor_type
     }
 }
 
-/* Finds the tensor with row `row` of all parts, and the row's number there; NULL after the last. */
+/* Finds the tensor that has row `row` of all parts, and the index of the row in it; NULL after the
+ * last row. */
 static const spec_tensor *find_part(int *ret_row, const spec_tensor *part, int n_parts, int row)
 {
     for (; n_parts > 0 && row >= part->rows; part++, n_parts--) row -= part->rows;

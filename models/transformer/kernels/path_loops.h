@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* path_loops: the loops of path.h, for the compiler to turn into one instruction set's.
+/* path_loops: the loops of path.h, which the compiler vectorises for one instruction set.
  * Their inner loops have fixed lengths, and no sum is split between lanes. */
 #ifndef SPECLAB_PATH_LOOPS_H
 #define SPECLAB_PATH_LOOPS_H

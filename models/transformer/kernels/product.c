@@ -20,7 +20,7 @@ static const spec_product_kernels kernels_avx2 = {{spec_product_f32_avx2, spec_p
                                                    spec_product_q4_0_avx2, spec_product_q4_k_avx2,
                                                    spec_product_q5_k_avx2, spec_product_q6_k_avx2},
                                                   spec_product_quantise_avx2};
-/* Without VNNI, wider vectors have no byte product that is exact for all weights. */
+/* Without VNNI, there is no product of bytes in wider vectors that is exact for all weights. */
 static const spec_product_kernels kernels_avx512 = {
     {spec_product_f32_avx512, spec_product_f16_avx512, spec_product_bf16_avx512,
      spec_product_q8_0_avx2, spec_product_q4_0_avx2, spec_product_q4_k_avx2, spec_product_q5_k_avx2,

@@ -10,7 +10,7 @@
  *     Q4_K, Q5_K:      the same, with the weights 0..31 and wscale = scale * s, then per block
  *                      acc = fma(-(scale_2 * m), xscale * (float)sum, acc), with sum over x
  *     Q6_K:            the same, with the integer weights s * (q - 32) and wscale = scale
- * then y = acc (+ bias), or y + that if it is added. Threads share the rows by panels. */
+ * then y = acc (+ bias), or y + acc (+ bias) if it is added. Threads share the rows by panels. */
 #ifndef SPECLAB_PRODUCT_H
 #define SPECLAB_PRODUCT_H
 

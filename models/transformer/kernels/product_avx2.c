@@ -4,8 +4,8 @@
 #if defined(__AVX2__)
 #include "models/transformer/kernels/product_avx2.h"
 
-/* The sums of all columns do not fit into 16 registers, so for the other columns we read a panel
- * again from the first-level cache. */
+/* The sums of all columns do not fit into 16 registers, so for the remaining columns we read a
+ * panel again, from the first-level cache. */
 enum {
     STRETCH = 512, /* bytes between two prefetches */
     LATENCY = 4,   /* cycles of latency of a sum */
@@ -104,8 +104,8 @@ INLINE void dots_q8_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsi
     }
 }
 
-/* Does the same for weights 0..15, from which 8 is subtracted: sums of 16 bits hold the block, 16 *
- * 15 * 127. */
+/* Does the same for weights 0..15, from which 8 is subtracted. Sums of 16 bits hold a whole block:
+ * 16 * 15 * 127. */
 INLINE void dots_q4_0(__m256i dot[BLOCKS][2], const unsigned char *w, const unsigned char *x,
                       const unsigned char *start, const int n)
 {
@@ -228,7 +228,7 @@ void spec_product_quantise_avx2(unsigned char *block, int u, int N, const float 
         }
         const __m256i bytes =
             _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
-        /* The packing interleaved groups of four from both halves. */
+        /* Packing has interleaved groups of four from both halves. */
         const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         _mm256_storeu_si256((__m256i *)(void *)(block + SPEC_TENSOR_BLOCK * u),
                             _mm256_permutevar8x32_epi32(bytes, order));

@@ -12,8 +12,8 @@ enum { HALF = 8 /* rows per vector */ };
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* To be put after an addition to a sum in an unrolled loop. Without it, gcc moves all products in
- * front of the sums, runs out of registers and spills them. */
+/* Put this after an addition to a sum in an unrolled loop. Without it, gcc moves all products
+ * before the sums, runs out of registers and spills them. */
 #define KEEP_ORDER(sum) __asm__ volatile("" : "+x"(sum))
 
 INLINE __m256i load(const unsigned char *at)

@@ -5,8 +5,8 @@
 #include "models/transformer/kernels/product_avx2.h"
 #include "models/transformer/kernels/product_k_parts.h"
 
-/* Columns at once: their sums of 16 bits, and in Q6_K also dot products and weights, fill 16
- * registers. */
+/* Columns processed at once. Their sums of 16 bits, and in Q6_K also dot products and weights, fill
+ * 16 registers. */
 enum { COLUMNS = 4, COLUMNS_Q6_K = 2 };
 
 /* Returns the F16 values in the low halves of words, of the first or the last 8 rows. */
@@ -19,7 +19,7 @@ INLINE __m256 halves(__m256i words)
 
 /* ---- Q4_K and Q5_K --------------------------------------------------------------------------- */
 
-/* Bytes 0..3 of the words hold integers of four runs. */
+/* Converts bytes 0..3 of each word, which are integers of four runs, to floats times `unit`. */
 INLINE void spread(float (*scale)[SPEC_PANEL_ROWS], int at, __m256i words, __m256 unit)
 {
     SPEC_UNROLL
@@ -30,8 +30,9 @@ INLINE void spread(float (*scale)[SPEC_PANEL_ROWS], int at, __m256i words, __m25
     }
 }
 
-/* The words are two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: for runs 0..3 in
- * the low bits of bytes 0..7, for runs 4..7 in bytes 8..11 and the high bits of the others. */
+/* The words are two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: those of runs
+ * 0..3 are in the low bits of bytes 0..7, those of runs 4..7 in bytes 8..11 and in the high bits of
+ * the other bytes. */
 INLINE void read_scales(run_scales *ret, const unsigned char *block)
 {
     const __m256i six = _mm256_set1_epi8(63), low = _mm256_set1_epi8(15),
@@ -54,7 +55,8 @@ INLINE void read_scales(run_scales *ret, const unsigned char *block)
     }
 }
 
-/* Returns the weights of a run in 32 bytes at `low`, as in the other instruction sets. */
+/* Returns the weights of a run in the 32 bytes at `low`, in the same order as for the other
+ * instruction sets. */
 INLINE __m256i weights_of_run(const unsigned char *low, const unsigned char *opt_fifth, int run,
                               const bool odd)
 {
@@ -68,7 +70,7 @@ INLINE __m256i weights_of_run(const unsigned char *low, const unsigned char *opt
     return _mm256_or_si256(w, _mm256_and_si256(bit, _mm256_set1_epi8(16)));
 }
 
-/* n columns. Half of a run, at most 8 * 31 * 127, fits into sums of 16 bits. */
+/* Adds a run for n columns. Half of a run, at most 8 * 31 * 127, fits into sums of 16 bits. */
 INLINE void add_run(__m256 sum[COLUMNS][2], const unsigned char *low,
                     const unsigned char *opt_fifth, int run, const bool odd,
                     const run_scales *scales, place at, const int n)
@@ -162,8 +164,8 @@ INLINE __m256 byte_of(__m256i words, const int i)
     return _mm256_cvtepi32_ps(_mm256_srai_epi32(_mm256_slli_epi32(words, 24 - 8 * i), 24));
 }
 
-/* Sums of 16 bits hold two steps, 4 * 63 * 127. Sums of at most 2^24 are exact in float, and so are
- * both operations before the last two. */
+/* Adds quarter `q` of a half of the block. Sums of 16 bits hold two steps, 4 * 63 * 127. Sums of at
+ * most 2^24 are exact in float, and so are both operations before the last two. */
 INLINE void add_quarter(__m256 sum[COLUMNS_Q6_K][2], half_block w_at, const int q, place at,
                         const int n)
 {
@@ -240,7 +242,7 @@ INLINE void q6_k(const spec_product_task *task, const unsigned char *block, int 
 
 /* ---- all columns ----------------------------------------------------------------------------- */
 
-/* body(task, panel, r, c, ..., n) with n a constant, 1..most of 2 or 4. */
+/* Calls body(task, panel, r, c, ..., n) with a constant n in 1..most, where most is 2 or 4. */
 #define ALL_PANELS(most, body, ...)                                                                \
     do {                                                                                           \
         const unsigned char *panel = task->panel;                                                  \

@@ -25,7 +25,7 @@ INLINE uint32x4_t words_at(const unsigned char *at)
 
 /* ---- Q4_K and Q5_K --------------------------------------------------------------------------- */
 
-/* Bytes 0..3 of the words hold integers of four runs. */
+/* Converts bytes 0..3 of each word, which are integers of four runs, to floats times `unit`. */
 INLINE void spread(float (*scale)[SPEC_PANEL_ROWS], int at, uint8x16_t bytes, float32x4_t unit)
 {
     const uint32x4_t words = vreinterpretq_u32_u8(bytes), byte = vdupq_n_u32(255);
@@ -37,8 +37,9 @@ INLINE void spread(float (*scale)[SPEC_PANEL_ROWS], int at, uint8x16_t bytes, fl
     vst1q_f32(scale[3] + at, vmulq_f32(vcvtq_f32_u32(vshrq_n_u32(words, 24)), unit));
 }
 
-/* The words are two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: for runs 0..3 in
- * the low bits of bytes 0..7, for runs 4..7 in bytes 8..11 and the high bits of the others. */
+/* The words are two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: those of runs
+ * 0..3 are in the low bits of bytes 0..7, those of runs 4..7 in bytes 8..11 and in the high bits of
+ * the other bytes. */
 INLINE void read_scales(run_scales *ret, const unsigned char *block)
 {
     const uint8x16_t six = vdupq_n_u8(63), low = vdupq_n_u8(15), top = vdupq_n_u8(48);
@@ -57,7 +58,7 @@ INLINE void read_scales(run_scales *ret, const unsigned char *block)
     }
 }
 
-/* n columns. */
+/* Adds a run for n columns. */
 INLINE void add_run(float32x4_t sum[COLUMNS][QUADS], const unsigned char *low,
                     const unsigned char *opt_fifth, int run, const bool odd,
                     const run_scales *scales, place at, const int n)

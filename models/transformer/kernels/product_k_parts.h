@@ -7,14 +7,14 @@
 #include "models/transformer/kernels/product_kernels.h"
 
 enum {
-    GROUPS = SPEC_TENSOR_BLOCK / 4, /* groups of four columns, in a run of 32 */
+    GROUPS = SPEC_TENSOR_BLOCK / 4, /* number of groups of four columns in a run of 32 */
     BLOCK = SPEC_TENSOR_BLOCK,
     RUNS = SPEC_PRODUCT_RUNS,
     WORD = SPEC_PRODUCT_WORD,
     PART = GROUPS * WORD /* bytes of 32 words of 8 bits */
 };
 
-/* Columns c.. of N in a block of the operand. */
+/* Columns from c on, of N, in a block of the operand. */
 typedef struct {
     const unsigned char *x;
     int N, c;
@@ -25,7 +25,7 @@ typedef struct {
     const unsigned char *low, *high, *steps, *scales;
 } half_block;
 
-/* The scales of a block of Q4_K or Q5_K, for each run and row; below is subtracted. */
+/* The scales of a block of Q4_K or Q5_K, for each run and row; `below` is subtracted. */
 typedef struct {
     float step[RUNS][SPEC_PANEL_ROWS], below[RUNS][SPEC_PANEL_ROWS];
 } run_scales;

@@ -33,7 +33,8 @@ static void run_scales(int *ret_step, int *ret_minimum, const unsigned char *byt
     }
 }
 
-/* Q4_K; with `fifth`, Q5_K. A row's words: scales (1), steps (3), fifth bits (8), halves (32). */
+/* Computes Q4_K or, with `fifth`, Q5_K. The words of a row: scales (1), steps (3), fifth bits (8),
+ * halves (32). */
 static void with_minimum(const spec_product_task *task, int block_bytes, bool fifth)
 {
     const int N = task->N, at_low = fifth ? 12 : 4;

@@ -13,10 +13,10 @@ enum {
 /* ---- Q4_K and Q5_K --------------------------------------------------------------------------- */
 
 typedef struct {
-    __m512 step[RUNS], below[RUNS]; /* of the rows of a block; below is subtracted */
+    __m512 step[RUNS], below[RUNS]; /* of the rows of a block; `below` is subtracted */
 } run_scales;
 
-/* Bytes 0..3 of the words hold integers of runs 4h..4h+3. */
+/* Converts bytes 0..3 of each word, which are integers of runs 4h..4h+3, to floats times `unit`. */
 INLINE void spread(__m512 scale[RUNS / 2], __m512i words, __m512 unit)
 {
     SPEC_UNROLL
@@ -27,8 +27,9 @@ INLINE void spread(__m512 scale[RUNS / 2], __m512i words, __m512 unit)
     }
 }
 
-/* The words are two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: for runs 0..3 in
- * the low bits of bytes 0..7, for runs 4..7 in bytes 8..11 and the high bits of the others. */
+/* The words are two F16 scales, then 12 bytes with 8 steps and 8 minima of 6 bits: those of runs
+ * 0..3 are in the low bits of bytes 0..7, those of runs 4..7 in bytes 8..11 and in the high bits of
+ * the other bytes. */
 INLINE void read_scales(run_scales *ret, const unsigned char *block)
 {
     const __m512i units = load(block), low_steps = load(block + VECTOR),
@@ -49,8 +50,8 @@ INLINE void read_scales(run_scales *ret, const unsigned char *block)
            unit_below);
 }
 
-/* Unpacks the weights of a run, whose low halves are at `low`: the low or, with `odd`, the high
- * halves of its bytes. In Q5_K, bit `run` of the bytes at opt_fifth is worth 16. */
+/* Unpacks the weights of a run, whose low four bits are at `low`: in the low or, with `odd`, the
+ * high halves of the bytes. In Q5_K, bit `run` of the bytes at opt_fifth is worth 16. */
 INLINE void weights_of_run(__m512i w[GROUPS], const unsigned char *low,
                            const unsigned char *opt_fifth, int run, const bool odd)
 {

@@ -2,9 +2,10 @@
 /* product_kernels: the functions that multiply some panels with at most 16 columns.
  * Internal to models/transformer/kernels/product*. Columns are laid out for the kernels. Floats:
  * (cols, n). Quantised: for each block of 32 the columns' 32 bytes (n, 32), their scales (n), and a
- * number made from the sum of their bytes, which unsigned weights need. Q8_0, Q4_0: -128 or -8
- * times the sum (n, int32), where dot products start. Q6_K: -32 times the sum of the first and of
- * the last 16 bytes, (n) and (n). Q4_K, Q5_K: the scale times the sum (n, float). */
+ * number computed from the sum of their bytes, which is needed because weights are unsigned. Q8_0,
+ * Q4_0: -128 or -8 times the sum (n, int32), where dot products start. Q6_K: -32 times the sum of
+ * the first and of the last 16 bytes, (n) and (n). Q4_K, Q5_K: the scale times the sum (n,
+ * float). */
 #ifndef SPECLAB_PRODUCT_KERNELS_H
 #define SPECLAB_PRODUCT_KERNELS_H
 
@@ -102,8 +103,8 @@ static inline int32_t spec_product_int_at(const unsigned char *at)
     return value;
 }
 
-/* The quantisation step of a block from the bits of its largest magnitude, which order all floats:
- * finite, infinite, NaN. */
+/* The quantisation step of a block, from the bits of its largest magnitude. Bits order all
+ * magnitudes: finite, infinite, NaN. */
 typedef struct {
     float scale, inverse; /* inverse 0: all bytes are 0 */
 } spec_product_step;
@@ -148,8 +149,8 @@ static inline void spec_product_put_step(unsigned char *block, int u, int N, spe
     memcpy(at + 4 * N, &start[0], sizeof start[0]);
 }
 
-/* To be put before a loop over columns that must be unrolled: an array stays in registers if its
- * indices are constants. */
+/* Put this before a loop over columns that must be unrolled, because an array stays in registers
+ * only if its indices are constants. */
 #if defined(__clang__)
 #define SPEC_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -166,10 +167,10 @@ static inline void spec_product_fetch_share(const spec_product_task *task, const
         __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
 }
 
-/* Prefetches memory some kB beyond `bytes` at `at`, whose sums take about `cycles`. Panels are
- * contiguous, and past the last one a prefetch has no effect. If memory is slower than the sums,
- * the hardware prefetcher follows the stream best undisturbed, except at page ends, which an
- * occasional prefetch crosses. Otherwise every line is prefetched. */
+/* Prefetches memory some kB beyond the `bytes` bytes at `at`, whose sums take about `cycles`
+ * cycles. Panels are contiguous, and past the last one a prefetch has no effect. If memory is
+ * slower than the sums, the hardware prefetcher works best undisturbed, except at the ends of
+ * pages, which an occasional prefetch crosses. Otherwise every line is prefetched. */
 static inline __attribute__((always_inline)) void spec_product_fetch(const spec_product_task *task,
                                                                      const unsigned char *at,
                                                                      const int bytes,
@@ -186,8 +187,8 @@ static inline __attribute__((always_inline)) void spec_product_fetch(const spec_
         __builtin_prefetch((const void *)(ahead + (uintptr_t)i), 0, 2);
 }
 
-/* Prefetches the lines a little beyond a block of `bytes` in order of address, in `steps` equal
- * steps, of which this is one. Use it for blocks whose words are read in another order, because the
+/* Prefetches the lines a little beyond a block of `bytes` bytes, in order of address. This is one
+ * of `steps` equal steps. Use it for blocks whose words are read in another order, because the
  * hardware prefetcher cannot follow that. */
 static inline __attribute__((always_inline)) void spec_product_fetch_step(
     const spec_product_task *task, const unsigned char *block, int bytes, int step, int steps)
@@ -204,7 +205,7 @@ static inline __attribute__((always_inline)) void spec_product_fetch_step(
         __builtin_prefetch((const void *)(near + (uintptr_t)i), 0, 2);
 }
 
-/* body(a, N) with N a constant, so that the sums stay in registers. */
+/* Calls body(a, N) with a constant N, so that the sums stay in registers. */
 #define SPEC_PRODUCT_BY_COLUMNS(body, a)                                                           \
     switch (task->N) {                                                                             \
     case 1: body(a, 1); break;                                                                     \

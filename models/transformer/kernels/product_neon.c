@@ -100,8 +100,8 @@ INLINE int8x16_t four_of(const unsigned char *at)
     return vreinterpretq_s8_s32(vdupq_n_s32(spec_product_int_at(at)));
 }
 
-/* Two products of signed bytes fit into 16 bits, 2 * 128 * 127. Each lane of `half` holds two of a
- * row's four columns. */
+/* Two products of signed bytes fit into 16 bits, 2 * 128 * 127. Each lane of `half` holds two of
+ * the four columns of a row. */
 INLINE void dots_q8_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
                       const int n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* product_neon: the code shared by the products of NEON with and without dot products of bytes.
  * For Q8_0 and Q4_0 the including file sets BLOCKS, the most columns per pass, and AT_ONCE. AT_ONCE
- * is the number of vectors of four rows whose dot products its dots_q8_0 and dots_q4_0 compute. For
- * product*_neon.c and product*_dotprod.c only. */
+ * is the number of vectors of four rows whose dot products dots_q8_0 and dots_q4_0 compute at once.
+ * For product*_neon.c and product*_dotprod.c only. */
 #ifndef SPECLAB_PRODUCT_NEON_H
 #define SPECLAB_PRODUCT_NEON_H
 
@@ -57,8 +57,8 @@ INLINE void load_halves(float32x4_t value[QUADS], const unsigned char *at)
 
 #ifdef AT_ONCE
 /* Compute exact dot products of 4 AT_ONCE rows of a block with columns x[0..n-1]: w is the first
- * row's bytes in the block's first group; x (n, 32); with unsigned weights the sums start from
- * start (n). */
+ * row's bytes in the block's first group; x (n, 32); with unsigned weights, sums begin at start
+ * (n). */
 INLINE void dots_q8_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,
                       const int n);
 INLINE void dots_q4_0(int32x4_t dot[][AT_ONCE], const unsigned char *w, const unsigned char *x,

@@ -4,7 +4,7 @@
 #if defined(__AVX512VNNI__)
 #include "models/transformer/kernels/product_vnni.h"
 
-/* Unpacks a block's unsigned weights: four columns of 16 rows per vector. */
+/* Unpacks a block's unsigned weights: four columns of 16 rows in each vector. */
 INLINE void weights(__m512i w[GROUPS], const unsigned char *at, spec_tensor_type type)
 {
     if (type == SPEC_TENSOR_Q8_0) {

@@ -7,7 +7,7 @@
 #include "models/transformer/kernels/product_avx512.h"
 
 enum {
-    GROUPS = SPEC_TENSOR_BLOCK / 4, /* of four columns in a block */
+    GROUPS = SPEC_TENSOR_BLOCK / 4, /* groups of four columns in a block */
     VECTOR = SPEC_PRODUCT_WORD,     /* bytes: four columns of a panel's rows */
     FOUR = 4                        /* columns computed together */
 };
@@ -50,8 +50,8 @@ INLINE void add_dots(__m512i dot[FOUR], const __m512i w[GROUPS], const unsigned 
     }
 }
 
-/* body(c, n) for columns c..c+n-1 of N, a constant: four at a time, so that the dot products of one
- * do not wait for each other. */
+/* Calls body(c, n) for columns c..c+n-1 of a constant N: four at a time, so that the dot products
+ * of one column do not wait for each other. */
 #define SPEC_PRODUCT_BY_FOURS(body, N)                                                             \
     do {                                                                                           \
         body(0, ((N) < 4 ? (N) : 4));                                                              \

@@ -16,7 +16,7 @@ typedef __m256d doubles;
 #define minus _mm256_sub_ps
 #define times _mm256_mul_ps
 #define over _mm256_div_ps
-#define larger _mm256_max_ps /* returns the second operand if one is NaN */
+#define larger _mm256_max_ps /* returns the second operand if either is NaN */
 #define smaller _mm256_min_ps
 #define load_double _mm256_loadu_pd
 #define store_double _mm256_storeu_pd

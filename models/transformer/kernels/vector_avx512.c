@@ -16,7 +16,7 @@ typedef __m512d doubles;
 #define minus _mm512_sub_ps
 #define times _mm512_mul_ps
 #define over _mm512_div_ps
-#define larger _mm512_max_ps /* returns the second operand if one is NaN */
+#define larger _mm512_max_ps /* returns the second operand if either is NaN */
 #define smaller _mm512_min_ps
 #define load_double _mm512_loadu_pd
 #define store_double _mm512_storeu_pd

@@ -15,7 +15,7 @@ typedef float64x2_t doubles;
 #define minus vsubq_f32
 #define times vmulq_f32
 #define over vdivq_f32
-#define smaller vminq_f32 /* of a constant and a number; it keeps NaN */
+#define smaller vminq_f32 /* of a constant and a number; keeps NaN */
 #define load_double vld1q_f64
 #define store_double vst1q_f64
 #define all_double vdupq_n_f64

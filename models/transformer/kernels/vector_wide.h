@@ -12,7 +12,8 @@ enum {
     LANES = SPEC_VECTOR_LANES,
     PARTS = LANES / FLOATS,
     PARTS_DOUBLE = LANES / DOUBLES,
-    QUERIES = FLOATS == 8 ? 2 : 4, /* queries whose sums are in registers at a time: AVX2 has 16 */
+    /* queries whose sums are in registers at a time; AVX2 has only 16 registers */
+    QUERIES = FLOATS == 8 ? 2 : 4,
     GROUP = 4,                     /* vectors of a value that they mix at a time */
     WIDENED_AHEAD = 1 << 11,       /* bytes of prefetch distance of 16-bit numbers */
     TILE = 32 /* positions whose values stay in the first-level cache while all heads mix them */
@@ -144,7 +145,7 @@ INLINE int together(int h, int heads)
     return left >= QUERIES ? QUERIES : left >= 2 ? 2 : 1;
 }
 
-/* Prefetches the share of queries h..h+n-1 of the next tile into the second-level cache. The
+/* Prefetches part of the next tile, the share of queries h..h+n-1, into the second-level cache. The
  * address may be invalid. */
 INLINE void fetch_share(const float *tile, int floats_of_tile, int h, int n, int heads)
 {
@@ -176,7 +177,7 @@ INLINE void score_all(float *score, const float *query, int heads, int groups, c
 static void score(float *ret_score, const float *query, int heads, int width, const float *key,
                   int tiles)
 {
-    switch (width / LANES) { /* known widths unroll */
+    switch (width / LANES) { /* loops of known width unroll */
     case 4: score_all(ret_score, query, heads, 4, key, tiles); break;
     case 8: score_all(ret_score, query, heads, 8, key, tiles); break;
     default: score_all(ret_score, query, heads, width / LANES, key, tiles); break;
@@ -255,7 +256,7 @@ static void mix(float *mixed, const float *weight, int heads, int width, const f
 
 static void widen(float *to, const uint16_t *from, spec_tensor_type type, int n)
 {
-    const uintptr_t ahead = (uintptr_t)from + WIDENED_AHEAD; /* may be invalid */
+    const uintptr_t ahead = (uintptr_t)from + WIDENED_AHEAD; /* possibly invalid */
     for (size_t i = 0; i < (size_t)n * sizeof *from; i += 64)
         __builtin_prefetch((const void *)(ahead + i), 0, 2);
     if (type == SPEC_TENSOR_BF16)

@@ -21,7 +21,7 @@ static const char *const spellings[] = {
     "<end_of_utterance>",
     "<eos>",
     "<|fim_pad|>",
-    "<|repo_name|>", /* of code: the text of a file is over */
+    "<|repo_name|>", /* of models for code: the text of a file is over */
     "<|fim_repo|>",
     "<|file_sep|>",
     "<\xef\xbd\x9c"

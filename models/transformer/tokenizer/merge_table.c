@@ -7,7 +7,7 @@
 
 enum { SLOTS = 1024, FEW = 32 /* up to this many symbols, a search is faster than a heap */ };
 
-static const uint32_t none = UINT32_MAX; /* as a rank, or as a position in the row */
+static const uint32_t none = UINT32_MAX; /* used as a rank and as a position in the row */
 
 static int out_of_memory(spec_error *error)
 {
@@ -89,7 +89,7 @@ static uint32_t rank_of(const spec_merge_table *table, int left, int right, int 
 
 static size_t apply_few(const spec_merge_table *table, int *symbol, size_t n)
 {
-    uint32_t rank[FEW]; /* of the pair that begins at i; no pair begins at the last symbol */
+    uint32_t rank[FEW]; /* rank of the pair that begins at i; no pair begins at the last symbol */
     int merged[FEW];
     for (size_t i = 0; i + 1 < n; i++)
         rank[i] = rank_of(table, symbol[i], symbol[i + 1], &merged[i]);

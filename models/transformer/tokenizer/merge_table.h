@@ -36,7 +36,7 @@ const spec_merge *spec_merge_table_find(const spec_merge_table *table, int left,
 /* Workspace; zero it before the first use. */
 typedef struct {
     void *memory;
-    size_t capacity; /* the most symbols it can hold */
+    size_t capacity; /* the maximum number of symbols */
 } spec_merger;
 
 void spec_merger_free(spec_merger *merger);

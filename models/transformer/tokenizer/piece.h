@@ -12,7 +12,8 @@ typedef struct {
     size_t length;
 } spec_piece;
 
-/* _is returns whether it is this text; _byte the byte named as in "<0x0A>", or -1. */
+/* _is returns whether the piece is this text; _byte returns the byte that it names, as in "<0x0A>",
+ * or -1. */
 bool spec_piece_is(spec_piece piece, const char *text);
 int spec_piece_byte(spec_piece piece);
 

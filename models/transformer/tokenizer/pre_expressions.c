@@ -20,7 +20,7 @@
     "[^\\r\\n\\p{L}\\p{N}]?" CAPITALS "*" SMALLS "++" ending "|[^\\r\\n\\p{L}\\p{N}]?" CAPITALS    \
     "++" SMALLS "*+" ending "|" numbers "|" OTHERS "[\\r\\n/]*+|" LINES
 
-/* Regular expressions that split a text into pieces without gaps. Repetitions are possessive if
+/* Regular expressions that split a text into pieces without gaps. Repetitions are possessive where
  * backtracking cannot help, so that time is linear. In `digits`, digits are first split off one by
  * one, so that blanks before them stay together. */
 static const char gpt2[] = SHORT_FORMS "| ?\\p{L}++| ?\\p{N}++|" OTHERS "|" BLANKS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* pre_expressions: finds by its name in GGUF the regular expression that splits a text before BPE.
- * They are written for PCRE2 with Unicode properties, match at every character of a text, and take
- * linear time. Several names share an expression. */
+ * Expressions are written for PCRE2 with Unicode properties, match at every character of a text,
+ * and take linear time. Several names share an expression. */
 #ifndef SPECLAB_PRE_EXPRESSIONS_H
 #define SPECLAB_PRE_EXPRESSIONS_H
 

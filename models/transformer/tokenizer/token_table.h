@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* hash(s) = sum of (s[i] + 1) base^i, modulo 2^64. The suffix from i on has the hash (hash - hash
- * of the prefix) inverse^i. */
+/* hash(s) = sum of (s[i] + 1) base^i, modulo 2^64. The suffix that begins at i has the hash
+ * (hash(s) - hash of the prefix before i) inverse^i. */
 #define SPEC_TOKEN_TABLE_BASE UINT64_C(0x9E3779B97F4A7C15)
 #define SPEC_TOKEN_TABLE_INVERSE UINT64_C(0xF1DE83E19937733D)
 
@@ -31,7 +31,7 @@ void spec_token_table_free(spec_token_table *table); /* may be zeroed */
 
 uint64_t spec_token_table_hash(spec_piece piece);
 
-/* Return the symbol of a string, or -1; the second form takes its hash. */
+/* Return the symbol of a string, or -1; the second function takes its hash. */
 int spec_token_table_find(const spec_token_table *table, spec_piece piece);
 int spec_token_table_find_hashed(const spec_token_table *table, spec_piece piece, uint64_t hash);
 

@@ -49,8 +49,8 @@ static int check(const spec_tokenizer_data *data, size_t *ret_bytes, spec_error 
     return GSL_SUCCESS;
 }
 
-/* Sets types, and the bytes of tokens. Control and user-defined tokens keep their spelling, the
- * latter with blanks for U+2581 in SPM. */
+/* Sets types, and the bytes of tokens. Control and user-defined tokens keep their spelling, but in
+ * SPM, U+2581 in user-defined tokens becomes a blank. */
 static int read_pieces(spec_tokenizer *t, const spec_tokenizer_data *data, size_t bytes,
                        spec_error *error)
 {
@@ -81,7 +81,7 @@ static int read_pieces(spec_tokenizer *t, const spec_tokenizer_data *data, size_
             t->escapes |= length < spelling.length;
         } else if (type == SPEC_PIECE_NORMAL || type == SPEC_PIECE_UNUSED) {
             length = spec_tokenizer_bpe_decode(to, spelling);
-            if (length == SIZE_MAX) type = SPEC_PIECE_CONTROL; /* no text can merge to it */
+            if (length == SIZE_MAX) type = SPEC_PIECE_CONTROL; /* no text can be merged into it */
         }
         if (length == SIZE_MAX && (length = spelling.length) > 0)
             memcpy(to, spelling.bytes, length);

@@ -53,7 +53,7 @@ void spec_tokenizer_free(spec_tokenizer *tokenizer); /* accepts NULL */
 
 /* Tokenizes a text into at most `capacity` tokens; returns the number of tokens of the whole text.
  * No begin or end of text is added, and the text is not searched for control tokens. User-defined
- * pieces are found first, the longest from the left.
+ * pieces are found first, from the left, the longest one at each position.
  *
  * SPM: encodes as SentencePiece and llama.cpp do. llama2.c's encoder differs: it never merges a
  * piece that contains a character that is not a piece. A character without a piece becomes its

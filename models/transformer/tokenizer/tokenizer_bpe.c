@@ -103,7 +103,7 @@ static int compile(spec_tokenizer *t, const char *pre, spec_error *error)
     pcre2_set_match_limit(t->limits, UINT32_MAX); /* backtracking over a long run of blanks takes
                                                      many steps, but linear time */
     pcre2_jit_compile(t->expression,
-                      PCRE2_JIT_COMPLETE); /* without JIT, PCRE2 interprets the expression */
+                      PCRE2_JIT_COMPLETE); /* if there is no JIT, PCRE2 interprets the expression */
     return GSL_SUCCESS;
 }
 

@@ -50,16 +50,16 @@ void spec_tokenizer_emit(spec_encoder *encoder, int token);
  * token. */
 void spec_tokenizer_emit_bytes(spec_encoder *encoder, spec_piece bytes);
 
-/* Add a symbol to the part; merge the part and emit it. */
+/* Add a symbol to the current part; merge this part and emit it. */
 void spec_tokenizer_push(spec_encoder *encoder, int symbol);
 void spec_tokenizer_flush(spec_encoder *encoder);
 
 /* Returns the longest user-defined piece at the start of a text, or -1. */
 int spec_tokenizer_user(const spec_tokenizer *tokenizer, const char *text, size_t length);
 
-/* The functions of a kind. _decode: write the bytes of a piece into `bytes`, which is as large as
- * its spelling; returns their number, or SIZE_MAX for an invalid spelling. _open: set up merges and
- * the rest, after pieces and table. */
+/* The functions of a kind. _decode writes the bytes of a piece into `bytes`, which is as large as
+ * its spelling, and returns their number, or SIZE_MAX for an invalid spelling. _open sets up merges
+ * and everything else that needs the pieces and the table. */
 size_t spec_tokenizer_spm_decode(char *bytes, spec_piece spelling);
 int spec_tokenizer_spm_open(spec_tokenizer *tokenizer, const spec_tokenizer_data *data,
                             spec_error *error);

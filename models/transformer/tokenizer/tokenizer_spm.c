@@ -35,8 +35,8 @@ size_t spec_tokenizer_spm_decode(char *bytes, spec_piece spelling)
     return n;
 }
 
-/* A rank is a position in the order of scores. Equal scores have equal ranks, so that the leftmost
- * pair goes first. */
+/* Compares by score. A rank is a position in this order; equal scores have equal ranks, so that the
+ * leftmost pair goes first. */
 static int by_score(const void *left, const void *right, void *scores)
 {
     const float *score = scores;
