@@ -41,9 +41,9 @@ int spec_online_draft_init(spec_online_draft *online, const spec_online_plan *pl
                            spec_model *draft, spec_thread_pool *opt_pool, spec_error *error);
 void spec_online_draft_free(spec_online_draft *online); /* may be zeroed */
 
-/* Learns from a round after a context of n tokens, with the target's rows as in
- * spec_drafter_observe, once a batch is full. In a long text each window overlaps the previous one
- * by a quarter, for context. Fails if a training step fails. */
+/* Adds a round after a context of n tokens to the batch, with the target's rows as in
+ * spec_drafter_observe. Once a batch is full, the model learns from it. In a long text each window
+ * overlaps the previous one by a quarter, for context. Fails if a training step fails. */
 typedef struct {
     const int *context;
     size_t n;

@@ -153,7 +153,7 @@ done:
 typedef struct {
     spec_output_law *law;
     double *lost;       /* (V^m) */
-    double lost_of_all; /* compensation of the total, or of the accepted tokens */
+    double lost_of_all; /* compensation of `total` in the first walk, of `accepted` in the second */
     double lost_of_time;
 } sums;
 

@@ -18,7 +18,8 @@ typedef struct {
      * text */
     double *target_law;
     size_t size;          /* V^m */
-    /* branches of the texts; the second walk, of the first round for `accepted`, is not counted */
+    /* branches of the walk over texts; the walk over the first round, for `accepted`, is not
+     * counted */
     uint64_t branches;
     double total;     /* sum of the branch probabilities, 1 up to rounding */
     double accepted;  /* expected n_accepted of the first round */

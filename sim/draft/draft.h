@@ -31,7 +31,8 @@ typedef enum {
     /* all but one chosen as the most probable, then one from the rest [Hu25] */
     SPEC_SIBLINGS_GREEDY,
     /* the most probable token, chosen; one drawn from the rest; then the most probable of the
-     * others, chosen. What is chosen after the draw, and how many, may depend on it [HuQ26] */
+     * others, chosen. Which tokens are chosen after the draw, and how many, may depend on it
+     * [HuQ26] */
     SPEC_SIBLINGS_TAIL,
     SPEC_SIBLINGS_KINDS
 } spec_siblings;

@@ -49,8 +49,8 @@ static void close(void *state)
     free(tree);
 }
 
-/* Returns the candidates of a tree of `depth` levels: `top` on the first, then `top` per growing
- * node. */
+/* Returns the number of candidates of a tree of `depth` levels: `top` on the first, then `top` per
+ * growing node. */
 static int candidates(int top, int depth)
 {
     return depth > 0 ? top + (depth - 1) * top * top : 0;
@@ -61,7 +61,7 @@ static int depth_of(const spec_drafter *drafter, int K)
     return drafter->n_levels < K ? drafter->n_levels : K;
 }
 
-/* Returns the growing nodes of a tree of `depth` levels, without the root. */
+/* Returns the number of growing nodes of a tree of `depth` levels, without the root. */
 static int growing(int top, int depth)
 {
     return depth > 0 ? (depth - 1) * top : 0;

@@ -31,8 +31,8 @@ done:
 }
 
 /* Returns the index of the continuation, or n without a match. One pass counts, for each `end`, how
- * many tokens before it equal the last tokens of the context. The first index with the largest
- * count is the earliest of the longest, the last one the latest. */
+ * many tokens before it equal the last tokens of the context. Of the indices with the largest
+ * count, the first is the earliest of the longest matches, the last is the latest. */
 static size_t continuation(const lookup *keys, const int *context, size_t n, int wanted)
 {
     const size_t last = keys->full && wanted > 0 ? (size_t)wanted : 1; /* tokens that must follow */

@@ -28,8 +28,8 @@ typedef struct {
     double score; /* the normal score of the last alpha drawn; NaN: none, or scores are not kept */
     spec_uniforms accept, repeat, draft;
     double now;
-    /* For requests: the first n count, and the counters of others are dropped; begun and ended
-     * count those that have. For windows: request = NULL. */
+    /* For requests: the first n count, and the counters of others are dropped; `begun` and `ended`
+     * count the requests that have begun and ended. For windows: request = NULL. */
     spec_engine_counters *request, dropped;
     int n, begun, ended;
 } run;
@@ -120,7 +120,7 @@ static int accepted(run *r, slot *s)
     return n;
 }
 
-/* Returns the draft tokens of a round of which the target would accept n. */
+/* Returns how many tokens are drafted in a round in which the target would accept n. */
 static int drafted(run *r, int n)
 {
     const spec_counted_engine *engine = r->engine;

@@ -41,9 +41,9 @@ typedef struct {
     bool fits_token, fits_kv;
 } spec_pass_fit;
 
-/* Fits `step` always, `token` if the points differ in tokens, and `kv` if there are at least three
- * points and their contexts differ by 5 % or more. `given` holds the values of what is not fitted.
- * Returns GSL_EINVAL if no step >= 0 fits, or GSL_ENOMEM. */
+/* Always fits `step`, fits `token` if the points differ in tokens, and `kv` if there are at least
+ * three points and their contexts differ by 5 % or more. `given` holds the values of what is not
+ * fitted. Returns GSL_EINVAL if no step >= 0 fits, or GSL_ENOMEM. */
 int spec_pass_fit_points(spec_pass_fit *fit, const spec_pass_points *points,
                          const spec_pass_fit *given, const char *path, spec_error *error);
 

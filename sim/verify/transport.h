@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* transport: selects one token from n iid drafts in the best way, by optimal transport.
- * Any selection is lossless if the token rule tests the selected token with the probability that
- * this token is selected. No rule accepts more than the best selection does [Khisti25]. Tokens are
- * sorted by target/draft, and knot k is the prefix of the first k tokens. The transport owns its
- * arrays. docs/formulas/rules.md#transport. */
+ * Any selection is lossless if the token rule tests the selected token with its chance of being
+ * selected in place of its draft probability. No rule accepts more than the best selection does
+ * [Khisti25]. Tokens are sorted by target/draft, and knot k is the prefix of the first k tokens.
+ * The transport owns its arrays. docs/formulas/rules.md#transport. */
 #ifndef SPECLAB_TRANSPORT_H
 #define SPECLAB_TRANSPORT_H
 

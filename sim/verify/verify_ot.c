@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ot: optimal transport. It selects one sibling and judges it by the token rule against the law of
- * the selection. Siblings drawn iid are selected by the optimal law (sim/verify/transport.h). So
- * are siblings without replacement, for at most ten tokens (sim/verify/transport_sets.h). For a
- * larger vocabulary they are treated as the first distinct tokens of an iid draft of n, whose
- * repetitions are drawn here; the siblings that this draft does not reach are then tested one by
- * one. That accepts at least the optimum of iid siblings, but not the optimum without
- * replacement. */
+ * the selection. Siblings drawn iid are selected by the optimal law (sim/verify/transport.h), and
+ * so are siblings without replacement if there are at most ten tokens
+ * (sim/verify/transport_sets.h). For a larger vocabulary they are treated as the first distinct
+ * tokens of an iid draft of n, whose repetitions are drawn here; the siblings that this draft does
+ * not reach are then tested one by one. That accepts at least the optimum of iid siblings, but not
+ * the optimum without replacement. */
 #include "sim/verify/verify.h"
 
 #include "models/row.h"

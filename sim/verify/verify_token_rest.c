@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* token-rest: the token rule on the one sibling that was drawn, judged by the law it was drawn
  * from: the rest of the row without the siblings chosen before it. That law gives these probability
- * 0, so the correction is one of them as often as under the target, and continues there. This is
- * optimal for greedy siblings [Hu25]: acceptance target(chosen) + sum over the others of
- * min(target, rest). For tail siblings it is the verification of [HuQ26] as engines have it: the
- * correction may also be a token that was chosen after the draw. Because the rule does not read
- * these tokens, they may depend on the draw. If all were chosen, it emits the target's own token.
+ * 0, so the correction is one of them as often as under the target, and the round then continues at
+ * that sibling. This is optimal for greedy siblings [Hu25]: acceptance target(chosen) + sum over
+ * the others of min(target, rest). For tail siblings it is the verification of [HuQ26] as engines
+ * have it: the correction may also be a token that was chosen after the draw. Because the rule does
+ * not read these tokens, they may depend on the draw. If all were chosen, it emits the target's own
+ * token.
  *
  * Takes at most one pass over the draft's row, for its rest, and one over both rows for the
  * correction. */

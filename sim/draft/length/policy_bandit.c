@@ -61,8 +61,8 @@ static bool beats(const spec_policy *policy, int better, int worse, double log_d
                       7.0 * (high - low) * log_doubt / (3.0 * (rounds - 1.0));
 }
 
-/* Compares all pairs of lengths. All checks together are wrong with probability at most `doubt`. At
- * 1 or more this promises nothing, and lengths are dropped within a few rounds. */
+/* Compares all pairs of lengths. All checks together are wrong with probability at most `doubt`.
+ * With `doubt` at 1 or more, nothing is guaranteed, and lengths are dropped within a few rounds. */
 static void eliminate(spec_policy *policy)
 {
     bandit_state *state = policy->state;

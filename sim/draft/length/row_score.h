@@ -5,7 +5,7 @@
 #ifndef SPECLAB_ROW_SCORE_H
 #define SPECLAB_ROW_SCORE_H
 
-#define SPEC_SCORE_MAX 40.0 /* scores are cut to +-40 */
+#define SPEC_SCORE_MAX 40.0 /* scores are clamped to +-40 */
 
 /* Returns the log-odds of a probability. */
 double spec_row_score_of(double probability);

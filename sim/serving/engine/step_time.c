@@ -52,8 +52,8 @@ static spec_step_work prompts(const spec_engine *e)
     return work;
 }
 
-/* Returns the time when drafting ahead. Cold requests draft first, or ride with K_r = 0 while all
- * others draft. Drafting ahead takes one token more, the guess of the bonus token. */
+/* Returns the time of a step that drafts ahead. Cold requests draft first, or ride with K_r = 0
+ * while all others draft. Drafting ahead takes one token more, the guess of the bonus token. */
 static double ahead_time(spec_engine *e, spec_step_work *work)
 {
     const spec_decoding *d = &e->decoding;
@@ -71,8 +71,8 @@ static double ahead_time(spec_engine *e, spec_step_work *work)
     return larger(target_time(e, work), draft_time(e, &ahead)) + draft_time(e, &cold);
 }
 
-/* Returns the time when two halves are served in turn: the older requests with the prompts, and the
- * younger ones. */
+/* Returns the time of a step that serves two halves in turn: the older requests with the prompts,
+ * and the younger ones. */
 static double halves_time(const spec_engine *e, spec_step_work *work)
 {
     const spec_decoding *d = &e->decoding;
