@@ -2,8 +2,8 @@
 /* alpha: four numbers that are all called the acceptance rate, with estimators of each.
  * (i) alpha: mean overlap along the target's trajectory. (ii) conditional: the chance that position
  * i is accepted, given that it is tested. (iii) accepted over drafted tokens. (iv) emitted over K +
- * 1. Under iid acceptance (i) and (ii) agree; (iii) agrees only at 0, 1 or K = 1, and (iv) only by
- * chance. docs/formulas/acceptance.md#four-alphas. */
+ * 1. Under iid acceptance (i) and (ii) agree; (iii) agrees with them only if alpha is 0 or 1 or K =
+ * 1, and (iv) only by chance. docs/formulas/acceptance.md#four-alphas. */
 #ifndef SPECLAB_ALPHA_H
 #define SPECLAB_ALPHA_H
 
@@ -57,14 +57,14 @@ double spec_alpha_from_emitted(double emitted, int K);
 
 /* Compute intervals for a probability from `passed` of `tested` at confidence 1 - error, 0 < error
  * < 1, within [0,1]. tested = 0 gives [0,1]. The low end is exactly 0 if passed = 0, the high end
- * exactly 1 if passed = tested. NaN for passed > tested or another `error`. A simultaneous
+ * exactly 1 if passed = tested. NaN for passed > tested or an `error` outside (0,1). A simultaneous
  * statement about several intervals needs a smaller error for each.
  *
  * Wilson: the p with |passed/tested - p| <= z sqrt(p (1-p) / tested), z the normal quantile
  * [Wilson27]. Coverage is near nominal on average, sometimes below it. Clopper-Pearson: the p for
  * which neither binomial tail, `passed` included, is below error/2 [Clopper34]. Coverage is never
- * below nominal. Found as roots of the incomplete beta function; the relative error of the tail is
- * below 1e-6 up to tested = 1e9. */
+ * below nominal. The ends are roots of the incomplete beta function; the relative error of the tail
+ * is below 1e-6 up to tested = 1e9. */
 void spec_alpha_wilson_interval(double *ret_low, double *ret_high, uint64_t passed, uint64_t tested,
                                 double error);
 void spec_alpha_clopper_pearson_interval(double *ret_low, double *ret_high, uint64_t passed,

@@ -19,8 +19,8 @@ typedef struct {
  *     E[T] = (1 - alpha_0 H_0(alpha_0)) / (1 - alpha_0),   H_i(z) = G_{i+1}(z)^rounds_i
  *     G_i(z) = z ((1 - alpha_i) (1 - H_i(alpha_i z)) / (1 - alpha_i z) + H_i(alpha_i z))
  *
- * and G_{n-1}(z) = z. With two models this is spec_capped_geometric_mean. At alpha = 1 the limit.
- * Checked by: the distribution of the tokens, convolved. */
+ * and G_{n-1}(z) = z. With two models this is spec_capped_geometric_mean. At alpha = 1 it is the
+ * limit. Checked by: the distribution of the tokens, convolved. */
 double spec_cascade_emitted(const spec_cascade *cascade);
 
 /* Returns the expected time of a round of the target: C_i = cost_i + rounds_i C_{i+1}. */

@@ -116,7 +116,7 @@ double spec_speedup_one_pass_best(double alpha, double pass, double token);
  *
  *     K = log(u) / a - 1,   u = -W_-1(-exp(-1-d)),   d = a (1-c) / c,   a = -log(alpha) [Corless96]
  *
- *   returns a real, negative if the maximum lies below K = 0 (-1 at c = 1). NaN
+ *   returns a real number, negative if the maximum lies below K = 0 (-1 at c = 1). NaN
  *           at alpha = 0, alpha = 1, c = 0 and c > 1, where the speed-up has no stationary point,
  *           and outside the domain
  * Derivation: docs/formulas/lengths.md#best-K. Checked by: the derivative there is 0; GSL's Lambert

@@ -24,9 +24,9 @@ typedef struct {
  *
  * with t_0 the time of plain decoding, or 0. Plain decoding does not draft, so no chord ends there.
  * Measured times may contradict convexity; then we return the hull of the bounds. NaN for K < 0,
- * for K > 0 if only plain decoding was run, and outside the domain. For K = 0, if it was not run:
- * from 0 to t_1. Checked by: convex curves lie within the bounds; the published example of one
- * length. */
+ * for K > 0 if only plain decoding was run, and outside the domain. If K = 0 was not run, its
+ * bounds are 0 and t_1. Checked by: convex curves lie within the bounds; the published example of
+ * one length. */
 spec_bounds spec_round_times_at(const spec_round_times *times, int K);
 
 /* Returns the value of accepted/drafted above which a round at K pays off: (round/plain - 1)/K, as

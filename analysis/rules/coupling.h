@@ -15,10 +15,10 @@
  *     MinHash    sum_x min(target, draft) (1 + |target - draft|) / sum_x max(target, draft)
  *     bound      sum_x min(target, draft) / sum_x max(target, draft) = (1 - TV)/(1 + TV)
  *
- * The bound counts only the case that one dart decides for both; no scheme without communication
- * achieves more in the worst case. bound <= MinHash <= Gumbel <= 1 - TV, for every pair of rows.
- * NaN before the order is sorted. O(V), the bound O(log V). Checked by: simulation of races and
- * darts; enumeration of the rules (tests/sim/verify/test_verify_coupling.c). */
+ * The bound counts only the case in which one dart decides for both; no scheme without
+ * communication achieves more in the worst case. bound <= MinHash <= Gumbel <= 1 - TV, for every
+ * pair of rows. NaN before the order is sorted. O(V), the bound O(log V). Checked by: simulation of
+ * races and darts; enumeration of the rules (tests/sim/verify/test_verify_coupling.c). */
 double spec_coupling_gumbel(const spec_ratio_order *order);
 double spec_coupling_minhash(const spec_ratio_order *order);
 double spec_coupling_bound(const spec_ratio_order *order);

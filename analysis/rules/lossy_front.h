@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* lossy_front: the most that any rule, lossless or not, can keep of a chain of K draft tokens.
- * How far the distribution of the first K emitted tokens may then be from the target's is the
- * budget, in total variation. docs/formulas/rules.md#lossy-front. */
+ * The budget is how far, in total variation, the distribution of the first K emitted tokens may be
+ * from the target's. docs/formulas/rules.md#lossy-front. */
 #ifndef SPECLAB_LOSSY_FRONT_H
 #define SPECLAB_LOSSY_FRONT_H
 

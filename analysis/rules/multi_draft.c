@@ -135,10 +135,8 @@ double spec_multi_draft_kseq_at(const spec_ratio_order *order, int n, double rho
            accepted = any_of(beta, n);
     if (accepted > common * (1 + rho_slack)) return NAN;
     if (common <= 0) return 0;
-    double kept = fmax(
-        0, 1 - accepted /
-                   /* the target's share in the residual of tokens that can be rejected as drafts */
-                   common);
+    /* the residual has this share of the target's probability of tokens that can be rejected */
+    double kept = fmax(0, 1 - accepted / common);
     spec_compensated sum = {0};
     spec_compensated_add(&sum, accepted);
     int n_rejectable = spec_ratio_order_count(order, rho);

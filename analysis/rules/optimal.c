@@ -30,10 +30,9 @@ double spec_optimal_quoted(const spec_ratio_order *order, int n)
 
 /* ---- without replacement --------------------------------------------------------------------- */
 
-/* Fills the chances of every prefix (V+1) except the empty one, for two drafts. To draw token x
- * first and then another token of H has the chance draft(x) (draft(H) - draft(x)) / (1 - draft(x))
- * = draft(x) (1
- * - draft(outside H) / (1 - draft(x))). */
+/* Fills the chances of every prefix (V+1) except the empty one, for two drafts. The chance to draw
+ * token x first and then another token of H is draft(x) (draft(H) - draft(x)) / (1 - draft(x)) =
+ * draft(x) (1 - draft(outside H) / (1 - draft(x))). */
 static void prefix_chances_of_two(double *ret_inside, const spec_ratio_order *order)
 {
     spec_compensated odds = {0};

@@ -162,8 +162,9 @@ typedef struct {
     double mean[SUMS], covariance[SUMS][SUMS];
 } moments;
 
-/* On average `begins` families begin per step. Given the state their number is Poisson with mean
- * rate base, or rate undrafted after a step with only prefills, plus one after an idle period. */
+/* On average `begins` families begin per step. Given the state, their number is Poisson, plus one
+ * after an idle period. The Poisson mean is rate * base, but rate * undrafted after a step with
+ * only prefills. */
 static void family_sums(moments *m, family *f, double Q[SUMS][SUMS], const double total[SUMS],
                         const double poisson[2], const spec_idle_steps *steps)
 {

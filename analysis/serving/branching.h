@@ -14,11 +14,12 @@
 typedef struct {
     double load;
     double step, step2;           /* mean and mean square of its time */
-    double batch, batch_variance; /* mean and variance of the requests that decode */
-    double prefills;              /* mean requests in their prefill, or in their first round */
-    double wait;                  /* mean from arrival to the first step */
-    double first_token;           /* mean from arrival to the end of the first step */
-    double latency;               /* mean from arrival to the last token */
+    double batch, batch_variance; /* mean and variance of the number of requests that decode */
+    /* mean number of requests in their prefill, or in their first round */
+    double prefills;
+    double wait;                  /* mean time from arrival to the first step */
+    double first_token;           /* mean time from arrival to the end of the first step */
+    double latency;               /* mean time from arrival to the last token */
     double busy;                  /* share of time in steps */
 } spec_branching;
 

@@ -30,8 +30,8 @@ void spec_rounds_law_free(spec_rounds_law *law);
  *   share     fraction of all requests, in [0,1]; the shares of a law add up to 1
  *   round     (m) chances of 1..m tokens per round, >= 0, summing to 1 within 1e-9
  *   m         most tokens per round, >= 1
- *   stay      chance that a round emits as many tokens as the one before, whatever its own chance
- *             would give, in [0,1]; 0: independent rounds. Every round has the law `round`
+ *   stay      chance that a round emits as many tokens as the one before, instead of a number drawn
+ *             for it, in [0,1]; 0: independent rounds. Every round has the law `round`
  *   opt_tail  (L) P(length > s) for s = 0..L-1, in [0,1], not increasing; NULL: all lengths are L
  *   L         most tokens, 0..n. 1 - tail[0] is the share of requests without rounds
  *   returns GSL_SUCCESS; GSL_EDOM outside the domain, GSL_ENOMEM: the law is then unchanged
