@@ -12,7 +12,8 @@ bool spec_vocabularies_speaks(const spec_model *model);
 
 /* Returns GSL_EINVAL if the vocabularies differ. The message gives both sizes, or the first token
  * whose text differs in the draft. Only the first SPEC_VOCABULARIES_BYTES bytes of a text are
- * compared. Makes two calls of token_text per token: milliseconds for 128,000 tokens. */
+ * compared. Makes two calls of token_text per token, which takes milliseconds for 128,000
+ * tokens. */
 enum { SPEC_VOCABULARIES_BYTES = 255 };
 int spec_vocabularies_check(const spec_model *target, const spec_model *draft, spec_error *error);
 

@@ -202,7 +202,7 @@ done:
     return status;
 }
 
-/* Checks the sections of M-RoPE: rotation is the usual one if the first section is the whole. */
+/* Checks the sections of M-RoPE: rotation is the usual one if the first section has all pairs. */
 static int check_sections(loader *load)
 {
     int *section = NULL, status = GSL_SUCCESS;

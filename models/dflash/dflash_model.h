@@ -23,9 +23,10 @@ typedef struct {
     double least_logit; /* drafts end before a token whose confidence has log-odds below this */
 } spec_dflash_model;
 
-/* The functions of the kind's table line; those for sessions are in models/dflash/dflash_session.h.
- * They return GSL_EINVAL if the target is not a transformer on the CPU, if the file is not a draft
- * of this target, or if the key `confidence` is set for a file without such a head. */
+/* The functions of this kind in spec_model_kinds; those for sessions are in
+ * models/dflash/dflash_session.h. They return GSL_EINVAL if the target is not a transformer on the
+ * CPU, if the file is not a draft of this target, or if the key `confidence` is set for a file
+ * without such a head. */
 int spec_dflash_model_open(spec_model **ret_model, spec_settings *settings,
                            const spec_model *opt_target, spec_context *opt_context,
                            spec_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dflash_session: the session functions of dflash, for the table line of its kind.
+/* dflash_session: the session functions of dflash, for its kind in spec_model_kinds.
  * A session shares its target's session or opens its own; the rows have the same bits. */
 #ifndef SPECLAB_DFLASH_SESSION_H
 #define SPECLAB_DFLASH_SESSION_H

@@ -102,7 +102,7 @@ DEVICE void stage_queries(const attend_shared *shared, const struct attend_args 
     }
 }
 
-/* Returns whether a group of eight queries has one of the column. */
+/* Returns whether a group of eight queries has a query of this column. */
 DEVICE bool has_column(const attend_block *b, int eight, int column)
 {
     return column * b->heads < (eight + 1) * ATTEND_EIGHT &&

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many percent of a multiprocessor's combined L1 cache and shared memory are shared memory. On
- * compute capability 9.0 and 10.0 that is 196 of 228 KB: four blocks of 48 KB fit, and 60 KB remain
- * for the cache. On 8.x and 12.0 it is all of 164 and 100 KB. All kernels use the same number,
- * because a multiprocessor must finish its blocks before it can change. */
+/* The percentage of a multiprocessor's combined L1 cache and shared memory that is used as shared
+ * memory. On compute capability 9.0 and 10.0 that is 196 of 228 KB: four blocks of 48 KB fit, and
+ * 60 KB remain for the cache. On 8.x and 12.0 it is all of 164 and 100 KB. All kernels use the same
+ * number, because a multiprocessor must finish its blocks before it can change. */
 enum { SHARED_PERCENT = 85 };
 
 /* Launches begin early if kernels were compiled for 9.0 or later, whose code can wait for the

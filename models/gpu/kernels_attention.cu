@@ -88,7 +88,8 @@ ATTEND(attend_f32_64_8, 1, 1, true, false, 1, 4)
 ATTEND(attend_f32_128_8, 2, 1, true, false, 1, 4)
 ATTEND(attend_f32_256_8, 4, 1, true, false, 1, 2)
 
-/* A part of the sequence: four mixed elements, of one or two heads. */
+/* The partial result for a part of the sequence: four elements of the mixed values, of one or two
+ * heads. */
 typedef struct {
     float largest[2], sum[2], mixed[OPERAND_LANE];
 } mixture;

@@ -15,9 +15,9 @@
  *   1024 x 8            16,777                  4,194         98,304         98,304
  *   1024 x 64           16,777                  4,194        786,432        786,432
  *   8192 x 64          134,218                 33,554      6,291,456      6,291,456
- * An H200 computes about 1.4e11 such products and reads 4.3e12 bytes per second. Products bound 64
- * columns: 0.18 ms per pass of 32 layers for every 1024 positions, plus 3.3 ms for reading 14
- * GB. */
+ * An H200 computes about 1.4e11 such products and reads 4.3e12 bytes per second. For 64 columns the
+ * products are the bottleneck: 0.18 ms per pass of 32 layers for every 1024 positions, plus 3.3 ms
+ * for reading 14 GB. */
 #ifndef SPECLAB_KERNELS_ATTENTION_H
 #define SPECLAB_KERNELS_ATTENTION_H
 
@@ -26,7 +26,8 @@
 #include <stdbool.h>
 
 /* attend_<type>_<head_dim>_<queries>: head dimensions up to head_dim, `queries` per block, parts of
- * one chunk. _stretch: 32 queries, parts of one stretch. any: head_dim may be no multiple of 8. */
+ * one chunk. _stretch: 32 queries, parts of one stretch. any: head_dim need not be a multiple of
+ * 8. */
 #define SPEC_KERNELS_ATTENTION(X)                                                                  \
     X(attention, angles, 128)                                                                      \
     X(attention, place, 256) X(attention, combine, 128) X(attention, keep, 256)                    \

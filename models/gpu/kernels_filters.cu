@@ -289,8 +289,8 @@ DEVICE int id_of_tie(const float *logits, int vocab, uint32_t order, uint32_t wa
     return id;
 }
 
-/* Finds the cut from the row itself, by 8 bits of the logits' order per pass, for rows with many
- * ties. The whole block takes part. */
+/* For rows with many ties: finds the cut from the row itself, in passes that each settle 8 more
+ * bits of the logits' order. The whole block takes part. */
 DEVICE sampling_place cut_of_row(const sampling_space *space, int row, int filters,
                                  const sampling_law *law, const double *eighth)
 {

@@ -75,7 +75,7 @@ static int read_pieces(reader *in)
     return GSL_SUCCESS;
 }
 
-/* Takes space in `text`, which has room for all. */
+/* Takes n bytes of `text`, which was allocated large enough for all callers. */
 static char *take_text(reader *in, size_t n)
 {
     char *text = in->to->text + in->text_length;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* An object of the file `path`, for error lines. */
+/* An object, with the path of its file for error lines. */
 typedef struct {
     const char *path;
     const json_t *object;

@@ -13,7 +13,7 @@ typedef struct {
     uint32_t token, count;
 } spec_successor;
 
-/* A context that a token followed in the text. */
+/* A context that occurs in the text before some token. */
 typedef struct {
     uint64_t first; /* its successors, ascending by token, are successor[first] to
                        successor[first + n - 1] */

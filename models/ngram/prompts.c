@@ -12,8 +12,8 @@ static uint64_t hash(uint64_t word)
     return spec_noise_mix(word + 0x9E3779B97F4A7C15u);
 }
 
-/* Prompt n begins at a hashed position in stretch n, too early to reach the next stretch, and after
- * the tokens already read. */
+/* Prompt n begins at a hashed position in stretch n, early enough to end within the stretch, and
+ * after the tokens already read. */
 static void place(spec_prompts *prompts)
 {
     const uint64_t number = (uint64_t)prompts->n, stretch = prompts->stretch;

@@ -234,7 +234,8 @@ static size_t rows_token_text(const spec_model *model, int token, char *buffer, 
     return spec_rows_file_token_text(&((const rows *)model)->file, token, buffer, size);
 }
 
-/* Any number of successive multiples of the golden ratio is spread evenly over the circle. */
+/* However many there are, successive multiples of the golden ratio are spread evenly over the
+ * circle. */
 static size_t rows_prompt(const spec_model *head, uint64_t index, int *token, size_t capacity)
 {
     const rows *model = (const rows *)head;

@@ -18,9 +18,9 @@ enum { SPEC_ROWS_PROMPT = 16, SPEC_ROWS_PROMPTS_MAX = 1024 };
  * the place of every context is counted; there are then no prompts. -1: a context of n tokens that
  * begins with a prompt is at the prompt's place + n - 16, any other is at place n
  *
- * Prompts are the 16 tokens of the text before places that are spread evenly over the file.
- * Successive prompt numbers visit them in an order that is spread evenly from the start. The file's
- * own text, read from its first token, is at place n after n tokens. No token ends a text. */
+ * Prompts are the 16 tokens of the text before places that are spread evenly over the file. Prompt
+ * numbers visit them in an order in which the first few are spread evenly, too. The file's own
+ * text, read from its first token, is at place n after n tokens. No token ends a text. */
 extern const spec_model_kind spec_model_rows;
 
 /* Returns the file of a model, through wrappers, if its row depends on the place (no `at`); else

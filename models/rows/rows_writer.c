@@ -174,7 +174,7 @@ static size_t count_kept(const double *row, int vocab, double least)
 }
 
 /* Writes the bytes of a row, and measures its distance from the row that a reader gets. Keeps every
- * probability if the indices would take more bytes than that. */
+ * probability, without indices, if that takes no more bytes than the kept ones with theirs. */
 static size_t fill_row(double *ret_tv, unsigned char *at, const double *row, int vocab,
                        double cutoff)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fixed_row: the code shared by kinds whose row never changes (uniform, zipf).
- * Such a kind's open makes one, fills its row with weights and normalises it; _row and _close go
- * into its spec_model_kind. */
+ * The `open` function of such a kind makes one, fills its row with weights and normalises it; _row
+ * and _close go into its spec_model_kind. */
 #ifndef SPECLAB_FIXED_ROW_H
 #define SPECLAB_FIXED_ROW_H
 

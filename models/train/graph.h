@@ -162,8 +162,8 @@ spec_graph_node *spec_graph_attention(spec_graph *graph, spec_graph_node *const 
 /* Returns silu(a) b for the two halves of each row. */
 spec_graph_node *spec_graph_gate(spec_graph *graph, spec_graph_node *ab);
 
-/* Adds the loss of each row of logits; operation->row_loss (rows) holds them. The backward pass
- * differentiates its sum, times the shares and the weight. */
+/* Adds the loss of each row of logits; operation->row_loss (rows) holds these losses. The backward
+ * pass differentiates its sum, times the shares and the weight. */
 spec_graph_operation *spec_graph_loss(spec_graph *graph, spec_graph_node *logits,
                                       const spec_graph_target *target);
 

@@ -26,7 +26,7 @@ extern const char *const spec_losses_names[]; /* "ce", "fkl", ..., NULL */
  *   ret_gradient  (n), sums to 0; not p or q
  *   p, q          (n), each sums to 1; q > 0 except where exp underflows
  * In logarithms, probabilities below 2^-60 count as 2^-60, and so does alpha in NLA, so that the
- * loss stays finite. Where p_i = q_i alpha has no gradient; we take the side q_i >= p_i. */
+ * loss stays finite. Where p_i = q_i, alpha has no gradient; we take the side q_i >= p_i. */
 double spec_losses_row(double *ret_gradient, const double *q, const double *p, int n,
                        spec_losses_kind kind);
 

@@ -164,8 +164,8 @@ struct spec_backend {
     bool computes_all;
 
     /* Creates a queue for passes of a model of this shape; _bytes: its size in the backend's
-     * memory, in pieces. _free waits for outstanding work, so free the buffers and KV caches that
-     * it uses afterwards. */
+     * memory, as a sum of _piece. _free waits for outstanding work, so free the buffers and KV
+     * caches that it uses afterwards. */
     int (*queue_init)(const spec_backend *backend, spec_queue *ret_queue, const spec_shape *shape,
                       spec_error *error);
     void (*queue_free)(spec_queue *queue);

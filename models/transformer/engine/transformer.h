@@ -29,13 +29,13 @@ typedef struct {
 /* Returns the transformer inside a model, through its wrappers; NULL if it is not a transformer. */
 const spec_transformer *spec_transformer_of(const spec_model *model);
 
-/* Sets up a model that runs all layers of a checkpoint. A kind's open calls it, and sets its own
- * fields before or after. */
+/* Sets up a model that runs all layers of a checkpoint. The `open` function of a kind calls it, and
+ * sets the kind's own fields before or after. */
 int spec_transformer_init(spec_transformer *model, const spec_checkpoint *checkpoint,
                           const spec_weights *weights, spec_settings *settings, spec_error *error);
 
 /* Plans weights of type `type` (as in spec_weights_init) on this backend, and a KV cache of the
- * type that the key `kv` names. A kind's open calls it. */
+ * type that the key `kv` names. The `open` function of a kind calls it. */
 int spec_transformer_plan_weights(spec_transformer *model, const spec_checkpoint *checkpoint,
                                   spec_tensor_type type, const spec_backend *backend,
                                   const spec_settings *settings, spec_error *error);

@@ -36,7 +36,7 @@ uint64_t spec_transformer_session_experts(const spec_session *session);
  *
  * _tap: also keep the hidden states after these layers of the target (0: its embedding), in
  * addition to those from earlier calls; if that adds any, the session forgets its cache. Returns
- * GSL_EINVAL if its backend keeps none, or fewer. _follow: compute all tokens of a text except the
+ * GSL_EINVAL if its backend cannot keep that many. _follow: compute all tokens of a text except the
  * last one, unless they are cached. Slots 0..n-2 of the KV cache then have their hidden states. */
 int spec_transformer_session_tap(void *session, const int *tap, int n, spec_error *error);
 int spec_transformer_session_follow(void *session, const int *text, size_t n, spec_error *error);

@@ -325,7 +325,7 @@ int spec_checkpoint_load_random(spec_checkpoint *ret, spec_settings *settings,
         ret->layer[i].is_recurrent = (i + 1) % period != 0;
     const uint64_t bytes = lay_out(ret, NULL, type);
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    /* because malloc would overcommit */
+    /* refused here, because malloc would overcommit */
     if (bytes > memory / 2) SPEC_TRY(out_of_memory(bytes, error));
     ret->owned = aligned_alloc(ALIGNMENT, (size_t)bytes);
     if (ret->owned == NULL) SPEC_TRY(out_of_memory(bytes, error));

@@ -84,8 +84,8 @@ static bool arrange(block *ret, float *ret_scale, const float *value, int group)
     return true;
 }
 
-/* Writes the F16 nearest to `scale` (times the block's) that is not below it by more than a
- * 128th; returns it in the block's units. */
+/* Writes `scale` times the block's scale as the nearest F16, or as the next larger one if the
+ * nearest is too small by more than a 128th. Returns it in the block's units. */
 static float write_scale(unsigned char *ret_half, const block *of, float scale)
 {
     uint16_t half = spec_half_float_to_f16(scale * of->scale);

@@ -7,8 +7,8 @@
 
 #include "base/cpu.h"
 
-/* Both functions compute two results at once, and read n rows (width), those in index (n). width is
- * a multiple of 16; n <= SPEC_PATH_MAX. */
+/* Both functions compute two results at once, and read n rows (width), whose numbers are in index
+ * (n). width is a multiple of 16; n <= SPEC_PATH_MAX. */
 enum { SPEC_PATH_MAX = 256 };
 
 typedef struct {

@@ -11,7 +11,7 @@ enum {
     BLOCK = SPEC_TENSOR_BLOCK,
     RUNS = SPEC_PRODUCT_RUNS,
     WORD = SPEC_PRODUCT_WORD,
-    PART = GROUPS * WORD /* bytes of 32 words of 8 bits */
+    PART = GROUPS * WORD /* 32 bytes of each row */
 };
 
 /* Columns from c on, of N, in a block of the operand. */

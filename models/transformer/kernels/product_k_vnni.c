@@ -7,7 +7,7 @@
 enum {
     BLOCK = SPEC_TENSOR_BLOCK,
     RUNS = SPEC_PRODUCT_RUNS,
-    PART = GROUPS * VECTOR /* bytes of 32 words of 8 bits */
+    PART = GROUPS * VECTOR /* 32 bytes of each row */
 };
 
 /* ---- Q4_K and Q5_K --------------------------------------------------------------------------- */

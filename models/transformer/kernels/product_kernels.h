@@ -103,8 +103,8 @@ static inline int32_t spec_product_int_at(const unsigned char *at)
     return value;
 }
 
-/* The quantisation step of a block, from the bits of its largest magnitude. Bits order all
- * magnitudes: finite, infinite, NaN. */
+/* The quantisation step of a block, from the bits of its largest magnitude. The bits of magnitudes
+ * have the order finite, infinite, NaN. */
 typedef struct {
     float scale, inverse; /* inverse 0: all bytes are 0 */
 } spec_product_step;

@@ -14,7 +14,7 @@
 #define SPEC_EXP_LEAST (-87.0f)
 #define SPEC_EXP_MOST 89.0f
 #define SPEC_EXP_ROUND 0x1.8p+23f
-#define SPEC_EXP_STEPS 0x1.715476p+0f /* steps of log(2) per unit */
+#define SPEC_EXP_STEPS 0x1.715476p+0f /* 1 / log(2) */
 #define SPEC_EXP_STEP 0x1.62e43p-1f   /* log(2), as a sum of two */
 #define SPEC_EXP_STEP_REST -0x1.05c61p-29f
 enum { SPEC_EXP_TERMS = 5 };
