@@ -69,8 +69,9 @@ static double ended_after(double *left, const double *cluster, int K, int k)
     return rounds;
 }
 
-/* Returns at most how many tests are missing because drafts ended: up to depth K (0), or at one
- * depth. Every draft has at least one token; a long draft that ends early lacks the fewest. */
+/* Returns an upper bound on how many tests are missing because drafts ended: up to depth K (0), or
+ * at one depth. Every draft has at least one token; a long draft that ends early lacks the
+ * fewest. */
 static double left_out_tests(const double *cluster, int K, int depth)
 {
     double left = lacking(cluster, K), rounds = 0.0;

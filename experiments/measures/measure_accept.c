@@ -40,7 +40,9 @@ typedef struct {
     int contexts;
     uint64_t limit;
     const volatile int *opt_stop;
-    bool wants_whole, wants_argmax; /* whether a row of several drafts needs this pair */
+    /* whether some row of several drafts needs the pair of whole rows, or the pair with the
+     * argmax */
+    bool wants_whole, wants_argmax;
     workspace *work;                /* (SPEC_TRAJECTORY_BATCHES) one per worker */
 } accept_question;
 

@@ -15,7 +15,8 @@ enum { REPETITIONS = 200, REPETITIONS_MAX = 10000000, LENGTHS = SPEC_COUNTED_K +
 
 /* ---- the printed numbers --------------------------------------------------------------------- */
 
-/* Which lengths a number covers: those that were run, and those below or above the longest run. */
+/* Which lengths a number covers: those that were run, and others below or above the longest of
+ * them. */
 enum { RUN = 1, BELOW = 2, ABOVE = 4 };
 
 /* The limits of the counters at one length, and at the lengths that were run. */

@@ -66,8 +66,8 @@ static double of_pass(const spec_shape *s)
 }
 
 /* Returns the weights of a head for k depths. A part has one copy per depth, or a single one for
- * all depths. The latter is read again at each depth, or only once if one pass computes all depths.
- * EAGLE-3's fc reads only the target. */
+ * all depths. A single copy is read again at each depth, or only once if one pass computes all
+ * depths. EAGLE-3's fc reads only the target. */
 static double of_head(const spec_head_shape *shape, int k)
 {
     const bool in_one_pass = shape->kind == SPEC_HEAD_PARALLEL,

@@ -42,8 +42,9 @@ void spec_llamacpp_statistics_restart(spec_llamacpp_statistics *statistics);
 int spec_llamacpp_statistics_read(spec_llamacpp_statistics *statistics, spec_log_learned *learned,
                                   const spec_log_record *record, spec_error *error);
 
-/* Finds which part of the statistics belongs to a printed request. They do if they sum to its
- * counts, and do not if other requests ran at the same time. */
+/* Finds which part of the statistics belongs to a printed request. The counts since the
+ * previous lines belong to it if they sum to its own; they do not if other requests ran at the same
+ * time. */
 void spec_llamacpp_statistics_request(spec_llamacpp_request *ret,
                                       spec_llamacpp_statistics *statistics, double drafted,
                                       double accepted);
