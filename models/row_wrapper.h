@@ -16,8 +16,8 @@ typedef struct {
     spec_row_change *change;
 } spec_row_wrapper;
 
-/* Sets up the head as spec_wrapper_init does, with its row, score and session functions. On failure
- * the caller keeps the base. */
+/* Sets up the head as spec_wrapper_init does, but also sets the row, score and session functions.
+ * On failure the caller keeps the base. */
 int spec_row_wrapper_init(spec_row_wrapper *wrapper, spec_model *base, spec_row_change *change,
                           spec_error *error);
 

@@ -23,7 +23,7 @@ typedef struct {
     const int *opt_limit;
 } spec_text_rounds_draft;
 
-/* Means of sums over the rounds that begin in some texts. */
+/* Expected sums over the rounds that begin in some texts. */
 typedef struct {
     double rounds;  /* how many there are */
     double emitted; /* the tokens that they emit */

@@ -2,7 +2,7 @@
 /* replications: independent runs of a serving engine, with estimates and their standard errors.
  * Replication i draws from stream i on any thread, and results are merged in index order, so they
  * do not depend on threads. Plans that differ in K or costs serve the same requests in replication
- * i, which pairs their ratios. Must be freed after _run, even after a failure. */
+ * i, so ratios of their results are paired. Must be freed after _run, even after a failure. */
 #ifndef SPECLAB_REPLICATIONS_H
 #define SPECLAB_REPLICATIONS_H
 

@@ -233,7 +233,7 @@ DEVICE int query_of(int eight, int second)
     return eight * ATTEND_EIGHT + LANE % 4 * 2 + second;
 }
 
-/* Turns scores into weights, in three pieces in shared memory. Two barriers. */
+/* Turns scores into weights, in three pieces in shared memory. Contains two barriers. */
 DEVICE void weigh(const attend_shared *shared, float score[ATTEND_EIGHTS_MOST][4],
                   const attend_block *b, int begin, int chunk, const int eights)
 {

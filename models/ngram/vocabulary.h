@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vocabulary: turns text into tokens and back, for bytes, characters and words.
- * Owns its arrays; immutable once built. Bytes: always V = 256, so that any two byte models share
- * it. Characters and words: token 0 is the unknown token; the others are numbered by first
- * appearance until _keep renumbers them by frequency. */
+ * Owns its arrays; immutable once built. Bytes: always V = 256, so that any two byte models have
+ * the same vocabulary. Characters and words: token 0 is the unknown token; the others are numbered
+ * by first appearance until _keep renumbers them by frequency. */
 #ifndef SPECLAB_VOCABULARY_H
 #define SPECLAB_VOCABULARY_H
 

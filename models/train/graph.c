@@ -155,8 +155,8 @@ typedef struct {
     _Atomic int next;
 } shared_work;
 
-/* Threads take items as soon as they are free; results do not depend on which thread computes an
- * item. */
+/* A thread takes another item as soon as it has finished one; results do not depend on which thread
+ * computes an item. */
 static void be_worker(void *self, int worker)
 {
     shared_work *s = self;

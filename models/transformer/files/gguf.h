@@ -16,7 +16,7 @@
 int spec_gguf_init(spec_gguf *gguf, const char *path, spec_error *error);
 void spec_gguf_free(spec_gguf *gguf);
 
-/* Returns NULL if there is none. Values: spec_gguf_value_find (gguf_value.h). */
+/* Returns NULL if there is none. For values see spec_gguf_value_find (gguf_value.h). */
 const spec_gguf_tensor *spec_gguf_find_tensor(const spec_gguf *gguf, const char *name);
 
 /* Finds the weights with this name and shape; a vector is one row of F32. Returns GSL_EINVAL, with

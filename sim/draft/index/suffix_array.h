@@ -25,8 +25,8 @@ int spec_suffix_array_init(spec_suffix_array *array, const int *token, int n, in
 void spec_suffix_array_free(spec_suffix_array *array); /* accepts a zeroed one */
 
 /* Returns the end of the range low..end-1, within low..high-1, whose token at `offset` equals that
- * of low. All must share the tokens before it; offset is below `reach`, and the text does not end
- * before it at low. */
+ * of low. All must share the tokens before that one; offset is below `reach`, and at low the text
+ * must be long enough to have that token. */
 int spec_suffix_array_end(const spec_suffix_array *array, int low, int high, int offset);
 
 /* Finds the occurrences low..high-1 of a string of 1..reach tokens; low = high if there are

@@ -95,8 +95,8 @@ static size_t tiers_state_size(const spec_policy *policy)
     return sizeof(tiers_state);
 }
 
-/* Returns the next tier, from the last `window` rounds. After the first window it is the last
- * tier. */
+/* Returns the next tier, from the last `window` rounds. At the end of the first window, goes
+ * straight from the first tier to the last. */
 static int next_tier(const spec_policy *policy, const tiers_state *state)
 {
     const int window = policy->tiers.window, last = policy->tiers.n - 1;
