@@ -213,6 +213,7 @@ static const struct {
      overlap,
      {IID = spec_multi_draft_rrs, WITHOUT = spec_rrsw_acceptance, TOP = spec_multi_draft_match_top,
       HUB = spec_multi_draft_greedy, GREEDY = spec_multi_draft_greedy}},
+    {"univer", overlap, {GREEDY = spec_multi_draft_greedy}},
     {"rrs", overlap, {IID = spec_multi_draft_rrs}},
     {"rrsw", overlap, {WITHOUT = spec_rrsw_acceptance}},
     {"kseq", overlap, {IID = spec_multi_draft_kseq}},

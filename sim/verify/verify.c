@@ -12,6 +12,7 @@ const spec_rule *const spec_rules[] = {
     &spec_verify_block,
     &spec_verify_block_greedy,
     &spec_verify_traversal,
+    &spec_verify_univer,
     &spec_verify_match,
     &spec_verify_greedy,
     &spec_verify_naive_tree,

@@ -124,6 +124,9 @@ struct spec_rule {
         struct {
             bool block;
         } cut_invalid;
+        struct {
+            bool drawn_last; /* univer */
+        } traversal;
     } settings;
 
     /* gumbel, minhash: if not NONE, the output depends only on noise, not on chance */
@@ -142,8 +145,8 @@ extern const spec_rule spec_verify_resample_target, spec_verify_greedy_softmax,
     spec_verify_cut_invalid;
 extern const spec_rule spec_verify_naive_tree, spec_verify_rrs, spec_verify_rrsw, spec_verify_kseq,
     spec_verify_spechub;
-extern const spec_rule spec_verify_token_rest, spec_verify_traversal, spec_verify_gumbel,
-    spec_verify_minhash;
+extern const spec_rule spec_verify_token_rest, spec_verify_traversal, spec_verify_univer,
+    spec_verify_gumbel, spec_verify_minhash;
 extern const spec_rule spec_verify_ot, spec_verify_khisti;
 
 /* Finds the table's entry with this name. Returns GSL_EINVAL if there is none; the message suggests

@@ -8,6 +8,9 @@
  * node itself. For every kind of siblings the residual has the form (reach * target - taken * row -
  * evenly)+, so a few numbers per level describe it.
  *
+ * univer: the same shares, but the drawn child is judged last [WengU26];
+ * docs/formulas/newer-rules.md#univer.
+ *
  * Cost, in passes: one over a pair of rows for each rejected child whose parent is reached, one
  * over the draft's row for each node with siblings that are not iid, and one for the draw. */
 #include "sim/verify/verify.h"
@@ -21,6 +24,7 @@ typedef struct {
     const double *const *target;
     double *weight;
     spec_chance *chance;
+    bool drawn_last;
     int kept;      /* the node that is kept */
     bool corrects; /* weight holds the residual after it; false: the target's whole row applies
                     * there */
@@ -38,6 +42,8 @@ typedef struct {
     double missed;
     double taken, evenly; /* the residual is (reach * target - taken * row - evenly)+ */
     double others;        /* the row's sum over tokens that no child has */
+    double rest; /* of the child at hand: the row's sum over its possible tokens; their number if */
+    bool even;   /* that sum is 0, and they are equally likely */
 } family;
 
 static void link_children(traversal *t)
@@ -101,46 +107,88 @@ static void leave(traversal *t, family *f, int child, bool sure)
     f->missed = f->residual + (1.0 - f->reach);
 }
 
-static bool keeps(traversal *t, int node, double reach);
-
-/* Judges a child with all nodes below it; returns whether it or one of them is kept. */
-static bool judge(traversal *t, family *f, int child, bool sure)
+/* Returns the chance with which a child is reached if none that was judged before it is kept. */
+static double reach_of(const traversal *t, family *f, int child, bool sure)
 {
     const spec_draft *draft = t->draft;
     const int token = draft->token[child];
     const bool without = draft->siblings == SPEC_SIBLINGS_WITHOUT;
-    double law = 1.0, rest = sure ? 1.0 : rest_for(t, f, child);
-    const bool even = !(rest > 0.0);
-    if (even) rest = draft->vocab - (without ? f->judged : f->n - 1);
+    double law = 1.0;
+    f->rest = sure ? 1.0 : rest_for(t, f, child);
+    f->even = !(f->rest > 0.0);
+    if (f->even)
+        f->rest = draft->vocab - (without ? f->judged : f->n - 1);
     else if (!sure) law = draft->row[child][token];
 
     const double residual =
         f->judged > 0 ? t->weight[token] : f->reach * t->target[f->node + 1][token];
-    /* With residual 0, nothing below is reached. */
-    if (residual > 0.0 && keeps(t, child, fmin(residual * rest / (f->missed * law), 1.0)))
-        return true;
+    return residual > 0.0 ? fmin(residual * f->rest / (f->missed * law), 1.0) : 0.0;
+}
 
-    if (without && f->judged == 0)
+static void give_up(traversal *t, family *f, int child, bool sure)
+{
+    const spec_draft *draft = t->draft;
+    if (draft->siblings == SPEC_SIBLINGS_WITHOUT && f->judged == 0)
         f->others = spec_verify_rest(t->weight, draft, f->node, draft->row[child]);
     f->judged++;
-    if (even) f->evenly += f->missed / rest;
+    if (f->even)
+        f->evenly += f->missed / f->rest;
     else if (!sure)
-        f->taken =
-            fmin(f->taken + f->missed / rest, DBL_MAX); /* infinity times 0 is not 0 */
+        f->taken = fmin(f->taken + f->missed / f->rest, DBL_MAX); /* infinity times 0 is not 0 */
     leave(t, f, child, sure);
+}
+
+static bool keeps(traversal *t, int node, double reach);
+
+/* Returns whether a node below is kept. The children are judged in order, each with all nodes below
+ * it, but the certain ones last, because their laws do not depend on the others. */
+static bool keeps_below(traversal *t, family *f)
+{
+    for (int sure = 0; sure < 2; sure++)
+        for (int child = t->first[f->node + 1]; child >= 0 && f->residual > 0.0;
+             child = t->next[child]) {
+            if (is_sure(t, f, child) != sure) continue;
+            const double reach = reach_of(t, f, child, sure);
+            /* With reach 0, nothing below is reached. */
+            if (reach > 0.0 && keeps(t, child, reach)) return true;
+            give_up(t, f, child, sure);
+        }
     return false;
 }
 
-/* Returns whether the node or one below it is kept. Its children are judged in order, but the
- * certain ones last, because their laws do not depend on the others. */
+/* The same for univer: all children but `drawn` were chosen, and are judged first. A child has the
+ * same share in both orders, and is reached with its share over `left`, the chance that none before
+ * it is kept. */
+static bool keeps_below_drawn_last(traversal *t, family *f, int drawn)
+{
+    const double *target = t->target[f->node + 1], own = reach_of(t, f, drawn, false);
+    double left = 1.0;
+    int last = drawn;
+    give_up(t, f, drawn, false);
+    const double scale = own < 1.0 ? (1.0 - own) / f->missed : 0.0;
+    for (int child = t->first[f->node + 1]; child >= 0; child = t->next[child]) {
+        const double share = scale * f->reach * target[t->draft->token[child]];
+        if (child == drawn) continue;
+        last = child;
+        if (share > 0.0 && keeps(t, child, share < left ? share / left : 1.0)) return true;
+        left -= share;
+    }
+    if (own > 0.0 && keeps(t, drawn, own < left ? own / left : 1.0)) return true;
+    leave(t, f, last, true);
+    return false;
+}
+
+/* Returns whether the node or one below it is kept. */
 static bool keeps(traversal *t, int node, double reach)
 {
-    const int first = t->first[node + 1];
     family f = {.node = node, .reach = reach, .residual = reach, .missed = 1.0};
-    for (int child = first; child >= 0; child = t->next[child]) f.n++;
-    for (int sure = 0; sure < 2; sure++)
-        for (int child = first; child >= 0 && f.residual > 0.0; child = t->next[child])
-            if (is_sure(t, &f, child) == sure && judge(t, &f, child, sure)) return true;
+    int drawn = -1;
+    for (int child = t->first[node + 1]; child >= 0; child = t->next[child]) {
+        f.n++;
+        if (t->draft->sampled[child]) drawn = child;
+    }
+    if (t->drawn_last && drawn >= 0 ? keeps_below_drawn_last(t, &f, drawn) : keeps_below(t, &f))
+        return true;
 
     if (!spec_chance_accept(t->chance, f.residual, f.missed)) return false;
     t->kept = node;
@@ -152,8 +200,11 @@ static bool keeps(traversal *t, int node, double reach)
 static void verify(spec_round *ret_round, const spec_rule *rule, const spec_draft *draft,
                    const double *const *target, double *weight, spec_chance *chance)
 {
-    (void)rule;
-    traversal t = {.draft = draft, .target = target, .weight = weight, .chance = chance};
+    traversal t = {.draft = draft,
+                   .target = target,
+                   .weight = weight,
+                   .chance = chance,
+                   .drawn_last = rule->settings.traversal.drawn_last};
     int path[SPEC_K_MAX], depth = 0;
     spec_verify_begin(ret_round, draft);
     link_children(&t);
@@ -177,4 +228,15 @@ const spec_rule spec_verify_traversal = {
     .asks = SPEC_ASKS_LEAVES,
     .siblings = SPEC_SIBLINGS_ANY & ~SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_TAIL),
     .verify = verify,
+};
+
+const spec_rule spec_verify_univer = {
+    .name = "univer",
+    .summary = "traversal for greedy siblings, but the drawn one is judged after the chosen ones",
+    .reference = "WengU26",
+    .claim = SPEC_LOSSLESS,
+    .asks = SPEC_ASKS_LEAVES,
+    .siblings = SPEC_SIBLINGS_BIT(SPEC_SIBLINGS_GREEDY),
+    .verify = verify,
+    .settings.traversal.drawn_last = true,
 };
