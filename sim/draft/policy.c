@@ -15,7 +15,8 @@ const spec_policy_kind *const spec_policy_kinds[] = {
     &spec_policy_cumulative,      &spec_policy_peak,       &spec_policy_bins,
     &spec_policy_goodput,         &spec_policy_trim,       &spec_policy_probe,
     &spec_policy_climb,           &spec_policy_eliminate,  &spec_policy_ucb,
-    &spec_policy_confidence_drop, &spec_policy_trim_drawn, NULL,
+    &spec_policy_ucbspec,         &spec_policy_exp3spec,   &spec_policy_confidence_drop,
+    &spec_policy_trim_drawn,      NULL,
 };
 
 static const char *name_of(int i)

@@ -103,7 +103,7 @@ struct spec_policy {
         } refit;
         struct {
             double doubt, explore;
-            int samples;
+            int samples, seed;
         } bandit;
         struct {
             int least, samples;
@@ -126,7 +126,8 @@ extern const spec_policy_kind spec_policy_fixed, spec_policy_heuristic, spec_pol
 extern const spec_policy_kind spec_policy_confidence, spec_policy_cumulative, spec_policy_peak;
 extern const spec_policy_kind spec_policy_average, spec_policy_gate, spec_policy_tiers,
     spec_policy_switch_off, spec_policy_goodput, spec_policy_trim, spec_policy_refit,
-    spec_policy_bins, spec_policy_eliminate, spec_policy_ucb, spec_policy_probe, spec_policy_climb;
+    spec_policy_bins, spec_policy_eliminate, spec_policy_ucb, spec_policy_ucbspec,
+    spec_policy_exp3spec, spec_policy_probe, spec_policy_climb;
 extern const spec_policy_kind spec_policy_confidence_drop, spec_policy_trim_drawn;
 
 /* Makes a policy from a spec such as "fixed", "heuristic?cap=20", "confidence?threshold=0.4",

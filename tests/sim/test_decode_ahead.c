@@ -180,8 +180,9 @@ TEST(a_round_finds_the_chain_where_it_came_out_as_guessed)
 /* Here the clock's time of a draft call is not the one that these policies begin with. */
 TEST(the_length_ahead_is_guessed_with_the_times_of_the_clock)
 {
-    static const char *const policies[] = {"climb?samples=1", "ucb", "eliminate?doubt=1e9"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const policies[] = {"climb?samples=1", "ucb", "eliminate?doubt=1e9",
+                                           "exp3spec"};
+    for (int i = 0; i < 4; i++) {
         OWNED(stage) s;
         OWNED(spec_decoder) decoder;
         spec_tally tally = {0};

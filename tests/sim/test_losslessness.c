@@ -151,6 +151,8 @@ static const char *const learning[] = {
     "eliminate?c=0.4&doubt=1e9",
     "ucb?c=0.4",
     "ucb?c=0.4&explore=0",
+    "ucbspec?c=0.4",
+    "exp3spec?c=0.4",
     "probe?least=1&max=3&samples=1&c=0.1",
     "climb?samples=1&c=0.4",
     "trim?every=1&token=0.4",

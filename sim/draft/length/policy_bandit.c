@@ -4,7 +4,8 @@
  * longest length that may still be the best, so every length that may still be the best has been
  * observed in every round. It drops lengths that are worse beyond doubt;
  * docs/formulas/lengths.md#eliminate. `ucb` is an ordinary bandit, which learns about the length
- * that it played [Auer02]. */
+ * that it played [Auer02], and so are `ucbspec` and `exp3spec` [Hou25]. */
+#include "base/noise.h"
 #include "sim/draft/policy.h"
 
 #include <math.h>
@@ -12,8 +13,11 @@
 typedef struct {
     double rounds, next; /* rounds seen; rounds at the next check */
     int checks;
-    double seen[SPEC_K_MAX + 1]; /* eliminate: rounds by accepted tokens. ucb: rounds by length */
-    double accepted[SPEC_K_MAX + 1]; /* ucb: accepted tokens by length */
+    /* Rounds: of eliminate by accepted tokens, of ucb and ucbspec by length. */
+    double seen[SPEC_K_MAX + 1];
+    double accepted[SPEC_K_MAX + 1]; /* ucb, ucbspec: accepted tokens by length */
+    double loss[SPEC_K_MAX + 1];     /* exp3spec: sums of estimates by length */
+    double chance;                   /* exp3spec: with which this length was drawn */
     bool dropped[SPEC_K_MAX + 1];
 } bandit_state;
 
@@ -125,6 +129,23 @@ done:
     return status;
 }
 
+static int ucbspec_init(spec_policy *policy, spec_settings *settings, spec_error *error)
+{
+    policy->bandit.samples = 1;
+    return eliminate_init(policy, settings, error);
+}
+
+/* Returns the confidence radius of a mean of n numbers with range 1: that of [Hou25] Eq. (6), which
+ * holds for numbers that are not independent, or if no doubt is given that of [Auer02]. */
+static double radius(const spec_policy *policy, double n)
+{
+    const bandit_state *state = policy->state;
+    const double doubt = policy->bandit.doubt, lengths = policy->K + 1.0;
+    if (!(doubt > 0.0)) return policy->bandit.explore * sqrt(2.0 * log(state->rounds) / n);
+    const double inverse = lengths * state->rounds * state->rounds * sqrt(1.0 + n) / doubt;
+    return 0.5 * sqrt((1.0 + n) * fmax(1.0 + 2.0 * log(inverse), 0.0)) / n;
+}
+
 /* Returns the length with the largest upper confidence bound, after each length has been played
  * `samples` times. */
 static int most_hopeful(const spec_policy *policy)
@@ -135,9 +156,8 @@ static int most_hopeful(const spec_policy *policy)
     for (int k = policy->K; k >= 0; k--) {
         if (state->seen[k] < policy->bandit.samples) return k;
         const double time = spec_policy_time(policy, k);
-        const double hope =
-            (1.0 + state->accepted[k] / state->seen[k]) / time +
-            policy->bandit.explore * k / time * sqrt(2.0 * log(state->rounds) / state->seen[k]);
+        const double hope = (1.0 + state->accepted[k] / state->seen[k]) / time +
+                            k / time * radius(policy, state->seen[k]);
         if (hope > most) most = hope, best = k;
     }
     return best;
@@ -166,4 +186,75 @@ const spec_policy_kind spec_policy_ucb = {
     .init = ucb_init,
     .state_size = bandit_state_size,
     .observe = ucb_observe,
+};
+
+const spec_policy_kind spec_policy_ucbspec = {
+    .name = "ucbspec",
+    .usage = "ucbspec?c=&doubt=0.1",
+    .summary = "ucb with the confidence bound of BanditSpec, which is wider",
+    .reference = "Hou25",
+    .drops = true,
+    .init = ucbspec_init,
+    .state_size = bandit_state_size,
+    .observe = ucb_observe,
+};
+
+/* ---- exp3spec -------------------------------------------------------------------------------- */
+
+static int exp3_init(spec_policy *policy, spec_settings *settings, spec_error *error)
+{
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_policy_time_init(policy, settings, error));
+    SPEC_TRY(spec_settings_int(&policy->bandit.seed, settings, "seed", 1, 0, 1000000000, error));
+done:
+    return status;
+}
+
+/* Draws the next length from the chances exp(-learning rate * loss), normalised. */
+static void exp3_draw(spec_policy *policy)
+{
+    bandit_state *state = policy->state;
+    const double lengths = policy->K + 1.0,
+                 learning = sqrt(log(lengths) / ((state->rounds + 1.0) * lengths));
+    double weight[SPEC_K_MAX + 1], least = INFINITY, sum = 0.0;
+    for (int k = 0; k <= policy->K; k++) least = fmin(least, state->loss[k]);
+    for (int k = 0; k <= policy->K; k++)
+        sum += weight[k] = exp(-learning * (state->loss[k] - least));
+    const uint64_t word = spec_noise_word((uint64_t)policy->bandit.seed, (uint64_t)state->rounds);
+    double u = (double)(word >> 11) * 0x1p-53 * sum;
+    policy->now = policy->K;
+    while (policy->now > 0 && u >= weight[policy->now]) u -= weight[policy->now--];
+    state->chance = weight[policy->now] / sum;
+}
+
+/* The loss is what is missing of the largest rate, over the range of all rates. */
+static int exp3_observe(spec_policy *policy, const spec_draft *draft, const spec_round *round,
+                        spec_error *error)
+{
+    bandit_state *state = policy->state;
+    double least = INFINITY, most = 0.0;
+    (void)draft, (void)error;
+    for (int k = 0; k <= policy->K; k++) {
+        least = fmin(least, rate(policy, k, 0));
+        most = fmax(most, rate(policy, k, k));
+    }
+    if (most > least)
+        state->loss[policy->now] += (most - rate(policy, policy->now, round->n_accepted)) /
+                                    ((most - least) * state->chance);
+    state->rounds++;
+    exp3_draw(policy);
+    return GSL_SUCCESS;
+}
+
+const spec_policy_kind spec_policy_exp3spec = {
+    .name = "exp3spec",
+    .usage = "exp3spec?c=&seed=1",
+    .summary = "BanditSpec's bandit for any sequence of outcomes: draws a length, more often one "
+               "with more tokens over time so far",
+    .reference = "Hou25",
+    .drops = true,
+    .init = exp3_init,
+    .state_size = bandit_state_size,
+    .begin = exp3_draw,
+    .observe = exp3_observe,
 };

@@ -242,6 +242,8 @@ TEST(bad_specs_are_refused_with_a_line)
         {"goodput?sizes=1.2", 5, "sizes"},
         {"ucb?explore=-1", 5, "explore"},
         {"ucb?samples=0", 5, "samples"},
+        {"ucbspec?doubt=0", 5, "doubt"},
+        {"exp3spec?seed=-1", 5, "seed"},
         {"probe?least=6", 5, "least"},
         {"probe?least=0", 5, "least"},
         {"probe?max=4", 5, "max"},

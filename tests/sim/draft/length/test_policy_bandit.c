@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eliminate and ucb: against a second program that keeps every round, and their regret. */
+/* eliminate, ucb, ucbspec and exp3spec: against second programs that keep every round, and their
+ * regret. */
 #include "tests/sim/draft/length/policy_case.h"
 
 #include <gsl/gsl_randist.h>
@@ -81,6 +82,70 @@ TEST(eliminate_drafts_the_longest_length_that_no_other_has_beaten)
     }
 }
 
+/* [Hou25] Algorithm 4, but rewards are tokens over time, and each length has its own range. */
+static int ucbspec_length(const record *r, const int *played)
+{
+    double best = -1.0;
+    int best_K = -1;
+    for (int k = r->K; k >= 0; k--) {
+        double n = 0.0, sum = 0.0;
+        for (int i = 0; i < r->n; i++)
+            if (played[i] == k) n++, sum += rate(k, r->possible[i]);
+        if (n == 0.0) return k;
+        const double arms = r->K + 1, t = r->n,
+                     log_term = 1.0 + 2.0 * log(arms * t * t * sqrt(1.0 + n) / 0.2),
+                     range = rate(k, k) - rate(k, 0),
+                     bound = sum / n + range / 2.0 * sqrt((1.0 + n) / (n * n) * log_term);
+        if (bound > best + 1e-12) best = bound, best_K = k;
+    }
+    return best_K;
+}
+
+/* [Hou25] Algorithm 5 with such rewards: the chances of all lengths from all rounds so far. */
+static void exp3_chances(double *ret_chance, const record *r, const int *played,
+                         const double *chance)
+{
+    double sum = 0.0;
+    const double arms = r->K + 1, most = rate(r->K, r->K), least = rate(r->K, 0);
+    for (int k = 0; k <= r->K; k++) {
+        double loss = 0.0;
+        for (int i = 0; i < r->n; i++)
+            if (played[i] == k)
+                loss += (most - rate(k, r->possible[i])) / (most - least) / chance[i];
+        sum += ret_chance[k] = exp(-sqrt(log(arms) / ((r->n + 1) * arms)) * loss);
+    }
+    for (int k = 0; k <= r->K; k++) ret_chance[k] /= sum;
+}
+
+TEST(ucbspec_and_exp3spec_are_the_published_bandits)
+{
+    enum { K = 4, TIMES = 400 };
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    for (int exp3 = 0; exp3 < 2; exp3++) {
+        policy_case c = case_of(exp3 ? "exp3spec?c=0.15&seed=5" : "ucbspec?c=0.15&doubt=0.2", K);
+        record r = {.K = K};
+        int played[TIMES];
+        double chance[TIMES];
+        while (r.n < TIMES) {
+            int expected = K;
+            if (exp3) {
+                double now[K + 1], u = case_uniform(5, (uint64_t)r.n);
+                exp3_chances(now, &r, played, chance);
+                while (expected > 0 && u >= now[expected]) u -= now[expected--];
+                chance[r.n] = now[expected];
+            } else {
+                expected = ucbspec_length(&r, played);
+            }
+            if (c.policy.now != expected)
+                fail_msg("exp3 %d, round %d: %d, not %d", exp3, r.n, c.policy.now, expected);
+            const int possible = (int)gsl_ran_geometric(rng, 0.4) - 1;
+            played[r.n] = play(&c, possible);
+            r.possible[r.n++] = possible;
+        }
+        case_free(&c);
+    }
+}
+
 /* ---- regret ---------------------------------------------------------------------------------- */
 
 static double expected_rate(double alpha, int K)
@@ -134,7 +199,7 @@ TEST(eliminate_loses_less_than_its_bound_and_than_a_bandit, STATISTICS)
     static const double alphas[] = {0.3, 0.5, 0.7, 0.85};
     for (int a = 0; a < 4; a++) {
         const int texts = (int)spec_test_samples(40);
-        double one_sided = 0.0, own = 0.0;
+        double one_sided = 0.0, own = 0.0, spec = 0.0, exp3 = 0.0;
         int kept = 0;
         bool here;
         for (int t = 0; t < texts; t++) {
@@ -143,10 +208,14 @@ TEST(eliminate_loses_less_than_its_bound_and_than_a_bandit, STATISTICS)
             one_sided += lost / texts;
             kept += here;
             own += regret(&here, "ucb?c=0.15", alphas[a], 12, rng) / texts;
+            spec += regret(&here, "ucbspec?c=0.15", alphas[a], 12, rng) / texts;
+            exp3 += regret(&here, "exp3spec?c=0.15", alphas[a], 12, rng) / texts;
         }
-        print_message("alpha %g: eliminate loses %.0f, ucb %.0f, bound %.0f, kept %d of %d\n",
-                      alphas[a], one_sided, own, bound(alphas[a], 12, 0.05), kept, texts);
-        assert_true(one_sided < own);
+        print_message(
+            "alpha %g: eliminate loses %.0f, ucb %.0f, ucbspec %.0f, exp3spec %.0f, bound "
+            "%.0f, kept %d of %d\n",
+            alphas[a], one_sided, own, spec, exp3, bound(alphas[a], 12, 0.05), kept, texts);
+        assert_true(one_sided < own && one_sided < spec && one_sided < exp3);
         assert_true(kept >= 0.8 * texts); /* under 95 %, a binomial of 40 is below 32 in 1e-4 */
     }
 }
@@ -199,6 +268,18 @@ TEST(ucb_without_exploration_plays_the_largest_mean)
     for (int i = 0; i < 20; i++) {
         assert_int_equal(c.policy.now, 1);
         case_round(&c, 1, 1);
+    }
+    case_free(&c);
+}
+
+/* docs/formulas/lengths.md#bandits: length 3 accepts nothing in its two rounds, and then everything
+ * would be accepted for ever. */
+TEST(ucb_without_exploration_never_returns_to_an_unlucky_length)
+{
+    policy_case c = case_of("ucb?c=0.2&explore=0&samples=2", 3);
+    for (int i = 0; i < 500; i++) {
+        assert_int_equal(c.policy.now == 3, i < 2);
+        play(&c, i < 2 ? 0 : 3);
     }
     case_free(&c);
 }
