@@ -193,6 +193,20 @@ int spec_tree_plan_build(int *ret_parent, int *ret_rank, const spec_tree_plan *p
     return planned(plan, nodes, depth) ? hang(ret_parent, ret_rank, 0, plan, nodes, depth, -1) : -1;
 }
 
+double spec_tree_plan_limit(const double *target, int vocab, int nodes)
+{
+    double entropy = 0.0, second = 0.0;
+    if (nodes < 0) return NAN;
+    for (int x = 0; x < vocab; x++) {
+        if (!(target[x] > 0.0)) continue;
+        const double surprisal = -log(target[x]);
+        entropy += target[x] * surprisal;
+        second += target[x] * surprisal * surprisal;
+    }
+    if (nodes == 0 || !(entropy > 0.0)) return 1.0 + nodes;
+    return 1.0 + fmin(nodes, log(nodes) / entropy + second / (entropy * entropy));
+}
+
 double spec_tree_plan_fastest(int *ret_nodes, int *ret_depth, const spec_tree_plan *plan, double c,
                               const double *verify)
 {

@@ -37,6 +37,18 @@ double spec_tree_emitted(const int *parent, const double *accept, int n, double 
  * Checked by: spec_capped_geometric_mean at b = 1; the law of the largest. */
 double spec_tree_plan_parallel_chains(double alpha, int K, int b);
 
+/* Returns what no tree of chosen nodes exceeds, under any lossless rule, if the target has the same
+ * row after every context.
+ *
+ *     E[n_emitted] <= 1 + min(n, log n / H + M / H^2)      docs/formulas/trees.md#entropy
+ *
+ *   with the entropy H = E[-log target(X)] of the row and the second moment M = E[log^2 target(X)]
+ *   target  (vocab) probabilities, which sum to 1
+ *   nodes   n >= 0
+ *   returns tokens per target call; 1 + n for a one-hot row. NaN for nodes < 0
+ * Checked by: the best trees, from Medusa's program; the most probable of all texts. */
+double spec_tree_plan_limit(const double *target, int vocab, int nodes);
+
 /* Builds Medusa's static tree: the n nodes with the largest path products. The token of rank r
  * (from 0) of head k is right with chance accuracy[k*ranks+r], independently of the other heads.
  *

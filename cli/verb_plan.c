@@ -202,8 +202,10 @@ int spec_verb_plan(spec_context *context, int argc, char **argv)
     const spec_verb_axis chosen_c = {"c", SPEC_AXIS_ASKED,
                                      args.c == NULL && made.c[0] != '\0' ? made.c : NULL};
     char show[160];
-    snprintf(show, sizeof show, "method,budget,tree_nodes,tree_depth,emitted,speedup,%s%sdrafting",
-             args.rounds > 0 ? "simulated,simulated_se,simulated_z," : "",
+    const bool chosen = args.target != NULL && strcmp(args.siblings, "top") == 0;
+    snprintf(show, sizeof show,
+             "method,budget,tree_nodes,tree_depth,emitted,speedup,%s%s%sdrafting",
+             args.rounds > 0 ? "simulated,simulated_se,simulated_z," : "", chosen ? "limit," : "",
              args.target != NULL ? "by_rank," : "");
     const spec_grid_verb verb = {
         .verb = argv[0],

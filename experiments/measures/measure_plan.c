@@ -3,6 +3,7 @@
 #include "speclab/no_memory.h"
 
 #include "analysis/statistics/moments.h"
+#include "analysis/tree_plan.h"
 #include "experiments/measures/plan_files.h"
 #include "experiments/measures/plan_question.h"
 #include "sim/chance/rng.h"
@@ -148,6 +149,10 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
             spec_table_text(table, "method", method);
             spec_table_integer(table, "budget", budget);
             fill_by_rank(table, &question.chances);
+            if (question.row != NULL)
+                spec_table_number(
+                    table, "limit",
+                    spec_tree_plan_limit(question.row, question.config.target->vocab, budget));
             SPEC_TRY(strcmp(method, "dynamic") == 0
                          ? fill_dynamic(table, &question, budget, point, error)
                          : fill_planned(table, &question, method, budget, point, error));
@@ -172,9 +177,9 @@ static const char *const parameters[] = {"methods=chain,k-ary,branches,delayed,s
                                          "costs=",
                                          "positions=20000",
                                          NULL};
-static const char *const columns[] = {"method",      "budget",  "tree_nodes", "tree_depth",
-                                      "emitted",     "speedup", "simulated",  "simulated_se",
-                                      "simulated_z", "by_rank", "drafting",   NULL};
+static const char *const columns[] = {
+    "method",       "budget",      "tree_nodes", "tree_depth", "emitted",  "speedup", "simulated",
+    "simulated_se", "simulated_z", "limit",      "by_rank",    "drafting", NULL};
 static const spec_headline headlines[] = {
     {.column = "emitted", .unit = "tokens per round"},
     {.column = "simulated", .unit = "tokens per round"},

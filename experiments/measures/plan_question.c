@@ -60,6 +60,26 @@ static int read_list(spec_plan_question *question, const char *list, int levels,
     return repeat(question, accept, ranks, levels, error);
 }
 
+/* Reads the target's row at the beginning of a text. */
+static int read_row(spec_plan_question *question, spec_error *error)
+{
+    const spec_model *target = question->config.target;
+    const size_t size = (size_t)target->vocab * sizeof *question->row;
+    spec_session reads = {0};
+    int status = GSL_SUCCESS;
+    double *room = malloc(size);
+    question->row = malloc(size);
+    if (room == NULL || question->row == NULL) SPEC_TRY(spec_no_memory(error));
+    SPEC_TRY(spec_session_init(&reads, target, error));
+    const double *row = spec_session_row(&reads, NULL, 0, room, error);
+    SPEC_TRY(row == NULL ? GSL_EFAILED : GSL_SUCCESS);
+    memcpy(question->row, row, size);
+done:
+    spec_session_free(&reads);
+    free(room);
+    return status;
+}
+
 static int read_pair(spec_plan_question *question, const spec_point *point,
                      const spec_measure *measure, int levels, spec_error *error)
 {
@@ -94,6 +114,8 @@ static int read_pair(spec_plan_question *question, const spec_point *point,
         SPEC_TRY(spec_rank_acceptance_measured(accept, width, &one, (uint64_t)positions,
                                                spec_rng_named_seed(point->seed, "by_rank"), point,
                                                error));
+    if (question->exact && question->siblings == SPEC_SIBLINGS_TOP)
+        SPEC_TRY(read_row(question, error));
     SPEC_TRY(repeat(question, accept, width, levels, error));
 done:
     return status;
@@ -214,5 +236,6 @@ void spec_plan_question_free(spec_plan_question *question)
 {
     free(question->accept);
     free(question->verify);
+    free(question->row);
     *question = (spec_plan_question){.accept = NULL};
 }

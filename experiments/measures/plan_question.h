@@ -17,6 +17,8 @@ typedef struct {
     spec_siblings siblings;
     spec_decoder_config config; /* the pair and its rule; target NULL: no pair */
     bool exact;                 /* the probabilities are exact, in closed form */
+    /* owned: the target's row (V), if they are exact and the nodes are chosen; else NULL */
+    double *row;
 } spec_plan_question;
 
 /* Reads the parameters siblings, methods, nodes, c, costs, and one of accept, accuracies and

@@ -455,3 +455,95 @@ TEST(plans_outside_the_domain_are_refused)
     assert_int_equal(spec_tree_plan_init(&plan, fine, 2, 0, 0), GSL_SUCCESS);
     assert_same(spec_tree_plan_emitted(&plan, 0, 0), 1);
 }
+
+/* ---- the limit by entropy -------------------------------------------------------------------- */
+
+static double entropy_of(const double *row, int V, double *ret_second)
+{
+    double entropy = 0.0;
+    *ret_second = 0.0;
+    for (int x = 0; x < V; x++) {
+        entropy -= row[x] * log(row[x]);
+        *ret_second += row[x] * pow(log(row[x]), 2.0);
+    }
+    return entropy;
+}
+
+/* The best tree has the n nodes with the largest products. It is between both bounds of
+ * docs/formulas/trees.md#entropy. */
+TEST(the_best_tree_grows_with_log_nodes_over_entropy)
+{
+    enum { V = 5, HEADS = MOST };
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    static double accuracy[HEADS * V];
+    static int parent[MOST], rank[MOST], work[MOST + 1 + HEADS * V];
+    double product[MOST], nearest = INFINITY;
+    for (int again = 0; again < 40; again++) {
+        double row[V], sum = 0.0, second;
+        for (int x = 0; x < V; x++) sum += row[x] = pow(gsl_rng_uniform_pos(rng), 1 + again % 4);
+        for (int x = 0; x < V; x++) row[x] /= sum;
+        for (int i = 0; i < HEADS * V; i++) accuracy[i] = row[i % V];
+        const double entropy = entropy_of(row, V, &second), moment = second / (entropy * entropy),
+                     crowd = log((1.0 / entropy + moment) / (1.0 - exp(-1.0)));
+        const int n = spec_tree_plan_medusa(parent, rank, product, MOST, accuracy, HEADS, V, work);
+        assert_int_equal(n, MOST);
+        double best = 1.0;
+        for (int nodes = 1; nodes <= n; nodes++) {
+            best += product[nodes - 1];
+            const double limit = spec_tree_plan_limit(row, V, nodes);
+            assert_near(limit, 1.0 + fmin(nodes, log(nodes) / entropy + moment), 1e-13);
+            assert_true(best <= limit);
+            assert_true(best >= (log(nodes) - crowd) / entropy);
+            if (nodes == n) nearest = fmin(nearest, limit - best);
+        }
+    }
+    print_message("the limit comes within %.2f tokens of the best tree\n", nearest);
+    assert_true(nearest < 1.5);
+}
+
+/* Rows drawn anew at every prefix, and a tree that is chosen knowing all of them: the mean of the
+ * best trees is within the limit of the mean moments. */
+TEST(rows_that_are_drawn_at_every_prefix_obey_it_too, STATISTICS)
+{
+    enum { LEVELS = 13, NODES = 32, TREES = 400 };
+    OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
+    static const double rows[2][2] = {{0.97, 0.03}, {0.6, 0.4}};
+    static double chance[2 << LEVELS];
+    double mean = 0.0, entropy = 0.0, second = 0.0;
+    for (int k = 0; k < 2; k++) {
+        double own;
+        entropy += entropy_of(rows[k], 2, &own) / 2.0;
+        second += own / 2.0;
+    }
+    for (int t = 0; t < TREES; t++) {
+        double taken = 1.0;
+        bool used[2 << LEVELS] = {false};
+        chance[1] = 1.0; /* node i has the children 2i and 2i + 1 */
+        for (int i = 1; i < 1 << LEVELS; i++) {
+            const double *row = rows[gsl_rng_uniform_int(rng, 2)];
+            chance[2 * i] = chance[i] * row[0];
+            chance[2 * i + 1] = chance[i] * row[1];
+        }
+        for (int n = 0; n < NODES; n++) {
+            int best = 0;
+            for (int i = 2; i < 2 << LEVELS; i++)
+                if (!used[i] && (best == 0 || chance[i] > chance[best])) best = i;
+            used[best] = true;
+            taken += chance[best];
+        }
+        mean += taken / TREES;
+    }
+    const double limit = 1.0 + log(NODES) / entropy + second / (entropy * entropy);
+    print_message("mean %.3f, limit %.3f\n", mean, limit);
+    assert_true(mean < limit && mean > log(NODES) / entropy - 2.0);
+}
+
+TEST(the_limit_has_edges)
+{
+    static const double sure[] = {0.0, 1.0}, even[] = {0.5, 0.5};
+    assert_same(spec_tree_plan_limit(sure, 2, 7), 8.0);
+    assert_same(spec_tree_plan_limit(even, 2, 0), 1.0);
+    assert_near(spec_tree_plan_limit(even, 2, 1), 2.0, 1e-15);
+    assert_near(spec_tree_plan_limit(even, 2, 4), 4.0, 1e-15); /* log 4 / log 2 = 2, and 1 */
+    assert_true(isnan(spec_tree_plan_limit(even, 2, -1)));
+}

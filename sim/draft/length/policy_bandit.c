@@ -191,7 +191,9 @@ const spec_policy_kind spec_policy_ucb = {
 const spec_policy_kind spec_policy_ucbspec = {
     .name = "ucbspec",
     .usage = "ucbspec?c=&doubt=0.1",
-    .summary = "ucb with the confidence bound of BanditSpec, which is wider",
+    .summary =
+        "ucb with the confidence bound of BanditSpec, which allows for rounds that depend on "
+        "earlier ones",
     .reference = "Hou25",
     .drops = true,
     .init = ucbspec_init,
