@@ -151,6 +151,23 @@ TEST(the_law_is_the_targets_and_every_node_gets_its_optimal_share, STATISTICS)
     assert_true(more > 0 && less > 0);
 }
 
+/* tests/oracle/tree_optimum.py, "one pair": rational arithmetic over all trees. */
+TEST(it_keeps_the_known_numbers_of_tokens)
+{
+    OWNED(table_model) goal, draft;
+    double tv;
+    rule_law_pair(&goal, &draft, (const double[]){0.5, 0.3, 0.2}, (const double[]){0.2, 0.5, 0.3},
+                  3);
+    for (int shape = 0; shape < N_SHAPES; shape++) {
+        const bool two = strcmp(shapes[shape].widths, "2.2") == 0;
+        if (!two && strcmp(shapes[shape].widths, "2.1.1") != 0) continue;
+        assert_within(accepted_by(&goal, &draft, "univer", shape, &tv),
+                      two ? 44.0 / 25.0 : 551.0 / 250.0, 1e-14);
+        assert_within(accepted_by(&goal, &draft, "traversal", shape, &tv),
+                      two ? 44.0 / 25.0 : 2199.0 / 1000.0, 1e-14);
+    }
+}
+
 /* docs/formulas/newer-rules.md#univer: every share is 1/2, and what a token is worth below grows
  * with its reach only up to 1/2, if the draft is half as often right there. */
 TEST(the_first_in_the_order_gains_where_reach_is_worth_less_and_less)
