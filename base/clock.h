@@ -9,7 +9,7 @@ typedef struct {
     void *self;
 } spec_clock;
 
-/* Returns the wall clock, which never goes back. */
+/* Returns a clock that runs in real time and never goes back. */
 spec_clock spec_clock_wall(void);
 
 /* Returns a clock that counts the processor time of all threads of this process, and so does not

@@ -8,9 +8,9 @@
 #include "speclab/status.h"
 
 /* The sets of this processor's architecture. Each includes the ones before it. On x86-64, AVX2 here
- * also requires FMA and F16C, which nearly all processors with AVX2 have; AVX-512 requires F, DQ,
- * VL and BW, and VNNI is the AVX-512 version. On arm64, every processor has NEON, and most made
- * since 2018 have Armv8.2's dot products of bytes. */
+ * also requires FMA and F16C, which nearly all processors with AVX2 have; AVX-512 means F, DQ, VL
+ * and BW, and VNNI means AVX512-VNNI, not AVX-VNNI. On arm64, every processor has NEON, and most
+ * made since 2018 have Armv8.2's dot products of bytes. */
 typedef enum {
     SPEC_ISA_PORTABLE,
 #if defined(__x86_64__)

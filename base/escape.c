@@ -321,8 +321,8 @@ void spec_escape_gnuplot_tic(FILE *out, const char *text)
 
 /* ---- POSIX shell ----------------------------------------------------------------------------- */
 
-/* How to write the characters of a shell word: bare, quoted, or by number, for which we need a
- * command. A newline is always written as it is, because $() drops trailing ones. */
+/* How to write the characters of a shell word: bare, quoted, or by its octal number, which takes a
+ * call of printf. A newline is never written by number, because $() drops trailing newlines. */
 typedef enum { BARE, QUOTED, NUMBERED } shell_state;
 
 static void turn(FILE *out, shell_state *state, shell_state to)

@@ -121,7 +121,7 @@ const spec_hardware spec_hardware_known[] = {
     {.name = NULL},
 };
 
-/* Words that a name may leave out or add: makers, families, and the form that the table has. */
+/* Words that a name may leave out or add: makers, product families, and the SXM form factor. */
 static const char *const optional[] = {"NVIDIA", "GEFORCE", "AMD", "RADEON", "INSTINCT", "APPLE",
                                        "RTX",    "GTX",     "RX",  "SXM5",   "SXM4",     "SXM"};
 

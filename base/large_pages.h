@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* large_pages: memory in large pages, which several pieces share without gaps.
- * A piece of its own would be rounded up to 2 MiB; here the next piece begins where one ends, up to
- * a page. Pieces are freed one by one, in any order. */
+/* large_pages: allocates pieces of memory one after another in large pages.
+ * Each piece begins on the first small page after the previous one, so it is not rounded up to
+ * 2 MiB. Pieces are freed one by one, in any order. */
 #ifndef SPECLAB_LARGE_PAGES_H
 #define SPECLAB_LARGE_PAGES_H
 
@@ -9,14 +9,14 @@
 
 enum { SPEC_LARGE_PAGE = 1 << 21 };
 
-/* What is left of the last region that was mapped; zeroed: nothing. Not for two threads at once. */
+/* The unused rest of the last region that was mapped; zeroed: nothing. For one thread at a time. */
 typedef struct {
     unsigned char *at; /* at the start of a page */
     size_t left;
 } spec_large_pages;
 
-/* Returns `bytes` >= 1 bytes of zeros that begin on a page, or NULL if there is no memory. They
- * count as memory of the process once they are written. Free them with the same size. */
+/* Returns `bytes` >= 1 zeroed bytes, aligned to a page, or NULL if there is no memory. They take
+ * physical memory once they are written. Free them with the same size. */
 void *spec_large_pages_take(spec_large_pages *room, size_t bytes);
 void spec_large_pages_give(void *memory, size_t bytes);
 

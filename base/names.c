@@ -43,8 +43,8 @@ static int edit_distance(const char *a, int n_a, const char *b, int n_b)
     return above[n_b];
 }
 
-/* The nearest candidate so far, its distance, and how many letters it begins with in common: of
- * two at one distance, the longer beginning is nearer. */
+/* The nearest candidate so far, its distance, and how many letters it shares at the beginning,
+ * which decides between candidates at the same distance. */
 typedef struct {
     const char *name;
     int distance, begins;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* number_line: writes and reads numbers on a line of text without rounding; reals in hex. */
+/* number_line: writes and reads numbers on a line of text without rounding.
+ * Real numbers are in hexadecimal. */
 #ifndef SPECLAB_NUMBER_LINE_H
 #define SPECLAB_NUMBER_LINE_H
 

@@ -24,7 +24,7 @@
 #endif
 
 enum {
-    PARTS_MAX = 256,    /* most parts of a job */
+    PARTS_MAX = 256,    /* maximum parts of a job */
     LINE = 64,          /* bytes of a cache line */
     SPINS = 200,        /* a waiting thread yields after this many pauses, a few microseconds */
     TURN = 1000 * 1000, /* a thread works this many nanoseconds between two yields */

@@ -89,7 +89,7 @@ typedef struct spec_fields {
     const spec_field *fields;             /* ends with a row without help; or NULL */
     const spec_field_relation *relations; /* ends with a row without option; or NULL */
     const char *doc;                      /* the summary, "\v", and the text below the options */
-    const char *words;                    /* the arguments that are no options; or NULL */
+    const char *words;                    /* the arguments that are not options; or NULL */
     spec_field_reader *word;              /* reads such a word */
     const spec_field *also;               /* further fields, of a struct at this offset; or NULL */
     size_t also_at;

@@ -24,7 +24,8 @@ typedef struct {
 const char *spec_option_hint(char hint[SPEC_OPTION_HINT_SIZE], const char *dashes, const char *name,
                              const spec_option_set *options);
 
-/* For tests: the names elsewhere of option i, separated by blanks; NULL after the last. */
+/* For tests: returns what other engines and papers call option i, separated by blanks; NULL after
+ * the last. */
 const char *spec_option_hint_names(int i);
 
 #endif

@@ -175,8 +175,8 @@ static int write_text(FILE *out, const spec_diagnosis_facts *facts, const spec_o
                                     error);
 }
 
-/* Writes the table to its file or to standard output, and the text unless the table is there.
- * Returns an exit code. */
+/* Writes the table to its file or to standard output, and also the text unless standard output has
+ * the table. Returns an exit code. */
 static int show(const spec_diagnosis_facts *facts, const arguments *args, const char *verb)
 {
     const spec_options *common = &args->common;

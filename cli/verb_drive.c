@@ -100,8 +100,8 @@ static int ascending(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* Parses a list of whole numbers low..high after the n that are in it; sorts it and removes
- * duplicates. Returns how many there are. */
+/* Parses a list of whole numbers low..high and adds them to the n numbers of `ret`, which is then
+ * sorted and has no duplicates. Returns how many numbers it has. */
 static int whole_numbers(int *ret, int n, int most, const char *option, const char *list, int low,
                          int high, const char *verb)
 {
@@ -209,9 +209,9 @@ done:
     return status;
 }
 
-/* Writes the rows to their file or to standard output, and the text unless the rows are there. If a
- * file cannot be written, the text goes to standard output, so that hours of measuring are not
- * lost. Returns an exit code. */
+/* Writes the rows to their file or to standard output, and also the text unless standard output has
+ * the rows. If a file cannot be written, the text goes to standard output, so that hours of
+ * measuring are not lost. Returns an exit code. */
 static int show(const spec_drive_numbers *numbers, const spec_drive_result *result,
                 const arguments *args, const char *verb)
 {

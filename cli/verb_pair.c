@@ -27,13 +27,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOREIGN_Z 4.0 /* beyond it, a text is not the target's */
+#define FOREIGN_Z 4.0 /* a text with a larger |z| is not the target's */
 #define ERROR 0.05    /* one minus the confidence of intervals */
 enum { SIDES = SPEC_PAIR_DRAFTS + 1, TEXTS = 32 /* without prompts */, CATEGORIES = 64 };
 
 typedef struct {
     spec_options common;
-    spec_pair_options pair;  /* its device and its sampling */
+    spec_pair_options pair;  /* only its device and sampling parameters are used */
     const char *spec[SIDES]; /* the target's first, as given */
     int drafts;
     const char *prompts, *c, *costs, *figure;
@@ -108,9 +108,9 @@ typedef struct {
     json_t *json;
     const char **category; /* names */
     spec_pair_text *text;
-    char *path;          /* of a target of rows; else NULL */
+    char *path;          /* the target's file of rows; NULL if the target is a model */
     spec_pair_rows rows; /* its texts */
-    char *name[SIDES];   /* the models that it is from */
+    char *name[SIDES];   /* the models whose rows the file has */
     double c[SPEC_PAIR_DRAFTS];
     spec_pass_costs costs;
     spec_pair_plan plan;
@@ -154,7 +154,8 @@ static char *path_of(const char *spec, const char *verb)
     return path;
 }
 
-/* Makes the sides of a file of rows the models, and its text the texts. */
+/* Uses a file of rows instead of models: each of its sides becomes a model, and its text the
+ * texts. */
 static int take_rows(work *w, arguments *args, const char *verb, spec_error *error)
 {
     int status = GSL_SUCCESS;
@@ -239,7 +240,7 @@ static void fit_context(const work *w, arguments *args)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Returns the number of a category, and adds it if it is new; CATEGORIES if they are too many. */
+/* Returns the number of a category, and adds it if it is new; CATEGORIES if there are too many. */
 static int category_of(work *w, const char *name)
 {
     int i = 0;
@@ -413,7 +414,7 @@ static void describe_texts(char *text, size_t size, const work *w, const argumen
                  args->prompts != NULL ? args->prompts : w->prompts.source, cut);
 }
 
-/* Says where times come from that were not measured. */
+/* Says where the times come from, if they were not measured. */
 static void describe_times(char *text, size_t size, const work *w, const arguments *args)
 {
     const bool passes = w->costs.n > 0;

@@ -222,7 +222,7 @@ typedef struct {
 enum { ROWS = 10 };
 #define MISSED 1.1 /* a limit missed by more than this factor is reported */
 
-/* Adds a row to the curve, and keeps weights that are within the bar. */
+/* Adds a row to the curve, and keeps the weights if they have lost no more than --bar allows. */
 static int judge(run *r, spec_error *error)
 {
     spec_training *t = &r->setup.training;
@@ -346,7 +346,7 @@ static int write_model(run *r, spec_error *error)
     return status;
 }
 
-/* If the final weights are not within the bar, restores the last ones that were. */
+/* If the final weights have lost more than --bar allows, restores the last ones that had not. */
 static int keep_bar(run *r, spec_error *error)
 {
     int status = GSL_SUCCESS;

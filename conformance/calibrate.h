@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     int n, failed, inconclusive;
     /* (n) sorted: smallest p-value of each run after Holm's correction. For any x, at most a share
-     * x of the runs should have one of at most x */
+     * x of these should be <= x */
     double *p;
     double *log_e;      /* (n) sorted: log e-value of each run */
     spec_calibration_test test[SPEC_TESTS_MAX];

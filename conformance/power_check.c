@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Small fixtures, since there are many runs. The first ones allow several corrections after a
- * state, so that mass can move both ways at every place. Then come chains, trees and texts of other
- * kinds. */
+/* Small fixtures, since there are many runs. In the first group a state has several possible
+ * corrections, so that a bias can move mass in both directions at every place. Then come chains,
+ * trees and texts of other kinds. */
 static const char *const usual_fixtures[] = {
     "heavy-draft-4",  "anti-aligned-8", "batch-64",        "draft-zeros-8",  "fixed-4",
     "fixed-zeros-8",  "light-tail-32",  "llm-64",          "near-uniform-8", "one-hot-draft-4",

@@ -49,8 +49,8 @@ static double surprise(double seen, double expected)
     return seen > 0.0 ? seen * log(seen / expected) : 0.0;
 }
 
-/* Returns the difference as standard deviations of a normal law that make the count as unlikely:
- * rare tokens that come a few times are far off. */
+/* Returns how far a count is from its expectation, as the z-score of a normal law with the same
+ * tail probability, so that a rare token that comes a few times is far off. */
 static double deviation(const spec_fixture *f, const spec_evidence *evidence, int state, int token)
 {
     const double law = f->target_law[(size_t)state * (size_t)f->vocab + (size_t)token];

@@ -8,7 +8,7 @@
 
 #include "conformance/evidence/evidence.h"
 
-/* TOKENS: most tokens shown. ROWS: most probabilities of a round's rows that are kept. */
+/* TOKENS: maximum tokens shown. ROWS: maximum probabilities in the rows of a round that is kept. */
 enum { SPEC_REPRODUCER_TOKENS = 16, SPEC_REPRODUCER_ROWS = 1 << 14 };
 
 /* Where a token came from. */

@@ -35,7 +35,8 @@ done:
     return status;
 }
 
-/* Every `which` gets the same starts and drafts, but its own seeds and requests. */
+/* Asks instance `which`. All instances get the same starts and drafts, but their own seeds and
+ * requests. */
 static int answer(spec_worker *w, const spec_validate_run *r, int trial, int which)
 {
     const spec_trial *t = &r->trial[trial];

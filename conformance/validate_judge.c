@@ -212,8 +212,8 @@ static const spec_finding *find_requests(const spec_validate_result *result)
     return found;
 }
 
-/* If all rounds of a call share random numbers, the law of tokens looks wrong, too. Then the reason
- * may be about tokens, and each.reason keeps the one about requests. */
+/* If all rounds of a call share random numbers, the law of tokens looks wrong, too, and the
+ * verdict's reason may then be about tokens. So each.reason keeps the reason about requests. */
 static void suspect_requests(spec_validation *v, const spec_validate_result *worst, bool is_said)
 {
     const spec_finding *requests = find_requests(worst);

@@ -77,7 +77,7 @@ static const spec_live_tokens *prompt_of(const spec_collect_plan *plan, int text
     return &plan->prompt[text % plan->n_prompts];
 }
 
-/* The position that the next request of a job scores, where a request scores one. */
+/* Returns the position that the next request of a job scores, if each request scores only one. */
 static int place_due(const collector *c, const job *j)
 {
     return c->plan->backwards ? j->text.n - 1 - j->scored : j->scored;

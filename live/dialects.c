@@ -227,7 +227,7 @@ static void vllm_ask_chat(spec_http_request *ret, const spec_live_server *server
                   spec_live_joined(json_pack("{s:s}", "model", server->model), chat_of(chat)));
 }
 
-/* vLLM and SGLang differ in two names. */
+/* Serves vLLM and SGLang, which name two of the parameters differently. */
 static json_t *sampling_of(const spec_live_sampling *sampling, const char *tokens_name,
                            const char *seed_name, uint64_t seed)
 {
@@ -311,7 +311,7 @@ done:
 
 /* ---- SGLang ---------------------------------------------------------------------------------- */
 
-/* The scores of a prompt name its tokens. */
+/* Asks for the scores of the prompt, because they contain its tokens. */
 static void sglang_ask_tokens(spec_http_request *ret, const spec_live_server *server,
                               const char *prompt)
 {

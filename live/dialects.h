@@ -47,7 +47,7 @@ typedef struct {
 
 /* How texts are drawn. */
 typedef struct {
-    int tokens; /* most tokens of a text */
+    int tokens; /* maximum tokens of a text */
     spec_transform transform;
     double presence, frequency; /* penalties, >= 0 */
 } spec_live_sampling;
@@ -87,7 +87,7 @@ extern const spec_dialect spec_dialects[]; /* ends with a NULL name */
  * message does not repeat a password in it. */
 int spec_live_url_check(const char *url, spec_error *error);
 
-/* Asks the server what it is. Returns GSL_EFAILED or GSL_EINVAL if it is no server of a known
+/* Asks the server what it is. Returns GSL_EFAILED or GSL_EINVAL if it is not a server of a known
  * dialect; the message begins with the URL. */
 int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
                    const spec_http_work *how, spec_error *error);

@@ -121,9 +121,8 @@ spec_drawn_rest spec_drawn_law(double *chance, const spec_drawn_rule *rule,
     const bool filters = t->top_k > 0 || t->top_p < 1.0 || t->min_p > 0.0;
     if (place->n == 0) return SPEC_REST_SKIP;
     if (!rule->penalised || !filters) return law_of(chance, rule, place);
-    /* we only know where a filter cuts among the tokens that are more probable than any unlisted
-     * one
-     */
+    /* A filter's cut is known only if it falls among the tokens that are surely more probable than
+     * any unlisted token, so the others are dropped. */
     spec_live_place known = *place;
     known.n = certain(rule, place);
     for (int i = known.n; i < place->n; i++) chance[i] = 0.0;

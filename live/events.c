@@ -25,7 +25,7 @@ static int append(char **text, size_t *n, size_t *capacity, const char *bytes, s
     return GSL_SUCCESS;
 }
 
-/* Adds the value of a line "data: value"; one blank after the colon is no part of it. */
+/* Adds the value of a line "data: value"; one blank after the colon is not part of it. */
 static int add_data(spec_events *e, spec_error *error)
 {
     static const char name[] = "data";

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SPEC_EVENT_BYTES = 1 << 20 }; /* most bytes of a line, and of the data of an event */
+enum { SPEC_EVENT_BYTES = 1 << 20 }; /* maximum bytes of a line, and of the data of an event */
 
 typedef struct {
     char *line, *data; /* the unfinished line, and the data of the unfinished event */

@@ -14,12 +14,12 @@ enum { SPEC_GREEDY_BUCKETS = 8 };
 extern const double spec_greedy_ends[SPEC_GREEDY_BUCKETS - 1];
 
 typedef struct {
-    int texts, different; /* texts; texts with a token that is not the most probable one */
+    int texts, different; /* all texts; those with a token that is not the most probable one */
     int wrong_texts;      /* texts with a wrong token */
     int lost_texts;       /* texts in which most tokens from the first wrong one on are wrong */
     uint64_t tokens, ties, wrong;
     uint64_t bucket[SPEC_GREEDY_BUCKETS]; /* margins of ties and wrong tokens */
-    double largest, largest_tie;          /* largest margin; of a tie */
+    double largest, largest_tie;          /* largest margin of all; of the ties alone */
     /* the first wrong token of all texts */
     int text, position;
     int32_t token, best;

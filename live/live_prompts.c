@@ -36,7 +36,7 @@ static bool is_chat(const json_t *line)
     return n > 0;
 }
 
-/* Returns why an object is no prompt; NULL: it is one. */
+/* Returns why an object is not a prompt; NULL: it is one. */
 static const char *wrong_with(const json_t *line, bool chats)
 {
     const json_t *text = json_object_get(line, "prompt");

@@ -13,8 +13,8 @@
 /* What lines may be. With CATEGORIES a "category" must be a string without control characters. */
 enum { SPEC_LIVE_CHATS = 1, SPEC_LIVE_CATEGORIES = 2 };
 
-/* Reads at most `most` prompts. Returns GSL_EINVAL "file:line: ..." for a line that is no prompt,
- * and GSL_EINVAL for a file without one; GSL_ENOMEM; or the errors of files. */
+/* Reads at most `most` prompts. Returns GSL_EINVAL "file:line: ..." for a line that is not a
+ * prompt, and GSL_EINVAL for a file without prompts; GSL_ENOMEM; or the errors of files. */
 int spec_live_prompts_read(json_t **ret, const char *path, int most, unsigned kinds,
                            spec_error *error);
 

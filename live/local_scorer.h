@@ -12,7 +12,7 @@ typedef struct {
     spec_model *model;
     spec_session session;
     int begin;     /* the token that the model itself puts before each text; -1: none */
-    int top;       /* most tokens of a list */
+    int top;       /* maximum tokens of a list */
     int *index;    /* (top) */
     double *space; /* the rows of a pass */
 } spec_local_scorer;

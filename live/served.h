@@ -20,7 +20,8 @@ typedef struct {
     double rate;                 /* of false alarms */
     uint64_t seed;
     bool equal_seeds; /* compare texts of equal seeds, at temperature 1 and without filters */
-    bool two_samples; /* compare samples: score_by is a server that gives no scores */
+    bool two_samples; /* compare samples, because the server score_by returns no
+                       * log-probabilities */
     const char *opt_capture; /* a file */
     bool resume, force;      /* continue the file; replace it */
     spec_http_work how;

@@ -178,8 +178,9 @@ done:
     return status;
 }
 
-/* With the shift x = pairs TV^2, x - d = z sqrt(variance + 4 c x), where d is from the mean to the
- * threshold, and c is how much more the statistic varies than one of independent groups, 2 each. */
+/* Solves x - d = z sqrt(variance + 4 c x) for the shift x = pairs TV^2. d is the distance from the
+ * mean to the threshold. c is the variance of the statistic relative to that of independent groups,
+ * which is 2 for each group. */
 double spec_two_samples_detectable(const spec_two_samples *t, double pairs, double rate,
                                    double power)
 {

@@ -14,7 +14,8 @@ enum { SPEC_TWO_SAMPLES_TOKENS = 8 }; /* tokens of a text that are compared */
 
 typedef struct {
     int groups;
-    double statistic;       /* sum over groups of N texts of (a - b)^2 / N: a, b of each server */
+    double statistic;       /* sum over groups of (a - b)^2 / N; of the N texts of a group, a are
+                             * from the first server and b from the second */
     double mean, deviation; /* of the statistic, over permutations */
     double p, p_close;      /* chance of a statistic at least this large, and at most this large */
     double detectable;      /* spec_two_samples_detectable */

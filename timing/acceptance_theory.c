@@ -167,7 +167,7 @@ static double first_chosen(const spec_ratio_order *order, int n)
     return spec_multi_draft_match_top(order, 1);
 }
 
-/* It is not optimal for larger vocabularies. */
+/* For larger vocabularies `ot` does not reach the optimum. */
 static double ot_without(const spec_ratio_order *order, int n)
 {
     return order->V <= SPEC_TRANSPORT_SETS_VOCAB ? spec_optimal_without_replacement(order, n) : NAN;
@@ -184,7 +184,7 @@ static double ot_without(const spec_ratio_order *order, int n)
 
 static const struct {
     const char *rule;
-    single *one; /* NULL: from its law */
+    single *one; /* one draft token; NULL: computed from the rule's law */
     several *kind[SPEC_SIBLINGS_KINDS];
 } lines[] = {
     {"token",

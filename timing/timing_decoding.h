@@ -80,7 +80,7 @@ typedef struct {
     spec_tally tally;                   /* sums over all rounds */
     uint64_t width[SPEC_NODES_MAX + 1]; /* [i]: timed rounds whose pass had i + 1 tokens */
     int widest;                         /* tokens of its largest pass */
-    int K;                              /* most tokens that its policy drafts */
+    int K;                              /* maximum tokens that its policy drafts */
     /* rounds that were not timed, and the draft tokens accepted in them */
     uint64_t checked, accepted;
     double chances, variance; /* mean and variance of the accepted tokens that the rows predict; or

@@ -48,9 +48,9 @@ typedef struct {
     long updates;  /* updates of the draft that learns */
 } spec_timing_online;
 
-/* Decodes all texts. Before that it decodes the first one once, untimed, and forgets it. Returns
- * GSL_EINVAL if the decoder's config is refused, if the draft cannot learn, or if the strategy uses
- * no draft model; GSL_EFAILED, "interrupted", if *opt_stop is set. */
+/* Decodes all texts. Before that it decodes the first text once, untimed, and discards the result.
+ * Returns GSL_EINVAL if the decoder's config is refused, if the draft cannot learn, or if the
+ * strategy uses no draft model; GSL_EFAILED, "interrupted", if *opt_stop is set. */
 int spec_timing_online_init(spec_timing_online *timed, const spec_timing_online_plan *plan,
                             spec_error *error);
 void spec_timing_online_free(spec_timing_online *timed); /* may be zeroed */

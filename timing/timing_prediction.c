@@ -151,7 +151,8 @@ static void predict_ahead(spec_timing_speed *ret, const workings *w, int i,
     if (!(ret->hit.se > 0.0))
         /* the share is 0, or 1, in every text, so there is no spread to estimate from */
         ret->hit.low = ret->hit.high = NAN;
-    ret->gain = round_ratio(w, beforehand(w->sample.timed, i), i); /* both emit the same law */
+    /* both ways emit the same law, so only the time of a round differs */
+    ret->gain = round_ratio(w, beforehand(w->sample.timed, i), i);
     const double first = (double)w->sample.timed->n_blocks /
                          /* the first round of a text has no chain drafted ahead */
                          (double)way->tally.rounds;

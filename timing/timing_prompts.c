@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WRITTEN_MAX = 8 }; /* most prompts written by the target, which takes a pass per token */
+enum { WRITTEN_MAX = 8 }; /* maximum prompts that the target writes, at a pass per token */
 
 static int no_memory(spec_error *error)
 {

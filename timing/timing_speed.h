@@ -43,7 +43,7 @@ typedef struct {
     double c_in_run;                    /* time of a draft call divided by that of a plain token, in
                                          * this run */
 
-    /* Why the measured speed-up, before it is cut to what is possible, differs from Theorem 3.8.
+    /* Why the measured speed-up, before it is cut to tokens per round, differs from Theorem 3.8.
      * The product of these factors is the measured speed-up over the theorem's. Each factor
      * replaces one more assumption of the theorem by a measurement: the tokens per round; that a
      * draft call takes c; that a pass takes one target call; that the rule and the rest take no

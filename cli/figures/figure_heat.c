@@ -133,7 +133,7 @@ static void write_cells(FILE *out, const map *m)
     fputs("END\n", out);
 }
 
-/* Draws the edges between cells above and below 1. `shown` panels have one. */
+/* Draws the edges between cells above and below 1. shown[panel]: the panel has such an edge. */
 static void write_edges(FILE *out, const map *m)
 {
     fprintf(out, "array EDGES[%d]\n", m->n_panels);

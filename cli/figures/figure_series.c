@@ -20,7 +20,7 @@ typedef struct {
     bool theory, bars, dots, join;
 } strokes;
 
-/* Reads the points of one series in one panel, from `i` on: returns their number, and gives how
+/* Reads the points of one series in one panel, from `i` on, and returns their number. Also sets how
  * they are drawn, and a row that would be drawn at the same position as another one, or -1. */
 static size_t one_series(strokes *ret, long *ret_twice, const spec_figure_points *points, size_t i)
 {

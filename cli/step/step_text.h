@@ -16,7 +16,7 @@ enum { SPEC_STEP_COLUMNS = 80, SPEC_STEP_LABEL = 12, SPEC_STEP_NAME = 16, SPEC_S
 typedef struct {
     const spec_round_log *log;     /* its last round is shown */
     const spec_token_names *names; /* its `utf8` also decides how bars are drawn */
-    int top; /* most tokens of a row to show, not counting draft and emitted ones */
+    int top; /* maximum tokens of a row to show, not counting draft and emitted ones */
 } spec_step_view;
 
 /* A paragraph being written; text that does not fit is cut off. */

@@ -83,7 +83,7 @@ typedef struct {
     uint64_t (*own)[SPEC_PLACES]; /* (n_states) `visits` by place */
     uint64_t *pair;               /* (n_states, V, V) a token and the next one; or empty */
     uint64_t *block;              /* (variants, V^block) whole blocks from level 0 on; or empty */
-    uint64_t *none;               /* (most cells of a table) zeros */
+    uint64_t *none;               /* (cells of the largest table) zeros */
     size_t last;                  /* the cell of the last token in `count` */
     size_t code;                  /* the block so far, as an index into `block` */
     int in_block;                 /* tokens of the block so far */
@@ -104,7 +104,7 @@ struct spec_evidence {
     uint64_t rounds, tokens, accepted, emitted;
     uint64_t pit[SPEC_PITS][SPEC_PIT_CELLS];
     spec_event_count event[SPEC_EVENTS];
-    uint64_t near[SPEC_NEARS][2];  /* pairs that are not near, and pairs that are */
+    uint64_t near[SPEC_NEARS][2];  /* number of pairs that are not near, and of pairs that are */
     double text_pit;               /* PIT of the first token of the previous text; -1: none */
     /* (n_states) first tokens of rounds: [first draft token was in the set draft > target][first
      * emitted token was] */

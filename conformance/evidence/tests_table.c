@@ -267,9 +267,10 @@ static bool has_kept(const spec_evidence *e)
            e->fixture->drawn != SPEC_DRAWN_FIXED;
 }
 
-/* The score is 1 if the emitted token is in the set draft > target, minus its expected share if the
- * draft token is. Its mean is 0, and its variance is small if most drafts are accepted. The
- * variance depends on the sampler, so the p-value is that of the bet. */
+/* The score is 1 if the emitted token is in the set draft > target, else 0; if the draft token is
+ * in that set, the probability that a lossless rule accepts it is subtracted. Its mean is 0, and
+ * its variance is small if most drafts are accepted. The variance depends on the sampler, so the
+ * p-value is that of the bet. */
 static void find_kept(spec_finding *ret, const spec_evidence *e, int setting)
 {
     double sum = 0.0;

@@ -140,7 +140,8 @@ static bool add_files(tree *t, pid_t pid)
     return room;
 }
 
-/* Returns the bytes of shared mappings of the tree's open files, which would else count twice. */
+/* Returns the bytes of shared mappings of the tree's open files, which would otherwise count
+ * twice. */
 static uint64_t mapped_files(const tree *t, pid_t pid)
 {
     char line[LINE_SIZE], mode[5];

@@ -124,8 +124,8 @@ static int put_begin(spec_bytes *out, const spec_fixture *f, uint32_t scope, uin
     return spec_bytes_status(out, error);
 }
 
-/* Writes a list of lists, one for each round: list i has length[i] + more numbers; lists start
- * `stride` apart. */
+/* Writes a list of lists, one for each round: list i has length[i] + more numbers and begins at
+ * value[i * stride]. */
 static void put_lists(spec_bytes *out, const char *key, const int32_t *value, const int32_t *length,
                       int more, size_t stride, size_t n)
 {

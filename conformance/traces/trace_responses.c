@@ -22,7 +22,7 @@ static const double unknown_log = -9999.0, sum_off = 1e-3;
 /* The parts of a choice with its text and the lists of its tokens. */
 typedef struct {
     const json_t *content;               /* chat: one object per token */
-    const json_t *tokens, *logs, *lists; /* completions: one value per token each */
+    const json_t *tokens, *logs, *lists; /* completions: three lists with one value per token */
 } choice_tokens;
 
 static const json_t *body_of(const json_t *root)

@@ -9,7 +9,7 @@
 #include "conformance/traces/trace_line.h"
 #include "conformance/traces/trace_record.h"
 
-enum { SPEC_TRACE_RESPONSE_TOP_MAX = 1024 }; /* most tokens in a list of the most probable */
+enum { SPEC_TRACE_RESPONSE_TOP_MAX = 1024 }; /* maximum tokens in a list of probable ones */
 
 /* A token of such a list, or the emitted one. */
 typedef struct {

@@ -7,7 +7,7 @@
 #include "conformance/traces/trace_line.h"
 #include "conformance/traces/trace_record.h"
 
-enum { SPEC_TRACE_TOP_MAX = 1024 }; /* most pairs of a top-k row */
+enum { SPEC_TRACE_TOP_MAX = 1024 }; /* maximum pairs of a top-k row */
 
 /* One model's row in a record. */
 typedef struct {

@@ -61,8 +61,8 @@ typedef struct {
     int32_t coins;     /* 1: can take its uniform numbers from spec_step.coin */
     int32_t padding;   /* 1: accepts drafts with padding (tokens -1 at the end) */
     int32_t seeded;    /* 1: the same seed and offset always give the same tokens */
-    int32_t max_batch; /* most drafts per call of step; 0: any number */
-    int32_t max_nodes; /* most nodes of a draft; 0: any number */
+    int32_t max_batch; /* maximum drafts per call of step; 0: any number */
+    int32_t max_nodes; /* maximum nodes of a draft; 0: any number */
     int32_t max_vocab; /* largest vocabulary; 0: any size */
     int32_t lossy;     /* 1: deliberately departs from the target's distribution: a difference is
                           reported as LOSSY, with its size, instead of FAIL */

@@ -85,7 +85,7 @@ typedef struct {
     const char *name;       /* name in the experiment's provenance and errors; NULL: experiment */
     const char *const *set; /* overrides "KEY=VALUE", as in `speclab run --set`; NULL-terminated */
     const uint64_t *seed;   /* NULL: the seed in the text, or 42 */
-    uint64_t limit;         /* most branches of an enumeration; 0: the default */
+    uint64_t limit;         /* maximum branches of an enumeration; 0: the default */
     const volatile int *opt_stop;
     /* points done, including part of the current one, of `total`; from any thread; may be NULL */
     void (*progress)(void *self, double done, uint64_t total);
@@ -188,7 +188,7 @@ double speclab_memory_factor(double alpha, int32_t K);
 /* A target, its draft, and how they speculate. */
 typedef struct {
     uint32_t size;
-    int32_t K;            /* most draft tokens along a path, 0..256 */
+    int32_t K;            /* maximum draft tokens along a path, 0..256 */
     const char *target;   /* model, such as "zipf?V=100" */
     const char *draft;    /* model, such as "perturb?of=target&alpha=0.8"; NULL: none */
     const char *drafting; /* draft strategy; NULL: chain */
@@ -291,7 +291,7 @@ typedef struct speclab_law speclab_law;
 typedef struct {
     uint32_t size;
     int32_t tokens;  /* 1..64 */
-    uint64_t limit;  /* most branches; 0: the default */
+    uint64_t limit;  /* maximum branches; 0: the default */
     const volatile int *opt_stop; /* must be valid as long as the law is open */
 } speclab_law_options;
 
@@ -406,7 +406,7 @@ typedef struct {
     uint32_t size;
     uint64_t seed;
     uint64_t number;      /* which of the texts of this seed */
-    uint64_t most;        /* most tokens; 0: no limit */
+    uint64_t most;        /* maximum tokens; 0: no limit */
     const char *prompt;   /* a text for the target's tokenizer; NULL: `token` */
     const int32_t *token; /* (n_token) the prompt as tokens; NULL: none */
     int64_t n_token;
