@@ -15,9 +15,9 @@ typedef struct {
     int K;
 } rounds;
 
-/* A second route: rounds one after the other, each by the law of n_accepted and of the bonus, with
- * the chance that its chain was drafted ahead. Time and tokens of n rounds, each time as it is
- * paid. */
+/* A second route: follows rounds one after the other, with the laws of n_accepted and of the bonus
+ * and the probability that the chain was drafted ahead. Adds up the time and the tokens of n
+ * rounds. */
 static void walk(double *ret_time, double *ret_tokens, const rounds *of, int n)
 {
     const double c = of->c, handed = of->handed, left = of->verify - handed;
@@ -31,7 +31,7 @@ static void walk(double *ret_time, double *ret_tokens, const rounds *of, int n)
         for (int k = 0; k <= K; k++) {
             const double chance = spec_capped_geometric_probability(of->alpha, K, k);
             *ret_tokens += chance * (k + 1);
-            if (k == K) next += chance * of->guessed; /* for any origin of the chain */
+            if (k == K) next += chance * of->guessed; /* however the chain was drafted */
         }
         there = next;
     }
@@ -77,8 +77,8 @@ TEST(what_is_gained_has_its_limits)
 {
     for (int K = 1; K <= 12; K++) {
         const double c = 0.073, alpha = 0.81;
-        /* Never slower while all drafting fits into a verification, and equally fast if nothing is
-         * guessed. */
+        /* Drafting ahead is never slower as long as all drafting fits into a verification, and
+         * equally fast if no guess is right. */
         if ((K + 1) * c <= 1.0) {
             assert_true(spec_ahead_speedup(alpha, K, c, 0.9, 0.0) > spec_speedup(alpha, K, c));
             assert_near(spec_ahead_speedup(alpha, K, c, 0.0, 0.0), spec_speedup(alpha, K, c),
@@ -89,7 +89,7 @@ TEST(what_is_gained_has_its_limits)
         assert_near(spec_ahead_speedup(1.0, K, 0.01, 1.0, 0.0), K + 1.0, 1e-15);
         assert_near(spec_ahead_speedup(alpha, K, 0.0, 0.7, 0.0),
                     spec_capped_geometric_mean(alpha, K), 1e-15);
-        /* At the break-even both rounds last as long. */
+        /* At the break-even both kinds of rounds take the same time. */
         for (double cost = 0.02; cost < 1.0; cost += 0.06) {
             const double hit = spec_ahead_break_even(K, cost), round = K * cost + 1.0;
             assert_near(spec_ahead_round(hit, K * cost, fmax(1.0, (K + 1) * cost), 1.0, 0.0), round,
@@ -103,7 +103,7 @@ TEST(what_is_gained_has_its_limits)
     assert_same(spec_ahead_hit(0.8, 0, 0.5), 0.0);
 }
 
-/* A cost of a draft call at which both ways take the same time per token; below it drafting ahead
+/* At this cost of a draft call both ways take the same time per token; below it drafting ahead
  * gains. */
 TEST(at_the_break_even_cost_both_ways_are_alike)
 {
@@ -119,8 +119,8 @@ TEST(at_the_break_even_cost_both_ways_are_alike)
                         spec_speedup(alpha, K, 1.1 * c));
             assert_true(spec_ahead_speedup(alpha, K, 0.9 * c, guessed, 0.0) >=
                         spec_speedup(alpha, K, 0.9 * c));
-            /* The gain is largest if guess and chain exactly fit into a verification, and below
-             * twofold. */
+            /* The gain is largest if the guess and the chain together just fit into a verification;
+             * it is below twofold. */
             const double at = spec_ahead_speedup(alpha, K, 1.0 / (K + 1), guessed, 0.0) /
                               spec_speedup(alpha, K, 1.0 / (K + 1));
             const double hit = spec_ahead_hit(alpha, K, guessed);
@@ -163,8 +163,8 @@ TEST(beyond_a_verification_each_token_costs_two_calls)
     }
 }
 
-/* Every K up to 3000, in extended precision: by the handed and overlapped times, not by the two
- * cases of the search. */
+/* Tries every K up to 3000 in extended precision, with the handed and overlapped times rather than
+ * the two cases of the search. */
 static int argmax_ahead(long double *ret_most, double alpha, double c, double guessed,
                         double handed)
 {
@@ -185,7 +185,7 @@ static int argmax_ahead(long double *ret_most, double alpha, double c, double gu
     return best;
 }
 
-/* Near a tie, as for chains that exactly fill a verification, rounding decides. */
+/* Near a tie, as when chains exactly fill a verification, rounding decides. */
 TEST(the_best_K_is_the_smallest_of_the_largest)
 {
     const double alphas[] = {0.0, 0.31, 0.83, 0.9713, 0.9931},
@@ -223,7 +223,7 @@ TEST(where_every_token_gains_drafted_ahead_the_best_K_is_inf)
     assert_same(spec_ahead_best_K(1.0, 0.1, 0.9, 0.0), 9.0);
     assert_near(spec_ahead_best_speedup(1.0, 0.1, 0.9, 0.0), 10.0 / (1.0 + 0.1 * 0.9), 1e-15);
     assert_same(spec_ahead_best_speedup(1.0, 0.0, 0.9, 0.0), INFINITY);
-    /* A call that costs nearly nothing: the chain of the other rule, up to rounding. */
+    /* If a call costs nearly nothing, the best chain is that of the other rule, up to rounding. */
     assert_near(spec_ahead_best_K(0.999, 1e-30, 0.0, 0.0), spec_speedup_best_K(0.999, 1e-30), 1e-3);
     assert_true(isfinite(spec_ahead_best_K(0.999, 5e-324, 1.0, 0.5)));
     assert_nan(spec_ahead_best_K(1.2, 0.1, 0.62, 0.0));
@@ -231,8 +231,8 @@ TEST(where_every_token_gains_drafted_ahead_the_best_K_is_inf)
     assert_nan(spec_ahead_best_speedup(0.83, -0.1, 0.62, 0.0));
 }
 
-/* A second route: the steps of the algorithm one after the other, with the chance of each of its
- * two modes. */
+/* A second route: follows the steps of the algorithm one after the other, with the probability of
+ * each of its two modes. */
 TEST(pearls_speed_up_is_that_of_a_walk_over_its_steps)
 {
     const double alphas[] = {0.0, 0.31, 0.83, 1.0}, cs[] = {0.0, 0.07, 0.29, 1.3};

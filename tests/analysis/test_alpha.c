@@ -26,7 +26,8 @@ static double mean_accepted(double alpha, int K)
 
 TEST(trials_count_every_test_up_to_the_first_failure)
 {
-    /* K = 3: 4 rounds fail at once, 3 after one pass, 2 after two, 5 pass all three. */
+    /* With K = 3, 4 rounds reject the first token, 3 the second and 2 the third, and 5 accept all
+     * three. */
     const uint64_t counts[4] = {4, 3, 2, 5};
     uint64_t passed, tested;
     spec_alpha_trials(&passed, &tested, counts, 3);
@@ -43,7 +44,7 @@ TEST(drafts_of_any_length_are_pooled_over_their_tests)
      */
     const uint64_t tested[3] = {14, 10, 7}, passed[3] = {10, 7, 5}, counts[4] = {4, 3, 2, 5};
     assert_true(spec_alpha_tested(passed, tested, 3) == spec_alpha_mle(counts, 3));
-    /* Two of the three that failed at the second token had no second token. */
+    /* Two of the three rounds that accepted exactly one token had no second draft token. */
     const uint64_t fewer[3] = {14, 8, 7};
     assert_within(spec_alpha_tested(passed, fewer, 3), 22.0 / 29, 1e-16);
     assert_true(isnan(spec_alpha_tested(passed, tested, 0)));
@@ -265,7 +266,7 @@ TEST(clopper_pearson_stands_up_to_a_thousand_million_tests)
     assert_within(high, -expm1(log(0.025) / 1e9), 1e-15);
 }
 
-/* Coverage of an interval at p, over every outcome. */
+/* Returns the coverage of an interval at p, summed over every outcome. */
 static double coverage(const double *low, const double *high, uint64_t n, double p)
 {
     double sum = 0;
@@ -292,8 +293,7 @@ TEST(coverage_is_what_each_interval_promises)
             assert_true(coverage(exact[0], exact[1], n, p) >= 0.95 - 1e-12);
         }
         assert_within(mean, 0.95, 0.011);
-        assert_true(least < 0.93 &&
-                    least > 0.8); /* as Wilson's does, but Clopper and Pearson's never */
+        assert_true(least < 0.93 && least > 0.8); /* true of Wilson's interval only */
     }
 }
 
@@ -349,9 +349,9 @@ TEST(bootstrap_of_iid_rounds_is_as_wide_as_the_normal_interval)
     assert_within(high, alpha + 1.96 * se, 0.4 * se);
 }
 
-/* 400 data sets of 150 rounds. At a true coverage of .94 the number covered has a standard
- * deviation of 4.7, so below 345 is 6.4 of them: an interval of half the width (coverage .67) or
- * with one end off is rejected. */
+/* 400 data sets of 150 rounds. If the true coverage is .94, the number covered has a standard
+ * deviation of 4.7, so that 345 is 6.4 of them below the mean: an interval of half the width
+ * (coverage .67), or with one end off, is rejected. */
 TEST(bootstrap_covers_alpha)
 {
     enum { SETS = 400, RESAMPLES = 200 };
@@ -400,7 +400,7 @@ TEST(bootstrap_takes_more_rounds_than_an_unsigned_int_holds)
     assert_true(work[19] - work[0] > 0.5 * se);
 }
 
-/* One round that passed one test of two: every resample is that round again. */
+/* One round that accepted one of two tested tokens: every resample is that round again. */
 TEST(bootstrap_of_a_single_round_is_that_round)
 {
     double low, high, work[3];

@@ -13,8 +13,8 @@ static const int lengths[] = {0, 1, 2, 3, 5, 8, 64, 256, 100000};
 
 enum { N_ALPHAS = sizeof alphas / sizeof *alphas, N_LENGTHS = sizeof lengths / sizeof *lengths };
 
-/* Mean and variance of n_accepted from the law, in extended precision; the variance about the mean,
- * so nothing cancels. */
+/* Computes the mean and variance of n_accepted from its law in extended precision; the variance is
+ * taken about the mean, so nothing cancels. */
 static void sum_over_law(long double *ret_mean, long double *ret_variance, double alpha, int K)
 {
     long double mean = 0.0L, variance = 0.0L, lost = 1.0L - (long double)alpha, power = 1.0L;

@@ -65,8 +65,8 @@ TEST(two_models_are_eq_1_and_plain_decoding_is_one_token)
     }
 }
 
-/* By the recursion of G with 60 digits. In doubles that recursion is wrong by 2e-8 at the first
- * alpha and by 4e-5 at the second. */
+/* Computed by the recursion of G with 60 digits. In doubles that recursion is wrong by 2e-8 at the
+ * first alpha and by 4e-5 at the second. */
 TEST(alpha_close_to_1_loses_no_digits)
 {
     static const double given[][2] = {{1e-9, 8.31999996857920131}, {1e-12, 8.31999999996858024}};
@@ -77,7 +77,8 @@ TEST(alpha_close_to_1_loses_no_digits)
     }
 }
 
-/* The chance that the target rejects a token somewhere is then 1, and by rounding a little more. */
+/* The probability that the target rejects some token is then 1, and rounding makes it a little
+ * more. */
 TEST(a_probability_that_rounds_above_1_is_1)
 {
     const double alpha[] = {0.51873943116515875, 1.0};

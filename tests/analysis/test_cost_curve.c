@@ -45,7 +45,7 @@ TEST(the_mean_pass_is_that_of_the_widths_that_came)
     assert_nan(spec_cost_curve_mean(&curve, counts, 0));
 }
 
-/* Constant acceptance and passes that cost the same as one of a token. */
+/* With constant acceptance, and passes that all cost as much as one of a single token. */
 TEST(a_flat_curve_is_theorem_3_8)
 {
     const int width[] = {1, 9};

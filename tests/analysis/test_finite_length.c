@@ -91,8 +91,8 @@ TEST(the_excess_is_a_third_to_two_thirds_of_a_round)
     assert_prints(most, 4, "0.6565");
 }
 
-/* alpha = 1: every round adds 4 tokens; the exact mean is the ceiling, and the renewal formula its
- * mean over four lengths. */
+/* At alpha = 1 every round adds 4 tokens: the exact mean is the ceiling, and the renewal formula is
+ * its average over four lengths. */
 TEST(full_rounds_need_the_ceiling)
 {
     double law[4] = {0.0, 0.0, 0.0, 1.0}, work[24], gap = 0.0;

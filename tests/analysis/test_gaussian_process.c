@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The posterior and the likelihood against an explicit inverse and determinant by elimination, the
- * expected improvement against quadrature. */
+/* Checks the posterior and the likelihood against an explicit inverse and a determinant by
+ * elimination, and the expected improvement against quadrature. */
 #include "analysis/gaussian_process.h"
 
 #include "tests/support/near.h"
@@ -26,7 +26,8 @@ static double distance(const unsigned char *a, const unsigned char *b)
     return sum;
 }
 
-/* Distinct vectors: the bits of 5 i + 3. Values: a linear function with a product and noise. */
+/* The vectors are distinct: the bits of 5 i + 3. The values are a linear function plus a product
+ * and noise. */
 static void make_data(data *to)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
@@ -64,7 +65,7 @@ static double invert(double inverse[N][N], const data *of, double scale, double 
     return log_det;
 }
 
-/* The log density of y for any mean and variance. */
+/* Returns the log density of y for any mean and variance. */
 static double log_density(const data *of, double mean, double variance, double scale, double noise)
 {
     double inverse[N][N], form = 0.0;

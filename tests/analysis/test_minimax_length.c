@@ -19,8 +19,8 @@ static void fill_speeds(double *speed, const double *time, double low, double hi
     }
 }
 
-/* Costs of .1 per draft token, alpha from .3 to .95: K = 5 loses at most 21 %, and the best length
- * of the middle alpha 36 %. */
+/* At a cost of .1 per draft token and alpha from .3 to .95, K = 5 loses at most 21 %, and the best
+ * length for the middle alpha loses up to 36 %. */
 TEST(the_minimax_length_of_a_wide_interval_is_known)
 {
     double time[LENGTHS], speed[2 * LENGTHS], loss[LENGTHS], middle[LENGTHS], ignored[LENGTHS];

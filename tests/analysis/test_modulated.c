@@ -100,7 +100,7 @@ TEST(correlation_raises_the_mean)
         0.5 * (spec_capped_geometric_variance(0.95, 7) + spec_capped_geometric_variance(0.55, 7)) +
             0.25 * (high - low) * (high - low),
         1e-13);
-    /* rho = -1: the states alternate */
+    /* rho = -1: the two states alternate */
     double even[] = {0.95, 0.55, 0.95, 0.55}, odd[] = {0.55, 0.95, 0.55, 0.95};
     assert_int_equal(spec_modulated_pair(&mean, &variance, 0.75, 0.2, -1.0, 4), GSL_SUCCESS);
     assert_near(mean,
@@ -161,8 +161,8 @@ TEST(hidden_input_outside_the_domain)
 
 enum { V = 3 };
 
-/* A Markov pair of order 1 over three tokens: accept[s][t] = min(target, draft), reject the rest of
- * the target, bonus the target. */
+/* A Markov pair of order 1 over three tokens: accept[s][t] = min(target, draft); reject is the rest
+ * of the target, and bonus is the target. */
 static const double target3[] = {0.5, 0.3, 0.2, 0.1, 0.27, 0.63, 0.385, 0.4, 0.215};
 static const double draft3[] = {0.2, 0.5, 0.3, 0.3, 0.3, 0.4, 0.385, 0.115, 0.5};
 
@@ -205,7 +205,7 @@ static void by_enumeration(double *ret_mean, double *ret_variance, double *ret_s
     for (int step = 0; step < 300; step++) {
         double next[V] = {0}, total = 0.0;
         for (int s = 0; s < S; s++) {
-            /* lazily, so it converges also if rounds alternate */
+            /* a lazy chain, which converges even if rounds alternate */
             for (int t = 0; t < S; t++) next[t] += at[s] * 0.5 * (kernel[s][t] + (s == t));
         }
         for (int t = 0; t < S; t++) total += next[t];
@@ -247,8 +247,8 @@ TEST(pair_chain_is_the_enumeration_of_its_rounds)
     }
 }
 
-/* The pair chain with a next context that is independent of the outcome: it equals the hidden
- * chain, started in that law. */
+/* If the next context does not depend on the outcome, the pair chain equals the hidden chain,
+ * started in that law. */
 TEST(contexts_without_memory_are_iid)
 {
     const double next[V] = {0.2, 0.5, 0.3}, chance[V] = {0.95, 0.27, 0.6};
@@ -281,7 +281,7 @@ TEST(a_perfect_and_a_hopeless_draft)
         GSL_SUCCESS);
     assert_same(mean, 1.0);
     assert_same(variance, 0.0);
-    /* deterministic moves, each accepted: chances of exactly 1 */
+    /* deterministic moves that are all accepted have probabilities of exactly 1 */
     const double cycle[9] = {0, 1, 0, 0, 0, 1, 1, 0, 0};
     double start[V];
     assert_int_equal(
@@ -302,7 +302,8 @@ TEST(a_law_that_is_not_unique_is_singular)
     assert_same(variance, 0.0);
     assert_same(start[0], 0.0);
     assert_same(start[1], 0.0);
-    /* an alternating target is one class, but rounds of two tokens visit it in one phase only */
+    /* the contexts of an alternating target form one class, but rounds of two tokens visit only one
+     * of its phases */
     const double swap[4] = {0, 1, 1, 0};
     assert_int_equal(spec_modulated_pair_chain(&mean, &variance, start, swap, nothing, swap, 2, 1),
                      GSL_ESING);
@@ -319,8 +320,8 @@ TEST(rows_may_be_off_by_their_rounding)
     assert_int_equal(
         spec_modulated_pair_chain(&exact, &exact_variance, NULL, accept, reject, target3, V, 200),
         GSL_SUCCESS);
-    for (int i = 0; i < 9;
-         i++) { /* each row too large by 9e-10, over 200 steps more than the tolerance of one */
+    for (int i = 0; i < 9; i++) { /* each row is too large by 9e-10, and over 200 steps more than
+                                   * the tolerance of one */
         accept[i] *= 1.0 + 9e-10;
         reject[i] *= 1.0 + 9e-10;
         bonus[i] = target3[i] * (1.0 + 9e-10);

@@ -40,8 +40,8 @@ TEST(two_rounds_by_hand)
     assert_near(mean_of(beta, (const double[]){0.25, 0.75}, 2, 1, 0, 1), 1.425, 1e-15);
 }
 
-/* The long run against the chain over contexts, with the circle of places as contexts: another
- * route to the kernel. */
+/* Compares the long run with the chain over contexts, taking the circle of places as contexts:
+ * another route to the kernel. */
 TEST(the_long_run_is_that_of_the_chain_over_places)
 {
     enum { N = 23 };

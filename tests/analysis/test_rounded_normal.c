@@ -21,7 +21,7 @@ static double mass_between(double from, double to, double length)
     return sum * (to - from) / STEPS / 3.0 / sqrt(2.0 * M_PI);
 }
 
-/* A number of tokens m takes the normal numbers that round to it, 1 also all below, K + 1 all
+/* The number of tokens is m if the normal number rounds to m; 1 also takes all below, and K + 1 all
  * above. */
 TEST(the_law_is_the_mass_that_rounds_to_each_number)
 {

@@ -86,9 +86,9 @@ TEST(leviathan_bigram_and_lenience)
     }
 }
 
-/* A table that circulates in tutorials, c = 0.1. It prints 2.41 at alpha 0.8, K 8, where the
- * formula gives 2.405; and 1.83 at alpha 0.7, K 2, the tie 2.19 / 1.2 = 1.825, which rounds either
- * way. The other eighteen agree. */
+/* A table that circulates in tutorials, for c = 0.1. It prints 2.41 at alpha 0.8 and K 8, where the
+ * formula gives 2.405, and 1.83 at alpha 0.7 and K 2, where it gives the tie 2.19 / 1.2 = 1.825,
+ * which may round either way. The other eighteen agree. */
 TEST(speedup_table_at_c_0_1)
 {
     static const double alpha[] = {0.50, 0.70, 0.80, 0.90, 0.95};
@@ -152,8 +152,8 @@ TEST(operations_and_memory_factors)
     assert_same(spec_speedup_memory_factor(0.0, 3), 1.0);
 }
 
-/* Second route: the oracle's mean over its own geometric law, which drafts n tokens if n are
- * accepted. */
+/* Second route: the mean of the oracle, which drafts n tokens if n will be accepted, over its own
+ * geometric law. */
 TEST(oracle_pays_for_accepted_tokens_only)
 {
     double tokens = 0.0, time = 0.0, chance = 1.0 - 0.27;
@@ -181,8 +181,8 @@ static const spec_folklore *folklore(const char *name)
     return rule;
 }
 
-/* The largest speed-up by trying every K, in long double, and the real K where the derivative is 0,
- * by GSL's Lambert function: u exp(-u) = exp(-1-d), d = a (1 + pass - token) / token. */
+/* Finds the largest speed-up by trying every K in long double, and the real K where the derivative
+ * is 0 by GSL's Lambert function: u exp(-u) = exp(-1-d), d = a (1 + pass - token) / token. */
 TEST(one_pass_drafts_have_the_best_of_all_lengths)
 {
     static const double alphas[] = {0.0, 0.2, 0.55, 0.8, 0.93, 0.99},

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The smallest of the largest over 0..K_max, in extended precision, which separates neighbours. */
+/* Finds the smallest of the largest quotients over 0..K_max in extended precision, which separates
+ * neighbours. */
 static int argmax_of_speedup(double alpha, double c, int K_max)
 {
     long double best = 1.0L, emitted = 1.0L, power = 1.0L;
@@ -32,7 +33,7 @@ TEST(best_K_is_the_smallest_argmax)
         for (double c = 0.0011; c < 1.3; c = 1.17 * c + 0.0007)
             assert_same(spec_speedup_best_K(alpha, c), argmax_of_speedup(alpha, c, 4000));
     }
-    /* Beyond the longest draft of the decoder: 463 tokens, and thousands. */
+    /* Best lengths beyond the longest draft of the decoder: 463 tokens, and thousands. */
     assert_int_equal(argmax_of_speedup(0.99, 1e-4, 5000), 463);
     assert_same(spec_speedup_best_K(0.99, 1e-4), 463.0);
     const double alphas[] = {0.9, 0.99, 0.9973, 0.99951}, cs[] = {3.1e-7, 2.3e-5, 1.7e-3};
@@ -41,8 +42,8 @@ TEST(best_K_is_the_smallest_argmax)
                     argmax_of_speedup(alphas[i % 4], cs[i / 4], 40000));
 }
 
-/* Whether one more token gains, in extended precision: by E[n_emitted] of both lengths over their
- * times. */
+/* Returns whether one more token gains, in extended precision, from E[n_emitted] of both lengths
+ * over their times. */
 static bool one_more_gains(double alpha, double c, long double K)
 {
     const long double rejected = 1.0L - alpha, log_all = (K + 1.0L) * log1pl(-rejected);
@@ -57,8 +58,8 @@ TEST(best_K_is_found_however_far_away)
         const double alpha = 1.0 - rejected[i % 5], c = cs[i / 5],
                      K = spec_speedup_best_K(alpha, c);
         assert_true(isfinite(K) && K >= 1.0 && floor(K) == K);
-        /* Exact except for the double next to 1, where the speed-up of neighbours is the same to 25
-         * digits. */
+        /* The result is exact except for the double next to 1, where the speed-ups of neighbours
+         * agree to 25 digits. */
         const double off = i % 5 == 4 ? 4.0 + 4e-16 * K : 0.0;
         assert_true(one_more_gains(alpha, c, K - 1.0 - off) && !one_more_gains(alpha, c, K + off));
         assert_near(spec_speedup_best(alpha, c), spec_speedup(alpha, K, c), 0.0);
@@ -67,7 +68,7 @@ TEST(best_K_is_found_however_far_away)
     assert_true(isfinite(spec_speedup_best_K(1.0 - 0x1p-53, 5e-324)));
 }
 
-/* Any round time, between any bounds: the smallest of the largest quotients in extended
+/* Tries round times between any bounds: finds the smallest of the largest quotients in extended
  * precision. */
 TEST(the_best_K_of_any_round_time_is_the_smallest_argmax_between_its_bounds)
 {
@@ -96,7 +97,7 @@ TEST(the_best_K_of_any_round_time_is_the_smallest_argmax_between_its_bounds)
         inner += best > low && best < high;
     }
     assert_true(inner > 150);
-    /* No upper bound, and every longer draft gains. */
+    /* There is no upper bound, and every longer draft gains. */
     const spec_round_time time = {.fixed = 1.0, .calls = 2.0, .guessed = 0.9};
     assert_same(spec_speedup_best_K_between(1.0, 0.1, time, 0.0, INFINITY), INFINITY);
     assert_same(spec_speedup_best_K_between(1.0, 0.95, time, 3.0, INFINITY), 3.0);
@@ -203,7 +204,7 @@ TEST(lambert_optimum_at_the_edges)
     assert_true(isfinite(spec_speedup_best_K_lambert(1e-300, 0.1)));
     assert_true(spec_speedup_best_K_lambert(0.02, 0.1) < 0.0);
     assert_true(spec_speedup_best_K_lambert(0.05, 0.1) >
-                0.0); /* below alpha = c already, but no whole K gains */
+                0.0); /* already below alpha = c, but no whole K gains */
     assert_same(spec_speedup_best_K(0.05, 0.1), 0.0);
 }
 
@@ -213,7 +214,7 @@ TEST(break_even_alpha_gives_speedup_1)
         for (double c = 0.0007; c < 1.0; c = 1.3 * c + 0.001) {
             double alpha = spec_speedup_break_even_alpha(K, c);
             assert_true(alpha >= c * (1.0 - 1e-14) && alpha <= fmin(1.0, c * K) * (1.0 + 1e-14));
-            /* the condition, without the 1 on both sides */
+            /* the same condition, with 1 subtracted from both sides */
             long double power = 1.0L, sum = 0.0L;
             for (int k = 1; k <= K; k++) sum += power *= alpha;
             assert_near((double)sum, c * K, 1e-14 * K);

@@ -86,14 +86,14 @@ TEST(small_probabilities_keep_their_digits)
     for (int s = 1; s < 4; s++) assert_near(law[s] / law[s - 1], down / up, 1e-14);
 }
 
-/* For any position of the transient states: the class that is never left has all probability, the
- * others exactly 0. */
+/* Wherever the transient states are, the class that is never left has all probability, and the
+ * others have exactly 0. */
 TEST(states_that_are_left_for_good_have_probability_0)
 {
     static const int places[6][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2},
                                      {2, 0, 3, 1}, {0, 3, 1, 2}, {2, 3, 0, 1}};
     for (int p = 0; p < 6; p++) {
-        /* in the first order: 0 and 1 lead, through each other, to the class {2, 3} */
+        /* in the first order, 0 and 1 lead to each other and on to the class {2, 3} */
         double plain[16] = {0.2, 0.5, 0.3, 0, 0.6, 0.1, 0, 0.3, 0, 0, 0.73, 0.27, 0, 0, 0.1, 0.9},
                matrix[16], law[4];
         for (int i = 0; i < 4; i++) {
@@ -130,7 +130,7 @@ TEST(two_classes_that_are_never_left_are_singular)
     assert_int_equal(spec_stationary_law(law, choice, 3), GSL_ESING);
     double choice_last[9] = {1, 0, 0, 0, 1, 0, 0.3, 0.3, 0.4};
     assert_int_equal(spec_stationary_law(law, choice_last, 3), GSL_ESING);
-    /* by structure, not by rounding: the weakest link makes the law unique */
+    /* decided by the structure, not by rounding: even the weakest link makes the law unique */
     double linked[4] = {1.0, 1e-300, 0.0, 1.0};
     assert_int_equal(spec_stationary_law(law, linked, 2), GSL_SUCCESS);
     assert_same(law[0], 0.0);

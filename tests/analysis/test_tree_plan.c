@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trees: expected tokens against a walk over every outcome, and the best trees against all trees of
- * a few nodes. */
+/* Checks the expected tokens of trees against a walk over every outcome, and the best trees against
+ * all trees of a few nodes. */
 #include "analysis/tree_plan.h"
 
 #include "analysis/capped_geometric.h"
@@ -30,7 +30,8 @@ static void sibling_chances(double *ret_chance, int n, bool falling, gsl_rng *rn
 
 /* ---- expected tokens ------------------------------------------------------------------------- */
 
-/* From a node on: the correction or bonus, or a child and its continuation. */
+/* Returns the expected tokens from a node on: the correction or bonus, or a child and what follows
+ * it. */
 static double walk(const int *parent, const double *accept, int n, int node)
 {
     double stops = 1, emitted = 0;
@@ -53,7 +54,7 @@ TEST(emitted_is_the_mean_over_every_outcome)
             parent[v] = (int)gsl_rng_uniform_int(rng, (unsigned long)v + 1) - 1;
             accept[v] = chance[parent[v] + 1][used[parent[v] + 1]++];
         }
-        /* chances are small in a row of 64: make those of the first children large */
+        /* in a row of 64 probabilities are small, so those of the first children are made large */
         for (int v = 0; v < n; v++)
             accept[v] = accept[v] / 2 + (used[parent[v] + 1] == 1 ? 0.42 : 0);
         assert_near(spec_tree_emitted(parent, accept, n, work), walk(parent, accept, n, -1), 1e-14);
@@ -149,8 +150,9 @@ typedef struct {
 static void grow(search *all, const int *rank, const double *product, int level, int nodes,
                  double sum)
 {
-    /* rank[l] is that of the node at level l on the path to the last node, product[l+1] its chance.
-     * The next node is a child of any node on that path, after the child that is on it. */
+    /* rank[l] is the rank of the node at level l on the path to the last node, and product[l+1] the
+     * product of probabilities down to it. The next node becomes a child of any node on that path,
+     * after the child that is on it. */
     if (nodes == all->n) {
         all->best = fmax(all->best, sum);
         return;
@@ -209,7 +211,8 @@ TEST(medusas_tree_breaks_ties_by_order_and_stops_where_nothing_is_gained)
 {
     int parent[MOST], rank[MOST], work[MOST + 1 + 6];
     double product[MOST], even[4] = {0.25, 0.25, 0.25, 0.25}, zeros[6] = {0.27, 0, 0.13, 0, 1, 0};
-    /* two heads of two ranks, all 1/4: both children of the root, then theirs by parent and rank */
+    /* two heads with two ranks, all with 1/4: first both children of the root, then their children
+     * by parent and rank */
     int parents[6] = {-1, -1, 0, 0, 1, 1}, ranks[6] = {0, 1, 0, 1, 0, 1};
     assert_int_equal(spec_tree_plan_medusa(parent, rank, product, 40, even, 2, 2, work), 6);
     for (int v = 0; v < 6; v++) {
@@ -320,7 +323,7 @@ TEST(one_child_plans_a_chain_and_depth_one_a_star)
 }
 
 /* If the acceptance of the r-th child is a power law, tokens grow with the logarithm of the budget.
- * A wide tree gains a little more with every doubling, and never less. */
+ * A wide tree gains a little more with every doubling of it, never less. */
 TEST(tokens_grow_slowly_with_the_tree)
 {
     double accept[16], sum = 0;
@@ -343,7 +346,8 @@ TEST(tokens_grow_slowly_with_the_tree)
                     spec_tree_plan_emitted(&plan, 256, l - 1));
 }
 
-/* The table of docs/formulas/trees.md#trees, also of an independent program in Python. */
+/* The table of docs/formulas/trees.md#trees, which an independent program in Python also
+ * computes. */
 TEST(tokens_grow_by_half_a_token_for_each_doubling)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trees by widths against the same trees node by node, the fastest of a form against all of them,
- * and the notation. */
+/* Checks trees given by widths against the same trees node by node, the fastest tree of a form
+ * against all of that form, and the notation. */
 #include "analysis/tree_shape.h"
 
 #include "analysis/tree_plan.h"
@@ -32,7 +32,7 @@ static void random_accept(double *ret_accept, gsl_rng *rng)
     }
 }
 
-/* The tree node by node, level after level. Returns their number. */
+/* Builds the tree node by node, level after level. Returns the number of nodes. */
 static int grow(int *parent, double *chance, const int *width, int depth, const double *accept)
 {
     int n = 0, first = -1, end = 0;
@@ -66,8 +66,7 @@ TEST(widths_emit_what_their_nodes_do)
         int levels = 0;
         while (levels < depth && width[levels] > 0) levels++;
         assert_int_equal(spec_tree_children(children, parent, n, bfs), levels);
-        for (int v = -1; v < n;
-             v++) { /* made breadth first: the number is at the node itself */
+        for (int v = -1; v < n; v++) { /* numbered breadth first: node v is number v */
             int level = 0;
             for (int u = v; u >= 0; u = parent[u]) level++;
             assert_int_equal(children[v + 1], level < depth ? width[level] : 0);
@@ -93,7 +92,8 @@ TEST(parents_are_written_breadth_first)
 
 /* ---- the fastest of a form ------------------------------------------------------------------- */
 
-/* Whether it has that form, by its definition: no arithmetic of the module. */
+/* Returns whether the tree has that form, from its definition, without the arithmetic of the
+ * module. */
 static int has_form(spec_form form, const int *width, int depth)
 {
     int wide = 0, at = 0;

@@ -120,7 +120,7 @@ TEST(a_diagnosis_has_its_evidence_and_what_to_do_next)
     speclab_advice_free(a);
 }
 
-/* A question that cannot be asked, with the words of its line. */
+/* Asks a question that is refused; the error line must have these words. */
 typedef struct {
     const char *const *file;
     speclab_advise_options options;

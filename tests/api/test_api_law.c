@@ -59,7 +59,7 @@ TEST(the_law_of_a_lossless_rule_is_that_of_the_target)
     speclab_law_close(law);
 }
 
-/* A rejected token is drawn from the whole target: tv = .0996 in two tokens. */
+/* If a rejected token is drawn from the whole target, tv is .0996 over two tokens. */
 TEST(the_law_of_a_wrong_rule_is_another_one)
 {
     speclab_law *law = open_law("resample-target");
@@ -95,7 +95,8 @@ TEST(batches_differ_and_add_up)
     speclab_law_close(law);
 }
 
-/* A tv of .0996 wins exp(20) with far fewer than 40,000 texts; a lossless rule wins nothing. */
+/* With a tv of .0996 the bets win exp(20) with far fewer than 40,000 texts; with a lossless rule
+ * they win nothing. */
 TEST(evidence_grows_against_wrong_rules_alone)
 {
     const char *const rule[] = {"token", "block", "resample-target"};

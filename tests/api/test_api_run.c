@@ -215,7 +215,7 @@ TEST(an_error_is_cut_to_its_buffer)
     assert_int_equal(speclab_run(&table, lab, "", NULL, NULL, 99), SPECLAB_INPUT);
 }
 
-/* Sets the stop after a point. */
+/* Sets the stop flag after a point. */
 static volatile int stop;
 static void stop_after_two(void *self, double done, uint64_t total)
 {

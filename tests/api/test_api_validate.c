@@ -87,7 +87,7 @@ static int32_t verify(const speclab_batch *b, int i, gsl_rng *rng, bool wrong)
     return 0;
 }
 
-/* The behaviour of the sampler, its counters and its stop. */
+/* What the sampler does, what it has counted, and the stop flag that it sets. */
 typedef struct {
     bool wrong;
     int32_t fail_after; /* batches; 0: never */
@@ -170,7 +170,7 @@ TEST(a_right_sampler_passes_and_a_wrong_one_fails)
     speclab_validation_free(v);
 }
 
-/* Every second request of a call has one minus the number of the one before. */
+/* Every second request of a call uses 1 - u, where u is the number of the request before it. */
 static int32_t mirror(void *self, const speclab_batch *b)
 {
     gsl_rng *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
@@ -297,7 +297,7 @@ TEST(a_failing_callback_ends_the_run_with_its_line, SLOW)
     }
 }
 
-/* Sets the stop once the callback has been called; returns the number of calls until then. */
+/* Sets the stop flag once the callback has been called; returns the number of calls until then. */
 static void *stop_soon(void *self)
 {
     behaviour *s = self;
@@ -307,7 +307,7 @@ static void *stop_soon(void *self)
     return (void *)(intptr_t)__atomic_load_n(&s->batches, __ATOMIC_RELAXED);
 }
 
-/* Runs until a stop; the number of calls after it. */
+/* Runs until a stop; returns the number of calls after it. */
 static int stopped(behaviour *s, speclab_validate_options options)
 {
     char error[512];

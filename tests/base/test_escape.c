@@ -61,7 +61,7 @@ TEST(texts_become_what_each_language_shows_as_they_are)
         {spec_escape_code, "a|b", "a\\|b"},
         {spec_escape_code, "", ""},
         {spec_escape_prose, "*so* `a<b|c` <i> ![x](y) `", "*so* `a<b|c` \\<i\\> !\\[x\\](y) \\`"},
-        {spec_escape_prose, "`<a>```b", "\\`\\<a\\>\\`\\`\\`b"}, /* no code in Markdown */
+        {spec_escape_prose, "`<a>```b", "\\`\\<a\\>\\`\\`\\`b"}, /* not a code span in Markdown */
         {spec_escape_block, "a\r<b>\r\nc\n\nd\x1b",
          "    a\n    <b>\n    c\n    \n    d\xef\xbf\xbd\n\n"},
         {spec_escape_link, "./a b(c)<d>.svg", "./a%20b%28c%29%3Cd%3E.svg"},

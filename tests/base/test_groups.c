@@ -11,7 +11,8 @@
 enum { MOST = 1000 };
 
 typedef struct {
-    uint64_t fails_at, refuses_at; /* the first group whose _compute fails; one that is not taken */
+    uint64_t fails_at, refuses_at; /* the first group whose _compute fails, and the first one
+                                    * refused */
     uint64_t slow, fast; /* with threads, the slow group ends after the fast one; both may be 0 */
     atomic_uint computed[MOST];
     bool misplaced;
@@ -96,7 +97,8 @@ TEST(every_third_group_may_be_left_to_others)
     }
 }
 
-/* Of many failures the first by its number counts; all groups before it are taken. */
+/* If many groups fail, the one with the lowest number is reported; all groups before it are
+ * taken. */
 TEST(the_first_failure_is_returned)
 {
     for (int threads = 1; threads <= 5; threads++) {

@@ -37,7 +37,7 @@ TEST(machines_have_the_numbers_of_their_data_sheets)
     }
 }
 
-/* Two card names that differ in case and blanks alone would hide one another. */
+/* Two names of cards that differ only in case and blanks would hide each other. */
 TEST(each_machine_is_found_by_its_name_and_has_sources)
 {
     for (const spec_hardware *card = spec_hardware_known; card->name != NULL; card++) {

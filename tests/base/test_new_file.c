@@ -51,7 +51,7 @@ TEST(a_file_that_is_given_up_leaves_nothing)
     assert_null(file.out);
 }
 
-/* Files that are published, or are only read, stay. */
+/* Files that are published, or only read, are not removed. */
 TEST(a_process_that_ends_at_once_leaves_nothing_incomplete)
 {
     spec_new_file half, whole;
@@ -83,7 +83,7 @@ TEST(what_cannot_be_is_told)
                  "none/a: No such file or directory");
     assert_true(file.out == NULL && file.path == NULL && file.partial == NULL);
 
-    /* Meanwhile a folder takes the name. */
+    /* Before the file is renamed, someone creates a folder with its name. */
     assert_works(spec_new_file_open(&file, "c", &error));
     FREED char *partial = strdup(file.partial);
     assert_int_equal(mkdir("c", 0700), 0);
@@ -119,7 +119,7 @@ TEST(a_former_file_is_kept_under_a_name_of_its_own)
     write_whole("d", "third and more", 0); /* the old bytes are a prefix: no backup */
     write_whole("half", "ten cats", 0);
     write_whole("half", "ten dogs", 1);
-    write_whole("half", "nothing", 2); /* half.bak begins as the old bytes do, and then differs */
+    write_whole("half", "nothing", 2); /* half.bak begins with the old bytes, but then differs */
     assert_string_equal(name, "d.bak");
     assert_string_equal(second, "d.bak2");
     free(name);
@@ -157,7 +157,8 @@ TEST(mode_and_links_of_a_former_file_are_kept)
                  "circle: Too many levels of symbolic links");
 }
 
-/* The second one: the first may be a folder's, closed while its file stays open. */
+/* We look at the second descriptor, because the first may be that of a folder, which is closed
+ * while its file stays open. */
 static int unused_descriptor(void)
 {
     const int first = dup(STDERR_FILENO), fd = dup(STDERR_FILENO);

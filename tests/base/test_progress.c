@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The progress line: its text, and its display on a terminal. SPECLAB names the program. */
+/* Checks the progress line: its text, and how a terminal shows it. SPECLAB names the program. */
 #include "base/clock.h"
 #include "base/progress.h"
 #include "tests/support/on_terminal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables within the columns of a terminal: each step of shrinking; no line is too wide, no cell is
- * lost without a note, and every screen has a heading. */
+/* Tables that are fitted to a terminal: each step of shrinking, and that no line is too wide, no
+ * cell is lost without a note, and every screen has a heading. */
 #include "base/table.h"
 
 #include "base/text_width.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Terminal columns of UTF-8: known answers, and lines that together are the text, none too wide. */
+/* Widths of UTF-8 text on a terminal: known answers, and random texts, whose lines must add up to
+ * the text and never be too wide. */
 #include "base/escape.h"
 #include "base/text_width.h"
 
@@ -49,7 +50,7 @@ TEST(lines_break_at_blanks_then_at_marks_then_anywhere)
     expect_line("dirichlet?V=64&seed=7", 12, "dirichlet?", 10);
     expect_line("a dirichlet?V=64&seed=7", 20, "a dirichlet?V=64&",
                 17); /* a break at the blank leaves too short a line */
-    expect_line("a dirichlet", 9, "a ", 1);                    /* no mark gives a longer line */
+    expect_line("a dirichlet", 9, "a ", 1); /* there is no mark to break at */
     expect_line("emitted_theory", 8, "emitted_", 8);
     expect_line("unbreakable", 4, "unbr", 4);
     expect_line("\xe4\xb8\xad\xe6\x96\x87", 3, "\xe4\xb8\xad", 2);

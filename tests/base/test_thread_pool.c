@@ -137,7 +137,7 @@ TEST(a_member_leaves_the_callers_processor)
     caller = pthread_self();
     omp_set_num_threads(2);
     spec_thread_pool *pool = pool_of(0);
-    assert_non_null(spec_thread_pool_try_lock(pool)); /* the pool thread may run anywhere */
+    assert_non_null(spec_thread_pool_try_lock(pool)); /* the pool thread may now run anywhere */
     spec_thread_pool_unlock(pool);
     whereabouts w = {.callers = sched_getcpu()};
     CPU_ZERO(&one);
@@ -301,7 +301,8 @@ TEST(a_child_of_a_fork_works_on)
     work_in_a_child(false);
 }
 
-/* Another thread may hold the pool at the fork, and no thread of the child unlocks it. */
+/* Another thread may have locked the pool when the process forks, and no thread of the child would
+ * unlock it. */
 TEST(a_child_of_a_fork_does_not_wait_for_a_lock)
 {
     work_in_a_child(true);
@@ -321,7 +322,7 @@ TEST(without_a_pool_the_caller_works_alone)
 typedef struct {
     pthread_t caller;
     locale_t expected;
-    atomic_int right, wrong; /* chunks of other threads */
+    atomic_int right, wrong; /* chunks that ran on other threads */
 } locales;
 
 static void see_locale(void *job, int chunk)

@@ -37,7 +37,7 @@ static size_t pack(unsigned char *to, const char *from, size_t n)
     return stream.total_out;
 }
 
-/* The bytes of a file, read in pieces of `piece`, or the error. */
+/* Reads the bytes of a file in pieces of `piece`; returns them, or the error. */
 static size_t read_bytes(spec_error *ret_error, const void *bytes, size_t n, size_t piece)
 {
     const int fd = memfd_create("file", 0);

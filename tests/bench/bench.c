@@ -40,8 +40,8 @@ static const struct {
 
 enum { FAMILIES = sizeof families / sizeof *families, REPEATS_MAX = 99, MEASURES_MAX = 256 };
 
-static bool on_processor; /* processor time for all rows */
-static const double seconds = 0.05; /* length of a repeat of a row or of a yardstick */
+static bool on_processor;           /* measure processor time for all rows */
+static const double seconds = 0.05; /* how long one repeat of a row or of a yardstick takes */
 
 typedef struct {
     const spec_bench_row *row;

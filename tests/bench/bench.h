@@ -19,14 +19,14 @@ typedef struct {
     uint64_t (*run)(void *state, uint64_t n);
     void (*free)(void *state);
     const void *setup; /* passed to init */
-    bool wall; /* threads matter: time by the wall clock, else by processor time, which other
+    bool wall; /* threads matter, so use the wall clock; otherwise processor time, which other
                 * processes hardly affect */
 
     /* The yardstick: "FILE.py:FUNCTION", or "row:WORK", another row of the table; NULL: none. */
     const char *yardstick;
     double per; /* yardstick units that one unit of work takes; 0 means 1 */
 
-    double asked;       /* goal in units per second; 0: none */
+    double asked;       /* the goal in units per second; 0: none */
     double asked_ratio; /* goal in multiples of the yardstick's speed; 0: none */
 } spec_bench_row;
 

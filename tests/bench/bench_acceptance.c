@@ -8,7 +8,7 @@ typedef struct {
     const char *spec;
     double alpha;
     int K;
-    uint64_t batch; /* rounds per stream; 0: all requested rounds */
+    uint64_t batch; /* rounds per stream of random numbers; 0: all requested rounds */
     const char *isa;
 } rounds_setup;
 

@@ -33,7 +33,7 @@ static void close_log(void *state)
     free(s);
 }
 
-/* One line in *setup has metrics. */
+/* One of every *setup lines of the log has metrics. */
 static const char *open_log(void **ret_state, const void *setup)
 {
     const int every = *(const int *)setup;

@@ -13,7 +13,7 @@
 
 enum { BATCH = 256, THREADS_MAX = 8 };
 
-/* Times the full cost of a round, without and with counting of results. */
+/* Times a whole round, with and without counting its results. */
 typedef struct {
     const char *sampler; /* '@': the folder of the test builds */
     const char *fixture;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text of bytes, drafted after every second one. */
+/* The text consists of bytes, and a draft is made after every second one. */
 enum { V = 256, K = 5, TEXT = 4096, PROMPT = 64, STEP = 2 };
 
 static const char prose[] = "experiments/text/prose.txt";
@@ -33,7 +33,7 @@ static void close_writer(void *state)
     free(w);
 }
 
-/* The text is the end of the prose. */
+/* The text is the end of the prose text. */
 static int read_text(writer *w)
 {
     static const spec_input_limit limit = {"a text", 1 << 24};

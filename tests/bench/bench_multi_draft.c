@@ -62,7 +62,7 @@ static void fill_pair(double *target, double *draft, gsl_rng *rng)
     }
 }
 
-/* Draws n drafts by the kind of siblings; `hub` is the argmax. */
+/* Draws n drafts of this kind of siblings; `hub` is the argmax. */
 static void fill_tokens(int *token, const decision_setup *s, const double *draft, int hub,
                         spec_chance *chance)
 {
@@ -77,7 +77,7 @@ static void fill_tokens(int *token, const decision_setup *s, const double *draft
     if (s->siblings != SPEC_SIBLINGS_HUB) return;
     token[0] = token[0] == hub ? token[1] : token[0];
     token[1] = hub;
-    if (s->worst) { /* with the hub first, one more pass */
+    if (s->worst) { /* with the hub as first draft there is one more pass */
         token[1] = token[0];
         token[0] = hub;
     }

@@ -89,7 +89,8 @@ static uint64_t run_products(void *state, uint64_t n)
 /* ---- steps -------------------------------------------------------------------------------------
  */
 
-/* A language model of these dimensions, or a head of a random target that has them. */
+/* The time of a language model of these dimensions, or of a head for a random target of these
+ * dimensions. */
 typedef struct {
     const char *model;
     int kind; /* of a head, or -1 */
@@ -184,7 +185,8 @@ static uint64_t run_steps(void *state, uint64_t n)
 
 #define MODEL_128 "random?dim=128&layers=5&heads=8&ffn=352&vocab=105&context=256&type=f32&seed=1"
 #define MODEL_256 "random?dim=256&layers=6&heads=8&ffn=704&vocab=256&context=256&type=f32&seed=1"
-/* Arithmetic of a token, forward and backward: 6 per weight, and 6 dim per layer and place seen. */
+/* Operations per token, forward and backward: 6 per weight, and 6 dim per layer and position that
+ * it sees. */
 #define FLOP(dim, layers, ffn, vocab)                                                              \
     (6.0 * ((layers) * ((dim) * (4.0 * (dim) + 3.0 * (ffn)) + 2.0 * (dim)*128.0) +                 \
             (double)(dim) * (vocab)))

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A whole model of 110 M parameters after a context of 64 tokens; and a round of it beside its
- * passes. The draft is the model's own first layers. */
+/* A whole model of 110 M parameters after a context of 64 tokens, and a round of speculation
+ * compared with its passes. The draft is the model's own first layers. */
 enum { TEXT = 64, K = 4, EXIT = 2, WIDEST = 16 };
 
 /* ---- the model, shared by the rows of a type and built at the first use

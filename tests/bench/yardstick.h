@@ -5,8 +5,8 @@
 #ifndef SPECLAB_TESTS_YARDSTICK_H
 #define SPECLAB_TESTS_YARDSTICK_H
 
-/* Units per second of "FILE.py:FUNCTION" over about `seconds`; NaN without python3 and NumPy, or
- * without that function. */
+/* Returns the units per second of "FILE.py:FUNCTION" over about `seconds`; NaN without python3 and
+ * NumPy, or without that function. */
 double spec_yardstick_rate(const char *name, double seconds);
 void spec_yardstick_close(void);
 

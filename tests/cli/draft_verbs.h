@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* draft_verbs: a draft's file in the verbs that take a draft. SPECLAB names the program. */
+/* draft_verbs: runs every verb that takes a draft with a draft's file.
+ * SPECLAB names the program. */
 #ifndef SPECLAB_DRAFT_VERBS_H
 #define SPECLAB_DRAFT_VERBS_H
 
@@ -7,7 +8,7 @@
 
 #define TARGET "random?dim=16&layers=3&heads=2&ffn=24&vocab=4&context=80&type=f32"
 
-/* Every verb runs with the draft, such as "eagle3:eagle3.gguf". */
+/* Runs every verb with the draft, such as "eagle3:eagle3.gguf". */
 static inline void every_verb_takes(const char *draft)
 {
     static const char *const verbs[] = {
@@ -31,7 +32,7 @@ static inline void every_verb_takes(const char *draft)
     }
 }
 
-/* Two names of one draft give the same text. */
+/* Checks that two names of one draft give the same text. */
 static inline void same_draft(const char *a, const char *b)
 {
     static const char format[] = "generate -n 40 --prompt 1 -K 2 --target " TARGET " --draft %s";
@@ -43,7 +44,7 @@ static inline void same_draft(const char *a, const char *b)
 
 #define GREEDY "generate --temperature 0 -n 40 --prompt 1 --target " TARGET
 
-/* At temperature 0 the text is that of plain decoding. */
+/* Checks that at temperature 0 the text is that of plain decoding. */
 static inline void greedy_text_is_plain(const char *draft)
 {
     char line[512];
@@ -51,7 +52,7 @@ static inline void greedy_text_is_plain(const char *draft)
     spec_programs_agree(line, GREEDY " --plain");
 }
 
-/* `generate` with these words ends with exit code 2 and such a line. */
+/* Checks that `generate` with these words ends with exit code 2 and such an error line. */
 static inline void refused(const char *words, const char *line)
 {
     char whole[512];

@@ -22,19 +22,21 @@
 #define TUNE "tune --target random?dim=64&layers=4&heads=4&ffn=256&vocab=99&context=128&type=f32 "
 #define TOKEN "validate rule:token --only two-2 --scopes V "
 
-/* When a verb is at work: its file has rows; it has computed for a while; it waits in open() for
- * the other end of a pipe; it waits for gnuplot, which never ends here. */
+/* How the test knows that a verb is at work: its file has rows; it has used processor time for a
+ * while; it waits in open() for the other end of a pipe; it waits for gnuplot, which never ends
+ * here. */
 typedef enum { GROWS, COMPUTES, OPENS, DRAWS } work;
 
-/* The state after a signal that ends it. ROWS: the file has its finished rows; RESUMES: and
- * --resume continues it; TEXT: the file has what was printed so far; STATE: FILE.state has, and
- * --resume continues it; VERDICT: it ends by itself, with exit code 0; NOTHING: there is no file.
+/* What is left after a signal has ended the verb. ROWS: the file has the finished rows; RESUMES:
+ * the same, and --resume continues it; TEXT: the file has what was printed so far; STATE: the same
+ * holds for FILE.state, and --resume continues it; VERDICT: the verb ends by itself, with exit code
+ * 0; NOTHING: there is no file.
  */
 typedef enum { NOTHING, ROWS, RESUMES, TEXT, STATE, VERDICT } keeps;
 
-/* `run` goes on for more than 3 seconds (quantize: one), `small` ends within one. `file`: an option
- * and the file that both write. `prints`: so does `small` with the file on standard output. `same`:
- * its bytes are the same each time. */
+/* `run` takes more than 3 seconds (quantize: one), and `small` less than one. `file`: an option and
+ * the file that both write. `prints`: `small` prints the same when its file is standard output.
+ * `same`: its bytes are the same each time. */
 static const struct {
     const char *run, *small, *file;
     work work;
@@ -178,7 +180,7 @@ static inline int set_up(void **state)
     return status;
 }
 
-/* Every line of the table is tried, whatever an earlier one did. */
+/* Every line of the table is tried, even if an earlier one failed. */
 static int complaints;
 #define complain(...) (print_error(__VA_ARGS__), print_error("\n"), (void)complaints++)
 

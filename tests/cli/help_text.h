@@ -16,7 +16,7 @@ static inline char *help_of(const char *verb)
     return spec_program_text(arguments);
 }
 
-/* Whether the word is in a list that blanks or commas separate. */
+/* Returns whether the word is in a list separated by blanks or commas. */
 static inline bool is_among(const char *list, const char *word)
 {
     const size_t n = strlen(word);

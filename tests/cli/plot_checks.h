@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The texts of a figure, each once; the caller frees them. */
+/* Returns the texts of a figure, each once; the caller frees them. */
 static inline char *texts_of(const char *path)
 {
     char *bytes = spec_file_bytes(path), *texts = calloc(strlen(bytes) + 2, 1), *to = texts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* result_table: the CSV that a command writes, and its cells by the names of columns.
+/* result_table: reads the CSV that a command writes, and finds its cells by the names of columns.
  * SPECLAB names the program. */
 #ifndef SPECLAB_TESTS_RESULT_TABLE_H
 #define SPECLAB_TESTS_RESULT_TABLE_H

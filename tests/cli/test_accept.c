@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The number in a column of the row that begins with these cells. */
+/* Returns the number in a column of the row that begins with these cells. */
 static double cell(const char *csv, const char *row, const char *column)
 {
     char wanted[64];

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Writes a vLLM log of windows of 10 seconds and 8 requests. In every window D rounds, somewhat
- * more or less, accept by depth about alpha^j of their draft tokens; K = 0: plain decoding. */
+/* Writes a vLLM log with windows of 10 seconds and 8 requests. In each window about D rounds accept
+ * their draft token at depth j in about alpha^j of the rounds; K = 0: plain decoding. */
 static void write_log(const char *name, int K, int D, double alpha, int windows)
 {
     FILE *out = fopen(name, "w");
@@ -73,7 +73,8 @@ static void write_logs(void)
     write_log("other.log", 3, 3800, 0.8, 30);
 }
 
-/* K = 3 has 3800 (1 + .7 + .49 + .343) tokens in 10 s, plain decoding 6200: 1.55 of them. */
+/* With K = 3 the server emits 3800 (1 + .7 + .49 + .343) tokens in 10 s, and by plain decoding
+ * 6200, so the gain is 1.55. */
 TEST(every_engine_and_format_has_its_name)
 {
     spec_needs_program();
@@ -138,7 +139,7 @@ TEST(something_wrong_is_status_1)
     spec_child_free(&c);
 }
 
-/* Its numbers have no acceptance in them: not enough to say. */
+/* The file has no numbers about acceptance, so that nothing can be decided. */
 TEST(a_source_that_cannot_answer_is_status_3)
 {
     spec_needs_program();
@@ -266,7 +267,7 @@ TEST(several_files_are_one_set_of_evidence)
     free(text);
     advise(&one, "k3.log --plain-tokens-per-s 77 -f csv", SPEC_EXIT_UNDECIDED);
     advise(&two, "first.log second.log --plain-tokens-per-s 77 -f csv", SPEC_EXIT_UNDECIDED);
-    /* The rounds are all there. */
+    /* All rounds are counted. */
     assert_non_null(strstr(one.text, ",run,228840,"));
     assert_non_null(strstr(two.text, ",run,228840,"));
     spec_child_free(&one);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* No silent assumption: where a default moves an answer by over a twentieth, the output names the
- * option. Each option with a default is tried with another value. SPECLAB names the program. */
+/* No silent assumptions: if changing a default moves an answer by more than a twentieth, the output
+ * must name the option. Each option with a default is tried with another value. SPECLAB names the
+ * program. */
 #include "base/table.h"
 #include "tests/cli/help_text.h"
 #include "tests/support/child.h"
@@ -115,7 +116,7 @@ static const struct {
     {"step", "min-p", "0.9", NULL},
 };
 
-/* Options with defaults that are no facts of a model, a machine or a load. */
+/* Options whose defaults are not facts about a model, a machine or a load. */
 static const struct {
     const char *verbs, *options, *reason;
 } others[] = {
@@ -175,7 +176,7 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 typedef struct {
     double mean;        /* of the column; NaN without one */
     char text[1 << 16]; /* standard output */
-    char said[1024];    /* the line of what is assumed */
+    char said[1024];    /* the line "assumed: ..." */
     bool has_column;    /* the option is a column */
 } answer;
 
@@ -240,7 +241,7 @@ TEST(a_default_that_moves_an_answer_is_printed, SLOW)
         if (!moves)
             note("speclab %s: %s %s does not move %s, %g to %g", base, option, value, column,
                  before.mean, after.mean);
-        /* These two tell it in a column. */
+        /* These two verbs report the value in a column instead. */
         const bool shown = before.has_column && (base[0] == 'a' || base[0] == 'b');
         if (strstr(before.said, typed) == NULL && !shown)
             note("speclab %s: assumes --%s in silence: %s", base, option, before.said);
@@ -306,7 +307,7 @@ TEST(every_option_with_a_default_is_considered)
     assert_int_equal(n_faults, 0);
 }
 
-/* Siblings that suit the rule, and a rule that suits the siblings. */
+/* The siblings are chosen to suit the rule, or the rule to suit the siblings. */
 TEST(plan_completes_siblings_and_rule)
 {
     static const struct {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One Monte Carlo point on several machines: --batches, merge and --sums. */
+/* Runs one Monte Carlo point on several machines: --batches, merge and --sums. */
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
 #include <string.h>
 
-/* The parts of a command, with as many threads as their number, their merged sums, and the result
- * from these. */
+/* Runs a command in parts, with as many threads as the part's number; merges their sums, and makes
+ * the result from these. */
 static void check_command(const char *command, int of)
 {
     char line[512], merge[128] = "merge -o sums.csv --force";
@@ -55,7 +55,7 @@ TEST(sums_of_parts_give_the_bytes_of_one_run, SLOW)
 
 #define HEAVY "sweep --alpha 0.5,0.7 --K 3 --rounds 4000000000"
 
-/* Within a point, too, a kill loses no group that was written. */
+/* Even within a point, a kill loses no group that was already written. */
 TEST(a_killed_part_resumes_within_a_point, SLOW)
 {
     spec_needs_program();

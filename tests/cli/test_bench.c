@@ -152,8 +152,8 @@ TEST(a_transformer_stands_beside_what_its_device_allows)
     spec_table_free(&table);
 }
 
-/* On the simulated GPU: passes of up to 64 tokens, whose rows stay in its memory. Its times mean
- * nothing. */
+/* On the simulated GPU, times passes of up to 64 tokens, whose rows stay in its memory. The times
+ * themselves mean nothing. */
 TEST(on_a_card_passes_are_as_wide_as_they_may_be, SLOW)
 {
     spec_needs_program();
@@ -171,7 +171,7 @@ TEST(on_a_card_passes_are_as_wide_as_they_may_be, SLOW)
         assert_true(number(&table, r, "target_pass_ms") > 0.0 &&
                     number(&table, r, "target_pass_limit_ms") > 0.0);
     }
-    assert_true(widest > 16); /* 1:64, cut at the length of the text */
+    assert_true(widest > 16); /* the widths 1:64, cut at the length of the text */
     if (!spec_card_is_real()) {
         assert_string_equal(spec_table_provenance(&table, "devices", value, sizeof value),
                             "target on gpu:0 (simulated card), draft on gpu:0 (simulated card)");
@@ -248,7 +248,7 @@ TEST(the_advice_is_said_beside_a_file_and_again_from_it)
     spec_child_free(&c);
 }
 
-/* Rewrites the CSV with its first `from` changed to `to`. */
+/* Rewrites the CSV, with the first occurrence of `from` changed to `to`. */
 static void edit(const char *into, const char *csv, const char *from, const char *to)
 {
     const char *at = strstr(csv, from);
@@ -300,8 +300,8 @@ TEST(prompts_are_the_texts_of_a_file)
     spec_table_free(&table);
 }
 
-/* Two models of children's stories: along stories, by the overlap of their rows, .883 of the
- * draft's tokens are accepted at temperature 1. Here they continue 24 beginnings: 5 standard errors
+/* Two models trained on children's stories. Along stories, .883 of the draft's tokens are accepted
+ * at temperature 1, by the overlap of the rows. Here they continue 24 beginnings; 5 standard errors
  * are .05. */
 TEST(real_models_accept_as_often_as_their_rows_overlap, SLOW)
 {
@@ -323,7 +323,7 @@ TEST(real_models_accept_as_often_as_their_rows_overlap, SLOW)
         assert_true(fabs(number(&table, r, "beta_z")) < 5.0);
     }
     spec_table_free(&table);
-    spec_child c; /* without prompts it goes on from texts of its own: after random tokens far fewer
+    spec_child c; /* without prompts it continues texts of its own; after random tokens far fewer
                      would be accepted */
     snprintf(arguments, sizeof arguments,
              "bench --target llama2c:%s/target.bin --draft llama2c:%s/draft.bin --texts 16 --K 2 "
@@ -354,7 +354,7 @@ TEST(a_figure_is_drawn_beside_the_result)
     free(figure);
 }
 
-/* A figure shows all values that are not withheld. */
+/* A figure shows all values except those that are withheld. */
 TEST(a_figure_is_drawn_without_any_speed_up)
 {
     spec_needs_program();

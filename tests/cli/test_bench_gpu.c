@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* make bench-gpu, in the simulator: that it runs, and its rows. Tests of times only check that
- * there are some. */
+/* Runs `make bench-gpu` in the simulator, and checks its rows. Of times it only checks that there
+ * are some. */
 #include "tests/cli/result_table.h"
 #include "tests/support/child.h"
 

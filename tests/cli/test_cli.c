@@ -33,7 +33,7 @@ static void wait_for_rows(const char *name)
     fail_msg("%s: no rows", name);
 }
 
-/* Checks the line by which an interrupted result says so, and removes it. */
+/* Checks the line that says that a result was interrupted, and removes it. */
 static void drop_last_line(char *bytes)
 {
     char *line = strstr(bytes, "\n# interrupted after ");
@@ -65,7 +65,7 @@ TEST(a_run_goes_on_after_kill_9_to_the_same_bytes)
     assert_int_equal(c.code, SPEC_CHILD_KILLED + SIGKILL);
     spec_child_free(&c);
     check_whole_rows("cut.csv", "whole.csv", false);
-    FILE *file = fopen("cut.csv", "a"); /* a row that the kill cut */
+    FILE *file = fopen("cut.csv", "a"); /* a row cut by the kill */
     assert_non_null(file);
     fputs("0.4,5,0.1,20000", file);
     fclose(file);
@@ -114,7 +114,7 @@ TEST(with_fewer_threads_than_asked_for_the_bytes_are_the_same)
     }
 }
 
-/* The text of a file as standard output has it: without the last column. */
+/* Returns the text of a file without its last column, as standard output shows it. */
 static void drop_row_checks(char *text)
 {
     char *to = text;
@@ -158,7 +158,7 @@ TEST(ctrl_c_keeps_the_finished_rows_and_says_130)
     spec_child_free(&c);
 }
 
-/* The second point would walk through thousands of millions of branches. */
+/* The second point would enumerate billions of branches. */
 TEST(ctrl_c_ends_a_proof_within_a_point)
 {
     spec_child c;
@@ -175,7 +175,8 @@ TEST(ctrl_c_ends_a_proof_within_a_point)
     spec_child_free(&c);
 }
 
-/* Learning does not see the first signal: a second one ends it at once, and the clock otherwise. */
+/* While it learns, the verb does not see the first signal. A second signal ends it at once;
+ * otherwise the clock does. */
 TEST(a_verb_that_does_not_see_a_signal_ends_within_two_seconds)
 {
     spec_needs_program();
@@ -234,10 +235,10 @@ TEST(the_exit_code_tells_what_holds)
     spec_child c;
     spec_needs_program();
     spec_program_works("run one.cfg");
-    /* A known mistake is marked, and does not change the exit code. */
+    /* A rule that is known to be wrong is marked, and does not change the exit code. */
     spec_program_works("prove --rule token,resample-target --K 1 --tokens 2");
-    /* A chi-square of 15 samples is far from its law: the test of uniformity fails for any
-     * sampler. */
+    /* With 15 samples chi-square is far from its limiting law, so the test of uniformity fails for
+     * any sampler. */
     spec_file_write("fails.cfg", "measure = \"uniformity\"; grid = { target = "
                                  "\"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; K = 2; "
                                  "tokens = 1; samples = 15; replicas = 300; };");
@@ -291,14 +292,13 @@ TEST(a_result_tells_its_compiler_and_no_rounds_where_there_are_none)
     assert_non_null(strstr(c.text, "\n# | speclab predict --alpha 0.8 --K 5 --c 0.1\n"));
     spec_child_free(&c);
     spec_child_run(
-        &c,
-        "prove --alpha 0.6 --drafting chain --rule token"); /* can be typed again */
+        &c, "prove --alpha 0.6 --drafting chain --rule token"); /* the command can be typed again */
     assert_non_null(strstr(c.text, "\n# | speclab prove --rule token"));
     assert_non_null(strstr(c.text, " --drafting chain --alpha 0.6 --K 2 --tokens 3\n"));
     spec_child_free(&c);
 }
 
-/* It is refused before its first row, and the report leaves it out. */
+/* The experiment is refused before its first row, and the report leaves it out. */
 TEST(an_experiment_that_fails_is_not_reported_on)
 {
     spec_child c;

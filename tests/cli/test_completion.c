@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The completions that bash offers: the function of cli/completion.bash, run without a terminal.
- * SPECLAB names the program. */
+/* Checks the completions that bash offers, by running the function of cli/completion.bash without a
+ * terminal. SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/support.h"
@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The words of the command line as bash splits them, at '=' and ':' too; the last is completed. */
+/* Splits the command line into words as bash does, also at '=' and ':'; the last word is
+ * completed. */
 static const struct {
     const char *words, *offers, *not_offered;
 } cases[] = {
@@ -92,8 +93,8 @@ TEST(bash_offers_what_fits)
     }
 }
 
-/* The names of columns are foreign: bash runs none of them, neither at TAB nor when the offered
- * word is on the line, which then is the name. */
+/* Names of columns come from foreign files: bash must not run any part of them, neither at TAB nor
+ * when the completed word is executed, which must then be the name. */
 TEST(names_of_columns_are_never_code)
 {
     spec_needs_program();

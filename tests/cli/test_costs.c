@@ -19,7 +19,7 @@ static bool reported(const spec_table *table, const char *what)
 TEST(predictions_take_what_passes_cost)
 {
     spec_needs_program();
-    static const double pass[] = {1.0, 1.1, 1.2, 1.4, 1.6}; /* between the rows on a line */
+    static const double pass[] = {1.0, 1.1, 1.2, 1.4, 1.6}; /* interpolated between the rows */
     spec_table table;
     bench_table_write("bench.csv", NULL, 0.0);
     read_result(&table, "predict --costs bench.csv -K 0:4");
@@ -165,7 +165,8 @@ TEST(a_sweep_of_models_takes_as_many_positions_as_are_asked)
     read_result(&many, "sweep --target dirichlet?V=9&order=2 --draft dirichlet?V=9&order=2&seed=2 "
                        "-K 2 --rounds 500");
     assert_int_equal(spec_table_column(&many, "positions"), -1); /* the default */
-    /* 62 times as many positions: standard errors from 32 batches are accurate to 12 %. */
+    /* 62 times as many positions are measured; standard errors from 32 batches are accurate to 12
+     * %. */
     const double ratio = number(&few, 0, "alpha_mean_se") / number(&many, 0, "alpha_mean_se");
     assert_true(ratio > 4.0 && ratio < 16.0);
     spec_table_free(&few);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --device as its users run it, on the simulated GPU or a real one, which skips some tests.
+/* --device as users run it, on the simulated GPU or a real one, on which some tests are skipped.
  * Every unusable GPU or driver gives one error line and exit code 2. SPECLAB names the program. */
 #include "models/gpu/images.h"
 #include "tests/support/child.h"

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define WALL_MOST 20.0 /* seconds from a signal to the end, on a machine that has other work */
+#define WALL_MOST 20.0 /* seconds from a signal to the end, on a busy machine */
 
 static double now(void)
 {
@@ -60,7 +60,7 @@ static void signal_run(spec_child *c, size_t i, int number)
            number, wall, cpu, c->code, (int)strcspn(c->line, "\n"), c->line);
 }
 
-/* Of a file without its last line, if that begins with '#'. */
+/* Returns the bytes of a file, without its last line if that begins with '#'. */
 static size_t size_of_rows(const char *bytes)
 {
     size_t n = strlen(bytes);
@@ -71,7 +71,7 @@ static size_t size_of_rows(const char *bytes)
     return bytes[begin] == '#' ? begin : n;
 }
 
-/* A second run goes on, and keeps the bytes of the first. */
+/* A second run continues the file, and keeps the bytes of the first. */
 static void check_resumes(size_t i, const char *bytes)
 {
     spec_child c;
@@ -200,7 +200,7 @@ TEST(a_watch_of_all_fixtures_ends_with_its_verdict, SLOW)
     remove("w.txt");
 }
 
-/* As nohup and a shell's background jobs want it. */
+/* nohup and a shell's background jobs need this. */
 static void ignore_hangup(void)
 {
     signal(SIGHUP, SIG_IGN);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How each verb ends where its output cannot be written: a closed pipe, closed descriptors, a full
- * disk, a folder without the right. SPECLAB names the program. */
+/* How each verb ends if its output cannot be written: a closed pipe, closed descriptors, a full
+ * disk, a folder without write permission. SPECLAB names the program. */
 #include "tests/cli/endings.h"
 
 #include <fcntl.h>
@@ -14,20 +14,20 @@ enum { FILE_BYTES = 100 };
 
 /* ---- standard output ------------------------------------------------------------------------- */
 
-/* `small`, with its file or without. */
+/* Returns the command `small`, with its file or without. */
 static void small_of(char arguments[ARGUMENTS], size_t i, bool with_file)
 {
     snprintf(arguments, ARGUMENTS, "%s %s", verbs[i].small, with_file ? verbs[i].file : "");
 }
 
-/* Must `small` have a file? Then its table goes to standard output. */
+/* Returns whether `small` needs a file. Its table then goes to standard output. */
 static bool needs_file(size_t i)
 {
     return strstr(file_of(i), ".gguf") != NULL || strstr(file_of(i), ".rows") != NULL ||
            strstr(file_of(i), ".svg") != NULL || strncmp(verbs[i].file, "--", 2) == 0;
 }
 
-/* `small`, so that it writes to standard output. */
+/* Returns `small`, changed so that it writes to standard output. */
 static void print_of(char arguments[ARGUMENTS], size_t i)
 {
     small_of(arguments, i, needs_file(i));
@@ -35,7 +35,7 @@ static void print_of(char arguments[ARGUMENTS], size_t i)
         snprintf(arguments, ARGUMENTS, "%s --write-trace -", verbs[i].small);
 }
 
-/* `speclab ... | true`, and, for rows that come one after another, `| head -1`. */
+/* Runs `speclab ... | true` and, for rows that are written one by one, `speclab ... | head -1`. */
 TEST(a_reader_that_leaves_ends_every_verb_as_it_ends_other_tools, SLOW)
 {
     spec_needs_program();
@@ -64,7 +64,8 @@ TEST(a_reader_that_leaves_ends_every_verb_as_it_ends_other_tools, SLOW)
     no_complaints();
 }
 
-/* `-o -` and the like are standard output, or are refused: no file has that name. */
+/* `-o -` and similar options mean standard output, or are refused: no file is created with that
+ * name. */
 TEST(a_minus_is_standard_output, SLOW)
 {
     spec_needs_program();
@@ -113,7 +114,7 @@ static char *run_closed(spec_child *c, const char *arguments, int fd, size_t i)
     return spec_file_bytes(file_of(i));
 }
 
-/* The file is the same as with all of them open, and no message is in it. */
+/* The file is the same as if all descriptors were open, and no message ends up in it. */
 TEST(no_message_goes_into_a_file_where_descriptors_are_closed, SLOW)
 {
     spec_needs_program();
@@ -201,14 +202,15 @@ TEST(a_full_disk_is_an_error_that_names_the_file_and_leaves_none, SLOW)
 {
     spec_needs_program();
     for (size_t i = 0; i < N_VERBS; i++) {
-        /* gnuplot has a file in memory, which is limited, too: test_plot_faults.c fills a disk */
+        /* gnuplot's file is in memory, which the limit also covers; test_plot_faults.c fills a
+         * disk */
         if (strcmp(name_of(i), "plot") != 0) fill_file(i);
         fill_standard_output(i);
     }
     no_complaints();
 }
 
-/* Root may write into every folder: the program is not given that right. */
+/* Root may write into every folder, so the program runs without that right. */
 static void drop_override(void)
 {
     prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE);

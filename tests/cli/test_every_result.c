@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every result that a verb writes is a report's input, and a figure without options. SPECLAB names
- * the program. */
+/* Every result that a verb writes can be put into a report, and drawn without options. SPECLAB
+ * names the program. */
 #include "tests/support/child.h"
 #include "tests/support/picture.h"
 #include "tests/support/support.h"
@@ -13,8 +13,8 @@
 #define MODEL "random?dim=32&layers=2&heads=2&ffn=64&vocab=40&context=64&type=f32 "
 #define TRAIN "train lm --data text.txt --window 48 --batch 2 --dim 16 --layers 1 --judge-texts 1 "
 
-/* The command, the file that it writes (NULL: standard output), and whether it has numbers to
- * draw. A directory of names, or of single tokens, has none. */
+/* The command, the file that it writes (NULL: standard output), and whether it has numbers to draw.
+ * Lists of names, or of single tokens, have none. */
 static const struct {
     const char *command, *file;
     bool drawn;
@@ -68,7 +68,7 @@ static void write_inputs(void)
                                "[\"zipf?V=9&s=2\", \"uniform?V=9\"]; K = [1, 2]; }; rounds = 200;");
 }
 
-/* Writes the result; its name, or "out.csv". */
+/* Writes the result; returns its name, or "out.csv". */
 static const char *write_result(size_t i)
 {
     spec_child c;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command in the head of a result, which gives the result again. SPECLAB names the program. */
+/* Checks that the command in the head of a result gives the same result again. SPECLAB names the
+ * program. */
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 

@@ -46,7 +46,8 @@ static int all_figures(figure *figures)
     return n;
 }
 
-/* Whether the column holds names. `draft` does, except beside `seen`, where it is a probability. */
+/* Returns whether the column holds names. `draft` does, except in a file with `seen`, where it is a
+ * probability. */
 static bool holds_names(const figure *f, const char *column)
 {
     static const char *const names[] = {
@@ -67,10 +68,10 @@ static bool has(const figure *f, const char *column)
     return false;
 }
 
-static const char *rule; /* of the even rows; NULL: one that scripts know */
-static bool twice;       /* each row twice, with 0 and 1 in a column that no figure knows */
+static const char *rule; /* the rule of the even rows; NULL: one that scripts know */
+static bool twice;       /* write each row twice, with 0 and 1 in a column that no figure knows */
 
-/* Whether each row has a name of its own in the column, which tells rows apart. */
+/* Returns whether each row has its own name in the column, so that the names tell rows apart. */
 static bool is_apart(const char *column)
 {
     return strcmp(column, "name") == 0 || strcmp(column, "token") == 0 ||
@@ -153,7 +154,7 @@ static void draw(spec_child *c, const figure *f)
     draw_in_size(c, f, "900x600px");
 }
 
-/* The cells of serve_schedule have numbers, which are no labels of axes. */
+/* The cells of serve_schedule show numbers, which are not labels of axes. */
 static void check_axes(const figure *f)
 {
     if (strcmp(f->name, "serve_schedule") != 0) spec_picture_axes_labelled("figure.svg", f->name);
@@ -181,7 +182,7 @@ TEST(every_figure_is_drawn_from_its_columns_with_texts_apart, SLOW)
     }
 }
 
-/* Without categories of prompts the column is there, and empty. */
+/* If prompts have no categories, the column exists but is empty. */
 TEST(an_optional_column_of_names_may_be_empty)
 {
     static const figure drive = {.name = "drive"};
@@ -193,7 +194,7 @@ TEST(an_optional_column_of_names_may_be_empty)
     spec_child_free(&c);
 }
 
-/* In the common size they are looked at above. */
+/* At the usual size they are checked above. */
 TEST(texts_are_apart_in_a_small_figure, SLOW)
 {
     static figure figures[FIGURES_MAX];
@@ -254,7 +255,7 @@ TEST(a_rule_that_is_not_lossless_is_marked_in_every_figure, SLOW)
     assert_true(drawn > 10);
 }
 
-/* Settings that give the same point: one label stays, and a small figure has none. */
+/* Of settings at the same point one label is shown; a small figure shows none. */
 TEST(labels_that_collide_are_left_out)
 {
     static const figure lossy = {.name = "lossy"};
@@ -357,7 +358,7 @@ static void header(char *value, size_t size, const char *script, const char *key
     }
 }
 
-/* Whether the text has the words, in capitals or not. */
+/* Returns whether the text has the words, ignoring case. */
 static bool says(const char *text, const char *words)
 {
     const size_t n = strlen(words);

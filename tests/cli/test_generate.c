@@ -64,8 +64,8 @@ TEST(at_temperature_0_speculation_changes_nothing)
     }
 }
 
-/* Models whose alphas are .8 and .7 (tests/experiments/measures/test_measure_cascade.c). By the
- * recursion a round has 3.436 tokens, with a standard deviation of 1.836. */
+/* The alphas of these models are .8 and .7 (tests/experiments/measures/test_measure_cascade.c). By
+ * the recursion a round emits 3.436 tokens, with a standard deviation of 1.836. */
 TEST(a_cascade_has_the_tokens_and_the_passes_of_the_recursion)
 {
     spec_needs_program();
@@ -174,7 +174,7 @@ TEST(sampling_options_reach_both_models)
         "ngram:text.txt?order=2&temperature=0.7&top_k=5&top_p=0.9&min_p=0.01 --prompt the -n 99");
     spec_programs_agree("generate --target zipf --top-k 1 --min-p 0.5 -n 3",
                         "generate --target probs:1,0 --top-p 0 -n 3");
-    /* A perturbed draft starts from the target's rows after the temperature: alpha remains as
+    /* A perturbed draft is made from the target's rows after the temperature, so its alpha is as
      * requested. */
     json_t *root = json_of(
         "generate --target zipf?V=9 --draft perturb?of=target&alpha=0.6 --temperature 3 -n 4000 "

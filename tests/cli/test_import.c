@@ -116,7 +116,7 @@ TEST(a_head_is_imported_for_its_target)
     assert_int_not_equal(access("x.gguf", F_OK), 0);
 }
 
-/* Each line has the way out. */
+/* Each error line says what to do instead. */
 TEST(folders_that_cannot_be_read_are_one_line)
 {
     spec_needs_program();

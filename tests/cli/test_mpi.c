@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* speclab-mpi, the program of the variable SPECLAB with -mpi at its end, under mpirun with more
- * ranks than processors. */
+/* speclab-mpi, which is SPECLAB with "-mpi" appended, under mpirun with more ranks than
+ * processors. */
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
@@ -57,7 +57,7 @@ TEST(any_number_of_ranks_writes_the_same_bytes, SLOW)
         snprintf(line, sizeof line, "%swhole.csv --force", runs[r]);
         spec_program_works(line);
         snprintf(line, sizeof line, "%sranks.csv --force", runs[r]);
-        for (size_t i = r > 0; i < sizeof ranks / sizeof *ranks; i++) { /* one rank is no team */
+        for (size_t i = r > 0; i < sizeof ranks / sizeof *ranks; i++) { /* not a single rank */
             unlink("ranks.csv");
             if (run(ranks[i], line) != 0) fail_msg("%s: %s", line, spec_file_bytes("mpi.txt"));
             spec_files_same("ranks.csv", "whole.csv");
@@ -80,7 +80,7 @@ TEST(shards_and_ranks_go_together, SLOW)
     spec_files_same("halves.csv", "whole.csv");
 }
 
-/* A child of mpirun, the rank with the lowest or the highest process number; 0: none. */
+/* Returns the child of mpirun, a rank, with the lowest or the highest process id; 0: none. */
 static pid_t process_of(pid_t mpirun, bool lowest)
 {
     pid_t found = 0;
@@ -100,8 +100,8 @@ static pid_t process_of(pid_t mpirun, bool lowest)
     return found;
 }
 
-/* Rank 0, and then another one, is killed when the file has grown. The rows in the file stay, and
- * the run resumes with other numbers of ranks. */
+/* Kills rank 0, and in another run another rank, when the file has grown. The rows in the file
+ * stay, and the run resumes with other numbers of ranks. */
 static void check_kills(const char *arguments)
 {
     enum { KILLS = 3 };
@@ -142,7 +142,7 @@ static void check_kills(const char *arguments)
     spec_files_same("killed.csv", "whole.csv");
 }
 
-/* Points, the groups of a few points, and groups that are kept one by one. */
+/* Ranks share points, the groups of a few points, and groups that are kept one by one. */
 TEST(a_killed_rank_loses_no_row, SLOW)
 {
     needs_mpi();

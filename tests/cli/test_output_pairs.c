@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every pair of options that write a file, as the help texts list them, given together. SPECLAB
+/* Gives every pair of options that write a file, as the help texts list them, together. SPECLAB
  * names the program. */
 #include "tests/cli/help_text.h"
 #include "tests/support/support.h"
@@ -28,7 +28,8 @@ typedef struct {
     char option[64], file[32];
 } output;
 
-/* The options whose help says that they write, and a file for each: all have the same stem. */
+/* The options whose help says that they write a file, and a file for each, all with the same
+ * stem. */
 static int outputs_of(output ret[MOST], const char *verb)
 {
     static const char *const says[][2] = {{"draw ", "v.svg"},
@@ -42,7 +43,7 @@ static int outputs_of(output ret[MOST], const char *verb)
         for (size_t i = 0; i < sizeof says / sizeof *says && strncmp(about, "=FILE", 5) == 0; i++)
             if (strstr(about, says[i][0]) != NULL) {
                 assert_true(n < MOST);
-                const bool main = strcmp(name, "output") == 0; /* of serve, --output has a list */
+                const bool main = strcmp(name, "output") == 0; /* serve's --output has a list */
                 snprintf(ret[n].option, sizeof ret[n].option, main ? "-o" : "--%s", name);
                 snprintf(ret[n++].file, sizeof ret[n].file, "%s", says[i][1]);
                 break;
@@ -103,7 +104,7 @@ TEST(every_pair_of_outputs_works_or_is_refused_at_once, SLOW)
         for (int a = 0; a < n; a++)
             for (int b = a + 1; b < n; b++) works[i] += tries(&commands[i], &all[a], &all[b]);
     }
-    for (int i = 0; i < 4; i++) assert_int_equal(works[i], 6); /* all without --write-trace */
+    for (int i = 0; i < 4; i++) assert_int_equal(works[i], 6); /* not with --write-trace */
     assert_int_equal(works[4], 1);
     for (int i = 5; i < N_COMMANDS; i++) assert_int_equal(works[i], 1);
 }

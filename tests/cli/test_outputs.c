@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Output files of all verbs follow one rule: none is lost, and none is half written. SPECLAB names
- * the program. */
+/* The output files of all verbs follow one rule: none is lost, and none is left half written.
+ * SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/support.h"
 
@@ -134,7 +134,7 @@ TEST(a_file_that_vanishes_during_a_run_is_noticed)
     spec_needs_program();
     for (int replaced = 0; replaced < 2; replaced++) {
         spec_child_start(&c, NULL, NULL, "run long.cfg -o gone.csv --threads 1 --rounds 100000000");
-        spec_await(access("gone.csv", F_OK) == 0); /* the run takes seconds more */
+        spec_await(access("gone.csv", F_OK) == 0); /* the run continues for seconds */
         assert_int_equal(replaced ? rename("theirs", "gone.csv") : unlink("gone.csv"), 0);
         spec_child_listen(&c, NULL);
         spec_child_says(&c, "run", 2,

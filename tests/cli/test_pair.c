@@ -27,7 +27,7 @@ static int set_up(void **state)
 }
 SUITE(.setup = set_up, .teardown = spec_program_tear_down);
 
-/* A draft of constant overlap has a closed form. */
+/* For a draft with constant overlap there is a closed form. */
 TEST(a_constant_overlap_gives_the_capped_geometric_mean)
 {
     spec_needs_program();
@@ -53,8 +53,8 @@ TEST(a_constant_overlap_gives_the_capped_geometric_mean)
     spec_table_free(&table);
 }
 
-/* A draft like its target is always accepted if it draws tokens; if it takes the largest, the
- * target draws the same one with probability 1 / (1 + 1/2 + ... + 1/50). */
+/* A draft equal to its target is always accepted if it draws its tokens. If it takes the most
+ * probable token, the target draws the same one with probability 1 / (1 + 1/2 + ... + 1/50). */
 TEST(a_greedy_draft_is_accepted_by_the_chance_of_its_token)
 {
     spec_needs_program();
@@ -113,7 +113,7 @@ TEST(the_first_sentence_is_the_answer)
     spec_child_free(&c);
 }
 
-/* Drafts that cost nothing are the faster, the longer they are; 64 tokens are the most. */
+/* Drafts that cost nothing are faster the longer they are; at most 64 tokens are allowed. */
 TEST(a_longer_draft_is_suggested_unless_there_is_none)
 {
     spec_needs_program();
@@ -239,7 +239,7 @@ TEST(drafts_have_short_names_that_differ)
     spec_table_free(&table);
 }
 
-/* A file of rows gives what its models give: the same text, in one stretch. */
+/* A file of rows gives the same numbers as its models do, for the same text in one piece. */
 TEST(a_file_of_rows_stands_in_for_its_models)
 {
     spec_needs_program();

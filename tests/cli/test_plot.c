@@ -36,7 +36,7 @@ TEST(a_foreign_csv_is_drawn, SLOW)
     shows("x.svg", "ms");
 }
 
-/* The line on standard error says how it is drawn. */
+/* The line on standard error says how the file is drawn. */
 static void chooses(const char *csv, const char *options)
 {
     spec_child c;
@@ -54,7 +54,7 @@ TEST(what_varies_with_x_is_no_curve_of_its_own)
 {
     spec_needs_program();
     spec_program_works("sweep --target zipf?V=9 --alpha 0.6,0.8 --K 2:3 --rounds 99 -o pair.csv");
-    chooses("pair.csv", "--x alpha --y emitted --by K"); /* each alpha has a draft */
+    chooses("pair.csv", "--x alpha --y emitted --by K"); /* there is a draft for each alpha */
 }
 
 TEST(drafting_ahead_is_drawn)
@@ -135,7 +135,7 @@ TEST(values_with_commas_choose_rows)
     refuses("commas.csv --x x --y y --where model=zipf --where x=7", "commas.csv has no row with");
 }
 
-/* Two ways to end early; the figure says so beside any title. */
+/* A run can end early in two ways, and the figure says so next to any title. */
 TEST(an_unfinished_result_says_so)
 {
     static const char head[] = "# speclab 1\n# measure: acceptance\n# figure: speedup\n"
@@ -180,7 +180,7 @@ TEST(results_have_bars_theory_and_the_words_of_the_field, SLOW)
     shows("x.svg", "α = 0.8");
     shows("x.svg", "theory");
     shows("x.svg", "simulated");
-    shows("x.svg", "c = 0.1"); /* constant: in the title */
+    shows("x.svg", "c = 0.1"); /* constant, so in the title */
     draws("sweep.csv --x K --y emitted,emitted_theory --facet alpha");
     shows("x.svg", "emitted, theory");
     shows_not("x.svg", "a round");
@@ -190,7 +190,7 @@ TEST(results_have_bars_theory_and_the_words_of_the_field, SLOW)
     spec_program_works("sweep --alpha 0.5,0.8 --K 1:4 --c 0.1,0.3 --rounds 2000 -o two.csv");
     draws("two.csv");
     shows_not("x.svg", "c = 0.1,");
-    shows("x.svg", "c = 0.3"); /* two costs: line styles, not the title */
+    shows("x.svg", "c = 0.3"); /* two costs, so line styles instead of the title */
     draws("two.csv --where c=0.3");
     shows("x.svg", "Speed-up of speculative decoding, c = 0.3");
 }
@@ -222,7 +222,7 @@ TEST(points_of_a_series_are_joined_in_order)
     assert_int_equal(sscanf(line, "d='M%lf,%*f L%lf,%*f L%lf", &x[0], &x[1], &x[2]), 3);
     assert_true(x[0] < x[1] && x[1] < x[2]);
     free(bytes);
-    /* A missing value is a gap, unless another row has one at its place. */
+    /* A missing value leaves a gap, unless another row has a value at the same position. */
     for (int missing = 0; missing < 2; missing++) {
         spec_file_write("gap.csv", missing ? "x,y\n1,1\n2,1\n3,\n4,1\n5,1\n"
                                            : "x,y\n1,1\n2,1\n3,\n3,1\n4,1\n5,1\n");

@@ -131,7 +131,7 @@ TEST(a_limit_on_file_sizes_keeps_the_old_figure)
     leaves_nothing_over();
 }
 
-/* The file system holds the old figure and n pages more. */
+/* The file system has space for the old figure and n more pages. */
 static void fills_the_disk(int n)
 {
     spec_child c;
@@ -155,7 +155,8 @@ static void fills_the_disk(int n)
     spec_child_free(&c);
 }
 
-/* The figure exceeds the disk by far, or only by its last page, which is written at the close. */
+/* The figure exceeds the disk by far, or only by its last page, which is written when the file is
+ * closed. */
 TEST(a_full_disk_keeps_the_old_figure)
 {
     struct stat whole;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Marks, lines and bars that 'speclab plot' draws. SPECLAB names the program. */
+/* Checks the marks, lines and bars that 'speclab plot' draws. SPECLAB names the program. */
 #include "tests/cli/plot_checks.h"
 #include "tests/support/support.h"
 
-/* Whether a bar begins at a tic of the lower axis. One SVG path has several bars. */
+/* Returns whether a bar begins at a tic of the lower axis. One SVG path has several bars. */
 static bool has_bar_from_the_axis(const char *path)
 {
     char *bytes = spec_file_bytes(path), bar[80];
@@ -102,7 +102,7 @@ TEST(every_series_has_its_own_mark_or_colour)
     assert_int_equal(pairs_of("x.svg"), 12);
 }
 
-/* Curves on one place have marks of different sizes, largest first. */
+/* Curves that coincide have marks of different sizes, the largest first. */
 TEST(curves_that_coincide_are_all_seen)
 {
     spec_needs_program();

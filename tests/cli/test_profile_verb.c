@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A profile on its way: a server's log, advise --profile, profile --for, and the verbs that read
- * it. SPECLAB names the program. */
+/* Follows a profile through the program: a server's log, advise --profile, profile --for, and the
+ * verbs that read it. SPECLAB names the program. */
 #include "sim/acceptance_profile.h"
 #include "tests/cli/result_table.h"
 #include "tests/support/child.h"
@@ -12,7 +12,8 @@
 
 SUITE(0, .setup = spec_program_set_up, .teardown = spec_program_tear_down);
 
-/* Windows of 1000 rounds of K = 3, which accept 800, 500 and 290 by depth, 30 more or less. */
+/* Windows of 1000 rounds with K = 3, of which about 800, 500 and 290, give or take 30, accept the
+ * tokens by depth. */
 static void write_log(void)
 {
     FILE *out = fopen("server.log", "w");
@@ -70,8 +71,8 @@ TEST(a_log_becomes_the_setting_of_other_tools)
     assert_shows("profile seen.json", "1.59 [");
 }
 
-/* Each verb takes all lengths of the profile, and its theory has 1 + .8 + .5 + .29 tokens. Requests
- * of serve end within a round, so that theirs have a little less: .3 %. */
+/* Each verb uses all lengths of the profile, and its theory gives 1 + .8 + .5 + .29 tokens. In
+ * `serve` requests end within a round, so they have .3 % less. */
 TEST(verbs_read_the_profile)
 {
     spec_needs_program();
@@ -117,7 +118,7 @@ TEST(a_profile_is_also_rows)
     assert_string_equal(printed, written);
 }
 
-/* An older profile is kept, and without a round none is written. */
+/* An older profile is kept, and if no round is known, none is written. */
 TEST(a_profile_is_written_as_other_files_are)
 {
     spec_needs_program();

@@ -73,7 +73,7 @@ TEST(if_all_is_too_large_a_smaller_size_is_named)
     spec_child_free(&c);
 }
 
-/* The others are proved: at once, in parts, resumed. */
+/* The other cases are proved in one run, in parts, and resumed. */
 TEST(what_is_too_large_is_a_row_that_says_so)
 {
     static const char command[] = "prove --rule match,token --drafting chain --K 1,2 --limit 1500",

@@ -54,7 +54,8 @@ TEST(a_model_is_written_and_a_table_says_how)
     free(table);
 }
 
-/* Width 256, so that K-quants fit; a tied embedding, and the only layer gets more bits. */
+/* The width is 256, so that K-quants fit; the embedding is tied, and the only layer gets more
+ * bits. */
 TEST(a_mixture_is_written_and_kept)
 {
     spec_child c;
@@ -82,7 +83,8 @@ TEST(a_table_that_cannot_be_written_is_said_in_one_line)
                        "speclab quantize: /dev/full: cannot write the result: No space left");
 }
 
-/* A sparse file of 128 GB is refused by its header, and a file that claims 64 GB by its length. */
+/* A sparse file of 128 GB is refused for what its header says, and so is one that claims 64 GB by
+ * its length. */
 TEST(hostile_files_end_within_a_second_of_processor_time)
 {
     spec_needs_program();
@@ -113,7 +115,7 @@ TEST(hostile_files_end_within_a_second_of_processor_time)
     }
 }
 
-/* The seed has weights of two types that are only read, and of three K-quants. */
+/* The seed file has weights of two types that can only be read, and of three K-quants. */
 TEST(weights_in_other_types_are_converted_and_a_line_says_so)
 {
     char seed[PATH_MAX + 64], arguments[PATH_MAX + 128];

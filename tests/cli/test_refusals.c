@@ -55,7 +55,7 @@ TEST(what_has_no_end_is_refused_before_it_is_read)
             const double before = spec_children_seconds();
             snprintf(arguments, sizeof arguments, readers[i][0], device ? "/dev/zero" : "endless");
             spec_program_fails(arguments, 2, readers[i][1]);
-            const double took = spec_children_seconds() - before; /* to read them takes minutes */
+            const double took = spec_children_seconds() - before; /* reading them takes minutes */
             if (took > 5.0) fail_msg("%s: %g s of processor time", arguments, took);
         }
     }
@@ -72,7 +72,7 @@ TEST(an_unknown_instruction_set_is_told)
     spec_error error = {{0}};
     char line[400];
     spec_needs_program();
-    assert_int_equal(spec_cpu_limit("avx3", &error), GSL_EINVAL); /* lists the machine's sets */
+    assert_int_equal(spec_cpu_limit("avx3", &error), GSL_EINVAL); /* lists this machine's sets */
     snprintf(line, sizeof line, "speclab: SPECLAB_ISA=%s", error.text);
     spec_child_start(&c, "SPECLAB_ISA=avx3", NULL, "predict");
     spec_child_listen(&c, NULL);

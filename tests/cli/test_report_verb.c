@@ -30,7 +30,7 @@ static bool has_gnuplot(void)
     return spec_gnuplot_check(&error) == GSL_SUCCESS;
 }
 
-/* The bytes of a base64 text up to the quote. */
+/* Returns the bytes of a base64 text up to the quote. */
 static char *decode(const char *text)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -138,7 +138,7 @@ TEST(json_of_validate_has_its_verdict_and_a_row_per_fixture, SLOW)
     spec_child_free(&c);
 }
 
-/* Outside blocks of code every mark of HTML, and of a link, has a backslash before it. */
+/* Outside code blocks, every mark of HTML or of a link has a backslash before it. */
 static void only_our_markup(const char *text)
 {
     for (const char *line = text, *end; *line != '\0'; line = end + 1) {
@@ -154,7 +154,7 @@ static void only_our_markup(const char *text)
     }
 }
 
-/* Each file fails in one row of many; the page begins with it, and so does the table. */
+/* Each file has many rows, of which one fails; the page and its table begin with that row. */
 TEST(what_fails_comes_first)
 {
     spec_child c;
@@ -263,7 +263,8 @@ TEST(texts_from_files_cannot_be_markup)
                         "<strong>Verdict FAIL</strong>: &lt;i&gt; [a](b).</p>");
 }
 
-/* Random hostile files: parsers of both languages find the markup of the page alone. */
+/* In the page of random hostile files, parsers of both languages find only the page's own
+ * markup. */
 TEST(parsers_find_only_our_own_markup, SLOW)
 {
     char command[3 * PATH_MAX], said[2048] = "";

@@ -20,7 +20,7 @@ static int set_up(void **state)
     return status;
 }
 
-/* The number in a column of the first row of a CSV. */
+/* Returns the number in a column of the first row of a CSV. */
 static double cell(const char *csv, const char *column)
 {
     const char *head = csv, *row = strchr(csv, '\n');
@@ -56,7 +56,7 @@ TEST(a_file_is_written_and_looked_at)
     spec_child_free(&made);
 }
 
-/* The same bytes for any number of threads; other bytes with another seed. */
+/* The file has the same bytes with any number of threads, and other bytes with another seed. */
 TEST(a_seed_gives_one_file)
 {
     spec_needs_program();
@@ -70,7 +70,7 @@ TEST(a_seed_gives_one_file)
     spec_child_free(&c);
     spec_child_run(&c, "rows one.rows");
     assert_true(cell(c.text, "target_entropy") != entropy);
-    assert_same(cell(c.text, "texts"), 8); /* prompts of 32 tokens leave 68 places */
+    assert_same(cell(c.text, "texts"), 8); /* prompts of 32 tokens leave 68 positions */
     spec_child_free(&c);
 }
 
@@ -142,8 +142,8 @@ TEST(a_text_is_split_where_it_says)
     spec_child_free(&c);
 }
 
-/* 120 places of two rows of 30,000 doubles are 58 MB. A file larger than the free disk space is
- * refused before anything is written. */
+/* 120 positions with two rows of 30,000 doubles are 58 MB. A file larger than the free disk space
+ * is refused before anything is written. */
 TEST(a_large_file_is_announced_and_one_too_large_refused)
 {
     spec_needs_program();

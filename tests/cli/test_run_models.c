@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Experiments with the user's models and inputs, run by the program. */
+/* Runs experiments with the user's models and inputs, by the program. */
 
 #define TARGET "random?dim=32&layers=3&heads=2&ffn=32&vocab=256&context=120"
 #define PAIR "--target " TARGET " --draft layers?of=target&exit=2 "

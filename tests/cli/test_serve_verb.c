@@ -46,7 +46,7 @@ TEST(the_recommendation_is_made_of_the_numbers_of_the_table)
     spec_child_free(&c);
 }
 
-/* At the middle one of three loads; at the first one another K is the best. */
+/* It fails at the middle one of three loads; at the first one another K is the best. */
 TEST(the_recommendation_is_the_way_with_the_lowest_latency)
 {
     spec_child c;
@@ -73,7 +73,7 @@ TEST(the_recommendation_is_the_way_with_the_lowest_latency)
     assert_says(&c, words);
     spec_table_free(&table);
     spec_child_free(&c);
-    /* Plain decoding is not in the table: it is what the only choice is compared with. */
+    /* Plain decoding is not in the table, but the only choice is compared with it. */
     serve(&c, CHEAP "--alpha 0.6 --rate 20 --K 3 --lengths goodput");
     assert_int_equal(strncmp(c.line, "at 20 requests/s goodput: latency ", 34), 0);
     assert_null(strstr(c.line, "fixed"));
@@ -87,7 +87,7 @@ TEST(the_recommendation_changes_with_the_load)
 {
     spec_child c;
     spec_needs_program();
-    /* Verification is dear, so that a draft pays at light loads alone. */
+    /* Verification is expensive, so a draft pays only at light loads. */
     serve(&c, "--alpha 0.5 --rate 20,50,150 --K 0,3 --cost step=7ms,token=200us --prompt 0");
     assert_int_equal(c.code, SPEC_EXIT_UNDECIDED);
     assert_says(&c, "K = 3 serves at most 94.76 requests/s: from 150 requests/s on there is no "
@@ -126,7 +126,7 @@ TEST(rates_above_all_capacities_exit_with_3)
     assert_says(&c, "K = 0 serves at most ");
     assert_says(&c, "K = 1 serves at most ");
     read_csv(&table, "serve.csv");
-    assert_int_equal(table.n_rows, 4); /* the rows of the other rate are there */
+    assert_int_equal(table.n_rows, 4); /* the rows of the other rate are written */
     assert_true(number(&table, 0, "latency_ms") > 0.0);
     assert_true(number(&table, 3, "capacity") < 5000.0);
     spec_table_free(&table);

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Runs `command` whole, in `of` parts of as many threads as their number, and merges them. */
+/* Runs `command` whole, and in `of` parts with as many threads as the part's number, and merges the
+ * parts. */
 static void check_command(const char *command, int of)
 {
     char line[512], merge[128] = "merge -o merged.csv --force";
@@ -45,7 +46,7 @@ TEST(every_grid_verb_runs_in_parts)
         check_command(commands[i].command, commands[i].of);
 }
 
-/* Each shard is killed again and again, after rows that differ, until it is finished. */
+/* Each shard is killed again and again, after different numbers of rows, until it is finished. */
 TEST(a_killed_shard_resumes_to_the_same_bytes, SLOW)
 {
     static const char *const commands[] = {
@@ -69,7 +70,8 @@ TEST(a_killed_shard_resumes_to_the_same_bytes, SLOW)
     }
 }
 
-/* The command that merge prints finishes the part, also one with signs that a shell reads. */
+/* The command that merge prints finishes the part, even if it contains characters that are special
+ * in a shell. */
 TEST(merge_prints_the_command_that_finishes_a_part)
 {
     static const char *const commands[] = {
@@ -102,7 +104,7 @@ TEST(merge_prints_the_command_that_finishes_a_part)
                        "-o FILE\n");
 }
 
-/* Of an edited part; the name of a file has at most 255 bytes. */
+/* The part was edited: no file can have a name of more than 255 bytes. */
 TEST(merge_cuts_a_name_that_no_file_can_have)
 {
     char name[300 + 1], part[512];
@@ -167,7 +169,7 @@ TEST(merge_says_what_the_run_says_at_its_end)
     }
 }
 
-/* With another false-alarm rate than that of the runs. */
+/* The false-alarm rate is not that of the runs. */
 TEST(merge_refuses_an_edited_calibration)
 {
     spec_needs_program();

@@ -99,8 +99,8 @@ TEST(a_narrow_terminal_leaves_out_columns)
     spec_terminal_free(&t);
 }
 
-/* Commands of each verb with a grid, and columns that answer their questions: first that of the
- * first heading. */
+/* Commands of each verb with a grid, and the columns that answer their questions, beginning with
+ * the first heading. */
 static const struct {
     const char *arguments, *columns[6];
 } grids[] = {
@@ -127,7 +127,8 @@ static size_t lines_of(const char *text, const char *first_letters)
     return n;
 }
 
-/* Lines from the first heading to the empty line below the rows, without headings. */
+/* Returns the lines from the first heading to the empty line below the rows, without the
+ * headings. */
 static size_t rows_on_screen(const char *screen, const char *first_column)
 {
     size_t n = 0;
@@ -199,7 +200,7 @@ TEST(a_pipe_gets_whole_lines_and_so_does_all)
     on_terminal_as_in_a_pipe(80, NULL, SWEEP " --format latex", true);
 }
 
-/* At 80 columns a list has few lines: names in one column, usages below. */
+/* At 80 columns a list is short: names are in one column, with usages below them. */
 TEST(a_list_has_names_in_a_column_and_usages_below)
 {
     spec_needs_program();

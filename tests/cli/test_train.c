@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* speclab train as its users run it: a model from a text, drafts, heads and early exits of it,
+/* speclab train as its users run it: a model from a text, then its drafts, heads and early exits;
  * kills and wrong input. SPECLAB names the program. */
 #include "tests/support/child.h"
 #include "tests/support/support.h"
@@ -74,7 +74,7 @@ TEST(a_model_and_its_draft_are_trained_and_used, SLOW)
                        "tv --window 48 --batch 4 --judge-texts 3 --steps 3 -o more.gguf");
 }
 
-/* The same steps have another loss, because the texts are not the target's. */
+/* The same steps have a different loss, because the texts are not the target's. */
 TEST(a_draft_is_trained_on_its_own_texts, SLOW)
 {
     static const char *const data[] = {"own", "draft"};
@@ -159,7 +159,7 @@ TEST(a_state_of_another_target_is_refused, SLOW)
     "train layerskip --target lm.gguf --data text.txt --batch 4 --judge-texts 4 --window 48 "      \
     "--steps 40 --rate 0.02 "
 
-/* A high rate, so that the bar decides which weights are written. */
+/* The learning rate is high, so that --bar decides which weights are written. */
 #define LAYERSKIP_BAR                                                                              \
     "train layerskip --target lm.gguf --data text.txt --batch 4 --judge-texts 4 --window 48 "      \
     "--steps 20 --rate 1 --bar 0.01 "
@@ -204,7 +204,7 @@ TEST(weights_beyond_the_bar_are_not_written, SLOW)
     spec_child_free(&c);
 }
 
-/* Was the file written since `last`, which becomes its time? */
+/* Returns whether the file was written since `last`, which is set to the time of writing. */
 static bool is_newer(const char *name, struct timespec *last)
 {
     struct stat file;
@@ -233,7 +233,7 @@ static void check_kills(const char *arguments)
         spec_child_start(&c, NULL, NULL, line);
         if (kills < MOST_KILLS) {
             spec_await(is_newer("parts.gguf.state", &saved) || spec_child_ended(c.pid));
-            spec_pause(5 * kills % 13); /* the kills meet different steps */
+            spec_pause(5 * kills % 13); /* so that the kills come at different steps */
             kill(c.pid, SIGKILL);
         }
         spec_child_listen(&c, NULL);

@@ -89,7 +89,7 @@ enum {
     MOST_LINES = 37,
     MOST_OF_OVERVIEW = 21,
     MOST_INDENT = 6
-}; /* a screen of 24 lines with both prompts */
+}; /* fits a screen of 24 lines with both prompts */
 
 TEST(the_help_of_all_fits_a_screen)
 {
@@ -152,7 +152,8 @@ TEST(the_overview_fits_a_screen_of_24_lines)
     spec_child_free(&c);
 }
 
-/* merge has almost no options: the hint about a name elsewhere ends with the verbs that have it. */
+/* merge has almost no options, so the hint about another engine's name ends with the verbs that
+ * have the option. */
 TEST(hints_name_the_verbs_that_have_the_option)
 {
     spec_needs_program();
@@ -241,7 +242,7 @@ static bool is_as_near_to_another(const char *made, const char *name)
                                            {"form", "from"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (strcmp(made, pairs[i][0]) == 0 && strcmp(name, pairs[i][1]) == 0) return true;
-    return false; /* to heads, speed and set, and the beginning of format */
+    return false; /* as near to heads, speed, set and format */
 }
 
 TEST(a_misspelt_verb_or_option_is_answered_with_the_right_one)

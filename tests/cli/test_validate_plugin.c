@@ -81,7 +81,7 @@ TEST(nothing_is_left_when_the_program_ends)
         spec_child_start(&c, "SPECLAB_HOSTILE=mask", NULL,
                          command("", "hostile.so", "--timeout 60"));
         spec_await(spec_child_catches(c.pid, SIGINT));
-        spec_pause(200); /* it may be anywhere on its way to the call */
+        spec_pause(200); /* wait, because it may not have reached the call yet */
         kill(c.pid, signals[i]);
         spec_child_listen(&c, NULL);
         if (signals[i] == SIGINT) assert_int_equal(c.code, 130);
@@ -95,7 +95,7 @@ static int set_up(void **state)
 {
     setenv("ASAN_OPTIONS",
            "handle_segv=0:handle_abort=0:allocator_may_return_null=1:intercept_tls_get_addr=0",
-           1); /* crashes without the sanitizer's report */
+           1); /* so that it crashes without the sanitizer's report */
     return spec_program_set_up(state) | orphans_adopt(state);
 }
 

@@ -15,7 +15,7 @@ TEST(a_trace_that_is_written_is_judged_with_the_exit_codes_of_a_run, SLOW)
         "validate rule:resample-target --write-trace wrong.jsonl --only zipf-16 --holds top", 0,
         "");
     spec_program_ends("validate --trace wrong.jsonl", 1, "FAIL: wrong.jsonl is not lossless.\n");
-    /* Rows passed in memory, of rounds that begin at any level. */
+    /* Rounds that begin at any level, with rows that are passed in memory. */
     spec_program_ends("validate rule:token --write-trace two.jsonl --only two-2 --budget 4k", 0,
                       "");
     spec_program_ends("validate rule:token --write-trace blind.jsonl --only blind-64 --budget 20k",
@@ -51,7 +51,7 @@ TEST(reports_of_a_trace_name_the_command_that_judges_it_again, SLOW)
 
 SUITE(.setup = spec_program_set_up, .teardown = spec_program_tear_down);
 
-/* The evidence of a file is that of its declared temperature. */
+/* A file is judged at the temperature that it declares. */
 TEST(responses_of_a_server_are_a_trace)
 {
     static const char line[] =

@@ -51,7 +51,7 @@ TEST(the_bytes_do_not_depend_on_threads)
     }
 }
 
-/* In JSON, CSV and text. */
+/* The same in JSON, CSV and text. */
 TEST(reports_call_nothing_just_accepted_or_alpha, SLOW)
 {
     spec_needs_program();
@@ -102,7 +102,7 @@ TEST(the_list_has_names_and_reasons)
     spec_needs_program();
     spec_program_prints("validate --list --format csv", 0, "kind,name,scopes,reason\n",
                         "\nfixture,two-2,V S,", "\ntest,counts,", "\nsampler,rule:NAME,");
-    /* a right sampler is no mistake */
+    /* a right sampler is not a mistake */
     spec_program_prints("validate --list --only right --format csv", 0,
                         "\nexact sampler,right,V,the sampler that", NULL);
     spec_program_prints("validate --list --only coin-zero --format csv", 0,
@@ -259,7 +259,7 @@ TEST(a_budget_in_time_is_kept)
     json_t *root = json_loads(c.text, 0, &where);
     assert_non_null(root);
     assert_true(json_number_value(json_object_get(root, "seconds")) >= 0.3);
-    /* Without a budget it draws as many, in seconds of processor time. */
+    /* Without a budget it would draw SPEC_VALIDATE_DRAWS tokens, which takes seconds. */
     assert_true(json_number_value(json_object_get(root, "draws")) < SPEC_VALIDATE_DRAWS / 2);
     json_decref(root);
     spec_child_free(&c);

@@ -44,7 +44,7 @@ static void replace(char line[LENGTH], const char *from, const char *to)
     }
 }
 
-/* Makes the files of the table, and keeps its wrong lines. */
+/* Creates the files that the table describes, and keeps its wrong command lines. */
 static void read_table(FILE *in)
 {
     static char line[LENGTH], names[NAMES_MAX][LENGTH];

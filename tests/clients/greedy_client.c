@@ -62,7 +62,7 @@ static void take_in_thread(void)
     if (pthread_create(&thread, NULL, take_in_child, NULL) != 0) exit(5);
 }
 
-/* A part in each of many generations. */
+/* Takes a part in each of many generations of processes. */
 static void take_deep(void)
 {
     for (int i = 0; i < DEEP; i++) {
@@ -71,7 +71,7 @@ static void take_deep(void)
     }
 }
 
-/* Half of it, in processes that share it. */
+/* Takes half of the memory, and shares it among several processes. */
 static void share(void)
 {
     take(MAP_PRIVATE | MAP_ANONYMOUS, -1, BYTES / 2);
@@ -84,7 +84,7 @@ static void share(void)
     fflush(stdout);
 }
 
-/* How many processes does /proc show? */
+/* Returns how many processes /proc shows. */
 static int count_processes(void)
 {
     int n = 0;

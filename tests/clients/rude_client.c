@@ -32,7 +32,7 @@ static void forever(void)
     for (;;) pause();
 }
 
-/* The violation at a request, in place of the answer or before it. */
+/* Commits the violation at a request, instead of the answer or before it. */
 static void misbehave(void)
 {
     static char zeros[1 << 16];
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
         if (is("range")) answer[2 * n] = 1 << 30;
         if (is("none")) answer[0] = 0, answer[1] = 2;
         for (int times = is("twice") ? 2 : 1; times > 0;
-             times--) { /* at once, so that what follows is no race */
+             times--) { /* in one write, so there is no race */
             fwrite(&h, sizeof h, 1, stdout);
             fwrite(answer, h.length < 1 << 20 ? h.length : 64, 1, stdout);
         }

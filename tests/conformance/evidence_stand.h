@@ -102,7 +102,8 @@ static inline const spec_finding *finding_of(const spec_finding *all, int n, con
     return NULL;
 }
 
-/* The most probable token at the root, or the one with the largest excess over another row. */
+/* Returns the most probable token at the root, or the one with the largest excess over another
+ * row. */
 static inline int best_of(const stand *s, int i, const double *less)
 {
     const double *law = law_of(s, root(s, i));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* plugin_stand: a library of tests/plugins as the sampler of a small fixture. */
+/* plugin_stand: runs a library of tests/plugins as a sampler on a small fixture. */
 #ifndef SPECLAB_TESTS_PLUGIN_STAND_H
 #define SPECLAB_TESTS_PLUGIN_STAND_H
 
@@ -13,7 +13,8 @@
 
 enum { BATCH = 300, V = 5, NODES = 3 };
 
-/* The clock of `hasty` is stopped while a library opens: on a busy machine that may take long. */
+/* The clock of `hasty` stands still while a library is opened, because that may take long on a busy
+ * machine. */
 static bool stopped;
 
 static inline double unless_stopped(void *self)
@@ -22,7 +23,7 @@ static inline double unless_stopped(void *self)
     return stopped ? 0.0 : spec_clock_monotonic();
 }
 
-/* hasty: for calls that hang. patient: for all others. */
+/* hasty: time-outs for calls that hang. patient: for all others. */
 static const spec_subject_limits patient = {.timeout = 100.0,
                                             .memory = 256ull << 20,
                                             .supervisor = "/proc/self/exe"},
@@ -30,7 +31,7 @@ static const spec_subject_limits patient = {.timeout = 100.0,
                                           .clock = {.seconds = unless_stopped},
                                           .supervisor = "/proc/self/exe"};
 
-/* The path of a library of tests/plugins, in the build folder of this program. */
+/* Returns the path of a library of tests/plugins, in the build folder of this program. */
 static inline const char *path_of(const char *name)
 {
     static char path[PATH_MAX + 64];
@@ -96,7 +97,7 @@ static inline void stand_free(stand *s)
     gsl_rng_free(s->rng);
 }
 
-/* Matches `line`, in which '*' stands for any text. */
+/* Returns whether `line`, in which '*' stands for any text, matches. */
 static inline bool is_like(const char *text, const char *line)
 {
     if (*line == '*') return is_like(text, line + 1) || (*text != '\0' && is_like(text + 1, line));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* protocol_rounds: the rounds that the tests of the protocol ask. */
+/* protocol_rounds: the rounds that tests of the protocol ask for. */
 #ifndef SPECLAB_TESTS_PROTOCOL_ROUNDS_H
 #define SPECLAB_TESTS_PROTOCOL_ROUNDS_H
 

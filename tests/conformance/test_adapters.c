@@ -16,7 +16,7 @@
 
 enum { DRAWS = 36000 };
 
-/* The verdict on `subject` on this fixture, and on those that find badly seeded numbers. */
+/* Returns the verdict on `subject` on this fixture, and on those that find badly seeded numbers. */
 static spec_validate_verdict verdict_on(const char *subject, const char *fixture)
 {
     OWNED(spec_validation) validation;
@@ -30,7 +30,7 @@ static spec_validate_verdict verdict_on(const char *subject, const char *fixture
     plan.hints = false;
     plan.opt_only = only;
     plan.limits.supervisor = "/proc/self/exe";
-    plan.limits.timeout = 100.0; /* one call loads PyTorch */
+    plan.limits.timeout = 100.0; /* one call also loads PyTorch */
     const int status = spec_validate(&validation, subject, &plan, &error);
     if (status != GSL_SUCCESS) fail_msg("%s: %s", subject, error.text);
     printf("%s: %s, %s\n", subject, spec_validate_verdicts[validation.verdict], validation.reason);
@@ -72,7 +72,7 @@ static const adapter adapters[] = {
     {"transformers_assisted.py", "transformers", "plain-4"},
     {"transformers_generate.py", "transformers", "text-5-3"},
     {"transformers_generate.py", "transformers",
-     "orders-cold-16"}, /* the adapter declares filters in turn */
+     "orders-cold-16"}, /* the adapter applies filters in turn */
 };
 enum { N_ADAPTERS = sizeof adapters / sizeof *adapters };
 
@@ -153,7 +153,7 @@ TEST(llama_cpp_with_rows_off_by_one_fails, SLOW | STATISTICS)
              folder);
     assert_int_equal(system(command), 0);
     expect_verdicts(subject, "plain-4");
-    /* the adapter declares filters before the temperature */
+    /* the adapter applies filters before the temperature */
     expect_verdicts(subject, "orders-hot-16");
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);

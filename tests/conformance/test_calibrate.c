@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The runs of a calibration as texts. tests/conformance/test_validate_report.c has its numbers. */
+/* Checks the runs of a calibration as texts. tests/conformance/test_validate_report.c checks its
+ * numbers. */
 #include "conformance/calibrate.h"
 #include "tests/support/contexts.h"
 #include "tests/support/support.h"
@@ -19,7 +20,7 @@ static spec_validate_plan made(void)
     return plan;
 }
 
-/* The texts of the runs, which the caller frees. */
+/* Returns the texts of the runs, which the caller frees. */
 static void make_texts(char *text[RUNS], const spec_validate_plan *plan)
 {
     OWNED(spec_calibration) c;
@@ -69,7 +70,7 @@ TEST(another_text_is_no_run)
     assert_int_equal(spec_calibration_init(&c, NULL, 1, NULL, NULL), GSL_SUCCESS);
     const spec_groups runs = spec_calibration_runs(&c);
     const size_t n = strlen(text[0]);
-    snprintf(wrong, sizeof wrong, "9%.50s", text[0] + 1); /* an unknown verdict, and cut */
+    snprintf(wrong, sizeof wrong, "9%.50s", text[0] + 1); /* an unknown verdict, cut off */
     assert_int_equal(runs.add(runs.self, wrong, NULL), GSL_EINVAL);
     for (size_t i = 0; i < n; i++) {
         FREED char *copy = strdup(text[0]);

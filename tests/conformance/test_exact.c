@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { V = 4, NODES = 3, COINS = 8, DEPTH = 3, CELLS = V * V * V };
-enum { ANSWERS = (V + 1) * (V + 1) * (V + 1) * (V + 1) }; /* of at most NODES + 1 tokens */
+enum { ANSWERS = (V + 1) * (V + 1) * (V + 1) * (V + 1) }; /* answers of at most NODES + 1 tokens */
 
 /* Rows of eighths, which depend on the previous token. Every threshold is a multiple of 1/24 on
  * `plain`, and of 1/72 on `rich` and after a chosen token of `chosen`; `rich` has two residuals of
@@ -54,7 +54,7 @@ static const draft_shape chain = {2, NULL, SPEC_DRAWN_IID, false},
 typedef struct {
     const draft_shape *shape;
     const pair_rows *rows;
-    int side;          /* coins are the centres of this many cells */
+    int side; /* a coin is the centre of one of this many cells */
     spec_reference_sampler *sampler;
     double answer[ANSWERS]; /* law of the emitted tokens: digits in base V + 1, 0 after the last */
     double law[CELLS];      /* law of the first DEPTH tokens of a text */
@@ -126,7 +126,7 @@ static void add_answers(enumeration *e)
     }
 }
 
-/* Recurses over the cells of every coin that was used, the last one first. */
+/* Recurses over the cells of every coin that was used, starting with the last one. */
 static void toss_all(enumeration *e, double chance)
 {
     int cell[COINS] = {0};
@@ -166,7 +166,8 @@ static void draft_all(enumeration *e, int node, double chance)
     }
 }
 
-/* The largest difference between the probabilities of a text under sampler and target. */
+/* Returns the largest difference between the probabilities of a text under the sampler and under
+ * the target. */
 static double distance(const char *name, const draft_shape *of, const pair_rows *rows, int side)
 {
     enumeration e = {.shape = of, .rows = rows, .side = side};
@@ -249,8 +250,8 @@ TEST(every_lattice_sums_to_the_targets_law, SLOW)
     }
 }
 
-/* Samplers near to exact ones. Siblings without replacement have an order: judging the last one
- * first is wrong, and so is judging twins once as if they were independent. */
+/* Samplers that are nearly exact. Siblings without replacement have an order, so it is wrong to
+ * judge the last one first, or to judge twins once as if they were independent. */
 TEST(the_lattice_detects_mistakes, SLOW)
 {
     assert_true(distance("siblings-reversed", &other_pair, &rich, 72) > 1e-3);
@@ -263,8 +264,8 @@ TEST(the_lattice_detects_mistakes, SLOW)
 
 /* ---- large samples --------------------------------------------------------------------------- */
 
-/* p-value of first tokens after one draft, drawn by the sampler or by the test. Most runs see a TV
- * of .01; drawing from the target instead of the residual is off by .1. */
+/* Returns the p-value of the first tokens after one draft, drawn by the sampler or by the test.
+ * Most runs detect a TV of .01; drawing from the target instead of the residual is off by .1. */
 static double p_of_first_tokens(const char *name, const draft_shape *of)
 {
     enum { ROUNDS = 200000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The TV that reports call detectable is detected: at every place, in both directions, by finite
- * and by endless runs. */
+/* Checks that the TV which reports call detectable is detected: at every place, in both directions,
+ * by finite and by endless runs. */
 #include "conformance/power_check.h"
 
 #include "tests/support/contexts.h"
@@ -10,8 +10,8 @@
 #include <gsl/gsl_cdf.h>
 #include <string.h>
 
-/* A place fails if a count this small has a probability below UNLIKELY at power .9: 1e-6 over five
- * places. */
+/* A place fails if such a small count has a probability below UNLIKELY at power .9, which is 1e-6
+ * over five places. */
 #define UNLIKELY 2e-7
 
 static void check(const char *const *only, uint64_t draws, int runs, bool endless, int least_lines)
@@ -42,8 +42,9 @@ static void check(const char *const *only, uint64_t draws, int runs, bool endles
     spec_power_check_free(&result);
 }
 
-/* If completed visits were counted, later places would be found in 20 of 60 runs; without the share
- * of corrections among a state's tokens, corrections in 17 of 50. */
+/* If tokens that complete texts were counted, later places would be found in only 20 of 60 runs;
+ * without the share of corrections among a state's tokens, corrections would be found in 17 of
+ * 50. */
 TEST(the_reported_tv_is_detected, SLOW)
 {
     static const char *const only[] = {"plain-4", "fixed-4", "blind-zeros-8", NULL};
@@ -77,8 +78,8 @@ TEST(the_result_is_the_same_for_any_number_of_threads)
     spec_power_check_free(&more);
 }
 
-/* 83 of 100 has the interval .742 to .898: a single line is short of .9, one of eight lines is not.
- */
+/* 83 of 100 has the interval .742 to .898, so a single line is short of .9, but one of eight lines
+ is not. */
 TEST(a_line_among_many_is_judged_with_the_others)
 {
     spec_power_check_line line[8];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Validate: the same result for any number of threads; verdicts; detection of the detectable TV;
- * budgets. */
+/* Checks that results do not depend on the number of threads, verdicts, that the detectable TV is
+ * detected, and budgets. */
 #include "conformance/validate.h"
 
 #include "tests/conformance/validation.h"
@@ -163,8 +163,8 @@ static double budget_of(const char *reason)
     return number * (unit == 'k' ? 1e3 : unit == 'M' ? 1e6 : unit == 'G' ? 1e9 : NAN);
 }
 
-/* With the budget that the report names, first tokens and texts are certified, and with an eighth
- * less they are not. */
+/* With the budget that the report suggests, first tokens and texts are certified, and with an
+ * eighth less they are not. */
 TEST(eps_is_certified_with_the_budget_that_is_named)
 {
     static const char *const two[] = {"heavy-draft-4", "text-1-4", NULL};
@@ -189,7 +189,7 @@ TEST(eps_is_certified_with_the_budget_that_is_named)
     }
 }
 
-/* A bias of .03 in first tokens exceeds .025: no seed gives a PASS. */
+/* A bias of .03 in first tokens exceeds .025, so no seed gives a PASS. */
 TEST(eps_does_not_certify_what_is_biased_by_more)
 {
     static const char *const one[] = {"plain-4", NULL};
@@ -204,7 +204,7 @@ TEST(eps_does_not_certify_what_is_biased_by_more)
     }
 }
 
-/* A PASS needs small vocabularies only; without any of these, everything that was run. */
+/* A PASS is about small vocabularies only; if none was run, about everything that was run. */
 TEST(large_vocabularies_do_not_keep_a_right_sampler_from_passing)
 {
     static const char *const both[] = {"plain-4", "vocab-1000", NULL};
@@ -224,8 +224,8 @@ TEST(large_vocabularies_do_not_keep_a_right_sampler_from_passing)
     assert_true(v.result[0].judged);
 }
 
-/* A sampler that never accepts passes, and the report has no later place; nor with a budget that
- * ends at once. */
+/* A sampler that never accepts passes, and the report lists no later place; the same holds with a
+ * budget that ends at once. */
 TEST(unreached_places_have_no_number)
 {
     static const char *const one[] = {"disjoint-8", NULL};
@@ -256,8 +256,8 @@ TEST(time_is_a_budget)
     assert_true(v.draws > 0);
 }
 
-/* Drafts are kept 2 % too often, on every fixture: a TV of at most .004, which a single fixture
- * would show only with ten times the draws. */
+/* Drafts are kept 2 % too often on every fixture, which is a TV of at most .004; a single fixture
+ * would show it only with ten times the draws. */
 TEST(small_differences_everywhere_show_together)
 {
     const spec_validate_plan plan = plan_of(2000000, 1, few);
@@ -268,8 +268,8 @@ TEST(small_differences_everywhere_show_together)
     for (int i = 0; i < v.n_results; i++) assert_true(v.result[i].log_e < log(2e6));
 }
 
-/* 200 runs of an exact sampler at a high false alarm rate: false alarms are binomial with
- * probability at most .02, and more than 17 have probability 1e-7. */
+/* 200 runs of an exact sampler at a high false-alarm rate: each is a false alarm with probability
+ * at most .02, and more than 17 have probability 1e-7. */
 TEST(false_alarms_are_as_rare_as_promised, SLOW)
 {
     static const char *const one[] = {"plain-4", NULL};
@@ -287,7 +287,7 @@ TEST(false_alarms_are_as_rare_as_promised, SLOW)
     assert_true(failed <= 17);
 }
 
-/* The same sampler renormalises in turn, and declares it or does not. */
+/* The same sampler renormalises after each filter, and either declares that or does not. */
 TEST(an_order_of_filters_is_judged_as_declared, SLOW)
 {
     static const char *const one[] = {"joint-16", "orders-hot-16", NULL};
@@ -297,7 +297,7 @@ TEST(an_order_of_filters_is_judged_as_declared, SLOW)
     assert_int_equal(v.verdict, SPEC_VERDICT_PASS);
     assert_null(v.order);
     spec_validation_free(&v);
-    plan.hints = true; /* the order is searched with them */
+    plan.hints = true; /* the search for the order belongs to the hints */
     plan.draws = 20000;
     run(&v, "mutant:filters-chained", &plan);
     assert_int_equal(v.verdict, SPEC_VERDICT_FAIL);

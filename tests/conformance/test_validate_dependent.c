@@ -17,7 +17,7 @@ static const char *const kind_name[KINDS] = {"apart", "same", "antithetic", "str
 
 typedef struct {
     dependence kind;
-    bool wrong; /* its law is that of the square of a uniform number */
+    bool wrong; /* it is wrong: its number is the square of a uniform one */
     int largest_call;
 } inverse_sampler;
 
@@ -119,7 +119,7 @@ TEST(samplers_of_the_catalogue_are_called_dependent_too)
     assert_true(offset.each.asked);
 }
 
-/* Tests that are named by the user do not show that each request is right. */
+/* A run of only those tests that the user names does not show that each request is right. */
 TEST(named_tests_do_not_make_a_sampler_dependent)
 {
     static const char *const only[] = {"two-2", "mirror", NULL};
@@ -132,8 +132,8 @@ TEST(named_tests_do_not_make_a_sampler_dependent)
     assert_true(v.each.suspected && !v.each.asked);
 }
 
-/* At a rate of .05 a right sampler may fail five times in 100, whatever its requests share within
- * a call. Without the declaration, each run of the dependent ones fails. */
+/* At a rate of .05 a right sampler may fail five times in 100, whatever its requests share within a
+ * call. Without the declaration, every run of a dependent sampler fails. */
 TEST(the_false_alarm_rate_holds_under_any_dependence_within_a_call, SLOW | STATISTICS)
 {
     const int runs = (int)spec_test_samples(100);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reasons in reports: the figures of the decision, the kind of difference, and where it shows. */
+/* Checks the reasons that reports give: the numbers behind the verdict, the kind of difference, and
+ * where it shows. */
 #include "conformance/samplers/supervisor.h"
 #include "conformance/validate_report.h"
 #include "tests/conformance/plugin_stand.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The text and JSON reports, concatenated; the caller frees them. */
+/* Returns the text and JSON reports, concatenated; the caller frees them. */
 static char *both_reports(const spec_validation *v)
 {
     char *text = NULL;
@@ -28,7 +29,8 @@ static void says(const char *report, const char *line)
     if (strstr(report, line) == NULL) fail_msg("no '%s' in %s", line, report);
 }
 
-/* With this seed the first look is only suspicious, and fresh data fail by their p-values. */
+/* With this seed the first look is only suspicious, and fresh data lead to a FAIL by their
+ * p-values. */
 TEST(a_verdict_on_fresh_data_shows_their_figures)
 {
     static const char *const only[] = {"plain-4", NULL};
@@ -62,7 +64,7 @@ static void reason_is(const char *subject, const char *fixture, uint64_t draws, 
     spec_validate_plan plan = plan_of(draws, 1, only);
     OWNED(spec_validation) v;
     plan.limits = patient;
-    plan.limits.opt_options = "antithetic"; /* of tests/plugins/inventions.c */
+    plan.limits.opt_options = "antithetic"; /* an option of tests/plugins/inventions.c */
     run(&v, subject, &plan);
     if (strstr(v.reason, reason) == NULL)
         fail_msg("%s: '%s' has no '%s'", subject, v.reason, reason);
@@ -72,7 +74,7 @@ TEST(a_reason_says_what_the_test_is_about)
 {
     reason_is("rule:resample-target", "plain-4", 200000,
               ": the tokens after a state have a different distribution, by a TV of about ");
-    /* the tokens after one state differ, too, but alone they are no FAIL */
+    /* the tokens after one state differ, too, but alone they would not be a FAIL */
     reason_is(
         "mutant:one-coin", "plain-4", 10000,
         ": the tokens of a text depend on each other in a way that the models do not (test 'pairs");
@@ -87,7 +89,7 @@ TEST(a_reason_says_what_the_test_is_about)
               "'kept': ");
 }
 
-/* The table has the token that came, though rounds that break a hard rule are not counted. */
+/* The table shows the token that came, although rounds that break a hard rule are not counted. */
 TEST(a_forbidden_token_is_in_the_table)
 {
     static const char *const only[] = {"top-k-16", NULL};
@@ -104,8 +106,8 @@ TEST(a_forbidden_token_is_in_the_table)
     says(report, "  may not be\n");
 }
 
-/* The reason names the rounds that share random numbers, whatever test finds them. A wrong row or
- * law, which also makes rounds emit the same tokens, is not mistaken for that. */
+/* The reason names the rounds that share random numbers, whichever test finds them. A wrong row or
+ * law, which also makes rounds emit the same tokens, is not mistaken for shared numbers. */
 TEST(a_reason_names_random_numbers_that_rounds_share)
 {
     static const char by_call[] = ": the rounds of a call share random numbers: ",
@@ -127,8 +129,8 @@ TEST(a_reason_names_random_numbers_that_rounds_share)
     reason_is(path_of("inventions.so"), "no-draft-4", 100000, mirrored);
 }
 
-/* Reports the test, where it shows, and how to run it again, instead of an unrelated state of a
- * fixture. */
+/* The report names the test, where it shows the difference, and how to run it again, instead of an
+ * unrelated state of a fixture. */
 TEST(what_all_fixtures_show_together_has_no_single_reproducer)
 {
     static const char *const only[] = {"plain-4", "zipf-16", "repeats-4", "blind-3", "two-2", NULL};
@@ -145,7 +147,7 @@ TEST(what_all_fixtures_show_together_has_no_single_reproducer)
                  "kept,plain-4,zipf-16,repeats-4,blind-3,two-2 --scopes V "
                  "--seed 42 --budget 2000000\n");
     free(report);
-    v.verdict = SPEC_VERDICT_FAIL; /* as if the sampler did not declare that it is lossy */
+    v.verdict = SPEC_VERDICT_FAIL; /* as if the sampler had not declared that it is lossy */
     FREED char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);

@@ -19,7 +19,7 @@ static const char hostile[] =
     "rule:x\" <&'>]]>\x01\x1b[2J\xff\xc0\xaf\xed\xa0\x80\xc3\xa9\xef\xbf\xbf\x7f";
 static const char cleaned[] = "rule:x\" <&'>]]>??[2J??????\xc3\xa9??";
 
-/* The output of a writer; the caller frees it. */
+/* Returns the output of a writer; the caller frees it. */
 static char *written(writer *write, const spec_validation *v)
 {
     char *text = NULL;
@@ -33,7 +33,7 @@ static char *written(writer *write, const spec_validation *v)
 
 /* ---- combinations --------------------------------------------------------------------------- */
 
-/* A sampler that accepts nearly all siblings is hardly judged after it has rejected them. */
+/* A sampler that accepts nearly all siblings is hardly tested on what follows their rejection. */
 TEST(pairs_of_trees_need_corrections)
 {
     static const char *const tree[] = {"k5-v17-without-tree-temperature", NULL};
@@ -47,7 +47,7 @@ TEST(pairs_of_trees_need_corrections)
     assert_int_equal(spec_validate_report_count(&v, SPEC_SCOPE_VERIFY, NULL, 0).covered, 0);
 }
 
-/* A PASS counts the pairs that it would have tested, had the calls been answered in time. */
+/* A PASS counts the pairs that it would have tested if the calls had been answered in time. */
 TEST(pairs_of_late_fixtures_are_counted)
 {
     static const char *const two[] = {"k5-v17-without-tree-temperature", "k17-v5-several", NULL};
@@ -73,7 +73,7 @@ TEST(names_from_outside_are_cleaned)
         {"plain", "plain"},
         {hostile, cleaned},
         {"\xe2\x82", "??"},                       /* truncated */
-        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}, /* beyond the basic plane */
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}, /* beyond the basic multilingual plane */
         {"\xf4\x90\x80\x80", "????"},             /* beyond U+10FFFF */
         {"\xc2\x85\xc2\xa0", "?\xc2\xa0"}, /* a C1 control is removed, a no-break space is kept */
         {"a\nb\tc", "a?b?c"},
@@ -111,7 +111,7 @@ static void run_hostile(spec_validation *v, const char *subject, uint64_t draws)
     memset(v->about.name, '<', sizeof v->about.name); /* not terminated */
 }
 
-/* The words of the command, as sh reads them. */
+/* Returns the words of the command, as sh splits them. */
 static void assert_shell_reads(const char *command, const char *const *words)
 {
     char *script;
@@ -228,7 +228,7 @@ TEST(the_text_report_has_verdict_rates_and_command)
     FREED char *text = written(spec_validate_report_text, &v);
     assert_int_equal(strncmp(text, "FAIL: rule:resample-target is not lossless.\n", 44), 0);
     assert_non_null(strstr(text, "gets FAIL with a probability of at most 1e-06"));
-    assert_null(strstr(text, "  power  ")); /* the mistake was found */
+    assert_null(strstr(text, "  power  ")); /* nothing about power, because the mistake was found */
     assert_non_null(strstr(text, "\n     token             drafted      accepted_draft"
                                  "          correction               bonus\n"));
     assert_non_null(
@@ -273,14 +273,14 @@ static char *written_table(const spec_validation *v)
     return text;
 }
 
-/* Samplers with a guarantee at all, some and no places, and one that never accepts: every format
- * has the numbers, and words or null without a number. */
+/* Samplers with a guarantee at all places, at some and at none, and one that never accepts: every
+ * format gives the numbers, or words or null if there is none. */
 TEST(every_report_tells_the_power_of_each_place)
 {
     static const struct {
         const char *only[3];
         uint64_t draws;
-        const char *says[3]; /* of the text report */
+        const char *says[3]; /* lines of the text report */
     } cases[] = {
         {{"heavy-draft-4", NULL},
          300000,
@@ -340,7 +340,7 @@ TEST(every_report_tells_the_power_of_each_place)
     }
 }
 
-/* It is never cut, and names what limits the sampler. */
+/* The command is never cut off, and has all options that limit the sampler. */
 TEST(the_command_has_all_settings_of_the_sampler)
 {
     static const char *const env[] = {"MY_TOKEN", "MY_KEY=secret", "OTHER=a b", NULL};
@@ -373,7 +373,7 @@ TEST(the_command_has_all_settings_of_the_sampler)
     json_decref(root);
 }
 
-/* The command asks the same rounds, and gives the same reproducer, count by count. */
+/* The command asks for the same rounds, and gives the same reproducer, count by count. */
 TEST(the_command_finds_the_same_case_again)
 {
     static const char *const both[] = {"heavy-draft-4", "plain-4", NULL}, *one[2] = {NULL};
@@ -427,8 +427,8 @@ TEST(hard_failures_show_the_token_that_may_not_be)
     assert_true(shown);
 }
 
-/* Chi-square of the split against the token rule: z of each cell with an expected count of at least
- * 10. `ret_odd`: corrections where none are expected. */
+/* Returns the p-value of chi-square of the split against the token rule, over the cells with an
+ * expected count of at least 10. `ret_odd`: corrections where none are expected. */
 static double split_p(const char *subject, const char *fixture, uint64_t *ret_odd)
 {
     CLOSED(spec_fixture) f;
@@ -471,7 +471,7 @@ static double split_p(const char *subject, const char *fixture, uint64_t *ret_od
     return gsl_cdf_chisq_Q(sum, df);
 }
 
-/* At least 10,000 rounds at the state. Drawing corrections from the target itself is off by 14
+/* At least 10,000 rounds reach the state. Drawing corrections from the target itself is off by 14
  * standard deviations on plain-4. */
 TEST(the_token_rule_has_its_expected_split, STATISTICS)
 {

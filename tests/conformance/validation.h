@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* validation: a plan without hints, and a validation that must run.
- * Hints cost most of a failed run. */
+ * Hints take most of the time of a run that fails. */
 #ifndef SPECLAB_TESTS_VALIDATION_H
 #define SPECLAB_TESTS_VALIDATION_H
 

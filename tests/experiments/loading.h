@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* loading: an experiment file in the state in which its axes and columns are read.
- * The measure is known; the text has grid, points, labels and show alone. */
+ * The measure is known; the text has only grid, points, labels and show. */
 #ifndef SPECLAB_TESTS_LOADING_H
 #define SPECLAB_TESTS_LOADING_H
 
@@ -32,7 +32,7 @@ static inline void loading_free(loading *l)
     spec_experiment_free(&l->experiment);
 }
 
-/* The values of an axis, in order, joined by '|'; NULL: no such axis. */
+/* Returns the values of an axis, in order, joined by '|'; NULL: no such axis. */
 static inline const char *loading_axis(char text[200], const loading *l, const char *name)
 {
     const spec_axis *axis = spec_grid_axis(&l->experiment.grid, name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The decoder's virtual clock when it drafts ahead, beside the closed form. The pairs have one
- * row each, so alpha and the chance of a right guess are known. */
+/* Compares the decoder's virtual clock when it drafts ahead with the closed form. The pairs have
+ * one row each, so alpha and the probability of a right guess are known. */
 #include "analysis/ahead.h"
 #include "analysis/capped_geometric.h"
 #include "analysis/speedup.h"
@@ -10,9 +10,9 @@
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
 
-/* Power: if every round accepted to the end counts as a hit, whatever its bonus, the share of
- * hits is off by more than 100 standard errors. If the first round may hit, time is off by more
- * than its rounding. */
+/* If every round that is accepted to the end counted as a hit, whatever its bonus, the share of
+ * hits would be off by more than 100 standard errors. If the first round could hit, time would be
+ * off by more than its rounding. */
 TEST(the_virtual_clock_runs_as_the_formula_says, STATISTICS)
 {
     const double target[] = {0.5, 0.3, 0.2}, draft[] = {0.2, 0.47, 0.33};
@@ -43,7 +43,7 @@ TEST(the_virtual_clock_runs_as_the_formula_says, STATISTICS)
             assert_true(fabs(spec_moments_z(right, tested * guessed,
                                             sqrt(tested * guessed * (1.0 - guessed)), INFINITY)) <
                         5.0);
-            /* Given the hits, the clock is exact. */
+            /* Given the number of hits, the clock is exact. */
             const double during = (K + 1) * c > 1.0 ? (K + 1) * c : 1.0;
             assert_near(tally.time, n * during + (n - hits) * K * c, 1e-11);
             const double share = hits / (n - 1.0);
@@ -54,7 +54,8 @@ TEST(the_virtual_clock_runs_as_the_formula_says, STATISTICS)
         }
 }
 
-/* Two devices, one, and one with half of each; and the law of the loop is proved. */
+/* Drafting on a device of its own, on the same one, and half on each; and a proof of the loop's
+ * law. */
 TEST(measures_tell_what_it_gains_and_that_it_is_lossless)
 {
     OWNED(spec_result) result;
@@ -91,10 +92,10 @@ TEST(measures_tell_what_it_gains_and_that_it_is_lossless)
     assert_true(number(&result, 1, "branches") > 5.0 * number(&result, 0, "branches"));
 }
 
-/* The simulated loop beside exact theory, for pairs of one row and pairs with contexts. The
- * rules judge token by token or jointly, and drafting may take longer than a verification.
- * Power: with a hit counted whatever the bonus, hit_z is above 100; without the call of the
- * guess, speedup_ahead_z is, where (K+1) c > 1. */
+/* Compares the simulated loop with exact theory, for pairs of one row and for pairs with contexts.
+ * The rules judge token by token or jointly, and drafting may take longer than a verification. If a
+ * hit counted whatever the bonus, hit_z would be above 100; without the call of the guess,
+ * speedup_ahead_z would be, if (K+1) c > 1. */
 TEST(simulated_rows_agree_with_exact_theory)
 {
     OWNED(spec_result) result;
@@ -129,8 +130,8 @@ TEST(simulated_rows_agree_with_exact_theory)
     for (size_t r = 0; r < 6; r++) assert_true(fabs(number(&result, r, "hit_z")) < 5.0);
 }
 
-/* Sampled texts have the target's law. Power: for a decoder that uses a chain because of its
- * tokens (test_decode_ahead), chi-square would be over 100 degrees of freedom above its mean. */
+/* Sampled texts follow the target's law. For a decoder that uses a chain because of its tokens
+ * (test_decode_ahead), chi-square would exceed its mean by over 100 degrees of freedom. */
 TEST(sampled_texts_have_the_targets_law, SLOW)
 {
     OWNED(spec_result) result;

@@ -13,7 +13,7 @@ static const char *text(const spec_table *table, size_t row, int column)
     return found != NULL ? found : "";
 }
 
-/* The row whose name is `name` without its keys; fails if there is none. */
+/* Returns the row whose name without its keys is `name`; fails if there is none. */
 static size_t row_of(const spec_table *table, const char *name)
 {
     for (size_t r = 0; r < table->n_rows; r++) {

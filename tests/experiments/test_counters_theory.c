@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counters of a simulated engine beside their limits in closed form. */
+/* Compares the counters of a simulated engine with their limits in closed form. */
 #include "analysis/acceptance/counter_limits.h"
 #include "sim/observed/engine_counters.h"
 #include "tests/support/near.h"
@@ -26,7 +26,7 @@ enum {
     STAY = 8,
     STOP = 16,
     SEES = 32,
-    ALL = 64, /* of these; in addition: */
+    ALL = 64, /* how many sets of these settings there are; two more settings: */
     LONG = 64,
     FLAT = 128
 };
@@ -61,7 +61,7 @@ static spec_counter_limits limits_of(const spec_counted_engine *engine, const sp
     return limits;
 }
 
-/* Normal test of a ratio of sums over independent clusters, at p = 1e-6. */
+/* Tests a ratio of sums over independent clusters by a normal approximation, at p = 1e-6. */
 static void ratio_is(const double *x, const double *y, int n, double expected, const char *what)
 {
     double sum_x = 0.0, sum_y = 0.0, square = 0.0;
@@ -75,8 +75,9 @@ static void ratio_is(const double *x, const double *y, int n, double expected, c
     if (!(fabs(z) < 4.9)) fail_msg("%s: %g, not %g: z = %g", what, sum_x / sum_y, expected, z);
 }
 
-/* With 4000 requests the standard error of passes per round is .5 %: it rejects rounds that ignore
- * a setting, equal weights of requests, and accepted tokens beyond a stopped draft. */
+/* With 4000 requests the standard error of passes per round is .5 %. This rejects rounds that
+ * ignore a setting, equal weights of requests, and tokens counted as accepted after the end of a
+ * stopped draft. */
 TEST(ratios_over_requests_are_the_limits)
 {
     enum { N = 4000 };
@@ -107,8 +108,8 @@ TEST(ratios_over_requests_are_the_limits)
     }
 }
 
-/* The first windows alone, of many engines: they are stationary from the beginning on. Outputs are
- * so short that tokens at the end of a request matter to its rounds. */
+/* Uses only the first window of each of many engines, since they are stationary from the beginning.
+ * Outputs are so short that the tokens at the end of a request affect its rounds. */
 TEST(first_windows_have_the_limits)
 {
     enum { N = 20000 };
@@ -163,12 +164,13 @@ TEST(windows_add_up)
         steps[i] = (double)rounds / engine.batch;
         sum += steps[i];
     }
-    /* Steps differ in time by the longest draft alone: their number is known within 1 %. */
+    /* The time of steps differs only by the longest draft, so their number is known within 1 %. */
     assert_near(sum * l.step, 0.5 * N, 0.01);
 }
 
-/* Windows of steps, of texts that follow one another: their sums have the limits, and neighbours
- * the correlation that `kept` per request gives. 40 steps of 5 requests are some 13 requests. */
+/* Windows of steps, with requests that follow one another: their sums have the limits, and
+ * neighbouring windows the correlation that `kept` per request implies. 40 steps of 5 requests are
+ * some 13 requests. */
 TEST(kept_alphas_correlate_windows_and_leave_the_limits)
 {
     enum { N = 4000 };

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* 18 points with simulated rows. */
+/* An experiment of 18 points with simulated rows. */
 static const char grid_text[] = "measure = \"acceptance\"; rounds = 3000; figure = \"speedup\";\n"
                                 "grid = { process = [\"iid\", \"markov?rho=0.5&spread=0.1\"]; "
                                 "alpha = \"0.3:0.7:0.2\"; K = [1, 2, 7]; };\n";
@@ -49,7 +49,7 @@ static void temporary(char path[64])
     close(file);
 }
 
-/* Run a text into a file; returns the file's bytes. */
+/* Runs the experiment of a text into a file; returns the file's bytes. */
 static char *run_to(const char *path, const char *text, const char *const *set, int threads,
                     bool resume, uint64_t *opt_resumed, size_t *ret_n)
 {
@@ -78,7 +78,7 @@ TEST(a_killed_run_resumes_to_the_same_bytes)
     temporary(whole_path);
     temporary(path);
     for (int attempt = 0; resumed == 0 || resumed == 18; attempt++) {
-        assert_true(attempt < 20); /* this process slept through every run */
+        assert_true(attempt < 20); /* otherwise this process slept through every run */
         assert_int_equal(truncate(path, 0), 0);
         pid_t child = fork();
         assert_true(child >= 0);
@@ -127,7 +127,7 @@ TEST(a_result_cut_anywhere_resumes_to_the_same_bytes)
         if (cut == 0) assert_int_equal(resumed, 0);
         free(again);
     }
-    unlink(path); /* and with an empty file */
+    unlink(path); /* and the same with an empty file */
     free(run_to(path, text, NULL, 1, true, NULL, &n_again));
     assert_int_equal(n, n_again);
     free(whole);
@@ -264,7 +264,7 @@ TEST(a_resume_of_something_else_is_refused)
             strncmp(error.text + strlen(path), cases[i].error, strlen(cases[i].error)) != 0)
             fail_msg("'%s', not '%s'", error.text, cases[i].error);
         size_t n_after;
-        char *after = read_bytes(path, &n_after); /* and the file is unchanged */
+        char *after = read_bytes(path, &n_after); /* and the file stays unchanged */
         assert_string_equal(after, edited);
         free(after);
         free(edited);
@@ -423,7 +423,7 @@ TEST(an_experiment_that_cannot_run_says_why)
         if (strncmp(error.text, cases[i][1], strlen(cases[i][1])) != 0)
             fail_msg("'%s', not '%s'", error.text, cases[i][1]);
         spec_result_free(&result);
-        /* Without its point, the error begins with the parameter at fault. */
+        /* An error without its grid point begins with the parameter at fault. */
         options.no_point = true;
         assert_int_not_equal(spec_experiment_run(&result, &e, &options, &error), GSL_SUCCESS);
         const char *rest = strstr(cases[i][1], ": ");

@@ -8,7 +8,7 @@ typedef struct {
     const char *name, *values; /* NULL: no such axis */
 } expected_axis;
 
-/* Reads the axes, and compares some. */
+/* Reads the axes, and compares some of them. */
 static void check_axes(loading *l, const expected_axis *axis, int n)
 {
     char text[200];
@@ -35,7 +35,7 @@ TEST(a_text_of_numbers_is_a_list_and_other_text_one_value)
                  "    costs = [\"a\", \"1,2\"]; };",
                  NULL);
     CHECK_AXES(&l, {"alpha", "0.5|0.6|0.7"}, {"K", "1|2"}, {"c", "0.1x"}, {"ops_ratio", "1.5"},
-               {"costs", "a|1,2"} /* an item of a list is one value */);
+               {"costs", "a|1,2"} /* each item of a list is one value */);
     assert_int_equal(spec_grid_size(&l.experiment.grid), 12);
     assert_false(l.experiment.grid.zipped);
     assert_string_equal(l.experiment.grid.axis[0].name, "alpha"); /* in the order of the file */
@@ -66,7 +66,7 @@ TEST(points_are_zipped_and_an_override_is_for_each_point)
     assert_true(l.experiment.grid.zipped);
     assert_int_equal(spec_grid_size(&l.experiment.grid), 3);
     loading_free(&l);
-    /* A point has one value: a list stays a text, which the measure refuses. */
+    /* In a point a parameter has one value, so a list stays a text, which the measure refuses. */
     loading_init(&l, "predict", text, set);
     CHECK_AXES(&l, {"alpha", "0.7,0.8|0.7,0.8|0.7,0.8"}, {"K", "1|2|2"}, {"c", "0.2|0.2|0.2"});
 }
@@ -91,8 +91,8 @@ TEST(a_given_model_replaces_all_of_its_kind)
     static const char *const set[] = {"target=uniform?V=9", NULL};
     OWNED(loading) l;
     loading_init(&l, "decode", text, set);
-    /* Two of three targets become equal. The third keeps its varying temperature, and crosses with
-     * T; the text built replaced models alone. */
+    /* Two of three targets become equal. The third one varies with its temperature, so it is
+     * crossed with T; the axis `text` built only models that were replaced. */
     CHECK_AXES(&l, {"text", NULL}, {"T", "0.5|1|0.5|1"}, {"s", "2|2|2|2"},
                {"target", "uniform?V=9|uniform?V=9|uniform?V=9&temperature=0.5|"
                           "uniform?V=9&temperature=1"});

@@ -44,7 +44,7 @@ TEST(labels_mark_their_axes_alone)
     OWNED(loading) l;
     loading_init(&l, "predict", "labels = [\"task\", \"order\", \"year\"];", NULL);
     add_axes(&l, "K task alpha year");
-    drop(&l, "order"); /* of a replaced model: no axis any more, and no fault */
+    drop(&l, "order"); /* an axis of a replaced model may be dropped: that is not an error */
     assert_int_equal(spec_experiment_columns_label(&l.in), GSL_SUCCESS);
     for (int i = 0; i < 4; i++) assert_int_equal(l.experiment.grid.axis[i].label, i % 2);
     loading_free(&l);
@@ -77,7 +77,7 @@ TEST(show_keeps_its_order_without_dropped_axes)
     }
 }
 
-/* A figure needs the columns that are shown: by default all. */
+/* A figure needs the shown columns, by default all. */
 TEST(a_figure_goes_with_the_axes_it_shows)
 {
     static const struct {
@@ -100,7 +100,7 @@ TEST(a_figure_goes_with_the_axes_it_shows)
         assert_string_equal(l.experiment.figure, cases[i].figure);
         assert_string_equal(l.experiment.note, cases[i].note);
     }
-    /* No figure, no remark about one. */
+    /* Without a figure nothing is said about one. */
     OWNED(loading) l;
     loading_init(&l, "predict", "x = 1;", NULL);
     add_axes(&l, "K alpha");

@@ -80,7 +80,7 @@ TEST(overrides_reach_everything_they_name)
     assert_string_equal(spec_grid_value(&e.grid, 1, "c"), "0.5");
 }
 
-/* The text of a file, and its error. */
+/* Loads the text of a file; returns its error. */
 TEST(bad_files_are_refused_by_line)
 {
     static const char head[] = "measure = \"predict\";\n";
@@ -204,8 +204,7 @@ TEST(files_that_are_no_files_are_refused)
                  "x.cfg:1: a control character (0): not an experiment");
 }
 
-/* As many values as the file may have, and as many names: both are read or refused within a
- * second. */
+/* With as many values or names as a file may have, it is read or refused within a second. */
 TEST(huge_lists_are_read_or_refused)
 {
     FREED char *text = malloc(SPEC_CONFIG_BYTES + 1);

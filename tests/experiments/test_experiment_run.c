@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs of an experiment that a verb puts together, without a file. */
+/* Runs an experiment that a verb puts together, without a file. */
 #include "experiments/experiment.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -54,7 +54,7 @@ TEST(columns_are_the_axes_and_then_those_of_the_measure)
     assert_near(spec_cell_number(cell(&result.table, 1, "emitted")), 1.75, 1e-15);
     spec_result_free(&result);
 
-    /* show: these alone, in this order. */
+    /* show: only these columns, in this order. */
     char *show[] = {"emitted", "task"};
     e.show = show;
     e.n_show = 2;
@@ -69,7 +69,7 @@ TEST(columns_are_the_axes_and_then_those_of_the_measure)
     e.n_show = 0;
 }
 
-/* A label is a number if it prints back the same, else a text. */
+/* A label counts as a number if printing that number gives the same text. */
 TEST(a_value_is_a_number_if_it_prints_back)
 {
     static const struct {
@@ -123,7 +123,8 @@ TEST(a_stream_gets_the_rows_of_the_file_and_progress_its_end)
     assert_true(progress_calls >= 5); /* before each point, and at the end */
     assert_same(progress_last, 4.0);
     assert_int_equal(result.table.n_rows, 4);
-    /* Line by line the same. A row of the file has a checksum more, with which it resumes. */
+    /* The lines are the same, except that a row of the file also has a checksum, which resuming
+     * uses. */
     const char *line = bytes, *whole = file_bytes;
     for (int rows = 0; *line != '\0'; line = strchr(line, '\n') + 1) {
         const size_t length = strcspn(line, "\n");
@@ -138,7 +139,7 @@ TEST(a_stream_gets_the_rows_of_the_file_and_progress_its_end)
     free(bytes);
 }
 
-/* The second point has more branches than the limit: its row says so. */
+/* The second point has more branches than the limit, and its row says so. */
 TEST(a_point_that_is_too_large_is_a_row)
 {
     OWNED(spec_experiment) e = made("prove");
@@ -202,7 +203,8 @@ TEST(a_fault_begins_with_its_point)
     assert_fails(spec_experiment_run(&result, &e, &options, &error), GSL_EDOM, line);
 }
 
-/* A lossless law is a check that holds; the bias of a rule that is marked wrong is no check. */
+/* A lossless law counts as a check that holds; the bias of a rule that is marked wrong is not a
+ * check. */
 TEST(checked_rows_are_counted)
 {
     static const char *const rules[] = {"token", "greedy-softmax"}, *const verdicts[] = {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The tokens received of one text. */
+/* The tokens of one text, as they are received. */
 typedef struct {
     int token[512];
     spec_origin origin[512];
@@ -26,7 +26,7 @@ static int hear(void *self, const int *token, const spec_origin *origin, int n, 
     return GSL_SUCCESS;
 }
 
-/* Generate a text of n tokens into `e`. The generation is freed, but its numbers stay. */
+/* Generates a text of n tokens into `e`. The generation is freed, but its numbers stay. */
 static spec_generation generate(ear *e, spec_ending *ret_ending, spec_generation_plan plan,
                                 const int *prompt, size_t n_prompt, uint64_t n_tokens)
 {
@@ -121,8 +121,7 @@ TEST(a_baseline_changes_no_token_and_reads_each_once)
     with = (ear){.n = 0};
     assert_works(spec_generation_init(&g, &plan, &error));
     assert_works(spec_generation_text(&g, &ending, NULL, 0, 0, 300, &error));
-    assert_int_equal(g.beside.n_context,
-                     300); /* it continues with the tokens of the text, not its own */
+    assert_int_equal(g.beside.n_context, 300); /* it is fed the tokens of the text, not its own */
     assert_memory_equal(g.beside.context, without.token, 300 * sizeof(int));
 }
 
@@ -135,7 +134,7 @@ static int count_caches(const spec_backend *backend, spec_kv *ret_kv, const spec
     return spec_backend_cpu.kv_init(backend, ret_kv, shape, type, slots, error);
 }
 
-/* It uses the keys and values that the decoder of the text has just computed. */
+/* The baseline uses the keys and values that the decoder of the text has just computed. */
 TEST(a_baseline_needs_no_keys_and_values_of_its_own)
 {
     ear with = {0}, without = {0};

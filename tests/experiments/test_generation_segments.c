@@ -21,7 +21,7 @@ typedef struct {
     spec_timing_trust trust;
 } spoken;
 
-/* Texts of the test models on their programmed clock, with a baseline. */
+/* Texts of the test models with programmed times, and a baseline. */
 static void speak(spoken *ret, workshop *w, uint64_t tokens, const spec_machine_load *opt_load)
 {
     spec_error error = {{0}};
@@ -77,7 +77,8 @@ TEST(an_impossible_speed_up_is_withheld)
     workshop_free(w);
 }
 
-/* With free drafts and flat passes the speed-up is tokens per round, its bound. */
+/* If drafts are free and passes flat, the speed-up is the number of tokens per round, which is its
+ * upper bound. */
 TEST(a_speed_up_at_its_bound_is_reported)
 {
     workshop *w = workshop_init(0.0, 0.0);
@@ -104,8 +105,8 @@ TEST(a_text_of_one_segment_has_no_speed_up)
     workshop_free(w);
 }
 
-/* For any length of the text there are fewer than SPEC_SEGMENTS_MAX segments, with all of its
- * tokens. */
+/* Whatever the length of the text, there are fewer than SPEC_SEGMENTS_MAX segments, which contain
+ * all of its tokens. */
 TEST(segments_grow_with_the_text)
 {
     const spec_machine_load off = {.read = NULL};

@@ -55,7 +55,7 @@ TEST(axes_of_replaced_models_are_dropped)
     assert_string_equal(spec_grid_value(&e.grid, 0, "target"), "zipf?V=9&temperature=0.5");
     assert_int_equal(e.n_show, 2);
     assert_string_equal(e.title, "On zipf?V=9");
-    assert_string_equal(e.question, ""); /* it was about a dropped axis */
+    assert_string_equal(e.question, ""); /* the question was about a dropped axis */
     assert_string_equal(e.figure, "");
     assert_string_equal(
         e.note, "without the axes that built the replaced models: text, order; without the figure "
@@ -64,7 +64,7 @@ TEST(axes_of_replaced_models_are_dropped)
     spec_experiment_free(&e);
 
     e = parse(pair_text, (const char *const[]){"draft=ngram:c.txt?order={order}",
-                                               NULL}); /* order still builds the draft */
+                                               NULL}); /* `order` still defines the draft */
     assert_int_equal(spec_grid_size(&e.grid), 12);
     assert_string_equal(e.figure, "block");
     assert_string_equal(e.note, "");

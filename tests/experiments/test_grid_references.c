@@ -24,7 +24,7 @@ TEST(braces_become_the_value_of_that_point)
     assert_string_equal(spec_grid_value(&grid, 5, "x"), "b");
     assert_string_equal(spec_grid_value(&grid, 11, "target"), "plain");
     FREED char *identity =
-        spec_grid_identity(&grid, 5, NULL); /* an axis that others refer to is no parameter */
+        spec_grid_identity(&grid, 5, NULL); /* an axis to which others refer is not a parameter */
     assert_string_equal(identity, "target=zipf?T=3&s=bb");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of sums that are damaged, each with the right row_check. tests/cli/test_batches.c has those
- * that a user makes. */
+/* Damaged files of sums, each with the right row_check. tests/cli/test_batches.c has those that a
+ * user makes. */
 #include "experiments/experiment.h"
 #include "experiments/group_file.h"
 #include "tests/support/child.h"
@@ -23,7 +23,7 @@ static spec_experiment made(void)
     return e;
 }
 
-/* Runs into x.csv; `text` is the error that is expected, NULL: none. */
+/* Runs into x.csv; `text` is the expected error, NULL: none. */
 static void run(spec_run_options options, const char *text)
 {
     OWNED(spec_experiment) e = made();
@@ -37,8 +37,8 @@ static void run(spec_run_options options, const char *text)
         fail_msg("no '%s' in '%s'", text, error.text);
 }
 
-/* Writes the first n rows of a file again, with the right row_check. Row `odd` gets `opt_place`
- * and `opt_sum` in the place of its own. */
+/* Writes the first n rows of a file again, with the right row_check. Row `odd` gets `opt_place` and
+ * `opt_sum` instead of its own. */
 static void rewrite(const char *into, const char *path, size_t n, size_t odd, const char *opt_place,
                     const char *opt_sum)
 {
@@ -65,7 +65,7 @@ static void rewrite(const char *into, const char *path, size_t n, size_t odd, co
     assert_works(spec_result_file_close(&file, &kept, &error));
 }
 
-/* Writes sums.csv: two points of three groups. */
+/* Writes sums.csv: two points with three groups each. */
 static void write_sums(void)
 {
     unlink("x.csv");
@@ -73,7 +73,7 @@ static void write_sums(void)
     assert_int_equal(rename("x.csv", "sums.csv"), 0);
 }
 
-/* The text of a row's sum. */
+/* Returns the text of a row's sum. */
 static char *sum_of(size_t row)
 {
     OWNED(spec_table) table;
@@ -119,7 +119,7 @@ TEST(damaged_sums_are_refused)
     free(last);
 }
 
-/* A point that an earlier run has finished takes no sums. */
+/* A point that an earlier run has finished uses no sums. */
 TEST(sums_go_on_after_the_points_of_an_earlier_run)
 {
     write_sums();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A team of one process: what a leader asks, and what a member gives. */
+/* A team of one process: checks what the leader asks for and what a member returns. */
 #include "experiments/group_run.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static char said[4096]; /* what the team, or the groups, were asked and given */
+static char said[4096]; /* a log of what the team, or the groups, were asked for and returned */
 
 static void say(const char *format, unsigned long long a, unsigned long long b)
 {
@@ -26,7 +26,7 @@ static int take(void *self, char **ret_bytes, size_t *ret_size, const spec_task 
     return *ret_bytes != NULL ? GSL_SUCCESS : GSL_ENOMEM;
 }
 
-/* The leader deals these. */
+/* These are what the leader hands out. */
 static const spec_task dealt[] = {{5, 0}, {5, 2}, {6, 0}};
 
 static bool next(void *self, spec_task *ret)
@@ -87,7 +87,7 @@ TEST(groups_may_be_counted_alone)
     assert_string_equal(said, "");
 }
 
-/* In a shard 2/3 of the grid, point 4 is the second one. */
+/* In shard 2/3 of the grid, point 4 is the second one. */
 TEST(a_leader_adds_what_members_give)
 {
     const spec_groups three = groups(3), four = groups(4);

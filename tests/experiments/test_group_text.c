@@ -33,7 +33,7 @@ TEST(another_text_is_refused)
     spec_montecarlo_sum read;
     FREED char *text = spec_group_text_of(&sum);
     const size_t n = strlen(text);
-    for (size_t i = 0; i < n; i++) { /* cut, and with one byte replaced by one of no number */
+    for (size_t i = 0; i < n; i++) { /* cut, and with one byte not of a number */
         FREED char *copy = strdup(text);
         copy[i] = '!';
         if (spec_group_text_parse(&read, copy)) fail_msg("read: %s", copy);

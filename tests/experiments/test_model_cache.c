@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models of a run: each opened once, and once for each target if it is built from that. */
+/* The models of a run: each is opened once, and once for each target if it is built from it. */
 #include "experiments/model_cache.h"
 #include "tests/support/support.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The values of a list, joined by spaces. */
+/* Returns the values of a list, joined by spaces. */
 static const char *list(const char *text, char *buffer, size_t size)
 {
     OWNED(spec_number_list) numbers;
@@ -60,7 +60,7 @@ TEST(numbers_print_so_that_they_read_back_the_same)
         assert_same(strtod(spec_number_list_text(values[i], buffer), NULL), values[i]);
     assert_string_equal(spec_number_list_text(0.1, buffer), "0.1");
     assert_string_equal(spec_number_list_text(7e9, buffer),
-                        "7000000000"); /* a whole number for parsers of whole numbers */
+                        "7000000000"); /* readable as a whole number */
     assert_string_equal(spec_number_list_text(1e6, buffer), "1000000");
     assert_string_equal(spec_number_list_text(1e15, buffer), "1e+15");
     assert_string_equal(spec_number_list_text(12345678, buffer), "12345678");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of rows as rows_make writes them: blocks of rows against single rows, given and written
+/* Checks the files that rows_make writes: blocks of rows against single rows, given and written
  * texts, windows, real models. */
 #include "experiments/rows_make.h"
 
@@ -91,12 +91,13 @@ TEST(rows_of_blocks_are_those_of_single_calls)
     assert_file(&target, &draft);
     plan.places = 21;
     make(&plan);
-    assert_counts(21, 5, 50 + 14 + 1 + 50 + 8); /* no token after the last place's */
+    assert_counts(21, 5, 50 + 14 + 1 + 50 + 8); /* no token follows the last place */
     assert_file(&target, &draft);
     unlink(path);
 }
 
-/* A row of a draft head after a node is not that after a context: the file has the latter. */
+/* The row of a draft head after a node differs from that after a context; the file has the
+ * latter. */
 TEST(rows_of_a_draft_head_are_those_of_contexts)
 {
     enum { N = 70 };
@@ -124,7 +125,7 @@ TEST(rows_of_a_draft_head_are_those_of_contexts)
     opened_free(&target);
 }
 
-/* Its tokens have the law of the rows: a sum of scores of mean 0 and variance 1 each. */
+/* The tokens of the text follow the law of the rows: adds up scores of mean 0 and variance 1. */
 TEST(the_target_writes_by_its_own_rows)
 {
     opened target = open_model("markov?V=6&order=2&seed=5", NULL),
@@ -138,14 +139,14 @@ TEST(the_target_writes_by_its_own_rows)
     assert_counts(20000, 40, 20000);
     assert_file(&target, &draft);
     assert_works(spec_rows_file_open(&file, path, &error));
-    for (uint64_t p = 0; p < file.places; p++) { /* is it one of the three least probable tokens? */
+    for (uint64_t p = 0; p < file.places; p++) { /* is the token one of the three least probable? */
         assert_works(spec_rows_file_row(row, &file, p, 0, &error));
         const double low = row[0] + row[1] + row[2],
                      is = spec_rows_file_token(&file, p) < 3 ? 1.0 : 0.0;
         score += (is - low) / sqrt(low * (1.0 - low));
     }
     assert_within(score / sqrt(20000.0), 0.0,
-                  5.0); /* tokens of the row before would differ by 20 or more */
+                  5.0); /* with the rows one place earlier it would be 20 or more */
     spec_rows_file_close(&file);
     unlink(path);
     opened_free(&draft);
@@ -284,12 +285,12 @@ TEST(a_forecast_tells_the_places_and_about_the_bytes)
     plan.places = 0;
     expect_forecast(&plan, 1000);
     plan.every =
-        7; /* parts of 30 tokens have 5 places, and so has the part of 50 - 30; of 10 tokens 2 */
+        7; /* parts of 30 tokens have 5 places, as has the last part of 50 - 30; of 10 tokens, 2 */
     expect_forecast(&plan, 3 * 5 + 2 + 28 * 5 + 2 + 5 + 3);
     opened_free(&draft);
     opened_free(&target);
 
-    /* A target whose rows are computed at the places of the forecast. */
+    /* A target whose rows are computed at the places that the forecast looks at. */
     FILE *rhyme = fopen("rhyme.txt", "w");
     assert_non_null(rhyme);
     fputs("the cat sat on the mat the dog sat on the log the cat saw the dog and the dog sat on "
@@ -324,7 +325,7 @@ TEST(a_forecast_that_is_refused_leaves_no_file)
 
 /* ---- interruptions --------------------------------------------------------------------------- */
 
-static const spec_model_kind *stopped_kind; /* the kind of the model that is stopped */
+static const spec_model_kind *stopped_kind; /* the kind whose rows third_row_stops computes */
 static volatile int stopped;
 static int rows_after_stop;
 
@@ -355,8 +356,8 @@ TEST(an_interruption_is_heard_while_the_target_writes)
 }
 
 /* Two small transformers along real stories. Independent measurements gave expected acceptance
- * .883, and the same argmax at .87 to .90 of the places. Here stories begin again after 256
- * tokens, whose first rows have little context: .01 less. */
+ * .883, and the same argmax at .87 to .90 of the places. Here stories begin again after 256 tokens,
+ * and the first rows after that have little context, so that we expect .01 less. */
 TEST(two_real_models_overlap_as_they_are_known_to)
 {
     char target_spec[300], draft_spec[300], stories[300];
@@ -400,7 +401,7 @@ TEST(two_real_models_overlap_as_they_are_known_to)
     const uint64_t second = spec_rows_file_text(&file, 1);
     assert_int_equal(second, target.model->window);
     assert_works(
-        spec_rows_file_row(row, &file, second + 44, 0, &error)); /* a row of a block, alone */
+        spec_rows_file_row(row, &file, second + 44, 0, &error)); /* a row of a block, read alone */
     const double *alone = row_after(&target, token + second, 44);
     for (int i = 0; i < file.vocab; i++) assert_same(row[i], alone[i]);
     spec_rows_file_close(&file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The serving engine beside the theory of analysis/serving, over random settings. Simulation and
- * formulas share no code, so that each value of z is standard normal if both are right. */
+/* Compares the serving engine with the theory of analysis/serving, over random settings. Simulation
+ * and formulas share no code, so each z is standard normal if both are right. */
 #include "analysis/serving/branching.h"
 #include "analysis/serving/conservation.h"
 #include "analysis/serving/saturation.h"
@@ -19,7 +19,7 @@
 
 enum { SETTINGS = 240, RUNS = 16, SLOTS = 1 << 14 };
 
-/* How requests arrive: at random; where one completes; at random to one slot. */
+/* How requests arrive: at random; whenever one completes; at random to a single slot. */
 typedef enum { OPEN, CLOSED, ONE_SLOT } mode;
 
 typedef struct {
@@ -30,7 +30,7 @@ typedef struct {
     spec_affine_step cost;
 } setting;
 
-/* Numbers that are compared. */
+/* The numbers that are compared. */
 enum { LATENCY, STEP, BATCH, VARIANCE, WAIT, FIRST_TOKEN, BUSY, RATE, NUMBERS };
 static const char *const names[NUMBERS] = {"latency", "step",        "batch", "variance",
                                            "wait",    "first token", "busy",  "rate"};
@@ -42,7 +42,7 @@ static double between(gsl_rng *rng, double low, double high)
     return low + (high - low) * gsl_rng_uniform(rng);
 }
 
-/* 0 in one of three cases. */
+/* Returns 0 in one of three cases. */
 static double cost_or_0(gsl_rng *rng, double low, double high)
 {
     return gsl_rng_uniform_int(rng, 3) == 0 ? 0.0 : between(rng, low, high);
@@ -85,7 +85,7 @@ static void draw_setting(setting *s, int i, gsl_rng *rng)
                                  .draft_pass = cost_or_0(rng, 0.05, 0.3),
                                  .draft_token = cost_or_0(rng, 0.01, 0.05)};
     s->stay = cost_or_0(rng, 0.1, 0.8);
-    /* Rounds that repeat leave the theorem on variances where contexts cost. */
+    /* If rounds repeat and contexts cost time, the theorem on variances does not apply. */
     if (s->stay > 0.0) s->cost.kv = 0.0;
 }
 
@@ -113,7 +113,8 @@ static void load_init(load *l, const setting *s)
                                     s->K,    s->stay,        NULL};
 }
 
-/* Fills the numbers and the rate; relaxation: requests in which an engine forgets its past. */
+/* Fills in the numbers and the rate; relaxation: the number of requests after which an engine has
+ * forgotten its past. */
 static void theory(double number[NUMBERS], double *ret_rate, double *ret_relaxation,
                    const setting *s)
 {
@@ -152,7 +153,7 @@ static void theory(double number[NUMBERS], double *ret_rate, double *ret_relaxat
         number[VARIANCE] = b.batch_variance;
         number[WAIT] = b.wait;
         number[FIRST_TOKEN] = b.first_token;
-        if (b.busy < 0.95) number[BUSY] = b.busy; /* idle times that are rare are not normal */
+        if (b.busy < 0.95) number[BUSY] = b.busy; /* rare idle times are not normally distributed */
         *ret_relaxation = *ret_rate * b.latency / (1.0 - s->load);
     }
     spec_request_life_free(&shared);
@@ -251,9 +252,9 @@ static void is_standard_normal(const double *z, int n, const char *name)
     assert_true(ks > SPEC_TEST_P);
 }
 
-/* Power, by the mean square of z of latencies or waits: 5.4 if idle times are left out of theory,
- * 3.2 if every step pays for a draft, 2.4 if all prompts have their mean length; without a warm-up
- * the mean of z is -0.35. */
+/* The mean square of z of latencies or waits is 5.4 if theory leaves out idle times, 3.2 if every
+ * step pays for a draft, and 2.4 if all prompts have their mean length. Without a warm-up the mean
+ * of z is -0.35. */
 TEST(theory_and_engine_differ_by_chance_alone, SLOW | STATISTICS)
 {
     const uint64_t seed = spec_test_seed();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parts of runs that are short: closed forms, whose points have one row or several. */
+/* Merges parts of short runs: closed forms, whose points have one row or several. */
 #include "experiments/shard_merge.h"
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
@@ -13,7 +13,7 @@ enum { MOST = 8 };
 static const char *const names[MOST] = {"1.csv", "2.csv", "3.csv", "4.csv",
                                         "5.csv", "6.csv", "7.csv", "8.csv"};
 
-/* Four points of one row, or three points of as many rows as `accuracies` has budgets. */
+/* Four points with one row each, or three points with as many rows as `accuracies` has budgets. */
 static spec_experiment made(bool several_rows)
 {
     static const char *const alpha[] = {"0.27", "0.5", "0.9", "1"}, *const K[] = {"2"},
@@ -33,7 +33,7 @@ static spec_experiment made(bool several_rows)
     return e;
 }
 
-/* The rows that the run writes into the file. */
+/* Returns the rows that the run writes into the file. */
 static size_t run(const spec_experiment *e, spec_shard shard, const char *path, bool resume)
 {
     OWNED(spec_result) result;
@@ -60,7 +60,8 @@ static void merge(const char *path, const char *const *part, size_t n)
     assert_works(spec_parts_merge(&result, &parts, path, NULL, &error));
 }
 
-/* For every number of shards and any order of the files; points of several rows stay together. */
+/* Tries every number of shards, with the files in any order; points of several rows stay
+ * together. */
 TEST(merged_parts_have_the_bytes_of_the_whole_run)
 {
     for (int several = 0; several < 2; several++) {
@@ -80,8 +81,8 @@ TEST(merged_parts_have_the_bytes_of_the_whole_run)
     }
 }
 
-/* A run that is killed leaves a file cut anywhere. It then lacks points, and resumes to its
- * bytes. */
+/* A killed run leaves a file that may be cut anywhere. It then lacks points, and resuming gives the
+ * same bytes as a whole run. */
 TEST(a_part_cut_at_any_byte_is_unfinished_and_resumes)
 {
     for (int several = 0; several < 2; several++) {

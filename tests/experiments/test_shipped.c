@@ -125,8 +125,8 @@ static bool is_set(const overrides *list, const char *name)
     return false;
 }
 
-/* Overrides for little work and another text: changes themselves, which make other changes
- * quick. */
+/* Overrides that reduce the work and replace the text. They are changes themselves, and make the
+ * other changes quick. */
 static overrides quick(const spec_experiment *e)
 {
     static const char *const little[][2] = {
@@ -162,8 +162,8 @@ static bool has_value(const spec_axis *axis, const char *value)
     return false;
 }
 
-/* Other values for a numeric axis, to try in turn. For whole numbers: an unused one, the lowest
- * alone, or one beyond the range. For others: parts of the range. */
+/* Returns other values for a numeric axis, to try in turn. For whole numbers: an unused one, the
+ * lowest alone, or one beyond the range. For others: parts of the range. */
 static int candidates(char value[CANDIDATES][SPEC_NUMBER_SIZE], const spec_axis *axis)
 {
     double low = INFINITY, high = -INFINITY, number = 0.0;
@@ -198,7 +198,7 @@ static bool is_word_character(char c)
            c == '_' || c == '-';
 }
 
-/* Does the text contain this word between other characters? A full stop may end it. */
+/* Returns whether the text contains this word as a whole. A full stop may follow it. */
 static bool has_word(const char *text, const char *word)
 {
     const size_t n = strlen(word);
@@ -211,11 +211,11 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* Is this number part of a formula or a theorem, for any grid? */
+/* Returns whether this number is part of a formula or a theorem, and so holds for any grid. */
 static bool is_constant_of_prose(const char *experiment, const char *text)
 {
     static const char *const constants[][2] = {
-        {"block", "K = 1"},        /* where both rules are the same, for every pair */
+        {"block", "K = 1"},        /* where both rules are the same for every pair */
         {"leviathan_table3", "3"}, /* the numbers of the tables */
         {"leviathan_table5", "5"},
         {"block_below_token",
@@ -235,8 +235,8 @@ static bool any_has_value(const spec_grid *grid, const char *value)
 }
 
 /* Title, question and theory must not name values of the shipped grid that the changed grid
- * lacks. Values are searched as "K = 3", and alone unless another axis has them. For a dropped
- * axis only the first form is searched. */
+ * lacks. We search for "K = 3", and also for the value alone unless another axis has it. For a
+ * dropped axis we only search for the first form. */
 static void check_prose(const spec_experiment *was, const spec_experiment *is)
 {
     const char *const prose[] = {is->title, is->question, is->theory};
@@ -259,7 +259,7 @@ static void check_prose(const spec_experiment *was, const spec_experiment *is)
     }
 }
 
-/* The page of a result. */
+/* Returns the page of a result. */
 static char *page_of(const spec_experiment *e, const spec_result *result)
 {
     FREED char *page = NULL;
@@ -272,7 +272,8 @@ static char *page_of(const spec_experiment *e, const spec_result *result)
     return copy;
 }
 
-/* Run an experiment with overrides and check its page. False if it cannot run with them. */
+/* Runs an experiment with overrides and checks its page. Returns false if it cannot run with
+ * them. */
 static bool check_page(size_t i, const spec_experiment *was, const overrides *list,
                        const char *const *gone)
 {
@@ -302,13 +303,13 @@ static bool check_page(size_t i, const spec_experiment *was, const overrides *li
 
 static const char *const gone_texts[] = {"prose.txt", "code.txt", NULL};
 
-/* Is this an axis of numbers that `list` does not change? */
+/* Returns whether this is an axis of numbers that `list` does not change. */
 static bool can_change(const spec_experiment *e, int axis, const overrides *list)
 {
     return is_number_axis(&e->grid.axis[axis]) && !is_set(list, e->grid.axis[axis].name);
 }
 
-/* Run each experiment with another text, little work and one changed number, the first that
+/* Runs each experiment with another text, little work and one changed number, the first one that
  * works. */
 TEST(pages_of_changed_inputs_have_no_finding, SLOW)
 {
@@ -362,7 +363,7 @@ TEST(another_value_of_any_number_leaves_nothing_stale)
     assert_true(changed > 150);
 }
 
-/* Does the experiment take both models? */
+/* Returns whether the experiment takes both models. */
 static bool takes_pair(const spec_experiment *e)
 {
     return spec_grid_axis(&e->grid, "target") != NULL && spec_grid_axis(&e->grid, "draft") != NULL;
@@ -386,7 +387,7 @@ TEST(given_models_leave_nothing_of_those_of_the_file, SLOW)
             overrides list = quick(&e);
             for (int k = 0; k < list.n; k++)
                 if (strstr(list.set[k], "other.txt") != NULL) snprintf(list.set[k], 7, "seed=7");
-            const bool text = e.measure->simulates; /* the others may enumerate: few tokens */
+            const bool text = e.measure->simulates; /* others may enumerate: few tokens */
             add(&list, "target=%s", text ? "ngram:other.txt?order=3" : "markov?V=2&order=1&seed=8");
             add(&list, "draft=%s", text ? "ngram:other.txt?order=2" : "markov?V=2&order=1&seed=9");
             spec_experiment is = load(i, (const char *const *)list.set);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every path that writes or follows texts ends them at each of a model's three ends.
- * The models watch it themselves: no path may ask for a row behind an end. */
+/* Every code path that writes or follows texts ends them at each of a model's three end tokens. The
+ * models watch it themselves: no path may ask for a row after an end. */
 #include "experiments/generation.h"
 #include "experiments/measures/rank_acceptance.h"
 #include "experiments/measures/text_law.h"
@@ -31,7 +31,7 @@ typedef struct {
     spec_model head;
     const double *law;
     bool is_draft;
-    _Atomic int *behind; /* requests for a row behind an end */
+    _Atomic int *behind; /* requests for a row after an end */
 } watching;
 
 static void watch(const watching *model, const int *token, size_t n)
@@ -50,8 +50,8 @@ static const double *row(const spec_model *head, void *session, const int *conte
     return scratch;
 }
 
-/* The target scores whole drafts, and so also reads the row behind an end that was drafted. A draft
- * model is not asked to continue one. */
+/* The target scores whole drafts, so it also reads the row after an end that was drafted. A draft
+ * model is not asked to continue after one. */
 static int score(const spec_model *head, void *session, const spec_score_request *request,
                  spec_error *error)
 {
@@ -115,7 +115,7 @@ static void must(int status, const pair *p)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Texts end with their first end, and with each of the three. */
+/* Texts end at the first end token, and all three kinds occur. */
 typedef struct {
     int ended[V];
 } endings;
@@ -324,7 +324,8 @@ TEST(every_path_ends_a_text_at_each_of_its_ends)
 
 #define SHAPE "random?dim=32&layers=1&heads=2&ffn=32&vocab=6&context=64&type=f32&device=gpu"
 
-/* Drafts drawn on the device end with an end, too, and so do texts verified there. */
+/* Drafts that are drawn on the device end at an end token, too, and so do texts that are verified
+ * there. */
 TEST(so_do_chains_of_a_device)
 {
     spec_model *model[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzz logs of engines: any bytes must give an advice or a one-line error, in little memory.
- * Sums are whole: counts are finite, and within their bounds. Advice takes far longer than reading,
- * so one input in eight gets it, with its report and its table. */
+ * Sums have finite counts within their bounds. Advice takes far longer than reading, so it is
+ * computed, with its report and its table, for one input in eight. */
 #include "experiments/advice/advice_report.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ static void check_report(const spec_diagnosis_facts *facts)
     fclose(out);
 }
 
-/* `change`: compare with the same evidence. */
+/* `change`: also compares with the same evidence, as if it came from before a change. */
 static void check_advice(const spec_observed_sums *sums, const spec_log_summary *summary,
                          const spec_counter_differences *counters, bool change)
 {

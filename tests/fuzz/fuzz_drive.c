@@ -38,7 +38,7 @@ static int read_event(void *self, const char *data, size_t n, spec_error *error)
     return GSL_SUCCESS;
 }
 
-/* Whole, and byte by byte: the same. */
+/* Events read as a whole and byte by byte must be the same. */
 static void read_stream(int dialect, const char *bytes, size_t n)
 {
     spec_live_server server = {.dialect = &spec_dialects[dialect]};

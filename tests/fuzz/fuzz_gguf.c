@@ -28,7 +28,7 @@ static void read_tensor(const spec_tensor *tensor)
     free(row);
 }
 
-/* A file has room for three ends, and for those that are spelled like one. */
+/* A file may have three ends, and tokens that are spelled like one of them. */
 static bool same_ends(const spec_text_ends *after, const spec_text_ends *before)
 {
     for (int i = 0; i < before->n && i < 3; i++)
@@ -75,7 +75,8 @@ static const spec_type_recipe *some_recipe(unsigned byte)
     return &spec_type_recipes[byte % n];
 }
 
-/* Writes the model by a recipe. F32 is lossless; a weight may exceed the range of another type. */
+/* Writes the model by a recipe for its types. F32 is lossless; a weight may exceed the range of
+ * another type. */
 static void write_again(const char *path, const spec_checkpoint *model,
                         const spec_type_recipe *recipe)
 {

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { VOCAB_MAX = 64, SIZE_MAX_TRIED = 4096 };
 
-/* Whether a number is set and above `most`, but small enough that the library accepts it. */
+/* Returns whether a number is set and above `most`, but small enough for the library to accept. */
 static bool is_beyond(const spec_settings *settings, const char *key, int fallback, int most)
 {
     const char *text = spec_settings_text(settings, key);
@@ -20,7 +20,7 @@ static bool is_beyond(const spec_settings *settings, const char *key, int fallba
     return (text == NULL || spec_settings_parse_int(&value, text)) && value > most;
 }
 
-/* Whether a transformer is small, given that its default sizes are realistic. */
+/* Returns whether a transformer is small, given that its default sizes are realistic. */
 static bool is_small_transformer(const spec_settings *settings)
 {
     return !is_beyond(settings, "dim", 768, VOCAB_MAX) &&
@@ -28,7 +28,7 @@ static bool is_small_transformer(const spec_settings *settings)
            !is_beyond(settings, "vocab", 32000, VOCAB_MAX);
 }
 
-/* Sizes that the library itself refuses pass, to test that it does. */
+/* Sizes that the library itself refuses count as small, so that we test whether it refuses them. */
 static bool is_small(spec_settings *settings)
 {
     int vocab = 0, order = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzz parts of runs: any bytes, unchanged and with the right row_check in every row, are refused
- * in one line or merged. A sum of a group that is read writes the text that it was read from. */
+ * in one line or merged. A group's sum that can be read is written back as the same text. */
 #include "experiments/group_text.h"
 #include "experiments/result_file.h"
 #include "experiments/shard_merge.h"
@@ -36,7 +36,7 @@ static void try_merge(const char *const *path, size_t n)
     spec_parts_free(&parts);
 }
 
-/* Write the bytes again with the right checks, if they are a table that ends with row_check. */
+/* Writes the bytes again with the right checks, if they are a table that ends with row_check. */
 static bool seal(const char *into, const char *path)
 {
     spec_table old, table;

@@ -31,7 +31,8 @@ static void put(uint8_t *at, uint64_t value, int bytes)
     for (int i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* Corrects all checksums that fit: rows from the first on, tables, head. */
+/* Corrects all checksums that can be located: those of the rows, in order, of the tables and of the
+ * head. */
 static void seal(uint8_t *bytes, size_t n)
 {
     if (n < SPEC_ROWS_HEAD) return;

@@ -18,7 +18,7 @@
 
 enum { SPEC_SIZE = 512, REQUESTS = 5, STEPS = 30 };
 
-/* The next line of the input, with FILE replaced by the table's path. */
+/* Returns the next line of the input, with FILE replaced by the table's path. */
 static void next_spec(char *spec, const char **at, const char *end, const char *path)
 {
     char line[SPEC_SIZE - 64];
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     next_spec(draft, &at, end, path);
     next_spec(choice_spec, &at, end, path);
     REQUIRE(write(memory, at, (size_t)(end - at)) == end - at);
-    /* Files of other names are not the fuzzer's to open. */
+    /* The fuzzer must not open files with other names. */
     const bool other = names_other(target, path) || names_other(draft, path);
     if (!other) {
         if (spec_step_cost_create(&cost, target, *draft != '\0' ? draft : NULL, &error) ==

@@ -38,7 +38,7 @@ static spec_piece next_piece(input *in, size_t most)
     return piece;
 }
 
-/* A byte in GPT-2's alphabet. */
+/* Writes a byte in GPT-2's alphabet. */
 static size_t spell(char *to, unsigned byte)
 {
     const unsigned code = byte <= 0x20                   ? 0x100 + byte

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fuzz traces, speclab's own and servers' responses, at the temperature of the rows and at another:
  * any bytes must give a verdict or a one-line error that names the file, quickly and in little
- * memory. A verdict has finite capitals and p-values, and detects no more than all. */
+ * memory. A verdict has finite capitals and p-values, and a detectable difference of at most 1. */
 #include "conformance/traces/trace.h"
 
 #include <assert.h>

@@ -14,7 +14,7 @@
 
 typedef struct {
     pid_t pid;
-    int input; /* the server ends with it */
+    int input; /* the server ends when this is closed */
     char url[64];
 } server;
 
@@ -25,7 +25,7 @@ static inline void server_free(server *s)
     waitpid(s->pid, NULL, 0);
 }
 
-/* Returns a port that is free now. */
+/* Returns a port that is currently free. */
 static inline int free_port(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

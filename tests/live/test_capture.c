@@ -8,7 +8,7 @@
 
 enum { LISTED = 4, VOCAB = 30, TEXTS = 100, TOKENS = 40 };
 
-/* The list of every position, in which the other 26 tokens share 1e-4. */
+/* The list at every position, in which the other 26 tokens share 1e-4. */
 static const double listed[LISTED] = {0.9, 0.06, 0.03, 0.0099};
 
 /* A text whose tokens are drawn from the list. */
@@ -30,8 +30,8 @@ static int write_text(spec_capture *capture, int number, gsl_rng *rng, spec_erro
     return spec_capture_text(capture, &text, error);
 }
 
-/* If the rest of a list had at least the noise as its probability, 0.05, the other tokens would
- * come too often: a false alarm, as of a filter. */
+/* If we took the probability of a list's rest to be at least the noise, 0.05, these tokens would
+ * seem to come too rarely: a false alarm that looks like a filter. */
 TEST(the_noise_of_a_scorer_does_not_widen_the_rest_of_its_lists, STATISTICS)
 {
     double chance[SPEC_LIVE_TOP];

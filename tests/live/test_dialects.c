@@ -88,7 +88,7 @@ TEST(each_dialect_reads_the_ids_of_a_text)
 static const char vllm_scores[] =
     "{\"choices\": [{\"index\": 0, \"text\": \"x\", \"prompt_logprobs\": [null, "
     "{\"5\": {\"logprob\": -0.1, \"rank\": 1, \"decoded_token\": \"a\"}}, "
-    /* the prompt's token has rank 37, and stands beside the two most probable */
+    /* the prompt's token has rank 37, and is listed along with the two most probable ones */
     "{\"9\": {\"logprob\": -7.5, \"rank\": 37, \"decoded_token\": \"b\"}, "
     "\"4\": {\"logprob\": -0.25, \"rank\": 1, \"decoded_token\": \"c\"}, "
     "\"6\": {\"logprob\": -2.0, \"rank\": 2, \"decoded_token\": \"d\"}}, "
@@ -163,7 +163,7 @@ TEST(hostile_scores_are_refused)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Keys whose absence would let a server's defaults change the law. */
+/* If these keys were missing, a server's defaults would change the law. */
 TEST(a_request_for_a_text_states_all_that_decides_its_law)
 {
     static const char *const keys[3][6] = {
@@ -186,7 +186,7 @@ TEST(a_request_for_a_text_states_all_that_decides_its_law)
     }
 }
 
-/* Each number under its server's own name; -1 or 0 is no top-k. */
+/* Each number must be sent under the server's own name for it; -1 or 0 means no top-k. */
 TEST(the_sampling_of_each_dialect_is_whole)
 {
     static const char *const expected[][2] = {
@@ -244,7 +244,8 @@ TEST(penalties_are_sent_under_each_servers_names)
     }
 }
 
-/* llama-server gives other requests wrong texts next to those that name a slot. */
+/* If a request names a slot, llama-server gives wrong texts to other requests that run at the same
+ * time. */
 TEST(llama_server_is_asked_for_the_next_token_in_no_slot_of_its_own)
 {
     int32_t ids[] = {1, 5, 7};
@@ -258,7 +259,7 @@ TEST(llama_server_is_asked_for_the_next_token_in_no_slot_of_its_own)
     json_decref(request.body);
 }
 
-/* The template's inputs are passed on, and nothing else of the line. */
+/* The template's inputs are passed on, but nothing else from the line. */
 TEST(a_chat_is_passed_on_with_all_that_decides_its_text)
 {
     static const char *const path[] = {"/apply-template", "/tokenize", "/tokenize"};
@@ -296,7 +297,7 @@ TEST(vllm_and_sglang_answer_a_chat_with_tokens)
     json_decref(list);
 }
 
-/* The caller frees them whatever was read. */
+/* The caller frees them, even if reading failed. */
 TEST(an_answer_without_tokens_leaves_none)
 {
     static const char *const name[] = {"llama-server", "vLLM", "SGLang"};

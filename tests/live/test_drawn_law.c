@@ -18,8 +18,8 @@ static spec_live_place place_of(int n)
     return place;
 }
 
-/* Compares with the whole row after the filters. Given the listed tokens, if the rest is unknown.
- */
+/* Compares the law with the whole row after the filters; if the rest is unknown, both are
+ conditioned on the listed tokens. */
 static void check(const spec_drawn_rule *rule, int n, spec_drawn_rest expected)
 {
     const spec_live_place place = place_of(n);

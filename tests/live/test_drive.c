@@ -54,7 +54,7 @@ static server start_timed(const char *owner, const char *fault, const char *more
 
 /* ---- mistakes -------------------------------------------------------------------------------- */
 
-/* What the server does wrong, in a dialect, and the line that it gets. */
+/* What the server does wrong, in which dialect, and the error line that results. */
 static const struct {
     const char *owner, *fault, *line;
 } mistakes[] = {
@@ -97,7 +97,7 @@ TEST(each_mistake_of_a_server_gets_its_line, SLOW)
     }
 }
 
-/* Mistakes that change nothing about the numbers. */
+/* Mistakes that do not affect the numbers. */
 TEST(a_busy_server_and_cut_characters_change_no_numbers, SLOW)
 {
     static const char *const faults[] = {"right", "busy", "utf8", "bytes"};
@@ -128,8 +128,9 @@ TEST(a_busy_server_and_cut_characters_change_no_numbers, SLOW)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A server of which everything is known: plain 6 ms, rounds of 7 + K ms, alpha .7. On a busy
- * machine it is late, and says by how much; times may differ by as much more. */
+/* A server about which everything is known: a plain step takes 6 ms, rounds take 7 + K ms, and
+ * alpha is .7. On a busy machine it is late, and says by how much; times may differ by as much
+ * more. */
 static const double truth_plain = 6.0, truth_a = 7.0, truth_b = 1.0, truth_alpha = 0.7;
 
 static double lateness(const char *url, const spec_http_work *how)
@@ -144,7 +145,7 @@ static double lateness(const char *url, const spec_http_work *how)
     return late;
 }
 
-/* Returns whether an interval, a little wider, has the true number. */
+/* Returns whether an interval, slightly widened, contains the true number. */
 static bool holds(const spec_block_interval *x, double unit, double right, double late)
 {
     const double slack = 1.02 + 2.0 * late;
@@ -189,7 +190,7 @@ TEST(known_times_and_acceptance_are_found_and_predict_the_speed_up, SLOW | STATI
     assert_int_equal(result.blocks.n, 2 * (3 * 4 + 1)); /* and a last K = 0 */
     assert_int_equal(spec_drive_numbers_init(&numbers, &result, &plan, &error), GSL_SUCCESS);
     assert_int_equal(numbers.n_levels, 2);
-    assert_int_equal(numbers.n_rows, 3 * 2 * 4); /* all, tale and code */
+    assert_int_equal(numbers.n_rows, 3 * 2 * 4); /* all prompts, tale and code */
     const double late = lateness(s.url, &plan.how);
     for (int i = 0; i < 8; i++) check_row(&numbers.row[i], &numbers.level[i / 4], late);
     for (int i = 0; i < 2; i++) {
@@ -202,7 +203,7 @@ TEST(known_times_and_acceptance_are_found_and_predict_the_speed_up, SLOW | STATI
         }
         assert_true(level->choice->to_K >= 1);
     }
-    /* Rows of categories divide the rows of all prompts. */
+    /* The rows of categories partition those of all prompts. */
     for (int i = 0; i < 8; i++) {
         assert_true(numbers.row[8 + i].requests + numbers.row[16 + i].requests ==
                     numbers.row[i].requests);
@@ -216,7 +217,7 @@ TEST(known_times_and_acceptance_are_found_and_predict_the_speed_up, SLOW | STATI
 
 /* ---- launched servers ------------------------------------------------------------------------ */
 
-/* A command that starts the server at a free port; its address goes into the url. */
+/* Writes a command that starts the server at a free port, and its URL. */
 static void command_of(char command[1024], char url[64], const char *words)
 {
     const int port = free_port();
@@ -255,7 +256,8 @@ TEST(launched_servers_of_every_dialect_are_measured_and_stopped, SLOW)
     }
 }
 
-/* What the command does wrong, and the line that it gets; NULL: the command starts the server. */
+/* What the command does wrong, and the error line that results; NULL: the command starts the
+ * server. */
 static const struct {
     const char *command, *words, *line;
 } launches[] = {
@@ -269,7 +271,7 @@ static const struct {
     {NULL, "owner=vllm fault=restart K={K}", "counters of /metrics fell: it was restarted"},
     {NULL, "owner=vllm fault=no_end K={K}", "the stream ended before its last event"},
     {NULL, "fault=error K={K}", "out of cache; the server's log is ./K0.log"},
-    /* a server of another run answers at the port, and the own one ends for want of it */
+    /* a server of another run answers at the port, and our own one ends because it cannot get it */
     {"sleep 1; echo the port is taken; exit 5", "K=0 plain=30",
      "the server has ended with status 5; its log ./K0.log ends: the port is taken"},
     {NULL, "fault=die K={K}", "the server has ended with status 7; its log ./K0.log ends: "},

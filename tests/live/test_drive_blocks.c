@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Blocks in their file, and counters of /metrics. */
+/* Checks blocks written to and read from a file, and counters of /metrics. */
 #include "live/drive_blocks.h"
 #include "tests/support/folder.h"
 #include "tests/support/owned.h"

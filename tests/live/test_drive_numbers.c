@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What blocks say: intervals that cover, alpha, the sentences of the report, and what is refused;
- * from a simulated server, without HTTP. */
+/* Checks what is computed from blocks: the coverage of intervals, alpha, the sentences of the
+ * report, and what is refused. The server is simulated, without HTTP. */
 #include "live/drive_report.h"
 
 #include "analysis/capped_geometric.h"
@@ -16,8 +16,8 @@ static const double truth_alpha = 0.7;
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* With normal logarithms and a few passes; the normal quantile in place of Student's covers .85 of
- * three passes, which 4000 repetitions exclude. */
+/* The logarithms are normal and the passes few. With the normal quantile in place of Student's,
+ * intervals from three passes would cover .85, which 4000 repetitions exclude. */
 TEST(intervals_cover_the_true_speed_up_in_95_percent)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
@@ -57,7 +57,7 @@ typedef struct {
 
 static const char *const no_prompts = "[{\"prompt\": \"x\"}]";
 
-/* Texts of 60 rounds, whose times are those of the truth but for the noise of the block. */
+/* Makes texts of 60 rounds, whose times are the true ones except for the noise of the block. */
 static spec_drive_block simulated_block(const truth *t, int K, int pass, int order, gsl_rng *rng)
 {
     enum { TEXTS = 8, ROUNDS = 60 };
@@ -115,8 +115,8 @@ static double true_speedup(const truth *t, int K)
     return spec_capped_geometric_mean(t->alpha, K) * t->plain / (t->a + t->b * K);
 }
 
-/* Blocks vary by 3 %, and acceptance by chance. With the normal quantile, three passes would cover
- * .81, 10 standard errors below. */
+/* The times of blocks vary by 3 %, and acceptance varies by chance. With the normal quantile, three
+ * passes would cover .81, which is 10 standard errors lower. */
 TEST(intervals_of_a_simulated_server_cover_its_speed_up, SLOW | STATISTICS)
 {
     static const truth t = {.plain = 0.006, .a = 0.0071, .b = 0.0009, .alpha = 0.77, .noise = 0.03};
@@ -172,7 +172,7 @@ TEST(a_steady_drift_cancels_in_passes_there_and_back)
     }
 }
 
-/* Categories divide the prompts that have one; an empty name is none. */
+/* Categories partition the prompts that have one; an empty name means none. */
 TEST(prompts_without_a_category_are_only_in_the_rows_of_all)
 {
     static const truth t = {.plain = 0.006, .a = 0.0071, .b = 0.0009, .alpha = 0.8};
@@ -206,7 +206,7 @@ TEST(prompts_without_a_category_are_only_in_the_rows_of_all)
 
 /* ---- alpha ----------------------------------------------------------------------------------- */
 
-/* The counts of a text as a dialect gives them: tests/live/timed_server.py in C. */
+/* Counts the rounds of a text as the dialect does: tests/live/timed_server.py in C. */
 static spec_drive_request counted_text(const char *dialect, int K, int most, spec_live_counts *sums,
                                        gsl_rng *rng)
 {
@@ -230,8 +230,8 @@ static spec_drive_request counted_text(const char *dialect, int K, int most, spe
     return r;
 }
 
-/* Short texts, where passes without a draft and cut rounds count most: with K = 1 and 17 tokens
- * they were 6 % of alpha for llama-server. */
+/* In short texts, passes without a draft and cut rounds matter most: with K = 1 and 17 tokens they
+ * were 6 % of alpha for llama-server. */
 TEST(alpha_is_that_of_the_rounds_that_drafted_in_every_dialect, SLOW | STATISTICS)
 {
     static const struct {
@@ -280,7 +280,7 @@ TEST(alpha_is_that_of_the_rounds_that_drafted_in_every_dialect, SLOW | STATISTIC
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
-/* What is true of a server, and how the report begins. */
+/* What a server does, and how the report about it begins. */
 static const struct {
     truth t;
     int passes;
@@ -375,7 +375,7 @@ TEST(a_baseline_that_drafts_and_a_length_that_does_not_are_refused)
     static const struct {
         int K;
         double drafted, accepted, rounds;
-        const char *line; /* NULL: it is right */
+        const char *line; /* NULL: the server is right */
     } cases[] = {
         {0, 0.0, 0.0, NAN, NULL},
         {0, 1.0, 0.0, NAN, "the baseline speculates"},

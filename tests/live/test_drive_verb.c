@@ -127,12 +127,12 @@ TEST(resume_goes_on_after_the_blocks_of_the_file, SLOW)
     int lines = 0;
     for (const char *c = whole; *c != '\0'; c++) lines += *c == '\n';
     assert_int_equal(lines, 1 + 4);
-    /* nothing is left to do: no server is started, and the report says the same */
+    /* nothing is left to do, so no server is started, and the report is the same */
     assert_true(end_of(drive(port, true)) % 3 == 0);
     FREED char *again = spec_file_bytes("report.txt");
     const size_t n = (size_t)(strstr(first, "\n  measured") - first); /* with engine and model */
     assert_int_equal(strncmp(first, again, n), 0);
-    /* without its last two blocks and half of another */
+    /* without its last two blocks, and half of the one before */
     char *cut = whole;
     for (int i = 0; i < 2; i++) cut = strchr(cut, '\n') + 1;
     cut[40] = '\0';

@@ -14,7 +14,7 @@ static void draw_row(double *row, gsl_rng *rng)
     for (int i = 0; i < V; i++) row[i] /= sum;
 }
 
-/* Another row, some of whose mass is elsewhere; returns the total variation. */
+/* Makes another row by moving some of the mass; returns the total variation. */
 static double move_mass(double *ret, const double *row, gsl_rng *rng)
 {
     double other[V], variation = 0.0;
@@ -47,9 +47,9 @@ TEST(the_first_difference_is_found_or_where_one_text_ends)
                      -1);
 }
 
-/* All coins at once: between two neighbouring ends of cells of either row, both picks are constant.
- * Two claims: tokens that one coin picks have at most the total variation between them, and picks
- * differ with at least the total variation. */
+/* Checks all coins at once: between two neighbouring ends of cells of either row, both picks are
+ * constant. There are two claims: the mass between the tokens that one coin picks is at most the
+ * total variation, and picks differ with at least that probability. */
 TEST(what_two_rows_do_with_one_coin_is_bounded_by_their_total_variation)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
@@ -84,7 +84,7 @@ TEST(what_two_rows_do_with_one_coin_is_bounded_by_their_total_variation)
         assert_true(differ >= variation - 1e-12);
         least = fmin(least, differ / variation);
     }
-    assert_true(largest > 0.5 && least < 1.5); /* neither bound is idle */
+    assert_true(largest > 0.5 && least < 1.5); /* neither bound is vacuous */
 }
 
 TEST(unlisted_tokens_are_not_counted_between_two)
@@ -110,8 +110,9 @@ TEST(what_would_have_shown_shows_with_the_stated_power)
     }
 }
 
-/* Texts of a server that moves the probability v from a token to its neighbour, so that picks
- * differ with exactly v: what is reported as too small to show is at least v in 0.9 of all runs. */
+/* A server moves the probability v from a token to its neighbour, so that picks differ with
+ * probability exactly v. In at least 0.9 of all runs, what is reported as too small to show must be
+ * at least v. */
 TEST(what_is_reported_covers_the_truth_with_the_stated_power, STATISTICS)
 {
     static const double moved[] = {0.0003, 0.0012, 0.004, 0.02};
@@ -142,5 +143,5 @@ TEST(what_is_reported_covers_the_truth_with_the_stated_power, STATISTICS)
         assert_true(gsl_cdf_binomial_P((unsigned)covered, 0.9, (unsigned)runs) > SPEC_TEST_P);
         if (covered < least) least = covered;
     }
-    assert_true(least < 0.97 * runs); /* the bound is not idle */
+    assert_true(least < 0.97 * runs); /* the bound is not vacuous */
 }

@@ -10,7 +10,7 @@
 
 enum { LISTED = 20, CELLS = LISTED + 1 };
 
-/* A row of random weights, of which 5 % are outside of the list. */
+/* Draws a row of random weights, of which 5 % are outside the list. */
 static void draw_row(double row[CELLS], gsl_rng *rng)
 {
     double sum = 0.0;
@@ -34,7 +34,7 @@ TEST(a_right_server_gains_nothing_on_average)
     }
 }
 
-/* Whether a filter keeps listed token i, straight from its definition. */
+/* Returns whether a filter keeps listed token i, straight from its definition. */
 static bool keeps(const double row[CELLS], int i, int top_k, double top_p, double min_p)
 {
     double above = 0.0, most = 0.0;
@@ -84,7 +84,7 @@ TEST(a_filter_that_ends_outside_of_the_list_makes_no_bet)
     spec_filter_bets bets = {{0.0}, {0.0}, {0.0}};
     char name[32];
     spec_filter_bets_add(&bets, row, 3, 0);
-    for (int f = 0; f < SPEC_FILTER_BETS; f++) /* top-k 2 and top-p .5 keep both, no other ends */
+    for (int f = 0; f < SPEC_FILTER_BETS; f++) /* top-k 2 and top-p .5 keep both, no other */
         assert_within(bets.expected[f], bets.log_e[f] != 0.0 ? 0.45 : 0.0, 1e-12);
     spec_filter_bets_best(name, &bets);
     assert_string_equal(name, "top-k 2");
@@ -97,8 +97,8 @@ static double choose(int n, int k)
     return exp(gsl_sf_lnchoose((unsigned)n, (unsigned)k));
 }
 
-/* By enumeration: of all ways to divide the wrong texts among the two servers, the share in which
- * the first has at least as many. */
+/* By enumeration: returns in what share of all ways to divide the wrong texts between the two
+ * servers the first one has at least as many. */
 TEST(wrong_greedy_texts_accuse_if_the_scorers_own_are_fewer)
 {
     for (int n = 1; n <= 12; n++)

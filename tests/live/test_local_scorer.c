@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A model that runs here as the scorer: its lists, and the verdicts on servers of the same model.
- */
+/* Tests a model that runs here as the scorer: its lists, and the verdicts on servers with the same
+ model. */
 #include "live/local_scorer.h"
 #include "live/served.h"
 #include "models/model_open.h"
@@ -58,7 +58,8 @@ TEST(a_pass_over_a_text_lists_what_passes_over_its_prefixes_list)
     spec_local_scorer_free(&s);
 }
 
-/* As if the model put token 3 before each text: the rows are those of the text without it. */
+/* The model is treated as if it put token 3 before each text, so the rows are those of the text
+ * without it. */
 TEST(the_token_before_each_text_is_the_models_own_affair)
 {
     spec_local_scorer s = scorer_of(TRANSFORMER, -1);
@@ -109,7 +110,7 @@ TEST(a_model_is_told_from_an_address)
 
 #define BIGRAMS "ngram:learnt.txt?order=2&tokens=chars"
 
-/* A text in which a letter depends on the one before it, at `step`. */
+/* Writes a text in which each letter depends on the one before it; `step` chooses how. */
 static void write_learnt(const char *path, int step)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz ";
@@ -156,7 +157,7 @@ static void no_progress(void *self, const char *what, int done, int texts)
     (void)self, (void)what, (void)done, (void)texts;
 }
 
-/* Judges a server of the bigrams learnt at `step`; those learnt at 5 score. */
+/* Judges a server whose bigrams were learnt with `step`; the scorer's were learnt with 5. */
 static spec_served_result judged(const char *fault, const char *owner, int step, double temperature,
                                  int status, const char *line)
 {

@@ -10,7 +10,7 @@
 
 enum { V = 14, LISTED = 6, PROMPT = 5, TEXT = 7 };
 
-/* A text of few different tokens, so that they repeat, with a list at each position. */
+/* Makes a text of few different tokens, which therefore repeat, with a list at each position. */
 typedef struct {
     double row[TEXT][V];
     spec_live_place place[TEXT];
@@ -41,8 +41,8 @@ static void draw_scored(scored *s, gsl_rng *rng)
     }
 }
 
-/* The whole row with penalties, by the definition of vLLM (last = 0) or llama-server, without
- * normalisation. */
+/* Computes the whole row with penalties, by the definition of vLLM (last = 0) or of llama-server,
+ * without normalising it. */
 static void penalise(double *row, const scored *s, int at, double presence, double frequency,
                      int last)
 {
@@ -61,7 +61,7 @@ TEST(lists_with_penalties_give_the_law_of_the_whole_row)
         double temperature;
         int top_k;
         double top_p, min_p;
-        double judged; /* least share of positions */
+        double judged; /* smallest share of positions that can be judged */
     } cases[] = {
         {"top_k,top_p,min_p,temperature", 1.0, 0, 1.0, 0.0, 0.9},
         {"temperature,min_p,top_k,top_p", 0.7, 0, 1.0, 0.0, 0.9},
@@ -129,7 +129,7 @@ TEST(the_most_probable_token_with_penalties_is_known_or_the_list_is_empty)
     for (int t = 0; t < 300; t++) {
         static scored s;
         draw_scored(&s, rng);
-        for (int at = 0; at < TEXT; at++) s.place[at].n = 3; /* of which most have occurred */
+        for (int at = 0; at < TEXT; at++) s.place[at].n = 3; /* most of these have occurred */
         spec_penalties_apply(&s.text, 1.5, 0.0, 0);
         for (int at = 0; at < TEXT; at++) {
             penalise(s.row[at], &s, at, 1.5, 0.0, 0);

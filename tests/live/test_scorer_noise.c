@@ -35,8 +35,8 @@ TEST(without_noise_a_verdict_needs_one_over_the_rate)
 
 /* The worst case: the true law is shifted by the noise, always in the direction of the bet. For n
  * normal draws with mean d = sqrt(square), the likelihood ratio of a shift m is an e-value of the
- * scored law, and its chance to reach the threshold is known. For the worst m it comes within
- * twenty of the rate, so the threshold is neither broken nor idle. */
+ * scored law, and its chance to reach the threshold is known. For the worst m this chance is at
+ * most the rate, and not less than a twentieth of it, so the threshold is valid and not vacuous. */
 TEST(a_bet_on_the_noise_itself_keeps_the_rate)
 {
     const double n = 20000.0, d = 0.01, rate = 1e-4;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The whole way, against tests/live/faulty_server.py, whose model is a table: each of its mistakes
- * gets its name, and a right server none. */
+/* Tests the whole verb against tests/live/faulty_server.py, whose model is a table: it names each
+ * of the server's mistakes, and none for a right server. */
 #include "live/served.h"
 #include "tests/live/faulty_server.h"
 #include "tests/support/child.h"
@@ -41,7 +41,7 @@ static const char *verdict(const spec_served_result *r)
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
-/* What the server does wrong, under which parameters, and the name that it gets. */
+/* What the server does wrong, with which parameters, and the name that the verdict gives it. */
 static const struct {
     const char *fault, *name;
     double temperature, min_p;
@@ -69,7 +69,7 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Returns whether case i got its name. */
+/* Returns whether the verdict on case i has the right name. */
 static bool is_named(int i, const char *owner)
 {
     OWNED(server) score = start("right", owner), text = start(cases[i].fault, owner);
@@ -101,7 +101,7 @@ TEST(the_other_dialects_find_the_same, SLOW | STATISTICS, .setup = spec_folder_e
     for (int i = 3; i < CASES; i += 4) assert_true(is_named(i, "sglang"));
 }
 
-/* A small run of each dialect: enough for the coarse mistakes. */
+/* A small run in each dialect, which is enough for coarse mistakes. */
 TEST(coarse_mistakes_show_in_few_texts, STATISTICS, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
@@ -203,7 +203,7 @@ TEST(a_greedy_text_that_lost_its_state_is_wrong_from_there_on, .setup = spec_fol
     assert_int_equal(spec_served_verdict_of(&lost), SPEC_SERVED_STATE);
 }
 
-/* Its texts are wrong, its scores are not. */
+/* The server's texts are wrong, but its scores are right. */
 TEST(a_scorer_whose_own_texts_are_as_wrong_leaves_it_undecided, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
@@ -236,7 +236,7 @@ TEST(a_capture_resumes_and_validate_reads_it, STATISTICS, .setup = spec_folder_e
     plan.lanes = 1; /* texts in order, so that the files can be compared */
     plan.opt_capture = "whole.jsonl";
     assert_works(spec_served(&whole, &plan, &error));
-    /* a capture that was cut in the middle of a line */
+    /* a capture that is cut in the middle of a line */
     assert_int_equal(system("head -c 100000 whole.jsonl >cut.jsonl"), 0);
     plan.opt_capture = "cut.jsonl";
     assert_fails_with(spec_served(&resumed, &plan, &error), GSL_EINVAL, "--resume continues it");
@@ -276,7 +276,7 @@ TEST(texts_of_equal_seeds_are_equal_at_a_right_server, .setup = spec_folder_ente
     assert_near(right.detectable, log(10.0) / (double)right.served.tokens, 1e-9);
 }
 
-/* Both draw from rows that are off by 1 %, in each request differently. */
+/* Both servers draw from rows that are off by 1 %, differently in each request. */
 TEST(rounding_makes_ties_of_equal_seeds_and_accuses_nobody, STATISTICS, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
@@ -287,8 +287,8 @@ TEST(rounding_makes_ties_of_equal_seeds_and_accuses_nobody, STATISTICS, .setup =
     assert_true(noisy.detectable > 0.01 && noisy.detectable < 0.1);
 }
 
-/* How far rounding goes is measured in a few texts. A right server would be accused if it went
- * three times as far in others, which must not happen in 60 runs. */
+/* The size of rounding errors is measured in a few texts. If they were three times as large in
+ * other texts, a right server would be accused, which must not happen in 60 runs. */
 TEST(rounding_accuses_nobody_for_many_seeds, SLOW | STATISTICS, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
@@ -320,7 +320,7 @@ TEST(a_wrong_state_writes_another_text_for_the_same_seed, STATISTICS, .setup = s
     assert_int_equal(spec_served_verdict_of(&noisy), SPEC_SERVED_STATE);
 }
 
-/* The plain server's own texts differ, too, when it draws them again. */
+/* The plain server's own texts also differ when it draws them again. */
 TEST(a_plain_server_that_does_not_repeat_its_texts_clears_the_other, STATISTICS,
      .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
@@ -445,7 +445,7 @@ static const char chats[] =
                       "{\"prompt\": \"[system] be brief [user] why is the sky blue? [bot]\"}\n"
                       "{\"prompt\": \"[user] hi [bot]\"}\n";
 
-/* A chat has the same tokens as the text that the template makes of it. */
+/* A chat gives the same tokens as the text that the template makes of it. */
 TEST(a_chat_is_the_text_of_the_servers_template, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {

@@ -28,8 +28,8 @@ static spec_two_samples test_of(const drawing *d, int n_prompts, double rate, ui
 
 enum { EACH = 3, ALL = 2 * EACH, SPLITS = 20 };
 
-/* The statistic of one prompt by its definition: over the sets of texts that share some beginning,
- * as masks of six texts, of which `first` are the first server's. */
+/* Computes the statistic of one prompt by its definition: over the sets of texts that share some
+ * beginning, as masks of six texts, of which `first` are the first server's. */
 static double statistic_by_definition(int *ret_sets, const spec_live_tokens *const text[ALL],
                                       unsigned first)
 {
@@ -57,7 +57,7 @@ static double statistic_by_definition(int *ret_sets, const spec_live_tokens *con
     return sum;
 }
 
-/* Draws texts of two letters and of various lengths. */
+/* Draws texts of two letters and of different lengths. */
 static void draw_short(drawing *d, gsl_rng *rng)
 {
     d->texts = 2 * EACH;
@@ -105,14 +105,15 @@ TEST(the_p_value_is_the_share_of_divisions_that_differ_as_much, STATISTICS)
         ratio[0] += test.p / large / sets;
         ratio[1] += test.p_close / small / sets;
     }
-    /* 20 / n has a relative deviation of 0.22, and is too large by 1/20 in the mean */
+    /* 20 / n has a relative standard deviation of 0.22, and its mean is too large by 1/20 */
     for (int k = 0; k < 2; k++) assert_within(ratio[k], 1.02, 0.07);
 }
 
 /* ---- coverage -------------------------------------------------------------------------------- */
 
-/* Draws `texts` of each server; of six first tokens, pairs are equally probable, and at the second
- * server one of each pair is more probable by the share `off`, the other one less. */
+/* Draws `texts` texts of each server. The six first tokens form three pairs of equal probability.
+ * At the second server, one token of each pair is more probable by the share `off`, and the other
+ * one less. */
 static void draw_pairs(drawing *d, int texts, double off, gsl_rng *rng)
 {
     static const double pair[] = {0.27, 0.18, 0.05};
@@ -170,7 +171,7 @@ TEST(the_detectable_difference_is_detected_with_the_stated_power, SLOW | STATIST
         print_message("%d texts: %.3f is found in %u of %u, half of it in %u\n", texts[s], off,
                       found, runs, half);
         assert_true(gsl_cdf_binomial_P(found, 0.9, runs) > SPEC_TEST_P);
-        assert_true(half < runs / 2); /* the number is not idle */
+        assert_true(half < runs / 2); /* the number is not vacuous */
     }
 }
 
@@ -211,7 +212,7 @@ TEST(texts_without_a_common_beginning_say_nothing)
     assert_true(test.p > 0.9 && isnan(test.detectable));
 }
 
-/* Two texts that begin alike tell nothing, whatever the servers do. */
+/* If there are only two texts, and they begin alike, they tell nothing, whatever the servers do. */
 TEST(a_total_variation_above_1_is_not_stated)
 {
     static drawing d;

@@ -44,7 +44,8 @@ static inline const double *row_after(opened *o, const int *context, size_t n)
     return row;
 }
 
-/* Every value in [0,1], and the sum, taken in long double, 1 within 1e-12. */
+/* Checks that every value is in [0,1], and that the sum, taken in long double, is 1 within
+ * 1e-12. */
 static inline void assert_normalised(const double *row, int vocab)
 {
     long double sum = 0.0L;
@@ -55,7 +56,8 @@ static inline void assert_normalised(const double *row, int vocab)
     assert_true(fabsl(sum - 1.0L) < 1e-12L);
 }
 
-/* The spec is refused with a line that contains `expected`, and no model is returned. */
+/* Checks that the spec is refused with a line that contains `expected`, and that no model is
+ * returned. */
 static inline void assert_refused(const char *spec, const spec_model *opt_target,
                                   const char *expected)
 {

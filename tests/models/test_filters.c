@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The filters against a full sort with a compensated sum, bit for bit. */
+/* Compares the filters with a full sort and a compensated sum, bit for bit. */
 #include "base/noise.h"
 #include "models/filters.h"
 #include "models/row.h"
@@ -24,7 +24,8 @@ static int foremost_first(const void *left, const void *right)
     return a->id < b->id ? -1 : 1;
 }
 
-/* The number of tokens of the sorted row that each filter keeps; the smallest number counts. */
+/* Returns the number of tokens of the sorted row that each filter keeps; the smallest number
+ * applies. */
 static void filter_ref(double *row, int vocab, const spec_filters *filters)
 {
     static entry sorted[V_MAX];
@@ -62,7 +63,7 @@ static double uniform(uint64_t *state)
     return gsl_rng_uniform(&rng);
 }
 
-/* Steep and flat rows, rows of few levels, rows of mostly zeros, equal values. */
+/* Draws steep and flat rows, rows of few levels, rows of mostly zeros, and equal values. */
 static void draw_row(double *row, int vocab, int form, uint64_t *state)
 {
     const double steep = 8.0 * uniform(state);
@@ -114,8 +115,8 @@ TEST(top_k_may_keep_many_thousands)
     for (int i = 0; i < V_MAX; i++) assert_true((row[i] > 0.0) == (i >= V_MAX - 8000));
 }
 
-/* If the mass is within rounding of top_p, the compensated sum decides: 8 n of 10 n equals are 0.8.
- */
+/* If the mass is within rounding of top_p, the compensated sum decides: 8 n of 10 n equal tokens
+ are 0.8. */
 TEST(a_mass_that_is_nearly_reached_is_judged_by_the_compensated_sum)
 {
     static double row[1000], expected[1000];

@@ -25,8 +25,8 @@ TEST(every_kind_has_a_whole_table_line)
     }
 }
 
-/* The usage of a kind without a path is a spec with every key at its default: the same model as its
- * bare name. */
+/* The usage line of a kind without a path is a spec with every key at its default, and gives the
+ * same model as its bare name. */
 TEST(usages_show_the_defaults)
 {
     OWNED(opened) target =

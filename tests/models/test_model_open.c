@@ -22,7 +22,7 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-/* A file with one useless tensor; `key` has a text, or the number 3 if the text is NULL. */
+/* Writes a file with one useless tensor; `key` has a text, or the number 3 if the text is NULL. */
 static void write_file(const char *architecture, const char *key, const char *opt_text)
 {
     OWNED(spec_gguf_writer) writer;

@@ -6,7 +6,8 @@
 
 enum { V = 9 };
 
-/* The row after each token beside the base's, without the other tokens; then its transform. */
+/* Compares the row after each token with the base's row without the other tokens, and then its
+ * transform. */
 static void check(const char *base_spec, const char *ids, const char *kept, double temperature)
 {
     char spec[128];

@@ -14,7 +14,8 @@ static double uniform(uint64_t i)
     return ((double)(spec_noise_mix(i * 27 + 1) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* Second route: the same sum in long double. Lengths around the block of 128 and the lanes of 8. */
+/* Second route: the same sum in long double, for lengths around the block of 128 and the lanes of
+ * 8. */
 TEST(sums_agree_with_long_double)
 {
     static const int lengths[] = {1, 2, 7, 8, 9, 127, 128, 129, 136, 255, 256, 1000, 100000};
@@ -71,7 +72,7 @@ TEST(the_largest_come_in_order_and_the_lowest_first_among_ties)
             int index[7] = {-1, -1, -1, -1, -1, -1, -1}, expected = 0;
             assert_int_equal(spec_row_largest(index, k, row, n), k < n ? k : n);
             for (int i = 0; i < 5 && expected < k;
-                 i++) /* the largest of the first n, in the order of all */
+                 i++) /* the largest of the first n entries, in the order of all */
                 if (order[i] < n) assert_int_equal(index[expected++], order[i]);
             assert_int_equal(index[k < n ? k : n], -1);
         }

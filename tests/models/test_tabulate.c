@@ -13,7 +13,8 @@
 typedef struct {
     spec_model head;
     int *calls;
-    bool own, gap; /* own: it returns a row of its own; gap: the context of two zeros has no row */
+    bool own, gap; /* own: it returns a row in memory of its own; gap: the context of two zeros has
+                    * no row */
     double row[8];
 } hashed;
 
@@ -35,7 +36,7 @@ static const double *hashed_row(const spec_model *model, void *session, const in
     return scratch;
 }
 
-/* Reads the whole text: its own _score gives each node its whole path. */
+/* Its _score gives each node its whole path, as a model that reads the whole text needs. */
 static int hashed_score(const spec_model *model, void *session, const spec_score_request *request,
                         spec_error *error)
 {

@@ -33,7 +33,7 @@ static double unit(uint64_t *noise)
     return (double)(spec_noise_mix((*noise)++) >> 11) * 0x1p-53;
 }
 
-/* A row with ties and zeros, by hash: levels 0..8 if `ties`, else continuous. */
+/* Makes a row with ties and zeros by a hash: levels 0..8 if `ties`, otherwise continuous. */
 static void random_row(double *row, int vocab, uint64_t key, bool ties)
 {
     row[0] = 1.0;
@@ -58,8 +58,9 @@ TEST(temperature_is_a_power)
     assert_row(two, (const double[]){8.0 / 14.0, 0.0, 6.0 / 14.0, 0.0}, 4);
 }
 
-/* 0.4 0.3 0.15 0.1 0.05, top_k = 3 and top_p = 0.8: joint keeps 3 by rank and 3 by mass (0.4 + 0.3
- * < 0.8); chained sees 0.4/0.85 + 0.3/0.85 = 0.8235 >= 0.8 after the rank, so keeps 2. */
+/* The row is 0.4 0.3 0.15 0.1 0.05, with top_k = 3 and top_p = 0.8. joint keeps 3 by rank and 3 by
+ * mass (0.4 + 0.3 < 0.8); chained sees 0.4/0.85 + 0.3/0.85 = 0.8235 >= 0.8 after the rank, so it
+ * keeps 2. */
 TEST(joint_and_chained_filters_differ)
 {
     double joint[] = {0.1, 0.4, 0.15, 0.3, 0.05}, chained[] = {0.1, 0.4, 0.15, 0.3, 0.05};
@@ -177,7 +178,7 @@ TEST(top_p_takes_the_lowest_of_ties_and_no_more)
     apply(row, 5, transform); /* 0.3 + 0.2 + 0.2 */
     assert_row(row, (const double[]){0.2 / 0.7, 0.0, 0.3 / 0.7, 0.2 / 0.7, 0.0}, 5);
     for (int i = 0; i < 10; i++) tenths[i] = 0.1;
-    transform.top_p = 0.8; /* eight times 0.1 is 0.8, whatever a plain sum says */
+    transform.top_p = 0.8; /* eight times 0.1 is 0.8, whatever a plain sum gives */
     apply(tenths, 10, transform);
     for (int i = 0; i < 10; i++) assert_true(fabs(tenths[i] - (i < 8 ? 0.125 : 0.0)) < 1e-16);
     transform.top_p = 0.0; /* the most probable token always survives */
@@ -219,9 +220,9 @@ static int by_probability(const void *a, const void *b)
     return *x > *y ? -1 : *x < *y ? 1 : x < y ? -1 : 1;
 }
 
-/* The same filters by a full sort and masks: after the temperature, top_k by the k-th value, top_p
- * by the mass before a token, min_p. Each filter sees the row itself (FlashInfer's joint), or the
- * renormalised survivors (the chain of processors in Hugging Face and vLLM). */
+/* Computes the same filters by a full sort and masks: after the temperature, top_k by the k-th
+ * value, top_p by the mass before a token, min_p. Each filter sees the row itself (FlashInfer's
+ * joint), or the renormalised survivors (the chain of processors in Hugging Face and vLLM). */
 static void transform_ref(double *row, int vocab, const spec_transform *transform)
 {
     const double *sorted[4096];
@@ -292,8 +293,8 @@ TEST(filters_that_keep_all_change_no_bit)
     double row[65], kept[65];
     for (uint64_t key = 0; key < 50; key++) {
         random_row(row, 65, key, false);
-        row[key % 65] = nextafter(row[key % 65],
-                                  1.0); /* not quite normalised: an unneeded division would show */
+        row[key % 65] = nextafter(row[key % 65], 1.0); /* not quite normalised, so an unneeded
+                                                        * division would show */
         memcpy(kept, row, sizeof row);
         apply(row, 65, SPEC_TRANSFORM_NONE);
         apply(row, 65, (spec_transform){.temperature = 1.0, .top_k = 65, .top_p = 1.0});
@@ -355,7 +356,7 @@ TEST(a_large_row_of_equals_is_filtered)
 
 /* ---- the wrapped model ----------------------------------------------------------------------- */
 
-/* Of order 6, too large for a table. */
+/* A model of order 6, too large for a table. */
 TEST(a_wrapped_model_transforms_every_row)
 {
     opened base = open_model("dirichlet?V=20&order=6&seed=5", NULL);

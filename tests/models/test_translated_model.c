@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Contexts through their texts and rows through a search for equal texts, by a second route. */
+/* Checks contexts through their texts, and rows through a search for equal texts, by a second
+ * route. */
 #include "models/translated_model.h"
 #include "tests/models/open_model.h"
 #include "tests/support/folder.h"
@@ -46,7 +47,8 @@ static int lowest_with(const spec_model *model, const char *text, size_t n)
     return -1;
 }
 
-/* The draft's tokens of a text: here its tokenizer or, for a word that it lacks, bytes it has. */
+/* Returns the draft's tokens of a text: from its tokenizer here or, for a word that it lacks, bytes
+ * that it has. */
 static size_t spell(int *ret, const spec_model *own, const char *text, size_t n)
 {
     char spelt[64];
@@ -158,7 +160,7 @@ TEST(rows_of_a_tree_are_those_of_its_paths)
     }
 }
 
-/* After a text that the draft's window does not hold the row is uniform. */
+/* After a text that does not fit into the draft's window, the row is uniform. */
 TEST(a_transformer_translates_what_its_window_holds)
 {
     char draft_file[512];
@@ -170,7 +172,7 @@ TEST(a_transformer_translates_what_its_window_holds)
     const int window = draft.model->window, partners = spec_translated_model_partners(draft.model);
     FREED int *context = calloc((size_t)window + 1, sizeof *context);
     assert_true(window > 0 && partners > 0 && draft.model->order == -1);
-    context[0] = 1; /* at least two tokens of the draft */
+    context[0] = 1; /* takes at least two tokens of the draft */
     const double *row = row_after(&draft, context, 3);
     double largest = 0.0;
     for (int i = 0; i < draft.model->vocab; i++) largest = fmax(largest, row[i]);
@@ -181,7 +183,8 @@ TEST(a_transformer_translates_what_its_window_holds)
         assert_true(row[i] == 0.0 || fabs(row[i] - 1.0 / partners) < 1e-12);
 }
 
-/* The draft's ends are found by their texts; the first that is left over is the target's, too. */
+/* The draft's ends are found by their texts; the first one that is left over is an end of the
+ * target, too. */
 TEST(ends_of_a_text_are_translated)
 {
     opened target = open_model("ngram:text.txt?tokens=words", NULL),

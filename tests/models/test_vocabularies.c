@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A model whose tokens are the words of a list. */
+/* Makes a model whose tokens are the words of a list. */
 typedef struct {
     spec_model head;
     const char *const *word;

@@ -10,7 +10,7 @@
 
 #define UNTRACED __attribute__((no_instrument_function))
 
-/* The linker puts it where the module is loaded. */
+/* The linker sets this to the address where the module is loaded. */
 extern const char __ehdr_start __attribute__((visibility("hidden")));
 static unsigned char *map;
 

@@ -3,8 +3,7 @@
  * covers malloc and its relatives, their callers in the C library (strdup, asprintf,
  * open_memstream), and anonymous mmap. Allocations are counted from main on, in all threads, and
  * only in the program named OOM_PROGRAM, not in its subprocesses.
- *   OOM_AT=n       the n-th one fails; 0: none
- *   OOM_ON=1       and all after it
+ *   OOM_AT=n       the n-th one fails; 0: none OOM_ON=1       all after it fail, too
  *   OOM_COUNT=FILE write the number of allocations
  *   OOM_TRACE=1    print on standard error where it failed */
 #include <dlfcn.h>

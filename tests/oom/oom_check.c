@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Let each allocation of the program fail, once and from there on, and check the outcome. Right
- * outcomes are the usual output, byte for byte, with the usual exit status, or one line on standard
- * error and exit code 2. Or run each command once under valgrind, which must find no fault.
+/* Lets each allocation of the program fail, alone or with all later ones, and checks the outcome.
+ * Right outcomes are the usual output, byte for byte, with the usual exit status, or one line on
+ * standard error and exit code 2. Or run each command once under valgrind, which must find no
+ * fault.
  *   oom_check [-q] SPECLAB FAILING_ALLOC.so [COMMAND...]    -q: some allocations of each command
  *   oom_check SPECLAB valgrind [COMMAND...]
  * COMMAND is a prefix of one of the commands below. Works in a temporary folder, with one process
@@ -34,7 +35,7 @@ enum {
     SHOWN = 10
 };
 
-/* Output that differs from run to run: none; standard error; standard output and files too. */
+/* Which output differs from run to run: none; standard error; standard output and files, too. */
 typedef enum { SAME, SAME_OUTPUT, SAME_STATUS } expectation;
 
 typedef struct {
@@ -130,7 +131,7 @@ static bool is_valgrind;
 /* ---- one run --------------------------------------------------------------------------------- */
 
 typedef struct {
-    int status; /* as waitpid's; -1: killed after a time-out */
+    int status; /* as from waitpid; -1: killed after a time-out */
     char out[SAID], err[SAID], file[SAID];
     size_t n_out, n_err, n_file;
 } outcome;
@@ -241,7 +242,7 @@ static bool left_partial(void)
     return left;
 }
 
-/* Its messages after those that the reference prints first too, such as warnings. */
+/* Returns its messages after the ones that the reference also prints first, such as warnings. */
 static const char *own_words(const outcome *o, const outcome *reference)
 {
     size_t same = 0;
@@ -250,7 +251,7 @@ static const char *own_words(const outcome *o, const outcome *reference)
     return o->err + same;
 }
 
-/* NULL if the outcome is as expected. */
+/* Returns NULL if the outcome is as expected, otherwise what is wrong. */
 static const char *fault(const outcome *o, const outcome *reference, const command *c)
 {
     if (o->status == -1) return "it did not end";
@@ -276,8 +277,7 @@ static const char *fault(const outcome *o, const outcome *reference, const comma
 
 /* ---- all runs -------------------------------------------------------------------------------- */
 
-/* A worker does every `workers`th run of a command; returns the number of failed runs, of
- * *ret_runs. */
+/* Does every `workers`th run of a command; returns the number of failed runs, out of *ret_runs. */
 static int work(const command *c, const outcome *reference, long allocations, bool quick,
                 int worker, int workers, int *ret_runs)
 {
@@ -344,7 +344,7 @@ static int check(const command *c, bool quick, int workers, int *ret_runs)
     return bad;
 }
 
-/* Whether valgrind finds a fault in a command. */
+/* Returns whether valgrind finds a fault in a command. */
 static bool is_faulty(const command *c)
 {
     static outcome o;

@@ -35,7 +35,7 @@ static void hang(void)
     for (;;) pause();
 }
 
-char *volatile spec_test_leaked; /* so that no compiler drops the allocation */
+char *volatile spec_test_leaked; /* volatile, so that compilers keep the allocation */
 
 static void leak(void)
 {

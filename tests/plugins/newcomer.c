@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A sampler as a newcomer writes it, from the header alone: chains by the token rule, trees by
- * sampler-match; all scopes. Options: "wrong" resamples from the target instead of from the
- * residual; "unseeded" ignores the seed, so that all instances draw the same numbers; "slow" never
- * returns for rows of more than eight tokens. */
+/* A sampler as a newcomer would write it, from the header alone: it verifies chains by the token
+ * rule and trees by sampler-match, in all scopes. Options: "wrong" resamples from the target
+ * instead of from the residual; "unseeded" ignores the seed, so that all instances draw the same
+ * numbers; "slow" never returns for rows of more than eight tokens. */
 #include <speclab/sampler.h>
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 typedef struct {
     uint64_t random;
-    const float *coin; /* the caller's; n_coins are unused */
+    const float *coin; /* the caller's coins, of which n_coins are unused */
     int n_coins;
     uint64_t drafted, accepted, emitted;
     int wrong, unseeded, slow;
@@ -111,8 +111,8 @@ static int pick(sampler *s, const float *a, const float *b, int n)
     return last;
 }
 
-/* Whether the token is accepted; if not, *ret_correction is the correction. draft NULL: a one-hot
- * draft. */
+/* Returns whether the token is accepted; if not, *ret_correction is the correction. draft NULL: a
+ * one-hot draft. */
 static int keeps(sampler *s, int token, const float *target, const float *draft, int n,
                  int *ret_correction)
 {

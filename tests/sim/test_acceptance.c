@@ -24,7 +24,7 @@ static spec_tally tally_of(const spec_process *process, int K, uint64_t n_rounds
     return tally;
 }
 
-/* Invariants between the tally's fields, for any draws. */
+/* Checks invariants between the tally's fields, which hold for any draws. */
 static void assert_consistent(const spec_tally *tally, int K, uint64_t n_rounds)
 {
     uint64_t rounds = 0, accepted = 0, reached = n_rounds;
@@ -51,11 +51,11 @@ static uint64_t words_up_to(double chance)
     return (uint64_t)llround(fmin(fmax(chance, 0.0), 1.0) * 4294967296.0);
 }
 
-/* The chances of processes of a length or of rates, from the law of n_accepted: the tail at i + 1
- * over the tail at i. */
+/* Computes the probabilities of processes given by a length or by rates from the law of n_accepted:
+ * the tail at i + 1 over the tail at i. */
 static void lengths_by_hand(double *ret_chance, const spec_process *process, int K)
 {
-    double tail = 1.0, alpha = 0.0, bit = 0.5; /* alpha of the largest mean that is not above */
+    double tail = 1.0, alpha = 0.0, bit = 0.5; /* alpha of the largest mean below it */
     for (int b = 0; b < 60 && process->kind == SPEC_PROCESS_GEOMETRIC; b++, bit /= 2.0) {
         double mean = 0.0;
         for (int k = K; k >= 0; k--) mean += pow(alpha + bit, k);
@@ -76,9 +76,9 @@ static void lengths_by_hand(double *ret_chance, const spec_process *process, int
     }
 }
 
-/* The contract again, round by round on the lanes' own array. Block b is rounds 32b .. 32b+31, one
- * per lane. A position takes one step of all lanes (two for markov: state, then test) while any
- * round of the block is alive. */
+/* Follows the contract again, round by round, on the lanes' own array. Block b is rounds 32b ..
+ * 32b+31, one per lane. A position takes one step of all lanes (two for markov: state, then test)
+ * while any round of the block is alive. */
 static spec_tally tally_by_hand(const spec_process *process, int K, uint64_t n_rounds,
                                 uint64_t seed, uint64_t stream)
 {
@@ -153,7 +153,7 @@ static const uint64_t some_rounds[] = {0, 1, 2, 31, 32, 33, 63, 64, 100, 2385};
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* Every instruction set, the reference and the second route above: the same integers. */
+/* Every instruction set, the reference and the second route above give the same integers. */
 TEST(every_route_gives_the_same_tally)
 {
     uint64_t stream = 0;
@@ -198,8 +198,8 @@ TEST(tallies_add_up)
     assert_memory_equal(&both, &sum, sizeof sum);
 }
 
-/* u of lane 0 in its first step is compared with alpha 2^32: u + 1 words accept it, u words do not.
- * A chance below half a word never accepts. */
+/* u of lane 0 in its first step is compared with alpha 2^32: an alpha of u + 1 units accepts, and
+ * of u units does not. A probability below half a unit never accepts. */
 TEST(the_threshold_is_exact)
 {
     for (uint64_t stream = 0; stream < 50; stream++) {
@@ -235,8 +235,8 @@ static const kernel_pair kernel[] = {
 #endif
 };
 
-/* Lanes whose draws number `skip` and `skip` + 1 are 0: states 0 and 1 draw 0, and 0 steps to the
- * increment, 1. */
+/* Finds lanes whose draws number `skip` and `skip` + 1 are 0: states 0 and 1 draw 0, and a step
+ * leads from state 0 to the increment, 1. */
 static spec_lanes lanes_that_draw_zero(int skip)
 {
     uint64_t x = 0, inverse = 1;
@@ -247,8 +247,8 @@ static spec_lanes lanes_that_draw_zero(int skip)
     return lanes;
 }
 
-/* The smallest uniform of all, u = 0, against limits of 0: an event with limit 0 happens, an
- * impossible one does not. */
+/* The smallest uniform number, u = 0, against a limit of 0: the event happens unless it is marked
+ * as impossible. */
 TEST(a_zero_passes_a_limit_of_zero_unless_it_is_impossible)
 {
     const spec_event always = {UINT32_MAX, UINT32_MAX}, zero[2] = {{0, 0}, {0, UINT32_MAX}};
@@ -263,8 +263,8 @@ TEST(a_zero_passes_a_limit_of_zero_unless_it_is_impossible)
             kernel[j].markov(tail, &lanes, &hidden, 1, 27);
             assert_int_equal(tail[0], (flips ? low_can : high_can) ? 27 : 0);
 
-            /* The second token's draws are the zeros: all are in the high state, pass, flip or not,
-             * and are tested again. */
+            /* The draws for the second token are the zeros: all rounds are in the high state, pass,
+             * flip or not, and are tested again. */
             hidden = (spec_acceptance_hidden){
                 .begin = {0, 0}, .flip = zero[flips], .pass = {zero[low_can], always}};
             lanes = lanes_that_draw_zero(2);
@@ -314,8 +314,8 @@ TEST(edges_are_values)
 
 /* ---- laws ------------------------------------------------------------------------------------ */
 
-/* The exact law of n_accepted: a sum over all paths of states, written out (2^K of them for
- * markov). */
+/* Computes the exact law of n_accepted: a sum over all paths of states, written out (2^K of them
+ * for markov). */
 static void exact_law(double *law, const spec_process *process, int K)
 {
     const int paths = process->kind == SPEC_PROCESS_MARKOV ? 1 << K : 1;
@@ -346,7 +346,7 @@ static double law_p(const spec_process *process, const spec_process *drawn, int 
 {
     double law[SPEC_K_MAX + 1];
     uint64_t counts[SPEC_K_MAX + 1];
-    size_t n = 0; /* numbers of positive probability */
+    size_t n = 0; /* how many numbers have positive probability */
     exact_law(law, process, K);
     const spec_tally tally = tally_of(drawn, K, n_rounds, seed, stream);
     for (int k = 0; k <= K; k++) {
@@ -358,7 +358,7 @@ static double law_p(const spec_process *process, const spec_process *drawn, int 
     return spec_battery_chi_square(counts, law, n);
 }
 
-/* The sample of 2^21 rounds is large enough to reject the neighbouring law given with each
+/* The sample of 2^21 rounds is large enough to reject the neighbouring law that is listed with each
  * process. */
 TEST(n_accepted_follows_the_exact_law, STATISTICS)
 {
@@ -393,7 +393,7 @@ TEST(n_accepted_follows_the_exact_law, STATISTICS)
     }
 }
 
-/* Mean n_emitted and its standard error, against values from another source. */
+/* Compares the mean n_emitted, by its standard error, with values from another source. */
 static void assert_mean(const spec_process *process, int K, double mean, uint64_t seed)
 {
     const uint64_t n = spec_test_samples(1 << 22);
@@ -429,8 +429,8 @@ TEST(means_are_those_of_the_closed_forms, STATISTICS)
     assert_mean(&process, 7, 4.723946831237793, seed);
 }
 
-/* The named wrong version: one uniform for all tokens of a round gives the law of a single test,
- * all or nothing. */
+/* The wrong version uses one uniform number for all tokens of a round, which gives the law of a
+ * single test, all or nothing. */
 TEST(the_law_rejects_a_shared_uniform, STATISTICS)
 {
     const spec_process process = process_of("iid", 0.8);
@@ -449,8 +449,8 @@ TEST(the_law_rejects_a_shared_uniform, STATISTICS)
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-/* z of the correlation of n_accepted's batch means between streams i and j(i), 4096 batches of 320
- * rounds. */
+/* Returns z of the correlation of n_accepted's batch means between streams i and j(i), over 4096
+ * batches of 320 rounds. */
 static double batch_correlation_z(uint64_t seed, uint64_t step, uint64_t other_seed)
 {
     enum { BATCHES = 4096, ROUNDS = 320 };
@@ -477,9 +477,9 @@ TEST(batches_on_different_streams_do_not_correlate)
     assert_true(spec_battery_rejects(gsl_cdf_ugaussian_Q(batch_correlation_z(seed, 0, seed))));
 }
 
-/* Batch means vary as independent rounds do: their variance is that of a round over 320. Rounds
- * that shared uniforms across lanes would vary more: two equal lanes of 32 add 1/16 to the
- * variance, z = 2.8 here; a stream used twice, z = 45. */
+/* Batch means vary as those of independent rounds: their variance is that of a round over 320. If
+ * lanes shared uniform numbers they would vary more: two equal lanes of 32 add 1/16 to the
+ * variance, z = 2.8 here; a stream used twice gives z = 45. */
 TEST(rounds_are_independent)
 {
     enum { BATCHES = 4096, ROUNDS = 320 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Profiles: what is written is read, files by hand are completed, and wrong ones are refused. */
+/* Profiles that were written can be read, files written by hand are completed, and wrong ones are
+ * refused. */
 #include "sim/acceptance_profile.h"
 
 #include "sim/acceptance.h"
@@ -70,7 +71,8 @@ TEST(what_is_written_is_read)
     spec_acceptance_profile_free(&seen);
 }
 
-/* By hand: rates alone. Conditional ones are .8, .5/.8 and .29/.5, and the length is 2.59. */
+/* A file written by hand with rates only. The conditional ones are .8, .5/.8 and .29/.5, and the
+ * length is 2.59. */
 TEST(rates_alone_are_a_profile)
 {
     spec_file_write("hand.json", "{\"speclab_profile\": 1, \"K\": 3, "

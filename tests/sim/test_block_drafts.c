@@ -77,8 +77,8 @@ TEST(block_greedy_refuses_block_drafts)
                       "but those of draft heads and block drafts do");
 }
 
-/* The chance that a path of the given rows is accepted as far as `offset`: E[sum_x min(target(x),
- * row(x))] over all predecessors that are drafted and accepted. */
+/* Returns the probability that a path of the given rows is accepted as far as `offset`: E[sum_x
+ * min(target(x), row(x))] over all predecessors that are drafted and accepted. */
 static long double accepted(opened *target, double (*row)[V_MAX], int *text, int length, int offset,
                             long double weight)
 {
@@ -123,12 +123,12 @@ TEST(the_decoder_accepts_what_the_objective_says)
 }
 
 /* A round costs c for its pass, c_token per row read, and 1 for the verification. The oracle pays
- * for what is accepted alone. */
+ * only for accepted tokens. */
 TEST(a_round_costs_one_pass_and_a_time_per_token)
 {
     static const struct {
         const char *draft, *drafting, *policy;
-        int K, rows; /* rows read by a draft in full; 0: of the oracle */
+        int K, rows; /* rows that a full draft reads; 0: those of the oracle */
     } cases[] = {{"block?of=target", "chain", "fixed", 5, 5},
                  {"markov-block?of=target", "chain", "fixed", 5, 5},
                  {"markov-block?of=target", "greedy", "fixed", 3, 3},
@@ -167,7 +167,7 @@ TEST(a_round_costs_one_pass_and_a_time_per_token)
     }
 }
 
-/* The guess is a call of its own, before that of the chain. */
+/* The guess is a separate call, before that of the chain. */
 TEST(the_clock_charges_one_call_for_a_draft_ahead_too)
 {
     const spec_costs costs = {.draft = 0.3,
@@ -183,7 +183,7 @@ TEST(the_clock_charges_one_call_for_a_draft_ahead_too)
     assert_within(spec_costs_round(&costs, &charges), drafting + 0.9 + 4 * 0.02 + 0.01, 1e-15);
 }
 
-/* Calls of a huge cost, which lookup does not make. */
+/* Calls have a huge cost, but lookup makes none. */
 TEST(a_policy_weighs_no_calls_without_a_model)
 {
     OWNED(opened) target = open_model("uniform?V=1", NULL);

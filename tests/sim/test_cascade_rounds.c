@@ -15,7 +15,7 @@ typedef struct {
     const char *inner, *outer;
     int k;      /* draft length of the inner rounds */
     int rounds; /* inner rounds whose tokens are submitted, or 0 */
-    int fixed;  /* else: tokens that are submitted, from as many inner rounds as they take */
+    int fixed;  /* otherwise: tokens submitted, from as many rounds as it takes */
 } cascade;
 
 typedef struct {
@@ -110,7 +110,7 @@ static double worst(const cascade *c, int again)
     return most;
 }
 
-/* Blocks that end with an inner round, whatever tokens that round had. */
+/* The block ends after an inner round, however many tokens that round had. */
 TEST(a_block_may_end_with_an_inner_round_if_the_inner_rule_judges_each_round_alone)
 {
     static const cascade cases[] = {
@@ -123,7 +123,7 @@ TEST(a_block_may_end_with_an_inner_round_if_the_inner_rule_judges_each_round_alo
     }
 }
 
-/* Its texts have the middle model's law, but its rounds do not. */
+/* The inner texts have the middle model's law, but the rounds do not. */
 TEST(block_greedy_may_not_end_a_block_but_may_fill_one)
 {
     assert_true(worst(&(cascade){"block-greedy", "token", 2, 1, 0}, 3) > 0.01);
@@ -137,7 +137,7 @@ TEST(a_block_of_fixed_length_takes_any_lossless_rule)
     assert_true(worst(&(cascade){"block", "block", 2, 0, 2}, 3) < 1e-13);
 }
 
-/* The target judges the tokens by the middle model's rows, which are not their law any more. */
+/* The target judges the tokens by the middle model's rows, which are no longer their law. */
 TEST(a_lossy_inner_rule_makes_the_whole_cascade_lossy)
 {
     assert_true(worst(&(cascade){"lenience?l=0.3", "token", 2, 0, 2}, 3) > 0.01);

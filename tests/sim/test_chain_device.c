@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chains drawn and verified on the GPU, or the simulated one. The reference is the host's chance
- * and token rule on the rows of the same logits, with the same uniforms. Tokens, n_accepted and the
- * number of uniforms agree. Rows of up to SAMPLING_WHOLE tokens admit no exception, for any
- * uniforms. */
+/* Checks chains drawn and verified on the GPU, or the simulated one. The reference is the host's
+ * chance and token rule on the rows of the same logits, with the same uniform numbers. Tokens,
+ * n_accepted and the number of uniform numbers agree. For rows of up to SAMPLING_WHOLE tokens there
+ * is no exception, whatever the uniform numbers. */
 #include "base/noise.h"
 #include "models/gpu/sampling_gpu.h"
 #include "models/transformer/kernels/vector.h"
@@ -94,7 +94,8 @@ static void chain_free(chain *c)
     free(c->weight);
 }
 
-/* Upload the logits of n + 1 target rows and n draft rows, and compute the host's rows of them. */
+/* Uploads the logits of n + 1 target rows and n draft rows, and computes the host's rows of
+ * them. */
 static void chain_place(chain *c)
 {
     const size_t vocab = (size_t)c->vocab;
@@ -106,7 +107,7 @@ static void chain_place(chain *c)
         sampled_row(c->draft_row + i * vocab, c->draft_logits + i * vocab, c->vocab, &c->draft);
 }
 
-/* Token i of the chain, drawn on the GPU, which keeps its law. */
+/* Draws token i of the chain on the GPU, which keeps its law. */
 static int device_draw(chain *c, int i, double uniform)
 {
     int token = -1;
@@ -254,7 +255,8 @@ TEST(chains_of_small_vocabularies_come_out_as_on_the_host, SLOW | STATISTICS)
     run_chains(vocab, 10, spec_test_samples(30), 1);
 }
 
-/* Corrections of more than 512 tokens take two uniforms; draws of more than 1024 go by parts. */
+/* Corrections among more than 512 tokens take two uniform numbers; draws among more than 1024 are
+ * made in parts. */
 TEST(chains_of_larger_vocabularies_come_out_as_on_the_host, STATISTICS)
 {
     static const int vocab[] = {511, 512, 513, 700, 1024, 1025, 1600, MOST_VOCAB};
@@ -273,7 +275,7 @@ static int add_border(double *border, int n, double at)
     return n;
 }
 
-/* The thresholds of a cumulated weight: n values, or fewer. */
+/* Finds the thresholds of a cumulated weight: n values, or fewer. */
 static int borders_of(double *border, const double *weight, int vocab)
 {
     double total = 0.0, sum = 0.0;
@@ -325,9 +327,9 @@ TEST(uniforms_at_each_border_fall_to_the_same_side, SLOW | STATISTICS)
     printf("%llu cases\n", (unsigned long long)cases);
 }
 
-/* Filters keep three tokens of equal weight in either row, and rounding makes each of the draft's a
- * unit larger. After a rejection the residual is 0, and the host draws from the target by one
- * uniform. */
+/* Filters keep three tokens of equal weight in either row, and rounding makes each of the draft's
+ * one unit larger. After a rejection the residual is 0, and the host draws from the target with one
+ * uniform number. */
 TEST(where_rounding_left_nothing_the_target_is_drawn_from)
 {
     static const int vocab[] = {7, 600};
@@ -362,13 +364,13 @@ TEST(where_rounding_left_nothing_the_target_is_drawn_from)
 
 /* ---- the law of the whole rule --------------------------------------------------------------- */
 
-/* The outcome of one uniform, after the given ones. */
+/* Returns the outcome of one uniform number, after the given ones. */
 typedef enum { DRAWN, ACCEPTED, INSTEAD } decision;
 
 typedef struct {
     chain *chain;
     decision decision;
-    bool certain; /* of INSTEAD: the rejection took no uniform */
+    bool certain; /* for INSTEAD: the rejection took no uniform number */
 } question;
 
 static int answer_to(const question *q, double u)
@@ -381,8 +383,8 @@ static int answer_to(const question *q, double u)
     return out.token;
 }
 
-/* Add to share[a] the measure of the uniforms in [low,high) with answer a. If the ends of an
- * interval agree, all of it does, which holds for picks in the order of the ids. */
+/* Adds to share[a] the measure of the uniform numbers in [low,high) with answer a. If the ends of
+ * an interval agree, all of it does, which holds for picks in the order of the ids. */
 static void measure(double *share, const question *q, double low, int at_low, double high,
                     int at_high)
 {

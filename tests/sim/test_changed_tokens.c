@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Drafts of another vocabulary, and of a part of the target's: the law of a text is the target's.
- */
+/* With drafts that have another vocabulary, or a part of the target's, the law of a text is still
+ the target's. */
 #include "models/model_open.h"
 #include "sim/output_law.h"
 #include "tests/support/contexts.h"

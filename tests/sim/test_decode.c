@@ -58,7 +58,7 @@ TEST(a_prompt_stays_before_the_text)
     assert_memory_equal(decoder.context, prompt, sizeof prompt);
     assert_memory_equal(decoder.context + 600, text, sizeof text);
 
-    /* And a new one replaces it. */
+    /* Then a new one replaces it. */
     assert_int_equal(spec_decoder_reset(&decoder, (const int[]){2}, 1, NULL), GSL_SUCCESS);
     assert_int_equal(decoder.n_context, 1);
     assert_int_equal(decoder.context[0], 2);
@@ -69,7 +69,7 @@ TEST(a_prompt_stays_before_the_text)
     assert_null(decoder.rule.verify);
 }
 
-/* Plainly and in rounds, each of several ends ends a text. */
+/* In plain decoding and in rounds, each of several ends ends a text. */
 TEST(every_end_of_several_ends_a_text)
 {
     OWNED(stage) s;
@@ -102,7 +102,7 @@ TEST(an_end_of_text_ends_the_text_where_it_stands)
 {
     OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, 42);
-    s.target.head.ends = spec_text_ends_one(1); /* the draft does not know it, so it continues */
+    s.target.head.ends = spec_text_ends_one(1); /* unknown to the draft */
     uint64_t dropped = 0, ended = 0, full = 0;
     for (int c = 0; c < 2 * 3; c++) {
         s.config.rule = stage_rules[c % 2];
@@ -209,10 +209,11 @@ TEST(plain_decoding_has_the_targets_law)
     assert_int_equal(decoder.n_context, 2);
 }
 
-/* The sampled loop against its own enumerated law: 40,000 texts of two tokens, 9 cells, chi-square
- * with the number of cells of positive probability less one degrees of freedom; p > 1e-6. A rule
- * that resampled from the target would be off by TV .09 or more on this pair: noncentrality 4 N
- * TV^2 > 1400 against a threshold of 43, power 1 to any printed digit. */
+/* Compares the sampled loop with its own enumerated law: 40,000 texts of two tokens, 9 cells,
+ * chi-square with the number of cells of positive probability less one as degrees of freedom; p >
+ * 1e-6. A rule that resampled from the target would be off by a TV of .09 or more on this pair: the
+ * noncentrality is 4 N TV^2 > 1400 against a threshold of 43, so the power is 1 to any printed
+ * digit. */
 TEST(sampled_texts_follow_the_enumerated_law, SLOW | STATISTICS)
 {
     const uint64_t seed = spec_test_seed(), n_texts = spec_test_samples(40000);
@@ -364,9 +365,9 @@ TEST(what_cannot_be_decoded_is_refused_with_a_line)
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* Every lossless rule, with windows of one or both models that cut the drafts of a text of four
- * tokens at each position. If a draft's content decided the cut, or levels of block-greedy reached
- * past it, the law would be off by more than 1e-3. */
+/* Tries every lossless rule with windows of one or both models that cut the drafts of a text of
+ * four tokens at each position. If a draft's content decided the cut, or if levels of block-greedy
+ * reached beyond it, the law would be off by more than 1e-3. */
 TEST(drafts_cut_at_a_window_leave_the_law_as_it_is)
 {
     static const struct {
@@ -430,7 +431,7 @@ TEST(a_text_fills_the_window_and_no_more)
     assert_fails(spec_decode_plain(&decoder, 1, text, &n, &s.chance, &time, &error), GSL_EINVAL,
                  "the context of 7 tokens is full");
 
-    s.draft.head.window = 3; /* the draft's is full earlier: plain decoding goes on */
+    s.draft.head.window = 3; /* the draft's window is full earlier, so plain decoding continues */
     spec_decoder_free(&decoder);
     stage_open_decoder(&decoder, &s.config);
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 5, NULL), GSL_SUCCESS);

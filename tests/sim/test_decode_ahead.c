@@ -33,9 +33,9 @@ static double tv_of(const spec_decoder_config *config, int n_tokens)
 static const char *const learning[] = {"average?lengths=0.1.2&rate=0.9&warm=0&every=1",
                                        "gate?base=1&window=1&warm=1", "tiers?max=2&window=1"};
 
-/* Every rule, both strategies, fixed and growing lengths, pairs of every family, with and without
- * an end of text that one or both models know. The texts include a round whose chain was drafted
- * ahead. */
+/* Tries every rule, both strategies, fixed and growing lengths, and pairs of every family, with and
+ * without an end of text that one or both models know. The texts include a round whose chain was
+ * drafted ahead. */
 TEST(texts_keep_the_targets_law)
 {
     double worst = 0.0;
@@ -48,7 +48,7 @@ TEST(texts_keep_the_targets_law)
             s.config.drafting = c / N_RULES % 2 == 0 ? "chain" : "greedy";
             s.config.policy = c / N_RULES / 2 % 2 == 0 ? "fixed" : "heuristic?cap=2";
             if (family % 4 == 3 && strcmp(s.config.rule, "block-greedy") != 0)
-                s.config.policy = learning[c % 3]; /* its state is copied to guess the length */
+                s.config.policy = learning[c % 3]; /* their state is copied to guess the length */
             s.config.K = 1 + family % 2;
             if (c / N_RULES / 4 >= 1) s.target.head.ends = spec_text_ends_one(1);
             if (c / N_RULES / 4 == 2) s.draft.head.ends = spec_text_ends_one(1);
@@ -72,7 +72,7 @@ TEST(chains_cut_at_a_window_leave_the_law_as_it_is)
                 s.target.fails_after = target + 1;
                 s.draft.head.window = draft;
                 s.draft.fails_after =
-                    draft + 1; /* no row is requested beyond the window, also not ahead */
+                    draft + 1; /* no row beyond the window is requested, not even ahead */
                 s.config.ahead = true;
                 s.config.rule = c == 1 ? "block-greedy" : "token";
                 s.config.policy = c == 2 ? "heuristic?cap=3" : "fixed";
@@ -177,7 +177,7 @@ TEST(a_round_finds_the_chain_where_it_came_out_as_guessed)
     assert_memory_equal(decoder.context, text, sizeof text);
 }
 
-/* Here the clock's time of a draft call is not the one that these policies begin with. */
+/* Here the clock's time of a draft call is not the one with which these policies begin. */
 TEST(the_length_ahead_is_guessed_with_the_times_of_the_clock)
 {
     static const char *const policies[] = {"climb?samples=1", "ucb", "eliminate?doubt=1e9",
@@ -201,8 +201,8 @@ TEST(the_length_ahead_is_guessed_with_the_times_of_the_clock)
     }
 }
 
-/* The longer of the two determines the time; nothing is drafted ahead of an empty chain or after an
- * end of text. */
+/* The longer of the two determines the time. Nothing is drafted ahead of an empty chain, or after
+ * an end of text. */
 TEST(the_clock_charges_the_longer_of_verification_and_drafting)
 {
     OWNED(stage) s;
@@ -216,7 +216,7 @@ TEST(the_clock_charges_the_longer_of_verification_and_drafting)
         s.target.head.ends = s.draft.head.ends = spec_text_ends_one(c == 3 ? 1 : -1);
         table_model_fill(&s.draft, c == 4 ? (const double[]){0.5, 0.5, 0.0}
                                           : (const double[]){0.0, 1.0, 0.0});
-        if (c == 4) s.draft.head.ends = spec_text_ends_one(0); /* its guess: an end */
+        if (c == 4) s.draft.head.ends = spec_text_ends_one(0); /* the draft guesses an end */
         const double times[] = {1.0, 1.6, 1.0, 0.4 + 1.0, 3 * 0.4 + 1.0};
         const int calls[] = {4, 4, 0, 0, 1};
         OWNED(spec_decoder) decoder;
@@ -250,7 +250,7 @@ TEST(a_text_that_goes_on_otherwise_finds_no_chain)
     size_t n;
     double time;
     assert_int_equal(spec_decode(&decoder, 3, text, &n, &s.chance, NULL, NULL), GSL_SUCCESS);
-    assert_true(decoder.ahead.there); /* cut where the round ended */
+    assert_true(decoder.ahead.there); /* the chain is cut where the round ended */
     assert_int_equal(spec_decode(&decoder, 2, text, &n, &s.chance, NULL, NULL), GSL_SUCCESS);
     assert_true(decoder.round.hit);
     assert_false(decoder.ahead.there); /* cut one before */

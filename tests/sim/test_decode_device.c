@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chains drawn and verified on a device, a stand-in that does the host's work: texts are the same
- * token for token, and the generators end in the same state. */
+/* Checks chains drawn and verified on a device, a stand-in that does the host's work: texts are the
+ * same token for token, and the generators end in the same state. */
 #include "sim/decode_device.h"
 
 #include "models/model_open.h"
@@ -20,7 +20,7 @@
 enum {
     PROMPT = 3,
     TEXT = 61
-}; /* to the window's end: 64 positions, one of them for the begin of text */
+}; /* up to the window's end: 64 positions, one of which holds the begin of text */
 static const int prompt[PROMPT] = {3, 1, 4};
 
 typedef struct {
@@ -101,7 +101,7 @@ TEST(texts_are_the_same_there_and_here)
             assert_true(there.used > 0 && (uint64_t)there.used >= there.tally.rounds - 1);
             assert_true(drawing.draws >= (int)there.tally.drafted - 1);
             assert_true(drawing.rows <=
-                        2); /* the last round has no space for a draft, and its row on the host */
+                        2); /* the last round has no room for a draft, so its row is on the host */
             hits += there.tally.hits;
             accepted += there.tally.accepted;
             corrected += there.tally.rounds - there.tally.n_accepted[config.K];
@@ -115,7 +115,8 @@ TEST(texts_are_the_same_there_and_here)
     assert_true(hits > 20 && accepted > 500 && corrected > 200);
 }
 
-/* The acceptance chance of each tested token: the smaller of 1 and its ratio, by separate rows. */
+/* Computes the acceptance probability of each tested token, the smaller of 1 and its ratio, from
+ * separate rows. */
 TEST(chances_are_those_of_the_rows)
 {
     spec_model *target = model_of(pairs[1].target, NULL),
@@ -156,7 +157,7 @@ TEST(chances_are_those_of_the_rows)
     spec_model_close(target);
 }
 
-/* Enumerated chance uses rows; and the law is the target's. */
+/* When chance is enumerated, rows are used, and the law is the target's. */
 TEST(enumeration_goes_by_rows)
 {
     drawing_backend drawing;

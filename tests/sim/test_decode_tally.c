@@ -57,7 +57,7 @@ TEST(tallies_are_consistent_with_themselves)
             const bool stopped =
                 strcmp(s.config.policy, "peak") == 0 && decoder.round.n_drafted < s.config.K;
             calls += decoder.round.n_drafted +
-                     stopped; /* a row that was read and not drawn from costs a call too */
+                     stopped; /* reading a row costs a call even if nothing is drawn from it */
         }
         uint64_t rounds = 0, accepted = 0, passed = 0;
         for (uint64_t k = 0; k <= SPEC_K_MAX; k++) {

@@ -73,7 +73,7 @@ TEST(every_kind_leaves_the_targets_law, SLOW)
     static const struct {
         const char *drafting, *rule;
         int K, tokens;
-        bool ahead; /* then the draft has a session of the target of its own */
+        bool ahead; /* if so, the draft has its own session of the target */
     } ways[] = {
         {"chain", "token", 2, 3, false},
         {"chain", "block", 3, 2, false},
@@ -81,7 +81,7 @@ TEST(every_kind_leaves_the_targets_law, SLOW)
         {"greedy", "token", 3, 3, false},
         {"tree?widths=2.1&siblings=without", "rrsw", 2, 2, false},
         {"dynamic?top=2&nodes=4&depth=3", "naive-tree", 3, 3, false},
-        {"marginals?nodes=4", "naive-tree", 3, 3, false}, /* DDTree's: of rows by depth alone */
+        {"marginals?nodes=4", "naive-tree", 3, 3, false}, /* DDTree: rows by depth alone */
     };
     for (int kind = SPEC_DFLASH_PLAIN; kind <= SPEC_DFLASH_LATTICE; kind++)
         for (int few = 0; few <= 2; few += 2) {
@@ -97,7 +97,7 @@ TEST(every_kind_leaves_the_targets_law, SLOW)
         }
 }
 
-/* The lengths of 40 drafts after the prompt, as a set of bits. */
+/* Returns the lengths of 40 drafts after the prompt, as a set of bits. */
 static unsigned lengths(const spec_decoder_config *config)
 {
     unsigned seen = 0;
@@ -114,8 +114,8 @@ static unsigned lengths(const spec_decoder_config *config)
     return seen;
 }
 
-/* The stop depends on the tokens before the one that it leaves out, so drafts after one text have
- * several lengths. */
+/* Whether a draft stops depends on the tokens before the one that it leaves out, so drafts after
+ * one text have several lengths. */
 TEST(ending_by_confidence_leaves_the_targets_law)
 {
     static const char *const rules[] = {"token", "block"};

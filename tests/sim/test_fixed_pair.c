@@ -11,15 +11,16 @@
 
 enum { V = 32000 };
 
-/* The chance, in units of 2^-64, that word * n falls below column * 2^64 + fraction. */
+/* Returns the probability, in units of 2^-64, that word * n falls below column * 2^64 +
+ * fraction. */
 static spec_u128 words_below(spec_u128 column, spec_u128 fraction, unsigned n)
 {
     return ((column << 64) + fraction + n - 1) / n;
 }
 
-/* The exact law of an emitted token, from the tables: every side of every column of the draft, its
- * test, and the rejected mass by the residual's columns. 64-bit mantissas, so the sum adds no
- * visible error. */
+/* Computes the exact law of an emitted token from the tables: every side of every column of the
+ * draft, its test, and the rejected mass by the residual's columns. With 64-bit mantissas the sum
+ * adds no visible error. */
 static void exact_law(long double *law, const spec_fixed_pair *pair)
 {
     unsigned n = (unsigned)pair->vocab;
@@ -76,7 +77,7 @@ static void assert_lossless(const double *target, const double *draft, int vocab
     free(law);
 }
 
-/* A row of Dirichlet(concentration, ...), unnormalised. */
+/* Draws a row of Dirichlet(concentration, ...), unnormalised. */
 static void fill_gamma(double *row, int vocab, double concentration, gsl_rng *rng)
 {
     for (int i = 0; i < vocab; i++) row[i] = gsl_ran_gamma(rng, concentration, 1);
@@ -222,10 +223,10 @@ TEST(steps_emit_the_target_and_accept_alpha, STATISTICS)
     assert_true(2 * gsl_cdf_ugaussian_Q(fabs(z)) > SPEC_TEST_P);
 }
 
-/* Whole rounds of K = 3 against the closed law of n_accepted, and the first tokens emitted against
- * the target's law: they are independent draws from it, at any position of a round. A bonus drawn
- * from the draft instead would give a share of alpha^3 / E[n_emitted] of the tokens the wrong law:
- * a statistic of 1,020 where 50 is usual. */
+/* Compares whole rounds of K = 3 with the closed law of n_accepted, and the first tokens emitted
+ * with the target's law: they are independent draws from it, at any position of a round. If the
+ * bonus were drawn from the draft, a share of alpha^3 / E[n_emitted] of the tokens would have the
+ * wrong law: a statistic of 1,020 where 50 is usual. */
 TEST(rounds_emit_the_target_and_accept_by_the_closed_law, STATISTICS)
 {
     enum { N = 50, K = 3 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Drafting ahead, and chains drawn and verified on the device, with models on the GPU or the
- * simulated one: the target there and the draft on the host, and both there on two streams. The
- * decoded text is the same as without them. */
+/* Tests drafting ahead, and chains that are drawn and verified on the device, with models on the
+ * GPU or the simulated one: with the target there and the draft on the host, and with both there on
+ * two streams. The decoded text is the same as without them. */
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "sim/chance/rng.h"
@@ -49,8 +49,8 @@ static outcome decode(const spec_model *target, const spec_model *draft, bool ah
     return out;
 }
 
-/* Greedy texts equal the plain one; drafts are on the host and on the GPU, of other weights and of
- * the target's own layers. */
+/* Greedy texts equal the plain one. Drafts are on the host and on the GPU, with other weights or
+ * with the target's own layers. */
 TEST(drafting_ahead_changes_no_greedy_text, SLOW)
 {
     OWNED_MODEL *target = model_of(SHAPE "seed=1&type=bf16&temperature=0&device=gpu", NULL);
@@ -71,8 +71,8 @@ TEST(drafting_ahead_changes_no_greedy_text, SLOW)
     assert_true(hits > 5);
 }
 
-/* Chains verified on the GPU equal those by rows, also drafted ahead; at several temperatures, with
- * filters. */
+/* Chains that are verified on the GPU equal those that are verified by rows, also when drafted
+ * ahead, at several temperatures and with filters. */
 TEST(chains_on_the_card_are_those_by_rows, SLOW)
 {
     static const struct {

@@ -18,7 +18,7 @@ enum { TOKENS = 10, LONG = 24, TYPES = 5, DRAFTS = 5 };
 #define SHAPE "dim=32&layers=2&heads=2&kv_heads=1&ffn=32&vocab=23&context=64&"
 static const char *const types[TYPES] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
 
-/* The text of a model at temperature 0, one row at a time. */
+/* Decodes the text of a model at temperature 0, one row at a time. */
 static void plain_text(int *text, int n, const spec_model *model)
 {
     OWNED(spec_session) session;
@@ -42,8 +42,8 @@ typedef struct {
     uint64_t accepted, tokens;
 } greedy;
 
-/* The draft's layers in the target's KV cache; all of its weights again, on the GPU and beside it;
- * other models, on the GPU and on the host. */
+/* The drafts: layers of the target in the target's KV cache; all of its weights again, on the GPU
+ * and beside it; other models, on the GPU and on the host. */
 static void open_greedy(greedy *g, int type)
 {
     char target[200], here[200], there[200];
@@ -67,7 +67,7 @@ static void greedy_free(greedy *g)
     spec_model_close(g->target);
 }
 
-/* One text, or false if the decoder refuses the rule with this strategy. */
+/* Decodes one text; returns false if the decoder refuses the rule with this strategy. */
 static bool same_text(greedy *g, const char *rule, const char *drafting, int draft, int K,
                       spec_chance *chance)
 {
@@ -129,7 +129,8 @@ TEST(speculation_changes_no_token, SLOW)
 
 /* ---- texts of both devices ------------------------------------------------------------------- */
 
-/* Distance of the best logit of the processor's row from the next one, over the spread of all. */
+/* Returns the distance of the best logit of the processor's row from the next one, over the spread
+ * of all. */
 static double gap_of(const double *row, int vocab)
 {
     double best = -INFINITY, next = -INFINITY, mean = 0.0, spread = 0.0;

@@ -47,7 +47,7 @@ static void greedy_free(greedy *g)
     spec_model_close(g->target);
 }
 
-/* One text, or false if the decoder refuses the rule with this strategy. */
+/* Decodes one text; returns false if the decoder refuses the rule with this strategy. */
 static bool same_text(greedy *g, const char *rule, const char *drafting, int draft, int K,
                       spec_chance *chance)
 {
@@ -95,8 +95,8 @@ static const char *const draftings[] = {
 
 enum { DRAFTINGS = sizeof draftings / sizeof *draftings };
 
-/* Every rule that promises the target's greedy text, with every strategy that it supports; targets,
- * drafts, K, threads and instruction sets take turns. */
+/* Tries every rule that promises the target's greedy text with every strategy that it supports;
+ * targets, drafts, K, threads and instruction sets take turns. */
 static void every_rule_and_strategy(greedy *all, int n)
 {
     static const int lengths[] = {1, 2, 3, 5};

@@ -53,7 +53,7 @@ static void check_law(const pair *p, const char *name)
     static const struct {
         const char *drafting, *rule;
         int K, tokens;
-        bool ahead; /* then the draft has a session of the target of its own */
+        bool ahead; /* if so, the draft has its own session of the target */
     } ways[] = {
         {"chain", "token", 2, 3, false},
         {"chain", "block", 3, 2, false},
@@ -107,7 +107,7 @@ TEST(every_form_of_llama_cpp_leaves_the_targets_law, SLOW)
     }
 }
 
-/* The negative control: a chosen token that passes for a sampled one. */
+/* The negative control: a chosen token that is treated as a sampled one. */
 static int chosen_as_sampled(spec_draft *ret_draft, spec_drafter *drafter, const int *context,
                              size_t n, const spec_policy *policy, spec_chance *chance,
                              spec_error *error)
@@ -118,7 +118,7 @@ static int chosen_as_sampled(spec_draft *ret_draft, spec_drafter *drafter, const
     return status;
 }
 
-/* The total variation of the first token's law from the target's row. */
+/* Returns the total variation of the first token's law from the target's row. */
 static double first_token_off(const pair *p, bool lies)
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
@@ -158,8 +158,8 @@ TEST(an_argmax_that_passes_for_a_sample_is_found_out)
     }
 }
 
-/* Greedy block verification passes the draft's rows on to later rounds, where a head has others:
- * total variation 0.01 to 0.05 if it were allowed. */
+/* Greedy block verification passes the draft's rows on to later rounds, where a head has other
+ * rows. If it were allowed, the total variation would be 0.01 to 0.05. */
 TEST(greedy_block_verification_is_refused)
 {
     OWNED(pair) p = open_pair(SMALL, SPEC_HEAD_EAGLE, 0, "");
@@ -211,7 +211,7 @@ TEST(drafts_end_at_the_reach_and_calls_count_passes)
     }
 }
 
-/* A tree of marginals takes one call of a head whose rows depend on the depth alone. */
+/* A tree of marginals takes one call of a head whose rows depend only on the depth. */
 TEST(marginals_take_one_call_or_are_refused)
 {
     for (int kind = 0; kind < SPEC_HEAD_KINDS; kind++) {

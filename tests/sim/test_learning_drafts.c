@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Drafts without training: whatever they learn from texts and rows, the law of a text is the
- * target's, and scouts change neither rows nor counts. */
+ * target's; and scouts change neither rows nor counts. */
 #include "models/model_open.h"
 #include "sim/output_law.h"
 #include "tests/support/contexts.h"
@@ -47,7 +47,7 @@ static bool is_lossless(const spec_rule *rule)
     return rule->claim == SPEC_LOSSLESS || rule->claim == SPEC_LOSSLESS_ARGMAX;
 }
 
-/* Whether a decoder of this config opens: the rule may not support the strategy. */
+/* Returns whether a decoder of this config opens: the rule may not support the strategy. */
 static bool opens(const spec_decoder_config *config)
 {
     spec_decoder decoder;
@@ -61,7 +61,7 @@ static bool opens(const spec_decoder_config *config)
     return status == GSL_SUCCESS;
 }
 
-/* Five tokens after a prompt: at least three rounds, so that what one round teaches is used. */
+/* Five tokens after a prompt take at least three rounds, so that what one round teaches is used. */
 TEST(every_rule_is_lossless_with_what_is_learnt, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
@@ -105,8 +105,8 @@ TEST(every_rule_is_lossless_with_what_is_learnt, SLOW | STATISTICS)
     }
 }
 
-/* The law of a second text, over all first texts: what lasts from text to text anticipates
- * nothing. */
+/* Computes the law of a second text, over all first texts: what persists from text to text
+ * anticipates nothing. */
 TEST(a_text_after_another_has_the_targets_law)
 {
     enum { FIRST = 3, TOKENS = 3, TEXTS = 8 };
@@ -158,7 +158,7 @@ TEST(a_text_after_another_has_the_targets_law)
 
 static int first_scout;
 
-/* The negative control: scouts are nodes, so a rule judges them. */
+/* The negative control: scouts are nodes, so a rule that sees them would judge them. */
 static int draft_all(spec_draft *ret_draft, spec_drafter *drafter, const int *context, size_t n,
                      const spec_policy *policy, spec_chance *chance, spec_error *error)
 {
@@ -181,7 +181,7 @@ static void observe_all(spec_drafter *drafter, const spec_draft *draft,
     spec_draft_lookahead.observe(drafter, &apart, target_row, round);
 }
 
-/* Rounds of a text in which a rule accepted a scout, or counted one as drafted. */
+/* Counts the rounds of a text in which a rule accepted a scout, or counted one as drafted. */
 static int rounds_with_scouts(bool judges_scouts, uint64_t seed)
 {
     spec_drafter_kind all = spec_draft_lookahead;
@@ -249,7 +249,7 @@ TEST(a_decoder_that_forgets_repeats_its_rounds)
         else
             differ += drafted[0] != drafted[1];
     }
-    assert_int_equal(differ, 7); /* recycle, suffix, trie and ngram-mod last from text to text */
+    assert_int_equal(differ, 7); /* these keep what they learnt */
 }
 
 /* The rows that a rule reads are those of a pass without scouts, bit for bit. */

@@ -55,7 +55,7 @@ static void check_lossless(survey *ret_survey, const method *by, const spec_mode
     const int prompt[] = {0, target->vocab - 1, 0};
     const size_t n_prompt = by->drafting[0] == 'l' ? 3 : 0; /* prompt lookup needs earlier tokens */
     if (strcmp(by->rule, "block-greedy") == 0 && strchr("cp", by->policy[0]) != NULL)
-        return; /* refused: they read tokens */
+        return; /* refused, because they read tokens */
     OWNED(spec_output_law) law = law_of(by, target, draft, K, n_tokens, prompt, n_prompt);
     if (!(law.tv < 1e-12) || !(fabs(law.total - 1.0) < 1e-12))
         fail_msg("%s %s %s K=%d m=%d V=%d %s: tv %g total %.17g", by->rule, by->drafting,
@@ -65,8 +65,8 @@ static void check_lossless(survey *ret_survey, const method *by, const spec_mode
     if (law.tv > ret_survey->worst) ret_survey->worst = law.tv;
 }
 
-/* Three random pairs for each rule x strategy x policy x K x tokens in each family: 7344 pairs per
- * family. */
+/* Tries three random pairs for each rule x strategy x policy x K x tokens in each family: 7344
+ * pairs per family. */
 TEST(every_rule_strategy_and_policy_is_lossless, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
@@ -93,7 +93,7 @@ TEST(every_rule_strategy_and_policy_is_lossless, STATISTICS)
     }
 }
 
-/* The largest case that every policy shares: three tokens of three, drafted three by three. */
+/* The largest case that all policies share: three tokens of three, drafted three by three. */
 TEST(larger_laws_are_exact_too)
 {
     uint64_t noise = spec_test_seed();
@@ -124,7 +124,7 @@ TEST(an_end_of_text_changes_no_law, STATISTICS)
             table_pair_randomize(&target, &draft, PAIR_MIXED, &noise);
             target.head.ends = spec_text_ends_one(1);
             draft.head.ends =
-                spec_text_ends_one((int)(again % 3) - 1); /* none, another, the same */
+                spec_text_ends_one((int)(again % 3) - 1); /* no end, another end, the same end */
             if (c % 2 == 1) spec_text_ends_add(&target.head.ends, 2);
             if (c % 2 == 1 && again % 3 != 0) spec_text_ends_add(&draft.head.ends, 2);
             const method by = {rules[c % N_RULES], draftings[c / N_RULES % 3],
@@ -160,7 +160,7 @@ static const char *const learning[] = {
 };
 enum { N_LEARNING = sizeof learning / sizeof *learning };
 
-/* Long texts of small drafts: four tokens have up to four rounds. */
+/* Long texts with small drafts: four tokens take up to four rounds. */
 TEST(policies_that_learn_are_lossless, SLOW | STATISTICS)
 {
     static const char *const sampling[] = {"token", "match", "block", "traversal"};
@@ -183,7 +183,7 @@ TEST(policies_that_learn_are_lossless, SLOW | STATISTICS)
 }
 
 /* Chosen drafts depend on the text and on what the policy has learnt. So a decoder that is reset
- * before each round drafts other lengths, if that matters within five tokens. */
+ * before each round drafts other lengths, if that makes a difference within five tokens. */
 TEST(what_policies_learn_matters_in_these_texts)
 {
     uint64_t noise = spec_test_seed();
@@ -270,10 +270,10 @@ TEST(wrong_rules_have_their_known_laws)
     /* tests/oracle/misc.py: "argmax draft + softmax-q test". */
     check_law("greedy-softmax", "greedy", "fixed", (const double[]){0.4, 0.6, 0.0}, 0.3);
     check_law("greedy-softmax", "chain", "fixed", example_target,
-              0.0); /* right where drafts are sampled */
+              0.0); /* right if drafts are sampled */
 
-    /* Accepted mass min(target, draft), and the rejected mass 1 - alpha spread as the whole target.
-     */
+    /* The accepted mass is min(target, draft), and the rejected mass 1 - alpha is spread as the
+     whole target. */
     double expected[3], alpha = 0.0, tv = 0.0;
     for (int i = 0; i < 3; i++) alpha += fmin(example_target[i], example_draft[i]);
     for (int i = 0; i < 3; i++) {
@@ -282,7 +282,8 @@ TEST(wrong_rules_have_their_known_laws)
     }
     check_law("resample-target", "chain", "fixed", expected, tv);
     assert_within(tv, 0.15, 1e-15);
-    /* A one-hot draft at 1: accepted with .3, else the whole target: (.35, .3 + .21, .14). */
+    /* A one-hot draft of token 1 is accepted with .3, otherwise the whole target is drawn from:
+     * (.35, .3 + .21, .14). */
     check_law("resample-target", "greedy", "fixed", (const double[]){0.35, 0.51, 0.14}, 0.21);
 }
 
@@ -298,8 +299,8 @@ TEST(an_anticipating_policy_is_caught)
     check_law("token", "greedy", "trim-drawn?token=0.4", example_target, 0.0);
     check_law("match", "chain", "trim-drawn?token=0.4", example_target, 0.0);
     check_law("token", "greedy", "trim?token=0.4&sizes=1.3", example_target, 0.0);
-    /* Without sampling nothing is anticipated. Matching emits the target's samples, but only as
-     * long as it does not read the retracted token. It does not, so this rule is safe. */
+    /* Without sampling nothing is anticipated. Matching emits the target's samples, but that is
+     * right only if it does not read the retracted token. It does not, so this rule is safe. */
     check_law("token", "greedy", "confidence-drop?threshold=0.55", example_target, 0.0);
     check_law("match", "chain", "confidence-drop?threshold=0.25", example_target, 0.0);
 }
@@ -308,7 +309,7 @@ TEST(wrong_rules_and_policies_show_on_random_models, SLOW | STATISTICS)
 {
     static const struct {
         method by;
-        double share; /* of the pairs, on which the error must show */
+        double share; /* share of the pairs on which the error must show */
     } wrong[] = {
         {{"resample-target", "chain", "fixed"}, 1.0},
         {{"resample-target", "greedy", "fixed"}, 1.0},

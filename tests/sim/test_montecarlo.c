@@ -21,12 +21,12 @@ typedef struct {
     uint64_t fails_at[2], stops_at;
     int fail_workers_from, *stop;
     bool jitter;
-    int n_init, n_free;      /* workers, by the main thread */
-    uint64_t rounds_of[LOG]; /* n_rounds requested of batch i */
+    int n_init, n_free;      /* number of workers, as counted by the main thread */
+    uint64_t rounds_of[LOG]; /* n_rounds that were requested of batch i */
     uint64_t seed_of[LOG];
 } fake;
 
-static fake *fake_self; /* for worker_free, which gets the worker alone */
+static fake *fake_self; /* for worker_free, which only gets the worker */
 
 static int fake_worker_init(const void *self, void **ret_worker, spec_error *error)
 {
@@ -110,7 +110,7 @@ static void assert_same_results(const spec_montecarlo *a, const spec_montecarlo 
     }
 }
 
-/* Run `plan` with 1, 2, 3 and 7 threads. */
+/* Runs `plan` with 1, 2, 3 and 7 threads. */
 static void assert_threads_do_not_matter(const spec_round_source *source, spec_montecarlo_plan plan)
 {
     const int threads[] = {1, 2, 3, 7};
@@ -192,8 +192,8 @@ TEST(a_run_ends_at_its_rounds_to_the_round)
     }
 }
 
-/* Groups of several machines: computed in any order, with any number of threads, by their numbers,
- * and added in order. */
+/* Groups that several machines compute, in any order, with any number of threads and by their
+ * numbers, are added in order. */
 TEST(groups_from_anywhere_add_up_to_the_same_bytes)
 {
     enum { GROUPS = 5 };
@@ -220,7 +220,7 @@ TEST(groups_from_anywhere_add_up_to_the_same_bytes)
     assert_memory_equal(&whole.sum, &sum.sum, sizeof sum.sum);
 }
 
-/* From 2^28 rounds on batches grow, and below they keep their length. */
+/* From 2^28 rounds on batches grow; below that they keep their length. */
 TEST(a_run_has_a_bounded_number_of_groups)
 {
     static const struct {
@@ -243,7 +243,7 @@ TEST(a_run_has_a_bounded_number_of_groups)
     }
 }
 
-/* By two routes: the running sums against a second pass over the known results of each batch. */
+/* Two routes: the running sums, and a second pass over the known results of each batch. */
 TEST(batch_means_weigh_a_batch_by_its_denominator)
 {
     fake f;
@@ -339,8 +339,8 @@ TEST(a_wished_standard_error_is_met_at_the_end_of_a_group)
     assert_int_equal(mc.sum.batches % SPEC_MONTECARLO_GROUP, 0);
     spec_montecarlo_free(&mc);
 
-    /* It gives up at max_rounds, and at `rounds` if that comes first; certain outcomes need one
-     * group. */
+    /* The run gives up at max_rounds, and at `rounds` if that comes first; certain outcomes need
+     * one group. */
     const struct {
         double alpha, se;
         uint64_t rounds, max_rounds, expected;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Standard errors of runs are honest: z of many runs is a standard normal. */
+/* Standard errors of runs are right: z over many runs is standard normal. */
 #include "sim/chance/rng.h"
 #include "sim/montecarlo.h"
 #include "sim/sources.h"
@@ -42,10 +42,10 @@ static int lucky_batch(const void *self, void *worker, uint64_t seed, uint64_t s
     return GSL_SUCCESS;
 }
 
-/* The sum of z^2 over `runs` runs is chi-square, their mean normal. At 400 runs, variances of the z
- * that are 1.5 or more times too large are certainly rejected. Dependent rounds taken for
- * independent ones give 5.6 times. The t distribution's larger variance at 100 batches, 1.02, is
- * not detected. */
+/* The sum of z^2 over `runs` runs is chi-square, and their mean is normal. With 400 runs, a
+ * variance of z that is too large by a factor of 1.5 is certainly rejected. Dependent rounds that
+ * are taken for independent ones give 5.6. The t distribution's larger variance at 100 batches,
+ * 1.02, is not detected. */
 static void assert_honest(const spec_round_source *source, spec_montecarlo_plan plan,
                           double expected)
 {

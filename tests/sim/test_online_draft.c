@@ -30,7 +30,7 @@ static void open_model(spec_model **ret_model, const char *spec, const spec_mode
 static const spec_online_plan plan_default = {
     .learner = {.loss = SPEC_LOSSES_FKL, .texts = 1, .places = 8, .rate = 0.02}};
 
-/* The config of a decoder whose draft learns by the plan. */
+/* Returns the config of a decoder whose draft learns by the plan. */
 static spec_decoder_config open_pair(service *s, const char *target, const char *draft,
                                      const spec_online_plan *plan)
 {
@@ -84,8 +84,8 @@ static const char *draft_spec(char text[128], int vocab, int seed, const char *m
 enum { V = 7, PLACES = 20, WINDOWS = 3 };
 #define TARGET "random?dim=16&layers=2&heads=2&ffn=24&vocab=7&context=64&type=f32&seed=1"
 
-/* A window holds token i of the text at place i - from, and learns from `first` on. Token 0 is the
- * begin of text, if the draft has one. */
+/* A window holds token i of the text at place i - from, and learns from `first` on. If the draft
+ * has a begin of text, that is token 0. */
 static void check_window(const service *s, int window, int from, int first, const bool *learns)
 {
     const spec_draft_learner *learner = &s->online.learner;
@@ -107,7 +107,8 @@ static void check_window(const service *s, int window, int from, int first, cons
     }
 }
 
-/* Chains and trees, all verified places and the rejected ones: places, tokens and rows. */
+/* Collects from chains and trees, all verified places and the rejected ones: places, tokens and
+ * rows. */
 TEST(windows_hold_verified_text_with_the_targets_rows)
 {
     static const int prompt[] = {3, 1, 6, 0, 2};
@@ -149,7 +150,7 @@ TEST(windows_hold_verified_text_with_the_targets_rows)
     }
 }
 
-/* A cut text continues with other tokens: those that were dropped are not learnt. */
+/* A text that was cut continues with other tokens, so those that were dropped are not learnt. */
 TEST(a_text_that_is_cut_continues_its_window)
 {
     static const int prompt[] = {3, 1};
@@ -169,8 +170,8 @@ TEST(a_text_that_is_cut_continues_its_window)
     check_window(&s, 0, 0, 2, learns);
 }
 
-/* The second window holds tokens 15 to 19 as context. A text that is cut to 15, or before, has
- * nothing in it: its next token follows a context again. */
+/* The second window holds tokens 15 to 19 as context. A text that is cut to 15 tokens or fewer has
+ * nothing in it, and its next token follows a context again. */
 TEST(a_window_of_which_all_is_cut_begins_anew)
 {
     static const int prompt[] = {3, 1};
@@ -199,8 +200,8 @@ TEST(a_window_of_which_all_is_cut_begins_anew)
 
 /* ---- what it changes ------------------------------------------------------------------------- */
 
-/* The session of the decoder has the rows of the new weights, as a fresh session has. Without the
- * replaced weights, or with the old keys and values, it would not. */
+/* The decoder's session has the rows of the new weights, as a fresh session has. If the weights
+ * were not replaced, or old keys and values were kept, it would not. */
 TEST(an_update_reaches_the_engine)
 {
     static const int prompt[] = {2, 5, 1};
@@ -238,8 +239,8 @@ TEST(an_update_reaches_the_engine)
     spec_session_free(&fresh);
 }
 
-/* Several rounds, with updates between them. If forgetting did not restore the weights, branches
- * would not share their decisions, and their probabilities would not sum to 1. */
+/* Runs several rounds, with updates between them. If forgetting did not restore the weights,
+ * branches would not share their decisions, and their probabilities would not sum to 1. */
 TEST(the_law_of_the_text_is_the_targets_while_the_draft_learns, SLOW)
 {
     static const struct {
@@ -319,7 +320,7 @@ TEST(greedy_text_equals_plain_greedy_text_while_the_draft_learns)
 
 /* ---- what it gains --------------------------------------------------------------------------- */
 
-/* Accepted and tested draft tokens of so many texts. */
+/* Returns the accepted and tested draft tokens of so many texts. */
 static void decode_texts(uint64_t *ret_accepted, uint64_t *ret_tested, service *s, int texts)
 {
     static const int prompt[] = {1, 0};
@@ -334,9 +335,9 @@ static void decode_texts(uint64_t *ret_accepted, uint64_t *ret_tested, service *
     }
 }
 
-/* The texts of a chain with few likely successors. Acceptance of the last texts is higher than that
- * of the first by more than 5 standard errors. With updates that do not reach the engine both are
- * equal: they differ by 5 standard errors once in 3 million times. */
+/* The texts of a chain with few likely successors. Acceptance in the last texts is higher than in
+ * the first ones by more than 5 standard errors. If updates did not reach the engine, both would be
+ * equal, and differ by 5 standard errors once in 3 million times. */
 TEST(acceptance_of_repetitive_text_rises)
 {
     for (int positions = 0; positions < 2; positions++) {

@@ -105,7 +105,7 @@ TEST(a_text_that_ends_early_is_filled_with_its_end)
     }
 }
 
-/* Tokens 1 and 2 both end a text: a text fills with the one that it ends with. */
+/* Tokens 1 and 2 both end a text: the rest of a text is filled with the one that ended it. */
 TEST(a_text_may_end_with_one_of_several_tokens)
 {
     uint64_t noise = 27;
@@ -113,7 +113,7 @@ TEST(a_text_may_end_with_one_of_several_tokens)
     stage_init(&s, 3, PAIR_PLAIN, &noise);
     s.target.head.ends = spec_text_ends_one(1);
     spec_text_ends_add(&s.target.head.ends, 2);
-    for (int known = -1; known < 3; known++) { /* the end that the draft knows */
+    for (int known = -1; known < 3; known++) { /* which end the draft knows */
         s.draft.head.ends = spec_text_ends_one(known);
         OWNED(spec_output_law) law = law_of(&s, NULL, 0, 2);
         const double *first = table_model_row(&s.target, NULL, 0),
@@ -148,7 +148,7 @@ TEST(the_distance_of_a_wrong_law_is_what_one_computes_by_hand)
     OWNED(spec_output_law) law = law_of(&s, NULL, 0, 1);
     assert_within(law.tv, 0.3, 1e-15);
     assert_within(law.max_error, 0.3, 1e-15);
-    assert_int_equal(law.branches, 4); /* accepted and three bonuses; rejected and one correction */
+    assert_int_equal(law.branches, 4); /* accepted: three bonuses; else one correction */
     assert_within(law.accepted, 0.6, 1e-15);
 }
 
@@ -156,8 +156,8 @@ TEST(the_distance_of_a_wrong_law_is_what_one_computes_by_hand)
 
 typedef enum { CHAIN_BY_RATIO, CHAIN_BY_MATCH, ARGMAX_BY_MATCH } acceptance;
 
-/* The sum over all drafts x^i of draft(x^i) prod min(1, target/draft). By match, each factor is the
- * chance that the target's sample equals the drafted token. */
+/* Returns the sum over all drafts x^i of draft(x^i) prod min(1, target/draft). For match, each
+ * factor is the probability that the target's sample equals the drafted token. */
 static double expected_accepted(const stage *s, acceptance how, int *text, size_t n, int left,
                                 double drafted, double accepted)
 {
@@ -213,7 +213,8 @@ TEST(expected_accepted_tokens_are_the_sum_over_drafts, STATISTICS)
 
 TEST(one_round_of_one_draft_token_is_accepted_with_the_overlap)
 {
-    /* Overlap .7, match .31: theory of one draft; tests/oracle/vectors.py. */
+    /* The theory of one draft gives an overlap of .7, and .31 for match;
+     * tests/oracle/vectors.py. */
     uint64_t noise = 27;
     OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);
@@ -264,14 +265,14 @@ TEST(too_many_branches_are_refused_with_the_remedy)
     assert_null(law.law);
     assert_null(law.target_law);
     assert_int_equal(law.size, 0);
-    /* Zero tokens have one branch; the first round, enumerated for its accepted tokens, has more
-     * than two. */
+    /* With zero tokens there is one branch; the first round, enumerated for its accepted tokens,
+     * has more than two. */
     assert_fails_with(spec_output_law_init(&law, &s.config, NULL, 0, 0, 2, &error), GSL_EMAXITER,
                       "raise the limit");
 }
 
-/* A limit of a third of the branches; and more than the usual limit, which would take some 30 s of
- * processor time. The message gives the approximate number of branches. */
+/* The limit is a third of the branches, and in another case the usual limit, with a law that would
+ * take some 30 s of processor time. The message gives the approximate number of branches. */
 TEST(a_walk_that_would_meet_its_limit_is_refused_early, SLOW)
 {
     uint64_t noise = 27;
@@ -309,7 +310,7 @@ TEST(a_walk_that_would_meet_its_limit_is_refused_early, SLOW)
         GSL_EMAXITER, "more than 16777216 texts; try 3");
 }
 
-/* The shares that a listener receives: they rise, and end below 1. */
+/* The shares that a listener receives rise, and end below 1. */
 static void hear(void *self, double share)
 {
     double *last = self;
@@ -380,7 +381,7 @@ TEST(failures_of_a_model_are_passed_on)
     assert_status(spec_output_law_init(&law, &s.config, NULL, 0, 2, 0, &error), GSL_EFAILED);
 }
 
-/* A stop request during the walk over decisions, and during that over the promised texts. */
+/* Requests a stop during the walk over decisions, and during the one over the promised texts. */
 static struct {
     const spec_model_kind *kind;
     int left;

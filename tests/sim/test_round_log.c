@@ -64,7 +64,7 @@ static void stand_free(stand *s)
     gsl_rng_free(s->rng);
 }
 
-/* The token that the round has after this node of its path. */
+/* Returns the token that the round has after this node of its path. */
 static int token_after(const spec_round *round, int node)
 {
     int depth = 0;
@@ -85,7 +85,8 @@ static void check_test(const stand *s, const spec_told *told)
     if (told->decision.answer == 1) assert_true(accepted);
 }
 
-/* Every decision names a node that fits draft and outcome. `known`: none is an OTHER. */
+/* Checks that every decision names a node that fits draft and outcome. `known`: no decision is an
+ * OTHER. */
 static void check_round(const stand *s, bool known)
 {
     const spec_draft *draft = &s->decoder.draft;
@@ -123,7 +124,7 @@ static void check_round(const stand *s, bool known)
     assert_true(kept <= 1);
 }
 
-/* Whether all draft tokens that were drawn by chance are named once. */
+/* Returns whether all draft tokens that were drawn by chance are named exactly once. */
 static void check_drawn(const stand *s)
 {
     const spec_draft *draft = &s->decoder.draft;
@@ -167,7 +168,7 @@ TEST(every_rule_and_drafting_is_read, SLOW)
     assert_true(runs > 400);
 }
 
-/* The roles of the last round, as a text such as "draft 0, test 0, correction -1". */
+/* Returns the roles of the last round, as a text such as "draft 0, test 0, correction -1". */
 static const char *roles(const stand *s)
 {
     static char text[512];
@@ -202,7 +203,8 @@ TEST(coins_tell_the_story_of_a_rule)
          "draft 0, draft 1, keep 1, keep 0, keep -1, "
          "correction -1"},
         {"chain", "traversal", {0.5, 0.5, 0.1, 0.6}, "draft 0, draft 1, keep 1, bonus 1"},
-        /* a rejected token returns, as its window is accepted; and stays rejected */
+        /* a rejected token returns because its window is accepted; in the other case it stays
+         * rejected */
         {"chain",
          "fly?window=1",
          {0.8, 0.1, 0.9, 0.6},
@@ -239,7 +241,8 @@ TEST(coins_tell_the_story_of_a_rule)
     }
 }
 
-/* A decision has the target's probability of the sibling that it selected, not the sibling. */
+/* The decision has the target's probability of the sibling that it selects, but does not name the
+ * sibling. */
 TEST(a_rejected_sibling_is_named_if_no_other_is_as_likely)
 {
     static const struct {

@@ -56,8 +56,7 @@ static struct {
     uint64_t rows, prompts, prompt[LOG];
     size_t shortest;
 } seen;
-static pthread_mutex_t seen_lock =
-    PTHREAD_MUTEX_INITIALIZER; /* a run of two threads calls it from both */
+static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER; /* with two threads, both call it */
 
 static const double *certain_row(const spec_model *model, void *session, const int *context,
                                  size_t n, double *scratch, spec_error *error)
@@ -150,7 +149,7 @@ TEST(an_end_of_text_begins_a_new_one_with_a_prompt_from_the_stream)
     run_one_batch(&tally, &ends, &ends, 0, 2, 6, 10);
     assert_true(seen.prompt[0] == 6 && seen.prompt[1] != first);
 
-    /* An end of text that is not the round's last token: END is accepted, the bonus after it is
+    /* An end of text that is not the round's last token: END is accepted, and the bonus after it is
      * 0. */
     certain goes_on = certain_model(&certain_kind, END, (int[]){END, 0, 0, 0});
     run_one_batch(&tally, &goes_on, &goes_on, 1, 0, 5, 10);
@@ -182,7 +181,7 @@ TEST(a_new_text_begins_before_a_window_cuts_a_draft)
     assert_int_equal(seen.prompts, 13);
 }
 
-/* Unlike a window, it leaves as much for the next draft. */
+/* Unlike a window, it leaves as much room for the next draft. */
 TEST(a_reach_cuts_drafts_and_ends_no_text)
 {
     certain zeros = certain_model(&certain_kind, -1, (int[]){0, 0, 0, 0}), draft = zeros;
@@ -211,7 +210,7 @@ TEST(a_prompt_outside_the_vocabulary_is_reported)
     assert_int_equal(mc.sum.tally.rounds, 0);
 }
 
-/* A chain of K independent tests with the overlap as acceptance rate [Leviathan23], here sum min =
+/* A chain of K independent tests whose acceptance rate is the overlap [Leviathan23], here sum min =
  * .2 + .3 + .2 = 0.7. */
 TEST(a_decoding_source_agrees_with_the_closed_form, STATISTICS)
 {
@@ -247,7 +246,7 @@ TEST(a_decoding_source_agrees_with_the_closed_form, STATISTICS)
     spec_model_close(draft);
 }
 
-/* One batch of rounds, K = 3, over a zipf and a draft of overlap 0.7 with it. */
+/* Runs one batch of rounds with K = 3, over a zipf and a draft whose overlap with it is 0.7. */
 static spec_tally zipf_batch(int vocab, const char *rule, const char *policy, int end_of_text,
                              uint64_t n_rounds)
 {
@@ -278,7 +277,7 @@ static spec_tally zipf_batch(int vocab, const char *rule, const char *policy, in
     return tally;
 }
 
-/* The decoder below the limit and the alias tables from it on, both against the law (1 - alpha)
+/* Compares the decoder, below the limit, and the alias tables, from it on, with the law (1 - alpha)
  * alpha^k of n_accepted. */
 TEST(small_and_large_vocabularies_have_the_same_law, STATISTICS)
 {

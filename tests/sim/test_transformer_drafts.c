@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Real transformers in the decoding loop: drafts of their own layers and weights, chains and trees,
- * every lossless rule. At temperature 0 the text is the plain one, to the last token of the window.
- * At temperature 1 its law is the target's, by enumeration through the transformer itself. */
+/* Runs real transformers in the decoding loop: drafts of their own layers and weights, chains and
+ * trees, every lossless rule. At temperature 0 the text is the plain one, to the last token of the
+ * window. At temperature 1 its law is the target's, by enumeration through the transformer
+ * itself. */
 #include "models/model_open.h"
 #include "sim/chance/rng.h"
 #include "sim/output_law.h"
@@ -49,7 +50,7 @@ TEST(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree)
         WINDOW = 47,
         PROMPT = 4,
         TEXT = WINDOW + 1 - PROMPT
-    }; /* of 48 positions one is for the begin of text */
+    }; /* one of the 48 positions holds the begin of text */
     static const int prompt[PROMPT] = {3, 1, 4, 1};
     OWNED_MODEL *target = model_of(
         "random?dim=32&layers=3&heads=2&ffn=64&vocab=23&context=48&type=q8_0&temperature=0", NULL);
@@ -99,7 +100,8 @@ TEST(greedy_text_is_the_plain_one_for_every_rule_draft_and_tree)
 }
 
 /* The middle model shares the target's cache if it has its weights, and the small one the middle
- * one's, which then has weights of its own. The rows are those of a fresh session all the same. */
+ * one's, which then has weights of its own. In either case the rows are those of a fresh
+ * session. */
 TEST(the_small_model_of_a_cascade_leaves_nothing_in_a_shared_cache)
 {
     enum { VOCAB = 23 };

@@ -15,7 +15,7 @@
 
 /* Weak: NULL in libraries without the detector. */
 void access_watch_begin(void) __attribute__((weak)); /* at a launch */
-void access_watch_forget(void) __attribute__((weak)); /* forgets launches that have ended */
+void access_watch_forget(void) __attribute__((weak)); /* forgets the launches that have ended */
 void access_watch_block(void) __attribute__((weak));
 void access_watch_atomic(const void *at, size_t bytes, const void *code) __attribute__((weak));
 void access_watch_copy(const void *to, const void *opt_from, size_t bytes, const void *code)

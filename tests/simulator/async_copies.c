@@ -16,8 +16,8 @@ typedef struct {
 } copy;
 
 static struct {
-    int block[3], grid[3]; /* of the block that issued the copies */
-    int n, groups;         /* pending copies, oldest first; groups so far */
+    int block[3], grid[3]; /* indices of the block that issued the copies */
+    int n, groups;         /* pending copies, oldest first; number of groups so far */
     copy copies[MOST_COPIES];
 } threads[MOST_THREADS];
 

@@ -18,8 +18,8 @@
 
 enum { MOST_THREADS = 1024, MOST_WARPS = MOST_THREADS / WARP_LANES };
 
-/* A live lane is ready (or has not started), waits in a meeting of its warp, or at the block's
- * barrier. */
+/* A live lane is ready (or has not started), waits at a meeting of its warp, or waits at the
+ * block's barrier. */
 typedef struct {
     uint32_t all, ready, meets, ended;
     uint32_t syncs;
@@ -47,8 +47,7 @@ static struct {
     uint32_t barriers;
     struct {
         const char *begin, *end;
-    } shared; /* range of all shared arrays that a kernel has reached; contains nothing else of a
-               * kernel */
+    } shared; /* the range of all shared arrays that a kernel has touched */
     simulated_stack host, *free_stacks, *running;
     int n_stacks;
     simulated_stack *stacks[MOST_THREADS]; /* NULL: the thread has not started, or has ended */
@@ -151,8 +150,8 @@ __attribute__((noreturn)) static void fail_stuck(void)
                    short_name(run.barrier_file), run.barrier_line, missing);
 }
 
-/* -1: all have ended. Stays in the current warp while one of its lanes is ready, unless the order
- * is random. */
+/* Returns the next thread to run; -1: all have ended. Stays in the current warp while one of its
+ * lanes is ready, unless the order is random. */
 static inline int next_thread(void)
 {
     unsigned warp = (unsigned)simt.thread / WARP_LANES;
@@ -200,8 +199,8 @@ static inline void give_way(void)
     go_to(stack != NULL ? stack : some_stack(next));
 }
 
-/* Entry of a stack: runs threads one after another. The next thread reuses the stack if it has
- * none, so that threads that never wait need only one. */
+/* The function at the bottom of a stack: runs threads one after another. The next thread reuses the
+ * stack if it has none, so that threads that never wait need only one. */
 static void run_threads(void)
 {
     simulated_stack_began();

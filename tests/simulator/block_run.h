@@ -25,7 +25,7 @@ typedef enum {
 /* A lane's input to a meeting, and its result. */
 typedef struct {
     uint64_t value, result;
-    int from; /* of a shuffle: the source lane */
+    int from; /* source lane of a shuffle */
 } simulated_lane;
 
 /* Returns `result` once all lanes of the warp have called; the last one calls `join` with the 32
@@ -42,26 +42,27 @@ void block_run_barrier(const char *file, int line);
 void block_run(const simulated_kernel *kernel, const void *args, const int grid[3], int threads,
                simulated_order order, bool early);
 
-/* All launches have ended, so the next one cannot be early. */
+/* Says that all launches have ended, so the next one cannot be early. */
 void block_run_settle(void);
 
-/* Whether the current thread may run before the previous launch has ended. */
+/* Returns whether the current thread may run before the previous launch has ended. */
 bool block_run_is_early(void);
 
-/* Prints "simulator: kernel norm, block (0, 0, 0), thread 17: ..." and exits with 3; without a
- * place outside kernels. */
+/* Prints "simulator: kernel norm, block (0, 0, 0), thread 17: ..." and exits with 3; outside
+ * kernels it names no place. */
 void block_run_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Completed barriers of the block, and of the thread's warp, since the block started. */
+/* Return the number of completed barriers of the block, and of the thread's warp, since the block
+ * started. */
 typedef struct {
     uint32_t block, warp;
 } simulated_epoch;
 simulated_epoch block_run_epoch(int thread);
 
-/* Whether the address is in a shared array. */
+/* Returns whether the address is in a shared array. */
 bool block_run_shared_has(const void *at);
 
-/* Whether the address is in the current thread's stack. */
+/* Returns whether the address is in the current thread's stack. */
 bool block_run_stack_has(const void *at);
 
 #endif

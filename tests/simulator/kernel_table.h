@@ -9,7 +9,7 @@ typedef struct CUfunc_st {
     const char *name; /* "spec_kernel_norm" */
     void (*call)(const void *args);
     size_t args_size;
-    int threads; /* most threads per block */
+    int threads; /* maximum threads per block */
 } simulated_kernel;
 
 extern const simulated_kernel simulated_kernels[]; /* ends with a NULL name */

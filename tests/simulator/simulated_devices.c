@@ -186,7 +186,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     return simulated_leave(CUDA_SUCCESS);
 }
 
-/* Everything allocated in the context must have been freed, though a real GPU would free it. */
+/* Everything that was allocated in the context must have been freed, although a real GPU would free
+ * it. */
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     simulated_lock();
@@ -249,8 +250,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     return simulated_leave(CUDA_ERROR_NOT_FOUND);
 }
 
-/* Most threads per block, and the capability the code was compiled for: 8.0, and 9.0 for later
- * GPUs. No other attribute is supported. */
+/* Maximum threads per block, and the capability for which the code was compiled: 8.0, and 9.0 for
+ * later GPUs. No other attribute is supported. */
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
     SIMULATED_ENTER(card);

@@ -78,12 +78,12 @@ extern simulated_traffic simulated_counts;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Bytes from there on that an access to GPU memory, or pinned memory, may touch; 0 outside of
- * it. */
+/* Returns how many bytes from there on an access to GPU memory, or pinned memory, may touch; 0
+ * outside of both. */
 size_t simulated_memory_reach(const void *at, bool pinned);
 
-/* The allocation that contains an address, or whose ends are near it; NULL for none. Valid until
- * `changes`, which counts allocations and frees, changes. */
+/* Returns the allocation that contains an address, or whose ends are near it; NULL for none. Valid
+ * until `changes`, which counts allocations and frees, changes. */
 typedef struct {
     const char *begin, *end;
     unsigned long changes;
@@ -106,7 +106,8 @@ void simulated_memory_each(void (*visit)(char *memory, size_t bytes));
 /* Performs all queued work in all streams of the GPU. */
 void simulated_streams_drain(simulated_card *card);
 
-/* Whether the calling thread captures; waiting is forbidden then and invalidates the capture. */
+/* Returns whether the calling thread is capturing; waiting is then forbidden and invalidates the
+ * capture. */
 bool simulated_streams_spoil_capture(void);
 
 #endif

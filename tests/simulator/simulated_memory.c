@@ -187,7 +187,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *memory, size_t bytes)
     return simulated_leave(result);
 }
 
-/* Waits for everything, as a GPU does. Frees memory after a failure too. */
+/* Waits for everything, as a GPU does. Frees memory even after a failure. */
 CUresult cuMemFree_v2(CUdeviceptr memory)
 {
     simulated_lock();

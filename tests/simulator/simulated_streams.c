@@ -178,7 +178,7 @@ static void perform_by_chance(void)
 
 /* -- queueing work -- */
 
-/* The stream of that name. A real driver may crash on a destroyed stream. */
+/* Returns the stream of that name. A real driver may crash on a destroyed stream. */
 static CUstream stream_of(simulated_card *card, CUstream name)
 {
     const CUstream own = &legacy[card->device];
@@ -292,7 +292,8 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUst
         &(work){.kind = WORK_SET, .to = (void *)(uintptr_t)to, .value = value, .bytes = bytes}));
 }
 
-/* An early launch needs a GPU of 9.0 and a driver of 12.3, which can record it. */
+/* An early launch needs a GPU of capability 9.0 and, so that it can be recorded, a driver of
+ * 12.3. */
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
                           void **extra)
 {
@@ -428,7 +429,7 @@ static CUresult instantiate(CUgraphExec *recording, CUgraph graph, unsigned long
     return simulated_leave(CUDA_SUCCESS);
 }
 
-/* Looked up by dlsym: whether the function exists. */
+/* The driver's users look this up with dlsym, to see whether the function exists. */
 typedef CUresult (*instantiate_function)(CUgraphExec *recording, CUgraph graph,
                                          unsigned long long flags);
 __attribute__((no_sanitize("address", "undefined", "thread"))) static instantiate_function

@@ -36,11 +36,11 @@ typedef struct simulated_stack {
 #endif
 } simulated_stack;
 
-/* A new stack on which `run` starts at the first switch. `number` spreads stacks over cache
+/* Creates a stack on which `run` starts at the first switch. `number` spreads stacks over cache
  * sets. */
 simulated_stack *simulated_stack_new(int number, void (*run)(void));
 
-/* Whether the address is in the guard page below a stack. */
+/* Returns whether the address is in the guard page below a stack. */
 bool simulated_stack_is_full(const void *address);
 
 #if defined __x86_64__

@@ -101,7 +101,7 @@ void simt_raise_uint32(uint32_t *to, uint32_t value)
     if (value > *to) *to = value;
 }
 
-/* Written by other blocks before they counted, hence no race. */
+/* Other blocks wrote this before they counted, so there is no race. */
 quad simt_load_fresh(const void *from)
 {
     quad q;

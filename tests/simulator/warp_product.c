@@ -20,7 +20,7 @@ typedef int64_t row_longs __attribute__((vector_size(COLUMNS * sizeof(int64_t)))
 
 enum { ZERO = -1000 }; /* the exponent of 0 */
 
-/* Hopper adds 16 products at a time, to two bits below a float's last one; Ampere 8, to one. */
+/* Hopper adds 16 products at a time, with two bits below a float's last one; Ampere 8, with one. */
 static struct {
     int terms, bits;
 } rounding = {16, 2};
@@ -49,7 +49,7 @@ INLINE row_parts parts_of(row_floats x)
                        either(zero, (row_ints){0} + ZERO, biased - 126 - (normal & 1)), bits >> 31};
 }
 
-/* The float next to x, or between x and 0. */
+/* Returns the float next to x, or between x and 0. */
 INLINE row_floats cut(row_doubles x)
 {
     return __builtin_convertvector((row_doubles)((row_longs)x & -((int64_t)1 << 29)), row_floats);
@@ -65,7 +65,7 @@ INLINE row_floats sum_of_terms(row_floats d, const row_parts *a, const row_parts
         const row_ints exponent = a[k].exponent + b[k].exponent;
         most = either(exponent > most, exponent, most);
     }
-    /* In units of the last bit that counts; sums of the positive and of the negative terms. */
+    /* Sums of the positive and of the negative terms, in units of the last bit that counts. */
     const row_ints far = most - of_d.exponent;
     row_words term =
         (row_words)(of_d.mantissa << bits >> either(far > 31, (row_ints){0} + 31, far));

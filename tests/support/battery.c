@@ -37,8 +37,8 @@ static double bits(const uint32_t *word, size_t n)
     return gsl_cdf_chisq_Q(sum, 32.0);
 }
 
-/* Tuples of `dimension` words, `width` bits of each from bit `shift` on: all 2^(dimension * width)
- * are equally likely. */
+/* Counts tuples of `dimension` words, `width` bits of each from bit `shift` on: all 2^(dimension *
+ * width) are equally likely. */
 static double tuples(const uint32_t *word, size_t n, int dimension, int width, int shift)
 {
     enum { CELLS_MAX = 4096 };
@@ -103,8 +103,8 @@ static double gaps(const uint32_t *word, size_t n)
     return spec_battery_chi_square(counts, probability, LONGEST + 1);
 }
 
-/* A run of length r has chance 1/r! - 1/(r+1)!; runs are independent if the word that ends a run is
- * skipped. */
+/* A run of length r has probability 1/r! - 1/(r+1)!; runs are independent if the word that ends a
+ * run is skipped. */
 static double runs(const uint32_t *word, size_t n)
 {
     enum { LONGEST = 7 };
@@ -147,7 +147,7 @@ static double birthdays(const uint32_t *word, size_t n)
 
 /* ---- correlation ----------------------------------------------------------------------------- */
 
-/* z of the mean product of two standardised values; their mean and variance are known, not
+/* Returns z of the mean product of two standardised values; their mean and variance are known, not
  * fitted. */
 static double product_z(const uint32_t *a, const uint32_t *b, size_t n,
                         double (*standard)(uint32_t))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* battery: statistical tests of 32-bit random words, on GSL; each returns a p-value.
- * An upper-tail p-value, near 1 where the words are too even, uniform for a good generator. Degrees
- * of freedom are those of the law; nothing is fitted. tests/sim/chance/test_lanes.c shows for each
- * test a generator that it rejects. */
+ * The p-value is that of the upper tail: near 1 if the words are too even, and uniform for a good
+ * generator. Degrees of freedom are those of the law; nothing is fitted.
+ * tests/sim/chance/test_lanes.c shows for each test a generator that it rejects. */
 #ifndef SPECLAB_TESTS_BATTERY_H
 #define SPECLAB_TESTS_BATTERY_H
 
@@ -37,7 +37,7 @@ double spec_battery_weight_correlation(const uint32_t *a, const uint32_t *b, siz
 /* Compares counts (cells) with their probabilities: chi-square, df = cells - 1. */
 double spec_battery_chi_square(const uint64_t *counts, const double *probability, size_t cells);
 
-/* Whether p is too close to 0 or 1 for the suite's threshold. */
+/* Returns whether p is too close to 0 or 1 for the suite's threshold. */
 bool spec_battery_rejects(double p);
 
 #endif

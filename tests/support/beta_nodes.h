@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* beta_nodes: a Beta law of acceptance rates as nodes with weights, by GSL's quadrature. */
+/* beta_nodes: turns a Beta law of acceptance rates into nodes with weights, by GSL's quadrature. */
 #ifndef SPECLAB_TESTS_BETA_NODES_H
 #define SPECLAB_TESTS_BETA_NODES_H
 
@@ -7,7 +7,7 @@
 
 enum { BETA_NODES = 48 };
 
-/* Parameters a = mean concentration and b; weights sum to 1. */
+/* The parameters are a = mean * concentration and b; weights sum to 1. */
 static inline void beta_nodes(double *alpha, double *weight, double mean, double concentration)
 {
     gsl_integration_fixed_workspace *rule =

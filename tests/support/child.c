@@ -71,7 +71,7 @@ static void take(int *fd, char *text, size_t *n, size_t size)
     text[*n] = '\0';
 }
 
-/* Move the line of what is assumed out of standard error. */
+/* Moves the line "assumed: ..." out of standard error. */
 static void take_assumed(spec_child *c)
 {
     c->assumed[0] = '\0';
@@ -226,7 +226,7 @@ int spec_program_outlives_kills(const char *arguments, const char *file)
         if (kills < MOST_KILLS) {
             spec_await(spec_child_ended(c.pid) || (kills == 0 ? spec_child_catches(c.pid, SIGINT)
                                                               : spec_file_size(file) > largest));
-            spec_pause(5 * kills % 13); /* the kills meet different moments of the work */
+            spec_pause(5 * kills % 13); /* kills come at different moments */
             kill(c.pid, SIGKILL);
         }
         spec_child_listen(&c, NULL);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* SPEC_CHILD_TEXT: most bytes of a child's standard output, and of a file read whole.
+/* SPEC_CHILD_TEXT: maximum bytes of a child's standard output, and of a file that is read whole.
  * SPEC_CHILD_KILLED: offset of a signal's number in spec_child.code. */
 enum {
     SPEC_CHILD_TEXT = 1 << 18,
@@ -40,7 +40,7 @@ typedef struct {
     int out, err;    /* read ends, or -1 */
     char *text;      /* (SPEC_CHILD_TEXT) standard output */
     size_t n;
-    char line[4096];    /* standard error, at the end without the line of what is assumed */
+    char line[4096];    /* standard error; at the end, without the line "assumed: ..." */
     char assumed[1024]; /* that line, "speclab serve: assumed: ...", or "" */
     size_t n_line;
     int code;        /* exit code, or SPEC_CHILD_KILLED + the signal */
@@ -63,37 +63,38 @@ void spec_child_free(spec_child *c);
 /* Reads until it ends; returns false if it said nothing for that long, and was killed. */
 bool spec_child_ends(spec_child *c, int patience_ms);
 
-/* Asserts that it ended with that code and one line on standard error, which begins with
- * `begin`. _complaint: what of this does not hold, or NULL. */
+/* Asserts that it ended with that code and one line on standard error, which begins with `begin`.
+ * _complaint returns what is wrong, or NULL. */
 const char *spec_child_complaint(char ret_text[SPEC_CHILD_COMPLAINT], const spec_child *c, int code,
                                  const char *begin);
 void spec_child_says(const spec_child *c, const char *arguments, int code, const char *begin);
 
-/* _ends: it ends with that code, and its standard output begins with `begin`. */
+/* _ends asserts that it ends with that code, and that its standard output begins with `begin`. */
 void spec_program_ends(const char *arguments, int code, const char *begin);
 
-/* _prints: it ends with that code, and its standard output contains these texts. */
+/* _prints asserts that it ends with that code, and that its standard output contains these
+ * texts. */
 #define spec_program_prints(arguments, code, ...)                                                  \
     spec_program_prints_all(arguments, code, (const char *const[]){__VA_ARGS__, NULL})
 void spec_program_prints_all(const char *arguments, int code, const char *const *texts);
 
-/* The standard output of a command that ends with exit code 0; the caller frees it. _agree: that of
- * two commands is the same. */
+/* Returns the standard output of a command that ends with exit code 0; the caller frees it. _agree
+ * asserts that two commands have the same output. */
 char *spec_program_text(const char *arguments);
 void spec_programs_agree(const char *arguments, const char *others);
 
-/* _fails: it ends with that code and one line that begins with `begin`, and writes nothing to
- * standard output. _works: exit code 0. */
+/* _fails asserts that it ends with that code and one line that begins with `begin`, and writes
+ * nothing to standard output; _works, that it ends with exit code 0. */
 void spec_program_fails(const char *arguments, int code, const char *begin);
 void spec_program_works(const char *arguments);
 
 /* Starts a command that resumes its file, and kills it: before the file exists, and then whenever
- * it has grown. Lets it end at last, with exit code 0. Returns how often it had grown. */
+ * it has grown. Finally lets it end, with exit code 0. Returns how often the file had grown. */
 int spec_program_outlives_kills(const char *arguments, const char *file);
 
 /* ---- waiting for a state, however long that takes on a busy machine ---- */
 
-/* Waits until the condition holds, which is tried every millisecond. */
+/* Waits until the condition holds, testing it every millisecond. */
 #define spec_await(condition)                                                                      \
     do {                                                                                           \
         for (int ms_ = 0; !(condition); ms_++, spec_pause(1))                                      \
@@ -107,14 +108,15 @@ bool spec_child_ended(pid_t pid);
 bool spec_child_catches(pid_t pid, int number);
 bool spec_child_is_in(pid_t pid, long call);
 
-/* Seconds of processor time that the child has computed; that all children did that have ended. */
+/* Return the seconds of processor time that the child has used, and those of all children that have
+ * ended. */
 double spec_child_seconds(pid_t pid);
 double spec_children_seconds(void);
 
-/* The size of a file, 0 if there is none. */
+/* Returns the size of a file, 0 if there is none. */
 off_t spec_file_size(const char *name);
 
-/* The bytes of a file, which the caller frees; empty if the file does not exist. */
+/* Returns the bytes of a file, which the caller frees; empty if the file does not exist. */
 char *spec_file_bytes(const char *name);
 void spec_file_write(const char *name, const char *text);
 void spec_files_same(const char *name, const char *other);

@@ -8,7 +8,7 @@
 enum { MOST = 129 };
 
 static spec_context contexts[MOST];
-static bool registered; /* to be freed at the end */
+static bool registered; /* the contexts will be freed at the end */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_off(const char *variable)
@@ -17,7 +17,7 @@ static bool is_off(const char *variable)
     return value != NULL && strcmp(value, "0") == 0;
 }
 
-/* Runs before the sanitizer looks for leaks, which may fail while threads are running. */
+/* Runs before the sanitizer looks for leaks, which may fail while threads are running */
 static void free_contexts(void)
 {
     for (int i = 0; i < MOST; i++) spec_context_free(&contexts[i]);

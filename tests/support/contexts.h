@@ -6,7 +6,7 @@
 
 #include "models/context.h"
 
-/* The context whose pool has this many threads, 0..128; 0: OpenMP's number. */
+/* Returns the context whose pool has this many threads, 0..128; 0: OpenMP's number. */
 spec_context *spec_test_context(int threads);
 spec_thread_pool *spec_test_pool(int threads);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* copying_text: a random text that repeats its own passages, and a drafter that follows it.
- * Each round accepts the draft as far as the text agrees. A test may end a round otherwise. Owns
+ * Each round accepts the draft as far as the text agrees. A test may end a round differently. Owns
  * its drafter and its text. */
 #ifndef SPECLAB_TESTS_COPYING_TEXT_H
 #define SPECLAB_TESTS_COPYING_TEXT_H
@@ -24,15 +24,16 @@ typedef struct {
 void copying_text_init(copying_text *t, const char *drafting, int V, int K, uint64_t seed);
 void copying_text_free(copying_text *t);
 
-/* Another text of n_text tokens, the first n_prompt of which are the prompt. */
+/* Makes another text of n_text tokens, the first n_prompt of which are the prompt. */
 void copying_text_begin(copying_text *t, int n_text, int n_prompt);
 
 int copying_text_below(copying_text *t, int n); /* random, 0..n-1 */
 
-/* One round: drafts, and returns the tokens of the draft that the text has, at most `most`. */
+/* Runs one round: drafts, and returns how many tokens of the draft agree with the text, at most
+ * `most`. */
 int copying_text_draft(copying_text *t, int most);
 
-/* Ends the round with that number. */
+/* Ends the round with that number of accepted tokens. */
 void copying_text_accept(copying_text *t, int n_accepted);
 
 #endif

@@ -15,7 +15,7 @@ double_training *double_training_new(bool is_head, spec_losses_kind kind, int pl
                                      bool pairs_adjacent);
 void double_training_free(double_training *training);
 
-/* The number of all parameters; the loss at these values, and its gradient. */
+/* Return the number of all parameters; and the loss at these values, with its gradient. */
 size_t double_training_numbers(const double_training *training);
 double double_training_loss(double_training *training, const double *value);
 double double_training_gradient(double *ret_gradient, double_training *training,

@@ -30,7 +30,7 @@ static drawing_backend *drawing_of(const spec_queue *queue)
     return queue->backend->self;
 }
 
-/* The rows that the host computes: (n, vocab), which the caller frees. */
+/* Returns the rows that the host computes: (n, vocab), which the caller frees. */
 static double *rows_of(spec_queue *queue, const float *logits, const spec_transform *transform,
                        int n)
 {

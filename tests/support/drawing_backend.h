@@ -10,12 +10,12 @@
 typedef struct {
     spec_backend backend;
     int vocab;
-    int draws, verifications, rows; /* numbers of calls; rows one by one */
+    int draws, verifications, rows; /* numbers of calls; single rows */
 } drawing_backend;
 
 void drawing_backend_init(drawing_backend *drawing, int vocab);
 
-/* Moves the model inside the filters to it. */
+/* Moves the model inside the filters to this backend. */
 void drawing_backend_take(drawing_backend *drawing, spec_model *model);
 
 #endif

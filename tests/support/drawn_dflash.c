@@ -156,7 +156,7 @@ static void end_tensor(file *f)
     assert_works(spec_gguf_writer_tensor_end(&f->writer, &error));
 }
 
-/* Name all tensors; or, with `data`, write them. */
+/* Names all tensors or, with `data`, writes them. */
 static void visit(file *f, bool data)
 {
     const spec_dflash_shape *shape = &f->config->shape;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Name a tensor, or write its data. */
+/* Names a tensor, or writes its data. */
 static void put(spec_gguf_writer *writer, bool data, const char *name, const spec_tensor *tensor)
 {
     const size_t row = spec_tensor_row_bytes(tensor->type, tensor->cols);

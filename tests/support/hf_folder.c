@@ -54,7 +54,7 @@ void spec_hf_folder_put_halves(spec_hf_file *file, const char *name, const spec_
     const size_t bytes = spec_tensor_row_bytes(tensor->type, tensor->cols);
     FREED unsigned char *data = grown(NULL, (size_t)tensor->rows * bytes);
     for (int row = 0; row < tensor->rows; row++) {
-        /* Dimensions 2i and 2i + 1 of a head become i and i + head_dim/2. */
+        /* Moves dimensions 2i and 2i + 1 of a head to i and i + head_dim/2. */
         const int head = row / head_dim, at = row % head_dim;
         const int to = head * head_dim + at / 2 + (at % 2 == 1 ? head_dim / 2 : 0);
         memcpy(data + (size_t)to * bytes, (const unsigned char *)tensor->data + (size_t)row * bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* model_of: the model of a spec, in the context of all threads; a refusal fails the test.
+/* model_of: opens the model of a spec, in the context of all threads; a refusal fails the test.
  *     OWNED_MODEL *target = model_of("zipf?V=7", NULL); */
 #ifndef SPECLAB_TESTS_MODEL_OF_H
 #define SPECLAB_TESTS_MODEL_OF_H

@@ -29,8 +29,8 @@ static void exec_program(const char *opt_environment, const char *arguments)
     _exit(126);
 }
 
-/* Computes the screen that `sent` leaves. Moves bytes, not characters, since the program never
- * moves the cursor back within a line. */
+/* Computes the screen that `sent` leaves. It moves bytes rather than characters, since the program
+ * never moves the cursor back within a line. */
 static void show(char *screen, const char *sent)
 {
     size_t begin = 0, at = 0, end = 0; /* start of the line, cursor, end of the line */
@@ -65,7 +65,7 @@ void spec_terminal_start(spec_terminal *terminal, int columns, const char *opt_e
     if (terminal->pid == 0) exec_program(opt_environment, arguments);
 }
 
-/* Reads what it sends, for 100 ms at most; false after its end. */
+/* Reads what the program sends, for at most 100 ms; returns false after its end. */
 static bool read_some(spec_terminal *terminal)
 {
     struct pollfd fd = {.fd = terminal->master, .events = POLLIN};
@@ -78,7 +78,7 @@ static bool read_some(spec_terminal *terminal)
                              MOST_BYTES - 1 - terminal->n_sent);
     if (got > 0) terminal->n_sent += (size_t)got;
     assert_true(terminal->n_sent < MOST_BYTES - 1);
-    return got > 0 || (got < 0 && errno == EINTR); /* EIO after the last writer */
+    return got > 0 || (got < 0 && errno == EINTR); /* EIO after the last writer has closed it */
 }
 
 void spec_terminal_await(spec_terminal *terminal, const char *text)

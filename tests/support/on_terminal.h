@@ -9,7 +9,7 @@
 #include "tests/support/child.h"
 
 typedef struct {
-    char *sent;   /* all bytes, in order */
+    char *sent;   /* all bytes that the program sent, in order */
     char *screen; /* the lines on the final screen; no cursor movements, no colours */
     int code;     /* as in spec_child */
     const char *arguments;
@@ -23,7 +23,7 @@ typedef struct {
 void spec_terminal_start(spec_terminal *terminal, int columns, const char *opt_environment,
                          const char *arguments);
 
-/* _await reads until the text has appeared, _finish until the program's end. */
+/* _await reads until the text has appeared, and _finish until the program's end. */
 void spec_terminal_await(spec_terminal *terminal, const char *text);
 void spec_terminal_finish(spec_terminal *terminal);
 
@@ -32,8 +32,8 @@ void spec_terminal_run(spec_terminal *terminal, int columns, const char *opt_env
                        const char *arguments);
 void spec_terminal_free(spec_terminal *terminal);
 
-/* Columns of the widest line of a UTF-8 text, and the start of that line. A command to type, which
- * is not broken, does not count. */
+/* Returns the columns of the widest line of a UTF-8 text, and the start of that line. A command to
+ * type does not count, because it is not broken. */
 int spec_terminal_widest(const char *text, const char **ret_line);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* order_value: a function of a sorted pair of rows, applied to unsorted rows; known pairs. */
+/* order_value: applies a function of a sorted pair of rows to unsorted rows; has known pairs. */
 #ifndef SPECLAB_TESTS_ORDER_VALUE_H
 #define SPECLAB_TESTS_ORDER_VALUE_H
 
@@ -12,8 +12,8 @@ static const double target2[3] = {0.3, 0.4, 0.3}, draft2[3] = {0.6, 0.3, 0.1};
 
 typedef double acceptance(const spec_ratio_order *order, int n);
 
-/* For rows that cannot be sorted: the function's own NaN. A second call must give the same, as the
- * order's workspace is then used. */
+/* Returns NaN for rows that cannot be sorted. A second call, with a used workspace, must give the
+ * same value. */
 static inline double value(acceptance *of, const double *target, const double *draft, int V, int n)
 {
     OWNED(spec_ratio_order) order;

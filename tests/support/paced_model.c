@@ -34,7 +34,7 @@ static int score(const spec_model *head, void *session, const spec_score_request
     const size_t n = request->n_context;
     const int n_nodes = request->n_nodes, first = request->first;
     assert(request->opt_parent == NULL && n + (size_t)n_nodes <= TEXT_MAX);
-    /* Token n + first - 1 of context and draft is the first with a wanted row. */
+    /* Token n + first - 1 of context and draft is the first one whose row is wanted. */
     const int most = (int)n + first - 1, text = (int)n + n_nodes;
     int held = 0;
     while (held < kept->n && held < most &&

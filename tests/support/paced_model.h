@@ -13,16 +13,17 @@ typedef struct {
     const spec_model *base;
     double first, more; /* seconds */
     double *now;        /* the time, which passes advance */
-    double ready;       /* of paced_model_alone: end of its last pass */
+    double ready;       /* for paced_model_alone: the end of its last pass */
 } paced_model;
 
 const spec_model *paced_model_init(paced_model *model, const spec_model *base, double first,
                                    double more, double *now);
 
-/* Gives it a device of its own: its passes overlap with those of other models. For one session. */
+/* Gives the model a device of its own, so that its passes overlap with those of other models. For
+ * one session. */
 const spec_model *paced_model_alone(paced_model *model);
 
-/* A clock that reads *now. */
+/* Returns a clock that reads *now. */
 spec_clock paced_clock(double *now);
 
 #endif

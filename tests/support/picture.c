@@ -77,7 +77,8 @@ static int read_texts(drawn_text *texts, const char *path)
     return n;
 }
 
-/* A lower bound of a text's box: a letter is half as wide as its font is high. */
+/* Computes a lower bound of a text's box, assuming that a letter is half as wide as its font is
+ * high. */
 typedef struct {
     double left, top, right, bottom;
 } text_box;
@@ -118,14 +119,15 @@ static bool is_number(const drawn_text *t)
     return *end == '\0';
 }
 
-/* Whether two labels are of one axis: below a panel in a row, or left of it in a column. */
+/* Returns whether two labels belong to one axis: below a panel in a row, or left of it in a
+ * column. */
 static bool same_axis(const drawn_text *a, const drawn_text *b)
 {
     return is_number(b) && a->anchor == b->anchor &&
            (a->anchor == 'm' ? a->y == b->y : a->x == b->x);
 }
 
-/* The title below a row of labels, of several beside each other the nearest; or NULL. */
+/* Returns the title below a row of labels, the nearest one if there are several; or NULL. */
 static const drawn_text *title_below(const drawn_text *text, int n, const drawn_text *label)
 {
     const drawn_text *title = NULL;

@@ -17,7 +17,7 @@ static void next_request(plain_engine *e)
     e->more = e->plan->requests.next(e->cursor, &e->pending);
 }
 
-/* The pending request joins the queue, and the next one becomes pending. */
+/* Moves the pending request to the queue, and makes the next one pending. */
 static void join(plain_engine *e)
 {
     member *m = calloc(1, sizeof *m);
@@ -37,7 +37,7 @@ static void join(plain_engine *e)
     next_request(e);
 }
 
-/* Requests that arrived until now. */
+/* Moves the requests that have arrived to the queue. */
 void plain_engine_arrive(plain_engine *e)
 {
     const bool closed = e->plan->closed;
@@ -72,7 +72,7 @@ static void take_blocks(plain_engine *e, member *m, int64_t need)
     e->result->sums.blocks_taken += (uint64_t)need;
 }
 
-/* Slots and blocks that are in use as far as the scheduler knows. */
+/* Counts the slots and blocks in use, as far as the scheduler knows. */
 static int slots_in_use(const plain_engine *e)
 {
     return e->n_running + e->held_slots;
@@ -113,7 +113,8 @@ static void preempt(plain_engine *e, member *m)
     e->preempted = true;
 }
 
-/* Blocks for `tokens` tokens of a running request; false: it was preempted itself. */
+/* Takes blocks for `tokens` tokens of a running request; returns false if the request itself was
+ * preempted. */
 static bool fit(plain_engine *e, member *m, int64_t tokens)
 {
     if (e->plan->blocks == 0) return true;
@@ -146,7 +147,7 @@ static void enter_without_prompt(plain_engine *e)
     }
 }
 
-/* K_r of the decoding requests, by the choice and the budget. */
+/* Sets K_r of the decoding requests, by the choice and the budget. */
 static void choose(plain_engine *e, spec_step_batch *batch)
 {
     const spec_serving_plan *plan = e->plan;
@@ -188,7 +189,7 @@ static void choose(plain_engine *e, spec_step_batch *batch)
     }
 }
 
-/* The chunk of a prefill from the rest of the budget. */
+/* Sets the chunk of a prefill from the rest of the budget. */
 static int chunk_of(const plain_engine *e, const member *m)
 {
     const int64_t most = e->plan->chunk > 0 ? e->plan->chunk : INT64_MAX;

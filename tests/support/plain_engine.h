@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* plain_engine: the state of plain_serving.h: requests in lists, and one uniform number at a time.
- * Headers only, but for the schedule, which is in plain_engine.c. */
+ * Headers only, except for the schedule, which is in plain_engine.c. */
 #ifndef SPECLAB_TESTS_PLAIN_ENGINE_H
 #define SPECLAB_TESTS_PLAIN_ENGINE_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* One uniform number at a time from lanes. */
+/* Returns one uniform number at a time from lanes. */
 typedef struct {
     spec_lanes lanes;
     uint32_t word[SPEC_LANES];
@@ -46,9 +46,9 @@ struct member {
     uint32_t index;              /* in the source */
     bool cold;                   /* no draft is ready */
     int seen;                    /* tokens that the draft has computed */
-    int32_t place;               /* in the lengths that it replays */
+    int32_t place;               /* its place in the lengths that it replays */
     int64_t tokens, kv, drafted; /* what it added to steps */
-    /* of this step: K, -1 where it sits out, n_accepted; tokens of its chunk */
+    /* in this step: K, or -1 if it sits out; n_accepted; tokens of its chunk */
     int K, n_accepted, chunk;
 };
 
@@ -121,7 +121,7 @@ typedef struct {
     bool preempted;
     int n_batch;
     int64_t budget_left;
-    /* of the measured part */
+    /* sums over the measured part */
     bool measuring;
     double begin, early, present;
     uint64_t n_early;
@@ -140,7 +140,7 @@ static inline int smaller(int64_t a, int64_t b)
     return (int)(a < b ? a : b);
 }
 
-/* Its chance of acceptance in a round that begins now. */
+/* Returns its probability of acceptance in a round that begins now. */
 static inline float alpha_of(const plain_engine *e, const member *m)
 {
     const spec_context_steps *steps = e->plan->opt_alpha;
@@ -150,13 +150,13 @@ static inline float alpha_of(const plain_engine *e, const member *m)
     return alpha;
 }
 
-/* Requests that arrived until now join the queue. */
+/* Moves the requests that have arrived to the queue. */
 void plain_engine_arrive(plain_engine *e);
 
-/* A running request leaves, with its slot and its blocks. */
+/* Removes a running request, with its slot and its blocks. */
 void plain_engine_leave(plain_engine *e, member *m);
 
-/* K and chunks of a step: points 2 to 6 of sim/serving/serving_run.h. */
+/* Sets K and the chunks of a step: points 2 to 6 of sim/serving/serving_run.h. */
 void plain_engine_schedule(plain_engine *e, spec_step_batch *batch);
 
 #endif

@@ -18,7 +18,7 @@ static void add_draft(spec_step_work *work, const member *m, int K, int drafted)
     if (drafted > work->passes) work->passes = drafted;
 }
 
-/* Draft tokens of a round that verifies K of them. */
+/* Returns the draft tokens of a round that verifies K of them. */
 static int drafted_by(const plain_engine *e, int K)
 {
     return spec_length_drafts_all(e->plan->lengths) ? e->K_max : K;
@@ -29,7 +29,7 @@ static double largest(double a, double b)
     return a > b ? a : b;
 }
 
-/* Tokens that the draft computes for this request to have all of its context. */
+/* Returns how many tokens the draft computes for this request to have all of its context. */
 static int missing(const plain_engine *e, const member *m)
 {
     const bool drafts = m->K >= 0 && drafted_by(e, m->K) > 0;
@@ -42,7 +42,8 @@ static int missing(const plain_engine *e, const member *m)
     }
 }
 
-/* The step's time; `work` is what the target computes. Cold requests that ride get K = 0. */
+/* Returns the step's time; `work` is what the target computes. Cold requests that ride get K =
+ * 0. */
 static double step_time(plain_engine *e, spec_step_work *work)
 {
     const spec_serving_plan *plan = e->plan;
@@ -225,7 +226,7 @@ static void finish(plain_engine *e)
 static void count_all(plain_engine *e, int sign)
 {
     for (const member *m = e->queue.head; m != NULL; m = m->next) count(e, m, sign);
-    /* prompts first, to add in the same order */
+    /* prompts first, so that numbers are added in the same order */
     for (const member *m = e->running.head; m != NULL; m = m->next)
         if (m->todo > 0) count(e, m, sign);
     for (const member *m = e->running.head; m != NULL; m = m->next)
@@ -244,7 +245,7 @@ static void begin_measuring(plain_engine *e)
     count_all(e, -1);
 }
 
-/* The measured part ends; its sums are kept. */
+/* Ends the measured part; its sums are kept. */
 static void end_measuring(plain_engine *e)
 {
     spec_serving_sums *sums = &e->result->sums;

@@ -7,8 +7,8 @@
 
 #include "sim/serving/serving_run.h"
 
-/* The plan is one that can be served, with few slots: running out of memory fails the test. The
- * caller frees the result. */
+/* The plan must be one that can be served, with few slots; running out of memory fails the test.
+ * The caller frees the result. */
 spec_serving_result plain_serving_run(const spec_serving_plan *plan, uint64_t seed,
                                       uint64_t stream);
 

@@ -30,7 +30,7 @@ static inline int read_lines_keep(void *self, const spec_observation *observatio
     return GSL_SUCCESS;
 }
 
-/* Lines that concern no format are passed over, those of another format fail. */
+/* Lines that concern no format are skipped; lines of another format fail. */
 static inline void read_lines_with(read_lines *ret, const spec_log_format *format, const char *text,
                                    int K)
 {
@@ -54,7 +54,7 @@ static inline void read_lines_with(read_lines *ret, const spec_log_format *forma
         for (int i = 0; spec_log_formats[i] != NULL; i++)
             if (spec_log_formats[i] != format && spec_log_formats[i]->concerns(bytes, n))
                 fail_msg("%s concerns this: %s", spec_log_formats[i]->name, bytes);
-        bool found = false; /* records without a needle are passed over */
+        bool found = false; /* records without a needle are skipped */
         for (int i = 0; format->needles[i] != NULL; i++)
             found = found || spec_log_find(bytes, n, format->needles[i]) != NULL;
         if (!spec_log_time_comment(&record.time, bytes, n) && found && format->concerns(bytes, n))
@@ -76,7 +76,7 @@ static inline void read_lines_of(read_lines *ret, const spec_log_format *format,
     if (ret->status != GSL_SUCCESS) fail_msg("%s", ret->error.text);
 }
 
-/* The text has one observation. */
+/* Asserts that the text has one observation. */
 static inline const spec_observation *read_lines_only(read_lines *ret,
                                                       const spec_log_format *format,
                                                       const char *text, int K)
@@ -86,7 +86,7 @@ static inline const spec_observation *read_lines_only(read_lines *ret,
     return &ret->observation[0];
 }
 
-/* The text is refused with this status and this line. */
+/* Asserts that the text is refused with this status and this line. */
 static inline void read_lines_fails(const spec_log_format *format, const char *text, int status,
                                     const char *line)
 {
@@ -96,7 +96,8 @@ static inline void read_lines_fails(const spec_log_format *format, const char *t
         fail_msg("%d '%s', not '%s', for %s", r.status, r.error.text, line, text);
 }
 
-/* Rounds, passes, drafted, accepted and emitted tokens; NaN where the source does not say. */
+/* Checks rounds, passes, drafted, accepted and emitted tokens; NaN where the source does not
+ * say. */
 static inline void assert_counts(const spec_observation *o, int K, const double counts[5])
 {
     assert_int_equal(o->K, K);

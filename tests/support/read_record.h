@@ -24,7 +24,8 @@ static inline int read_record_keep(void *self, const spec_observation *observati
     return GSL_SUCCESS;
 }
 
-/* Line 7 of a file x. Bytes behind the record are not for the format: it has its own allocation. */
+/* The record is line 7 of a file x. It has its own allocation, so the format cannot read bytes
+ * behind it. */
 static inline read_record read_record_with(const spec_log_format *format, const char *text, int K)
 {
     read_record read = {.learned = {.generation = -1}};
@@ -41,7 +42,7 @@ static inline read_record read_record_with(const spec_log_format *format, const 
     return read;
 }
 
-/* The text is of this format alone, and is read. */
+/* Asserts that the text is of this format alone, and is read. */
 static inline read_record read_record_of(const spec_log_format *format, const char *text, int K)
 {
     for (int i = 0; spec_log_formats[i] != NULL; i++) {
@@ -58,7 +59,7 @@ static inline read_record read_record_of(const spec_log_format *format, const ch
     return read;
 }
 
-/* The text concerns the format and is refused with this line. */
+/* Asserts that the text concerns the format and is refused with this line. */
 static inline void read_record_fails(const spec_log_format *format, const char *text,
                                      const char *line)
 {

@@ -10,7 +10,7 @@ enum { RULE_CASE_NODES = 6, RULE_CASE_VOCAB = 4, RULE_CASE_ANSWERS = 12 };
 
 typedef struct {
     spec_draft draft;
-    const double *target[RULE_CASE_NODES + 1]; /* [0] at the root, [i+1] after node i */
+    const double *target[RULE_CASE_NODES + 1]; /* [0]: at the root; [i+1]: after node i */
     spec_round round;
     double asked[RULE_CASE_ANSWERS]; /* the probability of each forced answer */
     spec_script script;

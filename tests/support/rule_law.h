@@ -11,13 +11,13 @@
 spec_output_law rule_law(const table_model *target, const table_model *draft, const char *rule,
                          const char *drafting, int K, int n_tokens);
 
-/* The probability that the strategy ("chain" or "greedy") drafts token x after a context, by
- * another route than the rule's: the draft's row, or one-hot at its argmax. */
+/* Returns the probability that the strategy ("chain" or "greedy") drafts token x after a context,
+ * by another route than the rule's: the draft's row, or one-hot at its argmax. */
 double rule_law_drafted(const table_model *draft, const char *drafting, const int *context,
                         size_t n, int x);
 
-/* The law that a memoryless rule emits at one position, by formula: fills ret_law (V), returns the
- * chance that the draft token is accepted. */
+/* Computes by formula the law that a memoryless rule emits at one position: fills ret_law (V),
+ * returns the probability that the draft token is accepted. */
 typedef double rule_law_formula(double *ret_law, const double *target, const double *drafted,
                                 int vocab, const double *setting);
 
@@ -27,7 +27,7 @@ typedef double rule_law_formula(double *ret_law, const double *target, const dou
 double rule_law_check(const char *rule, rule_law_formula *formula, const double *setting,
                       int pairs_a_family, double tolerance, uint64_t *noise);
 
-/* A pair whose models give every context the same rows (V). */
+/* Makes a pair whose models give every context the same rows (V). */
 void rule_law_pair(table_model *ret_target, table_model *ret_draft, const double *target,
                    const double *draft, int vocab);
 

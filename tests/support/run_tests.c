@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The main of every test program: chooses tests by name and tag, and runs them suite by suite. */
+/* The main function of every test program: chooses tests by name and tag, and runs them suite by
+ * suite. */
 #include "tests/support/support.h"
 
 #include "base/clock.h"
@@ -59,7 +60,7 @@ static unsigned tags_of(const spec_test_case *test)
     return test->tags | test->suite->tags;
 }
 
-/* "decode" of tests/sim/test_decode.c. */
+/* Returns "decode" for tests/sim/test_decode.c. */
 static const char *suite_name(const spec_test_case *test)
 {
     static char name[NAME_MAX + 1];
@@ -112,7 +113,7 @@ static int set_up(void **state)
     return before != NULL ? before(state) : 0;
 }
 
-/* Processor time of this process and of its children that have ended. */
+/* Returns the processor time of this process and of its children that have ended. */
 static double seconds_used(void)
 {
     const spec_clock processor = spec_clock_processor();
@@ -147,7 +148,7 @@ static void print_command(const spec_test_case *test, const char *program)
     fprintf(stderr, " %s --only %s/%s\n", program, suite_name(test), test->name);
 }
 
-/* The chosen tests of the suite of `begin`; returns whether all passed. */
+/* Runs the chosen tests of the suite of `begin`; returns whether all passed. */
 static bool run_suite(spec_test_case *begin, const choice *by, const char *program)
 {
     const spec_test_suite *suite = begin->suite;
@@ -170,7 +171,7 @@ static bool run_suite(spec_test_case *begin, const choice *by, const char *progr
     return good;
 }
 
-/* The same in a process of its own: suites share neither variables nor devices. */
+/* Does the same in a process of its own, because suites share neither variables nor devices. */
 static bool run_apart(spec_test_case *begin, const choice *by, const char *program)
 {
     fflush(NULL);
@@ -244,10 +245,10 @@ static choice chosen_by(int argc, char **argv)
 int main(int argc, char **argv)
 {
     spec_supervisor_main(argc, argv);
-    static char **environment; /* without secrets, which validate would name */
+    static char **environment; /* without secrets, because validate would name them */
     environ = environment = spec_child_environment(NULL);
-    /* a shell's jobs in the background ignore the first, nohup's command the second, and so would
-     * the programs under test */
+    /* background jobs of a shell ignore the first signal, and nohup's command the second; the
+     * programs under test would inherit that */
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     const choice by = chosen_by(argc, argv);

@@ -12,7 +12,7 @@ static double unit(uint64_t key, uint64_t i)
     return (double)(spec_noise_word(key, i) >> 11) * 0x1p-53;
 }
 
-/* The sum of three uniforms, close to a normal variable. */
+/* Returns the sum of three uniform numbers, which is close to a normal variable. */
 static double spread(uint64_t key, uint64_t i)
 {
     return 2.0 * (unit(key, 3 * i) + unit(key, 3 * i + 1) + unit(key, 3 * i + 2) - 1.5);

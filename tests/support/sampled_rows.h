@@ -10,7 +10,7 @@ typedef enum {
     SAMPLED_NORMAL,
     SAMPLED_PEAKED,
     SAMPLED_FLAT,  /* equal to within a thousandth */
-    SAMPLED_TIES,  /* few integers, both zeros among them */
+    SAMPLED_TIES,  /* a few integers, including both zeros */
     SAMPLED_EQUAL, /* all equal */
     SAMPLED_FAR,   /* so far apart that probabilities underflow */
     SAMPLED_FAMILIES
@@ -18,10 +18,11 @@ typedef enum {
 
 void sampled_logits(float *ret_logits, int vocab, sampled_family family, uint64_t key);
 
-/* Temperature 0 in one of 8; each filter in one of 2, at values where ties decide. */
+/* Temperature is 0 in one of 8 cases; each filter is used in one of 2, at values where ties
+ * decide. */
 spec_transform sampled_transform(int vocab, uint64_t key);
 
-/* The result of backend->rows and the filters for these logits: row (V). */
+/* Computes the result of backend->rows and the filters for these logits: row (V). */
 void sampled_row(double *ret_row, const float *logits, int vocab, const spec_transform *transform);
 
 #endif

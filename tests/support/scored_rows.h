@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scored_rows: the rows that a session scores, copied to a test's array. */
+/* scored_rows: copies the rows that a session scores to a test's array. */
 #ifndef SPECLAB_SCORED_ROWS_H
 #define SPECLAB_SCORED_ROWS_H
 

@@ -11,14 +11,14 @@ typedef struct {
     int prompt[2], output[2]; /* smallest and largest, uniform */
     double alpha[2];          /* uniform between them */
     double without_prompt;    /* share of requests with prompt 0 */
-    int replays;              /* > 0: requests replay one of so many lists, or none */
+    int replays;              /* > 0: each request replays one of this many lists, or none */
     uint64_t most;            /* requests; 0: without end */
-    uint64_t begun;           /* the first so many have begun, at time 0 */
+    uint64_t begun;           /* this many requests have begun already, at time 0 */
 } drawn_requests;
 
 spec_request_source drawn_requests_source(const drawn_requests *requests);
 
-/* n requests of an array. */
+/* Draws n requests into an array. */
 typedef struct {
     const spec_request *request;
     int n;
@@ -41,7 +41,7 @@ void serving_setup_init(serving_setup *setup, const char *target, const char *dr
 void serving_setup_list(serving_setup *setup, const spec_request *request, int n); /* to its end */
 void serving_setup_free(serving_setup *setup);
 
-/* The sums of one run, which must succeed. */
+/* Returns the sums of one run, which must succeed. */
 spec_serving_sums serving_setup_sums(const serving_setup *setup, uint64_t seed, uint64_t stream);
 
 #endif

@@ -10,16 +10,16 @@
 #include <stdbool.h>
 
 /* Sets SPECLAB_LIBCUDA for this process and its children. Call it before the driver is first used,
- * best as the first line of main. */
+ * preferably in the first line of main. */
 void spec_simulated_card(void);
 
-/* Whether tests run on a real GPU, which has no SIM_ variables. */
+/* Returns whether tests run on a real GPU, which has no SIM_ variables. */
 bool spec_card_is_real(void);
 
-/* The counts of the simulated GPU. */
+/* Returns the counts of the simulated GPU. */
 simulated_traffic spec_simulated_traffic(void);
 
-/* The path of a library in build/<config>/tests/simulator. */
+/* Returns the path of a library in build/<config>/tests/simulator. */
 const char *spec_simulator_path(const char *name);
 
 #endif

@@ -38,19 +38,20 @@
 enum {
     SLOW = 1,       /* more than a second; not part of `make check` */
     STATISTICS = 2, /* draws a sample: a wrong program fails it with the power that it states */
-    SIMULATOR = 4,  /* on the simulated GPU; of a whole suite, which then has the card */
+    SIMULATOR = 4,  /* on the simulated GPU; a tag of a whole suite, which then has the card */
     PLUGIN = 8      /* starts or loads other people's code */
 };
 
-/* Called around each test, and around all tests of a suite. Not 0: the tests fail. */
+/* Called before and after each test, or all tests of a suite. If it does not return 0, the tests
+ * fail. */
 typedef int spec_test_fixture(void **state);
 
 /* The tests of one file. */
 typedef struct {
     const char *file;
-    unsigned tags;                               /* which every test has */
+    unsigned tags;                               /* tags that every test of the suite has */
     spec_test_fixture *setup, *teardown;         /* around all tests */
-    spec_test_fixture *before_each, *after_each; /* around each that has no fixture of its own */
+    spec_test_fixture *before_each, *after_each; /* for each test that has no fixture of its own */
 } spec_test_suite;
 
 typedef struct spec_test_case {
@@ -66,7 +67,7 @@ typedef struct spec_test_case {
 
 void spec_test_add(spec_test_case *test);
 
-/* Of the test that runs. */
+/* The state of the running test. */
 void spec_test_skip(const char *file, int line);
 #undef skip
 #define skip() spec_test_skip(__FILE__, __LINE__)
@@ -148,8 +149,8 @@ static inline uint64_t spec_test_samples(uint64_t n)
     return text != NULL ? n * strtoull(text, NULL, 10) : n;
 }
 
-/* The step of a loop over cases that run the same code: 1 with SPEC_TEST_LONG, at least 8 under a
- * sanitizer, else `everyday`. */
+/* Returns the step of a loop over cases that run the same code: 1 with SPEC_TEST_LONG, at least 8
+ * under a sanitizer, otherwise `everyday`. */
 static inline int spec_test_stride(int everyday)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -158,8 +159,8 @@ static inline int spec_test_stride(int everyday)
     return getenv("SPEC_TEST_LONG") != NULL ? 1 : everyday;
 }
 
-/* The step of a loop over shapes that divide their work among threads in one way: 1, or 4 under
- * the thread sanitizer. */
+/* Returns the step of a loop over shapes that divide their work among threads in the same way: 1,
+ * or 4 under the thread sanitizer. */
 static inline size_t spec_test_thread_stride(void)
 {
 #if defined __SANITIZE_THREAD__

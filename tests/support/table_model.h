@@ -17,14 +17,14 @@ typedef struct {
     int fails_after; /* contexts of at least this many tokens fail; -1: never */
 } table_model;
 
-/* An order-2 model whose rows are all uniform. Returns &model->head. */
+/* Makes an order-2 model whose rows are all uniform. Returns &model->head. */
 const spec_model *table_model_init(table_model *model, int vocab);
 void table_model_free(table_model *model);
 
 /* Gives every context this row (V): an order-0 law. */
 void table_model_fill(table_model *model, const double *row);
 
-/* The row after a context, by another route than the session's. */
+/* Returns the row after a context, by another route than the session's. */
 const double *table_model_row(const table_model *model, const int *context, size_t n);
 
 /* The families of models/synthetic/cases.h. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* timing_workshop: a simulated measurement: models of programmed cost on a test's clock. */
+/* timing_workshop: a simulated measurement: models with programmed costs on a test's clock. */
 #ifndef SPECLAB_TESTS_TIMED_WORKSHOP_H
 #define SPECLAB_TESTS_TIMED_WORKSHOP_H
 
@@ -7,9 +7,9 @@
 #include "tests/support/table_model.h"
 #include "timing/timing_prediction.h"
 
-/* A pair whose draft tokens are accepted with chance .7 in every context. A plain token takes 27.1
- * ms, a draft token 3.85 ms; each further token of a pass takes `more` seconds. 40 texts of 200
- * tokens, K = 4. */
+/* Makes a pair whose draft tokens are accepted with probability .7 in every context. A plain token
+ * takes 27.1 ms, a draft token 3.85 ms; each further token of a pass takes `more` seconds. 40 texts
+ * of 200 tokens, K = 4. */
 typedef struct {
     table_model target_rows, draft_rows;
     paced_model target, draft;
@@ -26,8 +26,8 @@ workshop *workshop_init(double target_more, double draft_more);
 void workshop_run(workshop *w);
 void workshop_free(workshop *w);
 
-/* The exact speed-up of these models. A round is K draft calls, one more call after a fully
- * accepted draft, and a pass over K + 1. */
+/* Returns the exact speed-up of these models. A round is K draft calls, one more call after a fully
+ * accepted draft, and a pass over K + 1 tokens. */
 double workshop_speedup(const workshop *w, int K);
 
 #endif

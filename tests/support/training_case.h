@@ -41,7 +41,7 @@ static inline spec_graph_weight case_add(spec_parameters *set, const char *name,
 
 enum { CASE_STATES, CASE_LOGITS, CASE_OUTPUT }; /* parameters of the target */
 
-/* A loss of tied output after a norm. */
+/* Computes a loss with a tied output after a norm. */
 static inline void case_add_exit(training_case *c, const training_case_shape *shape,
                                  spec_graph_node *x, spec_graph_weight norm,
                                  spec_graph_weight output, double weight)
@@ -59,8 +59,8 @@ static inline void case_add_exit(training_case *c, const training_case_shape *sh
                                              .weight = weight});
 }
 
-/* A layer of a model, and a second feed-forward network that the last text skips. Exits before and
- * after it share norm and output; another one is off. */
+/* Computes a layer of a model, and a second feed-forward network that the last text skips. Exits
+ * before and after it share norm and output; a third exit is off. */
 static inline bool case_build_model(training_case *c, const training_case_shape *shape)
 {
     const int rows = CASE_TEXTS * shape->places, dim = CASE_DIM, head = CASE_HEAD;
@@ -96,7 +96,8 @@ static inline bool case_build_model(training_case *c, const training_case_shape 
     return true;
 }
 
-/* Steps of a layer over the same places, the last with a learnt row instead of a token's. */
+/* Computes steps of a layer over the same places, the last one with a learnt row instead of a
+ * token's. */
 static inline bool case_build_head(training_case *c, const training_case_shape *shape)
 {
     const int places = shape->places, of_places = places + CASE_STEPS, dim = CASE_DIM,

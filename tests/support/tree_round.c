@@ -48,7 +48,7 @@ double tree_round_tv(const tree_round *law, const table_model *target, int lengt
     for (int text = 0; text < texts; text++) {
         int token[TREE_ROUND_LENGTH];
         for (int i = length - 1, rest = text; i >= 0; i--, rest /= V) token[i] = rest % V;
-        double emitted = 0.0, tail = 1.0; /* tail: mass of the tokens from n on */
+        double emitted = 0.0, tail = 1.0; /* tail: the mass of the tokens from n on */
         for (int n = length, prefix = text; n > 0; n--, prefix /= V) {
             emitted += law->prefix[n][prefix] * tail;
             tail *= table_model_row(target, token, (size_t)n - 1)[token[n - 1]];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* tree_round: the exact law of one round, by enumeration of all drafts and decisions.
  * The round starts from no context; its distance from the target is that of texts which the target
- * continues to full length. Cheaper than texts that take several rounds. */
+ * continues to full length. This is cheaper than texts that take several rounds. */
 #ifndef SPECLAB_TESTS_TREE_ROUND_H
 #define SPECLAB_TESTS_TREE_ROUND_H
 
@@ -25,7 +25,8 @@ spec_decoder_config tree_round_config(const spec_model *target, const spec_model
 /* A case that cannot be enumerated fails the test. */
 void tree_round_enumerate(tree_round *ret, const spec_decoder_config *config);
 
-/* Total variation between the target and the round's output, continued to `length` tokens. */
+/* Returns the total variation between the target and the round's output, continued to `length`
+ * tokens. */
 double tree_round_tv(const tree_round *law, const table_model *target, int length);
 
 #endif

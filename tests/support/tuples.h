@@ -13,7 +13,7 @@
 enum { TUPLES_V = 5, TUPLES_N = 5, TUPLES_MAX = 625 };
 
 typedef struct {
-    int n, size; /* tokens in each tuple, tuples */
+    int n, size; /* tokens in each tuple; number of tuples */
     int token[TUPLES_MAX][TUPLES_N];
     double chance[TUPLES_MAX];
 } tuples;
@@ -46,8 +46,8 @@ static inline void tuples_iid(tuples *all, const double *draft, int V, int n)
     tuples_iid_from(all, draft, V, n, token, 0, 1);
 }
 
-/* The law of the next draft without replacement after k tokens: the draft on the other tokens, or
- * uniform on them where it has no mass there. */
+/* Computes the law of the next draft without replacement after k tokens: the draft on the other
+ * tokens, or uniform on them if it has no mass there. */
 static inline void tuples_next(double *ret_law, const double *draft, int V, const int *token, int k)
 {
     double left = 0;

@@ -8,12 +8,12 @@
 
 typedef struct {
     spec_model head;
-    int *calls, *rows; /* of the caller, who owns them */
+    int *calls, *rows; /* counters of the caller, who owns them */
 } whole_model;
 
 const spec_model *whole_model_init(whole_model *model, int vocab, int *calls, int *rows);
 
-/* The row (vocab) after a text, by another route than the session's. */
+/* Computes the row (vocab) after a text, by another route than the session's. */
 void whole_model_row(double *ret_row, int vocab, const int *text, size_t n);
 
 #endif

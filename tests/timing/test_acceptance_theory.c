@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Closed forms of rules against the enumeration of their code: the laws of those that keep another
- * law than the target's, and the acceptance that the table has for them. */
+/* Compares closed forms of rules with the enumeration of their code: the laws of those that keep
+ * another law than the target's, and the acceptance that the table has for them. */
 #include "timing/acceptance_theory.h"
 
 #include "analysis/rules/biased_law.h"
@@ -76,7 +76,7 @@ static const struct {
     const char *rule;
     rule_law_formula *formula;
     double setting[SETTINGS];
-    double tv; /* exceeded on some pair */
+    double tv; /* a total variation that some pair exceeds */
 } forms[] = {
     {"ensemble", ensemble, {0.7}, 0.25},
     {"ensemble?w=0.27", ensemble, {0.27}, 0.6},
@@ -109,7 +109,8 @@ TEST(laws_are_the_enumerated_ones, SLOW | STATISTICS)
     }
 }
 
-/* The chance that the token rule accepts the next `left` draft tokens after a context (n). */
+/* Returns the probability that the token rule accepts the next `left` draft tokens after a context
+ * (n). */
 static double follows(const table_model *target, const table_model *draft, const char *drafting,
                       int *context, size_t n, int left)
 {
@@ -123,7 +124,7 @@ static double follows(const table_model *target, const table_model *draft, const
     return left > 0 ? sum : 1.0;
 }
 
-/* The first token of a chain of K = 2 or 3, whose window is the rest of it. */
+/* Computes the law of the first token of a chain of K = 2 or 3, whose window is the rest of it. */
 TEST(the_first_token_of_fly_has_its_law)
 {
     enum { V_MOST = 4 };
@@ -156,7 +157,7 @@ TEST(the_first_token_of_fly_has_its_law)
     assert_true(most > 0.1);
 }
 
-/* The table's acceptance of one token, drawn or chosen, by the settings of the rule. */
+/* Returns the table's acceptance of one token, drawn or chosen, by the settings of the rule. */
 TEST(the_table_has_the_acceptance_of_these_laws)
 {
     uint64_t noise = spec_test_seed();
@@ -182,7 +183,7 @@ TEST(the_table_has_the_acceptance_of_these_laws)
     }
 }
 
-/* One token of pardon, against the enumerated round. */
+/* Compares one token of `pardon` with the enumerated round. */
 TEST(the_table_has_the_acceptance_of_pardon)
 {
     static const char *const rules[] = {"pardon?depth=0", "pardon?depth=0.3", "pardon?depth=1.6"};
@@ -212,7 +213,7 @@ TEST(the_table_has_the_acceptance_of_pardon)
     assert_true(most > 0.1);
 }
 
-/* Closed forms of siblings hold at the settings of the claim alone. */
+/* The closed forms for siblings only hold at the settings of the rule's claim. */
 TEST(lossy_settings_have_no_closed_form_for_siblings)
 {
     static const double target[] = {0.5, 0.3, 0.2}, draft[] = {0.2, 0.5, 0.3};

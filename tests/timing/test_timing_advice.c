@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Each branch of the advice, by a table that selects it. */
+/* Tests each branch of the advice with a table that selects it. */
 #include "tests/support/bench_table.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -91,7 +91,7 @@ TEST(limits_are_arithmetic_on_the_row)
          "verification          1.45 plain tokens        1.24                 1.44\n"
          "rule and bookkeeping  0.07 plain tokens        1.03                 1.19\n",
          true);
-    /* Each factor times the measured speed-up, 2.7 / 2.33. */
+    /* Each factor multiplies the measured speed-up, 2.7 / 2.33. */
     assert_near(a.result.row[0].speedup * factor[0], 2.7 / 1.52, 1e-9);
     says(&a, "would still lose", false);
     advice_free(&a);
@@ -147,8 +147,8 @@ TEST(what_the_intervals_leave_open_is_called_open)
     advice_free(&a);
 }
 
-/* The best lower end loses; another K, with a wide interval, may gain, and a third was not
- * measured. */
+/* The K with the best lower end loses; another K, with a wide interval, may gain, and a third was
+ * not measured. */
 TEST(what_is_open_is_named_where_the_best_K_loses)
 {
     const bench_row row[] = {
@@ -187,7 +187,7 @@ TEST(where_nothing_is_told_nothing_is_said)
     says(&b, "K = 0 drafts nothing: there is no speed-up to report.\n", true);
     says(&b, "What to try:\n- --K 1:5", true);
     assert_true(b.result.row[0].speedup ==
-                1.0); /* a round of .9 plain tokens does not make it 1.11 */
+                1.0); /* a round that takes .9 plain tokens does not make the factor 1.11 */
     advice_free(&a);
     advice_free(&b);
 }

@@ -66,8 +66,8 @@ TEST(measured_speed_is_the_one_that_was_programmed)
     workshop_free(w);
 }
 
-/* If a pass costs the same for every width, and the draft catches up for nothing, it is Theorem
- * 3.8. */
+/* If a pass costs the same for every width, and the draft catches up for nothing, the speed-up is
+ * that of Theorem 3.8. */
 TEST(with_flat_costs_the_full_model_is_theorem_3_8)
 {
     workshop *w = workshop_init(0.0, 0.0);
@@ -82,9 +82,9 @@ TEST(with_flat_costs_the_full_model_is_theorem_3_8)
     workshop_free(w);
 }
 
-/* Each K in both ways, the target on a device of its own and not; the draft's most probable token
- * is the bonus with chance .3. Parts of a round equal the single passes and the programmed
- * times. */
+/* Runs each K with and without drafting ahead, with the target on a device of its own or not; the
+ * draft's most probable token is the bonus with probability .3. Parts of a round equal the single
+ * passes and the programmed times. */
 TEST(drafting_ahead_is_measured_beside_the_ordinary_way)
 {
     for (int alone = 0; alone < 2; alone++) {
@@ -125,7 +125,7 @@ TEST(drafting_ahead_is_measured_beside_the_ordinary_way)
             const double hit = after * spec_ahead_hit(0.7, way->K, 0.3);
             assert_within(s->hit.value, hit, 5.0 * sqrt(hit * (1.0 - hit) / n));
             assert_near(s->hit.value, (double)way->tally.hits / n, 1e-14);
-            /* Rounds are independent here: an interval by texts is as wide as one by rounds. */
+            /* Rounds are independent here, so an interval by texts is as wide as one by rounds. */
             assert_within((s->hit.high - s->hit.low) / (2.0 * 1.96 * sqrt(hit * (1.0 - hit) / n)),
                           1.0, 0.4);
             assert_near(s->hit_predicted, after * spec_ahead_hit(p->alpha, way->K, p->guess),
@@ -138,7 +138,7 @@ TEST(drafting_ahead_is_measured_beside_the_ordinary_way)
             assert_within(s->speedup.value,
                           spec_capped_geometric_mean(0.7, way->K) * 0.0271 / round,
                           5.0 * s->speedup.se);
-            /* Two devices gain, one loses. */
+            /* With two devices drafting ahead gains, with one it loses. */
             const spec_timing_speed *before = &p->speed[i - n_K + 1];
             const double ordinary = before->speedup.value;
             assert_near(s->gain.value,
@@ -164,8 +164,8 @@ TEST(drafting_ahead_is_measured_beside_the_ordinary_way)
     }
 }
 
-/* Chains verified on the device are the same, and are compared with the acceptance chances of the
- * device. */
+/* Chains that are verified on the device are the same, and are compared with the acceptance
+ * probabilities of the device. */
 TEST(a_device_verifies_the_same_chains)
 {
     spec_model *target, *draft;
@@ -175,7 +175,7 @@ TEST(a_device_verifies_the_same_chains)
                                      spec_test_context(0), NULL),
                      GSL_SUCCESS);
     spec_tally tally[2];
-    drawing_backend drawing; /* outlives the models on it */
+    drawing_backend drawing; /* must outlive the models on it */
     for (int there = 0; there < 2; there++) {
         workshop *w = workshop_init(0.0, 0.0);
         drawing_backend_init(&drawing, 16);
@@ -214,9 +214,9 @@ static int count_caches(const spec_backend *backend, spec_kv *ret_kv, const spec
     return spec_backend_cpu.kv_init(backend, ret_kv, shape, type, slots, error);
 }
 
-/* The decoded text with one session for everything and with one for each. Target and draft then
- * keep one KV cache. A draft that shares the target's needs its own to draft ahead, and to be timed
- * alone. */
+/* Compares the decoded text with one session for everything and with one for each. Target and draft
+ * then keep one KV cache. A draft that shares the target's needs its own to draft ahead, and to be
+ * timed alone. */
 TEST(one_session_serves_all_lengths_with_the_same_texts, SLOW)
 {
     static const char *const drafts[] = {"layers?exit=1&temperature=0.8",
@@ -266,7 +266,7 @@ TEST(one_session_serves_all_lengths_with_the_same_texts, SLOW)
     }
 }
 
-/* A peak at K = 2 or 3: passes soon cost more. */
+/* The speed-up peaks at K = 2 or 3, because passes soon cost more. */
 TEST(the_best_K_is_found_and_its_neighbours_are_not_told_apart)
 {
     workshop *w = workshop_init(0.006, 0.0);
@@ -282,7 +282,7 @@ TEST(the_best_K_is_found_and_its_neighbours_are_not_told_apart)
     assert_true(p->speed[best].tied);
     assert_true(!p->speed[0].tied && !p->speed[4].tied); /* 1 and .86 beside 1.3 */
     assert_true(p->best_costed > 0 && p->best_costed < 4);
-    assert_int_equal(p->best_theorem, 3); /* it ignores the cost of passes */
+    assert_int_equal(p->best_theorem, 3); /* the theorem ignores the cost of passes */
     workshop_free(w);
 }
 
@@ -317,7 +317,7 @@ TEST(acceptance_that_contradicts_its_chances_is_seen)
     spec_timing_way *way = &w->timed.way[1];
     assert_true(!spec_timing_report_contradicts(&w->prediction, &K, &z));
     assert_true(way->checked >= 40 * 6 && way->variance > 0.0);
-    assert_near(way->variance, 0.3 * way->chances, 1e-9); /* each has the chance .7 */
+    assert_near(way->variance, 0.3 * way->chances, 1e-9); /* each has probability .7 */
     way->accepted = (uint64_t)(way->chances + 8.0 * sqrt(way->variance));
     assert_int_equal(spec_timing_predict(&w->prediction, &w->timed, 0.05, 100, NULL), GSL_SUCCESS);
     assert_true(spec_timing_report_contradicts(&w->prediction, &K, &z));
@@ -325,8 +325,8 @@ TEST(acceptance_that_contradicts_its_chances_is_seen)
     workshop_free(w);
 }
 
-/* A z of -5.7 from few almost certain tokens, which occurs by chance with probability .003; and one
- * of -7 from many tokens, with probability below SPEC_BY_CHANCE. */
+/* A z of -5.7 from a few almost certain tokens, which occurs by chance with probability .003; and
+ * one of -7 from many tokens, which has a probability below SPEC_BY_CHANCE. */
 TEST(few_almost_certain_tokens_do_not_contradict)
 {
     workshop *w = workshop_init(0.0, 0.0);
@@ -348,7 +348,8 @@ TEST(few_almost_certain_tokens_do_not_contradict)
     workshop_free(w);
 }
 
-/* Rules that judge a whole block, and drafts without a row, have no chance for each token. */
+/* Rules that judge a whole block, and drafts without a row, have no acceptance probability for each
+ * token. */
 TEST(acceptance_is_checked_where_tokens_are_judged_one_by_one)
 {
     static const char *const rules[] = {"match", "greedy", "block", "token"};
@@ -391,7 +392,7 @@ TEST(a_tree_has_the_passes_of_its_nodes_and_no_theorem)
     workshop_free(w);
 }
 
-/* One end of chance .2, or two of chance .2 and .5. */
+/* A model with one end of probability .2, or with two of .2 and .5. */
 TEST(an_end_of_text_ends_the_text_in_its_way_alone)
 {
     for (int ends = 1; ends <= 2; ends++) {
@@ -405,7 +406,7 @@ TEST(an_end_of_text_ends_the_text_in_its_way_alone)
         const double tokens = (double)w->timed.way[1].tally.emitted,
                      mean = ends == 1 ? 5.0 : 1.0 / 0.7, /* of a geometric law */
             noise = 5.0 * sqrt(400 * mean * (mean - 1.0));
-        /* A round ends with its own end of text, by one more token at most. */
+        /* A round ends at its own end of text, or at most one token later. */
         assert_true(tokens > 400 * mean - noise && tokens < 400 * (mean + 1.0) + noise);
         if (ends == 1) assert_true(p->plain.value > 0.0 && p->speed[0].speedup.value > 0.0);
         workshop_free(w);
@@ -420,7 +421,8 @@ TEST(seconds_end_it_after_two_texts)
         workshop_run(w);
         if (run == 0) assert_int_equal(w->timed.n_blocks, 2);
         else assert_true(w->timed.n_blocks > 2 && w->timed.n_blocks < 40);
-        /* Of two ways; a text takes some 12 s of both, and the texts before the first one count. */
+        /* With two ways a text takes some 12 s in both together, and the texts before the first one
+         * count. */
         if (run == 1) assert_true(w->now <= 120.0 && w->now > 100.0);
         workshop_free(w);
     }

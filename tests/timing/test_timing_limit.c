@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-/* A model of 1,000,000 weights in 2,000,000 bytes of bf16 and as many in 1,062,500 of Q8_0, with
- * 100 bytes of KV cache per token; on a GPU that reads 1 GB and multiplies 50 G and 400 G numbers
- * per second. */
+/* The model has 1,000,000 weights in 2,000,000 bytes of bf16 and as many in 1,062,500 bytes of
+ * Q8_0, with 100 bytes of KV cache per token. The GPU reads 1 GB and computes 50 G and 400 G
+ * operations per second. */
 static spec_timing_limit made(void)
 {
     spec_timing_limit limit = {.opt_backend = &spec_backend_cpu};
@@ -36,7 +36,7 @@ TEST(memory_is_the_limit_of_few_tokens_and_products_of_many)
                 1.8 * spec_timing_limit_seconds(&limit, 64, NAN, 80.0));
 }
 
-/* 30 more bytes per token in layers with a window of 50 tokens. */
+/* Layers with a window of 50 tokens have 30 more bytes per token. */
 TEST(a_window_bounds_what_its_layers_read)
 {
     spec_timing_limit limit = made();
@@ -56,7 +56,7 @@ TEST(every_operation_waits_for_its_launch)
     assert_near(spec_timing_limit_seconds(&limit, 5, NAN, 80.0), without + 40e-6, 1e-12);
 }
 
-/* Two mixtures of 8 experts, 2 to a token, of 100,000 bytes each. */
+/* Two mixtures of 8 experts, 2 per token, with 100,000 bytes each. */
 TEST(a_mixture_reads_the_experts_of_all_its_tokens)
 {
     spec_timing_limit limit = made();
@@ -89,7 +89,7 @@ TEST(what_was_not_measured_is_not_known)
 {
     spec_timing_limit limit = made();
     assert_near(spec_timing_limit_share(&limit, NAN, 6.125e-3), 0.5, 1e-12);
-    limit.roofline.bf16 = limit.roofline.int8 = 0.0; /* then memory alone counts */
+    limit.roofline.bf16 = limit.roofline.int8 = 0.0; /* then only memory counts */
     assert_near(spec_timing_limit_seconds(&limit, 1000, NAN, 0.0),
                 (3062500.0 + 100.0 * 1000.0) / 1e9, 1e-12);
     limit.roofline.read = 0.0;

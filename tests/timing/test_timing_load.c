@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measurements on a busy machine: programmed costs, and a clock that jumps as on a busy machine. */
+/* Measures on a busy machine: the costs are programmed, and the clock jumps. */
 #include "sim/chance/rng.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A clock that other programs disturb: at a rate per second of the process's own time, time passes
- * for another. */
+/* A clock that other programs disturb: at `rate` per second of the process's own time, they take up
+ * to `jump` seconds each. */
 typedef struct {
     double *now, rate, jump;
     double read, lost; /* the process's own time at the last reading, and the time of others */
@@ -38,7 +38,7 @@ static void disturb(workshop *w, disturbed *d, double rate, double jump, uint64_
     w->plan.clock = (spec_clock){.seconds = tell_disturbed, .self = d};
 }
 
-/* The table and its numbers, of the workshop's measurement. */
+/* Makes the table, and its numbers, from the workshop's measurement. */
 static spec_timing_result *result_of(spec_table *table, const workshop *w)
 {
     spec_error error = {{0}};
@@ -55,7 +55,8 @@ static double number(const spec_table *table, size_t row, const char *column)
     return spec_cell_number(spec_table_cell(table, row, spec_table_column(table, column)));
 }
 
-/* A pass of five tokens in a quarter of the time of one: a round takes less than a plain token. */
+/* A pass of five tokens takes a quarter of the time of one, so a round takes less than a plain
+ * token. */
 TEST(a_round_that_takes_less_than_a_plain_token_has_no_speed_up)
 {
     workshop *w = workshop_init(-0.005, 0.0);
@@ -84,8 +85,8 @@ TEST(a_round_that_takes_less_than_a_plain_token_has_no_speed_up)
     workshop_free(w);
 }
 
-/* Sometimes other programs take up to twenty seconds, thousands of passes: c depends on the passes
- * that they interrupt. */
+/* Sometimes other programs take up to twenty seconds, thousands of passes, so c depends on which
+ * passes they interrupt. */
 TEST(c_is_withheld_where_a_few_jumps_decide_it)
 {
     workshop *w = workshop_init(0.0013, 0.0002);
@@ -111,7 +112,7 @@ TEST(c_is_withheld_where_a_few_jumps_decide_it)
     workshop_free(w);
 }
 
-/* How often a chain drafted ahead is the right one has no cost in it. */
+/* How often a chain that was drafted ahead is the right one does not depend on costs. */
 TEST(hits_are_predicted_where_c_is_withheld)
 {
     int withheld = 0;
@@ -132,8 +133,8 @@ TEST(hits_are_predicted_where_c_is_withheld)
     assert_true(withheld > 0);
 }
 
-/* For any noise: no speed-up above tokens per round, none of K = 0 above 1, no pass cheaper than
- * that of one token. */
+/* Whatever the noise: no speed-up is above tokens per round, none of K = 0 is above 1, and no pass
+ * is cheaper than that of one token. */
 TEST(no_noise_makes_a_number_that_cannot_be)
 {
     int reported = 0, withheld = 0, cut = 0;
@@ -197,7 +198,7 @@ TEST(K_of_zero_is_no_candidate_for_the_best)
     workshop_free(w);
 }
 
-/* A simulated machine: half of the time goes to others, who take 1.5 of 4 processors; its speed
+/* On a simulated machine, others take half of the time, and use 1.5 of 4 processors; its speed
  * falls by a fifth. */
 typedef struct {
     const double *now;

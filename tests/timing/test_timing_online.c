@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A draft that learns is measured beside itself: both begin the same, one of them improves, and the
- * time of its learning is a part of its time. */
+/* A draft that learns is measured next to its unchanged copy: both begin the same, one of them
+ * improves, and the time of its learning is part of its time. */
 #include "timing/timing_online_report.h"
 
 #include "models/model_open.h"
@@ -23,7 +23,7 @@ typedef struct {
     double now;
 } workshop;
 
-/* Seconds that pass with every reading. */
+/* The seconds that pass with every reading. */
 static double tick(void *now)
 {
     return *(double *)now += 1.0;
@@ -80,8 +80,8 @@ static double sum_of(const spec_timing_online *timed, int way, int text,
         ->block[(text * SPEC_TIMING_ONLINE_WAYS + way) * SPEC_TIMING_ONLINE_FIELDS + (int)field];
 }
 
-/* A window is a text. Until the first batch of them is full both drafts are the same, and the text
- * decoded beforehand has left no trace. */
+/* A window is a text. Until the first batch of windows is full both drafts are the same, and the
+ * text decoded beforehand has left no trace. */
 TEST(both_begin_alike_until_the_first_update)
 {
     static const spec_timing_online_field fields[] = {
@@ -106,7 +106,7 @@ TEST(both_begin_alike_until_the_first_update)
     close_workshop(&w);
 }
 
-/* On a clock that ticks once per reading: five readings per round, and one after learning. */
+/* The clock ticks once per reading: five readings per round, and one after learning. */
 TEST(the_time_of_learning_is_part_of_the_time)
 {
     workshop w;
@@ -129,8 +129,8 @@ static double number(const spec_table *table, size_t row, const char *column)
     return spec_cell_number(spec_table_cell(table, row, spec_table_column(table, column)));
 }
 
-/* 70 texts are ten parts of 7, two rows each, and the whole run; 10 texts have no intervals. The
- * acceptance of the last part exceeds that of the first by far more than both intervals. */
+/* 70 texts form ten parts of 7, with two rows each, plus the whole run; 10 texts have no intervals.
+ * The acceptance of the last part exceeds that of the first by far more than both intervals. */
 TEST(parts_have_rows_of_both_drafts)
 {
     workshop w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The passes of a draft head are timed without those of its target. The clock of these tests counts
- * the passes of the target's three layers, so a time is a number of them. */
+ * the passes of the target's three layers, so times are numbers of passes. */
 #include "timing/timing_passes.h"
 
 #include "models/model_open.h"

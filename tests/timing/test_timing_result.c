@@ -48,7 +48,7 @@ TEST(numbers_are_those_of_the_table)
     spec_table_free(&table);
 }
 
-/* A table with one cell changed, as by hand. */
+/* Makes a table with one cell changed, as by hand. */
 typedef struct {
     size_t row;
     const char *column;

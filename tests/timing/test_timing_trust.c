@@ -9,8 +9,8 @@
 #include <omp.h>
 #include <string.h>
 
-/* One thread: the time it did not compute is lost. More: the use of others beyond idle
- * processors. */
+/* With one thread, the time during which it did not compute is lost; with more, the processor use
+ * of others beyond the idle processors. */
 TEST(time_is_lost_to_others_by_the_formula)
 {
     static const struct {
@@ -26,9 +26,9 @@ TEST(time_is_lost_to_others_by_the_formula)
         {2, 2, false, 4.0, 7.8, 7.93, 1.95, 0.025, 0.0125},
         {2, 2, false, 4.0, 4.4, 8.03, 1.1, 0.9, 0.45},
         {2, 8, false, 4.0, 8.0, 20.03, 2.0, 3.0, 0.0},
-        {1, 2, true, 4.0, 0.4, 0.53, 0.1, 0.025, 0.0}, /* it waits for the GPU */
+        {1, 2, true, 4.0, 0.4, 0.53, 0.1, 0.025, 0.0}, /* the process waits for the GPU */
         {1, 2, true, 4.0, 0.4, 7.63, 0.1, 1.8, 0.8},
-        {1, 2, false, 0.09, 0.05, 0.2, 0.6, NAN, 0.4}, /* too short to measure others */
+        {1, 2, false, 0.09, 0.05, 0.2, 0.6, NAN, 0.4}, /* the run is too short to measure others */
         {2, 2, false, 0.09, 0.05, 0.2, 0.6, NAN, NAN},
         {1, 2, false, 4.0, 3.9, NAN, NAN, NAN, NAN},
         {2, 0, false, NAN, NAN, NAN, NAN, NAN, NAN},
@@ -104,7 +104,7 @@ TEST(every_reason_has_its_remedy_in_one_line)
          "--clock processor --threads "
          "1"},
         {0.3, 2.6, 0.0, 0.0, 1, false, true, true, NULL,
-         ""}, /* by the processor's clock nothing is lost */
+         ""}, /* measured by the processor's clock, nothing is lost */
         {0.3, 2.6, 0.8, 0.0, 1, false, true, true, NULL,
          "warning: the time of a plain token varies by 80 %: give more --texts"},
         {0.0, 0.0, 0.0, 0.12, 1, false, false, true, NULL,
@@ -138,7 +138,7 @@ TEST(every_reason_has_its_remedy_in_one_line)
     assert_string_equal(cut, "warning: withheld: ");
 }
 
-/* A thread pool computes transformers on the processor; other models have one thread. */
+/* Transformers on the processor use a thread pool; other models have one thread. */
 TEST(threads_are_those_of_transformers)
 {
     spec_model *transformer, *zipf;

@@ -23,8 +23,8 @@ static double inverse_form(const gsl_matrix *cholesky, const double *x, const do
     return sum;
 }
 
-/* log of the likelihood of n normal angles of covariance sigma^2 C, and `least`, integrated over
- * level and d sigma / sigma; without a constant of n. */
+/* Returns the log likelihood of n normal angles of covariance sigma^2 C and of `least`, integrated
+ * over the level and d sigma / sigma. Omits a constant that depends on n alone. */
 static double likelihood(gsl_matrix *covariance, const double *angle, double least, size_t n)
 {
     double one[MOST], log_root = 0.0;
@@ -38,7 +38,7 @@ static double likelihood(gsl_matrix *covariance, const double *angle, double lea
            0.5 * (double)n * log(square - cross * cross / constant + least);
 }
 
-/* The capital by matrices, over the models and steps of
+/* Computes the capital with matrices, over the models and steps of
  * docs/formulas/statistics.md#acceptance-drift. */
 static double capital_by_matrices(size_t *ret_from, const double *passed, const double *tested,
                                   size_t n, size_t learn)
@@ -122,9 +122,9 @@ TEST(the_capital_is_that_of_the_likelihoods_by_matrices)
     assert_near(got.after, after[0] / after[1], 1e-14);
 }
 
-/* Windows of `size` trials. phi: their alphas have the autocorrelation phi^lag and the deviation
- * .05; phi = 0: alphas of a Beta law of the deviation .05. From window `at` on alpha is less by
- * .05. */
+/* Draws windows of `size` trials. With phi > 0 their alphas have the autocorrelation phi^lag and a
+ * standard deviation of .05; with phi = 0 they follow a Beta law with the same deviation. From
+ * window `at` on alpha is lower by .05. */
 static void draw(double *passed, double *tested, size_t n, double size, double phi, int mixed,
                  size_t at, gsl_rng *rng)
 {
@@ -142,8 +142,8 @@ static void draw(double *passed, double *tested, size_t n, double size, double p
     }
 }
 
-/* At the rate .01, 8 alarms in 40 runs have the chance 4e-9. A null without serial correlation, the
- * wrong version, alarms in .9 of the runs of autocorrelation .8. */
+/* At a rate of .01, 8 alarms in 40 runs have probability 4e-9. The wrong version, a null without
+ * serial correlation, raises an alarm in 90 % of the runs with autocorrelation .8. */
 TEST(constant_acceptance_raises_no_alarm, STATISTICS)
 {
     const struct {
@@ -164,8 +164,9 @@ TEST(constant_acceptance_raises_no_alarm, STATISTICS)
     }
 }
 
-/* A change of .05 after 50 windows of 1,000 trials is found within 12 windows in .78 of the
- * runs, and within 40 in every run of 30; its window to within 3 (mean error .1). */
+/* A change of .05 after 50 windows of 1,000 trials is found within 12 windows in 78 % of the runs,
+ * and within 40 windows in all 30 runs; the window of the change is found to within 3 (mean error
+ * .1). */
 TEST(a_change_is_found_and_placed)
 {
     const int runs = 30;
@@ -222,7 +223,8 @@ TEST(few_windows_and_constant_ones_make_no_bet)
     assert_nan(spec_acceptance_drift_test(passed, tested, 60, 10).p);
 }
 
-/* Windows without trials change nothing but the index; 1,100 are joined by fours. */
+/* Windows without trials change nothing but the index; 1,100 windows are joined in groups of
+ * four. */
 TEST(empty_windows_do_not_count_and_many_are_joined)
 {
     double passed[MOST], tested[MOST], apart_passed[MOST] = {0}, apart_tested[MOST] = {0};

@@ -10,7 +10,7 @@
 #include <gsl/gsl_sf_gamma.h>
 #include <math.h>
 
-/* The log likelihood by the chances of n_accepted, from Beta functions: the second route. */
+/* Second route: the log likelihood from the probabilities of n_accepted, by Beta functions. */
 static double by_beta_functions(const double *counts, int K, double a, double b)
 {
     double sum = 0.0;
@@ -38,7 +38,7 @@ static double tested_alpha(const double *counts, int K)
     return accepted / tested;
 }
 
-/* Of vLLM's pull request 48915: acceptance_histogram [39,1,0,3]. */
+/* From vLLM's pull request 48915: acceptance_histogram [39,1,0,3]. */
 TEST(counts_of_a_request_of_vllm_are_a_mixture)
 {
     const double counts[] = {39, 1, 0, 3};
@@ -50,7 +50,8 @@ TEST(counts_of_a_request_of_vllm_are_a_mixture)
     assert_near(fit.alpha, 10.0 / 50.0, 1e-14);
 }
 
-/* No point of a grid of means and sums is likelier than the fit, whose likelihood is right. */
+/* No point on a grid of means and sums has a higher likelihood than the fit, and the fit's own
+ * likelihood is right. */
 TEST(the_fit_is_the_likeliest_of_a_grid)
 {
     const double cases[][6] = {
@@ -133,13 +134,13 @@ TEST(one_alpha_is_no_mixture)
     assert_int_equal(spec_beta_mixture_fit(&fit, all, 3), GSL_SUCCESS);
     assert_same(fit.alpha, 1.0);
     assert_true(isinf(fit.b) && fit.likelihood_ratio == 0.0);
-    /* One depth says nothing of a mixture. */
+    /* A single depth tells nothing about a mixture. */
     assert_int_equal(spec_beta_mixture_fit(&fit, two, 1), GSL_SUCCESS);
     assert_near(fit.alpha, 33.0 / 43.0, 1e-15);
     assert_true(isinf(fit.a) && fit.likelihood_ratio == 0.0);
 }
 
-/* Rounds that accept nothing or everything: alphas 0 and 1, at the largest spread. */
+/* Rounds that accept nothing or everything give alphas of 0 and 1, the largest possible spread. */
 TEST(all_or_nothing_is_the_widest_mixture)
 {
     const double counts[] = {30, 0, 0, 0, 70};

@@ -14,7 +14,7 @@ enum { MOST = 600 };
 
 static const double passed7[] = {23, 5, 41, 17, 0, 9, 88}, tested7[] = {31, 9, 47, 40, 0, 9, 131};
 
-/* The jackknife by its definition: the ratio without each cluster. */
+/* Computes the jackknife by its definition, from the ratio without each cluster. */
 TEST(the_standard_error_is_that_of_deleting_each_cluster)
 {
     const spec_cluster_ratio got = spec_cluster_ratio_of(passed7, tested7, 7, 1, 0.05);
@@ -47,9 +47,9 @@ TEST(the_standard_error_is_that_of_deleting_each_cluster)
     assert_near(log(got.value / (1.0 - got.value)) - log(got.low / (1.0 - got.low)), wide, 1e-10);
 }
 
-/* Eight equal clusters, of which cluster 3 differs: by size df is 7. By hand: u = 7/8 and seven of
- * -1/8, times 10 and 8/7; sums of squares and fourth powers in units of 1/64 and 1/4096: 56 and
- * 2408. */
+/* Eight clusters of equal size, of which cluster 3 differs: by size, df is 7. By hand: u is 7/8
+ * once and -1/8 seven times, times 10 and 8/7; the sums of squares and of fourth powers, in units
+ * of 1/64 and 1/4096, are 56 and 2408. */
 TEST(one_odd_cluster_has_few_degrees_of_freedom)
 {
     double passed[8], tested[8];
@@ -60,13 +60,13 @@ TEST(one_odd_cluster_has_few_degrees_of_freedom)
     const spec_cluster_ratio got = spec_cluster_ratio_of(passed, tested, 8, 1, 0.05);
     assert_near(got.df, 2.0 * 56.0 * 56.0 / (2408.0 - 56.0 * 56.0 / 8.0), 1e-9);
     assert_near(got.se, sqrt(7.0 / 8.0 * 56.0 / 64.0) * 10.0 * 8.0 / 7.0 / 800.0, 1e-12);
-    /* One cluster of nearly all trials: never below 1. */
+    /* If one cluster has nearly all trials, df is still not below 1. */
     const double most_passed[] = {700.0, 1.0, 2.0}, most_tested[] = {1000.0, 3.0, 3.0};
     assert_same(spec_cluster_ratio_of(most_passed, most_tested, 3, 1, 0.05).df, 1.0);
 }
 
-/* Equal clusters of a ratio that is no proportion: se is that of the mean of the clusters' ratios.
- */
+/* Equal clusters, and a ratio that is not a proportion: se is that of the mean of the clusters'
+ ratios. */
 TEST(another_ratio_has_an_interval_of_its_logarithm)
 {
     const double tokens[] = {270, 310, 290, 331, 247}, rounds[] = {100, 100, 100, 100, 100};
@@ -105,7 +105,7 @@ TEST(clusters_without_spread_have_the_interval_of_independent_trials)
     assert_true(even.se == 0.0 && even.design_effect == 0.0);
     assert_near(log(even.high / (1.0 - even.high)), t * sqrt(2.0 / 50.5), 1e-10);
     assert_near(even.low, 1.0 - even.high, 1e-10);
-    /* Quotients that are rounded show no spread, either. */
+    /* Rounding of the quotients does not show up as spread, either. */
     const double seventh[] = {7, 21, 14, 28}, of[] = {8, 24, 16, 32};
     for (size_t n = 2; n <= 4; n++) {
         const spec_cluster_ratio same = spec_cluster_ratio_of(seventh, of, n, 1, 0.05);
@@ -177,7 +177,8 @@ TEST(joining_keeps_the_sums_and_the_order)
 TEST(joining_takes_unequal_and_empty_clusters)
 {
     double huge[] = {1, 1, 900, 1, 1, 1, 0, 1};
-    /* Middles at .5, 1.5, 452, 902.5 ... of 906: parts 0, 0, 1, 3 ... of 4 */
+    /* The middles are at .5, 1.5, 452, 902.5 ... of 906, so they fall into parts 0, 0, 1, 3 ... of
+     * 4. */
     assert_int_equal(spec_cluster_ratio_join(huge, 8, 1, 0, 4), 3);
     assert_true(huge[0] == 2.0 && huge[1] == 900.0 && huge[2] == 4.0);
     double few[] = {1, 1, 900};
@@ -195,10 +196,10 @@ TEST(joining_takes_unequal_and_empty_clusters)
 typedef struct {
     const char *name;
     int n;
-    double alpha, rho; /* of the Beta law of alpha: 1/(a + b + 1); 0: one alpha */
+    double alpha, rho; /* mean of the Beta law of alpha, and 1/(a + b + 1); 0: one alpha */
     double size;       /* mean trials of a cluster */
     double sigma;      /* of the logarithm of a size */
-    double longest;    /* share of the trials in the longest 3 % of clusters; 0: no such */
+    double longest;    /* share of the trials in the longest 3 % of clusters; 0: no such tail */
     double phi;        /* > 0: windows of autocorrelation phi^lag and deviation .05, joined */
     double least, most;
     double wrong; /* above the coverage of binomial intervals */
@@ -234,8 +235,8 @@ static void draw(double *passed, double *tested, const law *of, gsl_rng *rng)
     }
 }
 
-/* How often the intervals at a nominal .95 hold the truth; those of independent trials, and those
- * with normal quantiles. */
+/* Computes how often intervals with a nominal coverage of .95 contain the truth: ours, those for
+ * independent trials, and those with normal quantiles. */
 typedef struct {
     double held, binomial, normal;
 } coverage;
@@ -260,11 +261,12 @@ static coverage coverage_of(const law *of, int samples, gsl_rng *rng)
     return sum;
 }
 
-/* Nominal .95. Over 15,000 samples the coverage is .949 to .968, .928 for rare failures in clumps
- * and .941 for joined windows. 2,500 samples have a standard error of .0044 to .0052, 1,000 of
- * joined windows .0075, and the least are 4 of them below. They reject binomial intervals, which
- * hold in .24 to .45 of the samples of clustered laws, and intervals with normal quantiles, .87 at
- * 5 clusters. Without the df by spread the Beta law of mean .98 has .88. */
+/* The nominal coverage is .95. Over 15,000 samples it is .949 to .968, except .928 for rare
+ * failures in clumps and .941 for joined windows. 2,500 samples have a standard error of .0044 to
+ * .0052, 1,000 of joined windows .0075; the lower limits are 4 standard errors below these values.
+ * They reject binomial intervals, which cover .24 to .45 of the samples from clustered laws, and
+ * intervals with normal quantiles, which cover .87 with 5 clusters. Without the df from the spread,
+ * the Beta law of mean .98 is covered in .88. */
 TEST(intervals_hold_as_often_as_they_say, STATISTICS)
 {
     static const law laws[] = {
@@ -285,9 +287,10 @@ TEST(intervals_hold_as_often_as_they_say, STATISTICS)
     }
 }
 
-/* The limits of joining: with few windows the joined ones still depend on one another, which is why
- * intervals of windows are widened (analysis/acceptance/serial_widening.h). 1,000 samples have a
- * standard error of .008 to .016; the limits are 4 of them from the coverage over 20,000. */
+/* The limits of joining: if there are few windows, the joined ones still depend on one another,
+ * which is why intervals of windows are widened (analysis/acceptance/serial_widening.h). 1,000
+ * samples have a standard error of .008 to .016; the limits are 4 standard errors from the coverage
+ * over 20,000 samples. */
 TEST(few_dependent_windows_hold_less_often, STATISTICS)
 {
     static const law laws[] = {
@@ -304,8 +307,8 @@ TEST(few_dependent_windows_hold_less_often, STATISTICS)
 }
 
 /* docs/formulas/statistics.md#cluster-ratio: requests of 256 tokens at K = 5, whose alphas have a
- * Beta law of mean .9 and concentration 5. The interval of tokens per round is too narrow for few
- * of them, that of alpha hardly. 1,000 samples have a standard error of .007 to .012. */
+ * Beta law of mean .9 and concentration 5. With few requests the interval of tokens per round is
+ * too narrow, but that of alpha hardly is. 1,000 samples have a standard error of .007 to .012. */
 TEST(tokens_of_few_requests_are_held_less_often, STATISTICS)
 {
     enum { K = 5, OUTPUT = 256 };

@@ -69,7 +69,8 @@ TEST(long_requests_give_the_harmonic_mean)
     assert_near(l.tokens, spec_saturation_tokens_per_round(share, mean, 2), 1e-7);
 }
 
-/* Long requests are requests of their own mean: every count per request is the mean of both. */
+/* Long requests are requests with another mean, so every count per request is the weighted mean of
+ * both kinds. */
 TEST(a_share_of_long_requests_adds_their_counts)
 {
     spec_counted_engine engine = plain_engine();
@@ -82,7 +83,7 @@ TEST(a_share_of_long_requests_adds_their_counts)
     const spec_counter_limits l = limits(&engine, 0.73);
     assert_near(l.rounds, 0.7 * brief.rounds + 0.3 * lengthy.rounds, 1e-13);
     assert_near(l.tokens * l.rounds, 0.7 * 37.0 + 0.3 * 410.0, 1e-13);
-    assert_near(l.alpha, brief.alpha, 1e-13); /* of one alpha, lengths do not matter */
+    assert_near(l.alpha, brief.alpha, 1e-13); /* with one alpha, lengths do not matter */
 }
 
 TEST(free_tokens_take_no_time)
@@ -95,8 +96,8 @@ TEST(free_tokens_take_no_time)
     assert_same(limits(&engine, 0.73).step, 0.01);
 }
 
-/* Second route: all drafts and rounds of a request, by iteration over its rounds. A round's number
- * k is that of accepted tokens of an unstopped draft; `seen` and the length of a stopped draft are
+/* Second route: iterates over all rounds and drafts of a request. k is the number of tokens that a
+ * draft would have accepted if it had not stopped; `seen` and the length of a stopped draft are
  * enumerated. */
 enum { ROUNDS = 4000 };
 typedef struct {
@@ -198,7 +199,8 @@ TEST(requests_count_by_their_rounds)
     assert_near(both.passes[3], weight * low.passes[3] + (1.0 - weight) * high.passes[3], 1e-13);
 }
 
-/* Two slots whose drafts have 1 token with chance stop, else 2: the longest has 1 with stop^2. */
+/* There are two slots, whose drafts have 1 token with probability stop and else 2; so the longest
+ * draft has 1 token with probability stop^2. */
 TEST(the_longest_draft_of_a_batch_takes_the_passes)
 {
     spec_counted_engine engine = plain_engine();
@@ -209,7 +211,8 @@ TEST(the_longest_draft_of_a_batch_takes_the_passes)
     assert_near(limits(&engine, 0.6).step, 1.0 + 1.0 + (1.0 - 0.4 * 0.4), 1e-14);
 }
 
-/* Tokens at K_other between the ends that counters at K give, for requests of several alphas. */
+/* The tokens per round at K_other lie between the ends that the counters at K give, for requests of
+ * several alphas. */
 static void check_shorter(const double *share, const double *alpha, int n, double *ret_bias)
 {
     spec_counted_engine engine = plain_engine();
@@ -255,7 +258,8 @@ TEST(shorter_lengths_are_within_the_ends_of_a_run)
     assert_near(high, three.tokens, 1e-6);
 }
 
-/* A Beta law of deviation sqrt(.21/1e9): the second moment differs from alpha^2 by 2.1e-10. */
+/* A Beta law with standard deviation sqrt(.21/1e9): the second moment differs from alpha^2 by
+ * 2.1e-10. */
 TEST(a_narrow_law_over_rounds_is_nearly_one_alpha)
 {
     spec_counted_engine e = plain_engine();

@@ -10,8 +10,8 @@
 
 enum { ATOMS = 6, K_MOST = 20 };
 
-/* Requests that share the tokens by `tokens` and have these alphas: the counters of their rounds at
- * K. Returns tokens per round. */
+/* Fills in the counters, at K, of requests that have these alphas and these shares of the tokens.
+ * Returns tokens per round. */
 static double counters(double *m, const double *alpha, const double *tokens, int n, int K)
 {
     double rounds = 0.0, share[ATOMS], all = 0.0;
@@ -28,7 +28,8 @@ static double counters(double *m, const double *alpha, const double *tokens, int
     return all / rounds;
 }
 
-/* Alphas that follow Beta(a,b) over the tokens, as the integral over 4,000 middles of strips. */
+/* Does the same for alphas that follow Beta(a,b) over the tokens, as an integral over 4,000
+ * midpoints. */
 static void beta_counters(double *m, double a, double b, int K)
 {
     enum { STRIPS = 4000 };
@@ -43,7 +44,7 @@ static void beta_counters(double *m, double a, double b, int K)
     for (int j = 0; j < K; j++) m[j] = sum[j] / rounds;
 }
 
-/* Ends by another solver: HiGHS on a grid of 2,001 alphas. */
+/* The ends by another solver: HiGHS on a grid of 2,001 alphas. */
 TEST(another_solver_finds_the_same_bounds_for_beta_laws)
 {
     static const struct {
@@ -82,8 +83,8 @@ TEST(one_alpha_has_its_tokens_at_every_length)
     }
 }
 
-/* Where K_other + 1 divides K + 1, f is 1 + a^(K_other+1) + a^(2 K_other+2) + ..: any law has one
- * answer. Elsewhere it lies between the bounds. */
+/* If K_other + 1 divides K + 1, then f is 1 + a^(K_other+1) + a^(2 K_other+2) + .., and every law
+ * gives the same answer. Otherwise the answer lies between the bounds. */
 TEST(the_truth_of_any_requests_lies_within_the_bounds)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
@@ -103,17 +104,18 @@ TEST(the_truth_of_any_requests_lies_within_the_bounds)
             assert_within(bounds.high, bounds.low, 1e-4);
         widest = fmax(widest, bounds.high - bounds.low);
     }
-    assert_true(widest > 0.01); /* the ranges are not trivially closed */
+    assert_true(widest > 0.01); /* some ranges are wide, so the test is not trivial */
 }
 
-/* The polynomial is above f by its own check; here by other points and other arithmetic. */
+/* The module's own check says that the polynomial is above f; this checks it at other points, with
+ * other arithmetic. */
 TEST(polynomials_stay_on_their_side_of_the_ratio)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());
     for (int trial = 0; trial < 60; trial++) {
         double m[K_MOST];
         const int K = 1 + trial % K_MOST, K_other = (5 * trial) % 24;
-        for (int j = 0; j < K; j++) m[j] = gsl_rng_uniform(rng); /* moments of no law */
+        for (int j = 0; j < K; j++) m[j] = gsl_rng_uniform(rng); /* not the moments of a law */
         for (int high = 0; high < 2; high++) {
             const spec_length_bound bound = spec_length_bound_of(m, K, K_other, high, 4.0);
             for (int i = 0; i <= 3000; i++) {

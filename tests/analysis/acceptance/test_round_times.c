@@ -14,8 +14,8 @@ static void assert_time(const spec_round_times *times, int K, double low, double
     assert_near(bounds.high, high, 1e-13);
 }
 
-/* llama.cpp with a draft head at K = 3: 80.08 tokens/s against 55.56, 51 rounds that accept 46 37
- * 25. */
+/* llama.cpp with a draft head at K = 3: 80.08 tokens/s against 55.56, and 51 rounds that accept 46,
+ * 37 and 25 tokens by depth. */
 TEST(one_length_bounds_the_speed_ups_of_shorter_ones)
 {
     const double tokens = 1.0 + 108.0 / 51.0, round = tokens * 55.56 / 80.08;
@@ -48,12 +48,13 @@ TEST(one_length_bounds_the_others)
     assert_time(&alone, 1, 0.55, 2.2);
     assert_time(&alone, 6, 2.2, 3.3);
     assert_same(spec_round_times_at(&alone, 0).high, 2.2); /* no longer than a round */
-    const double faster[] = {1.0, 0.8}; /* a round that is shorter than a plain token */
+    const double faster[] = {1.0, 0.8}; /* a round that takes less time than a plain token */
     assert_time(&(spec_round_times){2, K, faster}, 2, 0.8, 1.0);
 }
 
-/* Chords of 1.4, 1.5, 2.7 at 1, 3, 5: between, continued to the other side of a neighbour, and
- * beyond. */
+/* Times of 1.4, 1.5 and 2.7 at K = 1, 3 and 5. Between two of them the bounds are their chord and
+ * the neighbouring chords, continued; beyond the last one, the last chord, continued, and
+ * proportion to K. */
 TEST(chords_bound_the_times_between_and_beyond)
 {
     const int K[] = {0, 1, 3, 5};
@@ -62,13 +63,14 @@ TEST(chords_bound_the_times_between_and_beyond)
     assert_time(&times, 2, 1.4, 1.45); /* the chord 3..5 is at .9 there */
     assert_time(&times, 4, 1.55, 2.1); /* the chord 1..3, continued */
     assert_time(&two, 5, 1.6, 2.5);
-    /* The last chord rises by more than proportion: the hull of both. */
+    /* The last chord rises faster than in proportion to K, so the bounds are the hull of both. */
     const spec_bounds hull = spec_round_times_at(&times, 6);
     assert_near(hull.low, 2.7 * 6.0 / 5.0, 1e-13);
     assert_near(hull.high, 3.3, 1e-13);
 }
 
-/* Fixed costs, costs per token and a knee, as on a roofline, from 2 and 6 or from 3, 4 and 8. */
+/* Engines with fixed costs, costs per token and a knee, as on a roofline, measured at 2 and 6, or
+ * at 3, 4 and 8. */
 TEST(flat_and_then_rising_times_lie_within_the_bounds)
 {
     static const int lengths[][3] = {{2, 6, 6}, {3, 4, 8}, {5, 5, 5}};

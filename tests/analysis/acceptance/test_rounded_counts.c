@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number that printf with that many digits prints for x. */
+/* Returns the number that printf prints for x with that many digits. */
 static double printed(double x, int digits)
 {
     char text[400];
@@ -19,7 +19,7 @@ static double printed(double x, int digits)
     return strtod(text, NULL);
 }
 
-/* A line of `rounds` rounds, n of the depths of which are printed. */
+/* Writes a line of `rounds` rounds, which prints the rates of n depths. */
 typedef struct {
     spec_rounded_counts numbers;
     double rate[SPEC_ROUNDED_DEPTHS];
@@ -90,12 +90,14 @@ TEST(lines_of_llama_cpp_are_recovered)
         text.numbers.drafted = runs[i].drafted;
         assert_counts(&text.numbers, runs[i].rounds, runs[i].passed);
     }
-    /* "#mean acc len = 1.79, #acc rate/pos = (0.552, 0.239)" of 53 accepted, without the rounds. */
+    /* The line prints "#mean acc len = 1.79, #acc rate/pos = (0.552, 0.239)" and 53 accepted
+     * tokens, but not the number of rounds. */
     const double two[] = {.552, .239};
     assert_counts(&(spec_rounded_counts){53, 0, 1.79, 2, 2, two, 3}, 67, runs[2].passed);
 }
 
-/* 2053 rounds, 1553 and 1264 accepted: three decimals leave some other numbers of rounds. */
+/* In 2053 rounds 1553 and 1264 accept depths 1 and 2; three decimals leave some other numbers of
+ * rounds possible. */
 TEST(many_rounds_are_bounded)
 {
     const uint64_t passed[] = {1553, 1264};
@@ -122,8 +124,9 @@ static bool rounds_to(double value, double number, int digits)
     return fabs(value - number) <= 0.5 * pow(10.0, -digits) * (1.0 + 1e-9) + 1e-14;
 }
 
-/* All counts that fall with depth and agree with the rates: their number, and in `ret` the last of
- * them. They sum to accepted, or may miss what `deeper` depths beyond theirs accept. */
+/* Enumerates all counts that fall with depth and agree with the rates: returns their number, and
+ * the last of them in `ret`. They sum to `accepted`, or to less by what `deeper` further depths may
+ * accept. */
 static int all_sets(uint64_t *ret, uint64_t *set, const spec_rounded_counts *numbers,
                     uint64_t rounds, int depth, uint64_t deeper)
 {
@@ -149,7 +152,7 @@ typedef struct {
     int sets;                           /* of counts */
     uint64_t last[SPEC_ROUNDED_DEPTHS]; /* the last set */
     double off;                         /* least distance from accepted/(sum of rates) */
-    double likely_off;                  /* that of the likely rounds */
+    double likely_off;                  /* the same distance for the likely number of rounds */
     bool agrees;                        /* whether `rounds` does */
 } enumeration;
 
@@ -180,7 +183,7 @@ static void enumerate(enumeration *ret, const spec_rounded_counts *numbers, uint
     }
 }
 
-/* Every number of rounds up to `most` by enumeration; returns 1 if the line agrees with itself. */
+/* Tries every number of rounds up to `most`; returns 1 if the line is consistent. */
 static int check_against_enumeration(const spec_rounded_counts *numbers, uint64_t most)
 {
     spec_rounded_recovery recovery;
@@ -211,8 +214,8 @@ static int check_against_enumeration(const spec_rounded_counts *numbers, uint64_
     return 1;
 }
 
-/* All counts of few rounds at three depths, printed coarsely, so that much is open; right and with
- * another number of accepted tokens. */
+/* Tests all counts of a few rounds at three depths, printed coarsely so that much stays open, both
+ * with the right number of accepted tokens and with another one. */
 TEST(all_small_counts_agree_with_enumeration)
 {
     int right = 0, wrong = 0, contradictions = 0;
@@ -239,7 +242,8 @@ TEST(all_small_counts_agree_with_enumeration)
     assert_true(contradictions > wrong / 3);
 }
 
-/* Rates that belong to no counts, or to some; equal ones; gaps between the rounds that agree. */
+/* Tests rates that belong to some counts or to none, equal rates, and gaps between the numbers of
+ * rounds that agree. */
 TEST(random_rates_agree_with_enumeration, SLOW)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -297,10 +301,10 @@ TEST(printed_counts_lie_within_their_bounds)
         assert_int_equal(sum, text.numbers.accepted);
     }
     gsl_rng_free(rng);
-    assert_true(exact > 2000); /* of 20000: short lines are recovered */
+    assert_true(exact > 2000); /* of 20000: short lines are recovered exactly */
 }
 
-/* 53 rounds of drafts of up to 6 tokens, with the rates of two depths. */
+/* 53 rounds with drafts of up to 6 tokens, for which the rates of two depths are printed. */
 TEST(deeper_drafts_than_rates_leave_the_sum_open)
 {
     const uint64_t passed[] = {41, 30, 21, 13, 6, 2};
@@ -315,9 +319,10 @@ TEST(deeper_drafts_than_rates_leave_the_sum_open)
     assert_int_equal(recovery.passed[1], 30);
     assert_int_equal(recovery.passed[2], 0);
     assert_true(recovery.exact);
-    text.numbers.drafted = 2 * 53; /* two depths then are all, and 71 accepted are not 113 */
+    text.numbers.drafted = 2 * 53; /* if drafts have two tokens, the two depths are all there are,
+                                    * but 71 accepted tokens do not make 113 */
     assert_int_equal(spec_rounded_counts_recover(&recovery, &text.numbers), GSL_EINVAL);
-    /* Nothing is accepted behind a depth that accepts nothing. */
+    /* Nothing is accepted after a depth that accepts nothing. */
     const double none[] = {.774, 0.0};
     assert_int_equal(
         spec_rounded_counts_recover(&recovery, &(spec_rounded_counts){113, 0, 3.13, 2, 2, none, 3}),
@@ -340,7 +345,7 @@ TEST(a_length_alone_bounds_the_rounds)
     assert_false(recovery.exact);
 }
 
-/* Without an accepted token the drafted ones alone bound the rounds. */
+/* If no token was accepted, only the number of drafted tokens bounds the rounds. */
 TEST(rounds_that_accept_nothing_are_bounded_by_their_drafts)
 {
     const double none[] = {0.0, 0.0, 0.0};
@@ -366,8 +371,8 @@ TEST(a_line_that_contradicts_itself_is_refused)
         {262, 295, 5.45, 2, 5, rate, 3}, /* another length */
         {271, 295, 5.44, 2, 5, rate, 3}, /* another sum */
         {262, 261, 5.44, 2, 5, rate, 3}, /* more accepted than drafted */
-        {1001, 0, NAN, 0, 2, rising, 3}, /* deeper rounds accept more */
-        {10, 0, NAN, 0, 1, above, 3},    /* more than all rounds */
+        {1001, 0, NAN, 0, 2, rising, 3}, /* a deeper depth is accepted more often */
+        {10, 0, NAN, 0, 1, above, 3},    /* accepted more often than there are rounds */
         {10, 0, NAN, 0, 1, below, 3},      {10, 0, NAN, 0, 1, nan_rate, 3},
         {0, 0, NAN, 0, 1, half, 3}, /* a rate without an accepted token */
         {10, 0, 0.5, 2, 0, NULL, 0},       {10, 0, 1.0, 2, 0, NULL, 0}, /* 10/2000 at least */
@@ -407,7 +412,7 @@ TEST(many_digits_and_large_counts_are_read)
     const uint64_t passed[] = {55};
     assert_counts(&(spec_rounded_counts){55, 0, 1.0 + 55.0 / 87.0, 17, 1, rate, 17}, 87, passed);
 
-    /* No more rounds accept a token than there are. */
+    /* No depth is accepted in more rounds than there are. */
     const double all[] = {1.0};
     spec_rounded_recovery sure;
     assert_int_equal(

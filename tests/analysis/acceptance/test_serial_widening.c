@@ -10,8 +10,8 @@
 
 enum { WINDOWS = 120 };
 
-/* An autoregressive series that has this share of the variance, and independent values beside it.
- */
+/* Draws the sum of an autoregressive series, which has this share of the variance, and of
+ independent values. */
 static void draw(double *value, int n, double phi, double share, gsl_rng *rng)
 {
     double level = gsl_ran_ugaussian(rng);
@@ -21,7 +21,8 @@ static void draw(double *value, int n, double phi, double share, gsl_rng *rng)
     }
 }
 
-/* Half-width of Student's interval, and the distance of the mean from its truth, 0. */
+/* Computes the half-width of Student's interval, and the distance of the mean from its true value,
+ * 0. */
 static double half_width(double *ret_off, const double *value, int n, double error)
 {
     double mean = 0.0, squares = 0.0;
@@ -31,7 +32,7 @@ static double half_width(double *ret_off, const double *value, int n, double err
     return gsl_cdf_tdist_Qinv(0.5 * error, n - 1.0) * sqrt(squares / (n - 1.0) / n);
 }
 
-/* Numbers of a second program with dense matrices. */
+/* These numbers come from a second program, which uses dense matrices. */
 TEST(dense_matrices_give_the_same_widening)
 {
     static const double rising[] = {0.1, 0.3, 0.2, 0.6, 0.5, 0.9, 1.1, 1.0},
@@ -41,8 +42,8 @@ TEST(dense_matrices_give_the_same_widening)
     assert_within(spec_serial_widening(rising, 8, 0.2), 5.4577, 2e-3);
 }
 
-/* Coverage of nominal 95 % intervals: .93 at least in each row, where Student's interval of
- * independent values falls to the second number. */
+/* Coverage of intervals with a nominal 95 %: at least .93 in each row. The second number is the
+ * coverage of Student's interval for independent values. */
 TEST(intervals_of_dependent_windows_hold_the_mean)
 {
     static const struct {
@@ -68,7 +69,7 @@ TEST(intervals_of_dependent_windows_hold_the_mean)
     }
 }
 
-/* Hundreds of independent windows show that they are. */
+/* Hundreds of independent windows show that they are independent. */
 TEST(many_independent_windows_are_hardly_widened)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, spec_test_seed());

@@ -13,10 +13,10 @@
 
 enum { V_MAX = TUPLES_V, N_MAX = 8 };
 
-/* Rounding of sums of numbers of at most 1. */
+/* Rounding error of sums of numbers that are at most 1. */
 #define SLACK 1e-14
 
-/* Lower bound of a residual's sum that is divided by: its rounding is 1e-16. */
+/* Residual sums below this are not divided by, because their rounding error is 1e-16. */
 #define FAINT 1e-5
 
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
     double target[V_MAX], draft[V_MAX];
 } pair;
 
-/* Every kind of row against every kind; one pair in 23 of equal rows, one in 29 of disjoint
+/* Draws every kind of row against every kind; one pair in 23 has equal rows, and one in 29 disjoint
  * ones. */
 static pair random_pair(uint64_t i, gsl_rng *rng)
 {
@@ -111,7 +111,7 @@ TEST(the_residuals_of_rrs_are_log_convex_and_fall_no_faster_than_their_ratio, ST
 
         const double rrs = of(spec_multi_draft_rrs, &p), kseq = of(spec_multi_draft_kseq, &p);
         assert_within(rrs, 1 - w[p.n], SLACK);
-        /* The acceptance of kseq's tests at rho = c. */
+        /* Returns the probability that kseq accepts by its tests at rho = c. */
         assert_within(1 - pow(1 - (1 - w[p.n]) / c, p.n), 1 - pow(r, p.n), SLACK);
         if (w[p.n] < 1 - 1e-9) assert_true(c <= of(spec_multi_draft_kseq_rho, &p) * (1 + 1e-12));
         assert_true(rrs <= kseq + SLACK);
@@ -127,7 +127,7 @@ typedef struct {
     const pair *p;
     const double *c_iid; /* (n+1): c_k of iid siblings */
     int drawn[N_MAX];
-    double weight, missed; /* sums over tuples: their weights; these times residual_sum(c_n) */
+    double weight, missed; /* sums over tuples of the weights; of weights times residual_sum(c_n) */
     bool faint;
 } walk;
 
@@ -138,7 +138,7 @@ static bool is_drawn(const walk *w, int k, int x)
     return false;
 }
 
-/* All k tokens drawn so far were rejected, with chance `weighed` residual_sum(c_k). */
+/* All k tokens drawn so far were rejected, which has probability weighed * residual_sum(c_k). */
 static void walk_from(walk *w, int k, double c, double weighed)
 {
     const pair *p = w->p;
@@ -162,8 +162,8 @@ static void walk_from(walk *w, int k, double c, double weighed)
     }
 }
 
-/* With more tokens in the draft than siblings; else all of the draft's tokens are drawn and
- * accepted. */
+/* This holds if the draft has more tokens than there are siblings; otherwise all of its tokens are
+ * drawn, and one is accepted. */
 TEST(siblings_without_replacement_leave_less_on_every_path_than_iid_ones, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Laws by formula: worked by hand, and the price of acceptance. Against the rules' own code:
- * tests/timing/test_acceptance_theory.c. */
+/* Checks the formulas for the laws of biased rules by hand, and the price of acceptance.
+ * tests/timing/test_acceptance_theory.c compares them with the rules' own code. */
 #include "analysis/rules/biased_law.h"
 
 #include "analysis/rules/overlap.h"
@@ -20,13 +20,13 @@ static void check(spec_biased_law form, const double *law, double accepted, doub
     for (int x = 0; x < 3; x++) assert_within(law[x], expected[x], 1e-15);
 }
 
-/* The overlap is .7, and the residual token 0 alone. */
+/* The overlap is .7, and the residual is token 0 alone. */
 TEST(worked_examples)
 {
     double law[3];
     check(spec_biased_law_ensemble(law, target, draft, 3, 0.6), law, 0.4 + 0.6 * 0.7, 0.4 * 0.3,
           (const double[]){0.38, 0.38, 0.24});
-    /* .3 of token 1 is below .35, .3 and .2 above .15 */
+    /* for token 1, .3 is below .35; for the other two, .3 and .2 are above .15 */
     check(spec_biased_law_single_threshold(law, target, draft, 3, 0.35), law, 0.7, 0.0, target);
     check(spec_biased_law_single_threshold(law, target, draft, 3, 0.25), law, 0.9, 0.2,
           (const double[]){0.3, 0.5, 0.2});

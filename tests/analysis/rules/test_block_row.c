@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The best row of a parallel drafter: against its dual, sorted columns, grids and random changes.
- */
+/* Checks the best row of a parallel drafter against its dual, sorted columns, grids and random
+ changes. */
 #include "analysis/rules/block_row.h"
 
 #include "analysis/rules/overlap.h"
@@ -32,8 +32,8 @@ static void solve(row_case *c)
     c->worth = spec_block_row_best(c->best, &c->level, &c->rows, c->work);
 }
 
-/* level + sum_x integral over y of (weight of target(s, x) > y, less level)+: from above for every
- * level. The integrand is constant between values of the rows. */
+/* For every level this is an upper bound: level + sum_x integral over y of (weight of target(s, x)
+ * > y, less level)+. The integrand is constant between values of the rows. */
 static double dual(const row_case *c, double level)
 {
     const spec_block_row_set *rows = &c->rows;
@@ -68,7 +68,7 @@ TEST(one_context_has_its_own_row)
     assert_int_equal(spec_block_row_one_hot(&rows), 2);
 }
 
-/* The numbers of docs/formulas/block-drafts.md, by tests/oracle/block_draft.py. */
+/* The numbers of docs/formulas/block-drafts.md, which tests/oracle/block_draft.py also prints. */
 TEST(the_mean_loses_an_eighth_for_two_certain_rows)
 {
     const double target[4] = {1, 0, 0, 1}, weight[2] = {0.75, 0.25};
@@ -164,7 +164,8 @@ TEST(no_row_of_a_grid_and_no_change_is_better)
                 nearest = fmax(nearest, spec_block_row_worth(&c.rows, row));
             }
         assert_true(nearest <= c.worth + 1e-14);
-        /* a grid row is within 1/STEPS in two coordinates, where slopes are at most 4 */
+        /* two coordinates of a grid row are within 1/STEPS of the best row, and slopes are at most
+         * 4 */
         assert_true(nearest >= c.worth - 8.0 / STEPS);
         for (int change = 0; change < 300; change++) {
             double row[3];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rounds of a parallel drafter: against sums over drafts, vertices of all rows, and fractions. */
+/* Checks rounds of a parallel drafter against sums over drafts, the vertices of all rows, and
+ * fractions. */
 #include "analysis/rules/block_tree.h"
 
 #include "tests/support/near.h"
@@ -32,7 +33,8 @@ static void draw_case(tree_case *c, int V, int K, int kind, gsl_rng *rng)
     for (int i = 0; i < K; i++) tuples_row(c->draft + i * V, V, kind, rng);
 }
 
-/* The first token is 0 with chance first; rows after it as (chance of token 0) level by level. */
+/* The first token is 0 with probability `first`. The rows after it are given as the probability of
+ * token 0, level by level. */
 static void two_tokens(tree_case *c, const double *chance, int K)
 {
     begin_case(c, 2, K);
@@ -49,7 +51,8 @@ static gsl_rng *seeded(void)
     return rng;
 }
 
-/* The chance that the first i of a drafted path are accepted, by ratios, summed over all drafts. */
+/* Returns the probability that the first i tokens of a drafted path are accepted, from the ratios,
+ * summed over all drafts. */
 static void add_drafts(double *tail, const tree_case *c, size_t v, int i, double drafted,
                        double accepted)
 {
@@ -118,7 +121,8 @@ TEST(a_best_row_for_each_offset_can_be_a_bad_draft)
     spec_block_tree_work_free(&c.work);
 }
 
-/* The most of any draft of three rows over two tokens: rows at values of the target's rows. */
+/* Returns the most that any draft of three rows over two tokens keeps; it suffices to try rows at
+ * values of the target's rows. */
 static double best_of_vertices(tree_case *c)
 {
     double most = 0, tail[3];
@@ -134,8 +138,9 @@ static double best_of_vertices(tree_case *c)
     return most;
 }
 
-/* All targets of two tokens with rows in multiples of 1/n, exact for n a power of two. Returns how
- * many have a better draft than the one chosen offset by offset, and the largest loss. */
+/* Tries all targets of two tokens whose rows are multiples of 1/n, which is exact if n is a power
+ * of two. Returns how many have a better draft than the one that is chosen offset by offset, and
+ * the largest loss. */
 static int targets_missed_by_greedy(double *ret_loss, int n)
 {
     const int share = n + 1, targets = (int)pow(share, 7);
@@ -157,7 +162,7 @@ static int targets_missed_by_greedy(double *ret_loss, int n)
     return missed;
 }
 
-/* The counts are those of a count in whole numbers (tests/oracle/block_draft.py). */
+/* tests/oracle/block_draft.py finds the same counts in whole numbers. */
 TEST(offset_by_offset_takes_a_tie_without_a_look_ahead)
 {
     static const double chance[7] = {.5, 0, .5, 0, 0, 1, 0};
@@ -253,7 +258,7 @@ TEST(memory_is_of_the_last_tokens)
     spec_block_tree_work_free(&c.work);
 }
 
-/* The overlap of the laws of the first `tokens` tokens. */
+/* Returns the overlap of the laws of the first `tokens` tokens. */
 static double joint_overlap(const tree_case *c, size_t v, int i, int tokens, double target,
                             double draft)
 {
@@ -295,7 +300,8 @@ TEST(no_joint_law_of_rows_overlaps_more_than_any_rule)
         c.draft[2 * k + 1] = 1 - sqrt(0.5);
     }
     assert_within(joint_overlap(&c, 0, 0, 2, 1, 1), 2 - sqrt(2), 1e-15);
-    /* No rows overlap more, so block verification, which keeps this, keeps the most. */
+    /* No rows have a larger overlap, so block verification, which keeps all of it, keeps the
+     * most. */
     for (int i = 0; i <= 200; i++)
         for (int j = 0; j <= 200; j++) {
             c.draft[0] = i / 200.0;

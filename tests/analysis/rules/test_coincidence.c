@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Independent tokens that are among the drafts: the formulas against every tuple of drafts. */
+/* Checks the probability that an independent token is among the drafts: the formulas against every
+ * tuple of drafts. */
 #include "analysis/rules/coincidence.h"
 
 #include "tests/support/order_value.h"
@@ -8,7 +9,7 @@
 
 #include <gsl/gsl_rng.h>
 
-/* A chance is never above 1, also after rounding. */
+/* A probability is never above 1, even after rounding. */
 static double at_most_one(acceptance *of, const double *target, const double *draft, int V, int n)
 {
     const double accepted = value(of, target, draft, V, n);
@@ -21,7 +22,7 @@ static double overlap(const spec_ratio_order *order, int n)
     return spec_ratio_order_common(order, n);
 }
 
-/* Mass of a law (V) on the tokens from..n-1 of a tuple, each once. */
+/* Returns the mass of a law (V) on tokens from..n-1 of a tuple, counting each token once. */
 static double mass_on(const double *law, int V, const int *token, int from, int n)
 {
     double mass = 0;
@@ -56,7 +57,7 @@ static double naive_tree_by_tuples(const tuples *all, const double *target, cons
     return sum;
 }
 
-/* Peaks, ties, zeros and one-token rows, of both models. */
+/* Both models have rows with peaks, ties, zeros and a single token. */
 TEST(formulas_are_the_sums_over_every_tuple)
 {
     static tuples all;
@@ -88,8 +89,8 @@ TEST(formulas_are_the_sums_over_every_tuple)
     }
 }
 
-/* For too many tuples: two drafts by the sum and by the race, rows over many orders of magnitude;
- * and a uniform draft, of which each token is among n of V with chance n/V. */
+/* If there are too many tuples: two drafts, by the sum and by the race, for rows over many orders
+ * of magnitude; and a uniform draft, in which each token is among n of V with probability n/V. */
 TEST(the_race_agrees_with_the_sum_for_two_and_with_an_even_draft)
 {
     enum { V = 300 };
@@ -110,7 +111,8 @@ TEST(the_race_agrees_with_the_sum_for_two_and_with_an_even_draft)
     }
 }
 
-/* Draft probabilities that add nothing to 1, and that no time of the race reaches. */
+/* Draft probabilities so small that adding them to 1 changes nothing, and that the race never
+ * reaches. */
 TEST(the_least_draft_probabilities_do_no_harm)
 {
     const double target[] = {0.5, 0.3, 0.2}, two[] = {0.27, 0.73, 0x1p-1074},
@@ -121,7 +123,7 @@ TEST(the_least_draft_probabilities_do_no_harm)
                   1e-15); /* .5 + .5 .3/.5 */
 }
 
-/* The order's workspace after one function does not affect the next one. */
+/* What one function leaves in the order's workspace does not affect the next one. */
 TEST(one_order_serves_all)
 {
     const double target[] = {0.25, 0.25, 0.5}, drafts[][3] = {{0.5, 0.25, 0.25}, {1, 0, 0}};

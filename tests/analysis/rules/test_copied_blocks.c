@@ -32,7 +32,7 @@ static double most(double *ret_row, const double *first, int V, int K)
 
 typedef double rows_of[K_MAX][V_MAX];
 
-/* The chance that the first n offsets are drafted as n times x. */
+/* Returns the probability that the first n offsets are all drafted as x. */
 static double drafted(double (*rows)[V_MAX], int x, int n)
 {
     double product = 1;
@@ -47,7 +47,7 @@ static double overlap(const double *first, double (*rows)[V_MAX], int V, int n)
     return sum;
 }
 
-/* The drafts that are copies, by the rules' own products of ratios. */
+/* Computes what the rules keep of drafts that are copies, from their own products of ratios. */
 static double kept(const double *first, double (*rows)[V_MAX], int V, int n, bool block)
 {
     double sum = 0;
@@ -108,8 +108,8 @@ TEST(block_attains_the_most_and_token_keeps_one_token)
     }
 }
 
-/* A row of its own at each offset, improved at random: no draft overlaps more, and most come near.
- */
+/* With a separate row at each offset, improved at random, no draft overlaps more, and most come
+ near. */
 TEST(no_rows_overlap_more, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());

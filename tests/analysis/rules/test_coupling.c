@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often coupled draws agree: sums over pairs of tokens, and simulated races and darts. */
+/* Checks how often coupled draws agree, by sums over pairs of tokens and by simulated races and
+ * darts. */
 #include "analysis/rules/coupling.h"
 
 #include "analysis/rules/multi_draft.h"
@@ -47,8 +48,8 @@ TEST(gumbel_is_between_minhash_and_the_overlap)
         tuples_row(draft, V, i % 4, rng);
         for (int x = 0; x < V; x++) {
             double sum = 0;
-            /* a dart below one row alone, and then another below the other row, at the same token
-             */
+            /* one dart falls below only one row, and a later one below only the other row, at the
+             same token */
             darts += fmin(target[x], draft[x]) + fmax(draft[x] - target[x], 0) * target[x] +
                      fmax(target[x] - draft[x], 0) * draft[x];
             if (target[x] == 0 || draft[x] == 0) continue;
@@ -69,8 +70,8 @@ TEST(gumbel_is_between_minhash_and_the_overlap)
     }
 }
 
-/* 100,000 races of shared exponential clocks: a standard error of .0015, which separates the
- * overlap, MinHash and Gumbel of these rows by 27 of them or more. */
+/* 100,000 races of shared exponential clocks have a standard error of .0015. For these rows the
+ * overlap, MinHash and Gumbel differ by at least 27 standard errors. */
 TEST(gumbel_is_a_race_of_shared_clocks, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
@@ -95,9 +96,9 @@ TEST(gumbel_is_a_race_of_shared_clocks, STATISTICS)
     assert_true(overlap - expected > 0.015 && expected - minhash > 0.015);
 }
 
-/* 100,000 times the first dart below either row, of darts that both share: .0015 again.
- * (1-TV)/(1+TV), the chance that one dart decides for both, is 43 standard errors off, Gumbel
- * 27. */
+/* Takes the first dart below either row 100,000 times, where both share the darts: the standard
+ * error is again .0015. (1-TV)/(1+TV), the probability that one dart decides for both, is off by 43
+ * standard errors, and Gumbel by 27. */
 TEST(minhash_is_a_throw_of_shared_darts, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
@@ -161,8 +162,8 @@ TEST(rows_that_are_none_give_no_number)
 
 /* ---- several arrivals ------------------------------------------------------------------------ */
 
-/* Races with clocks that go on ringing: the target's token is the first of its race, the draft's
- * arrivals are those before its n-th. */
+/* Races whose clocks ring again and again: the target's token is the first of its race, and the
+ * draft's are those that arrive before its n-th. */
 TEST(arrivals_are_a_race_of_clocks_that_go_on, STATISTICS)
 {
     enum { N = 3 };
@@ -191,7 +192,8 @@ TEST(arrivals_are_a_race_of_clocks_that_go_on, STATISTICS)
     }
 }
 
-/* At least as often as independent draws, at most as n independent agreements or any rule. */
+/* Coupled draws agree at least as often as independent ones, and at most as often as n independent
+ * tries or any rule allow. */
 TEST(arrivals_lie_between_match_and_the_optimum)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The front by its formula, against all output laws there are. That a rule attains it:
- * tests/sim/verify/test_verify_block_greedy.c. */
+/* Checks the formula of the front against all possible output laws.
+ * tests/sim/verify/test_verify_block_greedy.c shows that a rule attains it. */
 #include "analysis/rules/lossy_front.h"
 
 #include "tests/support/near.h"
@@ -44,7 +44,7 @@ typedef struct {
     int most[UNITS + 1];                     /* twelfths kept, by twelfths of total variation */
 } search;
 
-/* sum_i sum_{x^i} min(law, draft): what the best rule that emits this law keeps. */
+/* Returns sum_i sum_{x^i} min(law, draft), which the best rule that emits this law keeps. */
 static int kept(const search *s, const int *law)
 {
     int sum = 0;
@@ -86,7 +86,7 @@ static void draw(int *ret_law, double *ret_law_in_ones, int n, bool last, gsl_rn
 }
 
 /* The best law is the solution of a flow problem. In units of 1/12 its data are whole numbers, so
- * one of its solutions is, and a search of the whole numbers finds the optimum. */
+ * one of its solutions has whole numbers, too, and searching these finds the optimum. */
 TEST(no_law_keeps_more_and_one_keeps_as_much)
 {
     static const int shapes[][2] = {{2, 1}, {3, 1}, {5, 1}, {2, 2}, {2, 2}, {2, 3}};

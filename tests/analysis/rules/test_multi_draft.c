@@ -13,7 +13,7 @@
 
 enum { V_MAX = TUPLES_V };
 
-/* tests/oracle/vectors.py prints these, as exact fractions except for K-SEQ. */
+/* tests/oracle/vectors.py prints these numbers, as exact fractions except for K-SEQ. */
 TEST(known_vectors)
 {
     const struct {
@@ -54,7 +54,7 @@ TEST(known_vectors)
 
 /* ---- the rules, as their papers have them, on whole rows ------------------------------------- */
 
-/* The law of the token that a rule emits for one tuple of drafts. */
+/* Adds the law of the token that a rule emits for one tuple of drafts. */
 typedef void played_rule(double *ret_law, const double *target, const double *draft, int V,
                          const int *token, int n, double rho);
 
@@ -119,7 +119,8 @@ static void play_kseq(double *ret_law, const double *target, const double *draft
     for (int x = 0; x < V && sum > 0; x++) ret_law[x] += rest * left[x] / sum;
 }
 
-/* The law (V) of the emitted token over all tuples, and the chance that it is one of its drafts. */
+/* Computes the law (V) of the emitted token over all tuples, and the probability that it is one of
+ * the drafts. */
 static double play(double *ret_law, played_rule *rule, const double *target, const double *draft,
                    int V, const tuples *all, double rho)
 {
@@ -202,7 +203,7 @@ TEST(kseq_with_a_larger_rho_counts_coincidences_of_residual_and_drafts)
     assert_true(fewer > 100 && more > 10);
 }
 
-/* SpecHub by its own four steps, on the mass of each kind of pair. */
+/* Computes SpecHub by its own four steps, from the mass of each kind of pair. */
 static double play_spechub(double *ret_law, const double *target, const double *draft, int V)
 {
     int hub = tuples_top(draft, V, NULL, 0);
@@ -338,7 +339,7 @@ TEST(numbers_of_drafts_outside_the_domain_and_bad_rows_give_nan)
     assert_nan(spec_multi_draft_kseq_at(&order, 1, 0.9999));
     assert_within(spec_multi_draft_kseq_at(&order, 1, 1), 0.7, 1e-15);
     double rho =
-        spec_multi_draft_kseq_rho(&order, 2); /* right to 1e-15: 5e-12 below it is outside */
+        spec_multi_draft_kseq_rho(&order, 2); /* exact to 1e-15: rho (1 - 5e-12) is outside */
     assert_within(spec_multi_draft_kseq_at(&order, 2, rho), spec_multi_draft_kseq(&order, 2),
                   1e-14);
     assert_nan(spec_multi_draft_kseq_at(&order, 2, rho * (1 - 5e-12)));
@@ -375,7 +376,7 @@ TEST(disjoint_rows_accept_nothing_and_equal_ones_all)
     }
 }
 
-/* Sums of shares round to both sides of 1. */
+/* Sums of shares round to below 1 and to above 1. */
 TEST(what_is_certain_is_one_and_nothing_is_more)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());

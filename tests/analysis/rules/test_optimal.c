@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The most that any rule accepts: prefixes against all subsets and against the largest flow from
- * tuples of drafts to their tokens. */
+/* Checks the most that any rule can accept: prefixes against all subsets, and against the largest
+ * flow from tuples of drafts to their tokens. */
 #include "analysis/rules/optimal.h"
 
 #include "analysis/rules/overlap.h"
@@ -41,7 +41,7 @@ static int tokens_of(const tuples *all, int i)
     return set;
 }
 
-/* 1 + min over all subsets of [target(H) - Pr(all drafts in H)]. */
+/* Returns 1 + min over all subsets of [target(H) - Pr(all drafts in H)]. */
 static double by_subsets(const double *target, int V, const tuples *all)
 {
     double least = 0;
@@ -142,9 +142,10 @@ TEST(prefixes_reach_the_best_subset_and_the_largest_flow, STATISTICS)
     }
 }
 
-/* Target t [1 - (1 - min(d/t, 1))^2] by hand: .5 (1 - .6^2) + .3 + .2 = .82, below .86; and .3 + .4
- * (1 - .25^2) + .3 (1 - (2/3)^2). One ratio wherever both are positive, and it is the optimum.
- * tests/oracle/spectrgbv.py finds it below the optimum in 299 of 300 cases, and never above it. */
+/* By hand, the sum of target * [1 - (1 - min(d/t, 1))^2]: .5 (1 - .6^2) + .3 + .2 = .82, below .86;
+ * and .3 + .4 (1 - .25^2) + .3 (1 - (2/3)^2). If both rows are positive at the same tokens with one
+ * ratio, it is the optimum. tests/oracle/spectrgbv.py finds it below the optimum in 299 of 300
+ * cases, and never above it. */
 TEST(the_quoted_optimum_is_a_lower_bound)
 {
     assert_within(value(spec_optimal_quoted, target1, draft1, 3, 1), 0.7, 1e-15);
@@ -176,7 +177,7 @@ TEST(the_quoted_optimum_is_a_lower_bound)
     }
 }
 
-/* The orders that are proved (docs/formulas/acceptance.md#orders), on rows of every kind. */
+/* The inequalities that are proved in docs/formulas/acceptance.md#orders, on rows of every kind. */
 TEST(rules_and_optima_stand_in_order, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
@@ -236,8 +237,8 @@ TEST(race_integral_is_the_sum_over_tuples)
     }
 }
 
-/* n of V equally likely tokens are all among the first j with the hypergeometric chance C(j, n) /
- * C(V, n). */
+/* n of V equally probable tokens are all among the first j with the hypergeometric probability C(j,
+ * n) / C(V, n). */
 TEST(race_of_equal_clocks_is_hypergeometric)
 {
     enum { V = 300 };
@@ -289,19 +290,20 @@ TEST(nearly_certain_drafts_keep_their_digits)
     for (int i = 0; i < 3; i++) {
         double rest = rests[i], draft[3] = {1 - rest, rest / 4, rest * 3 / 4},
                target[3] = {0.05, 0.75, 0.2};
-        /* Two drafts are token 0 and one of the others, 1 to 3, except for terms of the size of
-         * rest: .05 + 1/4 + .2. */
+        /* Up to terms of the size of `rest`, two drafts are token 0 and one of tokens 1 to 3: .05 +
+         * 1/4 + .2. */
         assert_within(value(spec_optimal_without_replacement, target, draft, 3, 2), 0.5, 1e-12);
         double draft4[4] = {1 - rest, rest * 0.27, rest * 0.33, rest * 0.4},
                target4[4] = {0.02, 0.9, 0.05, 0.03};
-        /* Three: token 0 and two of .27, .33, .4; token 1 is drafted unless they are 2 and 3. */
+        /* Three drafts are token 0 and two of the tokens with .27, .33 and .4; token 1 is drafted
+         * unless these are 2 and 3. */
         double both = 0.33 * 0.4 / 0.67 + 0.4 * 0.33 / 0.6;
         assert_within(value(spec_optimal_without_replacement, target4, draft4, 4, 3),
                       0.1 + 1 - both, 1e-12);
     }
 }
 
-/* The race to a token of nearly zero probability ends before the largest double. */
+/* The race ends before the largest double, even for a token of probability nearly zero. */
 TEST(a_clock_too_slow_for_a_double_never_rings)
 {
     double target[4] = {0.2, 0.2, 0.2, 0.4}, draft[4] = {0.5, 0.3, 0.2, 1e-320}, inside[5];

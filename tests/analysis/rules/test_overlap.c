@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Acceptance and distance of two rows, against integer arithmetic, expansions and known answers. */
+/* Checks the acceptance and the distance of two rows against integer arithmetic, expansions and
+ * known answers. */
 #include "analysis/rules/overlap.h"
 
 #include "tests/support/near.h"
@@ -33,8 +34,9 @@ TEST(empty_rows_give_zero)
                 spec_overlap_entropy(target, 0) == 0);
 }
 
-/* 17 grains of 2^-58 beside 1/2 make more than half a unit in its last place, 16 make a tie that
- * rounds to 1/2: one lost grain shows. The half comes second, so both orders of size occur. */
+/* 17 terms of 2^-58 beside 1/2 add more than half a unit in its last place, and 16 add a tie that
+ * rounds to 1/2, so one lost term shows. The half comes second, so that both orders of size
+ * occur. */
 TEST(no_grain_is_lost_beside_a_large_term)
 {
     double row[18];

@@ -89,7 +89,7 @@ TEST(extreme_scales_are_limits)
     assert_nan(spec_ratio_order_residual(&order, NAN));
     assert_nan(spec_ratio_order_common(&order, -1e-300));
     assert_nan(spec_ratio_order_residual(&order, -1e-300));
-    /* equal rows: all in common, a residual of 0, at once */
+    /* equal rows have everything in common, and the residual is exactly 0 */
     assert_int_equal(spec_ratio_order_sort(&order, draft, draft), GSL_SUCCESS);
     assert_same(spec_ratio_order_common(&order, 1), 1);
     assert_same(spec_ratio_order_residual(&order, 1), 0);
@@ -111,7 +111,7 @@ TEST(the_sort_sees_the_last_bit_and_takes_minus_zero_for_zero)
         for (int i = 0; i < 4; i++) assert_int_equal(order.token[i], zeros[i]);
         assert_int_equal(order.n_drafted, 4);
     }
-    for (int i = 0; i <= 4; i++) order.work[i] = 42; /* the workspace is not another row */
+    for (int i = 0; i <= 4; i++) order.work[i] = 42; /* this must not change a row */
     for (int i = 0; i <= 4; i++) {
         assert_within(order.draft_above[i], 1 - i / 4.0, 1e-16);
         assert_true(order.target_above[i] <= 1 && order.target_below[i] <= 1 &&
@@ -148,7 +148,7 @@ TEST(what_is_no_law_is_refused_and_gives_nan_until_the_next_sort)
         assert_nan(spec_ratio_order_residual(&order, 1));
     }
     assert_int_equal(spec_ratio_order_sort(&order, near, good),
-                     GSL_SUCCESS); /* is divided by its sum */
+                     GSL_SUCCESS); /* each row is divided by its sum */
     assert_within(order.target_below[3], 1, 1e-15);
     assert_within(order.target[2], (0.2 + 5e-10) / (1 + 5e-10), 1e-16);
     assert_int_equal(spec_ratio_order_sort(&order, good, near), GSL_SUCCESS);

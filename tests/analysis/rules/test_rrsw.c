@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Recursive rejection without replacement: the rule applied to every tuple of drafts, and to whole
- * rows. */
+/* Checks recursive rejection without replacement: the closed form against the rule, applied to
+ * every tuple of drafts, and to whole rows. */
 #include "analysis/rules/rrsw.h"
 
 #include "tests/support/order_value.h"
@@ -33,13 +33,14 @@ TEST(without_replacement_covers_all_with_as_many_drafts_as_tokens)
     }
 }
 
-/* A draft with nearly all probability on token 0: the rest must not come from a subtraction. Token
- * 0, then one of the others, in proportions 1 to 3: by hand, because 1 - draft(0) is 4e-13. */
+/* The draft has nearly all probability on token 0, so the rest must not be computed by a
+ * subtraction: 1 - draft(0) is 4e-13. By hand, it drafts token 0, then one of the others in the
+ * proportions 1 to 3. */
 TEST(without_replacement_keeps_the_digits_of_a_small_rest)
 {
     double rest = 4e-13, draft[3] = {1 - rest, rest / 4, rest * 3 / 4}, target[3] = {0, 0.5, 0.5};
-    /* round 1 accepts rest; the residual is (1/2, 1/2) except for it, the draft (1/4, 3/4): overlap
-     * 3/4. Terms of the size of rest remain. */
+    /* round 1 accepts `rest`; up to terms of that size the residual is then (1/2, 1/2), the draft
+     * (1/4, 3/4), and their overlap 3/4 */
     assert_within(value(spec_rrsw_acceptance, target, draft, 3, 2), 0.75, 1e-12);
     double draft4[4] = {1 - rest, rest * 0.27, rest * 0.33, rest * 0.4},
            target4[4] = {0, 0.5, 0.25, 0.25};
@@ -49,8 +50,8 @@ TEST(without_replacement_keeps_the_digits_of_a_small_rest)
     assert_within(value(spec_rrsw_acceptance, target4, draft4, 4, 3), 0.77 + third, 1e-12);
 }
 
-/* Sums over tuples of distinct tokens in the rule's own terms, for a vocabulary beyond the
- * enumeration of tuples.h. */
+/* Sums over tuples of distinct tokens with the rule's own quantities, for a vocabulary too large
+ * for the enumeration of tuples.h. */
 static double rrsw_by_rows(const double *target, const double *draft, int V, int n)
 {
     double next[64], law[64], left = 0, sum = 0, accepted = 0;
@@ -99,7 +100,7 @@ TEST(without_replacement_from_an_even_draft_needs_no_paths)
         assert_within(value(spec_rrsw_acceptance, target, even, 9, n), 1 - sum, 1e-14);
         scale += sum / (1 - n / 9.);
     }
-    /* a draft of one token: it is accepted or not, and the others follow uniformly */
+    /* the draft has a single token, which is accepted or not; the next ones are uniform */
     double others[8] = {0.27, 0.03, 0.11, 0.19, 0.07, 0.13, 0.1, 0.08}, even8[8];
     for (int x = 0; x < 8; x++) {
         others[x] /= 0.98;
@@ -125,7 +126,7 @@ TEST(a_residual_that_is_what_is_left_of_the_draft_is_accepted)
         for (int x = 1; x < 8; x++) rest += draft[x];
         for (int x = 0; x < 8; x++) target[x] = x > 0 ? draft[x] / rest : 0;
         assert_within(value(spec_rrsw_acceptance, target, draft, 8, n), 1, 1e-14);
-        /* after a draft of one token the others follow uniformly */
+        /* after a draft with a single token the next ones are uniform */
         int size = 3 + i % (V - 2);
         for (int x = 0; x < size; x++) {
             target[x] = x > 0 ? 0.73 / (size - 1) : 0.27;
@@ -152,7 +153,7 @@ TEST(too_many_paths_are_refused)
     assert_nan(value(spec_rrsw_acceptance, large, large, 1260, 4));
     tuples_row(large, 1259, 0, rng);
     assert_within(value(spec_rrsw_acceptance, large, large, 1259, 4), 1,
-                  1e-15); /* equal rows: the first is accepted, without a walk over paths */
+                  1e-15); /* equal rows: the first token is accepted, so no paths are walked */
 }
 
 TEST(it_is_what_the_rule_accepts_of_every_tuple)

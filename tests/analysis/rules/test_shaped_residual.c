@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a residual that depends on the rejected token could gain without loss: with two iid drafts
- * nothing over rrs, with three something. docs/formulas/newer-rules.md#resispec. */
+/* Checks what could be gained without loss if the residual depended on the rejected token: nothing
+ * over rrs with two iid drafts, something with three. docs/formulas/newer-rules.md#resispec. */
 #include "analysis/rules/multi_draft.h"
 #include "analysis/rules/optimal.h"
 #include "tests/support/order_value.h"
 #include "tests/support/support.h"
 #include "tests/support/tuples.h"
 
-/* Splits the residual among the rejected tokens at random: ret[x] (V) sums to (draft - target)+ of
- * x, and the sum over x is (target - draft)+. A split gives each x in turn what is left, in a
- * random order of tokens. */
+/* Splits the residual among the rejected tokens at random: ret[x] (V) sums to (draft - target)+ at
+ * x, and the sum over x is (target - draft)+. Each x in turn takes from what is left, in a random
+ * order of tokens. */
 static void split(double ret[][TUPLES_V], const double *target, const double *draft, int V,
                   gsl_rng *rng)
 {
@@ -29,7 +29,8 @@ static void split(double ret[][TUPLES_V], const double *target, const double *dr
     }
 }
 
-/* The acceptance of n iid drafts if rrs goes on from the split residual after the first. */
+/* Returns the acceptance of n iid drafts if rrs continues from the split residual after the first
+ * rejection. */
 static double split_acceptance(double given[][TUPLES_V], const double *target, const double *draft,
                                int V, int n)
 {
@@ -63,8 +64,8 @@ TEST(no_split_of_the_residual_beats_rrs_with_two_drafts)
     assert_true(less > 200);
 }
 
-/* Rejected token 0 gives all of token 1's share, and .6 of its own of token 2; token 3 only token
- * 2. Exact fractions. */
+/* The part of rejected token 0 has all of token 1's residual and .6 of token 2's; that of token 3
+ * has only token 2. Exact fractions. */
 TEST(a_split_beats_rrs_with_three_drafts)
 {
     const double target[4] = {0, 0.4, 0.6, 0}, draft[4] = {2. / 7, 2. / 7, 2. / 7, 1. / 7};

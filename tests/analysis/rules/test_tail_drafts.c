@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tail siblings: the formulas against every draw, the optimum against every set of tokens. */
+/* Checks the formulas for tail siblings against every draw, and the optimum against every set of
+ * tokens. */
 #include "analysis/rules/tail_drafts.h"
 
 #include "analysis/rules/multi_draft.h"
@@ -26,7 +27,7 @@ static double match_by_draws(const tuples *all, const double *target, int V)
     return sum;
 }
 
-/* The drawn token is the second of each tuple, and its law is the chance of the tuple. */
+/* The drawn token is the second one of each tuple, so its probability is that of the tuple. */
 static double token_by_draws(const tuples *all, const double *target, int V)
 {
     double tail[TUPLES_V] = {0}, residual[TUPLES_V], left = 0, sum = 0;

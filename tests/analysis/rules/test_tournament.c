@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The closed form of khisti's acceptance against the tournament on every tuple of drafts. */
+/* Checks the closed form of khisti's acceptance against the tournament played on every tuple of
+ * drafts. */
 #include "analysis/rules/tournament.h"
 
 #include "analysis/rules/optimal.h"
@@ -24,8 +25,8 @@ static double common(const double *target, const double *law, const double *prev
     return sum;
 }
 
-/* The least best share: the sum is linear between the shares at which some token has exactly its
- * target. */
+/* Returns the smallest of the best shares: the sum is linear between the shares at which some token
+ * has exactly its target probability. */
 static double best_share(const double *target, const double *law, const double *prevailed, int V)
 {
     double best = 0, most = common(target, law, prevailed, 0, V);
@@ -40,8 +41,8 @@ static double best_share(const double *target, const double *law, const double *
     return best;
 }
 
-/* win[i][x]: how often x is the winner on tuple i. Returns the chance that the emitted token is
- * drafted, and the acceptance of the judgement alone. */
+/* Fills win[i][x], the probability that x wins on tuple i. Returns the probability that the emitted
+ * token is drafted, and the probability that the judgement alone accepts. */
 static double play(double *ret_judged, const double *target, const double *draft, int V,
                    const tuples *all)
 {
@@ -153,8 +154,9 @@ TEST(the_domain_has_edges)
     }
 }
 
-/* Share 1 is best, and the winner's law is (4, 13, 32)/49. Token 1, of the highest target/draft,
- * has more than its target there, and token 2, which is before it, has less. */
+/* Share 1 is best, and the winner's law is (4, 13, 32)/49. Token 1, which has the highest
+ * target/draft, then wins more often than its target probability, and token 2, which comes before
+ * it, less often. */
 TEST(share_1_need_not_be_the_optimum)
 {
     const double target[3] = {0, 0.25, 0.75}, draft[3] = {2.0 / 7, 1.0 / 7, 4.0 / 7};

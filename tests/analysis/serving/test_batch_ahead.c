@@ -15,7 +15,7 @@ TEST(known_gains)
         assert_prints(spec_batch_ahead_gain(hit, 1 << i, 4, 0.1, 1.0), 3, gain[i]);
 }
 
-/* Second route: all patterns of hits among the requests. */
+/* Second route: enumerates all patterns of hits among the requests. */
 TEST(a_step_waits_for_any_miss)
 {
     for (int B = 1; B <= 6; B++)
@@ -37,7 +37,8 @@ TEST(a_step_waits_for_any_miss)
                     spec_ahead_round(0.385, K * 0.3, (K + 1) * 0.3, 1.0, 0.0), 1e-15);
 }
 
-/* Second route: a request's chain of states, from no draft; and the tokens of its steps. */
+/* Second route: the Markov chain of a request, starting without a draft, and the tokens of its
+ * steps. */
 TEST(riding_is_a_chain_of_two_states)
 {
     for (int i = 0; i < 5; i++)

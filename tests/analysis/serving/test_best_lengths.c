@@ -34,7 +34,7 @@ static double rate(const batch *b, const int *K)
     return spec_best_lengths_rate(K, b->alpha, b->n, &b->cost, &b->fixed);
 }
 
-/* Of all lengths up to 4, and of those that are the same for all. */
+/* Tries all lengths up to 4, and those in which all requests have the same one. */
 static void search(double *ret_best, double *ret_common, const batch *b)
 {
     int all = 1;
@@ -52,7 +52,7 @@ static void search(double *ret_best, double *ret_common, const batch *b)
     }
 }
 
-/* Tokens by falling value, until the first that lowers the rate. */
+/* Adds tokens in order of decreasing value, up to the first that lowers the rate. */
 static double stop_at_first(const batch *b)
 {
     int K[4] = {0};
@@ -71,8 +71,8 @@ static double stop_at_first(const batch *b)
     }
 }
 
-/* Stopping at the first token that lowers the rate is as good where drafting costs by the token
- * alone, in half of the batches; in others it misses. */
+/* If drafting costs time only per token, stopping at the first token that lowers the rate is as
+ * good, as in half of the batches; in others it misses the best. */
 TEST(lengths_are_the_best_of_all)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_taus, spec_test_seed());
@@ -96,7 +96,7 @@ TEST(lengths_are_the_best_of_all)
            missed[1], worst, lost / 600);
     assert_int_equal(missed[0], 0);
     assert_true(missed[1] > 30 && worst < 0.9);
-    /* One length for all costs a few percent where requests differ as much. */
+    /* If requests differ by this much, using one length for all costs a few percent. */
     assert_true(lost / 600 > 0.02 && lost / 600 < 0.08);
 }
 
@@ -122,7 +122,7 @@ TEST(edges_and_outside)
     const spec_step_work fixed = {0};
     int K[3] = {7, 7, 7};
     const double alpha[3] = {0.0, 0.6, 1.0};
-    /* Tokens without a cost are drafted as far as they may be accepted. */
+    /* Tokens that cost nothing are drafted as long as they may be accepted. */
     assert_near(spec_best_lengths(K, alpha, 3, 4, &free_tokens, &fixed), 1.0 + 2.3056 + 5.0, 1e-14);
     assert_int_equal(K[0], 0);
     assert_int_equal(K[1], 4);

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* Of a Python program that sums families in another way, without prompts, KV costs and idle times.
- * Its simulations agree: 15 values of z within 2.1. */
+/* From a Python program that sums families in another way, without prompts, KV costs and idle
+ * times. Its simulations agree: 15 values of z are within 2.1. */
 TEST(known_answers)
 {
     static const struct {
@@ -46,8 +46,9 @@ TEST(known_answers)
     }
 }
 
-/* SpecDecode-Bench's fit of an H100: speed-ups of the mean latency by a simulator, means of 8 runs
- * of 20 000 requests, with 256 slots. Half-widths of 95 % where they exceed a digit. */
+/* SpecDecode-Bench's fit of an H100: speed-ups of the mean latency from a simulator, as means of 8
+ * runs of 20 000 requests with 256 slots. The half-widths of the 95 % intervals are given if they
+ * exceed one unit in the last digit. */
 TEST(known_speedups_with_prompts_and_caches)
 {
     static const struct {
@@ -80,7 +81,7 @@ TEST(known_speedups_with_prompts_and_caches)
 enum { MOST = 9, STATES = MOST * MOST * MOST };
 
 typedef struct {
-    double rate, base, undrafted; /* the step's own time where a request decodes, and elsewhere */
+    double rate, base, undrafted; /* own time of a step in which a request decodes, and of others */
     bool prefill;                 /* requests in state 0 do not decode */
     double added[3], go[3];
     int to[3][2];
@@ -188,7 +189,7 @@ static void chain_solve(chain_means *ret, const chain *m)
     assert_near(total, 1.0, 1e-8);
     ret->b.batch_variance = batch2 - ret->b.batch * ret->b.batch;
     const double cycle = ret->b.step + empty / m->rate;
-    /* Those that arrive in a step of time t wait t/2 on average. Little's law for the rest. */
+    /* Requests that arrive in a step of time t wait t/2 on average. Little's law gives the rest. */
     ret->b.wait = 0.5 * ret->b.step2 / cycle;
     ret->b.first_token = ret->b.wait + new_time / ret->b.prefills;
     ret->b.latency = ret->b.wait + all_time / (m->rate * cycle);
@@ -233,9 +234,9 @@ static const spec_affine_step costs = {.step = 0.9,
                                        .draft_pass = 0.11,
                                        .draft_token = 0.06};
 
-/* A prompt, then 2 tokens by rounds of K = 1: state 1, and state 2 after one token. Lengths of 2
- * and 3, or 3 alone. Power: with idle = 0, or with the draft's cost in all steps, off by 1 to
- * 40 %. */
+/* A prompt, then 2 tokens in rounds of K = 1: state 1 at first, and state 2 after one token.
+ * Lengths are 2 and 3, or 3 alone. Wrong versions, with idle = 0 or with the draft's cost in all
+ * steps, are off by 1 to 40 %. */
 TEST(a_load_with_prompts_is_its_markov_chain, SLOW)
 {
     enum { PROMPT = 7 };
@@ -260,8 +261,8 @@ TEST(a_load_with_prompts_is_its_markov_chain, SLOW)
             }
 }
 
-/* Three tokens by rounds of K = 1, whose states are the tokens emitted. Rounds that repeat without
- * KV costs, which would make variances approximate. */
+/* Three tokens in rounds of K = 1; the state is the number of tokens emitted so far. Rounds may
+ * repeat, but there are no KV costs, because they would make variances approximate. */
 TEST(a_load_without_prompts_is_its_markov_chain)
 {
     const double alpha = 0.6;
@@ -283,8 +284,9 @@ TEST(a_load_without_prompts_is_its_markov_chain)
         }
 }
 
-/* Second route to the variance, near capacity, where the sums over families are cut and closed:
- * the known sum over steps and lives for one added time, without pairs of steps. */
+/* Second route to the variance near capacity, where the sums over families are truncated and
+ * completed in closed form: the known sum over steps and lives for one added time, without pairs of
+ * steps. */
 TEST(variance_near_capacity_is_the_long_sum)
 {
     enum { L = 12, FAR = 60000 };
@@ -323,7 +325,8 @@ TEST(variance_near_capacity_is_the_long_sum)
         }
 }
 
-/* Latency over E[N] base / (1 - load), which takes the mean over steps for the mean over time. */
+/* Returns the latency divided by E[N] base / (1 - load), which confuses the mean over steps with
+ * the mean over time. */
 TEST(latency_near_capacity_is_more_than_rounds_of_mean_steps)
 {
     static const struct {
@@ -361,9 +364,9 @@ TEST(latency_near_capacity_is_more_than_rounds_of_mean_steps)
     }
 }
 
-/* Kinds of one prompt each are exact. One kind of both prompts differs in the chance of idle times
- * alone, by the spread of what prompts add to contexts. Power, without these: with the mean prompt
- * in place of a gamma law, idle is off by 6e-5. */
+/* Kinds with one prompt each are exact. A single kind with both prompts differs only in the
+ * probability of idle times, because contexts then vary less. With the mean prompt in place of a
+ * gamma law, idle is off by 6e-5. */
 TEST(one_kind_of_many_prompts_is_nearly_exact)
 {
     const spec_request_kind two[2] = {{0.5, 0.6, NULL, 40, 4.0, 16.0},

@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-/* SpecDecode-Bench's fit of an H100 with Llama-3.1-8B and EAGLE; values from rounded costs. */
+/* SpecDecode-Bench's fit of an H100 with Llama-3.1-8B and EAGLE; the values were computed from
+ * rounded costs. */
 static const spec_affine_step fit = {
     .step = 7.093e-3, .token = 2.10103129e-5, .kv = 3.92645679e-8, .draft_round = 2.13526e-3};
 
@@ -30,14 +31,14 @@ TEST(known_batches_and_contexts)
             assert_same(from, 0.0);
             assert_within(to, rows[i].batch[k], 0.6);
             assert_within(spec_break_even_context(&fit, K, emitted, 0.0), rows[i].context[k], 0.6);
-            /* Second route: both ways take the same time per token there. */
+            /* Second route: at the break-even both ways take the same time per token. */
             assert_near(spec_break_even_speedup(&fit, K, emitted, to, 0.0), 1.0, 1e-13);
             const double s = spec_break_even_context(&fit, K, emitted, 0.0);
             assert_near(spec_break_even_speedup(&fit, K, emitted, 1e12, s), 1.0, 1e-6);
         }
 }
 
-/* The signs of the gain at 1 to 1e5 requests are those of the interval. */
+/* At 1 to 1e5 requests the sign of the gain is as the interval says. */
 TEST(the_interval_has_the_batches_that_gain)
 {
     int below = 0, all = 0, none = 0, above = 0;
@@ -75,15 +76,15 @@ TEST(costs_of_one_text_give_its_speedup)
                                   .draft_token = 0.03};
     assert_near(spec_break_even_speedup(&all, 2, 1.9, 3.0, 40.0),
                 1.9 * (0.7 + 0.15 + 0.12) / (0.7 + 0.4 + 0.45 + 0.18 + 0.12), 1e-14);
-    /* A3: a pass takes 1 whatever its tokens, and a draft call c. */
+    /* Under A3 a pass takes 1 however many tokens it has, and a draft call takes c. */
     const spec_affine_step cost = {.step = 1.0, .draft_pass = 0.1};
     for (int K = 1; K <= 6; K++)
         assert_near(spec_break_even_speedup(&cost, K, spec_capped_geometric_mean(0.7, K), 1.0, 0.0),
                     spec_speedup(0.7, K, 0.1), 1e-14);
 }
 
-/* Data sheets: A100 80GB (2.039 TB/s) at 60 % of its FLOP/s, H100 SXM at 70 %; values in two
- * digits. */
+/* From data sheets: A100 80GB (2.039 TB/s) at 60 % of its FLOP/s, H100 SXM at 70 %; the values have
+ * two digits. */
 TEST(known_rooflines)
 {
     const spec_hardware a100x8 = {.flops = 8 * 312e12 * 0.6, .bandwidth = 8 * 2.039e12},
@@ -125,7 +126,7 @@ TEST(known_rooflines)
                       batches[i].speedup, 0.0055);
     }
 
-    /* Where compute limits every pass, the machine is affine: s* at its full peak. */
+    /* If compute limits every pass, the machine is affine, with s* at its full peak. */
     const double flops = 8 * 312e12, bandwidth = a100x8.bandwidth;
     const spec_affine_step affine = {.token = 2.0 * llama2.parameters / flops,
                                      .draft_token = 2.0 * tiny.parameters / flops,

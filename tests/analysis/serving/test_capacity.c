@@ -31,7 +31,7 @@ TEST(known_capacities)
         const double extra = spec_request_life_total(&life);
         assert_prints(spec_capacity_rate(extra), 2, rows[i].capacity);
         assert_near(spec_capacity_load(20.0, extra), 20.0 / spec_capacity_rate(extra), 1e-15);
-        /* The sum term by term. */
+        /* Adds up the sum term by term. */
         const double n = spec_rounds_law_mean(&rounds);
         assert_near(extra,
                     cost.token * (512.0 + (rows[i].K + 1) * n) +

@@ -48,7 +48,7 @@ TEST(a_run_by_hand_obeys_all)
     assert_null(spec_conservation_broken(&sums, &cost));
 }
 
-/* Each identity sees a small change of each of its terms. */
+/* Each identity fails if any of its terms is changed a little. */
 TEST(every_term_counts)
 {
     const spec_serving_sums right = by_hand();

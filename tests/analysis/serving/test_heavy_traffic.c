@@ -8,11 +8,11 @@ typedef struct {
     spec_affine_step cost;
     double alpha, prompt;
     int K, L;
-    bool geometric; /* lengths, of mean L/8; else L */
+    bool geometric; /* lengths are geometric with mean L/8; otherwise all are L */
 } engine;
 
-/* The H100 of docs/formulas/serving.md, a load of prompts, slow tokens, lengths that differ, one
- * step per request. */
+/* The H100 of docs/formulas/serving.md; then a load with prompts, one with slow tokens, one with
+ * lengths that differ, and one with a single step per request. */
 #define H100                                                                                       \
     {                                                                                              \
         7.093e-3, 2.10103129e-5, 3.92645679e-8, 2.13526e-3, 0.0, 0.0                               \
@@ -57,8 +57,8 @@ static void at_load(spec_heavy_traffic *ret_limit, spec_branching *ret, const lo
     assert_int_equal(spec_heavy_traffic_of_life(ret_limit, &l->life, rate, l->base), GSL_SUCCESS);
 }
 
-/* The exact latency is the limit up to a relative error in proportion to 1 - load. Power: without
- * the 1/2 for the rest of a step the error is .6 to 50 %. */
+/* The exact latency equals the limit up to a relative error in proportion to 1 - load. Without the
+ * 1/2 for the rest of a step the error is .6 to 50 %. */
 TEST(latency_tends_to_its_limit)
 {
     for (int i = 0; i < ENGINES; i++) {
@@ -76,7 +76,8 @@ TEST(latency_tends_to_its_limit)
     }
 }
 
-/* Variance of the batch, where idle times are rare. Power: beta from 0 is off by 2 to 50 %. */
+/* The variance of the batch if idle times are rare. With beta computed from 0, it is off by 2 to 50
+ * %. */
 TEST(the_batch_tends_to_the_shape)
 {
     for (int i = 0; i < ENGINES; i++) {
@@ -90,9 +91,9 @@ TEST(the_batch_tends_to_the_shape)
     }
 }
 
-/* Second route to the whole law: the transform of what requests add to a step, from the chances
- * of a family by the recursion (H8), against the gamma law's. Lives of 1 or 3 steps. Power: the
- * shape without beta is off by 25 % and more. */
+/* Second route to the whole law: the transform of what requests add to a step, from the
+ * probabilities of a family by the recursion (H8), against that of the gamma law. Lives have 1 or 3
+ * steps. The shape without beta is off by 25 % or more. */
 TEST(what_requests_add_tends_to_a_gamma_law)
 {
     enum { STEPS = 1000000, LIFE = 3 };
@@ -125,7 +126,7 @@ TEST(what_requests_add_tends_to_a_gamma_law)
     }
 }
 
-/* One step per request: (H5) is the gated queue, whose step is an autoregression. */
+/* With one step per request, (H5) is the gated queue, whose steps are an autoregression. */
 TEST(the_gated_queue)
 {
     OWNED(load) l;
@@ -137,7 +138,7 @@ TEST(the_gated_queue)
         assert_int_equal(spec_heavy_traffic_of_life(&limit, &l.life, rate, base), GSL_SUCCESS);
         assert_near(limit.latency, 1.5 * (base + 0.5 * e) / (1.0 - share), 1e-14);
         assert_near(limit.shape, 2.0 * base / e, 1e-14);
-        /* With a step that never idles, latency is E[t^2]/E[t] and the rest of a step. */
+        /* If the engine never idles, the latency is E[t^2]/E[t] plus the rest of a step. */
         const spec_idle_steps never = {0};
         spec_branching b;
         assert_int_equal(spec_branching_of_life(&b, &l.life, rate, base, base, &never),
@@ -147,7 +148,8 @@ TEST(the_gated_queue)
     }
 }
 
-/* Short steps of long requests are processor sharing: E[w] / (1 - load), whatever the law of N. */
+/* If steps are short and requests long, this is processor sharing: E[w] / (1 - load), whatever the
+ * law of N. */
 TEST(processor_sharing)
 {
     for (int i = 0; i < 2; i++) {
@@ -164,7 +166,7 @@ TEST(processor_sharing)
     }
 }
 
-/* Percentiles are given near capacity alone, and their law has the exact mean. */
+/* Percentiles are given only near capacity, and their law has the exact mean. */
 TEST(percentiles_are_given_near_capacity)
 {
     static const struct {
@@ -193,7 +195,8 @@ TEST(percentiles_are_given_near_capacity)
     }
 }
 
-/* Prompts of which one adds more than .4 of what all add to a step: no step times. */
+/* If a single prompt adds more than .4 of what all requests add to a step, no step times are
+ * given. */
 TEST(long_prompts_leave_the_gamma_law_of_steps)
 {
     engine e = engines[0];

@@ -8,7 +8,7 @@
 
 enum { MOST = 60 };
 
-/* Moves P(n requests begin) to Poisson's law of a mean, times a chance. */
+/* Adds to P(n requests begin) Poisson's law of this mean, times a probability. */
 static void add_poisson(double *at, double mean, double chance)
 {
     double p = chance * exp(-mean);
@@ -18,7 +18,8 @@ static void add_poisson(double *at, double mean, double chance)
     }
 }
 
-/* Second route: the Markov chain of the requests in a step, each of which lives one step. */
+/* Second route: the Markov chain of the number of requests in a step, if each request lives for one
+ * step. */
 TEST(requests_of_one_step_fall_idle_as_their_chain)
 {
     const spec_affine_step cost = {.step = 0.9, .token = 0.4, .draft_round = 0.3};
@@ -44,8 +45,8 @@ TEST(requests_of_one_step_fall_idle_as_their_chain)
         }
 }
 
-/* Second route: the chain of prefills and decoding requests, where each has both steps once. More
- * arrivals per step need more terms. */
+/* Second route: the Markov chain of the numbers of prefills and of decoding requests, if each
+ * request has one step of both. With more arrivals per step it needs more terms. */
 TEST(prefills_alone_are_those_of_their_chain)
 {
     const spec_affine_step cost = {
@@ -95,7 +96,7 @@ TEST(a_busy_engine_is_never_idle)
     assert_same(steps.idle, 0.0);
     assert_same(steps.undrafted, 0.0);
     assert_same(steps.newcomers, 0.0);
-    /* One request at a time: its steps end with idle time, its prefill has no draft. */
+    /* With one request at a time, idle time follows its last step, and its prefill has no draft. */
     assert_int_equal(spec_idle_steps_solve(&steps, &kinds, &cost, 1e-7), GSL_SUCCESS);
     assert_near(steps.newcomers, steps.undrafted, 1e-6);
     assert_near(steps.undrafted, steps.idle, 1e-6);

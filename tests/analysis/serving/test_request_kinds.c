@@ -8,7 +8,7 @@
 
 enum { LENGTH = 7, K = 2 };
 
-/* Second route: the lives of all requests, one by one. */
+/* Second route: enumerates the lives of all requests. */
 typedef struct {
     const spec_request_kinds *kinds;
     const spec_request_costs *costs;
@@ -16,7 +16,7 @@ typedef struct {
     double longer[LENGTH], tokens[LENGTH], tokens2[LENGTH];
 } enumeration;
 
-/* A request of `output` tokens that has `sum` of them, after rounds of which the last accepted
+/* Follows a request of `output` tokens that has `sum` of them so far, and whose last round accepted
  * `last` draft tokens. */
 static void walk(enumeration *e, const spec_request_kind *kind, int output, int rounds, int sum,
                  int last, double total, double chance)
@@ -57,8 +57,8 @@ static void count_kind(enumeration *e, const spec_request_kind *kind)
     }
 }
 
-/* Two kinds differ in alpha, lengths and prompts, and one may end in its prefill. Rounds that
- * repeat without costs of contexts, which would make the mean square approximate. */
+/* Two kinds differ in alpha, lengths and prompts, and one may end in its prefill. Rounds may
+ * repeat, but contexts cost nothing, because they would make the mean square approximate. */
 TEST(a_life_is_the_mean_over_all_requests)
 {
     static const double tail[LENGTH] = {1.0, 0.9, 0.7, 0.41, 0.2, 0.2, 0.06};
@@ -92,7 +92,8 @@ TEST(a_life_is_the_mean_over_all_requests)
         }
 }
 
-/* Chances of 1, 2, ... tokens of iid rounds in place of their alpha change nothing. */
+/* Giving the probabilities of 1, 2, ... tokens of an iid round instead of its alpha changes
+ * nothing. */
 TEST(a_law_of_rounds_stands_in_for_alpha)
 {
     const double alpha = 0.385, other = 0.9;
@@ -115,7 +116,7 @@ TEST(a_law_of_rounds_stands_in_for_alpha)
     }
 }
 
-/* A tail that is summed up from its end misses 1 by rounding. */
+/* A tail that is summed up from its end misses 1 by a rounding error. */
 TEST(a_tail_may_miss_1_by_rounding)
 {
     const double tail[2] = {1.0 - 3e-14, 0.27};

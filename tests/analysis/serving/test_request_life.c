@@ -6,7 +6,7 @@
 
 enum { LENGTH = 6, STEPS = LENGTH + 1, M = 3 };
 
-/* Second route: the moments of all lives, one by one. */
+/* Second route: enumerates all lives, and adds up their moments. */
 typedef struct {
     const double *round, *tail;
     spec_request_costs costs;
@@ -28,7 +28,8 @@ static void count_life(enumeration *e, const double *added, int steps, double ch
     e->total2 += chance * total * total;
 }
 
-/* Goes on to a round if the length exceeds `sum`; `chance` is that of the rounds alone. */
+/* Continues with another round if the length exceeds `sum`; `chance` is the probability of the
+ * rounds alone. */
 static void walk(enumeration *e, double *added, int steps, int prompt, int sum, double chance)
 {
     const double tail = sum < LENGTH ? e->tail[sum] : 0.0;
@@ -54,7 +55,7 @@ static double still_of(const spec_request_life *life, int i, int j)
     return i == 0 ? life->early[j] : life->level[j] + i * life->rise[j];
 }
 
-/* Power: with the prompt's mean square replaced by its squared mean, pairs are off by 1e-3. */
+/* With the square of the mean prompt instead of its mean square, pairs are off by 1e-3. */
 TEST(moments_are_those_of_all_lives)
 {
     static const double round[M] = {0.27, 0.385, 0.345};

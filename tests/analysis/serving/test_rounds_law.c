@@ -10,7 +10,7 @@
 
 enum { LENGTH = 7, M = 3 };
 
-/* Second route: all sequences of rounds, one by one. */
+/* Second route: enumerates all sequences of rounds. */
 typedef struct {
     const double *round, *tail;
     double stay;
@@ -80,7 +80,7 @@ TEST(mean_is_that_of_finite_length)
         }
 }
 
-/* Rounds that repeat keep the mean of a round and raise the variance of N. */
+/* If rounds repeat, the mean of a round stays the same, and the variance of N is larger. */
 TEST(repeated_rounds_spread_the_law)
 {
     double mean[3], variance[3];
@@ -93,7 +93,7 @@ TEST(repeated_rounds_spread_the_law)
         variance[s] = spec_rounds_law_square(&law) - mean[s] * mean[s];
     }
     assert_near(mean[1], mean[0], 0.01);
-    /* In the limit of long texts by (1 + stay) / (1 - stay). */
+    /* For long texts the variance grows by (1 + stay) / (1 - stay). */
     assert_near(variance[1] / variance[0], 1.4 / 0.6, 0.02);
     assert_near(variance[2] / variance[0], 1.8 / 0.2, 0.06);
 }
@@ -107,7 +107,7 @@ static double variance_of(double stay, const double *opt_tail, int L)
     return square - mean * mean;
 }
 
-/* With lengths that differ the variance of N is mostly that of the lengths. */
+/* If lengths differ, the variance of N comes mostly from them. */
 TEST(repeated_rounds_spread_lengths_that_differ_hardly)
 {
     static double tail[4000];

@@ -7,8 +7,8 @@
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
-/* tokens/s and tokens per round of a Python program that sums the same laws; Beta laws by a
- * midpoint rule, which is off by 3e-6. Its simulations agree within .9 standard errors. */
+/* tokens/s and tokens per round, from a Python program that sums the same laws, with Beta laws by a
+ * midpoint rule that is off by 3e-6. Its simulations agree within .9 standard errors. */
 TEST(known_answers)
 {
     static const struct {
@@ -38,15 +38,15 @@ TEST(known_answers)
                     4e-6);
         assert_near(L / rounds, rows[i].tokens_per_round, 3e-5);
         assert_near(arithmetic, rows[i].arithmetic, 1e-4);
-        /* The harmonic mean is that of long requests: here the last round overshoots. */
+        /* The harmonic mean holds for long requests; in short ones the last round overshoots. */
         const double harmonic = spec_saturation_tokens_per_round(share, mean, n);
         assert_true(harmonic > L / rounds && harmonic < 1.02 * L / rounds);
         assert_true(harmonic <= arithmetic * (1.0 + 1e-15));
     }
 }
 
-/* Second route: the Markov chain of two slots, whose states are the prefill (0) or the tokens
- * emitted. */
+/* Second route: the Markov chain of two slots; the state of each is the prefill (0) or the number
+ * of tokens emitted. */
 TEST(the_slots_markov_chain_has_the_same_means)
 {
     enum { L = 6, K = 2, PROMPT = 9 };

@@ -5,7 +5,7 @@
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
-/* Service of a request of L tokens without a prompt: N rounds of one constant time. */
+/* The service of a request of L tokens without a prompt is N rounds of one constant time. */
 static void service(double *ret_mean, double *ret_square, double alpha, int K, int L,
                     const spec_affine_step *cost)
 {
@@ -20,7 +20,7 @@ static void service(double *ret_mean, double *ret_square, double alpha, int K, i
     *ret_square = spec_request_life_total_square(&life);
 }
 
-/* Of a Python program; its simulations of 960 000 requests agree within 1.1 standard errors. */
+/* From a Python program, whose simulations of 960 000 requests agree within 1.1 standard errors. */
 TEST(known_latencies)
 {
     static const struct {
@@ -42,8 +42,9 @@ TEST(known_latencies)
     }
 }
 
-/* Second route: the chain of the requests in the system after each departure. Between departures A
- * arrive, Poisson given the service time. Its stationary mean is rate latency. */
+/* Second route: the Markov chain of the number of requests in the system after each departure.
+ * Between departures A requests arrive, where A is Poisson given the service time. Its stationary
+ * mean is rate * latency. */
 TEST(the_chain_of_departures_has_the_same_mean)
 {
     enum { L = 5, K = 2, STATES = 120 };

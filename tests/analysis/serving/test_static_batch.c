@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* alpha = .8, K = 4, 256 tokens, for 8, 32 and 128 requests of one alpha, and of Beta(4,1) and
- * Beta(16,4) alphas. */
+/* At alpha = .8, K = 4 and 256 tokens, with 8, 32 and 128 requests: if all have one alpha, and if
+ * alpha follows Beta(4,1) or Beta(16,4). */
 TEST(known_losses)
 {
     static const struct {
@@ -33,7 +33,7 @@ TEST(known_losses)
     }
 }
 
-/* Second route: the largest of the numbers of rounds, over all outcomes of three requests. */
+/* Second route: the largest number of rounds, over all outcomes of three requests. */
 TEST(it_is_the_mean_of_the_largest)
 {
     enum { L = 9 };

@@ -36,13 +36,13 @@ TEST(resamples_are_of_whole_blocks)
             drawn[i] += digits % 10;
             paired += digits % 10 * -2 * (i + 1);
         }
-        assert_true(digits == 0 && sum[r][1] == paired); /* both columns of the same blocks */
+        assert_true(digits == 0 && sum[r][1] == paired); /* both columns have the same blocks */
     }
     for (int i = 0; i < N; i++)
         assert_true(drawn[i] > R - 120 && drawn[i] < R + 120); /* 400 +- 18 */
 }
 
-/* For the mean of many normal numbers it is Student's interval. */
+/* For the mean of many normal numbers the result is Student's interval. */
 TEST(the_interval_of_a_mean_is_students)
 {
     enum { N = 12, R = 40000 };
@@ -57,14 +57,14 @@ TEST(the_interval_of_a_mean_is_students)
     assert_near(got.value, moments.mean, 1e-12);
     assert_near(got.se, se, 0.02);              /* 1 / sqrt(2 R) is 0.0035 */
     assert_within(got.low, moments.mean - t * se,
-                  0.12 * t * se); /* resamples of 12 have shorter tails */
+                  0.12 * t * se); /* resamples of 12 numbers have shorter tails */
     assert_within(got.high, moments.mean + t * se, 0.12 * t * se);
     free(sum);
 }
 
-/* Share of samples of n texts whose interval holds the true speed-up: a ratio of ratios of sums,
- * the seconds of both ways with their shared part. *ret_narrow: that of unwidened percentiles, the
- * wrong version. */
+/* Returns the share of samples of n texts whose interval contains the true speed-up: a ratio of
+ * ratios of sums, in which the seconds of both ways share a part. *ret_narrow is the share with
+ * percentiles that are not widened, the wrong version. */
 static double coverage(double *ret_narrow, int n, int samples, gsl_rng *rng)
 {
     enum { R = 400, M = 4, MOST = 32 };
@@ -72,7 +72,7 @@ static double coverage(double *ret_narrow, int n, int samples, gsl_rng *rng)
     int held = 0, narrow = 0;
     for (int s = 0; s < samples; s++) {
         for (int i = 0; i < n;
-             i++) { /* tokens and seconds, plain; tokens and seconds, speculative */
+             i++) { /* tokens and seconds of plain decoding, then of speculation */
             const double load = gsl_ran_gamma(rng, 9.0, 1.0 / 9.0),
                          easy = gsl_ran_gamma(rng, 16.0, 1.0 / 16.0);
             block[i][0] = 64.0;
@@ -90,9 +90,10 @@ static double coverage(double *ret_narrow, int n, int samples, gsl_rng *rng)
     return (double)held / samples;
 }
 
-/* Nominal .95; for skewed times and few texts a little less: .93 and .94. The standard error of
- * 4000 samples is .004, so .908 is 5 below. Unwidened percentiles hold .885 of the time at n = 8,
- * which is 4.6 below .908 itself: a version without widening is detected. */
+/* The nominal coverage is .95; for skewed times and few texts it is a little lower, .93 and .94.
+ * The standard error over 4000 samples is .004, so the limit .908 is 5 standard errors below.
+ * Percentiles that are not widened cover .885 at n = 8, which is 4.6 below the limit, so a version
+ * without widening is detected. */
 TEST(intervals_of_a_speed_up_hold_as_often_as_they_say, SLOW | STATISTICS)
 {
     OWNED_RNG *rng = generator();
@@ -120,7 +121,7 @@ TEST(nothing_is_said_of_one_block)
             spec_block_bootstrap_interval(value, bad[i].resamples, bad[i].n, bad[i].error);
         assert_true(got.value == 3.0 && isnan(got.se) && isnan(got.low) && isnan(got.high));
     }
-    for (int i = 0; i < 5; i++) { /* a resample without a value, or the sample */
+    for (int i = 0; i < 5; i++) { /* one resample, or the sample itself, has no value */
         double broken[] = {3.0, 1.0, 2.0, 4.0, 5.0};
         broken[i] = NAN;
         const spec_block_interval got = spec_block_bootstrap_interval(broken, 4, 9, 0.05);
@@ -128,7 +129,7 @@ TEST(nothing_is_said_of_one_block)
     }
 }
 
-/* By hand: widened as for 4 blocks, at 70 % confidence. */
+/* By hand: the interval is widened as for 4 blocks, at 70 % confidence. */
 TEST(few_values_give_the_numbers_of_the_formula)
 {
     double value[] = {2.0, 0.27, 8.0, 1.0, 2.0, 4.0};
@@ -146,7 +147,7 @@ TEST(few_values_give_the_numbers_of_the_formula)
     assert_near(least.se, sqrt(2.0) * sqrt(0.5), 1e-15);
 }
 
-/* A ratio's interval is that of its logarithm. */
+/* The interval of a ratio is computed from its logarithm. */
 TEST(the_scale_of_a_statistic_is_of_no_matter)
 {
     enum { R = 999 };
@@ -160,14 +161,15 @@ TEST(the_scale_of_a_statistic_is_of_no_matter)
     assert_true(a.low < a.high);
 }
 
-/* Shares of samples whose intervals hold all six speed-ups at once, and in which the interval of
- * the largest one holds the truth: jointly, and by separate intervals, the wrong version. */
+/* Returns the share of samples whose intervals contain all six speed-ups at once, and the shares in
+ * which the interval of the largest one contains its true value: with joint intervals, and with
+ * separate ones, the wrong version. */
 typedef struct {
     double joint, single, picked_joint, picked_single;
 } simultaneous;
 
-/* Six ways of one speed-up share the plain seconds and the load of a text, and differ in the random
- * number of tokens. */
+/* Six ways with the same speed-up share the plain seconds and the load of a text; their numbers of
+ * tokens are independent. */
 static simultaneous coverage_of_six(int n, int samples, gsl_rng *rng)
 {
     enum { R = 400, WAYS = 6, M = 2 + 2 * WAYS, MOST = 32 };
@@ -204,10 +206,11 @@ static simultaneous coverage_of_six(int n, int samples, gsl_rng *rng)
     return held;
 }
 
-/* Nominal .95 for all six together; with skewed times .932 at n = 16 and .918 at n = 5, over 16,000
- * samples. Of 2,000 the standard error is .006, so .9 and .885 are 5 below. Separate intervals, the
- * wrong version, hold all six in .73 of the samples. They are above the truth for the selected best
- * one in .13 of them, not in .04: 25 and 11 standard errors off. */
+/* The nominal coverage of all six together is .95; with skewed times it is .932 at n = 16 and .918
+ * at n = 5, over 16,000 samples. Over 2,000 samples the standard error is .006, so the limits .9
+ * and .885 are 5 standard errors below. Separate intervals, the wrong version, contain all six in
+ * .73 of the samples. They lie above the true value of the best one in .13 of the samples instead
+ * of .04. These are 25 and 11 standard errors off. */
 TEST(joint_intervals_hold_for_all_and_for_the_best_one, SLOW | STATISTICS)
 {
     OWNED_RNG *rng = generator();
@@ -221,7 +224,7 @@ TEST(joint_intervals_hold_for_all_and_for_the_best_one, SLOW | STATISTICS)
     assert_true(many.picked_joint > 0.94 && many.picked_single < 0.91);
 }
 
-/* By hand: two rows, one without spread and one without information. */
+/* By hand: one of two rows has no spread, the other no information. */
 TEST(joint_intervals_are_those_of_the_formula)
 {
     enum { R = 4 };
@@ -230,8 +233,8 @@ TEST(joint_intervals_are_those_of_the_formula)
     double work[R];
     spec_block_interval got[3];
     spec_block_bootstrap_joint(got, &value[0][0], 3, R, 9, 0.27, work);
-    /* Logarithms over log 2: 0, 1, 2, 1, of variance 2/3 about their mean: 1/sd, 0, 1/sd, 0 from
-     * the value. */
+    /* The logarithms divided by log 2 are 0, 1, 2, 1, with variance 2/3 about their mean. From the
+     * value their distances are 1/sd, 0, 1/sd, 0. */
     const double sd = sqrt(2.0 / 3.0) * log(2.0);
     const double z = log(2.0) / sd; /* quantile .73 of 0, 0, a, a is a */
     assert_true(z > gsl_cdf_ugaussian_Qinv(0.135));

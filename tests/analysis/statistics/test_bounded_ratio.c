@@ -18,7 +18,8 @@ TEST(what_is_known_well_and_possible_is_told_as_it_is)
     check(&ratio, 1.27, 0.03, 1.2, 1.34);
 }
 
-/* 1.36 at one token per round, 0.98 to 1.8: within noise, but a speed-up of 1.36 is impossible. */
+/* 1.36 with the interval 0.98 to 1.8, at one token per round: within noise, but a speed-up of 1.36
+ * is impossible. */
 TEST(values_and_intervals_are_cut_to_what_is_possible)
 {
     spec_block_interval high = {1.36, 0.2, 0.98, 1.8}, ends = {1.36, 0.2, 1.1, 1.8},
@@ -42,7 +43,7 @@ TEST(a_ratio_known_to_no_better_than_a_factor_of_two_has_an_interval_alone)
     check(&c, NAN, NAN, 6.6, 97.0);
     assert_int_equal(spec_bounded_ratio(&just, false, 0.0, 9.0, 9.0), SPEC_RATIO_REPORTED);
     assert_int_equal(spec_bounded_ratio(&more, false, 0.0, 9.0, 9.0), SPEC_RATIO_VAGUE);
-    spec_block_interval wide = {2.66, 1.0, 0.9, 8.0}; /* judged before it is cut */
+    spec_block_interval wide = {2.66, 1.0, 0.9, 8.0}; /* judged before the value is cut */
     assert_int_equal(spec_bounded_ratio(&wide, false, 0.0, 1.12, 1.2), SPEC_RATIO_VAGUE);
     check(&wide, NAN, NAN, 0.9, 1.2);
     spec_block_interval one_text = {1.4, NAN, NAN, NAN};

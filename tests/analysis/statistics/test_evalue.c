@@ -6,7 +6,7 @@
 
 static const double row[3] = {0.27, 0.61, 0.12};
 
-/* One draw after another, each bet on with the share that the prior and the earlier draws give. */
+/* Bets on one draw after another, with the shares that the prior and the earlier draws give. */
 static double one_by_one(const int *draw, int n, const uint64_t *before, double weight)
 {
     double gain = 0.0, seen[3], all = weight;
@@ -32,8 +32,8 @@ TEST(a_batch_gains_what_its_draws_gain_one_by_one)
         }
 }
 
-/* Every possible sequence of draws, by its chance: the mean capital is exactly 1, for any earlier
- * counts. */
+/* Over every possible sequence of draws, weighted by its probability, the mean capital is exactly
+ * 1, whatever the earlier counts. */
 TEST(under_the_null_the_mean_capital_is_one)
 {
     enum { N = 5 };
@@ -55,8 +55,8 @@ TEST(under_the_null_the_mean_capital_is_one)
     }
 }
 
-/* Draws of another law: the capital grows per draw by the divergence of the two laws, less about
- * (df/2) log n in total. */
+/* If the draws follow another law, the log capital grows per draw by the divergence of the two
+ * laws, less about (df/2) log n in total. */
 TEST(a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence)
 {
     static const double other[3] = {0.30, 0.55, 0.15};
@@ -70,7 +70,7 @@ TEST(a_difference_makes_the_capital_grow_at_the_rate_of_its_divergence)
     }
     const double gain = spec_evalue_dirichlet(next, none, row, 3, 3.0);
     assert_true(gain < n * rate && gain > n * rate - log(n) - 5.0);
-    /* Against the null's own counts it is lost, slowly. */
+    /* If the counts are those of the null, the capital is lost, slowly. */
     for (int i = 0; i < 3; i++) next[i] = (uint64_t)(n * row[i] + 0.5);
     const double lost = spec_evalue_dirichlet(next, none, row, 3, 3.0);
     assert_true(lost < 0.0 && lost > -log(n) - 5.0);
@@ -131,7 +131,8 @@ TEST(outside_the_domain_there_is_no_number)
     assert_nan(spec_evalue_p(NAN));
 }
 
-/* The chance of the next event depends on the last one. Every sequence, by its chance. */
+/* The probability of the next event depends on the last one. Every sequence is weighted by its
+ * probability. */
 TEST(bets_on_events_of_changing_chances_are_fair)
 {
     enum { N = 12 };
@@ -154,8 +155,8 @@ TEST(bets_on_events_of_changing_chances_are_fair)
     }
 }
 
-/* Three rejections where 0.27 are expected: 5.3 standard errors, and a chance of .003. Of many
- * tokens, 7 are evidence. */
+/* Three rejections where 0.27 are expected are 5.3 standard errors, but have probability .003. With
+ * many tokens, 7 are evidence. */
 TEST(few_almost_certain_events_are_no_evidence)
 {
     const double three = spec_evalue_events(-2.73, 0.27);

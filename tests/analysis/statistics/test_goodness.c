@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Goodness of fit: tables computed by hand, and p-values that must be uniform under the law. */
+/* Checks goodness of fit with tables computed by hand, and with p-values that must be uniform under
+ * the law. */
 #include "analysis/statistics/goodness.h"
 
 #include "tests/support/near.h"
@@ -32,8 +33,8 @@ TEST(hand_worked_tables)
     assert_within(fit.statistic, 100 * log(2), 1e-12);
 }
 
-/* 10^15 counts in each cell, three off: chi^2 = 2 9/10^15, where squares would cancel. A single
- * count has information too. */
+/* Each cell has 10^15 counts, except that three are off: chi^2 = 2 9/10^15, where computing with
+ * squares would cancel. A single count has information, too. */
 TEST(near_fits_do_not_cancel)
 {
     const uint64_t near[2] = {1000000000000003, 999999999999997}, single[2] = {1, 3};
@@ -98,7 +99,7 @@ TEST(a_pool_too_small_takes_in_the_next_smallest_cell)
     assert_int_equal(spec_goodness_chi_square(&fit, seen, exact, 5, 3, 0), GSL_SUCCESS);
     assert_within(fit.statistic, 4.0 / 32 + 0.0 + 4.0 / 15, 1e-13);
     assert_true(fit.df == 3 && fit.pooled == 2);
-    /* A cell that expects exactly the minimum is not pooled: of 64, 32, 1, 1, 2, 28. */
+    /* Of the cells 64, 32, 1, 1, 2, 28, the one that expects exactly the minimum is not pooled. */
     const double least[5] = {0.5, 0.015625, 0.015625, 0.03125, 0.4375};
     assert_int_equal(
         spec_goodness_chi_square(&fit, (const uint64_t[]){30, 3, 2, 5, 24}, least, 5, 2, 0),
@@ -107,8 +108,8 @@ TEST(a_pool_too_small_takes_in_the_next_smallest_cell)
     assert_within(fit.statistic, 4.0 / 32 + 9.0 / 2 + 9.0 / 2 + 16.0 / 28, 1e-13);
 }
 
-/* The tables above, and a law of 300 tokens at many sizes: the same number of cells as in the test
- * itself. */
+/* For the tables above, and for a law of 300 tokens at many sizes, the number of cells is the same
+ * as in the test itself. */
 TEST(cells_are_those_of_the_test)
 {
     double pooled, law[300], sum = 0;
@@ -230,8 +231,8 @@ TEST(p_values_are_uniform_under_the_law_and_only_there, STATISTICS)
             gsl_ran_multinomial(rng, CELLS, 2000, probability, drawn);
             for (int x = 0; x < CELLS; x++) counts[x] = drawn[x];
             assert_int_equal(tests[i](&fit, counts, probability, CELLS, 5, 0), GSL_SUCCESS);
-            assert_true(fit.df ==
-                        8 - (fit.pooled == 3)); /* 2.6 and 2 expected: 4.6 pool with the next */
+            assert_true(fit.df == 8 - (fit.pooled == 3)); /* 2.6 and 2 are pooled with the next
+                                                           * cell */
             honest[s] = fit.p;
             generous[s] = gsl_cdf_chisq_Q(fit.statistic, fit.df + 1);
             assert_int_equal(tests[i](&fit, counts, wrong, CELLS, 5, 0), GSL_SUCCESS);
@@ -252,8 +253,8 @@ TEST(p_values_are_uniform_under_the_law_and_only_there, STATISTICS)
 
 TEST(holm_adjusts_a_hand_worked_family)
 {
-    /* Sorted .005, .01, .03, .04 times 4, 3, 2, 1: .02, .03, .06, .04, and the last is raised to
-     * .06. */
+    /* The sorted p-values .005, .01, .03, .04 times 4, 3, 2, 1 give .02, .03, .06, .04, and the
+     * last is raised to .06. */
     const double p[4] = {0.01, 0.04, 0.03, 0.005}, wanted[4] = {0.03, 0.06, 0.06, 0.02};
     double adjusted[4], alias[4];
     size_t order[4];
@@ -296,8 +297,8 @@ TEST(normal_p_is_two_sided)
     assert_true(isnan(spec_goodness_normal_p(NAN)));
 }
 
-/* Sixteen cells of five expected counts, 20,000 tables: G alone has a mean too large by 1 + 1/(6
- * df) sum 1/expected. */
+/* Sixteen cells expect five counts each, in 20,000 tables: the mean of G alone is too large by the
+ * factor 1 + 1/(6 df) sum 1/expected. */
 TEST(williams_brings_the_mean_of_g_to_that_of_chi_square)
 {
     enum { CELLS = 16, N = 80, TABLES = 20000 };
@@ -315,7 +316,8 @@ TEST(williams_brings_the_mean_of_g_to_that_of_chi_square)
         plain += g.statistic / TABLES;
         mean += spec_goodness_williams(&g) / TABLES;
     }
-    /* The standard error is sqrt(30/20,000) = .04; without the correction it is .53 too large. */
+    /* The standard error is sqrt(30/20,000) = .04; without the correction the mean is too large by
+     * .53. */
     assert_within(mean, 15, 0.2);
     assert_true(plain > 15.35);
     assert_nan(spec_goodness_williams(&(spec_goodness){.statistic = 1}));
@@ -329,7 +331,7 @@ TEST(sums_of_events_have_the_tails_of_their_moments)
         const double chance = chances[c], mean = n * chance, variance = mean * (1 - chance);
         const double third = variance * (1 - 2 * chance);
         for (int z = 1; z <= 6; z++) {
-            /* halfway between two counts both tails are those of the counts beyond */
+            /* halfway between two counts, both tails are those of the next count outwards */
             const double above = floor(mean + z * sqrt(variance)) + 0.5,
                          below = ceil(mean - z * sqrt(variance)) - 0.5;
             const double tail = gsl_cdf_binomial_Q((unsigned int)(above - 0.5), chance, n);
@@ -340,7 +342,8 @@ TEST(sums_of_events_have_the_tails_of_their_moments)
                         z < 5 ? 0.03 : 0.2);
         }
     }
-    /* Ten standard deviations of rare events: Poisson's tail, where the normal law says 1e-23. */
+    /* For rare events ten standard deviations have the Poisson tail, where the normal law says
+     * 1e-23. */
     const double poisson = gsl_cdf_poisson_Q(25, 5);
     const double p = spec_goodness_sum_p(25.5 - 5, 5, 5);
     assert_true(p > 2 * poisson && p < 2e4 * poisson);

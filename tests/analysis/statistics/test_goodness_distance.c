@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The Kolmogorov-Smirnov distance and its p-values: by hand, by a recursion, and in the limit. */
+/* Checks the Kolmogorov-Smirnov distance and its p-values by hand, by a recursion, and in the
+ * limit. */
 #include "analysis/statistics/goodness.h"
 
 #include "tests/support/near.h"
@@ -8,9 +9,9 @@
 #include <gsl/gsl_sort.h>
 #include <math.h>
 
-/* P(D < d) by another route. The number of points below t grows by Poisson-like steps between the
- * breakpoints i/n - d and (i-1)/n + d. It must stay within the band at each; n! times the weight of
- * n points at 1. */
+/* P(D < d) by another route. Between the breakpoints i/n - d and (i-1)/n + d, the number of points
+ * below t grows by Poisson-like steps, and at each of them it must stay within the band. The result
+ * is n! times the weight of n points at 1. */
 static double kolmogorov_by_steps(double d, int n)
 {
     double breakpoint[199], weight[100] = {1}, next[100], at = 0;
@@ -36,7 +37,7 @@ static double kolmogorov_by_steps(double d, int n)
     return weight[n] * tgamma(n + 1);
 }
 
-/* A sorted sample whose distance is d: point i at i/n - d, raised to 0. */
+/* A sorted sample whose distance is d: point i is at i/n - d, or at 0 if that is negative. */
 static void p_of_distance(double *ret_d, double *ret_p, double d, int n)
 {
     double sorted[100];
@@ -72,7 +73,7 @@ TEST(distances_have_edges)
     assert_true(d == 1 && p == 0);
     const double zeros[21] = {0};
     for (size_t n = 19; n <= 21;
-         n++) { /* about the largest matrix, where the limit alone would give 1e-18 */
+         n++) { /* near the largest matrix; the limit alone would give 1e-18 */
         spec_goodness_ks_uniform(&d, &p, zeros, n);
         assert_true(d == 1 && p == 0);
     }
@@ -106,7 +107,7 @@ TEST(larger_samples_have_p_values_within_six_ten_thousandths)
     assert_true(worst < 0.0006);
 }
 
-/* n = 21 is the first without an exact value: the limit's series, seven terms of it, at the
+/* n = 21 is the first without an exact value; it uses seven terms of the limit's series, at the
  * corrected argument. */
 TEST(exactness_ends_at_twenty)
 {
@@ -118,8 +119,8 @@ TEST(exactness_ends_at_twenty)
     assert_true(fabs(p - (1 - kolmogorov_by_steps(0.27, 21))) > 1e-6);
 }
 
-/* Kolmogorov's limit at n = 10^6, where the correction to the limit is a ten-thousandth: tabulated
- * .0500 at 1.3581, .0100 at 1.6276. */
+/* Kolmogorov's limit at n = 10^6, where the correction is a ten-thousandth. Tables give .0500 at
+ * 1.3581 and .0100 at 1.6276. */
 TEST(large_samples_follow_the_limit_law)
 {
     enum { N = 1000000 };

@@ -24,7 +24,7 @@ static int by_p(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The largest of P(p-value <= x) / x over the x in [least, most] that p-values take. */
+/* Returns the largest P(p-value <= x) / x over those x in [least, most] that a p-value can take. */
 static double largest_ratio(outcome *of, int n, double least, double most)
 {
     double sum = 0, worst = 0;
@@ -39,8 +39,8 @@ static double largest_ratio(outcome *of, int n, double least, double most)
 
 enum { OUTCOMES = 4000 };
 
-/* Of n draws with G as validate uses it: Williams' correction, chi-square's tail. Counts beyond 20
- * deviations are left out. */
+/* Does it for n draws and G as validate computes it, with Williams' correction and chi-square's
+ * tail. Counts beyond 20 standard deviations are left out. */
 static double two_cells(int n, double chance, double least, double most)
 {
     static outcome of[OUTCOMES];
@@ -89,8 +89,8 @@ static double complex transform(const cell *c, double complex s, double complex 
     return clog(sum);
 }
 
-/* The saddle point: the tilted mean of g is x and that of the count is expected. Fills its inverse
- * curvatures. */
+/* Finds the saddle point, where the tilted mean of g is x and that of the count is `expected`.
+ * Also returns the inverse curvatures there. */
 static void find_saddle(double *s, double *u, double *ret_ss, double *ret_uu, const cell *c)
 {
     *s = 1e-3;
@@ -115,8 +115,8 @@ static void find_saddle(double *s, double *u, double *ret_ss, double *ret_uu, co
     }
 }
 
-/* P(G >= x given the total) of m cells, over the level at which chi-square has x. It inverts the
- * transform along lines through the saddle point. */
+/* Returns P(G >= x given the total) of m cells, divided by the level at which chi-square has x. It
+ * inverts the transform along lines through the saddle point. */
 static double many_cells(int m, double expected, double level, int points)
 {
     cell c = {.expected = expected};
@@ -145,9 +145,9 @@ static double many_cells(int m, double expected, double level, int points)
 
 TEST(tables_of_many_cells_have_twice_the_tail_and_more_of_very_many)
 {
-    /* The sum has converged. */
+    /* The terms are too small to matter: the sum has converged. */
     assert_within(many_cells(4096, 20, 1e-9, 24), many_cells(4096, 20, 1e-9, 40), 1e-6);
-    /* For large expected counts it is chi-square's. */
+    /* For large expected counts the law is chi-square. */
     assert_within(many_cells(64, 90, 1e-5, 24), 1, 0.01);
     /* The largest table of a run with the default budget. */
     assert_within(many_cells(2785, 10, 1e-10, 24), 1.97, 0.01);
@@ -157,8 +157,8 @@ TEST(tables_of_many_cells_have_twice_the_tail_and_more_of_very_many)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Smoothed by 100 values spread evenly over [-1/2,1/2), or rare and judged half an event nearer, as
- * validate does. */
+/* With smoothing, by 100 values spread evenly over [-1/2,1/2); or with rare events, judged half an
+ * event nearer, as validate does. */
 static double events(int n, double chance, bool rare, double most)
 {
     enum { SMOOTH = 100 };
@@ -190,6 +190,6 @@ TEST(events_have_no_larger_tails_than_their_p_values_say, SLOW)
             if (variance > spread)
                 assert_true(events((int)ceil(variance / spread), c, true, 1) < 1.05);
     }
-    /* Rare events, none of which occurred: certain, and no suspicion. */
+    /* If none of the rare events occurred, p is 1, so it arouses no suspicion. */
     assert_same(spec_goodness_sum_p(0, 1e-6, 1e-6), 1);
 }

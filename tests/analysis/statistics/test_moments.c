@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Running moments against hand-computed samples and against the moments of counts. */
+/* Checks running moments against samples computed by hand and against the moments of counts. */
 #include "analysis/statistics/moments.h"
 
 #include "tests/support/near.h"
@@ -96,8 +96,8 @@ TEST(moments_of_counts_are_those_of_the_sample)
     assert_within(variance, spec_moments_variance(&moments), 1e-14);
 }
 
-/* All but one of a million and one rounds accept 255, one accepts 256: variance 1 / 1000001, of
- * which squares of k would keep five digits. */
+/* Of a million and one rounds, all but one accept 255 tokens and one accepts 256: the variance is 1
+ * / 1000001, of which a sum of squares of k would keep five digits. */
 TEST(moments_of_counts_do_not_cancel)
 {
     uint64_t counts[257] = {0};
@@ -136,7 +136,7 @@ TEST(z_counts_known_standard_errors)
     assert_true(known_z(2, 2, 0.25) == 0 && known_z(2, 2, 0) == 0 &&
                 known_z(INFINITY, INFINITY, 0) == 0);
     assert_true(known_z(3, 2, 0) == INFINITY && known_z(2, 3, 0) == -INFINITY);
-    /* 1/2^40 of it is allowed. */
+    /* A difference of 1/2^40 of the value is allowed. */
     assert_true(known_z(3, 3 + 0x1p-39, 0) == 0 && known_z(3, 3 + 0x1p-38, 0) == -INFINITY);
     assert_true(known_z(-3, -3 - 0x1p-39, 0) == 0 && known_z(-3, -3 - 0x1p-38, 0) == INFINITY);
     assert_true(known_z(INFINITY, 1, 0) == INFINITY && known_z(1, INFINITY, 0) == -INFINITY);
@@ -158,14 +158,15 @@ TEST(z_has_the_tails_of_students_t)
             assert_near(spec_moments_z(2 - 0.25 * t, 2, 0.25, df), -z, 1e-13);
             assert_true(z < t);
         }
-    /* |t| = 5 of 64 batches has 8.5 times the chance that |z| = 5 has. */
+    /* With 64 batches |t| = 5 has 8.5 times the probability of |z| = 5. */
     assert_near(gsl_cdf_tdist_Q(5, 63) / gsl_cdf_ugaussian_Q(5), 8.47, 0.001);
     assert_within(spec_moments_z(5, 0, 1, 63), 4.57088, 1e-5);
     assert_true(spec_moments_z(0, 0, 0, 63) == 0 && spec_moments_z(1, 0, 0, 63) == INFINITY);
     assert_true(isnan(spec_moments_z(1, 0, 1, 0)) && isnan(spec_moments_z(1, 0, 1, NAN)) &&
                 isnan(spec_moments_z(1, 0, 1, -3)));
     assert_nan(spec_moments_z(1, 1, 0, 0));
-    /* Beyond the smallest double tail, z still rises: to sqrt(20000 log(1.125)). */
+    /* Even beyond the smallest tail that a double can hold, z still rises, to sqrt(20000
+     * log(1.125)). */
     assert_near(spec_moments_z(50, 0, 1, 20000), 48.53515, 1e-5);
     for (int i = 0; i < 8; i++) {
         double before = 0;
@@ -177,8 +178,8 @@ TEST(z_has_the_tails_of_students_t)
     }
 }
 
-/* Means of 8 values, each by its own standard error: |z| > 3 has the normal chance .0027, where
- * |t| > 3 has .020. */
+/* Means of 8 values, each divided by its own standard error: |z| > 3 has the normal probability
+ * .0027, where |t| > 3 has .020. */
 TEST(z_of_few_batches_is_normal, STATISTICS)
 {
     enum { N = 200000, BATCHES = 8 };
@@ -198,7 +199,7 @@ TEST(z_of_few_batches_is_normal, STATISTICS)
     assert_true(gsl_cdf_binomial_Q(beyond[1], chance, N) < 1e-100);
 }
 
-/* Equal shares have both degrees; a zero share has none. */
+/* If both shares are equal, both degrees of freedom count; if a share is zero, it adds none. */
 TEST(two_standard_errors_share_their_degrees_of_freedom)
 {
     assert_near(spec_moments_welch_df(0.27, 63, 0.27, 31), 4 / (1.0 / 63 + 1.0 / 31), 1e-15);

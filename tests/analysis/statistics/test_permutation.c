@@ -14,7 +14,7 @@ static gsl_rng *generator(void)
     return rng;
 }
 
-/* The studentised difference of the side whose bits are set and of the other. */
+/* Returns the studentised difference between the clusters whose bits are set and the others. */
 static double studentised(const double *passed, const double *tested, int n, unsigned before)
 {
     double sum[2][2] = {{0}}, square[2] = {0}, variance = 0.0;
@@ -47,8 +47,8 @@ static double exact(const double *passed, const double *tested, int n, int n_bef
     return (double)extreme / divisions;
 }
 
-/* The standard error of 40,000 divisions is at most .0025; a plain difference, the wrong version,
- * has other p-values by .03 and more. */
+/* The standard error of 40,000 divisions is at most .0025; the wrong version, a plain difference,
+ * has p-values that differ by .03 or more. */
 TEST(p_values_are_those_of_all_divisions)
 {
     enum { R = 40000 };
@@ -74,8 +74,9 @@ TEST(p_values_are_those_of_all_divisions)
     }
 }
 
-/* 2 and 2 clusters without spread: of the 6 divisions the given one and its mirror image have an
- * infinite statistic. Nothing as extreme: p = (1 + 0) / (1 + R) at least, never 0. */
+/* With 2 and 2 clusters without spread, 2 of the 6 divisions, the given one and its mirror image,
+ * have an infinite statistic. Even if no random division is as extreme, p is at least (1 + 0) / (1
+ * + R), so never 0. */
 TEST(differences_without_spread_are_the_most_extreme)
 {
     enum { R = 20000 };
@@ -108,9 +109,9 @@ TEST(few_clusters_say_nothing)
     assert_true(got.p == 1.0 && isnan(got.before) && got.after == 1.0);
 }
 
-/* Null: 12 and 8 clusters of unequal sizes whose alphas differ. p <= .1 has the chance .1 at most,
- * and 1,200 samples have a standard error of .0087. Trials that change sides one by one, the wrong
- * version, would give .5. A change of .14 is found in .9 of them. */
+/* Under the null, 12 and 8 clusters of unequal sizes have different alphas. p <= .1 has probability
+ * at most .1, and the standard error of 1,200 samples is .0087. The wrong version, in which single
+ * trials change sides, would give .5. A change of .14 is found in .9 of the samples. */
 TEST(p_values_are_uniform_under_the_null, STATISTICS)
 {
     const int samples = (int)spec_test_samples(1200);

@@ -26,8 +26,8 @@ static double given_the_rest(double rest, void *params)
            one_degree(fmax(s->x - rest, 0.0), s->noncentrality);
 }
 
-/* df > 2: one degree holds all the noncentrality, the others are a central chi-square; integrated
- * over these. */
+/* df > 2: one degree of freedom has all the noncentrality, and the others are a central chi-square,
+ * over which we integrate. */
 static double by_integration(double x, double df, double noncentrality)
 {
     sum_of_two s = {x, df, noncentrality};
@@ -61,7 +61,8 @@ TEST(more_degrees_add_a_central_law)
             }
 }
 
-/* The Poisson law's terms within 12 standard deviations and 40, each with its own central tail. */
+/* Sums the terms of the Poisson law within 12 standard deviations plus 40, each with its own
+ * central tail. */
 static double by_direct_sum(double x, double df, double noncentrality)
 {
     const double half = 0.5 * noncentrality, reach = 12.0 * sqrt(half) + 40.0;
@@ -71,8 +72,8 @@ static double by_direct_sum(double x, double df, double noncentrality)
     return sum;
 }
 
-/* At x = 1480 the first terms of the series are subnormal. Terms computed from them by factors
- * would keep their few digits, and be off by 1e-7 and more. */
+/* At x = 1480 the first terms of the series are subnormal, with few digits. If the later terms were
+ * computed from them by factors, they would be off by 1e-7 and more. */
 TEST(subnormal_terms_are_computed_afresh)
 {
     static const double x[3] = {1463.0, 1480.0, 1497.0}, noncentrality[2] = {270.0, 427.0};
@@ -91,8 +92,7 @@ TEST(the_noncentrality_gives_the_power)
             for (int k = 0; k < 2; k++) {
                 const double noncentrality = spec_power_noncentrality(df[i], alpha[j], power[k]);
                 double low = 0.0,
-                       high = 20.0 * df[i] +
-                              500.0; /* the critical value, by halving the central tail */
+                       high = 20.0 * df[i] + 500.0; /* bisection for the critical value */
                 for (int h = 0; h < 100; h++) {
                     const double middle = 0.5 * (low + high);
                     if (gsl_cdf_chisq_Q(middle, df[i]) > alpha[j]) low = middle;
@@ -111,7 +111,7 @@ TEST(any_critical_value_has_its_noncentrality)
         assert_within(spec_power_noncentral_tail(critical[i], df[i], noncentrality), 0.9, 1e-9);
     }
     assert_same(spec_power_noncentrality_beyond(0.01, 7.0, 0.9),
-                0.0); /* the central law is beyond it already */
+                0.0); /* the central law exceeds it with this probability already */
     assert_nan(spec_power_noncentrality_beyond(-1.0, 7.0, 0.9));
     assert_nan(spec_power_noncentrality_beyond(INFINITY, 7.0, 0.9));
     assert_nan(spec_power_noncentrality_beyond(40.0, 7.0, 1.0));

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Single kernels of a large model, repeated in a recording, by the GPU's clock: where a slow pass
- * spends its time. Operands are random, since a GPU may run faster on zeros. */
+/* Times single kernels of a large model, repeated in a recording, with the GPU's clock, to see
+ * where a slow pass spends its time. Operands are random, since a GPU may run faster on zeros. */
 enum { LAUNCHES = 24, REPEATS = 5, CACHES = 3, SHEET = 1 << 18 /* random words, repeated */ };
 
 static const int widths[] = {1, 8, 64};
@@ -29,7 +29,7 @@ typedef struct {
 /* A launch; i is its index. */
 typedef struct {
     spec_matrix matrix;
-    int copies; /* of the matrix, or of layers, contiguous: more than the cache holds */
+    int copies; /* copies of the matrix, or layers, one after another: more than the cache holds */
     spec_kv kv;
     int n, bucket, text, n_heads;
 } job;
@@ -56,9 +56,9 @@ static int put_batch(const bench *b, int text, int n)
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* Words that are finite in every format: F16 of 0.5 to 1 with either sign, so that the scales of
- * quantised weights are, too; small numbers as BF16 or pairs as floats; and as bytes a random one
- * after one of eight. */
+/* Fills memory with words that are finite in every format: F16 from 0.5 to 1 with either sign, so
+ * that the scales of quantised weights are finite, too; small numbers as BF16 or, in pairs, as
+ * floats; and, as bytes, any byte followed by one of eight values. */
 static uint16_t *draw_sheet(void)
 {
     uint16_t *sheet = malloc(SHEET * sizeof *sheet);
@@ -80,7 +80,7 @@ static int alloc_random(const bench *b, void **ret_memory, size_t bytes)
     return status;
 }
 
-/* Clears the beginning of y; after a launch there must be something. */
+/* Clears the beginning of y, so that we see whether a launch wrote anything. */
 enum { SEEN = 64 };
 
 static void clear_result(const bench *b)
@@ -222,7 +222,7 @@ done:
     return status;
 }
 
-/* After a text of `text` tokens, over the KV cache of several layers in turn. */
+/* Attends to a text of `text` tokens, using the KV caches of several layers in turn. */
 static int measure_attention(const bench *b, const gpu_model *model, int text)
 {
     int status = GSL_SUCCESS;

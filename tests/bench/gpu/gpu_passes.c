@@ -140,7 +140,8 @@ done:
     return status;
 }
 
-/* The law of one result at real sizes: pairs of logits that differ. */
+/* Counts the pairs of logits that differ, to check at real sizes that a result does not depend on
+ * the other columns. */
 static int check_columns(gpu_rows *rows, bench *b, const char *name, const gpu_model *model,
                          const float *whole, float *parts, spec_error *error)
 {

@@ -15,7 +15,7 @@ typedef struct {
     FILE *out;        /* the CSV file */
     char driver[32];
     int asked, reached;
-    spec_error error; /* the first write error; text "": none */
+    spec_error error; /* the first write error; an empty text if there was none */
 } gpu_rows;
 
 typedef enum { GPU_TOLD, GPU_AT_LEAST, GPU_AT_MOST } gpu_wanted;
@@ -48,8 +48,8 @@ typedef struct {
     bool beside_cpu;   /* the CPU reads the text, too */
 } gpu_model;
 
-/* Passes of 1, 2, 4, ... 64 tokens; whether a token's logits have the same bits in each; and their
- * distance from the CPU's (docs/gpu.md#agreement). */
+/* Measures passes of 1, 2, 4, ... 64 tokens, whether a token's logits have the same bits in each,
+ * and how far they are from the CPU's (docs/gpu.md#agreement). */
 int gpu_measure_model(gpu_rows *rows, const gpu_model *model, spec_tensor_type type, bool tiny,
                       spec_error *error);
 

@@ -104,8 +104,8 @@ int gpu_measure_sampling(gpu_rows *rows, int vocab, int n, bool tiny, spec_error
     SPEC_TRY(
         gpu_rows_add(rows, GPU_TOLD, 0.0, 1e6 * seconds, "us", "a token drawn, V = %d", vocab));
     for (int i = 0; i < n; i++) SPEC_TRY(draw_one(&b, i, error));
-    for (int whole = 1; whole >= 0;
-         whole--) { /* every token passes a test against 0, and almost none one against almost 1 */
+    for (int whole = 1; whole >= 0; whole--) { /* tests against 0 pass all tokens, those against 1
+                                                * hardly any */
         set_uniforms(&b, whole ? 0.0 : 1.0 - 0x1p-40);
         SPEC_TRY(gpu_median_seconds(&seconds, run_verify, &b, tiny, error));
         SPEC_TRY(gpu_rows_add(rows, GPU_AT_MOST, 30.0, 1e6 * seconds, "us",

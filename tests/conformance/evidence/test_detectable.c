@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Detectable: the formula by hand; shares; rare and certain tokens; rarely reached places; budgets.
- * test_power_check shows that the detectable TV is detected. */
+/* Checks the detectable TV by hand: shares, rare and certain tokens, rarely reached places,
+ * budgets. test_power_check shows that it is really detected. */
 #include "conformance/evidence/detectable.h"
 
 #include "analysis/statistics/power.h"
@@ -32,13 +32,13 @@ TEST(the_weakest_state_decides)
     assert_int_equal(d[SPEC_PLACE_FIRST].state, 2);
     assert_int_equal(d[SPEC_PLACE_FIRST].own, 13000);
     assert_int_equal(d[SPEC_PLACE_FIRST].states, 2);
-    spec_detectable_needs strict = looks; /* the second look decides */
+    spec_detectable_needs strict = looks; /* now the second look decides */
     strict.fresh_times = 1.0;
     spec_detectable_find(d, s.evidence, &s.fixture, &strict);
     assert_near(d[SPEC_PLACE_FIRST].tv, sqrt(fresh / 16000.0), 1e-12);
 }
 
-/* A difference in a fifth of the tokens must be five times as large. */
+/* A difference that affects a fifth of the tokens must be five times as large to be detected. */
 TEST(a_share_of_the_tokens_needs_a_larger_difference)
 {
     OWNED(stand) s;
@@ -83,8 +83,8 @@ TEST(pooled_mass_adds_to_the_detectable_tv)
     assert_true(before < 0.01);
 }
 
-/* After a state with a single possible token any other is a FAIL: with a share s of them, none
- * comes in n draws with probability (1 - s)^n. */
+/* After a state with a single possible token, any other is a FAIL. If others come with probability
+ * s, none comes in n draws with probability (1 - s)^n. */
 TEST(after_a_certain_token_any_other_is_found)
 {
     OWNED(stand) s;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Draft paths: an emitted text is a path if and only if a search through all paths finds it. */
+/* An emitted text is a path of the draft if and only if a search through all paths finds it. */
 #include "conformance/evidence/draft_paths.h"
 
 #include "tests/conformance/evidence_stand.h"
 #include "tests/support/support.h"
 
-/* The root has two equal children, and the path continues below the second: the first child alone
- * ends. */
+/* The root has two equal children, and only the second has a child with the next token. */
 TEST(a_path_may_go_through_the_later_twin)
 {
     const spec_fixture tree = {.n_nodes = 6, .parent = {-1, -1, 0, 0, 1, 1}};
@@ -22,8 +21,8 @@ TEST(a_path_may_go_through_the_later_twin)
                      0); /* node 5 is missing */
 }
 
-/* The same through the hard rules: the path of the second twin passes, and a text on no path is
- * reported. */
+/* The same for the hard rules: a path through the second twin passes, and a text that is on no path
+ * is reported. */
 TEST(a_round_that_follows_the_later_twin_breaks_no_rule)
 {
     static const int32_t drafted[] = {2, 2, 1, 0, 0, 3}, emitted[][3] = {{2, 3, 0}, {2, 2, 0}};

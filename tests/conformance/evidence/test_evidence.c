@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Evidence: the mean capital under the null, summed over all texts; each hard rule; counts and
+/* Checks the mean capital under the null, summed over all texts; each hard rule; counts and
  * completions; coins. */
 #include "conformance/fixtures/design.h"
 #include "tests/conformance/evidence_stand.h"
@@ -9,8 +9,8 @@
 
 /* ---- the null -------------------------------------------------------------------------------- */
 
-/* All pairs of texts of four tokens, weighted by probability. Tests with random numbers of their
- * own are left out. */
+/* Adds up all pairs of texts of four tokens, weighted by probability. Tests with random numbers of
+ * their own are left out. */
 TEST(the_mean_capital_over_all_texts_is_one)
 {
     enum { LENGTH = 4, TEXTS = 1 << LENGTH };
@@ -132,8 +132,8 @@ TEST(drafts_of_the_sampler_are_tested)
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* The sampler emits one token, and speclab completes the blocks: completions have the law, and
- * count for blocks only. */
+/* The sampler emits one token, and speclab draws the rest of each block: the rest follows the law,
+ * and counts only for tests of blocks. */
 TEST(completions_count_for_blocks_only, STATISTICS)
 {
     OWNED(stand) s;
@@ -215,7 +215,7 @@ TEST(a_round_gives_the_places_of_its_tokens)
     assert_int_equal(spec_evidence_places(f, b, 0, 2), LATER | BONUS);
 }
 
-/* Counts by place add up to those of tokens. */
+/* The counts by place add up to the number of tokens. */
 TEST(tokens_are_counted_by_place)
 {
     OWNED(stand) s;
@@ -320,8 +320,8 @@ TEST(coins_are_uniform_or_at_edges)
     assert_int_equal(spec_evidence_tokens(s.evidence), ROUNDS - ROUNDS / SPEC_EDGE_ROUNDS);
 }
 
-/* Seeds of two neighbouring groups, and offsets and requests of neighbouring rounds, agree in their
- * lowest bits; all rounds differ from all others. */
+/* The lowest bits agree in the seeds of two neighbouring groups and in the offsets and requests of
+ * neighbouring rounds, but no two rounds agree in everything. */
 TEST(wide_numbers_differ_in_high_bits)
 {
     uint64_t bits = 0;
@@ -389,7 +389,8 @@ TEST(brief_texts_have_their_lengths_in_turn)
     assert_true(spec_fixture_text(&s.fixture, 0) > 2 * SPEC_FIXTURE_TEXT);
 }
 
-/* The same law as by the sums themselves, for shares that lie on and beside every step. */
+/* Draws by the guide table follow the same law as by the sums themselves, for numbers on and beside
+ * every step. */
 TEST(draws_invert_the_cumulative_law, STATISTICS)
 {
     OWNED(stand) s;

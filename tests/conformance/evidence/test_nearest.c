@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* Validates on one fixture; is the mistake among the hints? -1: no FAIL. */
+/* Validates on one fixture; returns whether the mistake is among the hints, or -1 if there is no
+ * FAIL. */
 static int is_hinted(const char *sampler, const char *fixture, const char *mistake, int *opt_n)
 {
     const char *const only[] = {fixture, NULL};
@@ -33,7 +34,7 @@ static int is_hinted(const char *sampler, const char *fixture, const char *mista
     return found;
 }
 
-/* A rule of sim, other code than the mutant, has the law of the mistake. */
+/* A rule of sim has the law of the mistake, although its code is not the mutant's. */
 TEST(a_wrong_rule_is_recognised)
 {
     assert_int_equal(is_hinted("rule:resample-target", "plain-4", "residual-from-target", NULL), 1);
@@ -98,8 +99,8 @@ TEST(fixtures_of_two_tokens_give_no_hints)
     assert_int_equal(n, 0);
 }
 
-/* These mistakes are not in the catalogue. Hints from a single fixture named residual-softmax,
- * block-uncapped and draft-row-before. */
+/* These mistakes are not in the catalogue. From a single fixture the hints would be
+ * residual-softmax, block-uncapped and draft-row-before. */
 TEST(inventions_get_no_hint, SLOW)
 {
     static const char *const names[] = {"residual-absolute", "second-chance", "last-free",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of tests: under the null p-values are uniform and capitals have mean 1; each test finds
- * its mistake. */
+/* Checks the table of tests: under the null, p-values are uniform and capitals have mean 1; and
+ * each test finds its mistake. */
 #include "tests/conformance/evidence_stand.h"
 #include "tests/support/support.h"
 
@@ -246,8 +246,8 @@ TEST(each_test_finds_what_it_is_made_for, STATISTICS)
     }
 }
 
-/* One u for two places; or a third place that repeats a combination of the two before it, pairwise
- * independent of each. */
+/* Uses one u for two places, or for a third place one that is a combination of the two before it
+ * and independent of each of them. */
 TEST(dependence_between_places_is_found, STATISTICS)
 {
     for (int kind = 0; kind < 2; kind++) {

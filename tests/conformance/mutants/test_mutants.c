@@ -65,9 +65,9 @@ static void expect_target(const double *law, double tolerance)
     for (int x = 0; x < V; x++) assert_within(law[x], (double)target_rows[0][x], tolerance);
 }
 
-/* A threshold changes a lattice's share by at most half a cell, and there are three. Rows do not
- * depend on the token of a node here: after an acceptance the second token has the law of the
- * second row. */
+/* A threshold changes the share of a lattice by at most half a cell, and there are three
+ * thresholds. Rows do not depend on the token of a node here: after an acceptance, the second token
+ * has the law of the second row. */
 TEST(the_right_sampler_has_the_targets_law)
 {
     enum { SIDE = 64 };
@@ -153,11 +153,11 @@ TEST(every_line_has_a_name_of_its_own_and_says_what_is_wrong)
                     m->scope == SPEC_SCOPE_STREAM);
         assert_int_equal(strncmp(m->mistake, "none:", 5) == 0, m->kind == SPEC_MUTANT_EXACT);
         assert_int_equal(spec_mutants_find(&found, m->name, NULL), GSL_SUCCESS);
-        assert_ptr_equal(found, m); /* the first one of that name */
+        assert_ptr_equal(found, m); /* names are unique */
         seen += m->where[0] != '\0';
     }
     assert_true(n >= 80);
-    assert_true(seen >= 35); /* mistakes with a known occurrence */
+    assert_true(seen >= 35); /* mistakes that are known to have occurred */
 }
 
 TEST(an_unknown_mistake_is_an_error)
@@ -229,7 +229,8 @@ TEST(the_cut_has_the_law_of_its_rule)
     for (int x = 0; x < V; x++) assert_within(law[x], expected[x], 0.01);
 }
 
-/* A drafted x stays if the first draw is x; else the draw is new: t(y) (1 - sum d t + d(y)). */
+/* A drafted x stays if it is also the first draw; otherwise the emitted token is a new draw: t(y)
+ * (1 - sum d t + d(y)). */
 TEST(drawing_again_selects_what_was_drafted)
 {
     double law[V], match = 0.0;

@@ -39,7 +39,7 @@ TEST(there_are_many_for_all_pairs_of_dimensions)
     assert_true(n >= 60);
 }
 
-/* One in nine: `speclab validate --self-test` runs all of them. */
+/* Every ninth one; `speclab validate --self-test` runs all of them. */
 TEST(a_part_of_them_is_found, SLOW)
 {
     int missed = 0;

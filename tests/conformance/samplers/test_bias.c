@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bias: exactly the given TV, by the law and by the tokens of a biased sampler; and refused inputs.
- */
+/* Checks that a bias is exactly the given TV, by the law and by the tokens of a biased sampler; and
+ refused inputs. */
 #include "conformance/samplers/bias.h"
 
 #include "analysis/statistics/goodness.h"
@@ -142,8 +142,8 @@ TEST(a_biased_text_is_off_after_one_state, STATISTICS)
     assert_true(p_of(count[3], f.target_law + 12, 4) < SPEC_TEST_P);
 }
 
-/* Both sets hold about half of the mass, so that no other pair of sets shows the difference much
- * less. */
+/* Both sets hold about half of the mass, so no other pair of sets would be much harder to
+ * detect. */
 TEST(mass_goes_between_halves)
 {
     CLOSED(spec_fixture) f;

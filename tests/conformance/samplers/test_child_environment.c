@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/* Returns whether a child gets the variable. The whole environment is this one. */
+/* Returns whether a child gets the variable, if it is the whole environment. */
 static bool is_passed(const char *variable)
 {
     char *only[] = {(char *)(uintptr_t)variable, NULL}, **before = environ, names[64];

@@ -14,7 +14,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* hasty: for commands that hang. patient: for all others, since the machine may be busy. */
+/* hasty: time-outs for commands that hang. patient: for all others, since the machine may be
+ * busy. */
 static const spec_subject_limits hasty = {.timeout = 0.15, .supervisor = "/proc/self/exe"},
                                  patient = {.timeout = 100.0,
                                             .memory = 128ull << 20,
@@ -78,7 +79,7 @@ TEST(processes_outside_the_group_are_killed_as_well)
     hangs("setsid sleep 100 & sleep 100", "it did not answer within 0.15 s");
 }
 
-/* Does the system allow PID namespaces? The child's parent is then process 1. */
+/* Returns whether the system allows PID namespaces: the child's parent is then process 1. */
 static bool has_namespace(void)
 {
     spec_child_process *child;
@@ -177,7 +178,7 @@ TEST(memory_of_descendants_is_limited_too)
     spec_child_process *child;
     spec_error error = {{0}};
     char answer;
-    /* dash doubles a variable; nested, so that a grandchild grows */
+    /* dash doubles a variable; a nested shell, so that a grandchild grows */
     const char *command = "sh -c 'x=0123456789abcdef; while :; do x=$x$x; done; :'; :";
     assert_int_equal(spec_child_process_start(&child, "exec", command, -1, &patient, &error),
                      GSL_SUCCESS);
@@ -225,7 +226,7 @@ TEST(memory_that_processes_share_counts_once)
     orphans_none();
 }
 
-/* Root's sampler has not all of root's rights. */
+/* A sampler that is started by root does not have all of root's rights. */
 TEST(a_child_cannot_leave_its_view_of_the_system)
 {
     char command[PATH_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Libraries that hang, write to forbidden memory, or attack the channel: each is killed, or its
- * round has a fault. */
+ * round is marked with a fault. */
 #include "conformance/samplers/supervisor.h"
 #include "tests/conformance/plugin_stand.h"
 #include "tests/support/support.h"
@@ -57,7 +57,7 @@ TEST(a_call_that_never_returns_is_one_line_of_error)
         {"crash", "it crashed (signal 11, Segmentation fault)"},
         {"abort", "it crashed (signal 6, Aborted)"},
         {"deep", "it crashed (signal 11, Segmentation fault)"},
-        {"longjmp", "*"}, /* into a dead frame: any outcome, but one line of error */
+        {"longjmp", "*"}, /* into a dead frame: anything may happen, but the error is one line */
         {"exit", "it exited with code 0"},
         {"exit with words", "it exited with code 3; it said: 'last words'"},
         {"stop", "it stopped itself (signal 19, Stopped (signal))"},
@@ -125,7 +125,7 @@ TEST(an_attacked_channel_is_one_line_of_error)
     }
 }
 
-/* The second round of every call of 128 does it. */
+/* The second round of every call of 128 rounds does it. */
 TEST(forbidden_writes_are_recorded_at_their_round)
 {
     static const struct {
@@ -169,7 +169,8 @@ TEST(forbidden_writes_are_recorded_at_their_round)
     }
 }
 
-/* All rounds of a call share the rows of a chain: a write spoils all of them, and is undone. */
+/* All rounds of a call share the rows of a chain, so one write spoils all of them, and is
+ * undone. */
 TEST(a_row_that_is_written_spoils_its_call)
 {
     spec_subject subject;
@@ -183,7 +184,7 @@ TEST(a_row_that_is_written_spoils_its_call)
     orphans_none();
 }
 
-/* Children may crash: a sanitizer leaves them their signals. */
+/* Children may crash, so sanitizers must not catch their signals. */
 static int set_up(void **state)
 {
     setenv("ASAN_OPTIONS",

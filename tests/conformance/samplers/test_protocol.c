@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The protocol: hellos and questions. test_protocol_answers tests answers. */
+/* Checks the protocol's hellos and questions; test_protocol_answers checks its answers. */
 #include "tests/conformance/protocol_rounds.h"
 #include "tests/support/support.h"
 
@@ -244,7 +244,7 @@ TEST(lines_are_as_documented)
     free(out.at);
 }
 
-/* A fixture's rows by frame, by line and directly; as logits if requested. */
+/* Sends a fixture's rows in a frame, in a line and directly, also as logits. */
 TEST(both_encodings_carry_the_same_fixture)
 {
     const spec_fixture_kind *kind;

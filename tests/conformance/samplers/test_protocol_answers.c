@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The protocol: answers in both encodings, and invalid ones. */
+/* Checks the protocol's answers in both encodings, and invalid ones. */
 #include "tests/conformance/protocol_rounds.h"
 #include "tests/support/support.h"
 
@@ -151,8 +151,8 @@ TEST(invalid_frames_are_refused)
     }
 }
 
-/* 136 bytes are the longest valid answer: round 1 emits all of its tokens. A round that emits none
- * is judged later. */
+/* 136 bytes are the longest valid answer, in which round 1 emits all of its tokens. A round that
+ * emits none is a valid answer, and is judged later. */
 TEST(the_longest_frame_and_the_emptiest_round_are_read)
 {
     rounds r;

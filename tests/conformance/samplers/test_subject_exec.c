@@ -15,7 +15,7 @@
 static const spec_subject_limits supervised = {
     .timeout = 100.0, .memory = 4ull << 30, .supervisor = "/proc/self/exe"};
 
-/* clients: the folder of the built clients. patience: a time-out that a loaded machine keeps.
+/* clients: the folder of the built clients. patience: a time-out that holds even on a busy machine.
  * short_patience: one that must expire. */
 static char clients[PATH_MAX];
 static const double patience = 100.0, short_patience = 0.3;
@@ -66,8 +66,8 @@ static void nobody_is_left(void)
 
 /* ---- rude processes -------------------------------------------------------------------------- */
 
-/* A short time-out begins after a client's hello: on a busy machine that may take long, and the
- * clock is stopped. */
+/* A short time-out begins only after a client's hello, which may take long on a busy machine; until
+ * then the clock is stopped. */
 static bool stopped;
 
 static double unless_stopped(void *self)
@@ -233,7 +233,7 @@ TEST(a_process_that_lingers_is_killed_on_close)
     nobody_is_left();
 }
 
-/* The options are a hello. */
+/* The command is echo, which prints its options: a hello. */
 TEST(options_follow_the_command)
 {
     spec_subject subject;
@@ -272,9 +272,9 @@ TEST(only_declared_counters_are_read)
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
-/* Chains that are drawn and fixed, coins for samplers that take them, texts, and rows known before
- * the draft. Also batch-1 and wide-4, which find seeds and offsets that are not used to the last
- * bit. */
+/* Fixtures with drawn and with fixed chains, with coins for samplers that take them, with texts,
+ * and with rows that are known before the draft; also batch-1 and wide-4, which find samplers that
+ * do not use every bit of seeds and offsets. */
 static void gets(const char *spec, uint32_t scopes, uint64_t draws, spec_validate_verdict verdict)
 {
     static const char *const only[] = {"plain-4", "fixed-4", "blind-3", "coins-8",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plug-ins: a right one, and invalid files. test_hostile_plugin tests harmful ones. */
+/* Tests plug-ins that are right, and invalid files. test_hostile_plugin tests harmful ones. */
 #include "conformance/samplers/sampler_host.h"
 #include "conformance/samplers/supervisor.h"
 #include "conformance/validate.h"
@@ -80,8 +80,8 @@ TEST(the_child_answers_as_this_process_would)
     orphans_none();
 }
 
-/* The least p-value of the tests after 40 batches, or texts with as many tokens; 0 for a broken
- * hard rule. */
+/* Returns the smallest p-value of the tests after 40 batches, or after texts with as many tokens; 0
+ * if a hard rule was broken. */
 static double least_p(const char *opt_options, const spec_fixture_kind *kind, uint32_t scope)
 {
     enum { BATCHES = 40, TEXT = 1000 };
@@ -212,7 +212,7 @@ TEST(an_invalid_file_is_an_error_with_a_reason)
     orphans_none();
 }
 
-/* A context that begins with an invalid token has no row, at the first call or later. */
+/* A context that begins with an invalid token has no row, whether in the first call or later. */
 static int ask_for_rows(void *self, const spec_models *models, const int32_t *context,
                         int64_t n_context, int32_t K, spec_sampling sampling, uint64_t seed,
                         int32_t *ret_token, int64_t n_tokens)
@@ -343,7 +343,7 @@ static void validate_slow(spec_validation *ret, const char *const *only, const c
         fail_msg("'%s'", error->text);
 }
 
-/* The other fixture passes. If none was answered there is no verdict. */
+/* The other fixture passes. If the sampler answered on neither, there is no verdict. */
 TEST(a_fixture_that_takes_too_long_is_left_out)
 {
     static const char *const large[] = {"plain-4", "vocab-1000", NULL}, *const none[] = {"zipf-16",
@@ -389,7 +389,7 @@ TEST(the_header_is_one_for_c99_and_for_cpp)
     }
 }
 
-/* Children may crash: a sanitizer leaves them their signals. */
+/* Children may crash, so sanitizers must not catch their signals. */
 static int set_up(void **state)
 {
     setenv("ASAN_OPTIONS",

@@ -8,7 +8,7 @@
 
 enum { BATCH = 512 };
 
-/* Asks rounds with one start, drafted from the draft's law. */
+/* Asks for rounds with one start, whose drafts follow the draft's law. */
 static void ask(spec_round_batch *batch, const spec_fixture *f, int start, uint64_t from,
                 gsl_rng *rng)
 {
@@ -30,7 +30,7 @@ static void ask(spec_round_batch *batch, const spec_fixture *f, int start, uint6
     }
 }
 
-/* Chi-square of the first emitted tokens, 3 degrees of freedom. */
+/* Returns chi-square of the first emitted tokens, with 3 degrees of freedom. */
 static double chi_square(const char *spec)
 {
     CLOSED(spec_fixture) fixture;
@@ -59,7 +59,7 @@ static double chi_square(const char *spec)
     return sum;
 }
 
-/* 20,480 tokens: the wrong rule is off by a TV of about .1, a chi-square above 1,000. */
+/* With 20,480 tokens, the wrong rule, off by a TV of about .1, has a chi-square above 1,000. */
 TEST(lossless_rules_emit_the_law_and_a_wrong_one_does_not)
 {
     assert_true(chi_square("rule:token") < 31.0); /* p = 1e-6 */

@@ -187,7 +187,7 @@ static spec_trace_record read_one(const char *text, spec_trace_reader **ret_read
     return record;
 }
 
-/* Two log-probabilities that are known to .1 may both be off by it. */
+/* Two log-probabilities that are known only to .1 may both be off by that much. */
 TEST(bets_on_log_probabilities_are_discounted_by_their_precision)
 {
     static const char *const heads[] = {
@@ -232,7 +232,8 @@ TEST(rows_are_read_as_laws_over_cells)
     spec_trace_read_close(reader);
     fclose(file);
 
-    /* The temperature goes for the whole row, beside which the chance after it may be logged. */
+    /* The temperature applies to the whole row, next to which the probability after it may be
+     * logged. */
     r = read_one("{\"speclab_trace\": 1, \"vocab\": 3, \"temperature\": 0.5}\n"
                  "{\"token\": 1, \"target\": [0.2, 0.2, 0.6], "
                  "\"target_logprob\": -2.3978952727983707}\n",
@@ -241,7 +242,7 @@ TEST(rows_are_read_as_laws_over_cells)
     spec_trace_read_close(reader);
     fclose(file);
 
-    /* Both lists have tokens 4 and 7: three cells. */
+    /* Both lists contain tokens 4 and 7, so there are three cells. */
     r = read_one("{\"speclab_trace\": 1, \"vocab\": 20}\n"
                  "{\"token\": 2, \"target_top\": [[4, -1], [2, -2], [7, -3]], "
                  "\"draft_top\": [[7, -1.5], [4, -0.7], [0, -2]]}\n",
@@ -255,7 +256,7 @@ TEST(rows_are_read_as_laws_over_cells)
     spec_trace_read_close(reader);
     fclose(file);
 
-    /* Rounding leaves no token with probability 0. */
+    /* Rounding gives no token a probability of 0. */
     r = read_one("{\"speclab_trace\": 1, \"vocab\": 9}\n{\"token\": 2, \"target_top\": [[4, 0]]}\n",
                  &reader, &file);
     assert_within(r.target[1], 1e-6, 1e-11);
@@ -321,7 +322,7 @@ TEST(right_samplers_pass_with_rows_and_say_what_log_probabilities_alone_would_sh
                      SPEC_VERDICT_INCONCLUSIVE);
 }
 
-/* Forgetting the residual shows least: TV about .1. */
+/* Forgetting the residual is the hardest to see: its TV is about .1. */
 TEST(wrong_samplers_fail_whatever_the_trace_holds, SLOW)
 {
     for (int c = 0; c < SPEC_TRACE_CONTENTS; c++) {
@@ -338,8 +339,9 @@ TEST(wrong_samplers_fail_whatever_the_trace_holds, SLOW)
                      SPEC_VERDICT_FAIL);
 }
 
-/* Rows of a model: 8 falling probabilities that start at another token each time. The engine keeps
- * the 6 most probable, renormalises, and of these keeps the fewest with mass .6. */
+/* The model's rows are 8 decreasing probabilities that start at another token each time. The engine
+ * keeps the 6 most probable tokens, renormalises, and keeps the fewest of these that have a mass of
+ * .6. */
 static void write_in_turn(FILE *file, const char *filters)
 {
     enum { V = 8, TOKENS = 20000 };

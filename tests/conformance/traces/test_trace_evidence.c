@@ -11,7 +11,7 @@
 
 enum { V = 6, TEXTS = 4, ROWS = 24 };
 
-/* Mistakes of a simulated engine. */
+/* The mistakes of a simulated engine. */
 typedef enum {
     RIGHT,
     FROM_DRAFT,
@@ -84,8 +84,8 @@ static spec_trace_record record_of(spec_trace_text *text, int token, const doubl
                                .coin = NAN};
 }
 
-/* Emits n rounds of one draft token, judged rightly or wrongly, and its bonus, over texts in turn.
- */
+/* Emits n rounds of one draft token, verified rightly or wrongly, and its bonus, over several texts
+ in turn. */
 static void emit(trace *t, const rows *r, engine how, int n)
 {
     double warm[V], coin = 0.0;
@@ -147,8 +147,8 @@ static const spec_finding *finding(spec_finding *all, int n, const char *name)
 
 /* ---- exact ----------------------------------------------------------------------------------- */
 
-/* Every text of four tokens, weighted by probability. The capital of each bet without random
- * numbers of its own has mean 1. Two kinds lose: bets on ratios if the draft has mass that the
+/* Over every text of four tokens, weighted by probability, the capital of each bet without random
+ * numbers of its own has mean 1. Two kinds have less: bets on ratios if the draft has mass that the
  * target lacks, and bets on sure tokens if fewer than k tokens are above 1/(k+1). */
 TEST(every_bet_is_fair_over_all_texts)
 {
@@ -181,7 +181,8 @@ TEST(every_bet_is_fair_over_all_texts)
         }
         spec_trace_evidence_free(t.evidence);
     }
-    /* The loss: for two of four tokens, a tenth and a third of the mass of the other law. */
+    /* What these two lose: for two of four tokens, a tenth and a third of the mass of the other
+     * law. */
     double leaky[2] = {0.0, 0.0};
     static const double shares[] = {0.004, 0.03, 0.15, 0.5, 1.0};
     for (int j = 0; j < 5; j++) {
@@ -205,8 +206,8 @@ TEST(every_bet_is_fair_over_all_texts)
     assert_true(sure < 1.0);
 }
 
-/* The distance of a token's law from the target's, given that its round reached the place: the
- * largest difference over all places and earlier texts. */
+/* Returns the distance of a token's law from the target's, given that its round reached the place:
+ * the largest difference over all places and earlier texts. */
 static double place_distance(const tree_round *law, const table_model *target, int K)
 {
     const int vocab = target->head.vocab;
@@ -227,8 +228,8 @@ static double place_distance(const tree_round *law, const table_model *target, i
     return worst;
 }
 
-/* Rules whose rounds, continued by the target, have its law; rules whose texts have it but not
- * their rounds; and rules without it. */
+/* Rules whose rounds, continued by the target, follow its law; rules whose texts follow it but
+ * whose rounds do not; and rules without it. */
 TEST(a_place_may_be_given_where_completed_rounds_are_lossless_and_only_there)
 {
     static const struct {
@@ -274,7 +275,7 @@ TEST(a_place_may_be_given_where_completed_rounds_are_lossless_and_only_there)
 
 /* ---- by chance ------------------------------------------------------------------------------- */
 
-/* 300 right engines of 400 rounds: p-values are uniform, capitals rarely large. */
+/* 300 right engines with 400 rounds each: p-values are uniform, and capitals rarely large. */
 TEST(a_right_engine_has_uniform_p_values_and_small_capitals, STATISTICS)
 {
     enum { RUNS = 300 };
@@ -300,8 +301,8 @@ TEST(a_right_engine_has_uniform_p_values_and_small_capitals, STATISTICS)
     }
     for (int k = 0; k < n; k++) {
         double d, uniform;
-        assert_true(tenfold[k] <=
-                    60); /* by Markov at most one in ten; 60 of 300 has probability 1e-7 */
+        assert_true(tenfold[k] <= 60); /* by Markov's inequality at most one in ten; 60 of 300 has
+                                        * probability 1e-7 */
         assert_true(mean[k] < 3.0);
         if (isnan(p[k][0])) continue;
         gsl_sort(p[k], 1, RUNS);
@@ -311,7 +312,7 @@ TEST(a_right_engine_has_uniform_p_values_and_small_capitals, STATISTICS)
     }
 }
 
-/* The log capital of one test on the trace of a wrong engine. */
+/* Returns the log capital of one test on the trace of a wrong engine. */
 static double capital(engine how, const char *test, int rounds)
 {
     OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
@@ -342,12 +343,13 @@ TEST(each_mistake_is_found_by_the_test_that_is_made_for_it)
     assert_true(capital(SHIFTED, "pit-id", 5000) > enough);
     assert_true(capital(SHARED_COIN, "coins", 3000) > enough);
     assert_true(capital(AFTER_REJECTION, "rounds", 8000) > enough);
-    assert_true(capital(SHARED_COIN, "pit-id", 3000) < enough); /* each token by itself is right */
+    assert_true(capital(SHARED_COIN, "pit-id", 3000) < enough); /* each token alone has the right
+                                                                 * law */
 }
 
-/* Log-probabilities alone, without the draft's: the mode has probability `mode`, the nine others
- * share the rest; each power of the row is a temperature. Returns the capitals of two tests after n
- * tokens. */
+/* A trace with log-probabilities only, and none of the draft: the mode has probability `mode`, and
+ * the nine others share the rest; each power of the row is a temperature. Returns the capitals of
+ * two tests after n tokens. */
 static void sure_trace(double *ret_sure, double *ret_flat, double mode, double power, int n,
                        uint64_t seed, uint64_t stream)
 {
@@ -376,8 +378,8 @@ static void sure_trace(double *ret_sure, double *ret_flat, double mode, double p
     spec_trace_evidence_free(t.evidence);
 }
 
-/* The measurement in docs/formulas/statistics.md#traces; 4e6 is a FAIL if two tests bet. The last
- * engine is right. */
+/* The measurement in docs/formulas/statistics.md#traces; with two tests, a capital of 4e6 is a
+ * FAIL. The last engine is right. */
 TEST(log_probabilities_alone_show_that_tokens_are_too_sure)
 {
     enum { RUNS = 50 };
@@ -401,8 +403,8 @@ TEST(log_probabilities_alone_show_that_tokens_are_too_sure)
 
 /* ---- power ----------------------------------------------------------------------------------- */
 
-/* Sixty traces with a difference that is detected with probability .9: fewer than 42 have
- * probability 4e-6. */
+/* Sixty traces have a difference that is detected with probability .9; detecting it in fewer than
+ * 42 has probability 4e-6. */
 TEST(the_detectable_tv_is_detected)
 {
     enum { TRACES = 60, TOKENS = 3000 };
@@ -412,7 +414,7 @@ TEST(the_detectable_tv_is_detected)
     int found[2] = {0, 0};
     OWNED_RNG *rng = gsl_rng_alloc(spec_rng_pcg64dxsm);
     spec_rng_stream(rng, spec_test_seed(), 2);
-    for (int run = -1; run < TRACES; run++) { /* the first trace is of a right engine */
+    for (int run = -1; run < TRACES; run++) { /* the first trace is that of a right engine */
         spec_finding all[SPEC_TESTS_MAX];
         trace t[2];
         for (int k = 0; k < 2; k++) begin(&t[k], 2, rng);

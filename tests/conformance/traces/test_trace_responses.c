@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Responses of OpenAI-compatible servers as traces. The dialects are written here, from their
- * documents and sources: no server runs. */
+/* Reads responses of OpenAI-compatible servers as traces. The responses are written here, as the
+ * servers' documents and sources describe them; no server runs. */
 #include "conformance/traces/trace.h"
 #include "conformance/traces/trace_read.h"
 #include "tests/support/near.h"
@@ -169,9 +169,9 @@ static void serve(spec_validation *v, int texts, double temperature, mistake wro
     judge(v, text, temperature, rate);
 }
 
-/* The first list only says how long the lists are: in the same way in all dialects, if its token is
- * among the most probable. So the evidence has the same bits: which tokens are judged does not
- * depend on what a server does with a token that is not among them. */
+/* The first list only says how long the lists are, which it does in the same way in all dialects if
+ * its token is among the most probable. So the evidence has the same bits: which tokens are judged
+ * does not depend on what a server does with a token outside the list. */
 TEST(the_evidence_does_not_depend_on_the_dialect)
 {
     static const double temperatures[] = {1.0, 0.7, 1.5};
@@ -263,7 +263,7 @@ static spec_trace_record read_second(spec_trace_reader **ret, const char *text, 
     return record;
 }
 
-/* Of four tokens the first three are always known, and those above the third are cells. */
+/* Of four tokens the first three are always known, and those above the third become cells. */
 TEST(cells_are_the_tokens_above_the_last_one_that_is_always_known)
 {
     spec_trace_reader *r;
@@ -324,7 +324,7 @@ TEST(at_another_temperature_the_law_among_the_cells_is_known)
     spec_trace_read_close(r);
 }
 
-/* Parts of a character have one text, and different bytes. */
+/* Tokens that are parts of a character have the same text, but different bytes. */
 TEST(bytes_tell_tokens_of_one_text_apart)
 {
     static const char list[] =
@@ -410,7 +410,7 @@ TEST(an_invalid_response_is_refused_with_its_line)
     }
 }
 
-/* The end of a text that is listed, or that was no token, is no selection. */
+/* An end of a text that is listed, or that was not a token, selects nothing. */
 TEST(a_text_may_end_at_a_listed_token)
 {
     static const char *const good[] = {

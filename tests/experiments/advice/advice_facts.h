@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* advice_facts: facts of an advice from a few counts, for tests of its report and diagnoses.
- * One run with one cluster, and the advice's numbers of its K. Headers only. */
+ * They have one run with one cluster, and the advice's numbers for its K. Headers only. */
 #ifndef SPECLAB_TESTS_ADVICE_FACTS_H
 #define SPECLAB_TESTS_ADVICE_FACTS_H
 
@@ -33,7 +33,7 @@ static inline spec_cluster_ratio advice_facts_ratio(double value, double low, do
 
 static const spec_cluster_ratio advice_facts_unknown = {NAN, NAN, NAN, NAN, NAN, NAN};
 
-/* Add a run of K with D rounds, of which passed[j] accepted depth j + 1. */
+/* Adds a run of K with D rounds, of which passed[j] accepted depth j + 1. */
 static inline void advice_facts_run(advice_facts *f, int K, double D, const double *passed,
                                     int depths)
 {
@@ -52,7 +52,8 @@ static inline void advice_facts_run(advice_facts *f, int K, double D, const doub
     f->evidence.observations++;
 }
 
-/* The advice of one run: lengths 0 to K, each shorter length a cut; no times are known. */
+/* Makes the advice on one run: lengths 0 to K, where each shorter length is cut from it; no times
+ * are known. */
 static inline void advice_facts_make(advice_facts *f, const char *engine, int K, double D,
                                      const double *passed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* advice_text_of: the text of an advice, asked for its words, for the tests of the report.
+/* advice_text_of: writes the text of an advice and checks its words, for the tests of the report.
  * Headers only. */
 #ifndef SPECLAB_TESTS_ADVICE_TEXT_OF_H
 #define SPECLAB_TESTS_ADVICE_TEXT_OF_H
@@ -10,7 +10,7 @@
 /* llama.cpp with an MTP head, K = 3, 51 rounds; a round takes 2.163 plain tokens. */
 static const double mtp3[3] = {46, 37, 25};
 
-/* Inlined, gcc 12 takes the text for a pointer to its own local variable, and warns. */
+/* If this is inlined, gcc 12 takes the text for a pointer to its own local variable, and warns. */
 static __attribute__((noinline, unused)) char *text_of(const advice_facts *f, int columns)
 {
     char *text = NULL;

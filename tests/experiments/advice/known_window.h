@@ -17,7 +17,7 @@ static inline spec_observation window(double rounds, double drafted, double acce
     return o;
 }
 
-/* A line of vLLM's log (pull request 24127): 262 of 295 accepted, in 59 rounds of 5 depths. */
+/* From a line of vLLM's log (pull request 24127): 262 of 295 accepted, in 59 rounds of 5 depths. */
 static inline spec_observation known_line(void)
 {
     static const double passed[] = {58, 56, 54, 52, 42};

@@ -12,7 +12,7 @@
 
 static const spec_advice_question usual = SPEC_ADVICE_QUESTION;
 
-/* Rounds that accept the draft token of depth i, i = 0..K-1, and the time they take. */
+/* How many rounds accept the draft token at depth i, i = 0..K-1, and the time they take. */
 typedef struct {
     spec_observation_kind kind;
     int K;
@@ -40,7 +40,7 @@ static inline void add(spec_observed_sums *sums, const window *w)
     assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
 }
 
-/* n windows of K with a little noise, of which the mean is `w`. */
+/* Adds n windows of K, with a little noise around `w`, which is their mean. */
 static inline void add_noisy(spec_observed_sums *sums, window w, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -79,8 +79,8 @@ static inline void llama_cpp(spec_observed_sums *sums)
     }
 }
 
-/* A round at K takes 1 + .1 K plain tokens: with alpha .6, 1.6/1.1, 1.96/1.2, 2.176/1.3. Windows
- * of 4 requests that run 1000 rounds. */
+/* A round at K takes 1 + .1 K plain tokens. With alpha .6 the speed-ups are 1.6/1.1, 1.96/1.2 and
+ * 2.176/1.3. Windows have 4 requests that run 1000 rounds. */
 static inline window at_length(int K)
 {
     window w = {SPEC_OBSERVED_WINDOW, K, 1000.0, {600.0, 360.0, 216.0, 129.6, 77.76}, 0.0, 4.0};

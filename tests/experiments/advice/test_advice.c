@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Advice from counts whose answer is known: measured lengths, lengths below and beyond them. */
+/* Checks advice from counts whose answer is known: lengths that were measured, and lengths below
+ * and beyond them. */
 #include "experiments/advice/advice.h"
 
 #include "analysis/capped_geometric.h"
@@ -20,7 +21,7 @@ TEST(one_length_bounds_the_others)
     assert_near(at(&advice, 3)->tokens.value, 3.1176, 5e-5);
     assert_near(at(&advice, 3)->round_over_plain.value, 2.163, 2e-3);
     assert_near(at(&advice, 3)->speedup.value, 1.441, 1e-3);
-    /* from a time in proportion to K, and no shorter than a plain token, to a fixed one */
+    /* from a time in proportion to K, but not below a plain token, to a fixed time */
     assert_near(at(&advice, 2)->tokens.low / at(&advice, 2)->round_over_plain.high, 1.14, 0.01);
     assert_near(at(&advice, 1)->round_over_plain.value, 1.0 + 1.163 / 3.0, 1e-3);
     assert_near(at(&advice, 2)->round_over_plain.value, 1.0 + 2.0 * 1.163 / 3.0, 1e-3);
@@ -31,8 +32,8 @@ TEST(one_length_bounds_the_others)
     assert_true(advice.to_K == 3 && advice.loss > 0.2 && advice.loss < 0.45);
 }
 
-/* N-grams: half of 200 passes have a draft, and 60, 30 and 15 rounds accept a depth. All lengths
- * count tokens per pass: 1 + 60/200, 1 + 90/200 and 1 + 105/200. */
+/* With n-grams, half of 200 passes have a draft, and 60, 30 and 15 rounds accept a depth. All
+ * lengths count tokens per pass: 1 + 60/200, 1 + 90/200 and 1 + 105/200. */
 TEST(passes_without_a_draft_count_at_each_length)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -55,7 +56,8 @@ TEST(passes_without_a_draft_count_at_each_length)
     assert_true(at(&advice, 4)->tokens.high <= 1.6 + 1e-12);
 }
 
-/* A request of 4000 rounds beside short ones: the interval says little, but stays possible. */
+/* One request has 4000 rounds and the others are short: the interval is wide, but must stay
+ * possible. */
 TEST(tokens_per_round_stay_within_a_round)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -82,7 +84,7 @@ TEST(the_users_numbers_stand_in_for_a_plain_run)
     OWNED(spec_observed_sums) sums = {0};
     spec_advice_question question = usual;
     add_noisy(&sums, at_length(3), 30);
-    question.plain_tokens_per_s = 1000.0 / (4.0 * 2.5); /* of one of four requests */
+    question.plain_tokens_per_s = 1000.0 / (4.0 * 2.5); /* for one of four requests */
     spec_advice advice = advise(&sums, &question);
     assert_near(at(&advice, 3)->speedup.value, 2.176 / 1.3, 0.01);
     question.plain_tokens_per_s = NAN;
@@ -134,7 +136,7 @@ TEST(questions_outside_the_domain_are_refused)
         assert_status(spec_advice_of(&advice, &sums, NULL, &wrong[i], &error), GSL_EDOM);
 }
 
-/* Windows without noise: the interval of a time is then the share of first tokens alone. */
+/* Windows have no noise, so the interval of a time reflects only the share of first tokens. */
 TEST(the_time_of_a_round_allows_for_first_tokens)
 {
     OWNED(spec_observed_sums) sums = {0};

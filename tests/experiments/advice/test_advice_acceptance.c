@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The acceptance that an advice reports, from counts whose answer is known. */
+/* Checks the acceptance that an advice reports, from counts whose answer is known. */
 #include "experiments/advice/advice.h"
 
 #include "analysis/alpha.h"
@@ -47,12 +47,13 @@ TEST(shorter_drafts_leave_alpha_a_range)
     assert_near(at(&advice, 2)->conditional.value, 0.5, 1e-12);
     assert_true(at(&advice, 2)->conditional.high >= 30.0 / 40.0);
     assert_true(at(&advice, 2)->conditional.high < 0.85);
-    /* an end of a draft is no rejection, so these counts say nothing of decay by depth */
+    /* the end of a draft is not a rejection, so these counts say nothing about decay by depth */
     assert_nan(advice.mixture_z);
     assert_nan(advice.mixture.likelihood_ratio);
 }
 
-/* 198 requests of 10 rounds accept half of their first draft tokens, and two of 495 rounds 90 %. */
+/* 198 requests of 10 rounds accept half of their first draft tokens, and two requests of 495 rounds
+ * 90 %. */
 TEST(the_longest_requests_are_left_out)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -72,8 +73,8 @@ TEST(the_longest_requests_are_left_out)
     assert_within(advice.alpha.value, (990.0 * 0.9 + 1980.0 * 0.5) / 2970.0, 0.01);
 }
 
-/* Two ranges of batches in turn; acceptance is .6 for 30 windows, then .4: neighbours in time are
- * of different ranges. */
+/* Two ranges of batch sizes take turns; acceptance is .6 for 30 windows, then .4: neighbours in
+ * time belong to different ranges. */
 TEST(drift_follows_time_across_batches)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -92,7 +93,7 @@ TEST(drift_follows_time_across_batches)
     assert_within(advice.drift.after, 0.4, 0.01);
 }
 
-/* Beyond 1024 windows clusters have several. */
+/* Beyond 1024 windows, clusters contain several windows. */
 TEST(drift_is_told_in_windows)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -121,8 +122,8 @@ TEST(a_change_of_acceptance_is_tested)
     assert_true(advice.change.p > 0.5);
 }
 
-/* One request without depths: the alpha of 2.5 tokens per round at K = 3, and no interval; of three
- * requests there is one. */
+/* One request without depths gives the alpha that explains 2.5 tokens per round at K = 3, and no
+ * interval; three requests give one. */
 TEST(without_depths_alpha_follows_from_tokens)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -144,7 +145,8 @@ TEST(without_depths_alpha_follows_from_tokens)
     advice = advise(&sums, &usual);
     assert_true(advice.alpha.low < advice.alpha.value && advice.alpha.value < advice.alpha.high);
     spec_observed_sums_free(&sums);
-    /* 65 accepted in 20 to 23 rounds: 4.25 tokens in the likeliest number, and 4 at most. */
+    /* 65 tokens are accepted in 20 to 23 rounds. With 20, the likeliest number, that would be 4.25
+     * tokens per round, but at most 4 are possible. */
     seen.rounds = seen.rounds_low = 20.0;
     seen.rounds_high = 23.0;
     seen.drafted = 69.0;
@@ -157,7 +159,8 @@ TEST(without_depths_alpha_follows_from_tokens)
     assert_same(advice.alpha.high, 1.0);
 }
 
-/* Shares .6, .24 and .072 by depth fall faster than one alpha has them; .6, .48 and .432 slower. */
+/* Shares of .6, .24 and .072 by depth fall faster than with a single alpha; .6, .48 and .432 more
+ * slowly. */
 TEST(decay_and_mixture_are_told_apart)
 {
     OWNED(spec_observed_sums) decay = {0}, mixture = {0};
@@ -183,7 +186,7 @@ TEST(decay_and_mixture_are_told_apart)
     assert_true(rises.mixture.likelihood_ratio > 100.0);
 }
 
-/* Counts in proportion have no spread, however large they are. */
+/* Counts that are in proportion show no spread, however large they are. */
 TEST(one_law_in_all_requests_is_neither_decay_nor_mixture)
 {
     for (double unit = 1.0; unit < 1e12; unit *= 7.0) {
@@ -218,8 +221,9 @@ TEST(counts_of_short_drafts_bound_alpha)
     assert_near(advice.alpha.low, 500.0 / 1500.0, 1e-6);
 }
 
-/* Windows of one engine whose alpha wanders, phi .9 from window to window: a run before a change
- * that changes nothing, and one after it. Without the widening every second pair differs. */
+/* Two runs of one engine whose alpha wanders, with an autocorrelation of .9 from window to window:
+ * one before a change that changes nothing, and one after it. Without the widening every second
+ * pair would differ. */
 TEST(windows_of_one_engine_seldom_differ, STATISTICS)
 {
     enum { PAIRS = 150, WINDOWS = 40, ROUNDS = 400 };

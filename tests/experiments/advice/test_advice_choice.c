@@ -25,7 +25,7 @@ TEST(a_length_between_measured_ones_is_recommended)
     assert_int_equal(advice.to_K, 3);
     assert_near(advice.gain.value, 2.176 / 1.3 / (1.6 / 1.1), 0.01);
     assert_true(advice.over_plain);
-    /* with the times of likely engines, not of all */
+    /* with the times of likely engines, not of all engines */
     assert_true(advice.gain.low < advice.gain.value && advice.gain.high > advice.gain.value);
     assert_true(advice.gain.high <
                 0.98 * at(&advice, 3)->speedup.high / at(&advice, 1)->speedup.value);
@@ -89,7 +89,7 @@ TEST(drafts_that_cost_more_than_they_give_are_turned_off)
 }
 
 /* One window of each length gives no interval, but a clear difference between lengths that were run
- * decides. */
+ * is decisive. */
 TEST(one_window_decides_if_the_difference_is_clear)
 {
     const double slower[] = {2.0, 1.02};
@@ -99,7 +99,7 @@ TEST(one_window_decides_if_the_difference_is_clear)
         window two = at_length(2);
         spec_advice_question question = usual;
         question.K_high = 2;
-        two.seconds *= slower[i] * 1.96 / 1.2; /* that many times the time of plain decoding */
+        two.seconds *= slower[i] * 1.96 / 1.2; /* a multiple of the time of plain decoding */
         add(&sums, &plain);
         add(&sums, &two);
         const spec_advice advice = advise(&sums, &question);
@@ -147,10 +147,10 @@ TEST(lengths_that_did_not_run_need_a_run_of_theirs)
     add_noisy(&sums, at_length(3), 30);
     const spec_advice advice = advise(&sums, &question);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
-    assert_int_equal(advice.decides_K, 4); /* the fastest by estimate: 1.4 is the time of K = 4 */
+    assert_int_equal(advice.decides_K, 4); /* the fastest by estimate: its time is 1.4 */
 }
 
-/* K = 1 is as fast as plain decoding, of which the user's number is exact. */
+/* K = 1 is as fast as plain decoding, for which the user's number is exact. */
 TEST(a_given_speed_is_not_measured_for_longer)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -208,7 +208,8 @@ TEST(every_range_of_batches_has_its_length)
     assert_near(advice.batch[1].speedup.value, 1.0, 1e-12);
 }
 
-/* K = 3 is 1 % faster than K = 2 in each request: that is known, and within the 2 % of equals. */
+/* K = 3 is certainly 1 % faster than K = 2 in each request, which is within the 2 % that count as
+ * equal. */
 TEST(a_range_of_equals_is_decided)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -224,8 +225,8 @@ TEST(a_range_of_equals_is_decided)
     assert_true(advice.batch[0].decided);
 }
 
-/* Of rates within 2 % the smaller length is taken. The ends of its speed-up are the root of the sum
- * of squares of the distances of both logarithms; plain decoding is as fast as itself. */
+/* Of rates within 2 % the smaller length is taken. The distances of its speed-up's ends are the
+ * root of the sum of squares of both logarithms' distances; plain decoding is as fast as itself. */
 TEST(a_range_takes_the_smaller_of_equals_with_its_interval)
 {
     static const double factor[] = {0.9, 1.15, 1.0, 0.95};
@@ -263,7 +264,7 @@ TEST(a_range_takes_the_smaller_of_equals_with_its_interval)
     }
 }
 
-/* K = 3 is faster at 4 requests for certain, and at 8 by windows that vary. */
+/* K = 3 is certainly faster at 4 requests, and at 8 only according to windows that vary. */
 TEST(joined_ranges_are_decided_if_all_are)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -366,8 +367,8 @@ TEST(a_small_gain_is_taken_where_it_may_be_a_large_one)
     assert_true(advice.gain.value > 1.0 && advice.gain.value < 1.02);
 }
 
-/* K = 1 and 2 take the time of a plain token, so a longer length is faster by any estimate; but it
- * was not run. */
+/* K = 1 and 2 take the time of a plain token, so by any estimate a longer length is faster; but
+ * none was run. */
 TEST(a_longer_length_is_run_before_it_is_chosen)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -383,10 +384,11 @@ TEST(a_longer_length_is_run_before_it_is_chosen)
     const spec_advice advice = advise(&sums, &question);
     assert_int_equal(advice.verdict, SPEC_ADVICE_MEASURE);
     assert_int_equal(advice.decides_K, 3);
-    assert_int_equal(advice.to_K, 2); /* for now, of those that were run */
+    assert_int_equal(advice.to_K, 2); /* for now, among those that were run */
 }
 
-/* Two lengths in the range 5-8: at like numbers of requests they are compared, at 5 and 8 not. */
+/* Two lengths in the range 5-8 are compared if their numbers of requests are similar, but not at 5
+ * and 8. */
 TEST(ranges_compare_like_numbers_of_requests)
 {
     for (int i = 0; i < 2; i++) {
@@ -400,8 +402,8 @@ TEST(ranges_compare_like_numbers_of_requests)
     }
 }
 
-/* The same tokens per second of the clock, from 7 requests at a time of plain decoding and from 5
- * with drafts; windows of 4 and of 8 requests are in both. */
+/* Plain decoding reaches these tokens per second of wall time from 7 requests at a time on, and
+ * drafts from 5 on; windows of 4 and of 8 requests are in both. */
 TEST(at_equal_request_rate_no_range_is_compared)
 {
     OWNED(spec_observed_sums) sums = {0};

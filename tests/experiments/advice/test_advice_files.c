@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parts of a question: their sums are apart, plain runs have no drafts, and one file is the one
- * that the advice is about. */
+/* Checks the parts of a question: their sums are kept apart, plain runs have no drafts, and one
+ * file is the one that the advice is about. */
 #include "experiments/advice/asked_advice.h"
 
 #include "tests/support/child.h"
@@ -50,7 +50,7 @@ TEST(files_are_one_set_and_the_time_before_another)
     assert_same(sum_of(&files.sums, SPEC_SUM_DRAFTED), 16.0);
     assert_same(sum_of(&files.sums, SPEC_SUM_EMITTED), 30.0);
     assert_same(sum_of(&files.before, SPEC_SUM_DRAFTED), 8.0);
-    assert_int_equal(files.n_sources, 4); /* all are accounted for */
+    assert_int_equal(files.n_sources, 4); /* all sources are accounted for */
     assert_string_equal(files.source[0].path, "b.jsonl");
     assert_int_equal(files.source[0].part, SPEC_SOURCE_BEFORE);
     assert_string_equal(files.source[2].path, "b.jsonl");
@@ -59,7 +59,7 @@ TEST(files_are_one_set_and_the_time_before_another)
     assert_ptr_equal(files.read, &files.source[1].summary);
 }
 
-/* An unknown file is an error in any part: it would be left out in silence. */
+/* An unknown file is an error in any part, because otherwise it would be left out silently. */
 TEST(an_unknown_file_names_the_nearest_formats)
 {
     static const char *const file[] = {"other.txt"}, *const known[] = {"a.jsonl"};
@@ -102,7 +102,7 @@ TEST(an_unknown_file_names_the_nearest_formats)
                  "end");
 }
 
-/* Each file has the draft length that is given for it, and all the one that is given alone. */
+/* Each file has the draft length that is given for it; a single length counts for all files. */
 TEST(files_have_the_lengths_that_the_user_knows)
 {
     static const char *const file[] = {"a.jsonl", "b.jsonl"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The profile of an advice: rates by depth from counts that are known. */
+/* Checks the profile of an advice: rates by depth from known counts. */
 #include "experiments/advice/advice_report.h"
 
 #include "tests/experiments/advice/observed_windows.h"
@@ -19,8 +19,8 @@ static int profile_of(spec_acceptance_profile *ret, const spec_observed_sums *su
     return spec_advice_profile(ret, &facts, 0.05, error);
 }
 
-/* 12 requests of 100 rounds accept 80, 50 and 29 tokens by depth, one of them 70, 40, 23 and one
- * 90, 60, 35: the sums are 960, 600 and 348 of 1200. */
+/* 10 of 12 requests of 100 rounds accept 80, 50 and 29 tokens by depth, one 70, 40 and 23, and one
+ * 90, 60 and 35; the sums are 960, 600 and 348 of 1200. */
 TEST(rates_are_shares_of_all_rounds_and_of_those_that_reach_a_depth)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -85,7 +85,7 @@ TEST(the_profile_is_that_of_a_longer_length_with_enough_rounds)
     assert_within(profile.rounds, 400.0, 0.0);
 }
 
-/* Half of the passes have a draft: rates are of rounds, and passes tell the rest. */
+/* Half of the passes have a draft: rates are those of rounds, and passes give the rest. */
 TEST(passes_without_a_draft_are_counted_apart)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -108,7 +108,7 @@ TEST(passes_without_a_draft_are_counted_apart)
     assert_within(profile.passes, 800.0, 0.0);
 }
 
-/* 1 + a + a^2 + a^3 = 2.727 at a = .73, but counts give no depths. */
+/* 1 + a + a^2 + a^3 = 2.727 at a = .73, but the counts have no depths. */
 TEST(without_depths_one_rate_is_assumed)
 {
     OWNED(spec_observed_sums) sums = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The text of an advice behind its answer. */
+/* Checks the text of an advice after its answer. */
 #include "tests/experiments/advice/advice_text_of.h"
 #include "tests/support/support.h"
 
@@ -53,16 +53,16 @@ TEST(the_next_command_has_all_files)
     source[4].part = source[5].part = SPEC_SOURCE_PLAIN;
     f.facts.source = source;
     f.facts.n_sources = 6;
-    char *text = text_of(&f, 40); /* to paste: whole, and in one line */
+    char *text = text_of(&f, 40); /* whole and in one line, so that it can be pasted */
     assert_non_null(strstr(text, "\n    speclab advise a.log OLD ccc"));
     assert_non_null(strstr(text, "ccc d.log NEW --plain p --plain 'my plain.log'\n"));
     free(text);
     assert_silent(&f, "--current");
-    f.advice.compared = true; /* --before is of this question alone */
+    f.advice.compared = true; /* --before belongs to this question only */
     f.advice.change.p = 0.5;
     source[1].part = SPEC_SOURCE_BEFORE;
     assert_says(&f, "then add its log:\n\n    speclab advise a.log ccc");
-    f.facts.K_given = (const int[]){3}; /* a new run has another one */
+    f.facts.K_given = (const int[]){3}; /* a new run has another length */
     f.facts.n_K_given = 1;
     assert_says(&f, "NEW --plain p --plain 'my plain.log' --current 3,3,3,2\n");
     f.facts.K_given = (const int[]){3, 4, 5};
@@ -111,7 +111,7 @@ TEST(each_length_says_how_it_is_known)
     assert_says(&f, "3.41 [3.12, 3.61]");
     for (int k = 1; k < 5; k++)
         f.advice.length[k].speedup.value = f.advice.length[k].speedup.low = NAN;
-    assert_silent(&f, "speed-up  "); /* no times: no columns for them */
+    assert_silent(&f, "speed-up  "); /* without times there are no columns for them */
 }
 
 TEST(the_legend_has_the_signs_of_the_table)
@@ -203,7 +203,7 @@ TEST(acceptance_has_its_interval_and_what_disturbs_it)
     f.advice.without_longest = advice_facts_ratio(0.71, 0.66, 0.76);
     f.advice.longest_share = 0.42;
     assert_says(&f, "have 42 % of the rounds; without them acceptance is 71.0 % [66.0, 76.0].");
-    f.advice.mixture_z = 1.2e5; /* all sentences at once are whole */
+    f.advice.mixture_z = 1.2e5; /* even with all sentences at once, each is complete */
     f.advice.mixture.likelihood_ratio = 1.2e9;
     f.advice.alpha = advice_facts_ratio(0.706, 0.676, 0.736);
     f.advice.break_even = 0.388;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The answer of an advice: one sentence, which comes first. */
+/* Checks the answer of an advice: one sentence, which comes first. */
 #include "tests/experiments/advice/advice_text_of.h"
 #include "tests/support/support.h"
 
@@ -52,7 +52,7 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
         &f, "Keep K = 3 for now: it is at most 8 % slower than the fastest of K = 0 to 3. "
             "Run K = 2 once: it may be faster; by estimate its speed-up is 1.35 [1.22, 1.48], "
             "and that of K = 3 1.44 [1.40, 1.48].");
-    f.advice.K = 2; /* another one is safer than that of now */
+    f.advice.K = 2; /* another length is safer than the present one */
     f.advice.decides_K = 1;
     f.advice.length[1].speedup.value = 1.2;
     f.advice.length[1].speedup.low = 0.9;
@@ -105,7 +105,7 @@ TEST(each_verdict_is_one_sentence_that_comes_first)
     assert_silent(&f, "Setting for");
 }
 
-/* Two lengths that ran have times of each other. */
+/* For two lengths that ran, the time of each is relative to the other's. */
 TEST(lengths_without_plain_decoding_say_so)
 {
     advice_facts f;
@@ -159,7 +159,7 @@ TEST(drafts_of_an_unknown_length_ask_for_it)
     assert_answers(&f,
                    "Give the draft length with --current K: these files do not have it, and the "
                    "advice depends on it.");
-    f.facts.n_K_given = 1; /* which did not help */
+    f.facts.n_K_given = 1; /* this one did not help */
     assert_answers(&f,
                    "The draft length of these rounds is not known: it changed between two counts "
                    "of the engine, or --current contradicts the files.");
@@ -181,7 +181,7 @@ TEST(a_comparison_comes_before_the_advice)
     f.advice.change.p = 0.001;
     assert_says(&f, "Something is wrong: acceptance differs between --before and --after (changed, "
                     "below). Acceptance was 62.0 % before and is 63.1 % after.");
-    f.advice.change.p = 0.41; /* something else is wrong: they are compared all the same */
+    f.advice.change.p = 0.41; /* something else is wrong, but they are compared anyway */
     f.evidence.contradictions = 1;
     assert_says(&f, "(broken-identity, below). No change of acceptance was found");
 }
@@ -199,7 +199,7 @@ TEST(something_wrong_is_the_first_word)
                        "has no interval, which needs more than one window or request; a longer run "
                        "would confirm it.");
     assert_says(&f, "Setting for llama.cpp:");
-    f.advice.verdict = SPEC_ADVICE_MEASURE; /* nothing to measure before it is right */
+    f.advice.verdict = SPEC_ADVICE_MEASURE; /* this must be repaired before anything is measured */
     assert_silent(&f, "Setting for");
     assert_answers(&f, "Something is wrong: acceptance near 0: the draft does not get the right "
                        "input (blind-draft, below).");
@@ -222,7 +222,7 @@ TEST(lengths_by_batch_come_first)
                    "for all: Keep K = 3: no other length is over 2 % faster.");
     f.advice.batch[1].decided = false;
     assert_says(&f, "plain decoding for 33 or more (by estimate).");
-    f.advice.n_batches = 6; /* all sentences at once are whole */
+    f.advice.n_batches = 6; /* even with all sentences at once, each is complete */
     for (int i = 2; i < 6; i++) f.advice.batch[i] = f.advice.batch[0];
     f.advice.verdict = SPEC_ADVICE_MEASURE;
     f.advice.decides_K = 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rows of an advice, for -f csv and others. */
+/* Checks the rows of an advice, for -f csv and other formats. */
 #include "tests/experiments/advice/advice_text_of.h"
 #include "tests/support/support.h"
 
@@ -62,7 +62,7 @@ TEST(the_table_has_a_row_per_length_and_per_range_of_batches)
     assert_string_equal(word(&table, 4, "answer"), "change");
     assert_string_equal(word(&table, 5, "answer"), "off");
     spec_table_free(&table);
-    f.advice.n_batches = 1; /* one length for all is no row of its own */
+    f.advice.n_batches = 1; /* one length for all has no row of its own */
     f.advice.plain_seconds = NAN;
     assert_works(spec_advice_report_table(&table, &f.facts, &error));
     assert_int_equal(table.n_rows, 4);

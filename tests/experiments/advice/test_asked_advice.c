@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Questions with their files: slips of the user, and what the answer is written from. */
+/* Checks questions with their files: the user's mistakes, and what the answer is written from. */
 #include "experiments/advice/asked_advice.h"
 
 #include "tests/support/folder.h"
@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* A log of vLLM with `running` requests at a time: windows of 10 s with these rounds of K draft
- * tokens, of which seven in ten are accepted; K = 0: plain decoding. */
+/* Writes a log of vLLM with `running` requests at a time: windows of 10 s with these rounds of K
+ * draft tokens, of which seven in ten are accepted; K = 0: plain decoding. */
 static void write_log(const char *name, int K, int rounds, int running)
 {
     FILE *out = fopen(name, "w");
@@ -57,8 +57,9 @@ TEST(a_file_counts_once)
     }
 }
 
-/* 8 requests have 170 tokens/s in all, 21.25 each. Plain decoding of 100 tokens/s in all is 12.5 of
- * one: given as 100 of one, it would be five times as fast as K = 1. */
+/* 8 requests have 170 tokens/s in total, 21.25 each. 100 tokens/s in total by plain decoding are
+ * 12.5 for each; if 100 were given as the speed of one request, plain decoding would seem five
+ * times as fast as K = 1. */
 TEST(a_total_is_not_the_speed_of_one_request)
 {
     static const char *const one[] = {"a.log"};
@@ -85,7 +86,7 @@ TEST(a_total_is_not_the_speed_of_one_request)
     assert_int_equal(asked.facts.n_K_given, 0);
 }
 
-/* SGLang counts the nodes of a tree as drafted: 15 in a round are no slip beside --current 3. */
+/* SGLang counts the nodes of a tree as drafted, so 15 in a round do not contradict --current 3. */
 TEST(nodes_of_trees_are_no_slip)
 {
     static const char *const tree[] = {"tree.log"};

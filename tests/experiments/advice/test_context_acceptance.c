@@ -7,7 +7,7 @@
 #include <gsl/gsl_randist.h>
 #include <math.h>
 
-/* n requests of 60 rounds with K = 3 at this alpha, whose prompts have these tokens. */
+/* Adds n requests of 60 rounds with K = 3 at this alpha, whose prompts have these tokens. */
 static void add_requests(spec_context_sums *sums, gsl_rng *rng, int n, double alpha, double prompt)
 {
     for (int i = 0; i < n; i++) {
@@ -36,7 +36,7 @@ TEST(contexts_that_differ_in_acceptance_are_told_apart)
     spec_context_acceptance(&steps, sums);
     assert_int_equal(steps.n, 2);
     assert_int_equal(steps.from[0], 0);
-    /* the four requests of 2,048 to 4,095 tokens are too few, and go with the next ones */
+    /* the four requests of 2,048 to 4,095 tokens are too few, and are joined with the next ones */
     assert_int_equal(steps.from[1], 2048);
     assert_true(fabs(steps.value[0] - 0.82) < 0.02);
     assert_true(fabs(steps.value[1] - 0.61) < 0.03);

@@ -48,8 +48,8 @@ static void finish(void)
     assert_int_equal(spec_counter_differences_end(&differences, NULL), GSL_SUCCESS);
 }
 
-/* Counters after a number of rounds with 3 draft tokens, of which depth 1 passes in 3 of 4 rounds
- * and depth 2 in 1 of 2. */
+/* Makes counters after a number of rounds with 3 draft tokens, of which depth 1 is accepted in 3 of
+ * 4 rounds and depth 2 in 1 of 2. */
 static spec_observation total(uint64_t label, double rounds)
 {
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, (uint64_t)rounds);
@@ -104,7 +104,7 @@ TEST(totals_become_windows_of_their_label)
     for (int i = 0; i < 3; i++) is_window(3 + i, 3 - (uint64_t)i, 160.0 * (3 - i));
     assert_int_equal(window[5].line, 300);
     assert_int_equal(differences.resets + differences.repeated, 0);
-    assert_same(differences.begin_rounds, 600); /* 100 of each label's unit are in no window */
+    assert_same(differences.begin_rounds, 600); /* 100 rounds of each label are in no window */
 }
 
 TEST(other_observations_pass)
@@ -130,7 +130,7 @@ TEST(a_single_scrape_is_an_average)
     assert_int_equal(n, 0);
     finish();
     assert_int_equal(n, 2);
-    is_window(0, 9, 100); /* in the order of their first scrapes */
+    is_window(0, 9, 100); /* ordered by their first scrapes */
     is_window(1, 2, 40);
     assert_same(differences.begin_rounds, 0);
     assert_int_equal(differences.repeated, 1);
@@ -153,7 +153,7 @@ TEST(a_counter_that_falls_begins_again)
     assert_same(differences.begin_rounds, 100);
 }
 
-/* The only scrape before a new start is evidence of its own. */
+/* A single scrape before a restart is evidence by itself. */
 TEST(an_average_is_handed_on_before_a_new_start)
 {
     spec_observation o = total(1, 100);
@@ -231,7 +231,8 @@ TEST(a_counter_is_given_in_both_scrapes_or_not_at_all)
     assert_int_equal(differences.resets, 0);
 }
 
-/* Rounds between 95 and 105, then between 94 and 104: not a new start, and 0 to 9 rounds. */
+/* Rounds are between 95 and 105, then between 94 and 104: that is not a restart, but 0 to 9
+ * rounds. */
 TEST(rounded_counters_give_a_range)
 {
     spec_observation o = total(1, 100);
@@ -299,7 +300,7 @@ TEST(times_busy_seconds_and_steps_are_differences)
     assert_same(window[0].seconds, 2.5);
     assert_same(window[0].busy, 4.5);
     assert_same(window[0].steps, 25);
-    /* Without a later time there are no seconds; counters that fall are a start. */
+    /* Without a later time no seconds are known; counters that fall mean a restart. */
     from = to;
     to = total(1, 160);
     to.seconds = NAN;
@@ -338,7 +339,7 @@ TEST(a_window_without_a_draft_is_of_plain_decoding)
     finish();
     assert_int_equal(n, 2);
     assert_int_equal(window[1].K, 0);
-    /* Nothing emitted is nothing known. */
+    /* If nothing was emitted, nothing is known. */
     o = total(3, 100);
     put(&o);
     o.passes += 1;
@@ -346,7 +347,7 @@ TEST(a_window_without_a_draft_is_of_plain_decoding)
     assert_int_equal(window[2].K, 3);
 }
 
-/* Before its first request an engine looks like one of plain decoding. */
+/* Before its first request an engine looks as if it decoded plainly. */
 TEST(a_length_that_comes_after_no_draft_is_that_of_all_rounds)
 {
     spec_observation o = spec_observation_empty(SPEC_OBSERVED_TOTAL, 1);
@@ -361,7 +362,7 @@ TEST(a_length_that_comes_after_no_draft_is_that_of_all_rounds)
     is_window(0, 1, 40);
 }
 
-/* The times of scrapes tell their order; an engine that started again has a later one. */
+/* The times of scrapes give their order; after a restart they are later. */
 TEST(scrapes_out_of_order_are_an_error)
 {
     const spec_observer to = spec_counter_differences_observer(&differences);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Each diagnosis where it applies, with its numbers, and where it must not. */
+/* Checks that each diagnosis is made where it applies, with its numbers, and not elsewhere. */
 #include "tests/experiments/advice/advice_facts.h"
 #include "tests/support/support.h"
 
@@ -55,7 +55,8 @@ TEST(a_healthy_log_has_no_diagnosis_of_something_wrong)
     assert_false(says(&f, "vllm-v0", NULL));
 }
 
-/* 9.1 % of drafted, 57.8 % of tested; K = 4 has 2.308 of 2.369 tokens with 4 of 15 drafts. */
+/* 9.1 % of the drafted and 57.8 % of the tested tokens; K = 4 has 2.308 of 2.369 tokens with 4 of
+ * 15 drafts. */
 TEST(accepted_over_drafted_is_told_from_acceptance)
 {
     advice_facts f;
@@ -68,7 +69,7 @@ TEST(accepted_over_drafted_is_told_from_acceptance)
     f.series[0].depths = 0; /* tested tokens follow from an assumption */
     assert_true(
         says(&f, "accepted-over-drafted", "] were accepted, if it is the same at all depths."));
-    f.advice.K = -1; /* not known: no shorter length is named */
+    f.advice.K = -1; /* not known, so no shorter length is named */
     assert_true(says(&f, "accepted-over-drafted", "57.8 %"));
     f.advice.K =
         15; /* the current length has numbers of its own, which another one does not change */
@@ -80,7 +81,7 @@ TEST(accepted_over_drafted_is_told_from_acceptance)
     assert_true(says(&f, "accepted-over-drafted", "54.0 %"));
     f.advice.accepted_over_drafted = 0.56;
     assert_false(says(&f, "accepted-over-drafted", NULL));
-    advice_facts_make(&f, "vllm", 1, 65, block15); /* one depth: both are the same */
+    advice_facts_make(&f, "vllm", 1, 65, block15); /* with one depth both are the same */
     assert_false(says(&f, "accepted-over-drafted", NULL));
 }
 
@@ -94,7 +95,7 @@ TEST(rates_by_depth_are_shares_of_all_rounds)
     assert_true(says(&f, "per-position", "0.676 of those"));
     advice_facts_run(&f, 1, 51, mtp3, 1); /* another length does not dilute them */
     assert_true(says(&f, "per-position", "Depth 3: 0.490 of all"));
-    advice_facts_make(&f, "llama.cpp", 2, 51, flat); /* no difference worth a word */
+    advice_facts_make(&f, "llama.cpp", 2, 51, flat); /* no difference worth mentioning */
     assert_false(says(&f, "per-position", NULL));
     advice_facts_make(&f, "llama.cpp", 3, 51, mtp3); /* some drafts end before depth 3 */
     f.column[0][SPEC_SUM_DRAFTED] -= 4;
@@ -164,7 +165,8 @@ TEST(a_draft_that_sees_nothing_is_wrong)
     assert_true(says(&f, "blind-draft", "0 of 300"));
 }
 
-/* 10 of 3675 draft tokens, as llama-server prints before June 2026: no rounds, and K not known. */
+/* 10 of 3675 draft tokens, as llama-server prints before June 2026: neither rounds nor K are
+ * known. */
 TEST(a_blind_draft_is_seen_without_its_length)
 {
     advice_facts f;
@@ -179,7 +181,7 @@ TEST(a_blind_draft_is_seen_without_its_length)
     assert_false(says(&f, "blind-draft", NULL));
 }
 
-/* Both limits: 1.02 tokens per round, and 1 % of the drafts. Plain rounds do not count. */
+/* At both limits: 1.02 tokens per round, and 1 % of the drafts. Plain rounds do not count. */
 TEST(a_draft_is_blind_below_both_limits)
 {
     static const double tokens[3] = {25, 0, 0}, share[1] = {15}, both[3] = {19, 0, 0};
@@ -261,8 +263,8 @@ TEST(a_depth_that_never_passes_is_seen_if_it_was_tested_often)
     assert_false(says(&f, "trained-depth", NULL));
     advice_facts_make(&f, "vllm", 15, 65, block15); /* none of 4 */
     assert_false(says(&f, "trained-depth", NULL));
-    /* Drafts that end early may leave the depth untested: 300 tokens that are missing at depth 4
-     * and 5 are of 150 rounds, at most. */
+    /* Drafts that end early may leave the depth untested: the 300 tokens that are missing at depths
+     * 4 and 5 belong to at most 150 rounds. */
     advice_facts_make(&f, "vllm", 5, 1000, trained);
     f.column[0][SPEC_SUM_DRAFTED] = 4700;
     assert_true(says(&f, "trained-depth", "depth 4 none of at least 300"));
@@ -282,7 +284,7 @@ TEST(a_first_depth_below_the_rest_is_lookup)
     assert_false(says(&f, "lookup", NULL));
     advice_facts_make(&f, "vllm", 3, 1000, (const double[]){160, 70, 32}); /* prompts differ */
     assert_false(says(&f, "lookup", NULL));
-    /* The same, with a good draft for a fifth of the requests. */
+    /* The same, but the draft is good for a fifth of the requests. */
     advice_facts_make(&f, "vllm", 3, 100, (const double[]){8, 7, 7});
     advice_facts_run(&f, 3, 100, (const double[]){4, 4, 4}, 3);
     assert_true(says(&f, "lookup", "Depth 1 accepts 6.0 %"));
@@ -351,7 +353,7 @@ TEST(several_runs_lengths_and_engines_are_named)
     assert_true(says(&f, "restarts", "from the oldest to the newest"));
     f.facts.counters = NULL;
     assert_false(says(&f, "restarts", NULL));
-    advice_facts_run(&f, 0, 100, passed, 0); /* plain decoding is no second length */
+    advice_facts_run(&f, 0, 100, passed, 0); /* plain decoding is not a second length */
     f.series[1].label = 5;
     assert_false(says(&f, "mixed-lengths", NULL));
     assert_false(says(&f, "many-sources", NULL));

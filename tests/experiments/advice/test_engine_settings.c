@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The setting of each engine and generation, as documented by the engines (docs/engines.md). */
+/* Checks the settings for each engine and generation against the engines' documentation
+ * (docs/engines.md). */
 #include "tests/experiments/advice/advice_facts.h"
 #include "tests/support/support.h"
 
@@ -18,7 +19,7 @@ static void assert_has(const char *whole, const char *words)
     if (strstr(whole, words) == NULL) fail_msg("no '%s' in '%s'", words, whole);
 }
 
-/* TGI's metrics are refused, so that no advice is about it. */
+/* TGI's metrics are refused, so there is no advice about it. */
 TEST(every_format_has_an_engine_and_every_engine_a_format)
 {
     for (int i = 0; spec_log_formats[i] != NULL; i++) {
@@ -78,7 +79,7 @@ TEST(settings_are_what_the_engines_document)
     assert_string_equal(setting(&f, "mlc", 3), "--overrides \"spec_draft_length=3\"");
 }
 
-/* The threshold is the break-even of the current length: no other length has it. */
+/* The threshold is the break-even of the current length, so no other length has one. */
 TEST(the_threshold_of_tensorrt_is_the_break_even)
 {
     advice_facts f;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Intervals of speeds from resampled clusters: few clusters, exact yardsticks, and ranges. */
+/* Checks intervals of speeds from resampled clusters: few clusters, exact yardsticks, and
+ * ranges. */
 #include "experiments/advice/length_speeds.h"
 
 #include "tests/experiments/advice/observed_windows.h"
@@ -26,7 +27,7 @@ static void forget(sampled *s)
     spec_observed_sums_free(&s->sums);
 }
 
-/* n requests of 100 rounds at K whose times differ by a tenth. */
+/* Adds n requests of 100 rounds at K whose times differ by a tenth. */
 static void requests_of(sampled *s, int K, int n)
 {
     for (int i = 0; i < n; i++)
@@ -60,7 +61,7 @@ TEST(few_clusters_have_a_wider_interval_than_their_resamples)
     }
 }
 
-/* Student's interval is symmetric on the scale of logarithms; resamples are not. */
+/* On the scale of logarithms Student's interval is symmetric, and resamples are not. */
 TEST(sixteen_clusters_are_not_few)
 {
     for (int n = 15; n <= 16; n++) {
@@ -77,8 +78,8 @@ TEST(sixteen_clusters_are_not_few)
     }
 }
 
-/* Speeds over a plain run of few requests are as uncertain as that run, also where two of them are
- * compared. */
+/* Speeds relative to a plain run of few requests are as uncertain as that run, even when two of
+ * them are compared. */
 TEST(a_comparison_has_the_clusters_of_its_smallest_run)
 {
     for (int few = 0; few <= 2; few++) {
@@ -101,7 +102,7 @@ TEST(a_comparison_has_the_clusters_of_its_smallest_run)
     }
 }
 
-/* The same drafts beside an exact speed and beside as many plain requests. */
+/* The same drafts, relative to an exact speed and relative to as many plain requests. */
 TEST(a_measured_yardstick_widens_the_interval)
 {
     sampled exact = {0}, measured = {0};
@@ -141,7 +142,8 @@ TEST(one_cluster_has_no_interval_and_a_range_covers_both_ends)
     const spec_length_number *shorter = &s.samples.speed[1].speed;
     const spec_block_interval range =
         spec_length_samples_interval(&s.samples, 1, SPEC_LENGTH_SPEED);
-    assert_same(range.value, shorter->point); /* K = 1 was not run: its time is between two ends */
+    assert_same(range.value, shorter->point); /* K = 1 was not run, so its time is between two
+                                               * ends */
     assert_true(range.low < shorter->low && shorter->low < shorter->high);
     assert_true(shorter->high <= range.high);
     const spec_block_interval over = spec_length_samples_ratio(&s.samples, 2, 1);
@@ -184,7 +186,7 @@ TEST(the_widening_of_a_run_widens_intervals_and_losses)
 }
 
 /* A decision needs less evidence than an interval: its loss at an error is the largest loss at 1.5
- * times that error, where nothing but chance is open. */
+ * times that error, if only chance is open. */
 TEST(the_likely_loss_is_at_a_lower_level)
 {
     static const int K[] = {0, 2};
@@ -225,7 +227,7 @@ TEST(a_gain_covers_what_tokens_leave_open)
     forget(&s);
 }
 
-/* Times that fall from K = 2 to 4 fit no engine; likely ones are cut to the bounds. */
+/* Times that fall from K = 2 to 4 fit no engine, so the likely ones are cut to the bounds. */
 TEST(likely_times_stay_within_the_bounds)
 {
     static const int K[] = {3, 4};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tokens, times and speeds of draft lengths, from sums that are worked by hand. */
+/* Checks tokens, times and speeds of draft lengths from sums that are worked out by hand. */
 #include "experiments/advice/length_speeds.h"
 
 #include "analysis/capped_geometric.h"
@@ -48,7 +48,8 @@ TEST(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer)
     assert_near(w.speed[5].tokens.low, 2.2, 1e-12);
     assert_near(w.speed[5].tokens.high, 2.4, 1e-12);
     assert_near(w.speed[4].tokens.point, 2.2 + 0.1 * 0.25, 1e-12);
-    /* K = 3 is the current length, the later one of equals, and its round the unit of time */
+    /* K = 3 is the current length, the later one of two equals, and its round is the unit of
+     * time */
     assert_int_equal(w.plan.reference, 3);
     assert_near(w.speed[1].time.point, 0.5, 1e-12);
     assert_near(w.speed[2].time.low, 0.5, 1e-12);
@@ -59,7 +60,7 @@ TEST(a_length_takes_its_tokens_from_its_own_run_or_the_next_longer)
     forget(&w);
 }
 
-/* 100 rounds with depths and 300 without, of 500 passes in all: depths stand for all 400 rounds. */
+/* 100 rounds have depths and 300 do not, out of 500 passes: the depths represent all 400 rounds. */
 TEST(depths_of_some_rounds_stand_for_all)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -103,8 +104,9 @@ TEST(without_depths_lengths_have_two_ends)
     forget(&w);
 }
 
-/* Requests of alpha .9 and .3 with the same tokens, at K = 3. The truth at another length if alpha
- * belongs to requests; the rounds, cut, if it belongs to rounds; and the ends between them. */
+/* Requests with alpha .9 and .3 have equally many tokens, at K = 3. Computes the truth at another
+ * length if alpha belongs to requests; the cut rounds if it belongs to rounds; and the ends between
+ * them. */
 TEST(requests_that_differ_bound_other_lengths)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -143,8 +145,8 @@ TEST(requests_that_differ_bound_other_lengths)
     forget(&w);
 }
 
-/* Acceptance that falls with depth is no mixture: longer drafts have free bounds, and shorter ones
- * the bounds of any requests. */
+/* Acceptance that falls with depth cannot come from a mixture, so longer drafts have free bounds,
+ * and shorter ones the bounds of arbitrary requests. */
 TEST(acceptance_that_falls_with_depth_is_no_mixture)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -180,7 +182,8 @@ TEST(windows_are_joined_and_requests_are_not)
     forget(&w);
 }
 
-/* Windows of K with this many requests at a time, of 400 rounds; seconds are those of a request. */
+/* Adds windows of K with this many requests at a time, and 400 rounds each; seconds are those of a
+ * request. */
 static void add_at(spec_observed_sums *sums, int K, double running, double each)
 {
     window w = {SPEC_OBSERVED_WINDOW, K, 400.0, {240.0}, each * 400.0 / running, running};
@@ -188,7 +191,7 @@ static void add_at(spec_observed_sums *sums, int K, double running, double each)
     add(sums, &w);
 }
 
-/* 5 and 8 requests are one range of batches, and are not compared; 7.6 and 8 are. */
+/* 5 and 8 requests are in one range of batches but are not compared; 7.6 and 8 are. */
 TEST(runs_of_other_batches_are_not_compared)
 {
     for (int i = 0; i < 2; i++) {
@@ -206,7 +209,7 @@ TEST(runs_of_other_batches_are_not_compared)
     }
 }
 
-/* 12 requests at a time against 4 with the same tokens/s of the clock: a token takes a third. */
+/* 12 requests at a time and 4 have the same tokens/s of wall time, so a token takes a third. */
 TEST(equal_rates_of_requests_are_compared_by_the_time_of_a_token)
 {
     OWNED(spec_observed_sums) sums = {0};
@@ -223,7 +226,7 @@ TEST(equal_rates_of_requests_are_compared_by_the_time_of_a_token)
     forget(&w);
 }
 
-/* 160 tokens are counted in 100 rounds, and 136 come out: a length that was not run loses as much
+/* 160 tokens are counted in 100 rounds, and 136 come out; a length that was not run loses as many
  * per draft token. */
 TEST(trimmed_outputs_count_at_lengths_that_were_not_run)
 {
@@ -262,7 +265,7 @@ TEST(drafts_that_end_early_have_free_bounds)
     seen.rounds = seen.rounds_low = seen.rounds_high = 1000.0;
     seen.drafted = 1800.0;
     seen.accepted = 1050.0;
-    seen.passed[0] = 600.0, seen.passed[1] = 450.0; /* as a mixture of alphas would have */
+    seen.passed[0] = 600.0, seen.passed[1] = 450.0; /* as from a mixture of alphas */
     assert_int_equal(observer.take(observer.self, &seen, NULL), GSL_SUCCESS);
     work_out(&w, &sums);
     assert_false(w.plan.linear[1]);

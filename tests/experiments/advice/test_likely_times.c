@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Times of likely engines: they meet what was measured, and the truth lies among them as often as
- * it should. */
+/* Checks times of likely engines: they agree with what was measured, and the truth lies among them
+ * as often as it should. */
 #include "experiments/advice/likely_times.h"
 
 #include "sim/chance/rng.h"
@@ -20,8 +20,8 @@ static spec_likely_engine *engines_of(const spec_round_times *measured, gsl_rng 
     return engines;
 }
 
-/* Draws that know only the time of plain decoding are all engines, times 1: they rise, and are
- * convex from K = 1 on. */
+/* Draws that know only the time of plain decoding represent all engines, in units of it: they rise,
+ * and are convex from K = 1 on. */
 TEST(engines_have_the_shape_that_bounds_assume)
 {
     static const int K[] = {0};
@@ -65,7 +65,7 @@ TEST(no_measured_time_excludes_no_engine)
     gsl_rng_free(rng);
 }
 
-/* Measured times are met, also where no engine is near them, and if their unit is not known, the
+/* Measured times are reproduced, even if no engine is near them. If their unit is not known, the
  * draws scale with it. */
 TEST(draws_meet_the_measured_times)
 {
@@ -123,7 +123,7 @@ static double covered(const int *K, int n, int asked)
     return held / ENGINES;
 }
 
-/* A second route: engines drawn at random, of which the draws see only the measured times. */
+/* A second route: draws engines at random, of which the method sees only the measured times. */
 TEST(the_truth_lies_among_the_draws_as_often_as_it_should)
 {
     static const int one[] = {0, 3}, two[] = {0, 2, 6}, drafts[] = {2, 6};
@@ -131,5 +131,5 @@ TEST(the_truth_lies_among_the_draws_as_often_as_it_should)
     assert_near(covered(one, 2, 6), 0.9, 0.05);
     assert_near(covered(two, 3, 4), 0.9, 0.05);
     assert_near(covered(two, 3, 9), 0.9, 0.05);
-    assert_near(covered(drafts, 2, 4), 0.95, 0.05); /* linear engines are met exactly */
+    assert_near(covered(drafts, 2, 4), 0.95, 0.05); /* linear engines are reproduced exactly */
 }

@@ -191,12 +191,12 @@ TEST(the_format_is_that_of_the_first_observation)
     assert_int_equal(summary.learned.gaps, SPEC_LOG_NO_TIMES);
     assert_false(summary.cut);
     reads("beta 5\n", &beta, "1:5");
-    reads("alpha 5 beta 6\n", &alpha, "1:5"); /* the first one of the table */
+    reads("alpha 5 beta 6\n", &alpha, "1:5");                 /* the first format of the table */
     reads("alpha note\nbeta note\nalpha note\n", &alpha, ""); /* understood, without numbers */
     reads("x\nx\n", NULL, "");
     assert_int_equal(summary.learned.generation, -1);
     reads("", NULL, "");
-    reads("beta note\nalpha 5\n", &alpha, "2:5"); /* a word of another program */
+    reads("beta note\nalpha 5\n", &alpha, "2:5"); /* another program's word */
     assert_int_equal(summary.records, 1);
     reads("{\"message\": \"alpha 5\"}\n{\n\"message\": \"alpha 6\"\n}\nalpha 7\n", &alpha,
           "1:5 2:6 5:7");
@@ -223,7 +223,7 @@ TEST(records_wait_until_the_file_ends)
     reads("alpha wait 5\nx\nalpha note\nx\n", &alpha, "3:5");
     reads("alpha wait 5\nx\n", &alpha, "2:5");
     assert_int_equal(summary.observations, 1);
-    /* what waits is not of the file's format, and is counted */
+    /* the lines held back do not belong to the file's format, and are counted */
     reads("x\nalpha wait 5\nbeta 6\n", &beta, "3:6");
     assert_ptr_equal(summary.other, &alpha);
     assert_int_equal(summary.other_line, 2);
@@ -272,7 +272,7 @@ static int keep_time(void *self, const spec_observation *o, spec_error *unused)
     return GSL_SUCCESS;
 }
 
-/* The metrics of any engine: the time counts for the records below it. */
+/* Metrics of any engine: the time stamp counts for the records below it. */
 TEST(comments_give_times_to_the_records_below)
 {
     double time[2] = {0.0, 0.0};
@@ -318,7 +318,7 @@ TEST(a_log_that_is_being_written_may_be_cut)
     fails("alpha 5\nalpha never", GSL_EUNSUP, "no answer");
 }
 
-/* Lines of two processes in one line, say. */
+/* For example, lines of two processes joined into one. */
 TEST(one_record_in_a_hundred_may_be_unreadable)
 {
     enum { NOTES = 197, SIZE = 20 * NOTES };
@@ -409,14 +409,14 @@ TEST(standard_input_and_pipes_are_read)
         snprintf(expected, sizeof expected, "%s:2: the number is bad",
                  times == 0 ? "standard input" : path);
         assert_string_equal(error.text, expected);
-        assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* it is not closed */
+        assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* standard input is not closed */
         close(ends[0]);
     }
     assert_int_equal(dup2(before, STDIN_FILENO), STDIN_FILENO);
     close(before);
 }
 
-/* The program's own table, whatever is in it. */
+/* The program's own table is refused, whatever is in it. */
 TEST(the_table_of_the_program_is_sound)
 {
     options.opt_table = NULL;
@@ -432,7 +432,7 @@ TEST(the_table_of_the_program_is_sound)
     }
 }
 
-/* Each format's reader is reached by a file of the fuzzer's seeds; TGI's refuses all. */
+/* Each format's reader is reached by one of the fuzzer's seed files; TGI's refuses all. */
 TEST(every_format_has_a_seed)
 {
     const spec_log_options by_content = {.K = 3};
@@ -454,7 +454,7 @@ TEST(every_format_has_a_seed)
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         const int status = spec_log_file_read(&summary, path, &by_content, &any, &error);
         const spec_log_format *format = summary.format;
-        if (status == GSL_EUNSUP) { /* some cannot answer, and their errors tell which */
+        if (status == GSL_EUNSUP) { /* some files cannot answer, and their errors name the format */
             for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
                 if (strstr(error.text, refused[i].text) != NULL) format = refused[i].format;
             if (format == NULL) fail_msg("%s: %s", entry->d_name, error.text);

@@ -13,7 +13,7 @@ TEST(a_fault_names_file_line_and_reason)
     assert_fails(spec_log_bad(&record, &error, "has %d rates, not %s", 3, "5"), GSL_EINVAL,
                  "server.log:18446744073709551615: has 3 rates, not 5");
     assert_int_equal(spec_log_bad(&record, NULL, "has no rates"), GSL_EINVAL);
-    /* A long name leaves place for the line and the reason. */
+    /* A long name leaves room for the line and the reason. */
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     const spec_log_record far = {.file = name, .line = 7};
@@ -39,6 +39,6 @@ TEST(a_label_is_the_hash_of_its_bytes)
     assert_true(spec_log_label("a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
     assert_true(spec_log_label("foobar", 6) == UINT64_C(0x85944171f73967e8));
     assert_true(spec_log_label("foobarbaz", 6) == UINT64_C(0x85944171f73967e8));
-    /* Of these bytes the hash is 0, which means that there is no label. */
+    /* The hash of these bytes is 0, which would mean that there is no label. */
     assert_true(spec_log_label("\xd5\x6b\xb9\x53\x42\x87\x08\x36", 8) == 1);
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The records as text: "1:first|3:second", with "!" behind a cut one, or the error. */
+/* Returns the records as text: "1:first|3:second", with "!" after a cut one, or the error. */
 enum { TEXT = 4096 };
 
 static void append(char text[TEXT], const spec_log_piece *piece)
@@ -106,10 +106,10 @@ TEST(text_that_looks_like_json_is_lines)
     reads("{\n\"a\": 1,\n}\n", "1:{|2:\"a\": 1,|3:}");
     reads("{\n'a': 1\n}\n", "1:{|2:'a': 1|3:}"); /* of Python */
     reads("[\n1\n}\n[\n2\n]\n", "1:[|2:1|3:}|4:[\n2\n]");
-    reads("[\n[\n1\n]\n] tail\n", "1:[|2:[|3:1|4:]|5:] tail"); /* and so are its parts */
+    reads("[\n[\n1\n]\n] tail\n", "1:[|2:[|3:1|4:]|5:] tail"); /* its parts are text, too */
 }
 
-/* Text is known before the file's end: what follows it are records again. */
+/* That something is text is known before the file's end: what follows it are records again. */
 TEST(a_break_far_into_a_value_ends_it)
 {
     enum { N = 3000 };
@@ -154,16 +154,17 @@ TEST(values_nested_too_deep_are_lines)
     }
 }
 
-/* A document that is cut: elements that are whole, one per line, are records. */
+/* If a document is cut, its whole elements, one per line, are records. */
 TEST(values_that_never_close_are_lines)
 {
     reads("[\n{\"a\": 1},\n{\"b\": 2} , \n{\"c\": ", "1:[|2:{\"a\": 1}|3:{\"b\": 2}|4:{\"c\": !");
     reads("{\"a\": 1,\n\"b\": 2\n", "1:{\"a\": 1,|2:\"b\": 2");
-    reads("[\n{\n\"a\": 1\n},\n", "1:[|2:{|3:\"a\": 1|4:},"); /* in time of its length */
+    reads("[\n{\n\"a\": 1\n},\n", "1:[|2:{|3:\"a\": 1|4:},"); /* in time proportional to its
+                                                               * length */
     reads("{\"a\": 1},\n", "1:{\"a\": 1}");                   /* without the comma */
 }
 
-/* The line of the first value without an end; 0 where all end. */
+/* Returns the line of the first value that does not end; 0 if all end. */
 TEST(the_line_of_a_value_without_end_is_known)
 {
     static const struct {
@@ -190,7 +191,7 @@ TEST(colour_codes_are_removed)
     reads(
         "\x1b[36m(Engine pid=1)\x1b[0;0m INFO Spec\x1b[1mDecod\x1b[King\n\x1b[2m \x1b[0m\nx\x1b[\n",
         "1:(Engine pid=1) INFO SpecDecoding|3:x\x1b[");
-    /* in a value, blanks take their places at the beginning of a line */
+    /* within a value, blanks replace what is dropped at the beginning of a line */
     reads("\x1b[36m{\x1b[0m\n\x1b[31m\"a\"\x1b[0m: 1\n}\n", "1:{\n         \"a\": 1\n}");
 }
 
@@ -259,11 +260,11 @@ TEST(records_have_a_limit)
     fails("a\ndata: {\"b\": \"012345678901\"}\n", "");
     fails("a\n{\"b\": [\n1,\n2,\n3,\n4,\n5,\n6,\n7,\n8]}\n", value);
     fails("a\n{\"b\": [\n1,\n2,\n3,\n4,\n5,\n6\n]}\n", "");
-    /* Text is not held until the limit of a value. */
+    /* Text is not held back until the limit of a value. */
     fails("a\n[\n(b)\n1\n2\n3\n4\n5\n6\n7\n8\n9\n0\n1\n2\n3\n4\n", "");
 }
 
-/* Empty arrays take 50 times their length. */
+/* Empty arrays take 50 times their length in memory. */
 TEST(the_memory_of_a_value_has_a_limit)
 {
     char bytes[4000] = "[\n[]";
@@ -313,7 +314,8 @@ TEST(a_long_value_in_many_reads_takes_linear_time)
     assert_int_equal(waitpid(writer, NULL, 0), writer);
 }
 
-/* Brackets beyond the nesting of a value: each is text, and is not followed as far again. */
+/* Brackets that are nested too deeply for a value: each is text, and is not followed as far
+ * again. */
 TEST(many_values_that_break_take_linear_time)
 {
     enum { N = 200000 };
@@ -343,7 +345,7 @@ TEST(long_files_are_read_in_blocks)
     for (int i = 0; i < N; i++) {
         char *line = bytes + i * WIDTH;
         memset(line, 'a' + i % 26, WIDTH);
-        line[i % 97 + 1] = '\n'; /* two lines of other lengths */
+        line[i % 97 + 1] = '\n'; /* two lines of different lengths */
         line[WIDTH - 1] = '\n';
     }
     const int fd = memory_of(bytes, (size_t)N * WIDTH);
@@ -364,7 +366,7 @@ TEST(long_files_are_read_in_blocks)
     close(fd);
 }
 
-/* Messages of one byte each end every read after it. The records are those of the file, for lines,
+/* Tiny messages of one byte end every read after it. The records are those of the file, for lines,
  * values, colours and breaks in any order. */
 TEST(pieces_of_a_stream_give_the_same_records)
 {

@@ -5,7 +5,7 @@
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 
-/* The counts of an observation once they are complete. */
+/* Checks the counts of an observation once they are completed. */
 static void gives(spec_observation o, int K, double rounds, double passes, double drafted,
                   double accepted, double emitted)
 {
@@ -23,13 +23,13 @@ static void gives(spec_observation o, int K, double rounds, double passes, doubl
 TEST(missing_numbers_follow_from_the_others)
 {
     spec_observation o = window(20, 60, 30);
-    gives(o, 3, 20, 20, 60, 30, 50); /* drafted / rounds is whole */
+    gives(o, 3, 20, 20, 60, 30, 50); /* drafted / rounds is a whole number */
     gives(window(20, 61, 30), -1, 20, 20, 61, 30, 50);
     gives(window(1, 65, 30), -1, 1, 1, 65, 30, 31);
     o = window(NAN, 60, 30);
     o.K = 3;
     gives(o, 3, 20, 20, 60, 30, 50);
-    o.passes = 25; /* of a response: some passes had no draft */
+    o.passes = 25; /* in a response, some passes had no draft */
     gives(o, 3, 20, 25, 60, 30, 55);
     o.passes = 15; /* fewer than drafted / K */
     gives(o, 3, 15, 15, 60, 30, 45);
@@ -39,7 +39,7 @@ TEST(missing_numbers_follow_from_the_others)
     o.passes = NAN;
     o.emitted = 55;
     gives(o, -1, 25, 25, 60, 30, 55);
-    o.passes = 26; /* what is given stays */
+    o.passes = 26; /* what was given stays unchanged */
     gives(o, -1, 26, 26, 60, 30, 55);
     gives(window(NAN, 60, 30), -1, NAN, NAN, 60, 30, NAN);
     o = window(20, NAN, 30); /* no drafted tokens */
@@ -107,13 +107,13 @@ TEST(windows_that_say_nothing_are_idle)
     o = window(0, 0, 0);
     o.seconds = 10;
     is_idle(o);
-    o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1); /* tokens, and nothing on drafts */
+    o = spec_observation_empty(SPEC_OBSERVED_WINDOW, 1); /* tokens, but nothing about drafts */
     o.emitted = 50;
     is_idle(o);
     o.drafted = 100;
     is_idle(o);
     o.K = 3;
-    o.passes = 60; /* more than emitted: fewer than 0 accepted */
+    o.passes = 60; /* more than emitted, so fewer than 0 accepted */
     is_idle(o);
 }
 
@@ -198,7 +198,7 @@ TEST(a_request_emits_rounds_and_accepted_tokens)
     gives(o, 5, 43, 43, 215, 63, 150);
 }
 
-/* Each of these breaks one identity alone. */
+/* Each of these breaks just one identity. */
 TEST(an_impossible_count_is_enough)
 {
     breaks(window(NAN, 60, 70), true, "accepted exceeds drafted: 70 of 60");

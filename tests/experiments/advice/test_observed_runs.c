@@ -20,7 +20,7 @@ static int end(void **state)
 
 enum { WINDOWS = 5 * SPEC_OBSERVED_STRETCHES };
 
-/* An observation whose accepted tokens tell it apart. */
+/* An observation that can be recognised by its accepted tokens. */
 static void put(spec_observation_kind kind, int K, double running, uint64_t label, double accepted)
 {
     const spec_observer to = spec_observed_sums_observer(&sums);
@@ -71,7 +71,7 @@ TEST(runs_ascend_by_length_and_batch)
     assert_null(spec_observed_runs_find(&runs, 3, -1));
 }
 
-/* Two sources in turn: of each, 30 requests or windows. */
+/* Two sources take turns, with 30 requests or windows each. */
 static void put_in_turn(spec_observation_kind kind)
 {
     for (int i = 0; i < WINDOWS; i++)
@@ -90,7 +90,7 @@ TEST(requests_are_clusters_in_order_of_time)
         assert_same(accepted(one, i), 100.0 + 0.375 * (double)i);
 }
 
-/* 1,200 windows of 100 passes are 240 stretches of 5. */
+/* 1,200 windows of 100 passes become 240 stretches of 5. */
 TEST(windows_are_joined_along_time)
 {
     put_in_turn(SPEC_OBSERVED_WINDOW);
@@ -109,7 +109,7 @@ TEST(windows_are_joined_along_time)
     free(in_time.column);
 }
 
-/* One window beside requests: the run is one of windows. */
+/* If there is one window among the requests, the run counts as one of windows. */
 TEST(a_run_of_both_kinds_is_joined)
 {
     put_in_turn(SPEC_OBSERVED_REQUEST);

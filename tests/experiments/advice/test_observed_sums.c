@@ -106,14 +106,14 @@ TEST(requests_stay_clusters_up_to_a_limit)
     assert_int_equal(sums.series[0].each, 2);
     assert_same(column(0, 0, SPEC_SUM_ROUNDS), 118);
     assert_same(column(0, SPEC_SUM_MOST / 2, SPEC_SUM_ROUNDS), 59);
-    /* Another series of requests has clusters of its own, up to the limit of windows. */
+    /* Another series of requests has its own clusters, up to the limit for windows. */
     o.label = 5;
     for (int i = 0; i < SPEC_SUM_MOST; i++) put(&o);
     assert_true(sums.series[0].n + sums.series[1].n <= SPEC_SUM_MOST);
     assert_int_equal(sums.observations, 2 * SPEC_SUM_MOST + 1);
 }
 
-/* Requests of 500 models: the sum of all clusters stays bounded, and counts exact. */
+/* Requests of 500 models: the total number of clusters stays bounded, and counts stay exact. */
 TEST(many_series_share_the_limit)
 {
     enum { MODELS = 500, EACH = 200 };
@@ -143,7 +143,7 @@ TEST(series_differ_by_label_length_batch_and_kind)
     put(&o);
     o.kind = SPEC_OBSERVED_REQUEST;
     put(&o);
-    o.K = 6; /* of which 5 depths are given, and all accepted tokens */
+    o.K = 6; /* 5 depths are given, and all accepted tokens */
     put(&o);
     put(&o);
     assert_int_equal(sums.n, 5);
@@ -184,7 +184,7 @@ TEST(plain_decoding_is_busy_with_its_passes)
     assert_same(column(0, 0, SPEC_SUM_BUSY_EMITTED), 400);
 }
 
-/* A window of which neither rounds nor passes are known. */
+/* A window for which neither rounds nor passes are known. */
 TEST(unknown_numbers_add_nothing)
 {
     spec_observation o = window(NAN, 60, 30);
@@ -209,7 +209,7 @@ TEST(inexact_rounds_are_counted)
     assert_int_equal(sums.observations, 2);
 }
 
-/* Rates that were rounded may leave one round more to the first depth than the likely number. */
+/* Rounded rates may allow the first depth one round more than the likely number. */
 TEST(inexact_rounds_bound_what_passed)
 {
     spec_observation o = window(58, 295, 262);
@@ -254,8 +254,8 @@ TEST(times_need_seconds_and_for_windows_a_batch)
     assert_same(column(3, 0, SPEC_SUM_BUSY), 4);
 }
 
-/* Busy seconds that are given hold without a batch. Passes over steps are the batch; a gauge is one
- * of a moment; the mean over time is the last resort. */
+/* If busy seconds are given, they count even without a batch. Passes over steps give the batch; a
+ * gauge gives it at one moment; the mean over time is the last resort. */
 TEST(busy_seconds_and_steps_come_before_a_gauge)
 {
     static const double nan = NAN;
@@ -283,7 +283,7 @@ TEST(busy_seconds_and_steps_come_before_a_gauge)
     }
 }
 
-/* Depths behind the last one are unknown, unless those given hold all accepted tokens. */
+/* Depths after the last one are unknown, unless the given ones have all accepted tokens. */
 TEST(depths_count_where_they_are_complete)
 {
     spec_observation o = known_line();
@@ -300,7 +300,8 @@ TEST(depths_count_where_they_are_complete)
     assert_int_equal(sums.series[0].depths, 4);
 }
 
-/* Idle observations are left out, and so are impossible ones; others that contradict count. */
+/* Idle observations are left out, and so are impossible ones; others that contradict themselves
+ * count. */
 TEST(observations_that_say_nothing_are_left_out)
 {
     spec_observation o = window(0, 0, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The settings of tools, read back as each tool reads them, give the tokens of a round that the
- * profile has. */
+/* The settings for tools, read back as each tool reads them, give the profile's tokens per
+ * round. */
 #include "experiments/advice/profile_settings.h"
 
 #include "base/memory_text.h"
@@ -33,7 +33,7 @@ static char *text_of(const char *tool, const spec_acceptance_profile *profile)
     return spec_memory_text_take(&made, NULL);
 }
 
-/* The numbers after a text, with these characters between them. */
+/* Returns the numbers after a text, with these characters between them. */
 static int numbers(double *ret, const char *text, const char *after, const char *between)
 {
     const char *at = strstr(text, after);
@@ -48,7 +48,8 @@ static int numbers(double *ret, const char *text, const char *after, const char 
     }
 }
 
-/* Mean tokens of a round in the tool, its bonus token included, from the lines to paste. */
+/* Returns the mean tokens of a round in the tool, including its bonus token, from the lines to
+ * paste. */
 static double length_in(const char *tool, const spec_acceptance_profile *profile)
 {
     FREED char *text = text_of(tool, profile);
@@ -77,7 +78,7 @@ static double length_in(const char *tool, const spec_acceptance_profile *profile
         numbers(&length, text, "--spec-decode-acceptance-length ", "|");
         numbers(x, text, "--spec-decode-acceptance-rate ", "|");
         assert_within(1.0 + profile->K * x[0], length, 1e-3 * profile->K);
-    } else if (strcmp(tool, "aiconfigurator") == 0) { /* a step yields one more */
+    } else if (strcmp(tool, "aiconfigurator") == 0) { /* a step emits one token more */
         numbers(x, text, "--nextn-accepted ", "|");
         length += x[0];
     } else { /* inferencex: two digits */

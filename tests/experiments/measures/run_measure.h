@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Read a grid of a measure, with the suite's seed and sample sizes. */
+/* Reads a grid of a measure, with the suite's seed and sample sizes. */
 static inline void parse(spec_experiment *ret, const char *measure, uint64_t rounds,
                          const char *grid)
 {
@@ -44,7 +44,7 @@ static inline const char *text(const spec_result *result, size_t row, const char
     return spec_table_cell(&result->table, row, c)->text;
 }
 
-/* Each of n grids is refused with an error that contains the text beside it. */
+/* Checks that each of n grids is refused with an error that contains the text beside it. */
 static inline void assert_grids_refused(const char *measure, const char *const wrong[][2], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -57,7 +57,7 @@ static inline void assert_grids_refused(const char *measure, const char *const w
         if (status == GSL_SUCCESS) {
             status = spec_experiment_run(
                 &result, &e, &(spec_run_options){.opt_context = spec_test_context(2)}, &error);
-            spec_result_free(&result); /* also of a run that failed */
+            spec_result_free(&result); /* this also works after a run that failed */
             spec_experiment_free(&e);
         }
         assert_int_not_equal(status, GSL_SUCCESS);

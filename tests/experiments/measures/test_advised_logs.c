@@ -18,7 +18,7 @@ static spec_counted_run run_of(spec_counted_log log, int K, uint64_t stream)
     return (spec_counted_run){log, K, 40, 10.0, 42, stream};
 }
 
-/* At alpha .7, K 3 emits 2.533 tokens, of rounds of 1.195 plain tokens. */
+/* At alpha .7 and K = 3 a round emits 2.533 tokens and takes 1.195 plain tokens. */
 TEST(the_answer_is_that_of_the_logs)
 {
     const spec_counted_case c = case_of();
@@ -51,7 +51,7 @@ TEST(lengths_that_are_not_printed_have_no_interval)
     assert_false(advised.decided);
 }
 
-/* A log with drafts that is given as a plain one is refused as the user's would be. */
+/* If a log with drafts is given as a plain one, it is refused, as a user's would be. */
 TEST(logs_that_a_user_could_not_give_are_refused)
 {
     const spec_counted_case c = case_of();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bad parameters of pairs: test_measure_prove_cases.c. */
+/* test_measure_prove_cases.c tests wrong parameters of pairs. */
 #include "experiments/measures/case_pairs.h"
 
 #include "models/model_open.h"
@@ -42,7 +42,8 @@ TEST(every_family_comes_with_every_seed_once)
     }
 }
 
-/* The target's law of a pair, opened by its spec beside a draft of another kind. */
+/* Returns the target's law of a pair that is opened by its spec together with a draft of another
+ * kind. */
 static void open_by_hand(spec_output_law *ret, const char *family, int seed)
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
@@ -63,7 +64,7 @@ static void open_by_hand(spec_output_law *ret, const char *family, int seed)
 }
 
 /* Two lossless rules emit the law of the target that the spec names; a wrong pair or side would
- * have another. Pair i of every family is pair i % CASES of its own. */
+ * have another law. Pair i of every family is pair i % CASES of its own. */
 TEST(a_pair_is_the_same_for_every_rule_and_way_to_name_it)
 {
     const spec_case_pairs every = pairs_of(NULL);

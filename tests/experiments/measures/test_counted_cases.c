@@ -19,7 +19,7 @@ static spec_counted_case case_of(const char *kind)
     return c;
 }
 
-/* A run's log, and the counters behind it. */
+/* The log of a run, and the counters behind it. */
 static char *text_of(spec_engine_counters c[N], const spec_counted_case *of,
                      const spec_counted_run *run)
 {
@@ -43,7 +43,7 @@ static char *text_of(spec_engine_counters c[N], const spec_counted_case *of,
 static const spec_log_format *const readers[] = {&spec_reader_vllm_log, &spec_reader_sglang_log,
                                                  &spec_reader_llamacpp_response};
 
-/* The observations that the reader of a log takes from it. */
+/* Returns the observations that the reader of a log takes from it. */
 static read_lines observe(spec_engine_counters c[N], const char *kind, spec_counted_log log, int K)
 {
     const spec_counted_case of = case_of(kind);
@@ -90,8 +90,8 @@ TEST(wrong_kinds_are_refused)
     }
 }
 
-/* A window of some 950 rounds is printed with three digits of each share: several numbers of rounds
- * may agree, and counts by depth are as near. */
+/* For a window of some 950 rounds each share is printed with three digits. Several numbers of
+ * rounds may agree with them, and counts by depth are as uncertain. */
 TEST(a_reader_of_vllm_finds_the_counters_again)
 {
     spec_engine_counters c[N];
@@ -123,7 +123,7 @@ TEST(a_reader_of_sglang_finds_the_counters_again)
         assert_same(o->running, 4.0);
         assert_within(o->accepted / o->rounds, (double)c[i].accepted / (double)c[i].rounds,
                       0.005 + 1e-9);
-        if (i > 0) assert_near(o->seconds, c[i].seconds, 0.005); /* of two printed numbers */
+        if (i > 0) assert_near(o->seconds, c[i].seconds, 0.005); /* from two printed numbers */
     }
 }
 
@@ -151,7 +151,7 @@ TEST(plain_logs_are_read_as_plain_decoding)
             assert_int_equal(o->K, 0);
             assert_int_equal(o->depths, 0);
             assert_same(o->accepted, 0.0);
-            /* vLLM counts first tokens, 2 % here; llama.cpp one of a request */
+            /* vLLM counts first tokens, which are 2 % here; llama.cpp counts one per request */
             if (log == SPEC_COUNTED_LLAMACPP)
                 assert_within(o->emitted, rounds, 1.0);
             else
@@ -172,7 +172,7 @@ static double alpha_of(const spec_engine_counters *c, int n)
     return accepted / tested;
 }
 
-/* The second half of a log is another engine's, and what it accepts is in the log. */
+/* The second half of a log comes from another engine, whose acceptance shows in the log. */
 TEST(drift_is_in_the_middle)
 {
     spec_engine_counters c[N];
@@ -208,7 +208,7 @@ TEST(limits_of_a_drift_are_the_means_of_its_halves)
     assert_near(l.tokens, 1.0, 1e-14);
 }
 
-/* Dependence between windows is that of their requests: the longer a window, the less two
+/* Windows depend on one another through their requests: the longer a window, the less two
  * neighbours have in common, unless phi says otherwise. */
 TEST(phi_is_the_correlation_over_a_window)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure accept: every closed form beside the enumeration of the rule's own code, and its
- * rows. */
+/* Checks the measure accept: every closed form against the enumeration of the rule's own code, and
+ * its rows. */
 #include "experiments/measures/accept_rows.h"
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/models/rows/rows_pair.h"
@@ -22,8 +22,8 @@ static size_t row_of(const spec_result *result, const char *rule, const char *dr
     return 0;
 }
 
-/* Zeros, ties (levels), peaks, one token, and more drafts than tokens; every rule with every way
- * to draft that it supports. */
+/* Covers zeros, ties (levels), peaks, one token, and more drafts than tokens; every rule with every
+ * way to draft that it supports. */
 TEST(every_closed_form_is_what_the_rule_does, SLOW)
 {
     static const char *const pairs[] = {
@@ -79,7 +79,7 @@ TEST(a_row_does_not_depend_on_the_other_rows, SLOW)
     }
 }
 
-/* One greedy draft is chosen, and accepted with the target's probability of it; of two, one is
+/* A single greedy draft is chosen, and accepted with the target's probability of it; of two, one is
  * sampled. */
 TEST(greedy_is_chosen_where_it_is_alone)
 {
@@ -106,7 +106,7 @@ TEST(rules_with_a_bias_are_marked)
     for (size_t r = 0; r < 4; r++) assert_string_equal(text(&result, r, "verdict"), verdicts[r]);
 }
 
-/* Without a draft from the text nothing is accepted; there is no closed form. */
+/* If the text gives no draft, nothing is accepted; there is no closed form. */
 TEST(lookup_is_enumerated_alone)
 {
     OWNED(spec_result) result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measures that show how far advice on draft lengths is right. */
+/* Checks the measures that show how far advice on draft lengths is right. */
 #include "experiments/measures/coverage.h"
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/child.h"
@@ -9,11 +9,12 @@
 
 #include <string.h>
 
-/* A share of 40 intervals with coverage .93 is above .65 but for a chance of 1e-6. */
+/* If coverage is .93, the share of 40 intervals is above .65 except with probability 1e-6. */
 #define ENOUGH 0.65
 
-/* Of one alpha, the truth is known: at alpha .7 and K 3 a round emits 2.533 tokens. 8 requests:
- * plain 10.8 ms; a round of 4 tokens 13.2 ms and 3 passes of 0.5 ms. */
+/* With a single alpha the truth is known: at alpha .7 and K = 3 a round emits 2.533 tokens. With 8
+ * requests, a plain step takes 10.8 ms; a round of 4 tokens takes 13.2 ms and 3 passes of 0.5
+ * ms. */
 TEST(one_alpha_is_its_own_truth)
 {
     OWNED(spec_result) result;
@@ -60,7 +61,8 @@ TEST(drift_raises_an_alarm_and_constant_acceptance_none)
     assert_true(number(&result, 1, "drift_alarms") < 0.3);
 }
 
-/* Two of three runs say what the third has: the longest run bounds no longer length alone. */
+/* Two of three runs predict what the third has; the longest run alone sets no bounds on a longer
+ * length. */
 TEST(runs_that_are_asked_for_are_those_that_are_read)
 {
     OWNED(spec_result) result;
@@ -70,7 +72,7 @@ TEST(runs_that_are_asked_for_are_those_that_are_read)
     assert_true(number(&result, 0, "longer_K") > 5.0);
 }
 
-/* Of 40 cases some are decided at once, and most with three more runs. */
+/* Of 40 cases some are decided at once, and most after three more runs. */
 TEST(decisions_are_right, SLOW)
 {
     OWNED(spec_result) result;
@@ -82,7 +84,8 @@ TEST(decisions_are_right, SLOW)
     assert_true(number(&result, 0, "further_runs") > 0.0);
 }
 
-/* With a table that has one peak, and plain decoding far below it, a sweep has one best length. */
+/* If the table has one peak, and plain decoding is far below it, a sweep has a single best
+ * length. */
 TEST(a_sweep_is_judged_from_each_of_its_lengths)
 {
     OWNED(spec_result) result;
@@ -92,13 +95,13 @@ TEST(a_sweep_is_judged_from_each_of_its_lengths)
     for (size_t row = 0; row < 2; row++) {
         assert_same(number(&result, row, "best"), 2.0);
         assert_same(number(&result, row, "starts"), 4.0);
-        assert_true(number(&result, row, "near") >= 1.0); /* from K = 1: 2 at most is considered */
+        assert_true(number(&result, row, "near") >= 1.0); /* from K = 1, at most 2 is considered */
     }
     assert_same(number(&result, 0, "pairs"), 6.0);
     assert_true(isnan(number(&result, 1, "pairs")));
 }
 
-/* 40 requests of alpha near .9 and near .4: their own files say so. */
+/* 40 requests have alphas near .9 or near .4, which show in their own files. */
 TEST(halves_of_requests_predict_each_other)
 {
     OWNED(spec_result) result;
@@ -110,7 +113,7 @@ TEST(halves_of_requests_predict_each_other)
     fclose(file);
     run(&result, "advice_halves", 200, "accepted = \"accepted.txt\"; K = [2, 5];");
     assert_int_equal(result.table.n_rows, 2);
-    /* of drafts of 2 tokens, even requests accept 2 and odd ones 0, 1 or 2 in turn */
+    /* with drafts of 2 tokens, even requests accept 2 and odd ones 0, 1 or 2 in turn */
     assert_near(number(&result, 0, "emitted"), 1.0 + 0.5 * (2.0 + 1.0), 1e-12);
     for (size_t row = 0; row < 2; row++) {
         assert_same(number(&result, row, "requests"), 40.0);

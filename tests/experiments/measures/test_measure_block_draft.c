@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure block_draft: against the explicit tree of rows, and brackets that hold the truth. */
+/* Checks the measure block_draft against the explicit tree of rows, and that its brackets contain
+ * the truth. */
 #include "analysis/rules/block_tree.h"
 #include "models/block/water_fill.h"
 #include "models/model_open.h"
@@ -23,7 +24,7 @@ static size_t row_of(const spec_result *result, const char *drafter, int offset)
 
 enum { V = 3, K = 4, ROWS = 40 };
 
-/* Fill the target's rows after each path from the empty text. */
+/* Fills in the target's rows after each path from the empty text. */
 static void fill_tree(double *target, const char *spec)
 {
     OWNED_MODEL *model;
@@ -131,8 +132,8 @@ TEST(a_draft_model_keeps_its_overlap_at_every_offset)
     }
 }
 
-/* The simulator's own rule, by enumeration of its decisions, keeps what the paths of the target
- * say. */
+/* The simulator's own rule, by enumeration of its decisions, keeps as much as is computed from the
+ * target's paths. */
 TEST(a_draft_model_keeps_what_the_rule_keeps)
 {
     static const char *const pairs[][2] = {
@@ -155,8 +156,8 @@ TEST(a_draft_model_keeps_what_the_rule_keeps)
     }
 }
 
-/* Chosen on 6 or 48 paths, judged on others: the truth is between, and nearer with more paths. A
- * row judged on its own paths would have no gap. */
+/* Rows are chosen on 6 or 48 paths and judged on others: the truth lies between, and nearer with
+ * more paths. If rows were judged on their own paths, there would be no gap. */
 TEST(sampled_paths_enclose_the_truth, SLOW)
 {
     static const char *const drafters[] = {"best", "markov"};
@@ -191,14 +192,16 @@ TEST(sampled_paths_enclose_the_truth, SLOW)
             assert_within(gap[0], 0, 1e-9);
             assert_true(gap[1] > 0.05 && gap[2] < gap[1] / 2 && gap[2] > 0);
         }
-    /* the mean of few rows is judged on others, too: nearer to its truth with more of them */
+    /* the mean of a few rows is judged on other paths, too, and is nearer to its truth with more of
+     * them */
     double mean[3];
     for (int i = 0; i < 3; i++) mean[i] = number(&result[i], row_of(&result[i], "mean", 4), "tail");
     assert_true(mean[1] < mean[2] && mean[2] < mean[0] + 0.01);
     for (int i = 0; i < 3; i++) spec_result_free(&result[i]);
 }
 
-/* The row of block models and that of the analysis, whose code shares nothing: other sums. */
+/* The row of the block models and that of the analysis, whose code shares nothing, are found by
+ * different sums. */
 TEST(block_models_choose_the_best_row)
 {
     enum { S_MAX = 7, TOKENS_MAX = 40 };
@@ -219,7 +222,7 @@ TEST(block_models_choose_the_best_row)
         const double worth = spec_block_row_best(best, &level, &rows, step);
         spec_water_fill(row, context, weight, n, tokens, segment);
         assert_near(spec_block_row_worth(&rows, row) / worth, 1.0, 1e-13);
-        /* In kinds 2 and 3 probabilities are equal, and several rows may be best. */
+        /* In kinds 2 and 3 probabilities are equal, so several rows may be best. */
         for (int x = 0; x < tokens && kind < 2; x++) assert_within(row[x], best[x], 1e-12);
     }
 }
@@ -240,7 +243,7 @@ TEST(wrong_values_are_refused)
     assert_grids_refused("block_draft", wrong, sizeof wrong / sizeof wrong[0]);
 }
 
-/* A window of 8 tokens: paths of 5 need texts without their oldest tokens. */
+/* With a window of 8 tokens, paths of 5 tokens need texts without their oldest tokens. */
 TEST(texts_are_cut_where_a_window_is_small)
 {
     OWNED(spec_result) result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure break_even beside closed forms, printed numbers and the simulated engine. */
+/* Compares the measure break_even with closed forms, printed numbers and the simulated engine. */
 #include "tests/experiments/measures/run_measure.h"
 
 #include "analysis/capped_geometric.h"
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* The measure adds up the parts of a step's work; the closed form has the whole speed-up. */
+/* The measure adds up the parts of a step's work; the closed form gives the whole speed-up. */
 TEST(speedups_and_the_best_K_are_those_of_the_closed_form)
 {
     static const spec_affine_step cost = {.step = 7e-3,
@@ -47,7 +47,7 @@ TEST(speedups_and_the_best_K_are_those_of_the_closed_form)
                 assert_near(number(&result, r, "best_speedup"), most, 1e-9);
             }
         }
-    /* Plain decoding is not in the list, and is the best without a context at 900 requests. */
+    /* Plain decoding is not in the list, but is the best at 900 requests without contexts. */
     assert_true(number(&result, 12, "best_K") == 0.0);
 }
 
@@ -67,7 +67,8 @@ TEST(contexts_end_at_0_and_at_infinity)
     assert_true(number(&result, 3, "break_even_context") == INFINITY);
     assert_true(number(&result, 3, "large_batch_context") == INFINITY);
     spec_result_free(&result);
-    /* A maximum of two times is not affine: no closed form of the batch and of the context. */
+    /* A maximum of two times is not affine, so there is no closed form of the batch and of the
+     * context. */
     run(&result, "break_even", 1,
         "alpha = 0.7; batch = 32; context = 1000; K = [\"3\"]; "
         "cost = \"roofline:card=H100,parameters=8.03B,kv_bytes=131072,form=max\"");
@@ -120,7 +121,8 @@ TEST(break_even_context_is_where_the_speedup_is_1)
     assert_near(number(&at, 0, "break_even_batch"), 2000.0, 0.01);
 }
 
-/* A closed loop of long outputs at no prompt has the speed-up of its steps at the mean context. */
+/* A closed loop with long outputs and no prompts has the speed-up of its steps at the mean
+ * context. */
 TEST(tokens_per_s_is_the_throughput_of_a_closed_loop)
 {
     OWNED(spec_result) steps, loop;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Three models, each of which drafts for the one before: the closed form and the enumeration of the
- * decoder. */
+/* Compares the closed form with the enumeration of the decoder for three models, each of which
+ * drafts for the one before. */
 #include "analysis/cascade.h"
 #include "sim/output_law.h"
 #include "tests/experiments/measures/run_measure.h"
@@ -10,9 +10,9 @@
 #include <math.h>
 
 /* A token is a pair of bits, and every row a product of two. The middle model differs from the
- * small one in the first bit alone, and the target from the middle one in the second. So whether
- * the target accepts a token does not depend on whether the middle model did: the assumption of the
- * closed form holds, with these alphas. */
+ * small one only in the first bit, and the target from the middle one only in the second. So
+ * whether the target accepts a token does not depend on whether the middle model did: the
+ * assumption of the closed form holds, with these alphas. */
 static const char *const models[] = {"probs:0.42,0.18,0.28,0.12", "probs:0.3,0.3,0.2,0.2",
                                      "probs:0.45,0.45,0.05,0.05"};
 static const double alpha[] = {0.8, 0.7}, cost[] = {1.0, 0.21, 0.034};
@@ -69,7 +69,7 @@ TEST(without_lengths_the_best_are_taken)
     assert_true(number(&r, 0, "speedup") == number(&r, 0, "best_speedup"));
 }
 
-/* Then the longest draft is the best, whoever makes it. */
+/* In this case the longest draft is the best, whichever model drafts. */
 TEST(drafts_may_take_no_time)
 {
     OWNED(spec_result) r;
@@ -91,12 +91,12 @@ TEST(a_cascade_is_lossless_on_every_family_of_pairs)
         assert_string_equal(text(&r, i, "verdict"), "lossless");
         assert_true(number(&r, i, "worst_tv") < 1e-12);
     }
-    /* the inner draft is another model: not all of its tokens are accepted */
+    /* the inner draft is another model, so not all of its tokens are accepted */
     assert_true(number(&r, 1, "mean_n_accepted") < number(&r, 0, "mean_n_accepted") - 0.01);
 }
 
-/* The theory enumerates a round from every context, here of two tokens, as the inner draft needs.
- */
+/* The theory enumerates a round from every context, which here has two tokens, because the inner
+ draft needs them. */
 TEST(the_simulation_agrees_with_enumeration_over_the_contexts)
 {
     OWNED(spec_result) r;
@@ -106,11 +106,11 @@ TEST(the_simulation_agrees_with_enumeration_over_the_contexts)
         "\"cascade?K=2&rule=block\", \"chain\"]; K = 4; c = 0.2; inner_c = 0.04; positions = 100");
     for (size_t i = 0; i < 3; i++) assert_true(fabs(number(&r, i, "emitted_z")) < 5.0);
     assert_true(number(&r, 0, "emitted") < number(&r, 2, "emitted") - 0.1);
-    /* two inner rounds of one pass each, whatever was accepted */
+    /* two inner rounds take one pass each, whatever was accepted */
     assert_near(number(&r, 0, "emitted") / number(&r, 0, "speedup"), 1.0 + 2 * (0.2 + 0.04), 1e-3);
 }
 
-/* The contexts of a transformer are too many to enumerate. */
+/* A transformer has too many contexts to enumerate. */
 TEST(without_an_order_of_the_inner_draft_there_is_no_theory)
 {
     OWNED(spec_result) r;

@@ -36,7 +36,7 @@ static double accepted(const char *rule, int seed)
     return value;
 }
 
-/* `prove` repeats the pair of the least gain alone. */
+/* `prove` repeats just the pair with the smallest gain. */
 TEST(a_rule_that_accepts_fewer_fails_with_the_pair_that_shows_it)
 {
     OWNED(spec_result) result;

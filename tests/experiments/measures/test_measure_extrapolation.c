@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure extrapolation: truth by simulated requests, errors that are known, and its verdicts.
- */
+/* Checks the measure extrapolation: its truth by simulated requests, errors that are known, and its
+ verdicts. */
 #include "experiments/measures/measures.h"
 #include "sim/serving/requests/alpha_law.h"
 #include "tests/experiments/measures/run_measure.h"
@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-/* docs/formulas/lengths.md#length-bounds: Beta of mean .7 and concentration 5. Rounds of K = 5,
- * cut, have 1.6238 tokens; the bounds and the truth of K = 1 are 1.6775. */
+/* docs/formulas/lengths.md#length-bounds: Beta of mean .7 and concentration 5. Rounds of K = 5 that
+ * are cut to K = 1 have 1.6238 tokens; the bounds and the truth are both 1.6775. */
 TEST(cut_rounds_are_too_short_and_bounds_are_right)
 {
     OWNED(spec_result) result;
@@ -27,8 +27,8 @@ TEST(cut_rounds_are_too_short_and_bounds_are_right)
     assert_all_hold(&result, 2);
 }
 
-/* One alpha: 1 + a + ... + a^K at every K. All or nothing: of tokens, .7 come in rounds of K + 1.
- */
+/* With one alpha there are 1 + a + ... + a^K tokens at every K. If it is all or nothing, .7 of the
+ tokens come in rounds of K + 1. */
 TEST(populations_with_a_closed_form)
 {
     OWNED(spec_result) one;
@@ -44,8 +44,8 @@ TEST(populations_with_a_closed_form)
     assert_all_hold(&all, 2);
 }
 
-/* Tokens over rounds of N requests of L tokens each, at K. Alphas are quantiles of their law, so
- * that chance is in the rounds alone. */
+/* Returns tokens over rounds of N requests of L tokens each, at K. Alphas are quantiles of their
+ * law, so that only the rounds are random. */
 static double simulated(const spec_alpha_law *law, int K, gsl_rng *rng)
 {
     enum { N = 400, L = 8000 };
@@ -58,8 +58,9 @@ static double simulated(const spec_alpha_law *law, int K, gsl_rng *rng)
     return (double)N * L / rounds;
 }
 
-/* 3.2 million tokens: chance is below .1 %, and the last rounds of requests take .05 %. Weights by
- * requests' rounds instead of tokens would be off by 3 % and more. */
+/* With 3.2 million tokens chance is below .1 %, and the last rounds of requests account for .05 %.
+ * If requests were weighted by their rounds instead of their tokens, this would be off by 3 % and
+ * more. */
 TEST(the_truth_is_that_of_simulated_requests, STATISTICS)
 {
     static const char *const population[] = {"beta?concentration=5", "beta?concentration=2",
@@ -79,7 +80,7 @@ TEST(the_truth_is_that_of_simulated_requests, STATISTICS)
     }
 }
 
-/* Rates that fall with depth are of no law of alpha from K = 2 on. From K = 1 the bounds say
+/* From K = 2 on, no law of alpha explains rates that fall with depth. From K = 1 the bounds know
  * nothing of depth: 1 + .7 + .7 .63 is below them. */
 TEST(acceptance_that_falls_with_depth_is_told_apart)
 {
@@ -96,8 +97,8 @@ TEST(acceptance_that_falls_with_depth_is_told_apart)
     assert_int_equal(result.fails, 0);
 }
 
-/* 1.8, 2.3 and 2.6 tokens: depths add .8, .5 and .3. From K = 2 depth 3 would add .5 .625. A length
- * below the one before adds nothing. */
+/* With 1.8, 2.3 and 2.6 tokens the depths add .8, .5 and .3. Extrapolated from K = 2, depth 3 would
+ * add .5 .625. A length with fewer tokens than the one before adds nothing. */
 TEST(published_lengths_go_on_at_the_last_rate)
 {
     OWNED(spec_result) result;

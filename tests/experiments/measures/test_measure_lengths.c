@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure lengths beside closed forms for independent acceptance. */
+/* Compares the measure lengths with closed forms for independent acceptance. */
 #include "tests/experiments/measures/run_measure.h"
 
 #include "analysis/capped_geometric.h"
@@ -13,7 +13,8 @@
 enum { MOST = 6 };
 static const double alpha = 0.7;
 
-/* Fixed lengths are charged K calls; the oracle's are as many as it has accepted tokens. */
+/* Fixed lengths are charged for K calls; the oracle is charged for as many as it has accepted
+ * tokens. */
 TEST(losses_are_those_of_closed_forms, SLOW)
 {
     const double c = 0.12, emitted = spec_capped_geometric_mean(alpha, MOST);
@@ -43,10 +44,11 @@ TEST(losses_are_those_of_closed_forms, SLOW)
     assert_near(number(&result, 0, "speedup"), five / (1.0 + c * 5.0), 0.01);
     assert_near(number(&result, 1, "speedup"), five / (1.0 + c * (five - 1.0)), 0.01);
     assert_string_equal(text(&result, 2, "policy"), "switch-off");
-    assert_same(number(&result, 2, "speedup"), number(&result, 0, "speedup")); /* it never is off */
+    assert_same(number(&result, 2, "speedup"), number(&result, 0, "speedup")); /* it is never off */
 }
 
-/* The same random numbers: a policy that is the best fixed length loses exactly nothing. */
+/* With the same random numbers, a policy that equals the best fixed length loses exactly
+ * nothing. */
 TEST(the_best_fixed_length_loses_nothing)
 {
     OWNED(spec_result) result;
@@ -70,7 +72,7 @@ TEST(one_pass_and_tokens_have_their_costs)
     assert_true(trimmed < 4.0);
     assert_near(number(&result, 1, "speedup"),
                 number(&result, 1, "emitted") / (1.0 + c + token * trimmed), 1e-8);
-    /* Without an accepted token the oracle makes no call. */
+    /* If no token is accepted, the oracle makes no call. */
     const double calls = 1.0 - (1.0 - alpha);
     const double expected = spec_capped_geometric_mean(alpha, 4);
     assert_near(number(&result, 0, "speedup_oracle"),

@@ -21,7 +21,7 @@ TEST(a_rule_on_the_front_and_one_above_it)
     assert_true(number(&result, 1, "front_tv") == 0.0);
 }
 
-/* The text of most probable tokens is (1, 1): its total variations are .7 and .91. */
+/* The text of the most probable tokens is (1, 1), with total variations of .7 and .91. */
 TEST(a_chosen_draft_has_one_text)
 {
     OWNED(spec_result) result;

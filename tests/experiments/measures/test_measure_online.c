@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure `online`: its rows, what each way of learning reads, and what it gains. */
+/* Checks the measure `online`: its rows, what each way of learning reads, and what it gains. */
 #include "base/noise.h"
 #include "models/train/training_model.h"
 #include "models/transformer/files/gguf_model.h"
@@ -104,7 +104,7 @@ TEST(the_second_phase_alone_reads_the_second_text)
     }
 }
 
-/* By more than 5 standard errors. A draft that never steps gains nothing. */
+/* The gain exceeds 5 standard errors. A draft that never steps gains nothing. */
 TEST(the_draft_learns_what_is_marked)
 {
     static const char *const ways[] = {"all", "rejected"};
@@ -119,7 +119,7 @@ TEST(the_draft_learns_what_is_marked)
     }
 }
 
-/* Nothing is rejected of a draft that is the target, so that there is nothing to learn. */
+/* If the draft equals the target nothing is rejected, so there is nothing to learn. */
 TEST(a_draft_that_is_the_target_is_never_rejected)
 {
     OWNED(spec_result) result;

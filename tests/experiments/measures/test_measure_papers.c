@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* Theorem 3.8 at alpha .71, K 3, c .11 is 1.9338, and at .715 and .105 it is 1.9688, which rounds
- * to 2.0: so does [Leviathan23] Table 4. */
+ * to 2.0, as in [Leviathan23] Table 4. */
 TEST(a_number_holds_is_rounded_or_does_not_hold)
 {
     static const char *const lines[][3] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure `plan`: its rows, plans beside simulations, and known chances by rank. */
+/* Checks the measure `plan`: its rows, its plans against simulations, and known probabilities by
+ * rank. */
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/near.h"
 #include "tests/support/support.h"
@@ -7,13 +8,13 @@
 static const char reference[] =
     "target = \"probs:0.5,0.3,0.2\"; draft = \"probs:0.2,0.5,0.3\"; width = 3; ";
 
-/* Acceptance of 1, 2 and 3 drafts (tests/oracle/vectors.py): .7, 283/350, 1 by rrsw; .7, .76, .808
- * by rrs; .3, .5, 1 of the target in the draft's order. */
+/* The acceptance of 1, 2 and 3 drafts (tests/oracle/vectors.py): .7, 283/350, 1 by rrsw; .7, .76,
+ * .808 by rrs; and .3, .5, 1 of the target in the draft's order. */
 TEST(chances_by_rank_are_differences_of_known_acceptances)
 {
     static const struct {
         const char *rule, *siblings, *by_rank;
-        double emitted; /* of the better tree of two nodes */
+        double emitted; /* tokens of the better tree of two nodes */
     } cases[] = {
         {"rrsw", "without", "0.7 0.1086 0.1914", 1 + 0.7 + 0.49},
         {"rrs", "iid", "0.7 0.06 0.048", 1 + 0.7 + 0.49},

@@ -24,8 +24,8 @@ TEST(a_lossless_rule_is_lossless_on_every_family)
     }
 }
 
-/* The same loop with and without chains drafted ahead has more decisions, and the same law. Too
- * few tokens would prove nothing, and are refused. */
+/* The loop with chains drafted ahead has more decisions than without, and the same law. Too few
+ * tokens would prove nothing, and are refused. */
 TEST(drafting_ahead_is_lossless_on_every_family)
 {
     OWNED(spec_result) result;
@@ -52,7 +52,7 @@ TEST(drafting_ahead_is_lossless_on_every_family)
     }
 }
 
-/* The worst tv of all families is the worst of one of them. */
+/* The worst tv over all families is the worst of one of them. */
 TEST(every_family_is_all_families)
 {
     OWNED(spec_result) each, all;
@@ -100,8 +100,8 @@ TEST(the_proof_table_leaves_no_claim_out)
     }
 }
 
-/* The same for chains that are drafted ahead, sampled and greedy, over texts long enough to use
- * one. */
+/* Does the same for chains that are drafted ahead, sampled and greedy, over texts long enough to
+ * use one. */
 TEST(the_table_of_drafting_ahead_leaves_no_claim_out)
 {
     OWNED(spec_experiment) e;
@@ -127,15 +127,15 @@ static bool has_value(const spec_grid *grid, const char *name, const char *value
     return false;
 }
 
-/* The name of a drafting, without its keys. */
+/* Returns the name of a drafting strategy without its keys. */
 static bool is_named(const char *drafting, const char *name)
 {
     const size_t n = strlen(name);
     return strncmp(drafting, name, n) == 0 && (drafting[n] == '?' || drafting[n] == '\0');
 }
 
-/* Chains, and trees whose siblings are the most probable: each strategy without a model or a file
- * is in one of the two tables of copies, with all rules that hold for it. */
+/* For chains, and for trees whose siblings are the most probable tokens: each strategy without a
+ * model or a file is in one of the two tables of copies, with all rules that hold for it. */
 TEST(the_tables_of_copies_leave_no_strategy_and_no_rule_out)
 {
     spec_experiment table[2];
@@ -166,8 +166,8 @@ TEST(the_tables_of_copies_leave_no_strategy_and_no_rule_out)
     for (int t = 0; t < 2; t++) spec_experiment_free(&table[t]);
 }
 
-/* A table with strategies that never draft would prove nothing: the token rule then has a branch
- * for each text alone. */
+/* A table of strategies that never draft would prove nothing: the token rule would then have a
+ * single branch for each text. */
 TEST(each_strategy_of_the_tables_of_copies_drafts)
 {
     static const char *const path[] = {"experiments/cfg/prove_copies.cfg",
@@ -206,7 +206,7 @@ TEST(a_mistake_shows_and_is_told_from_one_that_cannot)
     assert_int_equal(result.fails, 0);
 }
 
-/* `prove` repeats the pair of the worst seed alone. */
+/* `prove` repeats just the pair of the worst seed. */
 TEST(the_worst_case_is_found_again_by_its_seed)
 {
     OWNED(spec_result) many, one;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure serve. The working folder is a temporary one. */
+/* Checks the measure serve. The working folder is a temporary one. */
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
@@ -44,9 +44,9 @@ TEST(steady_rows_agree_with_theory)
     }
 }
 
-/* The requests under way at the beginning do not compute their contexts again: that would be an
- * overload, which an engine near its capacity has not forgotten after its warm-up. Over four loads
- * the sum of the z of speed-ups is about 0; with the overload it is about 16. */
+/* Requests that are under way when a run begins do not compute their contexts again. That would be
+ * an overload, which an engine near its capacity would not have forgotten after its warm-up. Over
+ * four loads the sum of the z of speed-ups is about 0; with the overload it would be about 16. */
 TEST(the_beginning_leaves_nothing_near_capacity, STATISTICS)
 {
     OWNED(spec_result) result;
@@ -76,8 +76,8 @@ TEST(outputs_of_one_token_have_no_rounds)
     }
 }
 
-/* Percentiles of steps and latency are simulated at every load, and near capacity they have theory,
- * within 5 % and chance. */
+/* Percentiles of steps and latency are simulated at every load; near capacity there is also theory,
+ * which agrees within 5 % and chance. */
 TEST(percentiles_have_theory_near_capacity)
 {
     OWNED(spec_result) result;
@@ -95,7 +95,7 @@ TEST(percentiles_have_theory_near_capacity)
         const double expected = number(&result, 1, theory);
         assert_within(number(&result, 1, columns[i]), expected, 0.07 * expected + (i < 3));
     }
-    /* Theory does not need a simulation, for which the third row is too near to capacity. */
+    /* Theory needs no simulation, for which the third row is too close to capacity. */
     assert_string_equal(text(&result, 2, "state"), "not steady");
     assert_true(is_empty(&result, 2, "batch_p50") && is_empty(&result, 2, "latency_p99_ms"));
     assert_false(is_empty(&result, 2, "batch_p50_theory"));
@@ -104,9 +104,9 @@ TEST(percentiles_have_theory_near_capacity)
                     number(&result, r, "latency_ms_theory"), r == 0 ? 0.03 : 0.01);
 }
 
-/* Rates by depth have the theory that alpha has: all columns of it for .7, .49, .343 beside alpha =
- * .7, and simulation beside theory for rates of no alpha. A rule that took rates as conditional
- * would emit 1 + .9 + .45 + .405 tokens, not 2.8, off by hundreds of standard errors. */
+/* Rates by depth have the same theory as alpha: .7, .49, .343 give the columns of alpha = .7, and
+ * for rates of no alpha simulation agrees with theory. A rule that took rates as conditional would
+ * emit 1 + .9 + .45 + .405 tokens instead of 2.8, off by hundreds of standard errors. */
 TEST(rates_by_depth_take_the_place_of_alpha)
 {
     OWNED(spec_result) alpha;
@@ -131,7 +131,7 @@ TEST(rates_by_depth_take_the_place_of_alpha)
         if (is_empty(&falling, r, "batch_z")) fail_msg("row %zu has no theory", r);
 }
 
-/* One alpha for all contexts is alpha, though no theorem has contexts. With
+/* One alpha for all contexts gives the same as alpha, though no theorem covers contexts. With
  * steps, tokens per round are between those of the largest and of the smallest alpha, and fall with
  * the prompt; goodput, which knows the context's alpha, drafts less where it is low. */
 TEST(acceptance_may_depend_on_the_context)
@@ -163,8 +163,8 @@ TEST(acceptance_may_depend_on_the_context)
     }
 }
 
-/* Each token of a request is computed once by a draft that is fed or refilled; the two differ by
- * when, and by rounds that draft, which a fed cache needs no tokens for. */
+/* A draft that is fed or refilled computes each token of a request once. The two differ in when
+ * they do, and in rounds that draft, for which a fed cache needs no tokens. */
 TEST(a_cache_of_the_draft_takes_time)
 {
     OWNED(spec_result) result;
@@ -183,7 +183,8 @@ TEST(a_cache_of_the_draft_takes_time)
         assert_near(number(&result, r, "latency_ms") * number(&result, r, "speedup"),
                     number(&result, 0, "latency_ms") * number(&result, 0, "speedup"), 0.03);
     }
-    /* Always drafting, only the prompt is filled; else what is emitted without drafts, too. */
+    /* If it always drafts, only the prompt is filled; otherwise also what is emitted without
+     * drafts. */
     assert_near(number(&result, 2, "draft_fed"), 40.0, 0.01);
     assert_near(number(&result, 6, "draft_fed"), 40.0, 0.01);
     const double refilled = number(&result, 3, "draft_fed"),
@@ -207,7 +208,7 @@ TEST(a_process_of_serve_has_rates)
     assert_grids_refused("serve", wrong, sizeof wrong / sizeof *wrong);
 }
 
-/* The same numbers in a list of other K, of more, and without K = 0. */
+/* The numbers are the same in a list with another K, with more, and without K = 0. */
 TEST(a_list_of_K_does_not_change_the_requests)
 {
     static const char *const lists[] = {"3", "0,3", "5,1,3"};
@@ -232,8 +233,8 @@ TEST(a_list_of_K_does_not_change_the_requests)
 TEST(other_rates_draw_other_numbers)
 {
     OWNED(spec_result) result;
-    /* With even arrivals and one length only acceptance is random: the same numbers would give the
-     * same tokens per round at both rates. */
+    /* With regular arrivals and one length, only acceptance is random: if the same numbers were
+     * drawn, tokens per round would be the same at both rates. */
     run(&result, "serve", 1,
         ENGINE SHORT "alpha = \"0.7\"; rate = \"1,1.25\"; K = [\"3\"]; requests = 50; "
                      "arrivals = [\"even\"]");
@@ -260,7 +261,8 @@ TEST(a_load_at_the_capacity_has_no_latency)
     }
 }
 
-/* The capacity by theory, that of saturated runs, and that of a closed loop of as many slots. */
+/* Compares the capacity by theory with that of saturated runs, and with that of a closed loop with
+ * as many slots. */
 TEST(capacities_agree_by_theory_and_by_saturated_runs)
 {
     OWNED(spec_result) theory, simulated, limited, closed;
@@ -284,7 +286,7 @@ TEST(capacities_agree_by_theory_and_by_saturated_runs)
     assert_int_equal(theory.fails + simulated.fails + limited.fails + closed.fails, 0);
 }
 
-/* The same with fewer, and with as many requests as the row asks for. */
+/* The same with fewer requests, and with as many as the row asks for. */
 TEST(a_row_of_too_few_long_requests_says_how_many_it_needs)
 {
     OWNED(spec_result) result;
@@ -296,7 +298,8 @@ TEST(a_row_of_too_few_long_requests_says_how_many_it_needs)
     assert_string_equal(text(&result, 1, "state"), "steady");
 }
 
-/* A budget that is never reached leaves the theorems: the truth is then that of a longer run. */
+/* With a budget there is no theorem, even if it is never reached; the truth is then that of a
+ * longer run. */
 TEST(coverage_counts_the_intervals_that_hold_the_truth, SLOW | STATISTICS)
 {
     OWNED(spec_result) result;
@@ -328,7 +331,7 @@ TEST(a_warm_up_that_is_too_short_has_no_result)
     assert_string_equal(text(&result, 1, "state"), "steady");
 }
 
-/* Limits, gamma arrivals and lengths that vary leave the theorems; Little's law still holds. */
+/* No theorem covers limits, gamma arrivals and lengths that vary, but Little's law still holds. */
 TEST(rows_outside_the_theorems_have_no_theory_but_littles_law)
 {
     static const char *const outside[] = {"budget = 64",
@@ -365,8 +368,8 @@ TEST(an_engine_short_of_memory_preempts)
     assert_true(number(&result, 0, "latency_ms") > number(&result, 1, "latency_ms"));
 }
 
-/* A draft's cache takes its part of the memory: 30 of 40 blocks are left at a third more bytes per
- * token. Plain decoding has no draft. */
+/* A draft's cache takes its share of the memory: with a third more bytes per token, 30 of 40 blocks
+ * are left. Plain decoding has no draft. */
 TEST(a_draft_takes_a_part_of_the_memory)
 {
     OWNED(spec_result) shared, blocks, alone;
@@ -411,7 +414,7 @@ TEST(a_trace_is_replayed_or_lends_its_lengths)
                "requests = 200");
     assert_all_hold(&drawn, 2);
     assert_string_equal(text(&drawn, 0, "state"), "steady");
-    /* Rows are drawn uniformly: the mean output is 16. */
+    /* Rows are drawn uniformly, so the mean output is 16. */
     assert_near(number(&drawn, 0, "tokens_per_s"), 30.0 * 16.0, 0.05);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measures `serve_measured` and `serve_claims`: their rows, verdicts and refusals. */
+/* Checks the measures `serve_measured` and `serve_claims`: their rows, verdicts and refusals. */
 #include "tests/experiments/measures/run_measure.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"
@@ -11,8 +11,8 @@ enum { REQUESTS = 40, LEVELS = 14, ROWS = 2 * 3 * LEVELS };
 
 #define COST "cost = \"step=10ms,token=100us,kv=1us\"; "
 
-/* Requests that an engine of this cost serves alone; every second one takes `longer` times as
- * long. */
+/* Makes requests that an engine with this cost serves alone; every second one takes `longer` times
+ * as long. */
 static void write_trace(const char *path, double longer)
 {
     FILE *out = fopen(path, "w");
@@ -39,7 +39,7 @@ static int enter(void **state)
     return 0;
 }
 
-/* The cell of a text; "" if it is empty. */
+/* Returns the text of a cell; "" if it is empty. */
 static const char *word(const spec_result *result, size_t row, const char *column)
 {
     const char *cell = text(result, row, column);
@@ -58,7 +58,7 @@ TEST(every_half_and_time_has_its_rows)
         assert_string_equal(text(&result, i, "statistic"), i % LEVELS == 0 ? "mean" : "quantile");
         if (i % LEVELS > 1)
             assert_true(number(&result, i, "measured_ms") >= number(&result, i - 1, "measured_ms"));
-        /* A given cost has no verdict; times of the engine are floats. */
+        /* With a given cost there is no verdict; the engine's times are floats. */
         assert_within(number(&result, i, "error"), 0.0, 1e-5);
         assert_string_equal(word(&result, i, "verdict"), "");
         assert_nan(number(&result, i, "step_ms"));

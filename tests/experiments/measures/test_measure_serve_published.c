@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure serve_published: by hand, and over the table that is shipped. */
+/* Checks the measure serve_published by hand, and over the table that is shipped. */
 #include "tests/experiments/measures/run_measure.h"
 
 #include "experiments/config.h"
@@ -12,7 +12,7 @@
 #define IDEAL "flops=1000TFLOPS,bandwidth=1TB/s"
 
 /* A pass of the target takes 16 ms and 16 us per token, a call of the draft 2 ms and 2 us. Plain
- * decoding was measured to take 4 ms more. */
+ * decoding was measured as 4 ms slower than that. */
 TEST(speedups_are_quotients_of_hand_made_times)
 {
     OWNED(spec_result) result;
@@ -43,7 +43,7 @@ TEST(without_a_measured_time_nothing_is_fitted)
     assert_nan(number(&result, 0, "fitted"));
 }
 
-/* As docs/serving.md says of the table. */
+/* These are the numbers that docs/serving.md gives for the table. */
 TEST(most_published_speedups_are_predicted)
 {
     spec_experiment e;

@@ -9,7 +9,7 @@ enum { DIM = 16, LAYERS = 2, FFN = 24, V = 12, K = 3 };
     "target = \"random?dim=16&layers=2&heads=2&ffn=24&vocab=12&context=64&type=f32\"; "            \
     "window = 48; batch = 4; own_texts = 24; judge_texts = 8; rate = 0.01; K = 3; "
 
-/* A random target's rows are nearly even: a head learns how uneven they are in some steps. */
+/* A random target's rows are nearly even; in a few steps a head learns how uneven they are. */
 TEST(more_steps_raise_acceptance)
 {
     OWNED(spec_result) result;

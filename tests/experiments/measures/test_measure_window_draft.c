@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The measure window_draft: rows against each other, bytes counted by hand, refusals. */
+/* Checks the measure window_draft: rows against each other, bytes counted by hand, refusals. */
 #include "tests/experiments/measures/run_measure.h"
 
 #include "experiments/train/training_texts.h"

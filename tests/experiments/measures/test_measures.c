@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* docs/notation.md: alpha is a parameter, and accepted over tested has its own name. */
+/* As in docs/notation.md, alpha is a parameter, and accepted over tested has its own name. */
 TEST(no_column_is_called_accepted_or_alpha)
 {
     for (int m = -1; m < 0 || spec_measures[m] != NULL; m++) {
@@ -85,8 +85,8 @@ TEST(rows_are_judged_by_the_names_of_their_columns)
     }
 }
 
-/* 2e5 rounds: a mean of n_emitted that forgets the bonus (off by alpha^K = .1 or more) would be off
- * by 30 standard errors. */
+/* With 2e5 rounds, a mean of n_emitted that forgot the bonus (off by alpha^K = .1 or more) would be
+ * off by 30 standard errors. */
 TEST(acceptance_agrees_with_the_theory_of_its_process)
 {
     OWNED(spec_result) result;
@@ -95,8 +95,8 @@ TEST(acceptance_agrees_with_the_theory_of_its_process)
         "\"0.27,0.7\"; "
         "K = [1, 5]; c = 0.1;");
     assert_all_hold(&result, 12);
-    /* tests/oracle/closed.py, mm(): "corr 0.5 ... .75" is another spread; by hand, two states .9
-     * and .5, stay .75, K = 1: 1 + .7. */
+    /* tests/oracle/closed.py, mm(), prints "corr 0.5 ... .75" for another spread. By hand, with two
+     * states .9 and .5, stay .75, K = 1: 1 + .7. */
     assert_within(number(&result, 10, "emitted_theory"), 1.7, 1e-9);
     /* Row 3: iid, .7, K = 5: (1 - .7^6)/.3 = 2.94117; speed-up over 1.5; Thm 3.11 with ops_ratio =
      * c: (.5 + 6) / 2.94117. */
@@ -133,8 +133,8 @@ TEST(predict_prints_the_first_table_of_leviathan)
 }
 
 /* The decoding loop over models, beside two closed forms: the process of a perturb draft, and
- * the chain over contexts of Markov pairs. Power: 40000 rounds, so theory for the wrong rule
- * (overlap for match) would be off by over 50 standard errors. */
+ * the chain over contexts of Markov pairs. With 40000 rounds, theory for the wrong rule (overlap
+ * for match) would be off by over 50 standard errors. */
 TEST(decode_agrees_with_theory_for_pairs_that_have_one)
 {
     OWNED(spec_result) result;
@@ -154,12 +154,12 @@ TEST(decode_agrees_with_theory_for_pairs_that_have_one)
         assert_within(number(&result, r, "accepted_over_drafted"),
                       (number(&result, r, "emitted") - 1.0) / 3.0, 1e-8);
     for (size_t r = 0; r < 8; r++) assert_within(number(&result, r, "rounds_drafted"), 1.0, 0.0);
-    /* With a greedy draft token and match have one law. */
+    /* With a greedy draft, token and match have the same law. */
     assert_within(number(&result, 5, "emitted_theory"), number(&result, 7, "emitted_theory"), 1e-9);
 }
 
-/* At K = 1 a round with a draft drafts one token. A pattern of eight tokens is rare, one of one
- * token is not. */
+/* At K = 1 a round with a draft drafts one token. Patterns of eight tokens are rare; those of one
+ * token are not. */
 TEST(rounds_without_a_draft_are_counted)
 {
     OWNED(spec_result) result;
@@ -178,9 +178,9 @@ TEST(rounds_without_a_draft_are_counted)
     assert_true(number(&result, 2, "rounds_drafted") <= 1.0);
 }
 
-/* Simulated with the shared noise of a seed, predicted by enumeration of the coupling's law.
- * Power: the theory of a coupling is off by 90 standard errors if drafts are independent, and
- * vice versa. */
+/* Compares the simulation, with the shared noise of a seed, with the prediction by enumeration of
+ * the coupling's law. The theory of a coupling is off by 90 standard errors if drafts are
+ * independent, and vice versa. */
 TEST(decode_by_a_seed_agrees_with_the_coupling_by_chance)
 {
     OWNED(spec_result) result;
@@ -243,7 +243,7 @@ TEST(law_lists_every_number_of_accepted_tokens)
     }
 }
 
-/* The mean over the law is the one beside the simulation, which holds within its errors. */
+/* The exact mean is printed beside the simulated one, which agrees within its errors. */
 TEST(the_law_of_a_process_has_the_mean_that_is_simulated)
 {
     static const char *const points[] = {
@@ -285,8 +285,8 @@ TEST(a_process_reads_alpha_or_has_a_length)
     assert_grids_refused("acceptance", wrong, sizeof wrong / sizeof *wrong - 1);
 }
 
-/* predict: 1 + .8 + .5 + .29 tokens, with variance .8 + 3(.5) + 5(.29) - 1.59^2, in 1.3 target
- * calls; of K = 1, 2, 3 the third is the fastest at c = .1, and the second at c = .25: 2.3/1.5
+/* By `predict`: 1 + .8 + .5 + .29 tokens, with variance .8 + 3(.5) + 5(.29) - 1.59^2, in 1.3 target
+ * calls. Of K = 1, 2, 3 the third is the fastest at c = .1, and the second at c = .25: 2.3/1.5
  * against 1.8/1.25 and 2.59/1.75. Processes with a closed form agree with `acceptance`. */
 TEST(predict_takes_a_process)
 {
@@ -319,8 +319,8 @@ TEST(predict_takes_a_process)
     assert_grids_refused("predict", wrong, sizeof wrong / sizeof *wrong);
 }
 
-/* A first round of K = 2 at overlap .7 everywhere emits 1 + .7 + .49 tokens in 1.2 target calls; no
- * c, no speed-up. */
+/* A first round of K = 2 with overlap .7 everywhere emits 1 + .7 + .49 tokens in 1.2 target calls;
+ * without c there is no speed-up. */
 TEST(prove_gives_the_speedup_of_the_first_round_where_c_is_given)
 {
     OWNED(spec_result) result;
@@ -348,8 +348,8 @@ TEST(the_clock_charges_draft_verify_and_fixed_costs)
     assert_within(number(&result, 0, "speedup_iid"), number(&result, 0, "emitted_iid") / 2.8, 1e-8);
 }
 
-/* A Markov chain that begins again after every token shows its first row alone. The overlap
- * there is the enumerated acceptance of `accept`, without spread. */
+/* A Markov chain that begins again after every token shows only its first row. The overlap there is
+ * the enumerated acceptance of `accept`, and does not vary. */
 TEST(overlap_begins_anew_after_its_length)
 {
     OWNED(spec_result) result, first;
@@ -368,7 +368,7 @@ TEST(overlap_begins_anew_after_its_length)
     assert_true(number(&result, 0, "alpha_mean_se") > 0.0);
 }
 
-/* Order-0 pairs have one overlap everywhere: tests/oracle/vectors.py for (.5,.3,.2) and
+/* Order-0 pairs have the same overlap everywhere: tests/oracle/vectors.py for (.5,.3,.2) and
  * (.2,.5,.3): .7 and .31. */
 TEST(overlap_and_accept_know_the_reference_vector)
 {
@@ -428,8 +428,8 @@ TEST(prove_tells_lossless_rules_from_marked_ones)
     assert_true(number(&result, 4, "tv") > 1e-3);
 }
 
-/* Power: resample-target is off by sum (law - promise)^2 / promise = .41, so 20000 texts give a
- * chi-square of 8200 +- 200 at 56 degrees of freedom. Half of the texts would give half of it. */
+/* resample-target is off by sum (law - promise)^2 / promise = .41, so 20000 texts give a chi-square
+ * of 8200 +- 200 at 56 degrees of freedom, and half of the texts would give half of that. */
 TEST(lossless_accepts_the_rules_and_rejects_the_mistake)
 {
     OWNED(spec_result) result;
@@ -467,8 +467,8 @@ TEST(simulated_alphas_are_the_four_that_theory_tells_apart)
     OWNED(spec_result) result;
     run(&result, "four_alphas", 200000, "alpha = 0.8; K = 8;");
     assert_all_hold(&result, 1);
-    /* Theory sheet, E-2: at .8 and K = 8 accepted over drafted is .416, and Eq. (1) at .416
-     * gives 1.71 in place of 4.33. */
+    /* At .8 and K = 8 accepted over drafted is .416, and Eq. (1) at .416 gives 1.71 in place of
+     * 4.33. */
     assert_within(number(&result, 0, "accepted_over_drafted"), 0.416, 0.005);
     assert_within(number(&result, 0, "emitted_if_mistaken"), 1.71, 0.01);
     assert_within(number(&result, 0, "emitted_true"), 4.328911, 1e-6);
@@ -515,9 +515,9 @@ TEST(closed_calculators_give_what_a_hand_gives)
         assert_within(number(&result, r, "ridge_tokens"), 156.0, 1e-9);
     }
     spec_result_free(&result);
-    /* 60 bytes of weights for 6 requests; 2 bytes per position, of which 3 + 1 of 25 are read: c =
-     * 18/60; with alpha .5 it gains where 18/(10 + 2 n) < .5, above 13. K = 1 gives 1.5/1.3, K = 2
-     * 1.75/1.6. */
+    /* 60 bytes of weights serve 6 requests, with 2 bytes per position, of which 3 + 1 of 25 are
+     * read: c = 18/60. With alpha .5 it gains if 18/(10 + 2 n) < .5, above 13. K = 1 gives 1.5/1.3,
+     * K = 2 1.75/1.6. */
     run(&result, "window_bytes", 0,
         "alpha = 0.5; weight_bytes = 60; kv_bytes = 2; batch = 6; context = 25; window = 3; "
         "sink = 1;");
@@ -526,15 +526,15 @@ TEST(closed_calculators_give_what_a_hand_gives)
     assert_true(number(&result, 0, "best_K") == 1.0);
     assert_within(number(&result, 0, "best_speedup"), 1.5 / 1.3, 1e-9);
     spec_result_free(&result);
-    /* alpha .5, K 1: 1.5 tokens; speed-up 1.2 needs 1.5/1.2 - 1 = .25 per draft token; 1.6 is
-     * impossible. */
+    /* At alpha .5 and K = 1 there are 1.5 tokens. A speed-up of 1.2 requires 1.5/1.2 - 1 = .25 per
+     * draft token; 1.6 is impossible. */
     run(&result, "implied_cost", 0, "alpha = 0.5; K = 1; printed_speedup = [1.2, 1.6];");
     assert_within(number(&result, 0, "implied_c"), 0.25, 1e-9);
     assert_true(number(&result, 1, "implied_c") < 0.0);
 }
 
-/* Two draft tokens at alpha 0.6 emit 1.96; three, 2.176; of two independent chains of one, 1 + 1 -
- * 0.4^2. */
+/* At alpha 0.6 two draft tokens emit 1.96 tokens, three emit 2.176, and two independent chains of
+ * one 1 + 1 - 0.4^2. */
 TEST(implied_alpha_undoes_the_mean_and_predicts_other_rows)
 {
     OWNED(spec_result) result;

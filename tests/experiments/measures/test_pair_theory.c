@@ -97,8 +97,8 @@ TEST(theory_is_the_stationary_mean_over_contexts)
     spec_model_close(draft);
 }
 
-/* Two routes: the definitions of the rules over a chain of contexts, and their code, enumerated
- * branch by branch. */
+/* Compares two routes: the definitions of the rules over a chain of contexts, and their code,
+ * enumerated branch by branch. */
 TEST(enumeration_agrees_with_the_chain_of_contexts)
 {
     const char *const rules[] = {"token", "match"}, *const draftings[] = {"chain", "greedy"};
@@ -123,7 +123,7 @@ static double hit_of(const pair *p)
     return hit;
 }
 
-/* Enumerate a round of the decoder that drafts ahead from each context of one token: the context
+/* Enumerates a round of the decoder that drafts ahead from each context of one token: the context
  * after it, and whether the next chain is found. The law of starts is iterated. */
 static double hit_by_rounds(const pair *p, int vocab)
 {
@@ -154,7 +154,7 @@ static double hit_by_rounds(const pair *p, int vocab)
     return hit;
 }
 
-/* Three routes: alpha^K guessed for one pair of rows; the chain over contexts, by formula
+/* Compares three routes: alpha^K guessed for one pair of rows; the chain over contexts, by formula
  * (token, match) or by rounds not drafted ahead (block, traversal); and the decoder that drafts
  * ahead. */
 TEST(hits_are_those_of_the_decoder_that_drafts_ahead)
@@ -204,8 +204,8 @@ TEST(there_is_no_share_of_hits_where_texts_end_or_lengths_vary)
     assert_nan(hit_of(&p));
 }
 
-/* Every place of an order-0 pair accepts with the same chance, so a tree of full levels is a
- * chain of places; analysis has that chance in closed form. */
+/* Every place of an order-0 pair accepts with the same probability, so a tree of full levels is a
+ * chain of places; analysis has that probability in closed form. */
 TEST(trees_of_one_context_are_capped_geometric)
 {
     const struct {
@@ -231,8 +231,8 @@ TEST(trees_of_one_context_are_capped_geometric)
     }
 }
 
-/* [Sun25] by their formula for the mean: the sum over prefixes of draft times the least product of
- * later ratios. */
+/* Computes [Sun25]'s formula for the mean: the sum over prefixes of the draft's probability times
+ * the smallest product of later ratios. */
 TEST(block_is_the_sum_over_prefixes)
 {
     const double target[] = {0.55, 0.27, 0.18}, draft[] = {0.16, 0.43, 0.41};
@@ -271,8 +271,8 @@ TEST(there_is_no_theory_where_rounds_remember_or_are_too_many)
     assert_nan(theory_of(&p));
 }
 
-/* Models that alternate between two tokens: rounds of K + 1 = 2 always begin in the same
- * context, rounds of 3 in both in turn. */
+/* The models alternate between two tokens: rounds of K + 1 = 2 always begin in the same context,
+ * rounds of 3 in both contexts in turn. */
 TEST(there_is_no_one_mean_where_the_long_run_depends_on_the_start)
 {
     CLOSED(pair) p;
@@ -283,9 +283,9 @@ TEST(there_is_no_one_mean_where_the_long_run_depends_on_the_start)
     assert_within(theory_of(&p), 3.0, 1e-12);
 }
 
-/* The law of the rounds of a seed over texts: that of the coupling only if the strategy shares
- * the noise of the rule. tests/experiments/measures/test_measures.c compares it with simulated
- * rounds. */
+/* Computes the law of the rounds of a seed over texts, which is that of the coupling only if the
+ * strategy shares the noise of the rule. tests/experiments/measures/test_measures.c compares it
+ * with simulated rounds. */
 TEST(a_seed_has_the_theory_of_its_coupling_or_of_match)
 {
     static const struct {

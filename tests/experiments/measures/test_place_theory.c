@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of rows: the exact mean of a run by the chain over places, by enumeration, and by
- * simulation. */
+/* For files of rows, compares the exact mean of a run by the chain over places, by enumeration, and
+ * by simulation. */
 #include "experiments/measures/place_theory.h"
 
 #include "models/rows/rows.h"
@@ -29,7 +29,7 @@ static int tear_down(void **state)
     return spec_folder_leave(state);
 }
 
-/* Follow rounds from a place by enumerating the decoder's rounds: the law of the next place, and
+/* Follows rounds from a place by enumerating the decoder's rounds: the law of the next place, and
  * the mean of n_emitted. */
 static double enumerated(spec_decoder *decoder, const double *start, int burn_in, int rounds)
 {
@@ -43,7 +43,7 @@ static double enumerated(spec_decoder *decoder, const double *start, int burn_in
             if (law[s] == 0.0) continue;
             assert_int_equal(spec_enumeration_init(&walk, 0), GSL_SUCCESS);
             do {
-                /* A context that no prompt begins is at the place of its length. */
+                /* A context that begins with no prompt is at the place of its length. */
                 assert_works(spec_decoder_reset(decoder, nothing, (size_t)s, &error));
                 assert_works(spec_decoder_round(decoder, &walk.chance, NULL, &error));
                 const double p = law[s] * spec_enumeration_probability(&walk);
@@ -77,7 +77,7 @@ static void assert_theory(const char *rule, const char *drafting, const char *mo
     assert_non_null(spec_rows_of(target.model, &begin));
     spec_rows_starts(start, target.model);
     if (begin >
-        0) { /* contexts of the enumeration begin there, so its places are lower by `begin` */
+        0) { /* contexts of the enumeration begin there, so its places are smaller by `begin` */
         start[begin] = 0.0;
         start[0] = 1.0;
     }
@@ -139,8 +139,7 @@ TEST(other_pairs_rules_and_drafts_have_none)
     }
 }
 
-/* Power: the stationary mean of the iid formula differs from these by .02 or more, 10 standard
- * errors. */
+/* The stationary mean of the iid formula differs from these by .02 or more, 10 standard errors. */
 TEST(simulation_agrees)
 {
     OWNED(spec_result) result;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans against enumeration: the planned number of tokens is that of the decoding loop for the
- * printed shape, wherever every context has the same rows. Also the files that a plan reads. */
+/* Compares plans with enumeration: the planned number of tokens is that of the decoding loop for
+ * the printed shape, if every context has the same rows. Also checks the files that a plan
+ * reads. */
 #include "experiments/measures/plan_files.h"
 #include "experiments/measures/rank_acceptance.h"
 #include "experiments/measures/tree_choice.h"
@@ -18,7 +19,7 @@
 
 enum { V = 3, LEVELS = 3, LIMIT = 20000000 };
 
-/* Tokens of the first round of a strategy, by enumeration of every decision. */
+/* Returns the tokens of the first round of a strategy, by enumeration of every decision. */
 static double enumerated(const spec_decoder_config *config)
 {
     OWNED(spec_output_law) law;
@@ -27,7 +28,7 @@ static double enumerated(const spec_decoder_config *config)
     return emitted;
 }
 
-/* A pair of models of order 0. */
+/* Makes a pair of models of order 0. */
 typedef struct {
     table_model target, draft;
     spec_decoder_config config;
@@ -93,7 +94,7 @@ TEST(what_is_planned_is_what_the_written_tree_yields)
                 const int nodes = judged[j].siblings == SPEC_SIBLINGS_TOP ? 7 : 2 + c % 3;
                 const int status = spec_tree_choose(&choice, spec_tree_methods[m], &chances, nodes,
                                                     0.0, free_verify, &error);
-                /* chances need not fall by rank, except for Medusa's tree */
+                /* probabilities need not fall by rank, except for Medusa's tree */
                 if (status != GSL_SUCCESS) {
                     assert_string_equal(spec_tree_methods[m], "medusa");
                     assert_non_null(strstr(error.text, "descending"));
@@ -122,8 +123,8 @@ TEST(what_is_planned_is_what_the_written_tree_yields)
     assert_true(planned_shapes > 50);
 }
 
-/* If chances fall by rank, the n largest products are the best tree: both plans have its tokens,
- * and no form has more. Costs decide between sizes. */
+/* If probabilities fall by rank, the n largest products are the best tree: both plans have its
+ * tokens, and no form has more. Costs decide between sizes. */
 TEST(plans_agree_and_no_form_beats_them)
 {
     uint64_t noise = spec_test_seed();
@@ -156,7 +157,7 @@ TEST(plans_agree_and_no_form_beats_them)
     }
 }
 
-/* Medusa's heads differ: the tree of the table .6 .2 / .5 .3 by hand: 1 (.6), 11 (.3), 2 (.2), 12
+/* Medusa's heads differ. The tree of the table .6 .2 / .5 .3 by hand: 1 (.6), 11 (.3), 2 (.2), 12
  * (.18), 21 (.1). */
 TEST(heads_are_planned_level_by_level)
 {
@@ -213,7 +214,7 @@ TEST(measured_chances_are_those_of_the_closed_forms, STATISTICS)
             spec_rank_acceptance_measured(again, V, &p.config, positions, seed, &one, &error));
         assert_memory_equal(measured, again, sizeof measured);
         for (int r = 0; r < V;
-             r++) /* power: a rank taken for the next one is off by 14 standard errors */
+             r++) /* a rank mistaken for the next one is off by 14 standard errors */
             assert_within(measured[r], exact[r],
                           5 * sqrt(exact[r] * (1 - exact[r]) / (double)positions) + 1e-12);
     }

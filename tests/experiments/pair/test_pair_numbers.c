@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers from sums that are written by hand. */
+/* Checks numbers computed from sums that are written by hand. */
 #include "experiments/pair/pair_numbers.h"
 
 #include "tests/support/near.h"
@@ -18,8 +18,8 @@ typedef struct {
     spec_pair_run run;
 } stage;
 
-/* Sums of text i and draft d: 20 + i rounds with one token, of which the draft emits 1.4 + 0.3 d
- * each, and less with two; `noise` times a text's tokens vary. */
+/* The sums of text i and draft d: 20 + i rounds with one token, in which the draft emits 1.4 + 0.3
+ * d each, and less with two; the times of a text vary by `noise`. */
 static void stage_init(stage *s, double noise)
 {
     static const char *const names[] = {"a", "b"};
@@ -81,7 +81,7 @@ static const spec_pair_row *row_of(const spec_pair_numbers *numbers, int categor
     return &numbers->row[((category + 1) * DRAFTS + draft) * K + length - 1];
 }
 
-/* Tokens per round of the texts from..to-1. */
+/* Returns the tokens per round of the texts from..to-1. */
 static double tokens(const stage *s, int from, int to, int draft, int length)
 {
     double emitted = 0.0, rounds = 0.0;
@@ -93,7 +93,7 @@ static double tokens(const stage *s, int from, int to, int draft, int length)
     return emitted / rounds;
 }
 
-/* With given times a pass of the target takes 1, or what a file says; measured ones are in the
+/* With given times a pass of the target takes 1, or what a file states; measured times are in the
  * sums. */
 TEST(a_speedup_is_tokens_over_the_time_of_a_round)
 {
@@ -149,7 +149,7 @@ TEST(noise_leaves_more_than_one_that_may_be_the_fastest)
 {
     OWNED(stage) s;
     stage_init(&s, 0.02);
-    for (int i = 0; i < TEXTS; i++) /* the second draft varies on its own */
+    for (int i = 0; i < TEXTS; i++) /* the second draft varies independently */
         s.run.block[i * s.run.n_columns + spec_pair_run_array(&s.run, 1, SPEC_PAIR_EMITTED)] +=
             i < 3 ? 9.0 : -6.0;
     OWNED(spec_pair_numbers) numbers;
@@ -157,7 +157,7 @@ TEST(noise_leaves_more_than_one_that_may_be_the_fastest)
     assert_true(row_of(&numbers, -1, 1, 1)->alike && row_of(&numbers, -1, 0, 2)->alike);
     assert_true(row_of(&numbers, -1, 1, 1)->speedup.value >
                 row_of(&numbers, -1, 0, 2)->speedup.value);
-    assert_true(row_of(&numbers, -1, 0, 2)->best);   /* it has the larger lower end */
+    assert_true(row_of(&numbers, -1, 0, 2)->best);   /* its lower end is the largest */
     assert_false(row_of(&numbers, -1, 0, 1)->alike); /* its tokens vary with those of K = 2 */
 }
 
@@ -174,7 +174,7 @@ TEST(few_rounds_at_a_depth_give_no_interval)
     assert_true(isnan(second->conditional.low) && isnan(second->conditional.high));
 }
 
-/* Times that differ by a factor of ten between texts: what a busy machine does. */
+/* Times differ by a factor of ten between texts, as on a busy machine. */
 TEST(times_of_a_busy_machine_are_withheld)
 {
     OWNED(stage) s;
@@ -192,9 +192,9 @@ TEST(times_of_a_busy_machine_are_withheld)
     }
 }
 
-/* A pass over two tokens that takes less time than one over one: beyond noise nothing is reported;
- * within noise the speed-up is cut to the tokens per round. A wrong version, which tests at the
- * confidence of an interval, withholds both. */
+/* A pass over two tokens takes less time than one over one token. If that is beyond noise, nothing
+ * is reported; within noise the speed-up is cut to the tokens per round. The wrong version, which
+ * tests at the confidence of an interval, withholds both. */
 TEST(a_round_is_not_faster_than_a_plain_token)
 {
     static const double share[] = {0.9, 0.97};

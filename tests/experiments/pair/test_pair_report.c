@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sentences and rows from numbers that are written by hand. */
+/* Checks sentences and rows for numbers that are written by hand. */
 #include "experiments/pair/pair_report.h"
 
 #include "tests/support/near.h"
@@ -10,7 +10,7 @@
 
 enum { K = 8, DRAFTS = 2, BEST = 4 };
 
-/* Two drafts, of which the first is the best with K = 4. */
+/* There are two drafts, and the first one is the best with K = 4. */
 typedef struct {
     spec_pair_run run;
     spec_pair_row row[DRAFTS * K];
@@ -89,7 +89,8 @@ TEST(one_text_has_no_interval)
     assert_answer(&s, RUN "2.00" SPEED ". One text gives no interval.");
 }
 
-/* The longest draft is the best: the longest that was asked for, or the longest of its model. */
+/* The longest draft is the best: the longest that was asked for, or the longest that its model
+ * allows. */
 TEST(the_answer_says_that_no_longer_draft_was_tried)
 {
     stage s;

@@ -52,7 +52,7 @@ TEST(a_file_has_the_sums_of_its_models)
     OWNED_MODEL *b = model_of("rows:test_pair_rows.rows?begin=0&side=draft", NULL);
     OWNED(spec_pair_run) of_file;
     run_on(&of_file, a, b, rows.text, rows.n);
-    spec_pair_text text[4]; /* each as a text of its own */
+    spec_pair_text text[4]; /* each a separate text */
     for (int i = 0; i < 4; i++)
         text[i] = (spec_pair_text){
             .token = rows.token + rows.text[i].n, .n_given = rows.text[i].n_given, .category = -1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sums of pair_run against the decoding loop, which is enumerated: over all texts of the target
- * both have the same means. */
+/* Compares the sums of pair_run with the decoding loop, which is enumerated: over all texts of the
+ * target both have the same means. */
 #include "experiments/pair/pair_run.h"
 
 #include "analysis/acceptance/text_rounds.h"
@@ -28,10 +28,10 @@ static spec_pair_plan plan_of(const spec_model *target, const spec_model *draft,
                             .tokens = tokens};
 }
 
-/* Means over the rounds that begin in the first positions of a text. */
+/* The means over the rounds that begin in the first positions of a text. */
 typedef struct {
     double rounds[LONGEST], emitted[LONGEST]; /* by K - 1 */
-    double came[LONGEST], passed[LONGEST];    /* of the longest K, by depth */
+    double came[LONGEST], passed[LONGEST];    /* for the longest K, by depth */
     double overlap, agree, positions;
 } means;
 
@@ -97,13 +97,14 @@ static double chance_of(spec_session *session, const int *text, int n, double *s
         const double *row = spec_session_row(session, text, (size_t)i, scratch, &error);
         assert_non_null(row);
         product *= row[text[i]];
-        if (spec_model_ends_text(session->model, text[i])) /* what follows is not of the text */
+        if (spec_model_ends_text(session->model, text[i])) /* what follows is not part of the
+                                                            * text */
             return product * pow(1.0 / session->model->vocab, n - 1 - i);
     }
     return product;
 }
 
-/* The sums of the first draft of a run, over all its texts with a weight each. */
+/* Returns the sums of the first draft of a run, over all its texts, each with a weight. */
 static void add(means *sum, const spec_pair_run *run, const double *weight)
 {
     for (int i = 0; i < run->plan.n_texts; i++) {
@@ -121,7 +122,7 @@ static void add(means *sum, const spec_pair_run *run, const double *weight)
     }
 }
 
-/* Over all texts that the target may write, each with its probability. */
+/* Adds up all texts that the target may write, each with its probability. */
 static means by_texts(const spec_model *target, const spec_model *draft, bool greedy, int positions)
 {
     means sum = {.positions = 0.0};
@@ -186,7 +187,7 @@ static void tables_free(tables *t)
     table_model_free(&t->draft);
 }
 
-/* Rounds, their tokens, and acceptance by depth, for every K. */
+/* Compares rounds, their tokens, and acceptance by depth, for every K. */
 TEST(the_means_are_those_of_the_decoding_loop)
 {
     uint64_t noise = 27;
@@ -204,7 +205,7 @@ TEST(a_text_may_end)
     OWNED(tables) t;
     tables_init(&t, 3, PAIR_PLAIN, &noise);
     t.target.head.ends = spec_text_ends_one(1);
-    for (int known = 0; known < 2; known++) { /* whether the draft knows the end */
+    for (int known = 0; known < 2; known++) { /* does the draft know the end? */
         t.draft.head.ends = spec_text_ends_one(known ? 1 : -1);
         for (int greedy = 0; greedy < 2; greedy++) {
             const means decoded = by_decoding(&t.target.head, &t.draft.head, greedy, 3),
@@ -218,7 +219,7 @@ TEST(a_text_may_end)
     }
 }
 
-/* Rows that depend on where the round begins. */
+/* The rows depend on where the round begins. */
 TEST(block_drafts_are_read_round_by_round)
 {
     OWNED_MODEL *target = model_of("markov?V=3&order=2&seed=3", NULL);
@@ -243,7 +244,7 @@ TEST(block_drafts_are_read_round_by_round)
 
 /* ---- a draft that declines ------------------------------------------------------------------- */
 
-/* Rows of a table; it asks not to draft a token after token 0. */
+/* A table model that asks not to draft a token after token 0. */
 typedef struct {
     spec_model head;
     const table_model *table;
@@ -296,8 +297,8 @@ TEST(a_draft_may_decline)
 
 /* ---- the texts ------------------------------------------------------------------------------- */
 
-/* Texts that the target writes: means over many are those of the decoding loop. A wrong version
- * that lets a rejection stop the text is off by more than 0.1. */
+/* The target writes texts: means over many of them are those of the decoding loop. A wrong version,
+ * in which a rejection stops the text, is off by more than 0.1. */
 TEST(the_target_writes_its_texts)
 {
     enum { TEXTS = 4000 };
@@ -321,7 +322,7 @@ TEST(the_target_writes_its_texts)
     }
 }
 
-/* A text of several blocks of rounds, row by row. */
+/* Compares a text of several blocks of rounds, row by row. */
 TEST(a_long_text_is_read_in_blocks)
 {
     enum { N = 150, FROM = 2, V = 3, ROUNDS = N - LONGEST + 1 };

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The digest of an experiment, with overrides. */
+/* Returns the digest of an experiment with overrides. */
 static const char *digest_of(char digest[SPEC_INPUT_DIGEST_SIZE], const char *text,
                              const char *const *opt_set)
 {
@@ -52,13 +52,14 @@ TEST(the_bytes_of_the_texts_are_part_of_it, .setup = spec_folder_enter,
                             was); /* also of the name */
     spec_file_write("own.txt", "the cat sat on the hat");
     assert_int_equal(strncmp(digest_of(is, text, NULL), was, 17),
-                     0); /* only the part of the files differs */
+                     0); /* only the part about files differs */
     assert_string_not_equal(is, was);
     spec_file_write("own.txt", "the cat sat on the mat");
     assert_string_equal(digest_of(is, text, NULL), was);
 }
 
-/* A file behind a strategy is hashed. A folder or file with the name of a kind is no input. */
+/* The file that a strategy reads is hashed. A folder or file with the name of a kind is not an
+ * input. */
 TEST(files_are_found_behind_strategies_alone, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {

@@ -93,7 +93,7 @@ TEST(the_page_says_what_was_asked_and_what_came_out)
     rmdir(folder);
 }
 
-/* Other inputs have no finding and no time, and the command has the overrides. */
+/* For other inputs no finding and no time are given, and the command has the overrides. */
 TEST(a_changed_experiment_reports_its_own_inputs_alone)
 {
     static const char *const set[] = {"K=2:6:2", "rounds=900", NULL},
@@ -118,7 +118,7 @@ TEST(a_changed_experiment_reports_its_own_inputs_alone)
     assert_null(strstr(page, "1 s"));
 }
 
-/* A table omits the columns with one value; of equal rows these would be all columns. */
+/* A table omits the columns with only one value, but if all rows are equal, not all columns. */
 TEST(equal_rows_keep_their_table)
 {
     static const char text[] = "measure = \"predict\"; grid = { alpha = [0.27, 0.27]; K = 3; };";

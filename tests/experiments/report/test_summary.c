@@ -17,7 +17,7 @@ static spec_experiment parse(const char *text)
     return e;
 }
 
-/* A result made by hand: rows of numbers, a NaN an empty cell. */
+/* Makes a result by hand: rows of numbers, in which NaN is an empty cell. */
 static spec_result result_of(const char *const *column, int n_columns, const double *cell,
                              size_t n_rows)
 {
@@ -86,15 +86,15 @@ TEST(exact_columns_count_ties_and_names_are_ranked)
     /* token: overlap 0.9, so 0.9 and 0.9 + 0.81; match: 0.5, so 0.5 and 0.75 */
     assert_string_equal(
         said,
-        "- `tv` is 0 in all 4 rows.\n" /* and no comparison of what does not differ */
+        "- `tv` is 0 in all 4 rows.\n" /* and no comparison, because nothing differs */
         "- `mean_n_accepted` lies between 0.5 (rule = `match`, K = 1) and 1.71 tokens per round "
         "(rule = `token`, K = 2).\n"
         "- Among the values of `rule`, `mean_n_accepted` is largest for `token` in 2 of 2 series.\n"
         "- Along `K`, `mean_n_accepted` rises in all 2 series.\n");
 }
 
-/* There is no sentence along an axis on which two rows of a series are at one place, nor about a
- * column without errors. */
+/* No sentence is written along an axis on which two rows of a series have the same value, or about
+ * a column without errors. */
 TEST(silence_where_rows_or_errors_do_not_carry_it)
 {
     static const char *const column[] = {"K", "emitted", "emitted_se", "speedup"};
@@ -147,7 +147,8 @@ TEST(keys_leave_out_what_follows_from_others)
     free(name);
 }
 
-/* Drafts that change with T are one draft along T; a draft that does not change is another. */
+/* Drafts that change with T count as one draft along T; a draft that does not change is another
+ * one. */
 TEST(an_axis_that_others_build_goes_by_what_builds_it)
 {
     static const char text[] =
@@ -179,7 +180,7 @@ TEST(an_axis_that_others_build_goes_by_what_builds_it)
 
 enum { AXIS = 5, OTHERS = 12 };
 
-/* The words for a series from every pair of its values, without the code of trend.c. */
+/* Computes the words for a series from every pair of its values, without the code of trend.c. */
 static const char *words_of(const double y[AXIS], const double se[AXIS])
 {
     bool up[AXIS][AXIS], any = false, fell = false, rose = false;
@@ -210,7 +211,7 @@ static const char *words_of(const double y[AXIS], const double se[AXIS])
     return "has no single direction";
 }
 
-/* Random tables in a random order of rows: each count of the sentence equals the count of a
+/* In random tables, with rows in a random order, each count in a sentence equals the count of a
  * plain loop. */
 TEST(counts_agree_with_a_plain_count)
 {

@@ -2,8 +2,8 @@
 #include "experiments/report/trend.h"
 #include "tests/support/support.h"
 
-/* Values in tenths with equal standard errors: 0.1 / sqrt(2) makes a step of 0.2 the largest
- * that is no difference. */
+/* The values are tenths with equal standard errors: with 0.1 / sqrt(2), a step of 0.2 is the
+ * largest that does not count as a difference. */
 static spec_trend trend_of(const int *tenths, int n, double se, int *ret_at)
 {
     double y[16], errors[16];
@@ -40,7 +40,7 @@ TEST(trends_are_what_the_errors_carry)
     }
 }
 
-/* 1e-16 beside 2e-16, and numbers that agree to ten digits, differ by rounding only. */
+/* 1e-16 and 2e-16, and numbers that agree to ten digits, differ by rounding only. */
 TEST(rounding_is_no_trend)
 {
     const double tv[] = {1e-16, 2e-16, 7e-14}, nearly[] = {0.123456789, 0.123456789 + 1e-11},

@@ -21,7 +21,7 @@ static spec_requests lognormal(void)
     return requests;
 }
 
-/* The begun requests of a run: their number. */
+/* Draws the requests that have already begun when a run starts; returns their number. */
 static int take(spec_request ret[MOST], const spec_begun_requests *begun, uint64_t stream)
 {
     const spec_request_source source = spec_begun_requests_source(begun);
@@ -29,7 +29,7 @@ static int take(spec_request ret[MOST], const spec_begun_requests *begun, uint64
     int n = 0;
     assert_non_null(cursor);
     while (source.next(cursor, &ret[n]) && ret[n].begun && n < MOST - 1) n++;
-    assert_true(!ret[n].begun && ret[n].prompt == 7); /* then the others come */
+    assert_true(!ret[n].begun && ret[n].prompt == 7); /* then come the other requests */
     source.end(cursor);
     return n;
 }
@@ -41,8 +41,8 @@ static void assert_mean(const spec_moments *of, double expected)
         fail_msg("%g, expected %g, se %g", of->mean, expected, se);
 }
 
-/* In equilibrium, both parts of a length, emitted and remaining, have the mean E[L^2]/2E[L] = 57.
- * Of lengths that are drawn as usual it is 30. */
+/* In equilibrium, the emitted and the remaining part of a length both have the mean E[L^2]/2E[L] =
+ * 57. If lengths were drawn as for new requests, it would be 30. */
 TEST(begun_requests_are_those_of_an_engine_in_equilibrium)
 {
     static spec_request of[MOST];
@@ -75,9 +75,10 @@ TEST(begun_requests_are_those_of_an_engine_in_equilibrium)
     }
 }
 
-/* Second route: E[t] and E[t^2] of the times L (1 + g (7 + L/2 - c)) that lengths L, drawn as
- * usual, are in the system. Their number is in proportion to that time, and the emitted share of a
- * length has the density 1 + g (7 + x - c) in x. */
+/* Second route: E[t] and E[t^2] of the time L (1 + g (7 + L/2 - c)) for which a request of length L
+ * is in the system, over lengths drawn as for new requests. The number of such requests is in
+ * proportion to that time, and the emitted part of a length has the density 1 + g (7 + x - c) in
+ * x. */
 TEST(requests_whose_steps_are_longer_are_more_and_are_further)
 {
     static spec_request of[MOST];
@@ -118,7 +119,8 @@ TEST(requests_whose_steps_are_longer_are_more_and_are_further)
     }
 }
 
-/* Common random numbers: a faster engine has a part of a slower one's requests, and is further. */
+/* With common random numbers, a faster engine has some of a slower one's requests, each further
+ * advanced. */
 TEST(ways_begin_with_the_same_requests)
 {
     static spec_request slow[MOST], fast[MOST];

@@ -35,10 +35,10 @@ static spec_claim_value compute(const char *name, const char *cost, const char *
     return value;
 }
 
-/* Claims in designated initialisers. */
+/* Claims, written as designated initialisers. */
 #define EXACT(name, cost, draft, ...) compute(name, cost, draft, (spec_claim){__VA_ARGS__}).value
 
-/* Numbers that were derived apart from this program, in as many digits as were written down. */
+/* Numbers that were derived without this program, with as many digits as were written down. */
 TEST(formulas_give_known_numbers)
 {
     assert_prints(EXACT("capacity", h100, eagle, .alpha = 0.8, .K = 3, .prompt = 512.0), 1, "49.4");
@@ -72,7 +72,7 @@ TEST(break_even_is_where_the_speedup_is_1)
     assert_near(EXACT("tokens_speedup", h100, eagle, .alpha = 0.7, .K = 5, .batch = 1e6,
                       .context = floor(s)),
                 1.0, 1e-3);
-    /* accepted/drafted equals the threshold there. */
+    /* At the break-even, accepted/drafted equals the threshold. */
     assert_near(
         EXACT("threshold", h100, eagle, .alpha = 0.7, .K = 5, .batch = 1e6, .context = floor(s)),
         1.0, 3e-3);
@@ -83,8 +83,8 @@ TEST(a_draft_model_costs_its_own_passes)
     spec_error error = {""};
     spec_step_cost *draft;
     check(spec_step_cost_create(&draft, "step=1ms,token=10us,kv=1us", NULL, &error), &error);
-    /* alpha 1, K 2, batch 4, context 100: 3 tokens in 10 + 12 + 40 ms and two passes of 1 ms + 40
-     * us + 4 * 60 us; without a draft 10 + 4 + 40 ms. */
+    /* At alpha 1, K 2, batch 4 and context 100: 3 tokens in 10 + 12 + 40 ms and two passes of 1 ms
+     * + 40 us + 4 * 60 us; without a draft, 10 + 4 + 40 ms. */
     assert_near(EXACT("tokens_speedup", "step=10ms,token=1ms,kv=100us", NULL, .alpha = 1.0, .K = 2,
                       .batch = 4.0, .context = 100.0, .window = 60.0, .opt_draft = draft),
                 3.0 * 54.0 / (62.0 + 2.0 * 1.28), 1e-12);
@@ -93,8 +93,8 @@ TEST(a_draft_model_costs_its_own_passes)
 
 TEST(servers_that_share_one_request_lose_throughput)
 {
-    /* 10 servers; a token takes .8 * .1 + .2 = .28 steps of 1 + .01 tokens s. 20 requests: plain
-     * servers have 2 each. */
+    /* 10 servers; a token takes .8 * .1 + .2 = .28 steps of 1 + .01 tokens seconds. With 20
+     * requests, plain servers have 2 each. */
     assert_near(EXACT("parallel_throughput", "step=1s,token=10ms", NULL, .alpha = 0.8, .c = 0.1,
                       .batch = 20.0),
                 1.02 / (1.01 * 20.0 * 0.28), 1e-12);
@@ -118,7 +118,7 @@ TEST(lengths_below_the_optimum_lose)
 
 /* ---- simulated ------------------------------------------------------------------------------- */
 
-/* The intervals of other arrivals and another program: 1.350(8) and 0.490(24). */
+/* The intervals come from other arrivals and another program: 1.350(8) and 0.490(24). */
 TEST(the_engine_gives_known_speedups_of_latency)
 {
     const spec_claim at_35 = {.alpha = 0.6, .K = 3, .rate = 35.0, .prompt = 512.0, .output = 256.0};
@@ -159,10 +159,11 @@ TEST(a_rate_above_the_capacity_is_refused)
     spec_step_cost_free(cost);
 }
 
-/* Two requests, two copies of each; steps by hand. */
+/* Two requests, with two copies of each; steps computed by hand. */
 TEST(replays_follow_the_accepted_lengths)
 {
-    /* Behind the prefill's token: rounds of 1 + 1, 2 + 1 tokens (5 in all), and of 0 + 1, 1 + 1. */
+    /* After the prefill's token, the first request has rounds of 1 + 1 and 2 + 1 tokens (5 in all),
+     * the second one rounds of 0 + 1 and 1 + 1. */
     int64_t begin[] = {0, 2, 4};
     int8_t length[] = {1, 2, 0, 1};
     float alpha[] = {0.5f, 0.5f};
@@ -174,8 +175,8 @@ TEST(replays_follow_the_accepted_lengths)
                                            .alpha = alpha,
                                            .prompt = prompt,
                                            .output = output};
-    /* Steps of 1 s, and 1 s per round that drafts. Plain: 6 and 4 steps for 2 * 6 and 2 * 4 tokens.
-     * K = 2: 1 + 2 * 2 and 1 + 2 * 2 s. */
+    /* Steps take 1 s, plus 1 s per round that drafts. Plain decoding: 6 and 4 steps for 2 * 6 and 2
+     * * 4 tokens. With K = 2: 1 + 2 * 2 s for each. */
     const double plain = 12.0 / 6.0 + 8.0 / 4.0, with = 12.0 / 5.0 + 8.0 / 5.0;
     const spec_claim claim = {.K = 2, .batch = 2.0, .opt_accepted = &lengths};
     const spec_claim_value value = compute("replayed_speedup", "step=1s", "round=1s", claim);

@@ -18,7 +18,7 @@ static void serve(spec_result *result, const char *cost, const char *draft_cost)
     assert_int_equal(result->table.n_rows, 2);
 }
 
-/* Second route: the theory of two engines with the ends of the only setting that is left open. */
+/* Second route: the theory for two engines, at both ends of the only setting that is left open. */
 TEST(one_open_setting_has_the_theory_of_its_ends)
 {
     const spec_span *round = &spec_hardware_find("H100")->share->round;

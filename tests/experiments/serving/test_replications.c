@@ -18,7 +18,7 @@ static double mean_latency(const void *self, const spec_serving_sums *sums)
     return sums->latency / (double)sums->requests;
 }
 
-/* Replications with these sums, of `requests` requests each. */
+/* Makes replications with these sums, of `requests` requests each. */
 static spec_replications of_latencies(const double *latency, int n, uint64_t requests)
 {
     spec_replications runs = {.n = n};
@@ -151,7 +151,7 @@ TEST(objectives_count_requests_that_meet_every_limit)
 
 enum { PLANS = 3, RUNS = 64 };
 
-/* Replications share a factor of spread 0.5, the plans differ by noise of 0.01. */
+/* The plans of a replication share a factor of spread 0.5, and differ by noise of 0.01. */
 static void draw_pairs(spec_replications runs[PLANS], const double factor[PLANS], gsl_rng *rng)
 {
     for (int k = 0; k < PLANS; k++) runs[k] = (spec_replications){.n = RUNS};
@@ -179,7 +179,7 @@ TEST(common_random_numbers_make_the_interval_narrow, STATISTICS)
         draw_pairs(runs, factor, rng);
         assert_works(spec_paired_latency(paired, &best, of, NULL, PLANS, 0, (uint64_t)t, &error));
         assert_true(paired[0].speedup.value == 1.0 && paired[0].speedup.low == 1.0);
-        /* Unpaired it would be sqrt(2/64) 0.55 2 = 0.19 on either side. */
+        /* Without pairing it would be sqrt(2/64) 0.55 2 = 0.19 on either side. */
         assert_true(paired[1].speedup.high - paired[1].speedup.low < 0.03);
         covered += paired[1].speedup.low <= 2.0 && paired[1].speedup.high >= 2.0;
         assert_true(best > 0 && paired[best].as_good && !paired[0].as_good);

@@ -17,8 +17,8 @@ static void check(int status, const spec_error *error)
 
 /* ---- clocks and halves ----------------------------------------------------------------------- */
 
-/* Four requests; the engine's clock is 100 s ahead of that of arrivals. The second request was
- * queued at once, the others waited 0.25, 0.5 and 1 s for a step to end. */
+/* Four requests; the engine's clock is 100 s ahead of the one that gives arrivals. The second
+ * request was queued at once; the others waited 0.25, 0.5 and 1 s for a step to end. */
 static double arrival[] = {0.0, 1.0, 2.0, 4.0}, queued[] = {100.25, 101.0, 102.5, 105.0},
               first[] = {101.0, 101.5, 103.0, 105.0}, last[] = {102.0, 101.5, 109.0, 107.0};
 static int32_t prompt[] = {7, 7, 7, 7}, output[] = {3, 1, 13, 5};
@@ -103,8 +103,8 @@ TEST(traces_without_times_are_refused)
 
 /* ---- measured machines ----------------------------------------------------------------------- */
 
-/* Every second request of a real engine, fitted; the others, predicted: means within 3 % and 99 %
- * quantiles within 5 %. The limits are those of the engine. */
+/* Costs are fitted to every second request of a real engine, and the others are predicted: means to
+ * within 3 %, and 99 % quantiles to within 5 %. The limits are those of the engine. */
 static void predicts_the_other_half(const char *path, int slots, int blocks)
 {
     spec_error error = {""};
@@ -165,7 +165,7 @@ TEST(requests_of_an_rtx_pro_6000_are_predicted)
     predicts_the_other_half(path, 128, 0);
 }
 
-/* Its memory is full most of the time: requests wait for blocks and are preempted. */
+/* The engine's memory is full most of the time, so requests wait for blocks and are preempted. */
 TEST(requests_of_an_rtx_4090_are_predicted, SLOW)
 {
     char path[4096];

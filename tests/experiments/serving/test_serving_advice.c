@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row of a closed loop (share NaN) or of random arrivals. */
+/* Makes a row of a closed loop (share NaN) or of random arrivals. */
 typedef struct {
     double load, K, share, latency, speedup, best_K;
     const char *state, *as_good;
     double memory;             /* share; 0: unknown */
-    double least, most, worst; /* what uncertain costs leave; 0: nothing is uncertain */
+    double least, most, worst; /* the range that uncertain costs leave; 0: no cost is uncertain */
 } result_row;
 
-/* Returns what is recommended, for the caller to free. */
+/* Returns the recommendation, which the caller frees. */
 static char *advice_of(const result_row *row, size_t n, bool closed)
 {
     static const char *const columns[] = {
@@ -52,8 +52,8 @@ static char *advice_of(const result_row *row, size_t n, bool closed)
     return text;
 }
 
-/* At 256 requests K = 3 has no result, because its runs were too short: it may be the best there.
- * At a rate where K = 3 has no result because it is nearer to its capacity, it is not. */
+/* At 256 requests K = 3 has no result because its runs were too short, so it may be the best there.
+ * At a rate where it has no result because it is nearer to its capacity, it cannot be. */
 TEST(a_way_without_a_result_may_be_the_best)
 {
     const result_row closed[] = {{.load = 32,
@@ -107,7 +107,8 @@ TEST(a_way_without_a_result_may_be_the_best)
     assert_non_null(strstr(alone, "\nno recommendation: "));
 }
 
-/* The range holds the answer, also where theory is beside it; above the capacity there is none. */
+/* The range contains the answer, even if there is theory as well; above the capacity there is no
+ * range. */
 TEST(a_range_of_costs_holds_its_own_answer)
 {
     result_row row = {.load = 20,
@@ -128,7 +129,7 @@ TEST(a_range_of_costs_holds_its_own_answer)
                                   "the capacity\n"));
 }
 
-/* K = 2 is the best at 128, but is not distinguished from K = 3; at 512 it is. */
+/* At 128 requests K = 2 is the best but cannot be told from K = 3; at 512 it can. */
 TEST(a_way_holds_until_another_one_is_distinguished_from_it)
 {
     const result_row row[] = {{.load = 32,

@@ -20,7 +20,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The ways as "lengths/K", with * for the plain one and ? for one without a row. */
+/* Returns the ways as "lengths/K", with * after the plain one and ? after one without a row. */
 static void describe(char text[400], const char *K, const char *lengths)
 {
     OWNED(spec_serving_choices) choices;
@@ -49,7 +49,7 @@ TEST(ways_are_in_the_order_of_the_lists)
         {"1,5", "goodput?K_max=3,heuristic?cap=9", "goodput?K_max=3/3 heuristic?cap=9/9 fixed/0*?"},
         {"0,2", "schedule:[[1,32,5],[33,128,2]],fixed",
          "schedule:[[1,32,5],[33,128,2]]/5 fixed/0* fixed/2"},
-        {"0", "bandit", "bandit/8 fixed/0*?"}, /* without a K above 0 its own default */
+        {"0", "bandit", "bandit/8 fixed/0*?"}, /* without a K above 0 it takes its own default */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Percentiles near capacity beside the simulated engine, which shares no code with them. */
+/* Compares percentiles near capacity with the simulated engine, which shares no code with them. */
 #include "analysis/serving/heavy_traffic.h"
 #include "experiments/serving/replications.h"
 #include "experiments/serving/serving_theory.h"
@@ -11,7 +11,7 @@ enum { RUNS = 32 };
 
 typedef struct {
     const char *cost, *draft, *prompt, *output;
-    double alpha, load; /* about the lowest load at which percentiles are given */
+    double alpha, load; /* about the lowest load for which percentiles are given */
     int K;
 } setting;
 
@@ -90,9 +90,9 @@ static void simulate(spec_replications *runs, const engine *e, const setting *s)
     assert_works(spec_replications_run(runs, &plan, &how, &error));
 }
 
-/* Within 5 %, of the batch within one request, and chance: 6,400 relaxation times give a percentile
- * to about 1.5 %. Power: without the bias of arrivals to long steps latency is off by 10 %.
- * So it is if the steps of a request are taken for independent. */
+/* They agree within 5 % (percentiles of the batch within one request) and chance: 6,400 relaxation
+ * times give a percentile to about 1.5 %. Without the bias of arrivals towards long steps, latency
+ * is off by 10 %. So it is if the steps of a request are assumed to be independent. */
 TEST(percentiles_near_capacity_are_the_simulated_ones, SLOW | STATISTICS)
 {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {

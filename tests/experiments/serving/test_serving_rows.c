@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs that are shorter than their longest requests, beside a theorem. */
+/* Compares runs that are shorter than their longest requests with a theorem. */
 #include "experiments/serving/serving_rows.h"
 
 #include "tests/support/near.h"
@@ -9,8 +9,8 @@
 
 /* The mean step is base / (1 - load) exactly: the engine spends the share 1 - load of its time on
  * `base`, once in each step. Here most of the load is long contexts, whose requests take 60 s, and
- * a run has 10 s. 16 answers have a standard error of about .02. Power: if runs begin with requests
- * in proportion to their length alone, steps take .86 of that. */
+ * a run has 10 s. 16 answers have a standard error of about .02. If runs began with requests in
+ * proportion to their length alone, steps would take .86 of that. */
 TEST(short_runs_have_the_mean_step, SLOW | STATISTICS)
 {
     enum { ANSWERS = 16 };
@@ -47,7 +47,7 @@ TEST(short_runs_have_the_mean_step, SLOW | STATISTICS)
         load = rows.row[0].load;
         spec_serving_rows_free(&rows);
     }
-    /* the second route to the load: steps read 1, 2, ..., L - 1 tokens */
+    /* a second route to the load: steps read 1, 2, ..., L - 1 tokens */
     const double L = spec_length_law_mean(&requests->output),
                  L2 = spec_length_law_mean_square(&requests->output);
     assert_near(load, 20.0 * kv * 0.5 * (L2 - L), 0.02);

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A simulated engine stands for the measured one, so that its costs are known. Tolerances are about
- * 1.4 times the largest errors over seeds 1 to 100. */
+/* A simulated engine takes the place of the measured one, so that its costs are known. Tolerances
+ * are about 1.4 times the largest errors over seeds 1 to 100. */
 
 enum { REQUESTS = 200 };
 static const spec_affine_step truth = {.step = 0.0083, .token = 41e-6, .kv = 127e-9};
@@ -52,7 +52,7 @@ static gsl_rng *generator(uint64_t stream)
     return rng;
 }
 
-/* An engine that is full at first and empty at last: its memory is short if `blocks` is not 0. */
+/* The engine is full at first and empty at the end; its memory is short if `blocks` is not 0. */
 static void begin(engine *e, int blocks)
 {
     spec_error error = {""};
@@ -91,15 +91,15 @@ static void engine_free(engine *e)
     spec_length_choice_free(e->plain);
 }
 
-/* The relative error of a step that is full, with a mean context. */
+/* Returns the relative error of the time of a full step with a mean context. */
 static double full_step_error(const spec_affine_step *cost)
 {
     static const spec_step_work full = {.decode_tokens = 24, .kv_tokens = 24 * 450};
     return spec_affine_step_target(cost, &full) / spec_affine_step_target(&truth, &full) - 1.0;
 }
 
-/* Where the schedule differs in one request, its times differ by whole steps: costs near the true
- * ones may fit worse than others, above all where memory is short. */
+/* If the schedule of a single request differs, its times differ by whole steps, so costs near the
+ * true ones may fit worse than others, above all if memory is short. */
 TEST(known_costs_are_recovered, SLOW)
 {
     for (int split = 0; split < 2; split++)
@@ -122,7 +122,7 @@ TEST(known_costs_are_recovered, SLOW)
         }
 }
 
-/* The mean of one half. */
+/* Returns the mean of one half of the requests. */
 static double mean_of(const spec_request_times *times, spec_time_kind kind, bool first)
 {
     int64_t n;
@@ -160,7 +160,7 @@ TEST(the_other_half_is_predicted)
     spec_step_cost_free(fitted);
 }
 
-/* With errors of 2 % in every time, and of 20 requests one twice as slow and one twice as fast. */
+/* Every time has an error of 2 %, and of 20 requests one is twice as slow and one twice as fast. */
 TEST(noise_and_outliers_move_the_costs_little)
 {
     OWNED(engine) e;
@@ -214,7 +214,7 @@ TEST(the_fit_sees_one_half_alone)
         for (int64_t i = 0; i < REQUESTS; i++)
             for (int k = 0; k < SPEC_TIME_KINDS; k++)
                 if (!spec_request_split_first(split, i, REQUESTS)) e.measured.of[k][i] /= 3.0;
-        e.measured.of[SPEC_TIME_LATENCY][0] *= 3.0; /* request 0 is of both first halves */
+        e.measured.of[SPEC_TIME_LATENCY][0] *= 3.0; /* request 0 belongs to both first halves */
         check(spec_step_fit_loss(&loss[1], &e.problem, &truth, &error), &error);
         assert_true(loss[1] > loss[0] + 1e-5);
         e.measured.of[SPEC_TIME_LATENCY][0] /= 3.0;
@@ -235,7 +235,7 @@ TEST(a_trace_of_single_tokens_has_nothing_to_fit)
                       "no request has time");
 }
 
-/* Errors are relative to them. */
+/* Errors are relative to these. */
 TEST(times_of_0_are_refused)
 {
     OWNED(engine) e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A step of a draft that learns while it serves is a step of the offline trainer, bit for bit. It
- * learns the marked places, restarts from its first weights, and stops at numbers that are not
- * finite. */
+ * learns from the marked places only, can restart from its first weights, and stops if numbers are
+ * not finite. */
 #include "models/train/draft_learner.h"
 
 #include "experiments/train/training.h"
@@ -73,7 +73,8 @@ static void case_of_free(case_of *c)
     spec_model_close(c->target);
 }
 
-/* The rate of docs/training.md for the step, which the trainer changes and the learner does not. */
+/* Returns the learning rate of docs/training.md for the step; the trainer changes it, the learner
+ * does not. */
 static double rate_at(long step)
 {
     const double fall = SPEC_TRAINING_RATE_END + (1.0 - SPEC_TRAINING_RATE_END) * 0.5 *
@@ -81,7 +82,7 @@ static double rate_at(long step)
     return rate * ((double)(step + 1) / SPEC_TRAINING_WARM_UP) * fall;
 }
 
-/* Give the learner the batch of the trainer's last step. */
+/* Gives the learner the batch of the trainer's last step. */
 static void copy_batch(case_of *c)
 {
     memcpy(c->learner.token, c->training.token, ROWS * sizeof *c->learner.token);
@@ -118,7 +119,7 @@ TEST(a_step_is_one_of_the_offline_trainer_bit_for_bit)
     }
 }
 
-/* Rows and tokens of other places are not read: changing them changes nothing. */
+/* Rows and tokens of other places are not read, so changing them changes nothing. */
 TEST(places_that_are_not_marked_do_not_count)
 {
     OWNED(case_of) one, other;
@@ -151,7 +152,7 @@ TEST(it_restarts_from_its_first_weights)
     const size_t bytes = p->numbers * sizeof *p->value;
     FREED float *after = malloc(bytes);
     assert_works(spec_draft_learner_step(&c.learner, &unused, &error));
-    assert_int_equal(c.learner.step, 0); /* an empty batch is no step */
+    assert_int_equal(c.learner.step, 0); /* an empty batch is not a step */
     assert_works(spec_training_step(&c.training, &unused, &error));
     for (int turn = 0; turn < 2; turn++) {
         copy_batch(&c);
@@ -165,7 +166,7 @@ TEST(it_restarts_from_its_first_weights)
     assert_same(loss[1], loss[0]);
 }
 
-/* softmax(z / T) = row, for the logits z that the row becomes. */
+/* Turns the row into logits z with softmax(z / T) = row. */
 TEST(a_row_becomes_the_logits_that_serve_it)
 {
     static const double row[VOCAB] = {0.27, 0.03, 0.5, 0.2}, temperatures[] = {0.0, 0.6, 1.0, 1.7};

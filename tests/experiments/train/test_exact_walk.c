@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The walk's expectations equal those of all outcomes, and closed forms. */
+/* The walk's expectations equal those from enumerating all outcomes, and closed forms. */
 #include "analysis/capped_geometric.h"
 #include "base/noise.h"
 #include "experiments/train/exact_walk.h"
@@ -14,7 +14,8 @@ static double chance(uint64_t i)
     return (double)(spec_noise_word(5, i) >> 11) * 0x1p-53;
 }
 
-/* Expected rounds and tokens of a walk that is at `place`, over all outcomes of its rounds. */
+/* Computes the expected rounds and tokens of a walk that is at `place`, over all outcomes of its
+ * rounds. */
 static void enumerate(double *ret_rounds, double *ret_tokens, double accept[PLACES][K], int place,
                       int k)
 {
@@ -69,8 +70,8 @@ TEST(a_constant_acceptance_gives_the_capped_geometric_mean)
     assert_true(fabs(spec_exact_walk_alpha(&walk, 3) - 0.7) < 1e-12);
 }
 
-/* Acceptance 1 and 0 in turn: rounds of one draft token begin at each second place alone, and
- * accept always. The mean over all places would be 1.5. */
+/* Acceptance is 1 and 0 in turn, so rounds with one draft token begin at every second place only,
+ * and always accept. The mean over all places would be 1.5. */
 TEST(rounds_do_not_begin_everywhere)
 {
     enum { LONG = 100 };

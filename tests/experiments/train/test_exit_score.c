@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Early exits are judged by the rows of their drafts; the bar keeps weights whose loss has risen
- * little. */
+/* Early exits are judged by the rows of their drafts; the bar decides which weights are kept: those
+ * whose loss has risen little. */
 #include "experiments/train/exit_score.h"
 #include "experiments/train/training_speed.h"
 #include "models/model_open.h"
@@ -83,8 +83,8 @@ static void run_steps(case_of *c, int n)
     for (int i = 0; i < n; i++) assert_works(spec_training_step(&c->training, &loss, &error));
 }
 
-/* The mean acceptance of an exit's first two draft tokens, by rows of sessions, over the places
- * where rounds of K fit. */
+/* Computes the mean acceptance of an exit's first two draft tokens from rows of sessions, over the
+ * places where rounds of K fit. */
 static void alpha_by_sessions(double ret[2], const case_of *c, int exit, int temperature)
 {
     char spec[64];
@@ -93,7 +93,7 @@ static void alpha_by_sessions(double ret[2], const case_of *c, int exit, int tem
     spec_error error;
     double row[2][VOCAB], sum[2] = {0.0}, accept[PLACES];
     const int skip = c->judge[1].begin >= 0 ? 1 : 0, end = PLACES - K + 1;
-    /* the training knows the checkpoint alone, without the model's temperature */
+    /* the training has the checkpoint only, not the model's temperature */
     assert_works(spec_model_open(&target,
                                  "random?dim=32&layers=4&heads=2&ffn=64&vocab=20&context=32&"
                                  "type=f32&seed=3",
@@ -145,7 +145,7 @@ TEST(acceptance_is_the_overlap_of_the_draft_s_rows)
         }
 }
 
-/* Of the given costs no other exit and draft length has a larger speed-up. */
+/* At the given costs, no other exit and draft length has a larger speed-up. */
 TEST(the_best_exit_is_the_best_of_all)
 {
     static const double pass[] = {0.0, 1.0, 1.07, 1.13, 1.21};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Static trees and their walks equal those of a search over all paths, and plain cases. */
+/* Static trees and their walks equal those found by a search over all paths, and those of simple
+ * cases. */
 #include "base/noise.h"
 #include "experiments/train/rank_tree.h"
 #include "tests/support/near.h"
@@ -19,7 +20,7 @@ static spec_rank_tree_texts texts_of(const ranks *r)
     return (spec_rank_tree_texts){&r->rank[0][0][0], TEXTS, PLACES, K, FIRST};
 }
 
-/* Small ranks are more frequent; some tokens are none of the first RANKS. */
+/* Small ranks are more frequent; some tokens are not among the first RANKS. */
 static void fill(ranks *r, uint64_t key)
 {
     for (int i = 0; i < TEXTS * PLACES * K; i++) {
@@ -52,7 +53,8 @@ static bool follows(const ranks *r, int text, int place, const path *p)
     return true;
 }
 
-/* Whether path a goes before b: more frequent, then shorter, then the smaller ranks. */
+/* Returns whether path a comes before b: the more frequent one first, then the shorter one, then
+ * the one with smaller ranks. */
 static bool is_before(const path *a, const path *b)
 {
     if (a->count != b->count) return a->count > b->count;
@@ -106,7 +108,7 @@ TEST(trees_equal_those_of_a_search)
     }
 }
 
-/* The best path is a chain of first ranks: with K nodes every round accepts K tokens. */
+/* The best path is a chain of first ranks, and with K nodes every round accepts K tokens. */
 TEST(a_perfect_draft_accepts_a_whole_chain)
 {
     ranks r;
@@ -115,7 +117,8 @@ TEST(a_perfect_draft_accepts_a_whole_chain)
     assert_near(tokens_of(&r, K), K + 1.0, 1e-12);
 }
 
-/* The tree is fitted to the first half alone: what the second half follows does not help it. */
+/* The tree is fitted to the first half only, so that what occurs only in the second half does not
+ * help it. */
 TEST(texts_of_the_walk_do_not_choose_the_tree)
 {
     ranks r;

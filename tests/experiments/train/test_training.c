@@ -28,7 +28,7 @@ typedef struct {
     spec_training training;
 } case_of;
 
-enum { EXITS = -2, DRAFT = -1 }; /* instead of a kind of head: early exits, or a draft model */
+enum { EXITS = -2, DRAFT = -1 }; /* early exits, or a draft model */
 
 static spec_training_plan plan_of(case_of *c, int kind, spec_losses_kind loss)
 {
@@ -102,7 +102,7 @@ static double run_steps(case_of *c, long until)
     return loss;
 }
 
-/* The rise of a draft token's acceptance at temperature 1, over STEPS steps. */
+/* Returns by how much the acceptance of a draft token at temperature 1 rises over STEPS steps. */
 static double gain_of(int kind, spec_losses_kind loss, int depth)
 {
     OWNED(case_of) c;
@@ -153,8 +153,8 @@ TEST(the_bits_do_not_depend_on_threads_or_instructions, SLOW)
     }
 }
 
-/* Of EAGLE too, whose states have noise, and of exits, with dropped layers and weights that were
- * kept at step 10. */
+/* The same for EAGLE, whose states have noise, and for exits, with dropped layers and weights that
+ * were kept at step 10. */
 TEST(it_continues_from_its_state)
 {
     static const char settings[] = "loss=jsd\nseed=5\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Steps that keep to a limit of time, by a scripted clock, on machines of changing speed. */
+/* Plans steps that keep to a time limit, by a scripted clock, on machines whose speed changes. */
 #include "experiments/train/training_schedule.h"
 
 #include "tests/support/near.h"
@@ -12,7 +12,7 @@ static double now_of(void *self)
     return *(double *)self;
 }
 
-/* Seconds of a step at a share of the limit. */
+/* Returns the seconds of a step when this share of the limit has passed. */
 static double steady(double share)
 {
     (void)share;
@@ -53,7 +53,7 @@ typedef struct {
 
 enum { ROWS = 10 };
 
-/* A run of 240 s with rows of 3 s, whose first step takes `first`. */
+/* Simulates a run of 240 s with rows of 3 s, whose first step takes `first`. */
 static outcome run(double (*seconds)(double share), double first)
 {
     double now = 1000.0;
@@ -83,13 +83,13 @@ TEST(a_training_ends_in_time_whatever_the_machine_does)
 {
     static double (*const machines[])(double) = {steady, slower_half_way, faster_half_way,
                                                  stalls_near_the_end, restless};
-    static const double measured[] = {0.1, 0.02, 0.5}; /* right, and wrong by a factor of 5 */
+    static const double measured[] = {0.1, 0.02, 0.5}; /* right, or wrong by a factor of 5 */
     for (int m = 0; m < 5; m++)
         for (int i = 0; i < 3; i++) {
             const outcome out = run(machines[m], measured[i]);
             assert_within(out.took, 240.0, 0.03 * 240.0);
             assert_true(out.took < 240.0 + 1.0);
-            /* The rate has fallen to its end: half a cosine is flat there. */
+            /* The rate has fallen to its end, where half a cosine is flat. */
             assert_true(spec_training_schedule_done(&out.schedule, out.step) > 0.9);
             assert_true(out.largest_jump < 0.01);
             assert_true(out.schedule.n <= 1 + 20 + 1);
@@ -106,7 +106,7 @@ TEST(an_impossible_limit_leaves_one_step)
     assert_int_equal(out.schedule.n, 1);
 }
 
-/* A cold first step says that one step fits after it, where more do. */
+/* A slow, cold first step suggests that only one more step fits, although more do. */
 TEST(a_slow_first_step_does_not_end_a_training_of_few_steps)
 {
     static const double first[] = {36.0, 70.0, 110.0};

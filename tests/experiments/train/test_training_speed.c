@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Predicted speed-ups: weights counted by hand, the best length by comparison, measured passes. */
+/* Checks predicted speed-ups: weights counted by hand, the best length by comparison, measured
+ * passes. */
 #include "experiments/train/training_speed.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
@@ -38,7 +39,7 @@ TEST(weights_of_drafts_are_counted)
     const double pass = LAYERS * LAYER + OUTPUT;
     const struct {
         int kind;
-        double once, per_token, norms; /* norms: at most so many numbers of each */
+        double once, per_token, norms; /* norms: norms may add at most this many to each */
     } cases[] = {
         {-1, 0.0, pass, 0.0},
         {SPEC_HEAD_MEDUSA, 0.0, DIM * DIM + OUTPUT, DIM},
@@ -59,7 +60,7 @@ TEST(weights_of_drafts_are_counted)
         }
 }
 
-/* Acceptance 0.8 at every place: tokens per round are 1.8, 2.44 and 2.952. */
+/* Acceptance is 0.8 at every place, so tokens per round are 1.8, 2.44 and 2.952. */
 TEST(the_best_length_has_the_largest_speed_up)
 {
     double accept[300 * K], room[300];

@@ -14,7 +14,7 @@
 
 enum { PLACES = 10, VOCAB = 29 };
 
-/* <unk> or none, <s>, the letters and a blank. */
+/* The tokens are <unk> or none, <s>, the letters and a blank. */
 static spec_tokenizer *letters(bool has_unknown)
 {
     static char text[VOCAB][8];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scores of skip sets against rows read one by one, and tokens per round as decoded. */
+/* Checks the scores of skip sets against rows read one by one, and tokens per round against
+ * decoding. */
 #include "experiments/tune/skip_scores.h"
 
 #include "analysis/speedup.h"
@@ -22,7 +23,7 @@
 enum { V = 11, LENGTH = 90, TEXTS = 2, SUBLAYERS = 6, K = 5, FIRST = 7 };
 #define TARGET "random?dim=32&layers=3&heads=2&ffn=64&vocab=11&context=200&type=f32"
 
-/* Texts of the target, (texts, length). */
+/* Draws texts of the target, (texts, length). */
 static int *texts_of(const spec_model *target, int texts, int length)
 {
     spec_training_texts sampled;
@@ -138,7 +139,7 @@ TEST(a_walk_is_what_decoding_emits)
     spec_model_close(target);
 }
 
-/* At temperature 0 rows agree or not; the draft has the target's temperature. */
+/* At temperature 0 two rows either agree or do not; the draft has the target's temperature. */
 TEST(a_greedy_target_has_a_greedy_draft)
 {
     OWNED_MODEL *target = model_of(TARGET "&temperature=0", NULL);
@@ -170,8 +171,9 @@ TEST(what_has_no_layers_is_refused)
                       GSL_ENOMEM, "fewer or shorter texts");
 }
 
-/* A prototype in Python, along other texts of the target: .823 without the attention of layer 0,
- * .560 for the median sublayer. Attentions of layers 3 and 4 are within the noise of the texts. */
+/* A prototype in Python gave, along other texts of the target, .823 without the attention of layer
+ * 0, and .560 for the median sublayer. The attentions of layers 3 and 4 are within the noise of the
+ * texts. */
 TEST(one_attention_of_a_story_teller_can_be_missed, SLOW)
 {
     char path[1024], spec[1100];

@@ -104,8 +104,8 @@ TEST(searches_of_a_seed_begin_alike_and_repeat)
     spec_skip_trials_free(&random);
 }
 
-/* 40 trials of 4,094 sets: random search finds the optimum of a problem with probability .01 at
- * most, so 4 of 20 with probability 1e-4 or less. */
+/* 40 trials among 4,094 sets: random search finds the optimum of a problem with probability at most
+ * .01, so 4 of 20 with probability at most 1e-4. */
 TEST(bayes_finds_the_optimum_where_random_sets_do_not)
 {
     int found = 0, found_at_random = 0;

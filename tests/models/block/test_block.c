@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of block drafts against a second route: the recursion over all predecessors, without
+/* Checks rows of block drafts against a second route: the recursion over all predecessors, without
  * merging, sampling or water filling. */
 #include "base/noise.h"
 #include "models/block/low_rank.h"
@@ -9,7 +9,7 @@
 
 enum { K = 4, V_MAX = 4 };
 
-/* The rows after a context and a path, from the session. */
+/* Returns the rows after a context and a path, from the session. */
 static void read_rows(opened *draft, double (*ret_row)[V_MAX], const int *context, size_t n,
                       const int *path, int first)
 {
@@ -32,8 +32,8 @@ static void read_rows(opened *draft, double (*ret_row)[V_MAX], const int *contex
     }
 }
 
-/* E[sum_x min(target(x), row(x))] of offset `offset`, times the chance to come there, over every
- * path: also what the mean would have. `offered[i]` (V) is the row of offset i. */
+/* Adds E[sum_x min(target(x), row(x))] at offset `offset`, times the probability of getting there,
+ * over every path; also what the mean row would have. `offered[i]` (V) is the row of offset i. */
 static long double accepted(opened *target, double (*offered)[V_MAX], int *text, size_t n,
                             int length, int offset, long double weight, double *mean)
 {
@@ -98,7 +98,7 @@ TEST(the_best_row_beats_the_mean_and_random_rows)
     }
 }
 
-/* The greedy block is the target's own greedy text: being independent costs it nothing. */
+/* The greedy block is the target's own greedy text, so independence costs it nothing. */
 TEST(greedy_rows_are_the_greedy_text)
 {
     for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
@@ -212,8 +212,8 @@ TEST(rank_0_is_the_independent_block_and_top_keeps_candidates)
     for (int m = 0; m < 5; m++) opened_free(each[m]);
 }
 
-/* Rows that are a base with a bias of rank 1: normalising adds a constant per row, so rank 2 has
- * them exactly, and rank 1 does not. */
+/* The rows are a base plus a bias of rank 1. Normalising adds a constant per row, so rank 2
+ * represents them exactly, and rank 1 does not. */
 TEST(a_bias_of_rank_2_is_recovered)
 {
     const double base[] = {0.4, 0.3, 0.2, 0.1}, by_token[] = {-0.9, 0.4, 1.1},
@@ -233,7 +233,7 @@ TEST(a_bias_of_rank_2_is_recovered)
     for (int a = 0; a < 3; a++) assert_normalised(found + 4 * a, 4);
 }
 
-/* More rank, more accepted tokens: of the first offset that has a previous token. */
+/* With a higher rank more tokens are accepted at the first offset that has a previous token. */
 TEST(a_higher_rank_shares_more_with_the_rows)
 {
     OWNED(opened) target = open_model("dirichlet?V=4&order=1&concentration=0.4&seed=4", NULL);
@@ -256,7 +256,8 @@ TEST(a_higher_rank_shares_more_with_the_rows)
     assert_within(shared[4], 1.0, 1e-13);
 }
 
-/* Mean distance of the last row from the exact one; the error falls with the number of paths. */
+/* Returns the mean distance of the last row from the exact one; the error falls with the number of
+ * paths. */
 TEST(sampled_paths_approach_the_exact_row)
 {
     static const int paths[] = {2, 6, 18, 27};
@@ -281,8 +282,8 @@ TEST(sampled_paths_approach_the_exact_row)
     assert_true(far[1] < 0.6 * far[0] && far[2] < 0.6 * far[1] && far[3] == 0.0);
 }
 
-/* The mean of sampled mean rows over many seeds. Weights of mass in place of the threshold, or
- * without the uniform number, are off by several hundredths. */
+/* Takes the mean of sampled mean rows over many seeds. With weights of mass in place of the
+ * threshold, or without the uniform number, it would be off by several hundredths. */
 TEST(sampled_paths_have_no_bias)
 {
     enum { SEEDS = 4000 };
@@ -320,7 +321,7 @@ TEST(bad_settings_are_refused)
     assert_refused("markov-block?of=target&paths=40&rank=2", target.model, "too slow");
     assert_refused("markov-block?of=target&top=70000", target.model, "top=70000");
     assert_refused("block?of=target&paths=100", text.model, "use paths=68 or less");
-    opened few = open_model("zipf?V=8", NULL); /* and so few tokens before an offset */
+    opened few = open_model("zipf?V=8", NULL); /* and with so few tokens before an offset */
     opened many = open_model("markov-block?of=target&paths=4096&rank=2", few.model);
     opened_free(&many);
     opened_free(&few);

@@ -18,7 +18,7 @@ typedef struct {
     const double *row[ROWS_MAX];
 } mixture;
 
-/* Random rows of one family of hard rows, with random weights. */
+/* Draws random rows of one family of hard rows, with random weights. */
 static void randomize(mixture *m, int family, uint64_t *noise)
 {
     double other[V_MAX];
@@ -32,7 +32,7 @@ static void randomize(mixture *m, int family, uint64_t *noise)
     }
 }
 
-/* The objective, by its definition, in long double. */
+/* Computes the objective by its definition, in long double. */
 static long double shared(const mixture *m, const double *row)
 {
     long double sum = 0.0L;
@@ -66,7 +66,7 @@ TEST(no_other_row_shares_more, STATISTICS)
             spec_row_normalise(other, m.V);
             assert_true(shared(&m, other) <= most + 1e-14L);
             for (int again = 0; again < 1000; again++) {
-                /* half of them close by, where a wrong order of segments would show */
+                /* half of the changes are small, where a wrong order of segments would show */
                 const double far = again % 2 == 0 ? 1.0 : 0.01;
                 for (int x = 0; x < m.V; x++)
                     other[x] = (1.0 - far) * best[x] - far * log(table_uniform(&noise));
@@ -76,7 +76,8 @@ TEST(no_other_row_shares_more, STATISTICS)
         }
 }
 
-/* P(target(x) > d(x)) <= lambda <= P(target(x) >= d(x)), with one lambda for all tokens. */
+/* Checks that P(target(x) > d(x)) <= lambda <= P(target(x) >= d(x)) with one lambda for all
+ * tokens. */
 TEST(every_token_is_filled_to_the_same_slope, STATISTICS)
 {
     uint64_t noise = spec_test_seed();
@@ -99,7 +100,7 @@ TEST(every_token_is_filled_to_the_same_slope, STATISTICS)
     }
 }
 
-/* V = 2: the objective at every breakpoint; V = 3: on a fine grid. */
+/* With V = 2 compares with the objective at every breakpoint; with V = 3, on a fine grid. */
 TEST(small_rows_agree_with_brute_force, STATISTICS)
 {
     enum { GRID = 200 };
@@ -126,22 +127,22 @@ TEST(small_rows_agree_with_brute_force, STATISTICS)
                 }
         const long double found = shared(&m, best);
         assert_true(found >= most - 1e-14L);
-        /* the grid is at most 1 / GRID away in each of three tokens */
+        /* the grid is at most 1 / GRID away in each of the three tokens */
         assert_true(found <= most + (m.V == 2 ? 1e-14L : 3.0L * ROWS_MAX / GRID));
     }
 }
 
 TEST(known_rows)
 {
-    /* Two rows of weights 2 and 1: slope 1 holds the common part .2 + .3, and slope 2/3 the rest of
-     * the heavier row. */
+    /* Two rows have weights 2 and 1: slope 1 fills the common part, .2 + .3, and slope 2/3 the rest
+     * of the heavier row. */
     mixture m = {.n = 2, .V = 3, .weight = {0.2, 0.1}};
     const double rows[2][3] = {{0.7, 0.3, 0.0}, {0.2, 0.35, 0.45}};
     for (int s = 0; s < 2; s++) m.row[s] = rows[s];
     double best[V_MAX];
     fill(best, &m);
     assert_true(fabs(best[0] - 0.7) < 1e-15 && fabs(best[1] - 0.3) < 1e-15 && best[2] == 0.0);
-    /* Equal weights tie beyond the common part: the lowest token comes first. */
+    /* Equal weights tie beyond the common part, so the lowest token comes first. */
     m.weight[1] = 0.2;
     fill(best, &m);
     assert_true(fabs(best[0] - 0.7) < 1e-15 && fabs(best[1] - 0.3) < 1e-15);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dflash_cases: drafts of dflash with every setting that a file can have, for tests of rows. */
+/* dflash_cases: dflash drafts with every setting that a file can have, for tests of their rows. */
 #ifndef SPECLAB_TESTS_DFLASH_CASES_H
 #define SPECLAB_TESTS_DFLASH_CASES_H
 

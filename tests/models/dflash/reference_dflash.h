@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* reference_dflash: the row of a draft of dflash in double precision, from its definition.
- * Written from dflash.h alone. Every row is computed from nothing: target, context, block. */
+/* reference_dflash: the row of a dflash draft in double precision, from its definition.
+ * Written from dflash.h alone. Every row is computed from scratch: target, context, block. */
 #ifndef SPECLAB_TESTS_REFERENCE_DFLASH_H
 #define SPECLAB_TESTS_REFERENCE_DFLASH_H
 
@@ -10,9 +10,10 @@
 typedef struct {
     const spec_dflash *dflash;
     const spec_checkpoint *target;
-    const int *text; /* (n) begin of text included */
+    const int *text; /* (n) including the begin-of-text token */
     int n;
-    int shift;      /* read features so many places too early: a mistake to be noticed */
+    int shift;      /* reads features this many places too early, a mistake that tests must
+                     * notice */
     double *x;      /* (block, dim) the residual stream */
     double *normed; /* (block, dim) */
     double *branch; /* (block, dim) */
@@ -35,7 +36,7 @@ static inline double dflash_weight(const spec_tensor *tensor, int row, int col)
 
 /* ---- keys and values ------------------------------------------------------------------------- */
 
-/* Norm each head, without gain if opt_gain has no data. */
+/* Normalises each head, without gain if opt_gain has no data. */
 static inline void dflash_norm_heads(double *heads, int n, const spec_shape *s,
                                      const spec_tensor *opt_gain)
 {
@@ -48,7 +49,7 @@ static inline void dflash_norm_heads(double *heads, int n, const spec_shape *s,
     }
 }
 
-/* The key and the value of a column at a place, from what its layer reads. */
+/* Computes the key and the value of a column at a place, from what its layer reads. */
 static inline void dflash_key_value(const block_reference *r, double *key, double *value, int layer,
                                     int place, const double *input)
 {
@@ -65,7 +66,7 @@ static inline void dflash_key_value(const block_reference *r, double *key, doubl
     for (int h = 0; h < s->n_kv_heads; h++) reference_rope(key + h * s->head_dim, s, place);
 }
 
-/* g of every place but the last (n - 1, dim). */
+/* Computes g at every place but the last (n - 1, dim). */
 static inline double *dflash_context(const block_reference *r)
 {
     const spec_shape *t = &r->target->shape;
@@ -112,8 +113,8 @@ static inline void dflash_convolve(const block_reference *r, double *x, spec_dfl
     memcpy(x, y, (size_t)(shape->block * dim) * sizeof *x);
 }
 
-/* The coefficients of a branch's convolutions (block, 2 kernel groups), which are applied to its
- * input; NULL without. */
+/* Returns the coefficients of a branch's convolutions (block, 2 kernel groups), which are applied
+ * to its input; NULL if there are none. */
 static inline double *dflash_begin(const block_reference *r, int layer, spec_dflash_part norm,
                                    spec_dflash_part base, spec_dflash_part conv)
 {
@@ -147,7 +148,8 @@ static inline void dflash_end(const block_reference *r, int layer, double *opt_c
     free(opt_coefficient);
 }
 
-/* Attention of column i to places begin..end-1; keys and values (places, n_kv_heads head_dim). */
+/* Computes the attention of column i to places begin..end-1; keys and values (places, n_kv_heads
+ * head_dim). */
 static inline void dflash_attend(const block_reference *r, int layer, int i, const double *key,
                                  const double *value)
 {
@@ -239,7 +241,7 @@ static inline int dflash_token(const block_reference *r, int row)
     return r->dflash->opt_token != NULL ? r->dflash->opt_token[row] : row;
 }
 
-/* Keep the logits of the k largest and add the selector's terms; the others become -infinity. */
+/* Keeps the logits of the k largest and adds the selector's terms; the others become -infinity. */
 static inline void dflash_select(const block_reference *r, double *logits, const double *h,
                                  int previous)
 {
@@ -262,17 +264,17 @@ static inline void dflash_select(const block_reference *r, double *logits, const
     free(all);
 }
 
-/* A draft of a target after a text of n tokens; with `shift` it reads features so many places too
- * early, a mistake to be noticed. */
+/* Starts a draft after a text of n tokens of the target; with `shift` it reads features this many
+ * places too early, a mistake that tests must notice. */
 typedef struct {
     const spec_dflash *dflash;
     const spec_checkpoint *target;
-    const int *text; /* (n) begin of text included */
+    const int *text; /* (n) including the begin-of-text token */
     int n, shift;
 } dflash_asked;
 
-/* The row (vocab) of draft token number offset + 1, if the token before it is `previous`; and the
- * log-odds of its confidence. */
+/* Computes the row (vocab) of draft token number offset + 1 if the token before it is `previous`,
+ * and the log-odds of its confidence. */
 static inline void reference_dflash_row(double *row, double *opt_confidence,
                                         const dflash_asked *asked, int offset, int previous)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A file of dflash is read as it was written; a wrong file is refused in one line. */
+/* A dflash file is read as it was written; a wrong file is refused in one line. */
 #include "models/dflash/dflash_file.h"
 #include "models/transformer/files/gguf_writer.h"
 #include "tests/support/drawn_dflash.h"
@@ -213,7 +213,7 @@ TEST(wrong_tensors_are_refused)
            "tensor 'd2t' is not a list of at most 11 tokens of type I64");
 }
 
-/* A file of these values alone. */
+/* Writes a file that has only these values. */
 static void write_values(const char *architecture, const char *key, uint32_t value)
 {
     OWNED(spec_gguf_writer) writer;

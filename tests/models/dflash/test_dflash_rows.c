@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of dflash equal their definition, computed from nothing in double precision; and they do not
+/* Rows of dflash equal their definition, computed from scratch in double precision. They do not
  * depend on what was computed before, on the tree around them, or on whose session it is. */
 #include "models/dflash/dflash_model.h"
 #include "tests/models/dflash/dflash_cases.h"
@@ -21,7 +21,7 @@ static const char target_spec[] =
 typedef struct {
     spec_model *target, *draft;
     const spec_checkpoint *checkpoint;
-    spec_dflash dflash; /* a view of the draft's */
+    spec_dflash dflash; /* a view into the draft */
 } pair;
 
 static pair open_pair(const dflash_case *c, const char *keys, int threads)
@@ -48,8 +48,8 @@ static int token_at(int i)
 
 /* ---- the definition -------------------------------------------------------------------------- */
 
-/* The largest difference of a chain's rows from the reference, after a text of n tokens (begin of
- * text included). */
+/* Returns the largest difference of a chain's rows from the reference, after a text of n tokens,
+ * including the begin-of-text token. */
 static double difference(const pair *p, spec_session *session, int n, int shift)
 {
     int text[CONTEXT + LEVELS];
@@ -84,7 +84,8 @@ TEST(rows_are_those_of_the_definition)
     }
 }
 
-/* The test above would notice these, by differences a hundred times as large as is allowed. */
+/* The test above would notice these mistakes: they change rows a hundred times as much as it
+ * allows. */
 TEST(mistakes_by_one_are_noticed)
 {
     for (int c = 0; c < DFLASH_CASES; c++) {
@@ -116,7 +117,7 @@ TEST(mistakes_by_one_are_noticed)
 
 /* ---- confidence ------------------------------------------------------------------------------ */
 
-/* Drafts end before the token whose confidence is below the key, whatever that token is. */
+/* Drafts end before the first token whose confidence is below the key, whichever token it is. */
 TEST(a_draft_is_declined_by_the_confidence_before_a_token)
 {
     int declined = 0, asked = 0;
@@ -170,8 +171,8 @@ static void check_fresh(const pair *p, const int *text, int n, const int *token,
     }
 }
 
-/* Requests of one session: random trees, level by level or at once, on a text that grows, is cut,
- * or has another beginning. */
+/* Makes requests of one session: random trees, level by level or at once, on a text that grows, is
+ * cut, or gets another beginning. */
 static void check_bits(const pair *p, bool share)
 {
     spec_session session, target;

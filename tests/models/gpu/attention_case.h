@@ -23,7 +23,7 @@ typedef struct {
     spec_kv kv;
     float *host;              /* (layer, kv head, keys and values, slot, head_dim) */
     float *qkv;               /* (PASS_COLUMNS, width) */
-    float *card_qkv, *angles; /* these two and the following are GPU memory */
+    float *card_qkv, *angles; /* this and the following pointers are to GPU memory */
     double *frequency;
     void *o, *workspace;
     pass_batch *batch;
@@ -36,7 +36,7 @@ typedef struct {
     int path[PASS_COLUMNS * 192];
 } attention_pass;
 
-/* A draw from a triangular law on (-2, 2), a function of i. */
+/* Returns a number from a triangular law on (-2, 2), as a function of i. */
 static inline float attention_draw(uint64_t i)
 {
     const uint64_t word = spec_noise_word(2385, i);
@@ -65,7 +65,7 @@ static inline void *attention_alloc(attention_case *c, size_t bytes)
     return memory;
 }
 
-/* longest: the longest sequence that the workspace must hold. */
+/* `longest` is the longest sequence for which the workspace has room. */
 static inline attention_case attention_open(spec_shape shape, spec_tensor_type type, int slots,
                                             int longest)
 {
@@ -116,8 +116,8 @@ static inline float attention_kept(const attention_case *c, float x)
     return c->type == SPEC_TENSOR_BF16 ? attention_bf16(x) : x;
 }
 
-/* Queries, keys and values of a token at a position of a sequence; keys and values rounded as in
- * the cache. */
+/* Draws queries, keys and values of a token at a position of a sequence; keys and values are
+ * rounded as in the cache. */
 static inline void attention_token(const attention_case *c, float *qkv, int text, int position)
 {
     for (size_t i = 0; i < c->width; i++) {
@@ -127,7 +127,7 @@ static inline void attention_token(const attention_case *c, float *qkv, int text
     }
 }
 
-/* The host's row of a slot. */
+/* Returns the host's row of a slot. */
 static inline float *attention_row(const attention_case *c, int layer, int kv_head, int value,
                                    int slot)
 {
@@ -227,7 +227,7 @@ static inline void attention_attend(attention_case *c, void *ret_o, int layer,
     spec_card_get(c->card, ret_o, c->o, c->o_bytes);
 }
 
-/* One head of a column in double precision, from the definition. */
+/* Computes one head of a column in double precision, from the definition. */
 static inline void attention_truth(const attention_case *c, double *ret_o, int layer,
                                    const attention_pass *pass, int u, int head)
 {

@@ -33,7 +33,8 @@ static inline void wait_for(spec_queue *queue)
     assert_works(queue->backend->wait(queue, &error));
 }
 
-/* A batch of n tokens of a sequence, from position `at` on; the last n - first are wanted. */
+/* Makes a batch of n tokens of a sequence, from position `at` on; logits of the last n - first are
+ * wanted. */
 static inline spec_batch text_batch(int vocab, int n, int first, int at, int *path)
 {
     spec_batch batch = {.n = n, .first = first, .path = path};

@@ -54,7 +54,7 @@ typedef struct {
     uint32_t *seen;
 } neighbour;
 
-/* Calls that another thread may make at the same time. */
+/* Calls that another thread makes at the same time. */
 static inline void *work_beside(void *self)
 {
     neighbour *n = self;

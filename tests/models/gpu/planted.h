@@ -24,9 +24,9 @@ static CUstream stream;
 static bool launches_early; /* a launch may begin before the previous one has ended */
 
 static char said[8192]; /* the last child's standard error */
-static int ended;       /* its exit code; 128 + a signal */
+static int ended;       /* its exit code, or 128 + the signal */
 
-/* For the child: asserts a condition; otherwise prints its place and exits with 9. */
+/* Asserts a condition in the child; otherwise prints its place and exits with 9. */
 #define HOLDS(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static const char *kernel; /* that the child runs */
+static const char *kernel; /* the kernel that the child runs */
 static int wrong, blocks = N / THREADS;
 
 static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse",
@@ -16,7 +16,7 @@ static const char *const orders[] = {"SIM_ORDER=forward", "SIM_ORDER=reverse",
 
 static inline float x_of(int i) { return (float)(i % 97) + 0.25f; }
 
-/* The right y of the kernel; NAN where it is unspecified. */
+/* Returns the right y of the kernel; NAN where it is unspecified. */
 static inline float right_y(int i)
 {
     const int block = i / THREADS * THREADS;
@@ -77,8 +77,8 @@ static inline void copy_twice(void)
     close_card();
 }
 
-/* For the child: fragments of A (128 words) and B (64) of magnitudes 0.5 to 2, and the products of
- * planted_mma for bf16 and for bytes. */
+/* In the child: makes fragments of A (128 words) and B (64) with magnitudes 0.5 to 2, and checks
+ * the products of planted_mma for bf16 and for bytes. */
 static inline void multiply_fragments(uint32_t *a, uint32_t *b, float *d, int32_t *e)
 {
     enum { A = 128, B = 64, D = 128 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The GPU backend through its table of operations: memory, matrices, and each operation against the
- * CPU backend. Passes are in test_passes_gpu.c, whole models in test_transformer_gpu.c. */
+/* Checks the GPU backend through its table of operations: memory, matrices, and each operation
+ * against the CPU backend. Passes are in test_passes_gpu.c, whole models in
+ * test_transformer_gpu.c. */
 #include "base/half_float.h"
 #include "models/gpu/launch_product.h"
 #include "models/gpu/layout.h"
@@ -41,7 +42,7 @@ TEST(memory_is_zeroed_and_copied)
     assert_non_null(strstr(error.text, "GiB"));
 }
 
-/* A tensor of arbitrary floats. */
+/* Makes a tensor of arbitrary floats. */
 static spec_tensor tensor_of(spec_tensor_type type, int rows, int cols, uint64_t seed)
 {
     float *row = malloc((size_t)cols * sizeof *row);
@@ -72,7 +73,7 @@ static void same_rows(const spec_matrix *matrix, const spec_tensor *part, int n_
     free(should);
 }
 
-/* A matrix of 40 MB takes three pieces of 16; the next one uses part of a piece. */
+/* A matrix of 40 MB takes three pieces of 16 MB; the next one uses part of a piece. */
 TEST(a_matrix_is_uploaded_whole_in_any_number_of_pieces)
 {
     const spec_tensor large[] = {tensor_of(SPEC_TENSOR_F32, 2001, 2500, 1),
@@ -110,7 +111,7 @@ static const spec_shape shape = {.dim = DIM,
                                  .norm_eps = 1e-5f,
                                  .rope.base = 1e4};
 
-/* A backend's buffers: float *on[0] is the CPU's. */
+/* The buffers of both backends: float *on[0] is the CPU's. */
 typedef struct {
     spec_queue queue;
     spec_kv kv;
@@ -144,7 +145,7 @@ static void side_free(side *s)
     on->queue_free(&s->queue);
 }
 
-/* The operand that the GPU wrote for a reader, as floats, which the CPU then gets. */
+/* Reads the operand that the GPU wrote for a reader, as floats, and gives it to the CPU. */
 static void read_operand(float *x, const void *there, spec_tensor_type reader, int cols, int n)
 {
     const operand_format format = spec_launch_format(reader);
@@ -190,8 +191,9 @@ static void both_put(side *s, float *const to[2], const float *host, size_t n)
         s[i].queue.backend->put(s[i].queue.backend, to[i], host, n * sizeof *host);
 }
 
-/* A layer's chain of operations. Each takes the GPU's previous result, so that errors do not add
- * up. Tolerances: the order of float sums (1e-6), expf (1e-6), keys and values in bf16 (4e-3). */
+/* Runs the operations of a layer. Each of the CPU's takes the GPU's previous result, so that errors
+ * do not add up. Tolerances: the order of float sums (1e-6), expf (1e-6), keys and values in bf16
+ * (4e-3). */
 static void layer_of(side *s, const spec_batch *batch, spec_tensor_type type, double kv_tolerance)
 {
     const size_t n = (size_t)batch->n, most = PASS_COLUMNS * 2 * FFN;
@@ -351,7 +353,8 @@ TEST(tokens_are_drawn_from_the_rows)
     const spec_chain_request request = {
         .token = token, .n = N, .law = law, .transform = &transform, .uniform = uniform};
     assert_int_equal(gpu->verify(&queue, &outcome, there, &request, &error), GSL_SUCCESS);
-    /* Target rows equal draft rows: all accepted, and one uniform number for the bonus. */
+    /* The target's rows equal the draft's, so all tokens are accepted, and one uniform number draws
+     * the bonus. */
     assert_int_equal(outcome.n_accepted, N);
     assert_int_equal(outcome.used, 1);
     assert_true(outcome.token >= 0 && outcome.token < VOCAB && chance[N - 1] == 1.0);

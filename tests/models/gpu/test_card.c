@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* GPUs, their memory, streams and faults, on the simulated GPU or on a real one. */
+/* Checks GPUs, their memory, streams and faults, on the simulated GPU or on a real one. */
 #include "models/gpu/driver.h"
 #include "tests/models/gpu/card_case.h"
 #include "tests/support/support.h"
@@ -106,7 +106,7 @@ TEST(launches_and_copies_run_in_the_order_of_their_stream)
                      GSL_SUCCESS);
     here = pinned;
     memset(here, 0, 3 * BLOCKS * sizeof *here);
-    for (int i = 0; i < BLOCKS; i++) here[i] = 0; /* the copies after the first launch */
+    for (int i = 0; i < BLOCKS; i++) here[i] = 0; /* clear the copies made after the first launch */
     spec_stream_mark(stream, 0);
     SPEC_RUN(stream, roofline_nothing, BLOCKS, 1, 1, .opt_seen = seen);
     spec_stream_get(stream, here + BLOCKS, seen, BLOCKS * sizeof *here);
@@ -170,7 +170,7 @@ TEST(a_stream_on_a_full_gpu_fails_without_a_fault)
     spec_card_close(card);
 }
 
-/* A counter of the simulated driver. */
+/* Returns a counter of the simulated driver. */
 static long counted(const char *name)
 {
     void *library = dlopen(getenv("SPECLAB_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
@@ -193,7 +193,7 @@ TEST(all_kernels_request_shared_memory_and_a_refusal_is_no_failure)
     spec_card_close(card);
 }
 
-/* Whether launches begin early on a GPU of that capability, with that setting. */
+/* Returns whether launches begin early on a GPU with that capability and that setting. */
 static bool begins_early(const char *opt_capability, bool in_order)
 {
     const long before = spec_simulated_traffic().early;

@@ -53,7 +53,7 @@ static void download(const bench *b, void *host, void *memory, size_t bytes)
     spec_card_free(b->card, memory);
 }
 
-/* With more blocks than pieces, as many, and fewer. */
+/* Tries more blocks than pieces, as many, and fewer. */
 TEST(every_word_is_read_once)
 {
     enum { PIECES = 5, WORDS = PIECES * ROOFLINE_PIECE / 4, WARPS = ROOFLINE_THREADS / 32 };
@@ -75,7 +75,8 @@ TEST(every_word_is_read_once)
     free(word);
 }
 
-/* A (16, k) and B (k, 8) of small integers, their product, and their fragments as in simt.h. */
+/* Makes A (16, k) and B (k, 8) of small integers, their product, and their fragments as in
+ * simt.h. */
 typedef struct {
     int A[16][32], B[32][8], D[16][8];
     uint32_t operand[6][32];
@@ -159,8 +160,8 @@ static bool is_positive(double x)
     return x > 0.0 && isfinite(x);
 }
 
-/* Twice, since the first call must release its memory; the simulator checks that when the GPU is
- * closed. */
+/* We measure twice, since the first call must release its memory; the simulator checks that when
+ * the GPU is closed. */
 TEST(the_roofline_is_measured)
 {
     OWNED(bench) b = open_bench();

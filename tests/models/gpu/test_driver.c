@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages for drivers that cannot be used. A refused driver is looked up again, so that one
- * process tests all cases; the tests of a working driver come last. */
+/* Checks the messages for drivers that cannot be used. A refused driver is looked up again, so one
+ * process can test all cases; the tests of a working driver come last. */
 #include "models/gpu/card.h"
 #include "models/gpu/driver.h"
 #include "models/gpu/images.h"

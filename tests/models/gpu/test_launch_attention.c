@@ -21,17 +21,17 @@ static const spec_shape shapes[] = {SHAPE(4, 4, 24),  SHAPE(7, 1, 64),  SHAPE(8,
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0], LONGEST = 2048, SLOTS = 1200 };
 static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_BF16};
 
-/* Values are up to 6. Matrix units cut their sums: by 2e-6 if a sum were rounded once, 3.2e-6 on
- * Hopper, 6e-6 on Ampere. */
+/* Values are up to 6. Matrix units truncate their sums: by 2e-6 if a sum were rounded once, 3.2e-6
+ * on Hopper, 6e-6 on Ampere. */
 static const double NEAR = 1e-5;
 
-/* Sequence 0 in slots 0..n-1 of layer 1. */
+/* Stores sequence 0 in slots 0..n-1 of layer 1. */
 static void read_text(attention_case *c, int n)
 {
     for (int t = 0; t < n; t++) attention_fill(c, 1, t, 0, t);
 }
 
-/* Columns from..to-1 of the sequence. */
+/* Appends columns from..to-1 of the sequence. */
 static void take_text(attention_case *c, attention_pass *pass, int from, int to)
 {
     pass->batch.n = 0;
@@ -78,7 +78,7 @@ TEST(attention_agrees_with_double_precision, SLOW)
     }
 }
 
-/* The CPU's own attention, on the same queries, keys and values. */
+/* Compares with the CPU's own attention on the same queries, keys and values. */
 TEST(attention_agrees_with_the_cpu, SLOW)
 {
     attention_pass pass = {.batch = {.n = 0}};
@@ -114,8 +114,8 @@ TEST(attention_agrees_with_the_cpu, SLOW)
     }
 }
 
-/* A tree of NODES after `past` tokens of the sequence, its nodes in slots in any order. A node's
- * token is that of sequence 1 + node, at its position. */
+/* Makes a tree of NODES nodes after `past` tokens of the sequence, with the nodes in slots in any
+ * order. A node's token is that of sequence 1 + node, at its position. */
 enum { NODES = 20 };
 static const int parent[NODES] = {-1, -1, 0, 1,  0,  2, 2,  5,  3,  7,
                                   9,  10, 4, 11, 13, 6, 14, 16, 17, 18};
@@ -140,7 +140,7 @@ static void take_tree(attention_case *c, attention_pass *pass, int past, int tur
     }
 }
 
-/* The same path as a sequence, with one column: its last node. */
+/* Makes the same path as a sequence with one column, its last node. */
 static void take_way(attention_case *c, attention_pass *pass, int past, int node)
 {
     int way[NODES];
@@ -220,8 +220,8 @@ TEST(a_prompt_of_64_equals_its_tokens_alone, SLOW)
     }
 }
 
-/* Keys and values of one token are not finite: columns before it in the same blocks keep their
- * results. For few and for many columns, parts of a chunk and of a stretch. */
+/* If keys and values of one token are not finite, columns before it in the same blocks keep their
+ * results. Tested for few and for many columns, and for parts of a chunk and of a stretch. */
 TEST(a_token_that_is_not_finite_spoils_no_column_before_it, SLOW)
 {
     static const float bad[] = {INFINITY, NAN};
@@ -254,7 +254,7 @@ TEST(a_token_that_is_not_finite_spoils_no_column_before_it, SLOW)
     }
 }
 
-/* Sequences too long for parts of a chunk in one launch. */
+/* Sequences that are too long for one launch to handle in parts of a chunk. */
 TEST(attention_covers_long_sequences, SLOW)
 {
     static const int lengths[] = {4097, 16000};
@@ -300,8 +300,8 @@ TEST(launches_are_split_where_parts_exceed_the_workspace)
     attention_close(&c);
 }
 
-/* Results for a tree and a prompt, in a process of its own with the given order of threads and
- * blocks. */
+/* Computes results for a tree and a prompt in a process of its own, with the given order of threads
+ * and blocks. */
 static void put_results(int to, const char *order)
 {
     attention_pass pass = {.batch = {.n = 0}};
@@ -346,7 +346,7 @@ static char *results_in_order(size_t *ret_n, const char *order)
     return text;
 }
 
-/* The first test: the driver must not have been loaded before. */
+/* This must be the first test, because the driver must not have been loaded before. */
 TEST(results_do_not_depend_on_the_order_of_threads_and_blocks, SLOW)
 {
     if (spec_card_is_real()) skip();
@@ -393,7 +393,7 @@ TEST(operands_equal_the_cpus)
         float *o = malloc(c.o_bytes);
         unsigned char *operand = malloc(c.o_bytes);
         read_text(&c, 96);
-        for (int t = 0; t < 96; t++) /* of all sizes, down to blocks that count as zeros */
+        for (int t = 0; t < 96; t++) /* of all magnitudes, down to blocks that count as zeros */
             for (int d = 0; d < c.shape.head_dim; d++)
                 *(attention_row(&c, 1, 0, 1, t) + d) *= ldexpf(1.0f, t < 32   ? 0
                                                                      : t < 64 ? 40
@@ -426,7 +426,7 @@ TEST(operands_equal_the_cpus)
 
 /* ---- keys and values ------------------------------------------------------------------------- */
 
-/* Rotation as on the CPU: the same bits on the GPU; all other slots are unchanged. */
+/* Rotates as on the CPU: the same bits on the GPU; all other slots are unchanged. */
 TEST(place_rotates_and_stores_as_the_cpu_does)
 {
     static const int positions[] = {0, 1, 27, 2385, 131071};

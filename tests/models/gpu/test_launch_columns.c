@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Norm, gate, argmax and softmax on the GPU (or the simulated one), against the CPU's
+/* Compares norm, gate, argmax and softmax on the GPU (or the simulated one) with the CPU's
  * definitions. */
 #include "base/half_float.h"
 #include "base/noise.h"
@@ -27,7 +27,7 @@ static void wait_for_stream(void)
 
 enum { FIRST = 3 };
 
-/* A batch of n columns; those from FIRST on are wanted. */
+/* Makes a batch of n columns; results from FIRST on are wanted. */
 static pass_batch *batch_of(int n)
 {
     pass_batch *batch = allocated(sizeof *batch);
@@ -57,7 +57,7 @@ static size_t bytes_of(operand_format format, int cols)
                                     : all + all / 32 * sizeof(float);
 }
 
-/* Element `at` of column u of an operand, including its padding. */
+/* Returns element `at` of column u of an operand, including its padding. */
 static double value_of(const void *operand, operand_format format, int cols, int u, size_t at)
 {
     const size_t width = width_of(format, cols), i = (size_t)u * width + at;
@@ -69,7 +69,7 @@ static double value_of(const void *operand, operand_format format, int cols, int
     return (double)scale[i / 32] * ((const signed char *)operand)[i];
 }
 
-/* Error bound of an element: a few float roundings, and half a step of its format. */
+/* Returns the error bound of an element: a few float roundings, and half a step of its format. */
 static double tolerance(operand_format format, double value, double largest_of_block)
 {
     const double rounding = 2e-6 * fabs(value) + 1e-12;
@@ -135,7 +135,7 @@ TEST(norms_equal_the_cpus)
     free(gain);
 }
 
-/* Alone, among others, in any bucket, in place: the same bits. */
+/* A column has the same bits alone, among others, in any bucket, and in place. */
 TEST(a_norm_depends_on_its_column_alone)
 {
     static const int dims[] = {288, 2052};
@@ -232,7 +232,7 @@ TEST(gates_equal_the_cpus)
 static const int vocabularies[] = {1, 2, 37, 511, 512, 513, 1024, 5000, 32003};
 enum { VOCABULARIES = sizeof vocabularies / sizeof *vocabularies, ROWS = 3, VOCAB_MOST = 32003 };
 
-/* Logits with a peak and some ties. */
+/* Makes logits with a peak and some ties. */
 static void fill_logits(float *logits, int vocab, uint64_t seed)
 {
     for (int i = 0; i < ROWS * vocab; i++)

@@ -24,14 +24,14 @@ static const struct {
 } shapes[] = {{1, 1},    {3, 8},    {16, 32},  {5, 33},   {33, 31},
               {64, 172}, {40, 288}, {17, 640}, {130, 256}};
 
-/* A matrix on the GPU, with its weights as floats; columns as floats and as an operand, on the
+/* A matrix on the GPU with its weights as floats, and columns, as floats and as an operand, on the
  * host. */
 typedef struct {
     spec_matrix w;
     spec_tensor tensor;
     float *weight; /* (rows, cols) */
     float *x;      /* (COLUMNS, cols) */
-    float *seen;   /* x as rounded by the operand */
+    float *seen;   /* x as the operand rounds it */
     float *bias;   /* (rows) */
     float *y;      /* (COLUMNS, rows), from the GPU */
     unsigned char *operand, *card_operand;
@@ -100,7 +100,7 @@ static void put_operand(stage *s, int n)
     spec_card_put(card, s->card_operand, s->operand, s->operand_bytes);
 }
 
-/* Weights of every magnitude; quantised types get random bytes, -128 among them. */
+/* Draws weights of every magnitude; quantised types get random bytes, among them -128. */
 static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint64_t *noise)
 {
     const size_t row_bytes = spec_tensor_row_bytes(type, cols), n = (size_t)rows * (size_t)cols;
@@ -159,7 +159,7 @@ static spec_launch launch_of(const stage *s, int bucket)
     return (spec_launch){.stream = stream, .batch = s->card_batch, .bucket = bucket};
 }
 
-/* Multiplies the first n columns into y, which is filled with 3.25 before. */
+/* Multiplies the first n columns into y, which is filled with 3.25 beforehand. */
 static void multiply(stage *s, int n, int bucket, bool bias, bool add)
 {
     const size_t values = (size_t)COLUMNS * (size_t)s->w.rows;
@@ -175,15 +175,16 @@ static void multiply(stage *s, int n, int bucket, bool bias, bool add)
     for (size_t i = (size_t)n * (size_t)s->w.rows; i < values; i++) assert_same(s->y[i], 3.25f);
 }
 
-/* Error bound for k products and sums, each rounded to float, in any order; twice that, since
- * tensor cores truncate. A block of quantised types is one exact sum, with one more rounding for
- * the product of scales. */
+/* Returns the error bound for k products and sums, each rounded to float, in any order; twice that,
+ * since tensor cores truncate. In quantised types a block is one exact sum, with one more rounding
+ * for the product of scales. */
 static double bound(const stage *s, double magnitude)
 {
     return 2.0 * (s->w.cols + 8) * (double)FLT_EPSILON * magnitude;
 }
 
-/* Element r of column u without bias in double precision, and the sum of the magnitudes. */
+/* Computes element r of column u without bias in double precision, and the sum of the
+ * magnitudes. */
 static double exact(const stage *s, int r, int u, double *ret_magnitude)
 {
     const int cols = s->w.cols;
@@ -242,8 +243,8 @@ TEST(a_column_does_not_depend_on_its_neighbours)
     }
 }
 
-/* Enough groups of columns that every warp reuses its ring slots, in all types: 8 parts of a sum,
- * of which some have one group more than Q4_0 has slots. */
+/* There are so many groups of columns that every warp reuses its ring slots, in all types: of 8
+ * parts of a sum, some have one group more than Q4_0 has slots. */
 TEST(long_sums_agree_with_double_precision_in_all_buckets)
 {
     uint64_t noise = spec_test_seed();
@@ -256,7 +257,7 @@ TEST(long_sums_agree_with_double_precision_in_all_buckets)
             for (int r = 0; r < rows; r++) {
                 double magnitude;
                 const double sum = exact(&s, r, u, &magnitude);
-                /* Far below the worst-case bound, so that a missing group shows. */
+                /* This is far below the worst-case bound, so that a missing group shows. */
                 assert_within((double)s.y[u * rows + r], sum, 1e-5 * magnitude);
             }
         }
@@ -359,7 +360,8 @@ TEST(quantised_products_equal_the_cpus)
                     for (int k = 0; k < width; k++)
                         magnitude +=
                             fabs((double)s.weight[r * width + k] * (double)s.seen[u * width + k]);
-                    /* One block: equal bits. Otherwise one rounding per block on either side. */
+                    /* With one block the bits are equal. Otherwise there is one rounding per block
+                     * on either side. */
                     const double tolerance =
                         c == 0 ? 0.0 : width / BLOCK * (double)FLT_EPSILON * magnitude;
                     assert_within((double)s.y[u * rows + r], (double)y[u * rows + r], tolerance);

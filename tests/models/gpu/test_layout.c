@@ -16,7 +16,7 @@ static void *memory(size_t bytes)
     return memset(at, 0xa5, bytes + 1);
 }
 
-/* Random bytes: every possible weight and scale. */
+/* Draws random bytes, so that every weight and scale can occur. */
 static spec_tensor random_tensor(spec_tensor_type type, int rows, int cols, uint64_t *noise)
 {
     const size_t bytes = (size_t)rows * spec_tensor_row_bytes(type, cols);
@@ -79,7 +79,7 @@ TEST(unpacked_rows_equal_the_tensors)
     }
 }
 
-/* Each row and column has its own bytes: flipping a bit of a tensor flips one place. */
+/* Each row and column has its own bytes: flipping a bit of a tensor changes one place. */
 TEST(padding_of_rows_and_columns_is_zero)
 {
     uint64_t noise = spec_test_seed();

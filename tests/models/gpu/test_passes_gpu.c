@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Properties of passes on the GPU (or the simulated one): ordered uploads, recordings, failures.
- * Operations are in test_backend_gpu.c, whole models in test_transformer_gpu.c. */
+/* Checks properties of passes on the GPU (or the simulated one): ordered uploads, recordings,
+ * failures. Operations are in test_backend_gpu.c, whole models in test_transformer_gpu.c. */
 #include "models/gpu/recordings.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
@@ -39,9 +39,9 @@ static void whole_free(whole *w)
     spec_model_close(w->model);
 }
 
-/* So many kinds of passes that recordings are evicted and made again: logits equal those without
- * recordings. A draft uses its target's cache, and two sequences take turns, since a kind includes
- * layers and cache. */
+/* There are so many kinds of passes that recordings are evicted and made again; logits must equal
+ * those without recordings. A draft uses its target's cache, and two sequences take turns, since a
+ * kind includes layers and cache. */
 TEST(evicted_recordings_change_no_result, SLOW)
 {
     enum {

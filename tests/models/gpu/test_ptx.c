@@ -43,7 +43,7 @@ TEST(right_kernels_pass_in_any_order_on_both_capabilities)
         }
 }
 
-/* In all orders: one line that names the PTX file. */
+/* In all orders the error is one line that names the PTX file. */
 static void is_caught(const char *name, int n_blocks, const char *text)
 {
     for (int i = 0; i < 6; i++) {

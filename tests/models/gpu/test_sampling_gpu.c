@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sampling on the GPU, or the simulated one: the laws it draws from, and rejected input. The token
- * rule on them is compared with the host's in tests/sim/test_chain_device.c. */
+/* Checks sampling on the GPU, or the simulated one: the laws it draws from, and rejected input.
+ * tests/sim/test_chain_device.c compares its token rule with the host's. */
 #include "base/noise.h"
 #include "models/gpu/sampling_gpu.h"
 #include "models/transformer/kernels/vector.h"
@@ -112,7 +112,7 @@ TEST(laws_equal_the_cpus_rows_bit_for_bit, STATISTICS)
     printf("%llu laws\n", (unsigned long long)cases);
 }
 
-/* Real vocabulary sizes. A different order of sums of 2^17 terms would show. */
+/* Uses real vocabulary sizes, so that another order of sums of 2^17 terms would show. */
 TEST(laws_of_large_vocabularies_equal_the_cpus_rows, STATISTICS)
 {
     static const int vocab[] = {32000, 128000};
@@ -139,8 +139,8 @@ TEST(laws_of_large_vocabularies_equal_the_cpus_rows, STATISTICS)
     assert_true(worst <= 0x1p-52);
 }
 
-/* Filters whose cut has more ties than the candidate list holds, and laws with all mass on two
- * tokens. */
+/* Uses filters with more ties at the cut than the candidate list holds, and laws with all mass on
+ * two tokens. */
 TEST(cuts_among_many_ties_are_found_by_scanning_the_row)
 {
     OWNED(bench) b = bench_of(3 * SAMPLING_CANDIDATES);

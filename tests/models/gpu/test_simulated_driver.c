@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The simulated GPU finds misuse of memory; its settings and answers are those of a real driver. */
+/* The simulated GPU finds misuse of memory, and its settings and answers are those of a real
+ * driver. */
 #include "tests/models/gpu/planted_host.h"
 #include "tests/support/support.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The simulated GPU finds missing waits and wrong recordings of the host, which a real GPU may
- * tolerate. (Memory and answers: test_simulated_driver. Mistakes in kernels: test_simulator.) */
+ * tolerate. (Memory and answers are in test_simulated_driver, mistakes in kernels in
+ * test_simulator.) */
 #include "tests/models/gpu/planted_host.h"
 #include "tests/support/support.h"
 
@@ -89,7 +90,7 @@ TEST(two_streams_are_unordered)
     ends(5, "");
 }
 
-/* y = x in one stream, x = 0 in another, in undefined order. */
+/* Computes y = x in one stream and x = 0 in another, in undefined order. */
 static void overtake(void)
 {
     float out[N];
@@ -166,7 +167,7 @@ static void replay(void)
     HOLDS(out[7] == 0); /* recorded, not run */
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < N; i++)
-            host_x[i] = pinned[i] = (float)(i * (round + 2)); /* the replay reads these */
+            host_x[i] = pinned[i] = (float)(i * (round + 2)); /* the replay reads these values */
         WORKS(cuda.cuGraphLaunch(recording, stream));
         if (round == 1) WORKS(cuda.cuGraphExecDestroy(recording));
         WORKS(cuda.cuStreamSynchronize(stream));

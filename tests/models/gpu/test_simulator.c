@@ -24,7 +24,7 @@ static void run_kernel(const char *name, int is_wrong, const char *library, cons
     in_child(use_kernel, library, variable, "SIM_PATIENCE=1", NULL);
 }
 
-/* Passes in all orders, and with every access watched. */
+/* The kernel passes in all orders, and with every access watched. */
 static void passes(const char *name)
 {
     for (int i = 0; i < 6; i++) {
@@ -33,7 +33,7 @@ static void passes(const char *name)
     }
 }
 
-/* One line and exit code 3, in all orders. */
+/* In all orders the child prints one line and exits with 3. */
 static void is_caught(const char *name, const char *text)
 {
     passes(name);
@@ -42,12 +42,12 @@ static void is_caught(const char *name, const char *text)
         says(text, 3);
         const char *line = strstr(said, "simulator: kernel planted_");
         assert_non_null(line);
-        assert_true(line == said || sanitized); /* which prints the call stack first */
+        assert_true(line == said || sanitized); /* a sanitizer prints the call stack first */
         assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
     }
 }
 
-/* By the library with the race detector. */
+/* Uses the library with the race detector. */
 static void is_caught_watched(const char *name, const char *text)
 {
     passes(name);
@@ -170,7 +170,7 @@ TEST(shared_memory_one_past_the_end_is_found_under_the_sanitizer)
         fail_msg("it ended with %d: %s", ended, said);
 }
 
-/* After a launch whose blocks wrote all of shared memory. */
+/* Runs after a launch whose blocks wrote all of shared memory. */
 static void read_unwritten(void)
 {
     float x[N], y[N];
@@ -270,8 +270,8 @@ static float of_bf16(uint32_t half)
     return value;
 }
 
-/* D[row][column] of fragments laid out as in PTX's manual for m16n8k16 and m16n8k32; elements of 16
- * or of 8 bits. */
+/* Returns D[row][column] of fragments laid out as in PTX's manual for m16n8k16 and m16n8k32, with
+ * elements of 16 or 8 bits. */
 static double element_of_product(const uint32_t *a, const uint32_t *b, int row, int column,
                                  bool bf16)
 {
@@ -310,8 +310,8 @@ TEST(products_follow_ptx_fragments)
     says("", 0);
 }
 
-/* Exact sums of 1 or -1 and the same product so many times are between two floats: cut towards 0,
- * below so many bits, as measured on both kinds of GPU. */
+/* The exact sum of 1 or -1 and several equal products lies between two floats. It is truncated
+ * towards 0, below as many bits as were measured on both kinds of GPU. */
 static void add_small_products(void)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a token costs besides kernels' time: bytes over the bus, launches, and waits of the host,
- * counted by the simulated GPU. */
+/* Counts what a token costs besides the time of kernels, on the simulated GPU: bytes over the bus,
+ * launches, and waits of the host. */
 #include "models/chain.h"
 #include "tests/support/model_of.h"
 #include "tests/support/simulated_card.h"
@@ -28,7 +28,7 @@ static void show(const char *what, simulated_traffic t)
                   what, t.launches, t.replays, t.waits, t.copies, t.bytes_up, t.bytes_down);
 }
 
-/* The traffic of the last of several tokens: by then the passes are recorded. */
+/* Returns the traffic of the last of several tokens, when the passes are already recorded. */
 static simulated_traffic row_of(const char *opt_temperature)
 {
     char spec[200];
@@ -91,7 +91,7 @@ TEST(a_drafted_token_takes_one_wait)
         show("a drafted token", drawn);
         show("a verified chain", verified);
         assert_int_equal(drawn.waits, 1);
-        /* For the pass, where the clock of its phase is read, and for the rule. */
+        /* The host waits for the pass, where the clock of its phase is read, and for the rule. */
         assert_int_equal(verified.waits, 2);
     }
 }

@@ -34,7 +34,8 @@ static void pair_free(pair *p)
     spec_model_close(p->model);
 }
 
-/* Root mean square error of a row's logits over their spread: the worst row and the median. */
+/* Computes the root mean square error of a row's logits over their spread, for the worst and for
+ * the median row. */
 typedef struct {
     double worst, middle;
 } distance;
@@ -57,7 +58,7 @@ static distance distance_of(const float *logits, const double *reference, int n,
     return (distance){each[n - 1], each[n / 2]};
 }
 
-/* Distances: GPU from CPU, and both from double precision. */
+/* The distances of the GPU from the CPU, and of both from double precision. */
 static void measure(distance *from_host, distance *from_truth, distance *hosts, const pair *p,
                     spec_tensor_type kv, const int *token, int n, int columns)
 {
@@ -78,12 +79,12 @@ static void measure(distance *from_host, distance *from_truth, distance *hosts, 
 }
 
 /* Tolerances, relative to the spread of a row's logits. F32: another order of float sums. Q8_0 and
- * Q4_0: the same integers as on the CPU, until rounding of activations to 8 bits differs once; from
- * then on the errors are different but as small. F16 and BF16: activations enter products as bf16.
- * Keys and values in bf16 round as much. */
+ * Q4_0: the same integers as on the CPU, until an activation is rounded differently to 8 bits; from
+ * then on the errors differ but are equally small. F16 and BF16: activations enter products as
+ * bf16. Keys and values in bf16 are rounded as much. */
 static const struct {
     const char *type;
-    double floats, halves; /* worst row, by the type of keys and values */
+    double floats, halves; /* worst row, for keys and values as floats and in 16 bits */
     double middle;         /* median row, with floats */
 } tolerances[] = {
     {"f32", 3e-6, 1e-2, 2e-6},   {"f16", 2e-2, 2e-2, 1e-2},   {"bf16", 2e-2, 2e-2, 1e-2},
@@ -188,7 +189,7 @@ static void add_column(session *s, int token, int slot, int past, const int *way
     batch->path_begin[u + 1] = begin + n_way;
 }
 
-/* Runs the pass of the added columns; returns logits of all wanted columns. */
+/* Runs the pass over the added columns; returns logits of all wanted columns. */
 static void run(session *s, int first, float *logits)
 {
     s->batch.first = first;
@@ -200,7 +201,7 @@ static void run(session *s, int first, float *logits)
     s->batch.n = 0;
 }
 
-/* Tokens from..to-1 of the sequence, `columns` per pass; logits of each token. */
+/* Runs tokens from..to-1 of the sequence, `columns` per pass; returns the logits of each token. */
 static void read_text(session *s, float *logits, int from, int to, int columns)
 {
     for (int done = from; done < to;) {
@@ -247,8 +248,8 @@ static int way_to(int *way, int node, int past)
     return depth;
 }
 
-/* A tree after a sequence, in one pass or in two. Each node's logits equal those of its path read
- * token by token as a sequence. Then a path is kept, and the sequence continues from it. */
+/* Runs a tree after a sequence, in one pass or in two. Each node's logits equal those of its path,
+ * read token by token as a sequence. Then one path is kept, and the sequence continues from it. */
 TEST(a_tree_equals_its_paths_and_a_kept_path_is_a_sequence, SLOW)
 {
     static const char *const types[] = {"f32", "bf16", "q8_0"};
@@ -257,8 +258,7 @@ TEST(a_tree_equals_its_paths_and_a_kept_path_is_a_sequence, SLOW)
         for (int cut = t == 0 ? 1 : 0; cut <= (t == 1 ? 0 : 1); cut++) {
             char spec[200];
             int way[NODES];
-            const int past =
-                t == 0 ? 252 : 30; /* a path then crosses a bucket of attention's length */
+            const int past = t == 0 ? 252 : 30; /* a path then crosses a bucket's end */
             snprintf(spec, sizeof spec, SMALL "%s", types[t]);
             pair p = open_pair(spec);
             session *s = open_session(&p.weights, SPEC_TENSOR_BF16),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* head_in_file: a random head of a random target, written to a file that a test names `path`. */
+/* head_in_file: writes a random head of a random target to the file `path` of the test. */
 #ifndef SPECLAB_HEAD_IN_FILE_H
 #define SPECLAB_HEAD_IN_FILE_H
 

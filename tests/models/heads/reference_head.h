@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* reference_head: the row of a draft head in double precision, from the definitions of head.h.
- * Every row is computed from nothing: the whole text, then the path, column after column. */
+ * Every row is computed from scratch: the whole text, then the path, column after column. */
 #ifndef SPECLAB_TESTS_REFERENCE_HEAD_H
 #define SPECLAB_TESTS_REFERENCE_HEAD_H
 
@@ -12,9 +12,9 @@ enum { REFERENCE_PLACES = 128 };
 typedef struct {
     const spec_head *head;
     const spec_checkpoint *target;
-    const int *text; /* (n) begin of text included, then the path (n_path) */
+    const int *text; /* (n) including the begin-of-text token, then the path (n_path) */
     int n, n_path;
-    int shift;      /* read features so many places too early: a mistake to be noticed */
+    int shift;      /* reads features so many places too early: a mistake to detect */
     double *states; /* (n - 1, n_layers + 1, dim) of the target */
 } reference;
 
@@ -32,7 +32,7 @@ static inline void by_part(const reference *r, double *y, spec_head_part part, i
                       false);
 }
 
-/* f(l, m); zeros before the text. */
+/* Returns f(l, m), which is zero before the text. */
 static inline void feature(const reference *r, double *y, int layers, int place)
 {
     const spec_shape *s = &r->target->shape;
@@ -116,7 +116,7 @@ typedef struct {
     int n;
 } reference_layer;
 
-/* The layer's next column: x is the residual, and becomes the output. */
+/* Computes the layer's next column: x is the residual, and becomes the output. */
 static inline void reference_column(const reference *r, reference_layer *over, int l,
                                     const double *input, double *x)
 {
@@ -158,7 +158,7 @@ static inline reference_layer reference_layer_of(const reference *r)
     return (reference_layer){reference_vector(size), reference_vector(size), 0};
 }
 
-/* [norm e; norm g], and what the residual is. */
+/* Fills in [norm e; norm g] and the residual. */
 static inline void reference_pair(const reference *r, double *in, int l, const double *e,
                                   const double *g)
 {
@@ -167,7 +167,7 @@ static inline void reference_pair(const reference *r, double *in, int l, const d
     reference_norm(in + s->dim, g, part_of(r, SPEC_HEAD_FEATURE_NORM, l), (double)s->norm_eps);
 }
 
-/* EAGLE, EAGLE-3 and parallel masks: one layer. */
+/* Computes EAGLE, EAGLE-3 and parallel masks, which have one layer. */
 static inline void reference_eagle(const reference *r, double *logits)
 {
     const spec_head_shape *shape = &r->head->shape;
@@ -219,12 +219,13 @@ static inline void reference_eagle(const reference *r, double *logits)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-/* h_k (j) for k = 1, 2, .., each from all of h_{k-1}. A text of one token has h_0(-1) = 0. */
+/* Computes h_k (j) for k = 1, 2, .., each from all of h_{k-1}. A text of one token has h_0(-1) =
+ * 0. */
 static inline void reference_mtp(const reference *r, double *logits)
 {
     const int dim = r->target->shape.dim, modules = r->n_path + 1;
     const int begins = r->n > 1 ? 0 : -1; /* the first place of h_0 */
-    const int n = r->n - 1 - begins;      /* places of each h_k: begins + k .. r->n - 2 + k */
+    const int n = r->n - 1 - begins;      /* places of each h_k, from begins + k on */
     double *h = reference_vector(n * dim), *e = reference_vector(dim),
            *in = reference_vector(2 * dim), *x = reference_vector(dim);
     for (int i = 0; i < n; i++)
@@ -253,8 +254,8 @@ static inline void reference_mtp(const reference *r, double *logits)
     free(x);
 }
 
-/* Draft blocks of a model's file. Depth d runs module d, or the only one, over the whole text and
- * the path; y_i reads what depth i - 1 gave last. */
+/* Computes draft blocks of a model's file. Depth d runs module d, or the only one, over the whole
+ * text and the path; y_i reads the last output of depth i - 1. */
 static inline void reference_nextn(const reference *r, double *logits)
 {
     const spec_shape *s = &r->head->shape.shape;
@@ -292,7 +293,7 @@ static inline void reference_nextn(const reference *r, double *logits)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The row (vocab) after a text of n tokens and a path, both in `text`. */
+/* Computes the row (vocab) after a text of n tokens and a path, both in `text`. */
 static inline void reference_head_row(double *row, const spec_head *head,
                                       const spec_checkpoint *target, const int *text, int n,
                                       int n_path, int shift)

@@ -187,7 +187,7 @@ TEST(wrong_tensors_are_refused)
     assert_works(spec_head_file_load(&read, path, &target, false, &error));
 }
 
-/* A file with a few values and tensors of our own. */
+/* Writes a file with a few values and tensors of our own. */
 static void write_file(const char *architecture, const char *kind, const char *tensor)
 {
     OWNED(spec_gguf_writer) writer;
@@ -239,7 +239,7 @@ TEST(an_unknown_tensor_is_refused)
     refuse(&target, "tensor 'y' is not one of a head of kind medusa");
     OWNED(spec_head) head = draw(SPEC_HEAD_MEDUSA, 0);
     head.shape.shape.rope.opt_factor = (const float[]){1.0f, 1.0f};
-    head.shape.shape.n_layers = 1; /* the writer adds rope factors, which Medusa has not */
+    head.shape.shape.n_layers = 1; /* the writer adds rope factors, which Medusa does not have */
     head.shape.shape.head_dim = 4;
     reject(&head, "tensor 'rope_freqs.weight' is not one of a head of kind medusa");
     head.opt_token = malloc(5 * sizeof *head.opt_token);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of eagle3 heads as llama.cpp's converter writes them, and wrong values in them. */
+/* Reads files of eagle3 heads as llama.cpp's converter writes them, and wrong values in them. */
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_writer.h"
 
@@ -10,7 +10,7 @@
 
 enum { SET_MAX = 8 };
 
-/* A change of a file: a value to be added, or one or a tensor to be left out. */
+/* A change to a file: a value to add, or a value or tensor to leave out. */
 typedef struct {
     const char *key;
     int kind; /* LEAVE_OUT, or the type of the new value */
@@ -42,7 +42,7 @@ static void add_value(spec_gguf_writer *writer, const change *to)
     }
 }
 
-/* Write the head, then its file once more with changes. */
+/* Writes the head, and then its file again with changes. */
 static void write_changed(const spec_head *head, const change *changes)
 {
     OWNED(spec_gguf) gguf;

@@ -37,7 +37,7 @@ static void write_files(int blocks, int options)
     spec_head_free(&head);
 }
 
-/* Rows after a text and a path of NODES tokens. */
+/* Computes the rows after a text and a path of NODES tokens. */
 static void rows_of(double *ret_rows, const spec_model *model)
 {
     const int text[] = {3, 7, 1, 4, 10, 2}, path[NODES] = {5, 0, 8};
@@ -91,7 +91,7 @@ TEST(blocks_do_not_change_the_model)
     spec_model_close(plain);
 }
 
-/* A matrix, n times one below the other. The caller frees its data. */
+/* Stacks n copies of a matrix. The caller frees the data. */
 static spec_tensor copies_of(const spec_tensor *matrix, int n)
 {
     const size_t bytes = (size_t)matrix->rows * spec_tensor_row_bytes(matrix->type, matrix->cols);
@@ -101,7 +101,7 @@ static spec_tensor copies_of(const spec_tensor *matrix, int n)
     return (spec_tensor){matrix->type, n * matrix->rows, matrix->cols, data};
 }
 
-/* Equal experts are the network that each of them is, whatever the router chooses. */
+/* If all experts are equal, the mixture equals each of them, whatever the router chooses. */
 TEST(a_block_of_equal_experts_is_the_block_of_one)
 {
     enum { EXPERTS = 4, DIM = 16 };
@@ -165,7 +165,7 @@ TEST(what_is_no_draft_of_the_target_is_refused)
     opened_free(&target);
 }
 
-/* A change of a drawn block, and the line about it. */
+/* A change to a drawn block, and the error line about it. */
 static void check_spoilt(spec_head_part part, void (*spoil)(spec_tensor *), const char *expected)
 {
     OWNED_MODEL *target = model_of(random_target, NULL);
@@ -225,7 +225,7 @@ static void convert(spec_conversion *ret, const char *type)
                                        spec_type_recipe_find(type), NULL, &error));
 }
 
-/* Their matrices get the type of the model's; as floats they are the same bytes. */
+/* The blocks' matrices get the type of the model's; as floats they are the same bytes. */
 TEST(quantised_files_keep_their_blocks)
 {
     static const char wide[] = "random?dim=256&layers=1&heads=4&ffn=512&vocab=11&context=40";

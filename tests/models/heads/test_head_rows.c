@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of draft heads equal their definition, computed from nothing in double precision; and they
- * do not depend on what was computed before, on the tree around them, or on whose session it is. */
+/* Rows of draft heads equal their definition, computed from scratch in double precision. They do
+ * not depend on what was computed before, on the tree around them, or on whose session it is. */
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/heads/reference_head.h"
@@ -19,7 +19,7 @@ static const char target_spec[] =
 
 enum { NEXTN_TABLES = DRAWN_NEXTN | DRAWN_EMBEDDING | DRAWN_OWN_OUTPUT };
 
-/* A target with a draft head: medusa, .., parallel; then those that differ in a setting. */
+/* A target with a draft head: medusa, .., parallel; then variants that differ in one setting. */
 typedef struct {
     const char *name;
     drawn_head_config config;
@@ -82,8 +82,8 @@ static int token_at(int i)
 
 /* ---- the definition -------------------------------------------------------------------------- */
 
-/* The largest difference of a chain's rows from the reference, after a text of n tokens (begin of
- * text included). */
+/* Returns the largest difference of a chain's rows from the reference, after a text of n tokens,
+ * including the begin-of-text token. */
 static double difference(const pair *p, spec_session *session, int n, int n_path, int shift)
 {
     int text[CONTEXT + REACH];
@@ -114,8 +114,8 @@ TEST(rows_are_those_of_the_definition)
     }
 }
 
-/* The test above would notice: with a tap of one layer less, or a feature of one place before, rows
- * differ a thousand times as much as is allowed. */
+/* The test above would notice these mistakes: with a tap one layer lower, or a feature from one
+ * place earlier, rows differ a thousand times as much as it allows. */
 TEST(a_tap_or_a_feature_that_is_off_by_one_is_noticed)
 {
     for (int c = 0; c < CASES; c++) {
@@ -141,9 +141,9 @@ static int draw(uint64_t *noise, int n)
     return (int)((*noise = spec_noise_mix(*noise + 1)) % (uint64_t)n);
 }
 
-/* Requests of one session: random trees of at most REACH - 1 levels, level by level or all at once,
- * on a text that grows, is cut, or has another beginning. Each row equals that of a fresh session,
- * which has the path as a chain, bit for bit. */
+/* Makes requests of one session: random trees of at most REACH - 1 levels, level by level or all at
+ * once, on a text that grows, is cut, or gets another beginning. Each row equals, bit for bit, that
+ * of a fresh session which has the path as a chain. */
 static void check_bits(const pair *p, bool share)
 {
     spec_session session, target;
@@ -154,7 +154,7 @@ static void check_bits(const pair *p, bool share)
     if (share) assert_true(spec_session_share(&session, &target));
     int token[NODES], parent[NODES], depth[NODES], n_nodes = 0;
     for (int round = 0; round < 40; round++) {
-        const bool new_tree = draw(&noise, 2) == 0; /* else the last one, on another text */
+        const bool new_tree = draw(&noise, 2) == 0; /* otherwise the last tree, on another text */
         if (new_tree) n_nodes = draw(&noise, NODES + 1);
         double rows[(NODES + 1) * V], expected[(NODES + 1) * V];
         for (int i = 0; new_tree && i < n_nodes; i++) {

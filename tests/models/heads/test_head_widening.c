@@ -18,7 +18,7 @@ enum { V = 11, REACH = 4, TEXT = 30, NODES = 3, BY = 4 };
 static const char target_spec[] =
     "random?dim=16&layers=3&heads=4&kv_heads=2&ffn=24&vocab=11&context=60&type=f32";
 
-/* Rows (NODES + 1, V) after a text and after a chain of draft tokens. */
+/* Computes the rows (NODES + 1, V) after a text and a chain of draft tokens. */
 static void rows_of(double *ret_rows, const spec_model *draft)
 {
     OWNED(spec_session) session;
@@ -39,8 +39,7 @@ static void rows_of(double *ret_rows, const spec_model *draft)
         if (row[i] != ret_rows + i * V) memcpy(ret_rows + i * V, row[i], V * sizeof *ret_rows);
 }
 
-/* Compare a head's rows with those of the widened one; `spoilt`: with one gain that is not
- * scaled. */
+/* Compares a head's rows with those of the widened one; `spoilt`: leaves one gain unscaled. */
 static bool has_same_rows(const drawn_head_config *config, bool spoilt)
 {
     double before[(NODES + 1) * V], after[(NODES + 1) * V];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* published_head: random draft heads as their trainers publish them, in the folder `hf`.
- * The target is that of the whole test; failures fail the test. */
+/* published_head: writes random draft heads as their trainers publish them, into the folder `hf`.
+ * All heads of a test program have one target; failures fail the test. */
 #ifndef SPECLAB_TESTS_PUBLISHED_HEAD_H
 #define SPECLAB_TESTS_PUBLISHED_HEAD_H
 
@@ -45,9 +45,9 @@ static inline int remove_target(void **state)
 typedef struct {
     spec_head_kind kind;
     int draft_vocab;                        /* 0: the target's */
-    const char *layer, *fc, *more;          /* beginnings of names; a tensor to add */
+    const char *layer, *fc, *more;          /* prefixes of names, and a tensor to add */
     bool no_bias, embeds, absolute, narrow; /* narrow: d2t is of int32_t */
-    int options;                            /* of the drawn head, for eagle3 */
+    int options;                            /* options of the drawn head, for eagle3 */
     const char *left_out;
     const char *config; /* members of config.json */
 } wish;
@@ -103,7 +103,7 @@ static inline void put_tokens(spec_hf_file *file, const spec_head *head, const w
     spec_hf_folder_put(file, "t2d", "BOOL", 1, &(int){VOCAB}, used, VOCAB);
 }
 
-/* Draw a head and write it as the folder hf. */
+/* Draws a head and writes it as the folder hf. */
 static inline void export_head(spec_head *ret, const wish *w)
 {
     spec_hf_file file = {0};

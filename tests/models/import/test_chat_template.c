@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The template of a chat, from each of its places in a folder. */
+/* Finds the chat template in each of its places in a folder. */
 #include "models/import/chat_template.h"
 
 #include "tests/support/folder.h"

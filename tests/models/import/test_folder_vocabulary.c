@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tokenizer.json: its pieces, types, merges and scores, and the tokenizers that are not known. */
+/* Reads tokenizer.json: its pieces, types, merges and scores, and tokenizers that are not
+ * supported. */
 #include "models/import/folder_vocabulary.h"
 
 #include "tests/support/folder.h"
@@ -23,7 +24,7 @@
 
 enum { VOCAB = 10 };
 
-/* Write a file with " for ' and ' for `. */
+/* Writes a file, replacing ' by " and ` by '. */
 static void write_text(const char *path, const char *text)
 {
     FILE *out = fopen(path, "wb");
@@ -32,7 +33,7 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(fclose(out), 0);
 }
 
-/* A tokenizer of the letters a, b, c, with merges; `head` are its other members. */
+/* Writes a tokenizer of the letters a, b, c, with merges; `head` has its other members. */
 static void write_tokenizer(const char *head, const char *model)
 {
     char text[4096];
@@ -163,7 +164,7 @@ TEST(sentencepiece_is_read_from_its_merges)
     loads(&v);
     assert_false(v.data.adds_space);
     spec_folder_vocabulary_free(&v);
-    /* Gemma's: after the replacement there is no blank to split at. */
+    /* Gemma's tokenizer: after the replacement there is no blank to split at. */
     write_tokenizer("'normalizer':{'type':'Replace','pattern':{'String':' '},'content':"
                     "'\xe2\x96\x81'},'pre_tokenizer':{'type':'Split','pattern':{'String':' '},"
                     "'behavior':'MergedWithPrevious','invert':false}",
@@ -195,7 +196,8 @@ TEST(texts_begin_and_end_as_the_folder_says)
     loads(&v);
     assert_true(v.adds_begin && v.begin_of_text == 2);
     spec_folder_vocabulary_free(&v);
-    /* A post_processor that begins with nothing; none at all, where the other file decides. */
+    /* A post_processor that adds no begin token, and no post_processor, in which case the other
+     * file decides. */
     write_text("hf/tokenizer_config.json", "{'add_bos_token':true,'bos_token':'b'}");
     snprintf(steps, sizeof steps, "'post_processor':{'type':'ByteLevel'},'pre_tokenizer':" BYTES,
              "true");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One hybrid in the two layouts of folders, qwen3_next's and qwen3_5_moe's, which become files of
- * two architectures with other orders of heads: their rows are the same, and so are their drafts'.
+/* Imports one hybrid model from the two layouts of folders, qwen3_next's and qwen3_5_moe's. They
+ * become files of two architectures with different orders of heads, but their rows are the same,
+ * and so are their drafts'.
  */
 #include "models/import/import_model.h"
 
@@ -58,7 +59,7 @@ static void put(spec_hf_file *file, const char *prefix, const char *name, int n_
     spec_hf_folder_put(file, whole, "F32", n_dimensions, size, values, n * sizeof *values);
 }
 
-/* The same values in both files. */
+/* Draws the same values for both files. */
 static void put_both(spec_hf_file *file, const char *prefix, const char *name, int rows, int cols,
                      double spread)
 {
@@ -106,7 +107,8 @@ static void put_rest(spec_hf_file *file, const char *prefix)
     put_experts(file, prefix);
 }
 
-/* Copies rows of q, k, v and z, then those of b and a, to where a key head has them together. */
+/* Copies the rows of q, k, v and z, then those of b and a, to the layout that has them together for
+ * each key head. */
 static void mix(float *to, float *to_both, const float *qkv, const float *z, const float *b,
                 const float *a)
 {
@@ -208,7 +210,7 @@ static void list_text(int *ret_text)
     for (int t = 0; t < TEXT; t++) ret_text[t] = (7 * t * t + 3 * t + 1) % VOCAB;
 }
 
-/* Rows after a text and a path of NODES tokens. */
+/* Computes the rows after a text and a path of NODES tokens. */
 static void rows_of(double *ret_rows, const spec_model *model)
 {
     const double *row[NODES + 1];
@@ -240,7 +242,7 @@ static float rate(float x)
     return -expf(x);
 }
 
-/* Rows of two files would agree if both had a wrong unit. */
+/* The rows of the two files would agree even if both had the same wrong unit. */
 TEST(vectors_of_a_hybrid_have_the_units_of_a_file)
 {
     OWNED(spec_tensor_folder) folder;
@@ -292,9 +294,10 @@ TEST(two_layouts_of_one_hybrid_have_the_same_rows)
                          rows[0][which][i]);
 }
 
-/* The draft's row after the text, in double precision. Position j of the block reads
- * projection [norm(e(x_j)); norm(h_j)], where h_j is the model's state at j - 1 behind its final
- * norm, and 0 at the first position. Its layer is that of a model whose embedding has these. */
+/* Computes the draft's row after the text, in double precision. Position j of the block reads
+ * projection [norm(e(x_j)); norm(h_j)], where h_j is the model's state at j - 1 after its final
+ * norm, and 0 at the first position. Its layer is that of a model whose embedding has these
+ * values. */
 static void reference_draft(double *ret_row, const spec_checkpoint *c)
 {
     const spec_checkpoint_nextn *block = &c->nextn[0];

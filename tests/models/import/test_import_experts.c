@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Experts of every layout of a folder have the rows that their matrices have. */
+/* Experts from every layout of a folder give the same rows as their matrices. */
 #include "models/import/import_experts.h"
 
 #include "tests/support/folder.h"
@@ -57,7 +57,7 @@ static void put_separate(spec_hf_file *file, int layer, spec_tensor_type type)
         }
 }
 
-/* Rows of gate and up: first all of gate, or in turn. */
+/* Orders the rows of gate and up: first all of gate, or in turn. */
 static int which_of(int row, bool turns)
 {
     return turns ? row % 2 : row / WIDTH;
@@ -177,7 +177,7 @@ TEST(floats_of_every_layout_have_their_rows)
 }
 
 /* Weights are codes of 4 bits times a power of two, as gpt-oss stores them: two weights in a byte,
- * the first in its low half; the scale is the exponent, 127 for 1. */
+ * with the first in its low half; the scale is an exponent, and 127 means 1. */
 static int code(int layer, int which, int expert, int row, int col)
 {
     return (int)(weight(layer, which, expert, row, col) + 64.0f) % 16;

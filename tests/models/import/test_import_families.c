@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A folder of each family becomes a file whose checkpoint has every tensor, in its place. */
+/* A folder of each family becomes a file whose checkpoint has every tensor in its place. */
 #include "models/import/import_model.h"
 
 #include "models/transformer/files/architecture.h"
@@ -45,7 +45,7 @@ static void put(spec_hf_file *file, const char *name, int rows, int cols)
 
 typedef struct {
     spec_part part;
-    const char *name; /* after "layers.1." if it is one of a layer */
+    const char *name; /* follows "layers.1." if the tensor is one of a layer */
 } named;
 
 #define COMMON                                                                                     \
@@ -164,7 +164,7 @@ static void put_experts(spec_hf_file *file, const family *of, int layer)
 #undef PUT
 }
 
-/* Write the folder; `leave_out` is one name, or NULL. */
+/* Writes the folder, without the tensor `leave_out`, unless that is NULL. */
 static void write_folder(const family *of, const char *leave_out, const spec_shape *shape)
 {
     spec_hf_file file = {0};
@@ -310,7 +310,7 @@ TEST(windows_and_ropes_come_back)
     }
 }
 
-/* Each tensor alone: without it the folder is refused, by its name. */
+/* If any single tensor is missing, the folder is refused, and the error names it. */
 TEST(a_folder_without_one_tensor_is_refused)
 {
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Draft heads as they are published: each comes back as the file of the head that was drawn. */
+/* Imports draft heads as they are published: each must give the file of the head that was drawn. */
 #include "models/import/import_head.h"
 
 #include "models/import/safetensors.h"
@@ -15,7 +15,7 @@ static void assert_same_files(const char *a, const char *b)
     assert_int_equal(system(command), 0);
 }
 
-/* Import the folder and compare its file with that of the head that was drawn, and read it. */
+/* Imports the folder, compares its file with that of the head that was drawn, and reads it. */
 static void comes_back(spec_head *drawn, const int *opt_tap, spec_head_taps from)
 {
     OWNED(spec_head) head, read;
@@ -74,7 +74,7 @@ TEST(eagle_1_comes_back)
     }
 }
 
-/* As SafeAILab and SpecForge store it, and as speculators do. */
+/* Heads as SafeAILab and SpecForge store them, and as speculators do. */
 TEST(eagle_3_comes_back)
 {
     for (int i = 0; i < 4; i++) {
@@ -101,8 +101,8 @@ TEST(eagle_3_comes_back)
     }
 }
 
-/* Heads that norm the target's states, trained an embedding, or have no output; one that is wider
- * than its target; d2t of 32 bits. */
+/* Heads that normalise the target's states, have a trained embedding, or have no output; one that
+ * is wider than its target; d2t with 32 bits. */
 TEST(forms_of_eagle_3_come_back)
 {
     static const struct {
@@ -180,7 +180,7 @@ TEST(a_head_keeps_its_own_rotation)
     assert_int_equal(read.shape.shape.context, target.shape.context);
 }
 
-/* A matrix of the target in 16 bits is still the target's. */
+/* A matrix of the target that is stored in 16 bits is still recognised as the target's. */
 TEST(a_rounded_copy_of_the_embedding_is_the_targets)
 {
     spec_head drawn, head;
@@ -202,7 +202,7 @@ TEST(a_rounded_copy_of_the_embedding_is_the_targets)
     spec_head_free(&drawn);
 }
 
-/* The file of a head, as two shards of half the tensors each. */
+/* Splits the file of a head into two shards with half the tensors each. */
 static void split_into_shards(void)
 {
     spec_safetensors whole;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Published heads that are not computed, and wrong ones, are refused in one line each. */
+/* Published heads that are not supported, and wrong ones, are refused in one line each. */
 #include "models/import/import_head.h"
 
 #include "models/import/import_model.h"
@@ -85,7 +85,7 @@ TEST(taps_that_the_target_has_not_are_refused)
     refused(&w, (int[]){0, 5, 10}, "taps after 0, 5 and 10 layers are not ascending");
 }
 
-/* The list of tokens, changed in each way. */
+/* Changes the list of tokens in each way. */
 TEST(tokens_must_be_offsets_that_are_one_to_one)
 {
     static const struct {
@@ -123,7 +123,7 @@ TEST(tokens_must_be_offsets_that_are_one_to_one)
               .draft_vocab = 10,
               .absolute = true,
               .config = "{" LAYER "}"};
-    refused(&w, NULL, "d2t and t2d disagree about token "); /* tokens in place of offsets */
+    refused(&w, NULL, "d2t and t2d disagree about token "); /* tokens instead of offsets */
 }
 
 TEST(models_and_heads_are_told_apart)

@@ -15,7 +15,7 @@
 
 #define SHAPE "dim=24&layers=2&heads=4&kv_heads=2&ffn=40&vocab=32&context=16&seed=5"
 
-/* Those of a layer follow "model.layers.1.". */
+/* The names of a layer follow "model.layers.1.". */
 static const char *const names[SPEC_PARTS] = {
     [SPEC_PART_EMBEDDING] = "model.embed_tokens.weight",
     [SPEC_PART_FINAL_NORM] = "model.norm.weight",
@@ -35,10 +35,10 @@ static const char *const names[SPEC_PARTS] = {
 };
 
 typedef struct {
-    bool halves; /* the model is exported as one that rotates halves: rows stay where they are */
+    bool halves; /* exports a model that rotates halves, whose rows stay where they are */
     bool zero_bias, tied;
-    const char *left_out, *more; /* a tensor to leave out, one to add */
-    const char *second;          /* the file from layer 1 on, with an index */
+    const char *left_out, *more; /* a tensor to leave out, and one to add */
+    const char *second;          /* a second file, with the tensors from layer 1 on, and an index */
     const char *config;          /* members of config.json */
 } wish;
 
@@ -83,7 +83,7 @@ static void put_index(const char *second)
     spec_hf_folder_text("hf/model.safetensors.index.json", text);
 }
 
-/* Write a model as the folder hf. */
+/* Writes a model as the folder hf. */
 static void export_model(const spec_checkpoint *model, const wish *w)
 {
     spec_hf_file file = {0}, second = {0};
@@ -139,7 +139,7 @@ static void assert_same_files(const char *a, const char *b)
     assert_int_equal(system(command), 0);
 }
 
-/* Rows after every beginning of a text agree within `most`; 0: bit for bit. */
+/* Checks that the rows after every beginning of a text agree within `most`; 0: bit for bit. */
 static void assert_same_rows(const char *a, const char *b, double most)
 {
     const int text[] = {3, 17, 30, 5, 5, 9};
@@ -222,7 +222,7 @@ TEST(a_tied_model_has_no_output_of_its_own)
     assert_int_equal(read->embedding.type, SPEC_TENSOR_BF16);
 }
 
-/* Factors of Llama 3 are a tensor of the file, exactly those of config.json. */
+/* The factors of Llama 3 become a tensor of the file, with exactly the values of config.json. */
 TEST(factors_of_llama_3_are_written)
 {
     OWNED(spec_checkpoint) model;
@@ -278,7 +278,7 @@ TEST(folders_that_are_no_such_model_are_refused)
     spec_error error = {""};
     assert_int_not_equal(spec_import_model_open(&imported, "hf", &error), GSL_SUCCESS);
     assert_non_null(strstr(error.text, "hf/config.json: No such file"));
-    /* The angles of older files are no part of the model. */
+    /* The angles that older files store are not part of the model. */
     export_model(&model, &(wish){.more = "model.layers.1.self_attn.rotary_emb.inv_freq"});
     import_as("older.gguf");
 }

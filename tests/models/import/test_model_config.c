@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* config.json: every value that is read, and every one that is refused. */
+/* Reads config.json: every value that is supported, and every one that is refused. */
 #include "models/import/model_config.h"
 
 #include "tests/support/hf_folder.h"
@@ -21,7 +21,7 @@
     "'original_max_position_embeddings':4096,'truncate':false}"
 #define GEMMA "'model_type':'gemma3_text','num_key_value_heads':2,'head_dim':16"
 
-/* With single quotes for double ones; `more` are further members. */
+/* Reads a config written with single quotes instead of double ones; `more` has further members. */
 static int read_config(spec_model_config *ret, const char *more, spec_error *error)
 {
     char text[1024];
@@ -101,8 +101,8 @@ TEST(a_window_in_effect_cuts_the_context)
     }
 }
 
-/* Factors of transformers 5.23 (ROPE_INIT_FUNCTIONS), for the shape of this file and for that of
- * Llama 3.2 1B. */
+/* The factors of transformers 5.23 (ROPE_INIT_FUNCTIONS), for the shape of this file and for that
+ * of Llama 3.2 1B. */
 TEST(ropes_are_scaled_as_in_transformers)
 {
     static const float small[] = {1.73594f, 8.0f, 8.0f, 8.0f, 8.0f, 8.0f};
@@ -127,7 +127,7 @@ TEST(ropes_are_scaled_as_in_transformers)
     for (int i = 0; i < 6; i++) assert_true(config.shape.rope.opt_factor[i] == 2.5f);
 }
 
-/* Factors of transformers 5.24 for head_dim 64, base 150000, and for that of this file. */
+/* The factors of transformers 5.24 for head_dim 64 and base 150000, and for those of this file. */
 TEST(yarn_is_that_of_transformers)
 {
     static const float middle[] = {1.0f,      1.1043f,   1.247749f, 1.434031f, 1.685695f, 2.044491f,
@@ -222,7 +222,7 @@ TEST(windows_are_those_of_layers)
     assert_int_equal(config.shape.window, 0);
 }
 
-/* Values that the part for text lacks are those of the whole file. */
+/* Values that are missing in the part for text are taken from the whole file. */
 TEST(a_text_model_beside_one_for_images_is_read)
 {
     OWNED(spec_model_config) config;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Safetensors files, valid and wrong in each way, in one line each. */
+/* Reads valid safetensors files, and files that are wrong in each way, with one line for each. */
 #include "models/import/safetensors.h"
 
 #include "tests/support/folder.h"

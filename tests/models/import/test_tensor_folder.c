@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Folders of one file, of shards, and of files that cannot be read. */
+/* Reads folders with one file, with shards, and with files that cannot be read. */
 #include "models/import/tensor_folder.h"
 
 #include "tests/support/folder.h"

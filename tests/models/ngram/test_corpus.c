@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files, patterns and pipes, read in blocks; and paths that are refused. */
+/* Reads files, patterns and pipes in blocks, and paths that are refused. */
 #include "models/ngram/corpus.h"
 
 #include "tests/support/support.h"
@@ -44,8 +44,8 @@ static void write_file(const char *name, const char *text, size_t length)
     fclose(file);
 }
 
-/* Read all texts, leaving up to `left` bytes of each block unread; a bar after each text. Returns
- * the status. */
+/* Reads all texts, leaving up to `left` bytes of each block unread; writes a bar after each text.
+ * Returns the status. */
 static int read_shared(char *out, size_t *ret_length, const char *path, const char *opt_share,
                        uint64_t limit, size_t left, spec_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The law of the n-gram model against its definition, evaluated position by position. */
+/* Checks the law of the n-gram model against its definition, evaluated position by position. */
 #include "models/ngram/kneser_ney.h"
 
 #include "models/row.h"
@@ -22,15 +22,15 @@ typedef struct {
 
 /* ---- the definition -------------------------------------------------------------------------- */
 
-/* Whether `gram` (k tokens) occurs at position i, within text t. */
+/* Returns whether `gram` (k tokens) occurs at position i, within text t. */
 static int stands_at(const texts *all, int t, size_t i, const int *gram, int k)
 {
     return i + (size_t)k <= all->begin[t + 1] &&
            memcmp(all->token + i, gram, (size_t)k * sizeof *gram) == 0;
 }
 
-/* c_k of a k-gram in a model of order `order`: occurrences at the highest order, different left
- * neighbours below; the beginning of a text counts as one. */
+/* Returns c_k of a k-gram in a model of order `order`: the number of occurrences at the highest
+ * order, and of different left neighbours below it, where the beginning of a text counts as one. */
 static double count_by_definition(const texts *all, int order, const int *gram, int k)
 {
     double count = 0.0;
@@ -73,7 +73,7 @@ static double discount_by_definition(const texts *all, int order, int k)
     return once == 0 || twice == 0 ? 0.5 : once / (once + 2.0 * twice);
 }
 
-/* P_k(. | the last k-1 tokens of the context), by its recursion. */
+/* Computes P_k(. | the last k-1 tokens of the context) by its recursion. */
 static void row_by_definition(double *row, const texts *all, int order, int k,
                               const double *discount, const int *context, size_t n)
 {
@@ -103,7 +103,7 @@ static void row_by_definition(double *row, const texts *all, int order, int k,
 
 static const size_t some_lengths[TEXTS_MAX] = {90, 1, 0, 2, 40, 3, 5, 60};
 
-/* Texts of a bursty source of `used` different tokens, spread over the vocabulary. */
+/* Draws texts from a bursty source of `used` different tokens, spread over the vocabulary. */
 static void make_texts(texts *all, int vocab, int used, gsl_rng *rng)
 {
     *all = (texts){.vocab = vocab, .n_texts = TEXTS_MAX};
@@ -136,7 +136,7 @@ static void learn(spec_kneser_ney *law, const texts *all, int order, size_t step
     assert_works(spec_kneser_ney_init(law, &counts, all->vocab, &error));
 }
 
-/* A context of 0..7 tokens, half of the time from the text, else random. */
+/* Draws a context of 0..7 tokens, half of the time from the text, otherwise at random. */
 static size_t draw_context(int *context, const texts *all, gsl_rng *rng)
 {
     const size_t n = gsl_rng_uniform_int(rng, 8), total = all->begin[all->n_texts];
@@ -204,7 +204,7 @@ TEST(rows_are_positive_and_sum_to_one, STATISTICS)
     }
 }
 
-/* Tokens scaled up by 2^15 need keys of two words and give the same law. */
+/* Tokens multiplied by 2^15 need keys of two words, and give the same law. */
 TEST(two_word_keys_give_the_rows_of_one_word_keys)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
@@ -235,7 +235,7 @@ TEST(two_word_keys_give_the_rows_of_one_word_keys)
             for (size_t j = 0; j < n; j++) scaled[j] = context[j] << 15;
             const double *few = spec_kneser_ney_row(&a, context, n, row);
             const double *many = spec_kneser_ney_row(&b, scaled, n, scratch);
-            /* The laws differ only in the uniform part, at most P_0 = 1/32 against 2^-20. */
+            /* The laws differ only in their uniform part, which is at most P_0 = 1/32 or 2^-20. */
             double gap[32], unseen = many[1];
             for (int w = 0; w < 32; w++) gap[w] = few[w] - (many[w << 15] - unseen);
             for (int w = 1; w < 32; w++) assert_within(gap[w], gap[0], 1e-12);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The n-gram kind of model, from a file to its rows. */
+/* Checks the n-gram kind of model, from a file to its rows. */
 #include "models/ngram/ngram.h"
 
 #include "base/noise.h"
@@ -55,7 +55,7 @@ static const double *row_of(const spec_model *model, const int *context, size_t 
     return model->kind->row(model, NULL, context, n, scratch, &error);
 }
 
-/* Bits per byte of a text, under a model, over the first `most` tokens. */
+/* Returns the bits per byte of a text under a model, over the first `most` tokens. */
 static double bits_per_byte(const spec_model *model, const char *text, size_t length, size_t most)
 {
     FREED int *token = malloc(length * sizeof *token);
@@ -71,7 +71,8 @@ static double bits_per_byte(const spec_model *model, const char *text, size_t le
     return bits / (double)bytes;
 }
 
-/* A text of words, each of which depends on the two before it; a line break now and then. */
+/* Draws a text of words, each of which depends on the two before it, with a line break now and
+ * then. */
 static size_t generate(char *text, size_t size, gsl_rng *rng)
 {
     static const char *const word[] = {"the", "cat", "don't", "\xC3\xA9t\xC3\xA9", "42",
@@ -89,8 +90,8 @@ static size_t generate(char *text, size_t size, gsl_rng *rng)
     return n;
 }
 
-/* Reads in blocks, numbering words on the way and renumbering at the end; against tokenising the
- * whole text, counting, building. */
+/* Compares two ways to build the model: reading in blocks, numbering words on the way and
+ * renumbering at the end; and tokenising the whole text first, then counting. */
 TEST(rows_equal_the_law_of_the_tokenised_text, STATISTICS)
 {
     enum { BYTES = 700000 };
@@ -205,7 +206,7 @@ TEST(prompts_come_from_the_text)
     }
 }
 
-/* The vocabulary cut to V words: other words become <unk>, which is counted like a word. */
+/* If the vocabulary is cut to V words, other words become <unk>, which is counted like a word. */
 TEST(rare_words_become_the_unknown_token)
 {
     write_text("a b a b a c a d", 15);
@@ -327,7 +328,7 @@ TEST(real_text_is_learnt)
 
 /* ---- the target's tokens --------------------------------------------------------------------- */
 
-/* A target with the same tokens gives the same counts. So it does if the text is longer than a
+/* A target with the same tokens gives the same counts. This holds even if the text is longer than a
  * block, and if blocks end after lines, before blanks, or anywhere. */
 TEST(tokens_of_a_target_are_counted_like_bytes)
 {

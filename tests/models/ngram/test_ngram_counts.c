@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counts in a hash table against pairwise comparison; the radix sort against qsort. */
+/* Checks counts in a hash table against pairwise comparison, and the radix sort against qsort. */
 #include "models/ngram/ngram_counts.h"
 #include "models/ngram/radix.h"
 
@@ -48,7 +48,7 @@ TEST(radix_sort_agrees_with_qsort)
     assert_ptr_equal(spec_radix_sort(record, workspace, 0, 2, 1), record);
 }
 
-/* Every n-gram of a text, found again by comparison at every position. */
+/* Finds every n-gram of a text again, by comparison at every position. */
 TEST(counts_equal_those_by_comparison)
 {
     enum { N = 900, BREAK = 333 };

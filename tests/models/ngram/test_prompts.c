@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Prompts: passages of the text, from all over it, for any block size. */
+/* Checks prompts: passages from all over the text, for any block size. */
 #include "models/ngram/prompts.h"
 
 #include "base/noise.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Tokens 0, 1, 2, ...: the tokens of a prompt are its position. */
+/* The text has tokens 0, 1, 2, ..., so that the tokens of a prompt give its position. */
 static void push_counting(spec_prompts *prompts, int begin, int end, int step)
 {
     static int token[4096];
@@ -18,7 +18,7 @@ static void push_counting(spec_prompts *prompts, int begin, int end, int step)
     }
 }
 
-/* Where piece i begins, if no earlier token was read before the text was thinned out. */
+/* Returns where piece i begins, from the hash alone. */
 static uint64_t hashed_begin(const spec_prompts *prompts, uint64_t i)
 {
     return i * prompts->stretch + spec_noise_mix(i + 0x9E3779B97F4A7C15u) %

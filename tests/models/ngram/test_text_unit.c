@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ends of tokens: UTF-8 by its definition, words by example; units cover every text. */
+/* Checks where tokens end: UTF-8 by its definition, words by example; and that units cover every
+ * text. */
 #include "base/utf8.h"
 #include "models/ngram/text_unit.h"
 
@@ -8,7 +9,7 @@
 #include <gsl/gsl_rng.h>
 #include <string.h>
 
-/* The encoding of a code point, written from its definition (RFC 3629, section 3). */
+/* Writes the encoding of a code point, from its definition (RFC 3629, section 3). */
 static size_t encode(unsigned char *text, uint32_t code)
 {
     if (code < 0x80) {
@@ -56,7 +57,7 @@ TEST(invalid_bytes_are_units_of_one_byte)
     }
 }
 
-/* The units of a text, separated by bars. */
+/* Returns the units of a text, separated by bars. */
 static void cut(char *out, spec_tokens tokens, const char *text, size_t length)
 {
     char *to = out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text to tokens and back. */
+/* Turns text into tokens and back. */
 #include "models/ngram/vocabulary.h"
 
 #include "tests/support/support.h"
@@ -7,7 +7,7 @@
 #include <gsl/gsl_rng.h>
 #include <string.h>
 
-/* Learn a whole text; `token` receives its tokens by first numbers. */
+/* Learns a whole text; `token` receives its tokens, as numbered on first occurrence. */
 static size_t learn(spec_vocabulary *vocabulary, spec_tokens tokens, const char *text,
                     size_t length, int *token)
 {
@@ -63,8 +63,8 @@ TEST(characters_are_numbered_by_first_appearance)
 TEST(the_most_frequent_words_are_kept)
 {
     static const char text[] = "the cat and the dog and the owl, and a cat";
-    /* First numbers: the 1, " cat" 2, " and" 3, " the" 4, " dog" 5, " owl" 6, "," 7, " a" 8.
-     * Counts: " and" 3, " cat" and " the" 2. */
+    /* The first numbers are: the 1, " cat" 2, " and" 3, " the" 4, " dog" 5, " owl" 6, "," 7, " a"
+     * 8. The counts are 3 for " and", 2 for " cat" and " the". */
     OWNED(spec_vocabulary) vocabulary;
     int token[20], renumber[9];
     learn(&vocabulary, SPEC_TOKENS_WORDS, text, sizeof text - 1, token);

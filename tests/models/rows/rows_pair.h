@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* rows_pair: small files of rows for tests: a target and a draft of known rows.
- * The rows come from `cases` models; the caller closes and removes the file. */
+ * The rows are those of `cases` models; the caller closes and removes the file. */
 #ifndef SPECLAB_TESTS_ROWS_PAIR_H
 #define SPECLAB_TESTS_ROWS_PAIR_H
 
@@ -10,13 +10,14 @@
 
 #include <unistd.h>
 
-/* Token i of the text of every such file, aperiodic: no run of 16 occurs twice. */
+/* Returns token i of the text of every such file, which is aperiodic: no run of 16 tokens occurs
+ * twice. */
 static inline int rows_pair_token(uint64_t i, int vocab)
 {
     return (int)(spec_noise_mix(i + 1) % (uint64_t)vocab);
 }
 
-/* Write rows of a target and a draft, of order 2, at every `every`th of n tokens. */
+/* Writes rows of a target and a draft, of order 2, at every `every`th of n tokens. */
 static inline void rows_pair_write(const char *path, opened *target, opened *draft, uint64_t n,
                                    uint64_t every, double cutoff)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The model: rows by place, for any beginning and any tokens of a context, alone and in passes. */
+/* Checks the model: rows by place, for any beginning and any tokens of a context, alone and in
+ * passes. */
 #include "models/rows/rows.h"
 
 #include "tests/models/rows/rows_pair.h"
@@ -54,7 +55,7 @@ TEST(the_text_itself_is_at_its_places)
     opened_free(&o);
 }
 
-/* After the last place comes the first. */
+/* The first place follows the last one. */
 TEST(the_place_is_the_number_of_tokens)
 {
     OWNED(opened) o = open_model("rows:test_rows.tmp", NULL);
@@ -92,7 +93,7 @@ TEST(prompts_carry_their_place)
     opened_free(&o);
 }
 
-/* Few prompts are spread over the file, too: of 64, every 16th part of it has two to seven. */
+/* Even a few prompts are spread over the file: of 64, every 16th part of it has two to seven. */
 TEST(prompts_are_even_from_the_start)
 {
     OWNED(opened) o = open_model("rows:test_rows.tmp", NULL);
@@ -179,7 +180,7 @@ TEST(a_draft_can_complete_a_prompt)
         for (int x = 0; x < V; x++) assert_same(row[i][x], alone[x]);
     }
     assert_true(memcmp(row[4], row_after(&o, text, 16), sizeof scratch / 5) !=
-                0); /* it was no prefix of the text */
+                0); /* it was not a prefix of the text */
 }
 
 TEST(at_is_one_row_and_begin_one_start)
@@ -238,7 +239,7 @@ TEST(texts_begin_where_prompts_end)
     opened_free(&o);
 }
 
-/* Every 4th place: the place of a context is not its length, except in the file's own text. */
+/* With every 4th place, the place of a context is not its length, except in the file's own text. */
 TEST(places_may_be_far_apart)
 {
     static const char sparse[] = "test_rows_sparse.tmp";

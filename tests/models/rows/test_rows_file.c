@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of rows: written rows are read back at all widths; damaged or foreign files are refused. */
+/* Checks files of rows: written rows are read back at all widths, and damaged or foreign files are
+ * refused. */
 #include "tests/models/rows/rows_pair.h"
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
@@ -80,7 +81,7 @@ TEST(with_a_cutoff_rows_are_as_near_as_the_file_says)
     assert_rows("dirichlet?V=300&order=2&concentration=9&seed=5", "uniform?V=300", 1e-7, 1e-8);
     /* A cutoff above all probabilities: the largest stay, all of them if they are equal. */
     assert_rows("uniform?V=300", "uniform?V=300", 1e-2, 1e-9);
-    /* Indices of four bytes. */
+    /* Indices take four bytes. */
     assert_rows("zipf?V=70000&s=1.3", "zipf?V=70000&s=1.1", 1e-5, 5e-2);
 }
 
@@ -109,7 +110,7 @@ TEST(small_rows_are_small)
     rows_pair_write(path, &target, &target, 100, 1, 1e-7);
     struct stat info;
     assert_int_equal(stat(path, &info), 0);
-    /* 1.2 i^3 < 1e7: 203 tokens of 6 bytes, for 200 rows. */
+    /* 203 tokens of 6 bytes, for 200 rows, because 1.2 i^3 < 1e7. */
     assert_in_range(info.st_size, 200 * 203 * 6, 200 * 212 * 6);
     unlink(path);
 }
@@ -199,7 +200,7 @@ static uint64_t get(const image *i, size_t at, int bytes)
     return value;
 }
 
-/* A good file in memory: V = 5, two sides, 20 places, tokens without texts. */
+/* Makes a good file in memory: V = 5, two sides, 20 places, tokens without texts. */
 static image make_image(double cutoff)
 {
     OWNED(opened) target = open_model("cases?V=5&order=2&seed=3", NULL);
@@ -217,7 +218,7 @@ static image make_image(double cutoff)
     return i;
 }
 
-/* Recompute the checksums: of the tables, then of the head. */
+/* Recomputes the checksums: of the tables, then of the head. */
 static void seal(image *i)
 {
     const size_t tables = get(i, 72, 8);
@@ -288,7 +289,7 @@ TEST(a_flipped_bit_is_seen)
                 for (int s = 0; s < 2; s++)
                     bad += spec_rows_file_row(row, &file, p, s, &error) != GSL_SUCCESS;
             assert_in_range(bad, 1,
-                            2); /* that row, and the draft's if the target's size is wrong */
+                            2); /* that row is wrong, and the draft's if the target's size is */
             assert_non_null(strstr(error.text, "test_rows_file.tmp: position "));
         }
         spec_rows_file_close(&file);
@@ -355,7 +356,7 @@ TEST(inconsistent_tables_are_refused)
         uint64_t value;
         const char *expected;
     } lie[] = {
-        {row_at, 8, 104, "damaged: positions out of order"},    /* the first row is not the first */
+        {row_at, 8, 104, "damaged: positions out of order"},    /* the first row is not first */
         {row_at + 8, 8, 97, "damaged: positions out of order"}, /* no space for two rows */
         {row_at + 8, 8, UINT64_MAX, "damaged: positions out of order"},
         {row_at + 20 * 8, 8, tables - 8,
@@ -385,7 +386,7 @@ TEST(inconsistent_tables_are_refused)
     free(i.bytes);
 }
 
-/* Rows with a correct checksum and invalid values. */
+/* Rows with correct checksums but invalid values. */
 TEST(inconsistent_rows_are_refused)
 {
     enum { FIRST = 96 };
@@ -437,7 +438,7 @@ TEST(inconsistent_rows_are_refused)
     }
 }
 
-/* Indices of a row that omits tokens. */
+/* Writes indices of a row that omits tokens. */
 TEST(indices_out_of_order_are_refused)
 {
     static const unsigned lie[][2] = {{1, 1}, {2, 1}, {0, 300}, {0, 65535}};

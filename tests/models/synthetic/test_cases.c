@@ -40,7 +40,7 @@ TEST(every_row_is_normalised)
         }
 }
 
-/* The promise of each family, for every context of two seeds. */
+/* Checks what each family promises, for every context of two seeds. */
 static void check_related(spec_cases_family family, const double *target, const double *draft)
 {
     int zeros = 0;
@@ -50,8 +50,8 @@ static void check_related(spec_cases_family family, const double *target, const 
         if (family == SPEC_CASES_NEAR) assert_true(fabs(draft[i] / target[i] - 1.0) <= 4.5e-16);
         if (family == SPEC_CASES_DISJOINT) assert_true((target[i] == 0.0) != (draft[i] == 0.0));
         for (int j = 0; j < i && family == SPEC_CASES_LEVELS; j++) {
-            const double ratio =
-                6.0 * target[i] / target[j]; /* of 1, 2 and 3: a whole number of sixths */
+            const double ratio = 6.0 * target[i] / target[j]; /* ratio of two of 1, 2 and 3: a whole
+                                                               * number of sixths */
             assert_true(fabs(ratio - round(ratio)) < 1e-12);
         }
     }
@@ -75,7 +75,7 @@ TEST(the_two_sides_are_related_as_the_family_says)
                 for (int k = 0; k < V && family == SPEC_CASES_ZEROS; k++) zeros += target[k] == 0.0;
             }
         }
-    assert_true(differing > V * V);         /* of 2 V^2 pairs, all but (1/3)^V of them */
+    assert_true(differing > V * V);           /* of the 2 V^2 pairs all but a share of (1/3)^V */
     assert_in_range(zeros, V * V, V * V * V); /* about half of 2 V^3 */
 }
 

@@ -55,7 +55,8 @@ TEST(rows_are_a_function_of_the_seed_and_the_last_tokens)
     opened_free(&b);
 }
 
-/* Two routes: GSL's gamma variates from the same words. Builds of GSL may round differently. */
+/* Compares with a second route, GSL's gamma variates from the same words. Builds of GSL may round
+ * differently. */
 TEST(weights_are_the_gamma_variates_of_gsl)
 {
     enum { V = 200 };
@@ -80,9 +81,9 @@ TEST(weights_are_the_gamma_variates_of_gsl)
     }
 }
 
-/* Two routes: under the symmetric law a coordinate is Beta(a, (V-1) a), whose distribution function
- * GSL has; the transformed values are uniform, tested by chi-square in 20 cells with 19 degrees of
- * freedom. 40000 rows reject, for a < 1, the wrong gamma(a) = gamma(a+2) U^(1/a). */
+/* A second route: under the symmetric law a coordinate is Beta(a, (V-1) a), whose distribution
+ * function GSL has. The transformed values are uniform, tested by chi-square in 20 cells with 19
+ * degrees of freedom. 40000 rows reject, for a < 1, the wrong gamma(a) = gamma(a+2) U^(1/a). */
 TEST(coordinates_follow_the_beta_law, STATISTICS)
 {
     static const double concentrations[] = {0.3, 0.851, 2.385};
@@ -103,7 +104,8 @@ TEST(coordinates_follow_the_beta_law, STATISTICS)
     }
 }
 
-/* The expected number of zeros: one token is kept, the others go with chance 0.27 each. */
+/* The expected number of zeros: one token is kept, and each of the others is dropped with
+ * probability 0.27. */
 TEST(zeros_come_at_their_chance)
 {
     OWNED(opened) o = open_model("dirichlet?V=101&zeros=0.27&order=1&concentration=5", NULL);
@@ -114,7 +116,7 @@ TEST(zeros_come_at_their_chance)
         for (int j = 0; j < 101; j++) zeros += row[j] == 0.0;
     }
     const double mean = 100.0 * n * 0.27, sd = sqrt(mean * 0.73);
-    assert_true(fabs(zeros - mean) < 4.9 * sd); /* p > 1e-6; a chance of 0.30 is 6.7 sd away */
+    assert_true(fabs(zeros - mean) < 4.9 * sd); /* p > 1e-6; a probability of 0.30 is 6.7 sd away */
     opened_free(&o);
 
     o = open_model("dirichlet?V=101&zeros=0.031&order=1&levels=9", NULL);
@@ -139,7 +141,7 @@ TEST(zeros_come_at_their_chance)
     assert_true(different > 4);
 }
 
-/* Integer levels 1..n: every probability is an integer multiple of 1/sum, all levels occur, and
+/* With integer levels 1..n every probability is an integer multiple of 1/sum, all levels occur, and
  * equal levels tie bit for bit. */
 TEST(levels_are_whole_numbers)
 {

@@ -25,7 +25,7 @@ TEST(rows_are_the_tables_own_and_normalised)
     }
 }
 
-/* Each order sees its own tokens; tokens missing from a short context count as 0. */
+/* Each order sees its own number of tokens; those missing in a short context count as 0. */
 TEST(the_order_is_what_a_row_depends_on)
 {
     for (int order = 0; order <= 2; order++) {
@@ -47,8 +47,8 @@ TEST(the_order_is_what_a_row_depends_on)
     }
 }
 
-/* Two routes to a row: the chain's table, and the model that draws the row of a context on request.
- * Text before the context, and a token before a short one, must not matter. */
+/* Compares two routes to a row: the chain's table, and the model that draws the row of a context on
+ * request. Text before the context, and a token before a short one, must not matter. */
 TEST(the_table_holds_the_rows_of_dirichlet)
 {
     for (int order = 0; order <= 2; order++) {
@@ -82,8 +82,8 @@ TEST(the_same_spec_gives_the_same_bits)
     opened_free(&b);
 }
 
-/* Exactly solvable: the stationary law by Gaussian elimination (GSL), and by iterating the chain's
- * law until it converges. */
+/* The stationary law is computed exactly, by Gaussian elimination (GSL), and by iterating the
+ * chain's law until it converges. */
 TEST(the_stationary_law_is_solvable)
 {
     enum { V = 6 };

@@ -4,7 +4,7 @@
 #include "tests/models/open_model.h"
 #include "tests/support/support.h"
 
-/* Second route to the overlap: long double, term by term. */
+/* Second route to the overlap: adds it up in long double, term by term. */
 static long double overlap_of(const double *a, const double *b, int n)
 {
     long double sum = 0.0L;
@@ -12,8 +12,8 @@ static long double overlap_of(const double *a, const double *b, int n)
     return sum;
 }
 
-/* The overlap is alpha to 1e-12 after `context`, for every attainable alpha; others are refused,
- * with the least attainable alpha. */
+/* The overlap is alpha to 1e-12 after `context`, for every attainable alpha; other alphas are
+ * refused, and the error gives the smallest attainable one. */
 static void assert_overlaps(opened *target, const char *keys, const int *context, size_t n)
 {
     static const double alphas[] = {1.0,  1.0 - 1e-13, 0.999, 0.8,  0.651, 0.5,
@@ -87,8 +87,8 @@ TEST(the_overlap_is_alpha_at_vocabulary_32000)
     assert_overlaps(&target, "&noise=3", NULL, 0);
 }
 
-/* min_i target_i is the least overlap: at that alpha the draft is the one-hot row, and just below
- * it alpha is refused. */
+/* min_i target_i is the smallest overlap: at that alpha the draft is the one-hot row, and just
+ * below it alpha is refused. */
 TEST(the_least_overlap_is_had_and_no_less)
 {
     const double target[] = {0.3, 0.27, 0.43};
@@ -99,7 +99,7 @@ TEST(the_least_overlap_is_had_and_no_less)
                       GSL_EDOM, "0.27");
 }
 
-/* Tokens of probability 0 keep it, except the least probable token, which ends the path. */
+/* Tokens of probability 0 keep it, except the least probable token, at which the path ends. */
 TEST(the_draft_is_zero_where_the_target_is)
 {
     OWNED(opened) target = open_model("probs:0.4,0,0.35,0,0.25", NULL);
@@ -134,8 +134,8 @@ TEST(rows_depend_on_the_context_and_the_seed_alone)
     opened_free(&b);
 }
 
-/* The draws differ from those of a target of the same seed: the normals must not correlate with the
- * gammas. */
+/* The draws differ from those of a target with the same seed: the normals must not correlate with
+ * the gammas. */
 TEST(the_seed_of_the_target_may_be_the_same)
 {
     OWNED(opened) target = open_model("dirichlet?V=500&concentration=1&seed=1&order=0", NULL);

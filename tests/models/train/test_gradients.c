@@ -71,8 +71,8 @@ static void compare_with_differences(bool is_head, spec_losses_kind kind, int pl
     }
 }
 
-/* LK keeps its factor fixed, so no difference has its gradient: tests/models/train/test_losses.c
- * checks that row by row. */
+/* LK keeps its factor fixed, so no finite difference has its gradient;
+ * tests/models/train/test_losses.c checks it row by row. */
 TEST(gradients_equal_central_differences, SLOW)
 {
     for (int is_head = 0; is_head < 2; is_head++) {
@@ -93,7 +93,8 @@ static double norm_of_difference(const judge *j, const float *gradient)
     return sqrt(sum / of);
 }
 
-/* The gradient in floats, into `first` if it is the first one, else compared with it. */
+/* Computes the gradient in floats, and stores it in `first` if it is the first one, or else
+ * compares the two. */
 static void run_floats(float *first, bool is_first, const judge *j,
                        const training_case_shape *shape, spec_isa isa, spec_thread_pool *pool)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gradients against central differences, and values by second routes. */
+/* Compares gradients with central differences, and values with second routes. */
 #include "base/noise.h"
 #include "models/row.h"
 #include "models/train/losses.h"
@@ -38,7 +38,7 @@ static double loss_at(const double *logit, const double *p, spec_losses_kind kin
     return spec_losses_row(gradient, q, p, V, kind);
 }
 
-/* LK's weight is not differentiated: its reference is fixed at the row's own weight. */
+/* LK's weight is not differentiated, so its reference is fixed at the row's own weight. */
 static double fixed_mixture(const double *logit, const double *p, double w)
 {
     return w * loss_at(logit, p, SPEC_LOSSES_FKL) + (1.0 - w) * loss_at(logit, p, SPEC_LOSSES_TV);
@@ -104,7 +104,8 @@ TEST(values_agree_with_second_routes)
     }
 }
 
-/* Rows without a common token, and equal rows: finite, and nothing where the rows are equal. */
+/* For rows without a common token, and for equal rows, the gradient is finite, and 0 if the rows
+ * are equal. */
 TEST(limits_are_finite)
 {
     static const double p[2] = {1.0, 0.0}, q[2] = {0.0, 1.0};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A matrix with a gap after each line, so that a wrong stride is noticed. */
+/* A matrix with a gap after each row, so that a wrong stride is noticed. */
 typedef struct {
     float *at;
     spec_sgemm_matrix matrix;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Layers that a text skips are not there for it, and exits compute the rows of `layers?exit=`.
- * Each step trains the exits of its turn. */
+/* Layers that a text skips have no effect on it, and exits compute the rows of `layers?exit=`. Each
+ * step trains the exits whose turn it is. */
 #include "models/model_open.h"
 #include "models/train/training_exits.h"
 #include "models/transformer/engine/logits.h"
@@ -60,7 +60,8 @@ static void case_of_free(case_of *c)
     spec_model_close(c->target);
 }
 
-/* The logits of the tokens by a model of the checkpoint without a layer; the caller frees. */
+/* Computes the logits of the tokens with a model of the checkpoint that lacks a layer; the caller
+ * frees them. */
 static float *logits_without(const case_of *c, int layer)
 {
     spec_graph graph;
@@ -148,7 +149,7 @@ TEST(rows_of_exits_are_those_of_the_draft_layers)
     assert_true(worst < 1e-5);
 }
 
-/* Of exits 1..5 at scale 0.2 the weights are 0.1 (0 in the paper), 0.2, 0.6, 1.2 and 4 + 1.2. */
+/* At scale 0.2 the weights of exits 1..5 are 0.1 (0 in the paper), 0.2, 0.6, 1.2 and 4 + 1.2. */
 TEST(probabilities_and_weights_are_the_published_ones)
 {
     static const double weight[] = {0.1, 0.2, 0.6, 1.2, 5.2};
@@ -191,7 +192,7 @@ TEST(each_exit_has_its_turn_and_weights_sum_to_1)
     }
 }
 
-/* 4000 steps of 3 texts: a frequency of 0.3 has the standard error 0.0042. */
+/* In 4000 steps of 3 texts a frequency of 0.3 has a standard error of 0.0042. */
 TEST(layers_are_dropped_as_often_as_planned)
 {
     const spec_training_exits_plan plan = {.dropout = 0.3, .scale = 0.2, .rotation = 4};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A head in training computes the rows of its session, at every depth, and begins as it should. */
+/* A head in training computes the rows of its session at every depth, and begins as it should. */
 #include "models/heads/head_file.h"
 #include "models/model_open.h"
 #include "models/train/training_head_graph.h"
@@ -19,7 +19,7 @@ enum { TEXTS = 2, PLACES = 24, K = 4, ANCHORS = PLACES - K };
 static const char plain_target[] =
     "random?dim=16&layers=4&heads=4&kv_heads=2&ffn=24&vocab=19&context=40&type=f32";
 
-/* A target, a head with drawn weights in `head.gguf` and in training, and the graphs of both. */
+/* A target; a head with random weights, in `head.gguf` and in training; and the graphs of both. */
 typedef struct {
     spec_model *target;
     spec_training_model frozen;
@@ -80,7 +80,7 @@ static void case_of_free(case_of *c)
     spec_model_close(c->target);
 }
 
-/* The largest difference between rows of the graph and rows of the session. */
+/* Returns the largest difference between rows of the graph and rows of the session. */
 static double largest_difference(case_of *c, spec_head_kind kind)
 {
     char spec[64];
@@ -163,7 +163,7 @@ TEST(another_tap_has_other_rows)
         spec_graph_node copy = *swap;
         copy.value = c.target_nodes->hidden[L - 1]->value;
         const spec_graph_node kept = *swap;
-        *swap = copy; /* inputs read the value through the node at each pass */
+        *swap = copy; /* inputs read the value through the node in each pass */
         assert_true(largest_difference(&c, (spec_head_kind)kind) > 1e-3);
         *swap = kept;
     }
@@ -189,7 +189,7 @@ TEST(depths_that_are_not_trained_serve_evaluation)
     case_of_free(&some);
 }
 
-/* A new Medusa head gives the target's row of the place before, at every depth. */
+/* At every depth a new Medusa head gives the target's row of the place before. */
 TEST(a_new_medusa_head_repeats_the_target)
 {
     OWNED(case_of) c;

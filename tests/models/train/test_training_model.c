@@ -15,7 +15,7 @@
 
 enum { TEXTS = 2, PLACES = 40 };
 
-/* The rows of two texts by the graph, (TEXTS, PLACES, V); the caller frees. */
+/* Computes the rows of two texts by the graph, (TEXTS, PLACES, V); the caller frees them. */
 static double *rows_of(const spec_training_model *model, const int *token)
 {
     spec_graph graph;
@@ -85,7 +85,8 @@ TEST(its_rows_are_those_of_a_trained_model)
     assert_true(largest_difference(path) < 1e-5);
 }
 
-/* Drawn, written and read again: the same weights; the same seed draws the same. */
+/* A model that is drawn, written and read again has the same weights, and the same seed draws the
+ * same model. */
 TEST(a_drawn_model_is_written_and_read)
 {
     spec_training_model drawn, other;

@@ -69,8 +69,8 @@ TEST(odd_weights_are_normalised_too)
     assert_within(spec_alias_probability(&alias, 1), 0.25, 1e-15);
 }
 
-/* Every column is full and every token has its exact share: integer sums, so the only tolerance is
- * that of the weights. */
+/* Every column is full, and every token has its exact share: the sums are in integers, so the only
+ * tolerance is that of the weights. */
 TEST(columns_name_no_token_of_weight_zero)
 {
     FREED double *weight = zipf_weights(V, 1.3);
@@ -86,8 +86,8 @@ TEST(columns_name_no_token_of_weight_zero)
 
 /* 500,000 draws over 50 tokens. A draw that took the other side of a column has a law whose
  * distance from the weights, sum (difference^2 / law), is above 0.1: a statistic of 50,000 at 49
- * degrees of freedom. A fraction cut to 8 bits differs by about 1e-5 in that distance; the exact
- * test above finds that. */
+ * degrees of freedom. If fractions were cut to 8 bits, that distance would be about 1e-5, which
+ * only the exact test above finds. */
 TEST(draws_follow_the_weights, STATISTICS)
 {
     enum { N = 50 };
@@ -111,8 +111,8 @@ TEST(draws_follow_the_weights, STATISTICS)
     free(weight);
 }
 
-/* Column from the high half of word * n, side from the low half: computed by hand from the same
- * words. */
+/* The column comes from the high half of word * n, and the side from the low half: computed by hand
+ * from the same words. */
 TEST(a_draw_takes_one_word)
 {
     FREED double *weight = zipf_weights(1000, 1.0);

@@ -136,8 +136,8 @@ TEST(enumeration_takes_no_step_for_what_is_certain)
 
 TEST(enumeration_grows_with_the_path)
 {
-    /* A path of up to 200 decisions, ended by the first rejection: 201 branches, the law of a
-     * capped geometric. */
+    /* A path of up to 200 decisions that ends with the first rejection has 201 branches, with the
+     * law of a capped geometric. */
     double total = 0.0, mean = 0.0;
     OWNED(spec_enumeration) walk;
     assert_int_equal(spec_enumeration_init(&walk, 0), 0);
@@ -204,7 +204,7 @@ TEST(a_script_forces_each_decision_and_notes_its_probability)
     assert_int_equal(spec_chance_pick(&script.chance, weight, 3), 2);
     assert_int_equal(spec_chance_pick(&script.chance, weight, 3), 0);
     assert_true(spec_chance_accept(&script.chance, 0.9,
-                                   0.27)); /* certain, and takes its answer too */
+                                   0.27)); /* certain, and takes an answer of the script, too */
     const double expected[] = {0.3, 0.7, 0.75, 0.25, 1.0};
     for (int i = 0; i < 5; i++) assert_within(asked[i], expected[i], 1e-15);
     assert_int_equal(script.used, 5);
@@ -218,7 +218,7 @@ TEST(a_script_forces_each_decision_and_notes_its_probability)
 
 TEST(a_script_breaks_on_the_impossible)
 {
-    const double weight[] = {1.0, 0.0, 3.0, 0.0, 7.0}; /* four, and the branches after them */
+    const double weight[] = {1.0, 0.0, 3.0, 0.0, 7.0}; /* four branches, and those after them */
     const int zero[] = {0}, one[] = {1}, three[] = {3}, four[] = {4};
     spec_script script;
 
@@ -256,8 +256,8 @@ TEST(a_script_that_runs_out_is_broken)
     assert_int_equal(script.used, 1);
 }
 
-/* Whole weights, so every cumulative sum is exact, in rows from less than one block of the scan to
- * many. */
+/* Weights are whole numbers, so every cumulative sum is exact, in rows from less than one block of
+ * the scan to many. */
 TEST(a_pick_from_a_long_row_is_where_the_cumulative_sum_passes)
 {
     enum { N = 9001 };

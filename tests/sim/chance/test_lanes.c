@@ -98,7 +98,7 @@ static void assert_distinct(uint64_t *word, size_t n)
     for (size_t i = 1; i < n; i++) assert_true(word[i] != word[i - 1]);
 }
 
-/* 2^16 hashed words of 63 free bits collide by chance 2^-32. */
+/* Among 2^16 hashed words of 63 free bits, two are equal with probability 2^-32. */
 TEST(no_two_lanes_of_2048_streams_share_state_or_increment)
 {
     enum { STREAMS = 2048, N = STREAMS * SPEC_LANES };
@@ -136,7 +136,7 @@ static affine map_between(uint64_t c1, uint64_t c2)
     return map;
 }
 
-/* x after n steps, in 64 turns. */
+/* Returns x after n steps, in 64 turns. */
 static uint64_t jump(uint64_t x, uint64_t increment, uint64_t n)
 {
     uint64_t factor = SPEC_LANES_MULTIPLIER, add = increment;
@@ -178,8 +178,8 @@ TEST(every_lane_is_an_affine_image_of_every_other)
     }
 }
 
-/* Increments of 3 mod 4 both, and one of each kind; lane 2 starts where the map takes lane 1 after
- * 2^m steps. */
+/* A pair of increments that are both 3 mod 4, and a pair with one of each kind; lane 2 starts where
+ * the map takes lane 1 after 2^m steps. */
 TEST(an_offset_of_2_to_the_m_keeps_the_low_m_plus_2_bits_of_the_difference)
 {
     static const uint64_t increments[2][2] = {{0x05f2e79ba831b617, 0x9e631a64f697f24f},
@@ -203,15 +203,15 @@ TEST(an_offset_of_2_to_the_m_keeps_the_low_m_plus_2_bits_of_the_difference)
         }
 }
 
-/* The offsets of 253,952 pairs of lanes: one is divisible by 2^m with chance 2^-m, and any of
- * them by 2^39 with 5e-7. */
+/* The offsets of 253,952 pairs of lanes: one is divisible by 2^m with probability 2^-m, and any of
+ * them by 2^39 with probability 5e-7. */
 TEST(offsets_of_lanes_are_uniform_in_their_low_bits, STATISTICS)
 {
     enum { STREAMS = 512, BITS = 12 };
     const double n = STREAMS * (SPEC_LANES * (SPEC_LANES - 1) / 2.0);
     double chisq = 0.0;
     const uint64_t seed = spec_test_seed();
-    uint64_t divisible[BITS + 1] = {0}; /* by 2^m and no higher power; the last: by 2^BITS */
+    uint64_t divisible[BITS + 1] = {0}; /* by 2^m and no higher power; last: by 2^BITS */
     for (uint64_t stream = 0; stream < STREAMS; stream++) {
         spec_lanes lanes;
         spec_lanes_init(&lanes, seed, stream);
@@ -246,8 +246,8 @@ static void lcg_low_word(uint32_t *out, size_t n)
     for (size_t i = 0; i < n; i++) out[i] = (uint32_t)(x = x * SPEC_LANES_MULTIPLIER + 1);
 }
 
-/* A 32-bit LCG (Numerical Recipes' quick one) of full period: a lattice with every word once in
- * 2^32. */
+/* A 32-bit LCG of full period (Numerical Recipes' quick one): it takes every word once in 2^32
+ * steps, which form a lattice. */
 static void quick_lcg(uint32_t *out, size_t n)
 {
     uint32_t x = 27;
@@ -262,7 +262,7 @@ static void randu(uint32_t *out, size_t n)
     for (size_t i = 0; i < n; i++) out[i] = (uint32_t)gsl_rng_get(rng) << 1;
 }
 
-/* A Weyl sequence: steps of the golden ratio, equidistributed and not random. */
+/* A Weyl sequence, in steps of the golden ratio: equidistributed, but not random. */
 static void weyl(uint32_t *out, size_t n)
 {
     uint32_t x = 0;
@@ -282,7 +282,7 @@ static void averaged(uint32_t *out, size_t n)
     }
 }
 
-/* PCG64 whose every 27th word repeats the one before: a stuck buffer. */
+/* PCG64 in which every 27th word repeats the one before, as from a stuck buffer. */
 static void stuttering(uint32_t *out, size_t n)
 {
     spec_rng_state rng = spec_rng_stream_state(27, 0);
@@ -306,10 +306,10 @@ static double p_of(const char *test, const uint32_t *words, size_t n)
     return NAN;
 }
 
-/* The laws and degrees of freedom of the battery itself, on PCG64: p-values of 2000 short sequences
- * against the uniform law, by Kolmogorov-Smirnov, which rejects above 0.060. One degree of freedom
- * too many in `runs` gives D = 0.13, in `bits` 0.07. Birthdays are left out, because their p-values
- * are too discrete. */
+/* Checks the laws and degrees of freedom of the battery itself, on PCG64: p-values of 2000 short
+ * sequences against the uniform law, by Kolmogorov-Smirnov, which rejects above 0.060. One degree
+ * of freedom too many gives D = 0.13 in `runs` and 0.07 in `bits`. Birthdays are left out, because
+ * their p-values are too discrete. */
 TEST(p_values_of_a_good_generator_are_uniform, STATISTICS)
 {
     enum { SEQUENCES = 2000, LENGTH = 8192 };
@@ -378,7 +378,7 @@ static void battery_accepts(const uint32_t *words, size_t n, const char *what)
     }
 }
 
-/* A pass of the lanes of one stream; `rounds` of them in a long check, each on its own stream. */
+/* Tests the lanes of one stream; a long check tests several streams. */
 TEST(the_lanes_interleaved_pass_the_battery, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
@@ -390,7 +390,7 @@ TEST(the_lanes_interleaved_pass_the_battery, STATISTICS)
     }
 }
 
-/* Lane l of a stream alone, `n` of its draws. */
+/* Reads `n` draws of lane l of a stream. */
 static void one_lane(uint32_t *out, size_t n, uint64_t seed, uint64_t stream, int l)
 {
     spec_lanes lanes;
@@ -445,8 +445,8 @@ TEST(first_draws_of_successive_streams_pass_the_battery, STATISTICS)
 
 /* ---- correlation of lanes and of streams ----------------------------------------------------- */
 
-/* Row r of `word`, (32, n): 32 sequences in parallel. The 2 * 496 two-sided p-values are judged
- * together by Bonferroni. */
+/* Row r of `word` (32, n) is one of 32 parallel sequences. The 2 * 496 two-sided p-values are
+ * judged together by Bonferroni's correction. */
 static double smallest_pair_p(size_t n)
 {
     double smallest = 1.0;
@@ -501,7 +501,7 @@ TEST(correlation_rejects_lanes_that_share_their_state, STATISTICS)
     draw_rows(&lanes, 8192);
     assert_true(smallest_pair_p(8192) < SPEC_TEST_P);
 
-    spec_lanes_init(&lanes, 27, 0); /* different in the high bits alone: equal up to a rotation */
+    spec_lanes_init(&lanes, 27, 0); /* equal up to a rotation */
     lanes.state[20] = lanes.state[7] + ((uint64_t)11 << 59);
     lanes.increment[20] = lanes.increment[7];
     draw_rows(&lanes, 8192);

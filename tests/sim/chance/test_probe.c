@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The number of branches from random paths, against exact counts of enumerations; and the guarantee
- * of its evidence. */
+/* Checks the number of branches that is estimated from random paths against exact counts by
+ * enumeration, and the guarantee of its evidence. */
 #include "sim/chance/probe.h"
 
 #include "sim/chance/rng.h"
@@ -9,8 +9,8 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-/* Code with an irregular tree: at most `level` decisions, with branches of weight zero and certain
- * decisions in it. */
+/* Code whose tree is irregular: at most `level` decisions, some of which are certain or have
+ * branches of weight zero. */
 static void decide(spec_chance *chance, int level)
 {
     static const double weight[] = {0.27, 0.0, 0.5, 0.0, 0.23}, one[] = {0.0, 0.4};
@@ -82,7 +82,7 @@ TEST(one_path_is_the_product_of_its_branches)
     }
 }
 
-/* Streams whose evidence against the limit reaches 20 at some path. */
+/* Counts the streams whose evidence against the limit reaches 20 at some path. */
 static int runs_that_reach_20(double limit, int level, int runs, int paths)
 {
     int reached = 0;
@@ -101,7 +101,8 @@ static int runs_that_reach_20(double limit, int level, int runs, int paths)
     return reached;
 }
 
-/* At the count itself at most one run in 20, for any tail; at a quarter of it nearly every run. */
+/* If the limit is the count itself, at most one run in 20 exceeds it, whatever the tail; if it is a
+ * quarter of it, nearly every run does. */
 TEST(evidence_is_rare_at_the_count_and_common_above_it, SLOW | STATISTICS)
 {
     enum { LEVEL = 10, RUNS = 2000, PATHS = 2000 };

@@ -87,7 +87,7 @@ TEST(doubles_are_those_of_numpy)
 
 /* ---- libpcg-cpp-dev -------------------------------------------------------------------------- */
 
-/* Decimal digits of a 128-bit number, for a command line. */
+/* Writes the decimal digits of a 128-bit number, for a command line. */
 static const char *decimal(char buffer[40], spec_u128 number)
 {
     char *c = buffer + 39;
@@ -169,7 +169,7 @@ TEST(fills_are_single_calls)
     }
 }
 
-/* Multiples of 2^-53, and of nothing coarser: the last bit is set half of the time. */
+/* Numbers are multiples of 2^-53 and of nothing coarser: the last bit is set half of the time. */
 TEST(uniforms_have_53_bits_in_0_1)
 {
     const int n = 10000;
@@ -272,7 +272,8 @@ static int rejections(void)
     return n;
 }
 
-/* Words of one stream; the first words of streams 0, 1, 2, ...; streams drawn in turn. */
+/* Tests the words of one stream; the first words of streams 0, 1, 2, ...; and streams drawn in
+ * turn. */
 TEST(streams_pass_the_battery, STATISTICS)
 {
     const uint64_t seed = spec_test_seed();
@@ -303,8 +304,8 @@ TEST(streams_pass_the_battery, STATISTICS)
     }
 }
 
-/* The named wrong version: one state for all, and the stream's number as increment, as PCG's own
- * "streams" do. */
+/* The wrong version has one state for all streams, and the stream's number as increment, as PCG's
+ * own "streams" do. */
 TEST(the_battery_rejects_raw_increments)
 {
     for (size_t i = 0; i < WORDS; i++) {
@@ -321,8 +322,8 @@ static void stream_draws(uint32_t *out, size_t n, spec_rng_state rng)
     for (size_t i = 0; i < n; i++) out[i] = (uint32_t)(spec_rng_next(&rng) >> 32);
 }
 
-/* All pairs of 32 neighbouring streams, 4096 draws of each, two-sided, by Bonferroni. A stream
- * paired with itself has p = 0. */
+/* Tests all pairs of 32 neighbouring streams, with 4096 draws of each, two-sided, by Bonferroni's
+ * correction. A stream paired with itself has p = 0. */
 TEST(streams_do_not_correlate, STATISTICS)
 {
     enum { STREAMS = 32, N = WORDS / STREAMS };

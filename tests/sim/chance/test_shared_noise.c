@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Common noise. A token picked from a row has the row's law over seeds, texts and positions. Two
- * rows are coupled as the rules by chance have it. For one seed a text does not depend on its
- * drafts. */
+ * rows are coupled as in the rules that draw by chance. With a fixed seed a text does not depend on
+ * its drafts. */
 #include "sim/chance/rng.h"
 #include "sim/output_law.h"
 #include "tests/support/battery.h"
@@ -19,7 +19,8 @@ enum { V = 5 };
 
 /* ---- picks ----------------------------------------------------------------------------------- */
 
-/* Over each of seed, text and position alone, 20,000 picks: a standard error of .003 per token. */
+/* 20,000 picks over seeds alone, texts alone and positions alone: a standard error of .003 per
+ * token. */
 TEST(picks_have_the_rows_law_over_seeds_texts_and_places, STATISTICS)
 {
     const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
@@ -47,8 +48,8 @@ TEST(picks_have_the_rows_law_over_seeds_texts_and_places, STATISTICS)
         }
 }
 
-/* Joint picks of neighbours that should be independent: seeds, texts and positions one apart, and
- * the two kinds. Noise that ignored one of these would give equal picks. */
+/* Picks that should be independent: of seeds, texts and positions that differ by one, and of the
+ * two kinds. Noise that ignored one of these would give equal picks. */
 TEST(neighbours_and_kinds_have_noise_of_their_own, STATISTICS)
 {
     const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
@@ -72,7 +73,7 @@ TEST(neighbours_and_kinds_have_noise_of_their_own, STATISTICS)
     }
 }
 
-/* The chance that both take x. */
+/* Returns the probability that both take x. */
 static double agreement(int kind, const double *a, const double *b, int vocab)
 {
     double sum = 0.0, either = 0.0;
@@ -101,16 +102,16 @@ TEST(a_row_of_one_token_gives_it_and_large_vocabularies_are_served)
         row[LARGE - 1] = 0.0;
         assert_int_equal(spec_shared_noise_pick(&noise, row, LARGE), 0);
     }
-    /* Clocks that overflow still have a first one. */
+    /* Even if clocks overflow, one of them is the first. */
     spec_shared_noise noise = {.kind = SPEC_NOISE_RACES, .seed = 27};
     assert_int_equal(spec_shared_noise_pick(&noise, (const double[]){0.0, 5e-324, 5e-324}, 3), 1);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* The first of a list is the pick. Pairs of arrivals are independent draws, pairs of tokens draws
- * without replacement. Clocks that ring again after equal times would give a token twice with
- * chance d/(2 - d) instead of d^2, .25 instead of .16 for the first. */
+/* The first of a list is the pick. Pairs of arrivals are independent draws, and pairs of tokens are
+ * draws without replacement. If clocks rang again after equal times, a token would come twice with
+ * probability d/(2 - d) instead of d^2, .25 instead of .16 for the first. */
 TEST(lists_begin_with_the_pick_and_have_the_law_of_siblings, STATISTICS)
 {
     const uint64_t first = spec_test_seed(), samples = spec_test_samples(20000);
@@ -171,7 +172,7 @@ static void decode(int *ret_text, const spec_decoder_config *config, uint64_t te
     stage_open_decoder(&decoder, config);
     decoder.text = text;
     assert_int_equal(spec_decoder_reset(&decoder, prompt, 3, NULL), GSL_SUCCESS);
-    /* In parts, each cut in the middle of a round. */
+    /* Reads the list in parts, each cut in the middle of a round. */
     for (size_t from = 0; from < TOKENS; from += 50) {
         if (plain)
             assert_int_equal(
@@ -184,7 +185,7 @@ static void decode(int *ret_text, const spec_decoder_config *config, uint64_t te
     }
 }
 
-/* Fourteen ways to draft, each with another model, and none; on contexts of two tokens. Another
+/* Tries fourteen ways to draft, each with another model or none, on contexts of two tokens. Another
  * seed or text number gives another text. */
 TEST(a_text_is_one_for_its_seed_whatever_drafted_it)
 {
@@ -237,8 +238,8 @@ TEST(a_text_is_one_for_its_seed_whatever_drafted_it)
 }
 
 /* Three tokens of three, drafted three by three and again after each rejection, over 20,000 seeds
- * or text numbers: 27 texts, with 740 of each expected on average. Noise that ignored the position
- * would repeat one token where rows agree. */
+ * or text numbers: there are 27 texts, each expected 740 times on average. Noise that ignored the
+ * position would repeat one token where rows agree. */
 TEST(over_the_seeds_texts_have_the_targets_law, STATISTICS)
 {
     const uint64_t seed = spec_test_seed(), samples = spec_test_samples(20000);
@@ -275,8 +276,8 @@ TEST(over_the_seeds_texts_have_the_targets_law, STATISTICS)
 }
 
 /* 30,000 rounds of four tokens: positions that were drafted in vain before are accepted as often as
- * new ones. With another seed, or drawn by chance, drafts are accepted as by match. The three
- * chances of these rows are .62, .57 and .26, with standard errors of .002. */
+ * new ones. Drafts with another seed, or drawn by chance, are accepted as by match. For these rows
+ * the three probabilities are .62, .57 and .26, with standard errors of .002. */
 TEST(drafts_are_accepted_as_often_as_rows_agree, STATISTICS)
 {
     static const char *const draftings[2][3] = {{"gumbel?seed=7", "gumbel?seed=8", "chain"},
@@ -313,8 +314,9 @@ TEST(drafts_are_accepted_as_often_as_rows_agree, STATISTICS)
     }
 }
 
-/* The share of rounds whose first token is among n siblings of the same seed: rounds of one level,
- * each with a place of its own. Siblings by chance, or of another seed, are accepted as by match.
+/* Returns the share of rounds whose first token is among n siblings of the same seed; rounds have
+ * one level, at different positions. Siblings drawn by chance, or with another seed, are accepted
+ * as by match.
  */
 TEST(siblings_of_the_race_are_accepted_as_often_as_the_formula_says, STATISTICS)
 {

@@ -20,14 +20,14 @@ TEST(nodes_keep_token_parent_row_and_how_they_came)
         assert_int_equal(draft.parent[i], parent[i]);
     }
     assert_ptr_equal(spec_draft_law(&draft, 0), row);
-    assert_null(spec_draft_law(&draft, 1)); /* chosen: one-hot, whatever its row */
+    assert_null(spec_draft_law(&draft, 1)); /* chosen, so one-hot whatever its row is */
     assert_null(spec_draft_law(&draft, 2));
     assert_within(spec_draft_confidence(&draft, 0), 0.73, 0.0);
     assert_within(spec_draft_confidence(&draft, 1), 0.0, 0.0);
     assert_within(spec_draft_confidence(&draft, 2), 1.0, 0.0);
 }
 
-/* A token that the draft drew without saying with what probabilities. */
+/* A token that the draft drew without saying what the probabilities were. */
 TEST(an_unseen_token_counts_as_sampled)
 {
     OWNED(spec_draft) draft;

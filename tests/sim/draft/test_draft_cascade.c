@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The draft strategy cascade. That it is lossless rests on test_cascade_rounds.c, which enumerates
+/* The draft strategy cascade. test_cascade_rounds.c proves that it is lossless by enumerating
  * hand-made rounds; here the decoder itself is enumerated. */
 #include "sim/output_law.h"
 #include "tests/support/support.h"
@@ -67,7 +67,7 @@ static double worst(const char *drafting, const char *rule, int K, bool ends)
     return most;
 }
 
-/* Drafts that K cuts, and drafts that it does not. */
+/* Some of these drafts are cut by K, and some are not. */
 TEST(any_rule_for_chains_is_lossless_on_a_cascade)
 {
     static const char *const draftings[] = {"cascade?K=1", "cascade?K=2", "cascade?K=2&rule=block",
@@ -81,7 +81,8 @@ TEST(any_rule_for_chains_is_lossless_on_a_cascade)
             }
 }
 
-/* All text and all lengths by hand: the small model always drafts 0, the middle one prefers 1. */
+/* The text and all lengths computed by hand: the small model always drafts 0, and the middle one
+ * prefers 1. */
 TEST(a_draft_has_the_middle_models_tokens_and_rows)
 {
     static const double one[] = {0.0, 1.0}, zero[] = {1.0, 0.0};
@@ -107,7 +108,7 @@ TEST(a_draft_has_the_middle_models_tokens_and_rows)
     }
     assert_int_equal(decoder.round.n_emitted, 4);
 
-    /* All accepted: two rounds of three tokens, and a third that K leaves two tokens. */
+    /* All are accepted: two rounds of three tokens, and a third one that K leaves two tokens. */
     table_model_fill(&t.small, one);
     assert_works(spec_decoder_round(&decoder, &walk.chance, NULL, &error));
     assert_int_equal(decoder.draft.n_nodes, 8);
@@ -126,7 +127,7 @@ TEST(a_draft_has_the_middle_models_tokens_and_rows)
     assert_int_equal(decoder.drafter.n_calls, 1);
 }
 
-/* A target that is the middle model accepts every draft. Rule block makes it no shorter. */
+/* A target that equals the middle model accepts every draft, even with rule block. */
 TEST(the_inner_rule_is_the_one_that_was_named)
 {
     uint64_t noise = 27;
@@ -188,7 +189,7 @@ TEST(what_a_cascade_cannot_do_is_said_in_one_line)
     t.config.opt_inner = &other.head;
     refuses(&t, "vocabular");
     t.config.opt_inner = &t.small.head;
-    t.config.rule = "block-greedy"; /* the length of a draft is not known before */
+    t.config.rule = "block-greedy"; /* the length of a draft is not known beforehand */
     refuses(&t, "block-greedy");
     t.config.rule = "token";
     t.config.policy = "confidence";

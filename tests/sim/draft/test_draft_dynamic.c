@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* EAGLE-2's tree: a case by hand, the definition over all candidates, and losslessness under every
- * rule for top siblings. */
+/* Checks EAGLE-2's tree: a case by hand, the definition over all candidates, and losslessness under
+ * every rule for top siblings. */
 #include "sim/decode.h"
 #include "sim/output_law.h"
 #include "tests/support/near.h"
@@ -47,9 +47,9 @@ static void check_nodes(const bench *b, const int *token, const int *parent, int
     }
 }
 
-/* Everywhere (.5, .3, .2). Level 1: 0 (.5) and 1 (.3). Level 2: 00 (.25), 01 (.15), 10 (.15), 11
- * (.09). 00 and 01 grow, because 01 comes before 10: 000 (.125), 001 (.075), 010 (.075), 011
- * (.045). */
+/* The row is (.5, .3, .2) everywhere. Level 1: 0 (.5) and 1 (.3). Level 2: 00 (.25), 01 (.15), 10
+ * (.15), 11 (.09). 00 and 01 grow, because 01 comes before 10: 000 (.125), 001 (.075), 010 (.075),
+ * 011 (.045). */
 TEST(the_best_of_each_level_grow_and_the_best_of_all_are_submitted)
 {
     OWNED(table_model) model;
@@ -69,7 +69,7 @@ TEST(the_best_of_each_level_grow_and_the_best_of_all_are_submitted)
     bench_draft(&b, "dynamic?top=2&nodes=6", &model.head, 3); /* .5 .3 .25 .15 .15 .125 */
     check_nodes(&b, (const int[]){0, 1, 0, 1, 0, 0}, (const int[]){-1, -1, 0, 0, 1, 2}, 6);
     bench_free(&b);
-    bench_draft(&b, "dynamic?top=2&nodes=4", &model.head, 3); /* 01 and 10 tie: the earlier */
+    bench_draft(&b, "dynamic?top=2&nodes=4", &model.head, 3); /* a tie: the earlier one */
     check_nodes(&b, (const int[]){0, 1, 0, 1}, (const int[]){-1, -1, 0, 0}, 4);
     bench_free(&b);
     bench_draft(&b, "dynamic?top=2&nodes=1", &model.head, 1);
@@ -80,7 +80,7 @@ TEST(the_best_of_each_level_grow_and_the_best_of_all_are_submitted)
     assert_int_equal(b.draft.n_nodes, 0);
     assert_int_equal(b.drafter.n_calls, 0);
     bench_free(&b);
-    table_model_fill(&model, (const double[]){0.4, 0.4, 0.2}); /* all tie: 0 grows before 1 */
+    table_model_fill(&model, (const double[]){0.4, 0.4, 0.2}); /* all tie, so 0 grows before 1 */
     bench_draft(&b, "dynamic?top=2&nodes=3&depth=2", &model.head, 8);
     check_nodes(&b, (const int[]){0, 1, 0}, (const int[]){-1, -1, 0}, 3);
     bench_free(&b);
@@ -142,8 +142,8 @@ typedef struct {
     bool grows, grew, kept; /* grows: it has children; grew: it is one of them */
 } node;
 
-/* The best of those that `is` marks and `done` does not, by value and then by index: -1 without
- * one. */
+/* Returns the best of those that `is` marks and `done` does not, by value and then by index; -1 if
+ * there is none. */
 static int best(const node *all, int n, const bool *is, const bool *done)
 {
     int found = -1;
@@ -152,7 +152,8 @@ static int best(const node *all, int n, const bool *is, const bool *done)
     return found;
 }
 
-/* All V^1 + V^2 + V^3 paths; each step marks some. The order does not matter without ties. */
+/* Goes through all V^1 + V^2 + V^3 paths; each step marks some. Without ties the order does not
+ * matter. */
 static void mark(node *all, const table_model *model, int top, int nodes)
 {
     int n = 0;
@@ -267,7 +268,7 @@ TEST(every_rule_for_top_siblings_is_lossless, STATISTICS)
 
 /* ---- a child that is drawn ------------------------------------------------------------------- */
 
-/* The law of one or two tokens where every context has the same rows. */
+/* Computes the law of one or two tokens where every context has the same rows. */
 static double tv_of(const char *drafting, const table_model *target, const table_model *draft)
 {
     OWNED(spec_output_law) law;
@@ -284,7 +285,7 @@ static double tv_of(const char *drafting, const table_model *target, const table
 }
 
 /* With the proxy it is lossless on every pair. With the drawn token's own probability, or with a
- * proxy below other children's, whether it is submitted tells which it is. */
+ * proxy below other children's, whether a token is submitted would tell which one it is. */
 TEST(a_drawn_child_may_be_left_out_if_its_value_does_not_tell_which_it_is, STATISTICS)
 {
     static const char *const shapes[] = {"top=2&nodes=2&depth=2", "top=3&nodes=2&depth=1",
@@ -318,8 +319,8 @@ TEST(a_drawn_child_may_be_left_out_if_its_value_does_not_tell_which_it_is, STATI
     assert_true(own >= 0.9 * plain && mean >= 0.6 * plain);
 }
 
-/* By hand: the draft is (.5, .3, .2). If token 1 is drawn (.6) it is submitted, beside 0; if 2 is,
- * token 1 takes its place as a chosen one. */
+/* By hand: the draft is (.5, .3, .2). If token 1 is drawn (.6), it is submitted beside 0; if 2 is
+ * drawn, token 1 takes its place as a chosen one. */
 TEST(its_own_probability_as_its_value_anticipates)
 {
     OWNED(table_model) target, draft;
@@ -365,10 +366,10 @@ static void add_first_token(double *ret_law, double chance, const table_model *t
     spec_draft_free(&draft);
 }
 
-/* The proxy is not enough where it equals the value of another child: here all three tokens have
- * probability 1/3, as has the proxy, and two are submitted. In a fork of vLLM [GenesisVLLM] the
- * token with the lowest id comes first among equals. So token 1 is submitted, drawn or not; token 2
- * never. */
+/* The proxy does not suffice if it equals the value of another child. Here all three tokens and the
+ * proxy have probability 1/3, and two are submitted. In a fork of vLLM [GenesisVLLM] the token with
+ * the lowest id comes first among equals, so token 1 is submitted whether it was drawn or not, and
+ * token 2 never. */
 TEST(among_equals_the_drawn_child_must_come_first)
 {
     OWNED(table_model) target, draft;

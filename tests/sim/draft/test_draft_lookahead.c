@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lookahead decoding beside a plain account of it, in absolute places of the text: level l of the
- * window guesses places, and n-grams are kept as lists. */
+/* Compares lookahead decoding with a plain account of it, which uses absolute places of the text:
+ * level l of the window guesses places, and n-grams are kept as lists. */
 #include "base/noise.h"
 #include "models/row.h"
 #include "tests/support/stage.h"
@@ -11,10 +11,10 @@
 enum { V = 5, N_MAX = 8, W_MAX = 6, G_MAX = 4, PLACES = 400, NONE = -1 };
 
 typedef struct {
-    int W, N, G; /* columns, tokens of an n-gram with its first, n-grams per token */
+    int W, N, G; /* columns, tokens of an n-gram including its first one, n-grams per token */
     int filled;
     uint64_t guessed;
-    int guess[N_MAX][PLACES];              /* of a level at a place */
+    int guess[N_MAX][PLACES];              /* the guess of a level for a place */
     int n_grams[V], gram[V][G_MAX][N_MAX]; /* the oldest first */
 } account;
 
@@ -26,7 +26,7 @@ static void begin_account(account *a)
     memset(a->n_grams, 0, sizeof a->n_grams);
 }
 
-/* Complete the window of this round: a place without an iterate guesses a token of the text. */
+/* Completes the window of this round: a place without an iterate guesses a token of the text. */
 static void complete(account *a, const int *text, int n)
 {
     a->guess[0][n - 1] = text[n - 1];
@@ -37,7 +37,7 @@ static void complete(account *a, const int *text, int n)
                     text[spec_noise_word(0, a->guessed++) % (uint64_t)n];
 }
 
-/* Column i as a text: the trunk to it, then its branch. */
+/* Returns column i as a text: the trunk to it, then its branch. */
 static int column_text(int *ret, const account *a, const int *text, int n, int column)
 {
     memcpy(ret, text, (size_t)n * sizeof *ret);
@@ -75,7 +75,7 @@ static void learn(account *a, const table_model *target, const int *text, int n)
         gram[a->N - 2] = result[i];
         add_gram(a, a->guess[0][n - 1 + i], gram);
     }
-    /* A level passes its guesses down, for the same places; places behind the window are empty. */
+    /* A level passes its guesses down, for the same places; places beyond the window are empty. */
     for (int level = 0; whole && level < top; level++)
         memcpy(a->guess[level], a->guess[level + 1], sizeof a->guess[level]);
     const int behind = n - 1 + a->filled;
@@ -84,7 +84,7 @@ static void learn(account *a, const table_model *target, const int *text, int n)
     a->filled = top + 1;
 }
 
-/* The window as a tree of scouts, node by node. */
+/* Builds the window as a tree of scouts, node by node. */
 static void check_scouts(const account *a, const spec_draft *draft, int n)
 {
     int node[N_MAX][W_MAX], next = draft->n_nodes;
@@ -115,7 +115,7 @@ static void check_guesses(const account *a, const spec_draft *draft, int last, i
             used[at = found] = true;
         }
     for (int i = 0; i < draft->n_nodes; i++) assert_true(used[i]);
-    if (a->n_grams[last] > 0) /* the latest comes first */
+    if (a->n_grams[last] > 0) /* the latest one comes first */
         assert_int_equal(draft->token[0], a->gram[last][a->n_grams[last] - 1][0]);
 }
 
@@ -166,7 +166,8 @@ TEST(window_pool_and_draft_agree_with_a_plain_account)
     assert_true(accepted > 1000);
 }
 
-/* The window of the target is smaller than that of the guesses: no scouts, and the text goes on. */
+/* If the target's window is too small for the guesses, there are no scouts, and the text
+ * continues. */
 TEST(scouts_stay_within_the_targets_context)
 {
     OWNED(stage) s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trees of marginals against the definition: all prefixes, sorted by their products. */
+/* Checks trees of marginals against the definition: all prefixes, sorted by their products. */
 #include "models/synthetic/cases.h"
 #include "sim/output_law.h"
 #include "tests/models/open_model.h"
@@ -46,7 +46,7 @@ static int falling(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* The products of all prefixes below one, of tokens that may follow it. */
+/* Lists the products of all prefixes below one, made of tokens that may follow it. */
 static int list_products(double *product, int n, const double (*row)[V_MAX],
                          const spec_model *target, int depth, double above)
 {
@@ -114,7 +114,7 @@ TEST(a_tree_by_hand)
     OWNED(grown) g = grow("marginals?nodes=6", &draft, &target, 2, NULL, 0);
     static const int token[] = {0, 1, 2, 0, 0, 1}, parent[] = {-1, -1, -1, 0, 1, 0};
     assert_int_equal(g.draft.n_nodes, 6);
-    /* 01 and 10 tie: whichever was offered first, here the first child of 1 */
+    /* 01 and 10 tie, so the one offered first wins: here the first child of 1 */
     assert_memory_equal(g.draft.token, token, sizeof token);
     assert_memory_equal(g.draft.parent, parent, sizeof parent);
     grown_free(&g);

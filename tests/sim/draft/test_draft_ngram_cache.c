@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counts of three tables beside a scan of all pieces that they were taken from. */
+/* Compares the counts of three tables with a scan of all pieces from which they were taken. */
 #include "tests/support/copying_text.h"
 #include "tests/support/folder.h"
 #include "tests/support/support.h"
@@ -22,7 +22,8 @@ static void add_piece(pieces *p, const int *token, int n)
     assert_true(p->n_pieces < PIECES && p->n_tokens < PIECES);
 }
 
-/* The tokens that followed n tokens: counts, their sum, and the token that first had the most. */
+/* Counts the tokens that followed n tokens: their counts, the sum, and the token that first had the
+ * largest count. */
 static int successors(int *ret_count, int *ret_best, const pieces *p, const int *ngram, int n)
 {
     int sum = 0;
@@ -38,7 +39,8 @@ static int successors(int *ret_count, int *ret_best, const pieces *p, const int 
     return sum;
 }
 
-/* The token by the counts of a text, each weighed with 100 times that in the file, or 1. */
+/* Returns the best token by the counts of a text, each weighed by 100 times the count in the file,
+ * or by 1. */
 static int choose(const pieces *text, const pieces *file, const int *end, int n, const int *least,
                   const int *percent)
 {
@@ -143,7 +145,7 @@ TEST(a_draft_has_the_most_frequent_tokens)
     assert_true(drafts > 5000 && tokens > 15000 && ties < drafts / 10);
 }
 
-/* A table that lasts: the second text is drafted from the first. */
+/* The table persists, so the second text is drafted from the first. */
 TEST(earlier_texts_are_forgotten_with_all)
 {
     for (int forgets = 0; forgets < 2; forgets++) {

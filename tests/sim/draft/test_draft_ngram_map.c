@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Both kinds beside a plain account, which scans the text for every key and every m-gram. */
+/* Compares both kinds with a plain account, which scans the text for every key and every m-gram. */
 #include "tests/support/copying_text.h"
 #include "tests/support/support.h"
 
@@ -29,7 +29,7 @@ static unsigned hash(const int *token, int n)
     return (unsigned)sum;
 }
 
-/* Positions of the prompt, then of what was emitted, the latest first; 0 ends them. */
+/* Positions in the prompt, then in what was emitted, the latest one first; 0 ends them. */
 static int positions(int *ret, const plain *p, int earlier)
 {
     int n = 0;
@@ -110,7 +110,8 @@ static void check_texts(bool counts_values, uint64_t seed)
             copying_text_begin(&t, TEXT, 1 + copying_text_below(&t, 200));
             while (t.n < t.n_text) {
                 int from = 0;
-                /* fewer tokens at times than the text has: a key's caps are of all lengths */
+                /* at times fewer tokens than the text has, because a key's caps apply to all
+                 * lengths */
                 const int agrees =
                     copying_text_draft(&t, c % 2 == 0 ? K : copying_text_below(&t, K + 1));
                 int length = plain_draft(&p, &from, t.token, t.n);

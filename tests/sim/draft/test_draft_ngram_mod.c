@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table beside a plain account: its hash is a sum of powers, and its use is counted at need. */
+/* Compares the table with a plain account, whose hash is a sum of powers, and which counts the
+ * table's use when it is needed. */
 #include "tests/support/copying_text.h"
 #include "tests/support/support.h"
 
@@ -7,7 +8,7 @@ enum { BITS_MAX = 12 };
 
 typedef struct {
     int n, m, n_min, size, next[1 << BITS_MAX];
-    int added, n_low, given, prompts, streaks; /* resets by a prompt and by a streak */
+    int added, n_low, given, prompts, streaks; /* number of resets by a prompt and by a streak */
 } plain;
 
 static int *entry(plain *p, const int *token)

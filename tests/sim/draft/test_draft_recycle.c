@@ -7,7 +7,7 @@
 
 enum { V = 6, K_MAX = 4 };
 
-/* The table by definition. */
+/* Computes the table by its definition. */
 typedef struct {
     int k, n[V], token[V][V];
 } table;
@@ -34,7 +34,8 @@ static void remember(table *t, int token, const double *row)
     memcpy(t->token[token], next, (size_t)t->n[token] * sizeof *next);
 }
 
-/* A path of ranks costs their sum and its length; those of cost <= `budget` are the template. */
+/* A path of ranks costs their sum plus its length; the template has the paths of cost <=
+ * `budget`. */
 static void check_paths(const table *t, const spec_draft *draft, int parent, int last, int depth,
                         int budget, int *ret_n)
 {
@@ -60,8 +61,8 @@ static void update(table *t, const spec_decoder *decoder, int last)
         remember(t, draft->token[i], decoder->target_row[i + 1]);
 }
 
-/* Several texts: the table outlives them. If k >= budget <= K, 2^budget - 1 nodes
- * are the places of cost <= budget. */
+/* Several texts share one table. If k >= budget <= K, the places of cost <= budget are 2^budget - 1
+ * nodes. */
 static void check_drafts(int k, int budget, pair_family family, uint64_t seed)
 {
     OWNED(stage) s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Retrieval beside a search through the file, and files that are wrong. */
+/* Compares retrieval with a search through the file, and reads files that are wrong. */
 #include "tests/support/child.h"
 #include "tests/support/folder.h"
 #include "tests/support/stage.h"
@@ -25,7 +25,7 @@ static int occurrences(const int *text, int n, const int *string, int length)
     return count;
 }
 
-/* The match by definition; 0 without one. */
+/* Returns the match by definition; 0 if there is none. */
 static int longest(const int *store, const int *context, int n, int min, int max)
 {
     int length = n < max ? n : max;
@@ -33,7 +33,7 @@ static int longest(const int *store, const int *context, int n, int min, int max
     return length >= min ? length : 0;
 }
 
-/* Each chain is a walk of most frequent tokens; a tree has the most frequent continuations. */
+/* Each chain follows the most frequent tokens; a tree has the most frequent continuations. */
 static void check_draft(const int *store, const spec_draft *draft, const int *context, int n,
                         int length, int K, int width)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* SuffixDecoding beside a search through the texts, token by token. */
+/* Compares SuffixDecoding with a search through the texts, token by token. */
 #include "tests/support/stage.h"
 #include "tests/support/support.h"
 
@@ -32,7 +32,8 @@ static int occurrences(const corpus *c, const int *string, int length)
     return count;
 }
 
-/* The value of each token after a path; the `width` most frequent have one above 0. */
+/* Computes the value of each token after a path; only the `width` most frequent ones have a value
+ * above 0. */
 static void value_children(double *ret_value, const corpus *c, const int *path, int length,
                            double value, int width)
 {
@@ -50,7 +51,7 @@ static void value_children(double *ret_value, const corpus *c, const int *path, 
     }
 }
 
-/* A tree below the last `length` tokens of the text. */
+/* Builds a tree below the last `length` tokens of the text. */
 static void grow(plain_tree *tree, const corpus *c, const int *end, int length, const keys *k)
 {
     const int budget = (int)(k->alpha * length);
@@ -82,7 +83,7 @@ static void grow(plain_tree *tree, const corpus *c, const int *end, int length, 
     }
 }
 
-/* All patterns, the text's own before the earlier outputs, the longest first. */
+/* Tries all patterns, the text's own before those of earlier outputs, the longest first. */
 static void best_of(plain_tree *best, const corpus *text, const corpus *outputs, const keys *k)
 {
     const int n = text->n[0];
@@ -115,7 +116,7 @@ static uint64_t follow_texts(const keys *k, int earlier, pair_family family, uin
     OWNED(spec_decoder) decoder;
     char drafting[96];
     uint64_t nodes = 0;
-    int held = 0; /* tokens of the outputs */
+    int held = 0; /* tokens of outputs that are kept */
     snprintf(drafting, sizeof drafting, "suffix?max=%d&alpha=%g&min_frac=%g&width=%d&earlier=%d",
              k->max, k->alpha, k->least, k->width, earlier);
     stage_init(&s, V, family, seed);
@@ -152,7 +153,7 @@ static uint64_t follow_texts(const keys *k, int earlier, pair_family family, uin
 TEST(a_draft_is_the_best_tree_of_all_patterns)
 {
     const uint64_t seed = spec_test_seed();
-    static const int earlier[] = {0, 20, 40, 1000}; /* full at once, after a text, never */
+    static const int earlier[] = {0, 20, 40, 1000}; /* full at once, after a text, or never */
     uint64_t nodes = 0;
     for (int c = 0; c < 60; c++) {
         const keys k = {.max = 1 + c % 7,
@@ -166,7 +167,8 @@ TEST(a_draft_is_the_best_tree_of_all_patterns)
     assert_true(nodes > 1000);
 }
 
-/* A chain ends at K; in a tree, K limits the depth, and only the pattern's length the tokens. */
+/* A chain ends at K. In a tree K only limits the depth, and the pattern's length limits the number
+ * of tokens. */
 TEST(the_longest_pattern_limits_the_tokens)
 {
     static const struct {
@@ -185,7 +187,8 @@ TEST(the_longest_pattern_limits_the_tokens)
     }
 }
 
-/* The second text repeats the first; with little memory for outputs, or none, it is not known. */
+/* The second text repeats the first one, but with little or no memory for outputs it is not
+ * known. */
 TEST(earlier_outputs_last_until_their_index_is_full)
 {
     static const struct {

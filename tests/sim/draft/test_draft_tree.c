@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trees: their shape, the rows of their nodes, and the law of siblings, by enumeration against its
- * definition. */
+/* Checks trees: their shape, the rows of their nodes, and the law of siblings by enumeration
+ * against its definition. */
 #include "models/row.h"
 #include "sim/decode.h"
 #include "tests/support/battery.h"
@@ -111,7 +111,7 @@ TEST(the_policy_sets_the_depth)
 
 TEST(a_node_that_ends_the_text_has_no_children)
 {
-    for (int end = 1; end <= 2; end++) { /* at 1, 2 is another end of a text */
+    for (int end = 1; end <= 2; end++) { /* 2 is always an end, and 1 in the first run */
         OWNED(bench) b;
         bench_init(&b, "tree?n=2", V, row, 3);
         b.model.head.ends = spec_text_ends_one(end);
@@ -268,10 +268,10 @@ TEST(a_hub_is_joined_or_left)
     OWNED(bench) b;
     double asked[2];
     bench_init(&b, "tree?n=2&siblings=hub", V, row, 1);
-    run_script(&b, (const int[]){2}, 1, asked); /* not the hub: the hub follows */
+    run_script(&b, (const int[]){2}, 1, asked); /* not the hub, so the hub follows */
     assert_within(asked[0], 0.2, 1e-15);
     assert_int_equal(b.draft.token[1], 1);
-    run_script(&b, (const int[]){1, 3}, 2, asked); /* the hub: another token follows */
+    run_script(&b, (const int[]){1, 3}, 2, asked); /* the hub, so another token follows */
     assert_within(asked[1], 0.3 / 0.6, 1e-15);
     assert_int_equal(b.draft.token[1], 3);
     bench_free(&b);
@@ -472,8 +472,8 @@ TEST(a_tally_counts_depths_of_a_tree)
         int accepted, tested;
     } cases[] = {
         {{0, 1, 2, 2, 3, 3, 3}, 7, 0, 1},       /* neither 0 nor 1 */
-        {{0, 1, 2, 2, 3, 3, 1, 2}, 8, 1, 2},    /* 1, whose children are 3 and 3 */
-        {{0, 1, 2, 2, 3, 3, 1, 3, 0}, 9, 2, 2}, /* 1 and 3: a leaf has no children to test */
+        {{0, 1, 2, 2, 3, 3, 1, 2}, 8, 1, 2},    /* 1 is accepted; its children are 3 and 3 */
+        {{0, 1, 2, 2, 3, 3, 1, 3, 0}, 9, 2, 2}, /* 1 and 3, a leaf without children */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         OWNED(spec_decoder) decoder;

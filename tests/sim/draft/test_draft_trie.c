@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tree beside a plain account, which keeps every inserted string in a list. */
+/* Compares the tree with a plain account, which keeps every inserted string in a list. */
 #include "tests/support/copying_text.h"
 #include "tests/support/support.h"
 
@@ -39,7 +39,7 @@ static void insert(plain *p, const int *tail, int length)
         for (int n = 1; n <= length - from; n++) use(p, tail + from, n);
 }
 
-/* The strings of one token more than `string`, in order of use or of their counts. */
+/* Lists the strings that are one token longer than `string`, in order of use or of their counts. */
 static int children(int *ret, const plain *p, const int *string, int n, bool by_frequency)
 {
     int found = 0;
@@ -71,7 +71,7 @@ static int add(plain *p, int parent, int token)
     return p->n++;
 }
 
-/* Each string that waits has its place in the tree; those of a level come before the next. */
+/* Each waiting string has its place in the tree; those of a level come before those of the next. */
 static void grow(plain *p, const int *match, int length, int K, bool by_frequency)
 {
     struct {
@@ -168,7 +168,7 @@ TEST(a_tree_grows_by_frequency)
     check_texts(true, spec_test_seed() + 1);
 }
 
-/* In little memory: a full trie knows its last strings alone. */
+/* With little memory, a full trie knows only its last strings. */
 TEST(a_full_trie_begins_again)
 {
     OWNED(copying_text) t;

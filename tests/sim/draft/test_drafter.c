@@ -91,7 +91,7 @@ TEST(a_greedy_draft_takes_the_argmax_and_keeps_its_row)
     }
 }
 
-/* After the end of text, or another of several ends. */
+/* Nothing is drafted after the end of text, or after another one of several ends. */
 TEST(drafting_ends_after_each_of_the_models_ends)
 {
     for (int end = 1; end <= 2; end++) {
@@ -173,7 +173,7 @@ TEST(a_stateful_model_sees_the_whole_context_and_is_asked_for_one_row_a_token)
     }
 }
 
-/* The path to a node's parent, after the context. */
+/* Returns the path to a node's parent, after the context. */
 static size_t path_before(int *text, size_t n, const spec_draft *draft, int node)
 {
     size_t length = n;
@@ -189,7 +189,7 @@ TEST(a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs)
     enum { V = 6, N = 5, K = 4 };
     static const struct {
         const char *spec;
-        int calls, rows; /* of the root and the nodes that have children */
+        int calls, rows; /* rows of the root and of the nodes that have children */
     } cases[] = {
         {"tree?widths=2.1.2", 3, 5},           {"tree?n=2", 4, 15},
         {"tree?children=3.2.0.1.0.0.2", 3, 4}, {"tree?children=0", 0, 0},
@@ -224,7 +224,8 @@ TEST(a_tree_asks_for_a_level_in_one_call_and_for_the_rows_that_it_needs)
 
 /* ---- prompt lookup --------------------------------------------------------------------------- */
 
-/* The direct definition: lengths from the longest, positions from the first, or from the last. */
+/* The definition itself: lengths from the longest on, and positions from the first or from the last
+ * one on. */
 static size_t reference(int *ret_token, const int *context, size_t n, size_t max, size_t min,
                         size_t wanted, bool full, bool latest)
 {
@@ -271,8 +272,7 @@ TEST(lookup_agrees_with_the_plain_search, STATISTICS)
         }
         found[full] += length > 0;
     }
-    assert_true(found[0] > 500 &&
-                found[1] > 500); /* the comparison has cases */
+    assert_true(found[0] > 500 && found[1] > 500); /* so there were cases to compare */
 }
 
 TEST(lookup_prefers_the_longest_and_then_the_earliest)

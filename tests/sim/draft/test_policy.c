@@ -14,7 +14,7 @@ static spec_policy opened(const char *spec, int K)
     return policy;
 }
 
-/* Draft tokens with these confidences, one after another, as long as the policy goes on; returns
+/* Drafts tokens with these confidences, one after another, as long as the policy goes on; returns
  * their number. */
 static int drafted(const spec_policy *policy, const double *confidence, int n)
 {
@@ -68,9 +68,9 @@ TEST(heuristic_adds_two_or_takes_one_within_its_bounds)
     assert_int_equal(policy.now, 8); /* capped */
     see(&policy, 8, 7);
     assert_int_equal(policy.now, 7);
-    see(&policy, 7, 0); /* the number accepted does not matter, unless it is all */
+    see(&policy, 7, 0); /* how many are accepted does not matter, unless it is all of them */
     assert_int_equal(policy.now, 6);
-    see(&policy, 3, 3); /* a shorter draft, accepted in full, is not the full wished length */
+    see(&policy, 3, 3); /* fully accepted, but shorter than asked */
     assert_int_equal(policy.now, 5);
     for (int now = 4; now >= 1; now--) {
         see(&policy, policy.now, 0);
@@ -128,7 +128,7 @@ TEST(peak_stops_before_a_flat_row)
     assert_int_equal(drafted(&policy, sure, 16), 6);
     OWNED(spec_draft) draft;
     assert_int_equal(spec_draft_init(&draft, 1, 3, NULL), GSL_SUCCESS);
-    assert_true(spec_policy_go_on(&policy, &draft, NULL)); /* no row: no uncertainty */
+    assert_true(spec_policy_go_on(&policy, &draft, NULL)); /* without a row it goes on */
     policy = opened("peak", 6);
     assert_within(policy.threshold, 0.4, 0.0);
     assert_false(spec_policy_go_on(&policy, &draft, (const double[]){0.27, 0.39, 0.34}));

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* 1000 rounds of 3 tokens, of which 12 tokens are cut, and 20 requests. */
+/* A log of 1000 rounds of 3 tokens, of which 12 tokens were cut off, and of 20 requests. */
 static spec_engine_counters window(double seconds)
 {
     return (spec_engine_counters){.begun = 20,
@@ -85,7 +85,7 @@ TEST(plain_decoding_has_no_word_of_speculation)
         assert_true(strstr(text, "80.3") != NULL || strstr(text, "80.00") != NULL ||
                     strstr(text, ":801,") != NULL);
         if (strstr(text, "ccept") != NULL || strstr(text, "draft_n") != NULL) {
-            /* SGLang prints its settings, None among them */
+            /* SGLang prints its settings, including those that are None */
             assert_int_equal(log, SPEC_COUNTED_SGLANG);
             assert_non_null(strstr(text, "speculative_num_draft_tokens=None"));
             assert_null(strstr(text, "accept"));

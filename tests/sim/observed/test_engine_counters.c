@@ -19,7 +19,8 @@ static spec_counted_engine plain_engine(void)
 
 static const spec_alpha_law one_alpha = {.kind = SPEC_ALPHA_ONE, .mean = 0.67};
 
-/* A round repeats its number with chance stay, so n_accepted of neighbours has this correlation. */
+/* With probability `stay` a round repeats its random number, so n_accepted of neighbours has this
+ * correlation. */
 TEST(rounds_that_stay_are_correlated)
 {
     enum { N = 30000 };
@@ -70,7 +71,7 @@ TEST(a_run_is_a_function_of_its_arguments)
     }
 }
 
-/* Every request is whole, however long: their tokens have the geometric mean. */
+/* Requests are never cut off, however long: the number of their tokens has the geometric mean. */
 TEST(requests_are_whole)
 {
     enum { N = 4000 };

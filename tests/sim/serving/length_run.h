@@ -43,7 +43,8 @@ static inline spec_step_batch length_run_batch(const length_run *run, const floa
     return (spec_step_batch){.n = n, .alpha = alpha, .slot = run->slot};
 }
 
-/* The lengths of the next step, in run->K; common ones are filled in. Returns as _choose does. */
+/* Chooses the lengths of the next step, in run->K; common ones are filled in. Returns as _choose
+ * does. */
 static inline int length_run_choose(length_run *run, const float *alpha, int n)
 {
     const spec_step_batch batch = length_run_batch(run, alpha, n);

@@ -14,7 +14,7 @@ TEST(a_step_adds_its_tested_tokens_once)
     assert_near((double)spec_acceptance_average_alpha(&average), 6.025 / 9.0, 1e-7);
 }
 
-/* Else the weights of the past would fall to 0, and alpha would be 0/0. */
+/* Otherwise the weights of the past would fall to 0, and alpha would be 0/0. */
 TEST(steps_without_drafts_leave_the_average)
 {
     static const int32_t none[] = {0, 0};

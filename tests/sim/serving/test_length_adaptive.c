@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lengths that follow what was accepted: traces by hand from the definitions. */
+/* Checks lengths that follow what was accepted: traces computed by hand from the definitions. */
 #include "tests/sim/serving/length_run.h"
 #include "tests/support/support.h"
 
@@ -7,7 +7,8 @@
 
 static const char *const cost = "step=7ms,token=21us";
 
-/* `steps` steps of n requests that accept `accepted` of K tokens each (at most K); K as chosen. */
+/* Runs `steps` steps of n requests that accept `accepted` of K tokens each (at most K), with K as
+ * chosen. */
 static void run_steps(length_run *run, int n, int steps, int K, int accepted)
 {
     int32_t each[64];
@@ -20,8 +21,9 @@ static void run_steps(length_run *run, int n, int steps, int K, int accepted)
 
 /* ---- SGLang ---------------------------------------------------------------------------------- */
 
-/* Slot 1: candidates 1 3 5 7, average a from K - 1 = 2, a <- 0.8 a + 0.2 n; decisions after batches
- * 15, 20, 25, ...; up above K - 0.5, down at or below (next lower) - 0.75. */
+/* Slot 1 has the candidates 1 3 5 7. The average a starts at K - 1 = 2, with a <- 0.8 a + 0.2 n.
+ * Decisions come after batches 15, 20, 25, ...: up if a is above K - 0.5, down if it is at or below
+ * (next lower) - 0.75. */
 TEST(sglang_moves_by_its_average)
 {
     OWNED(length_run) run;
@@ -38,18 +40,18 @@ TEST(sglang_moves_by_its_average)
     run_steps(&run, 1, 1, 3, 0);
 }
 
-/* Slot 8: candidates 0 1 3, no hysteresis. At K = 0 the average rests, and 1 is tried after five
- * batches. The slots of batches 1..7, 32..63 and 64 are independent of it. */
+/* Slot 8 has the candidates 0 1 3 and no hysteresis. At K = 0 the average rests, and 1 is tried
+ * after five batches. The slots of batches 1..7, 32..63 and 64 are independent of it. */
 TEST(sglang_turns_off_and_tries_again)
 {
     OWNED(length_run) run;
     length_run_init(&run, "sglang", cost, NULL, 64);
     run_steps(&run, 8, 15, 3, 0); /* a = 2 0.8^15 = 0.070: below 0.5 and 0.5: 0 */
-    run_steps(&run, 31, 5, 0, 0); /* of the same slot */
+    run_steps(&run, 31, 5, 0, 0); /* still in the same slot */
     run_steps(&run, 8, 5, 1, 1);  /* a = 1 - 0.930 0.8^5 = 0.695 > 0.5: 3 */
     run_steps(&run, 8, 1, 3, 3);
     run_steps(&run, 7, 1, 3, 3);   /* slot 1 */
-    run_steps(&run, 32, 15, 1, 0); /* slot 32: 0 1; 3 is no candidate: the middle one, 1; a = 0 */
+    run_steps(&run, 32, 15, 1, 0); /* slot 32 has 0 1 and begins at 1; a = 0 */
     run_steps(&run, 32, 5, 0, 0);
     run_steps(&run, 32, 1, 1, 0);
     run_steps(&run, 64, 40, 0, 0); /* slot 64 has no other candidate */
@@ -59,19 +61,20 @@ TEST(sglang_turns_off_and_tries_again)
 TEST(sglang_has_a_ceiling_and_a_neutral_start)
 {
     OWNED(length_run) run;
-    /* a = 3 0.8^2 = 1.92 after two batches: not at or below 1.25, so 4 stays; ceil(1.92) = 2 caps.
-     */
+    /* After two batches a = 3 0.8^2 = 1.92, which is not at or below 1.25, so 4 stays; ceil(1.92) =
+     2 caps the length. */
     length_run_init(&run, "sglang?slots=1:0.2.4/8:0.3&K=4&warm=1&interval=1&ceiling=1", cost, NULL,
                     64);
     run_steps(&run, 1, 2, 4, 0);
     run_steps(&run, 1, 1, 2, 2);
-    /* Slot 8 begins with K = 3, the middle. a = 2 0.8^2 = 1.28 is above 0.5; ceil(a) = 2 caps. */
+    /* Slot 8 begins with K = 3, the middle one. a = 2 0.8^2 = 1.28 is above 0.5; ceil(a) = 2 caps
+     * the length. */
     run_steps(&run, 8, 2, 3, 0);
     run_steps(&run, 8, 1, 0, 0);
     run_steps(&run, 8, 1, 3, 3); /* tried at once: interval 1; a = 1.624 */
     run_steps(&run, 8, 1, 0, 0);
     length_run_free(&run);
-    /* From K = 0 the average begins at -1, and at the first try as neutral as elsewhere. */
+    /* From K = 0 the average begins at -1, and at the first try it is as neutral as elsewhere. */
     length_run_init(&run, "sglang?slots=1:0.2&K=0&warm=1&interval=1&down=0", cost, NULL, 64);
     run_steps(&run, 1, 2, 0, 0);
     run_steps(&run, 1, 3, 2, 0); /* a = 0.8, 0.64, 0.512 */
@@ -93,7 +96,7 @@ TEST(the_heuristic_follows_each_request)
         assert_int_equal(length_run_choose(&run, NULL, 3), -1);
         for (int i = 0; i < 3; i++) assert_int_equal(run.K[i], next[s][i]);
     }
-    /* An engine that drafted less than wished: not fully accepted. */
+    /* If an engine drafted less than requested, the draft was not fully accepted. */
     const int32_t two[3] = {2, 2, 2};
     for (int i = 0; i < 3; i++) run.K[i] = 2;
     length_run_observe(&run, NULL, 3, two, 1.0);
@@ -131,8 +134,8 @@ TEST(schedules_carry_forward)
     }
 }
 
-/* Ranges from 1, 5 and 9 on; a batch in the last one goes back to the middle below 9 - 2, and to
- * the first below 5 - 2. */
+/* The ranges begin at 1, 5 and 9; a batch in the last one returns to the middle one below 9 - 2,
+ * and to the first one below 5 - 2. */
 TEST(a_hysteresis_delays_the_way_back)
 {
     static const int n[] = {4, 5, 4, 3, 2, 9, 8, 7, 6, 3, 2, 20, 1},
@@ -163,7 +166,7 @@ TEST(the_gate_closes_for_good)
     OWNED(length_run) run;
     length_run_init(&run, "trt?schedule=1:4/3:0&window=3&threshold=0.4", cost, NULL, 4);
     assert_true(spec_length_learns(run.choice));
-    run_steps(&run, 2, 2, 4, 1); /* .25 twice: no window yet */
+    run_steps(&run, 2, 2, 4, 1); /* .25 twice: the window is not full yet */
     run_steps(&run, 3, 5, 0, 0); /* steps without drafts do not count */
     run_steps(&run, 2, 1, 4, 3); /* mean (.25 + .25 + .75)/3 = .417 */
     run_steps(&run, 2, 1, 4, 1); /* (.25 + .75 + .25)/3 */
@@ -173,7 +176,7 @@ TEST(the_gate_closes_for_good)
 
 /* ---- bandit ---------------------------------------------------------------------------------- */
 
-/* The best K emits most tokens per second; other octaves of batch sizes learn by themselves. */
+/* The best K emits the most tokens per second; each octave of batch sizes learns by itself. */
 TEST(the_bandit_ends_at_the_best_arm)
 {
     static const double seconds[5] = {1.0, 1.3, 1.5, 2.1, 2.6};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lengths of batches that verify the likeliest tokens of drafts of K tokens each. */
+/* Checks the lengths of batches that verify the most probable tokens of drafts of K tokens each. */
 #include "base/noise.h"
 #include "sim/serving/survival_order.h"
 #include "tests/sim/serving/length_run.h"
@@ -38,7 +38,7 @@ TEST(survivals_are_ordered_as_a_stable_sort_would)
     }
 }
 
-/* The goodput of lengths K if all draft K_max tokens. */
+/* Computes the goodput of lengths K if all requests draft K_max tokens. */
 static double goodput_of(const length_run *run, const float *alpha, int n, const int32_t *K)
 {
     const int K_max = spec_length_K_max(run->choice);
@@ -54,7 +54,7 @@ static double goodput_of(const length_run *run, const float *alpha, int n, const
            (spec_step_cost_target(run->cost, &work) + spec_step_cost_draft(run->cost, &work));
 }
 
-/* Where confidences are true and known, the law is the best of all lengths. */
+/* If confidences are true and known, the law is the best over all lengths. */
 TEST(admitted_tokens_are_the_best_of_all_lengths)
 {
     const char *const specs[] = {"vllm-adaptive?K=4&lag=0", "dspark?K=4&lag=0"};
@@ -78,7 +78,7 @@ TEST(admitted_tokens_are_the_best_of_all_lengths)
     }
 }
 
-/* The number of tokens that a budget by these survivals admits, by hand. */
+/* Returns the number of tokens that a budget with these survival probabilities admits, by hand. */
 static int budget_of(const length_run *run, float *survival, int nodes, int n)
 {
     const int K_max = spec_length_K_max(run->choice);
@@ -101,8 +101,8 @@ static int budget_of(const length_run *run, float *survival, int nodes, int n)
     return budget;
 }
 
-/* Requests of the last `lag` steps count as certain in the budget, which then goes to the tokens
- * that are likeliest by present confidences. */
+/* In the budget, requests of the last `lag` steps count as certain. It is then spent on the tokens
+ * that are most probable by the present confidences. */
 TEST(budgets_take_new_requests_for_certain)
 {
     const float alpha[4] = {0.9f, 0.5f, 0.85f, 0.3f};
@@ -158,8 +158,8 @@ TEST(dspark_leaves_out_what_hardly_survives)
     length_run_free(&dspark);
 }
 
-/* Drafts that are twice as sure as they should be: fits find out, and lengths become those of known
- * confidences. */
+/* Drafts are twice as confident as they should be: the fits notice it, and lengths become those for
+ * known confidences. */
 TEST(estimated_confidences_become_the_known_ones)
 {
     enum { N = 12 };
@@ -194,7 +194,7 @@ TEST(estimated_confidences_become_the_known_ones)
     }
 }
 
-/* The fit after step 99 is in the budget of step 100 + lag, not before. */
+/* The fit after step 99 is used in the budget of step 100 + lag, not before. */
 TEST(budgets_learn_of_a_fit_after_the_lag)
 {
     const float alpha[4] = {0.6f, 0.65f, 0.7f, 0.75f};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lengths that maximise expected tokens per second, against exhaustive search. */
+/* Compares lengths that maximise expected tokens per second with exhaustive search. */
 #include "base/noise.h"
 #include "tests/sim/serving/length_run.h"
 #include "tests/support/support.h"
@@ -19,8 +19,8 @@ static double uniform(uint64_t key, uint64_t i)
     return (double)(spec_noise_word(key, i) >> 11) * 0x1p-53;
 }
 
-/* 2 to 4 requests with alphas from the unit interval; a step takes 1 s, a token up to 0.5 s and,
- * where drafts take passes, a pass up to 0.4 s. */
+/* 2 to 4 requests have alphas from the unit interval. A step takes 1 s, a token up to 0.5 s and, if
+ * drafts take passes, a pass up to 0.4 s. */
 static small_case case_of(int i, bool passes)
 {
     const uint64_t key = spec_noise_mix(42 + (uint64_t)i);
@@ -70,7 +70,7 @@ static double exhaustive(double *ret_common, const spec_step_cost *cost, const s
 typedef struct {
     int misses;
     double mean_loss, worst_loss;     /* of the choice */
-    double mean_common, worst_common; /* of one common K, at its best */
+    double mean_common, worst_common; /* loss of the best common K */
 } losses;
 
 static losses compare(const char *spec, small_case (*make)(int, bool), bool passes)
@@ -84,7 +84,7 @@ static losses compare(const char *spec, small_case (*make)(int, bool), bool pass
         const double best = exhaustive(&common, run.cost, &c);
         length_run_choose(&run, c.alpha, c.n);
         const double loss = 1.0 - goodput_of(run.cost, &c, run.K) / best;
-        /* The second step begins at the goodput of the first. */
+        /* The second step starts from the goodput of the first. */
         length_run_choose(&run, c.alpha, c.n);
         assert_within(1.0 - goodput_of(run.cost, &c, run.K) / best, loss, 1e-9);
         assert_true(loss > -1e-12);
@@ -107,9 +107,9 @@ TEST(lengths_of_each_request_are_the_best_of_all)
     assert_within(fmax(tokens.worst_common, passes.worst_common), 0.29, 0.06);
 }
 
-/* Without passes the sum of chances over affine seconds has one maximum along the order. With
- * passes it may have several, and the first is often not the best: in a sixth of other random
- * cases. */
+/* Without passes, the sum of probabilities over affine seconds has a single maximum along the
+ * order. With passes it may have several, and the first is often not the best: in a sixth of other
+ * random cases. */
 TEST(stopping_at_the_first_loss_is_the_best_without_passes_alone)
 {
     losses sum = compare("goodput-each?K_max=4&stop=first", case_of, false);
@@ -128,7 +128,8 @@ TEST(a_common_length_is_the_best_common_one)
     }
 }
 
-/* Costs with an edge: flat until compute exceeds the reads of weights; the draft has a cache. */
+/* The costs have a kink: flat until compute exceeds the reads of weights; and the draft has a
+ * cache. */
 static small_case edged_case_of(int i, bool passes)
 {
     small_case c = case_of(i, passes);
@@ -150,7 +151,7 @@ TEST(rooflines_with_an_edge_are_searched_through)
 
 /* ---- alpha by a moving average --------------------------------------------------------------- */
 
-/* Accepted tokens of drafts of K at alpha, by the words of `key`. */
+/* Returns the accepted tokens of drafts of K at alpha, by the words of `key`. */
 static int32_t accepted_of(uint64_t key, int K, double alpha)
 {
     int32_t n = 0;
@@ -158,7 +159,7 @@ static int32_t accepted_of(uint64_t key, int K, double alpha)
     return n;
 }
 
-/* The lengths after `steps` of n requests. */
+/* Returns the lengths after `steps` steps of n requests. */
 static void run_steps(length_run *run, const float *alpha, int n, int steps)
 {
     int32_t accepted[64];
@@ -209,13 +210,13 @@ TEST(requests_are_told_apart)
     int low = 0, high = 0;
     for (int i = 0; i < 8; i++) low += run.K[i], high += run.K[8 + i];
     assert_true(low <= 8 && high >= 24);
-    /* A new request in slot 0 begins with the average of all. */
+    /* A new request in slot 0 begins with the average of all requests. */
     spec_length_enter(run.choice, run.state, 0);
     length_run_choose(&run, alpha, 16);
     assert_true(run.K[0] >= 1 && run.K[0] < run.K[15] + 1);
 }
 
-/* No draft, no evidence: without a probe a bad start would never end. */
+/* Without drafts there is no evidence, so without probing a bad start would never end. */
 TEST(a_probe_ends_a_bad_start)
 {
     const float alpha[2] = {0.9f, 0.9f};

@@ -95,7 +95,7 @@ TEST(two_points_give_the_step_and_the_token)
                 40e-6, 1e-12);
 }
 
-/* Points of a known cost with contexts of their own give it back. */
+/* Points that follow a known cost, with different contexts, give the cost back. */
 TEST(points_of_a_cost_give_it_back)
 {
     FILE *out = fopen("many.csv", "w");
@@ -109,7 +109,7 @@ TEST(points_of_a_cost_give_it_back)
     assert_near(seconds("fit:many.csv", 20, 7000), 6.5e-3 + 23e-6 * 20 + 41e-9 * 7000, 1e-9);
 }
 
-/* Second route: the formulas of a weighted line, for the line through points that are off it. */
+/* Second route: the formulas of a weighted line, through points that are not on it. */
 TEST(the_step_has_the_interval_of_a_weighted_line)
 {
     static const double tokens[] = {1, 2, 4, 8, 16}, ms[] = {7.1, 7.0, 7.3, 7.2, 7.6};
@@ -147,7 +147,7 @@ TEST(no_time_is_negative)
 
 #define MACHINE "flops=1000TFLOPS&bandwidth=1TB/s&parameters=5B&kv_bytes=1kB"
 
-/* A pass of this machine takes 10 ms for the weights, 10 us per token, 1 ns per KV token. */
+/* On this machine a pass takes 10 ms for the weights, 10 us per token and 1 ns per KV token. */
 TEST(one_point_gives_the_overhead_of_a_machine)
 {
     write_file("one.csv", "batch,tokens,kv_tokens,ms\n4,4,2000,13.042\n");
@@ -158,8 +158,8 @@ TEST(one_point_gives_the_overhead_of_a_machine)
     assert_near(seconds("fit:fast.csv?" MACHINE, 1, 0), 5.005e-3, 1e-12);
 }
 
-/* Where no context differs, the time of a KV token is the machine's; with form=max the overheads of
- * the points are averaged. */
+/* If all contexts are equal, the time of a KV token is the machine's; with form=max the overheads
+ * of the points are averaged. */
 TEST(a_machine_gives_what_points_do_not)
 {
     write_file("two.csv", "batch,tokens,kv_tokens,ms\n1,1,500,12.0205\n9,9,4500,12.1845\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The engine against queueing theory, and laws that hold for every run. */
+/* Compares the engine with queueing theory, and with laws that hold for every run. */
 #include "sim/chance/rng.h"
 #include "tests/support/serving_setup.h"
 #include "tests/support/support.h"
@@ -59,7 +59,7 @@ typedef struct {
     double expected;
 } expectation;
 
-/* Student's test of each mean over independent runs, whose seed depends on `what`. */
+/* Applies Student's test to each mean over independent runs, whose seed depends on `what`. */
 static void check(const serving_setup *setup, const char *what, const expectation *e, int n)
 {
     double sum[N_STATISTICS] = {0}, sum2[N_STATISTICS] = {0};
@@ -83,8 +83,9 @@ static void check(const serving_setup *setup, const char *what, const expectatio
 
 /* ---- rounds of a request --------------------------------------------------------------------- */
 
-/* Mean and mean square of the rounds for L tokens, where n_accepted of neighbouring rounds has
- * correlation `stay`. chance[l][k]: l tokens are left and the last round accepted k. */
+/* Computes the mean and the mean square of the number of rounds for L tokens, if n_accepted of
+ * neighbouring rounds has correlation `stay`. chance[l][k]: l tokens are left and the last round
+ * accepted k. */
 typedef struct {
     double mean, square;
 } rounds_law;
@@ -159,8 +160,8 @@ static double rounds_per_request(const spec_serving_sums *s)
     return (double)s->rounds / (double)s->requests;
 }
 
-/* Acceptance by context, and K by context, against enumeration of a request's rounds from its last
- * token backwards. A round that took the context after it, or the prompt alone, would be off by
+/* Compares acceptance by context, and K by context, with enumeration of a request's rounds from its
+ * last token backwards. A round that used the context after it, or only the prompt, would be off by
  * more than 20 standard errors. */
 TEST(rounds_are_those_of_their_contexts, STATISTICS)
 {
@@ -203,7 +204,7 @@ TEST(rounds_are_those_of_their_contexts, STATISTICS)
     }
 }
 
-/* Pollaczek and Khinchine; the latencies are those of an independent program. */
+/* Pollaczek and Khinchine's formula; the latencies come from an independent program. */
 TEST(one_open_slot_is_an_mg1_queue, SLOW | STATISTICS)
 {
     static const struct {
@@ -248,7 +249,7 @@ TEST(full_batches_give_tokens_in_the_ratio_of_means, STATISTICS)
     assert_true(fabs(e[0].expected - 3885.555) < 1e-3);
     check(&s, "full batch", e, 1);
 
-    /* Alphas uniform in [.2, 1]: E[N] is a mean over requests, by the midpoint rule. */
+    /* Alphas are uniform in [.2, 1], and E[N] is a mean over requests, by the midpoint rule. */
     double mean = 0.0;
     for (int i = 0; i < 100; i++) mean += rounds_of(128, 0.2 + 0.8 * (i + 0.5) / 100, 3, 0.0).mean;
     s.requests.alpha[0] = 0.2;
@@ -284,7 +285,7 @@ TEST(unlimited_batches_are_a_branching_process, SLOW | STATISTICS)
         static statistic *const f[] = {batch, batch2, step, wait, latency};
         expectation e[5];
         for (int k = 0; k < 5; k++) e[k] = (expectation){f[k], row[i].value[k]};
-        e[1].expected += row[i].value[0] * row[i].value[0]; /* of a run, a variance is biased */
+        e[1].expected += row[i].value[0] * row[i].value[0]; /* a run's own variance is biased */
         snprintf(what, sizeof what, "branching, row %d", i);
         check(&s, what, e, 5);
     }
@@ -292,7 +293,7 @@ TEST(unlimited_batches_are_a_branching_process, SLOW | STATISTICS)
 
 /* ---- drafts ahead ---------------------------------------------------------------------------- */
 
-/* One life of B requests, long enough that its beginning does not count. */
+/* One life of B requests, so long that its beginning does not matter. */
 static serving_setup *ahead(int B, bool rides)
 {
     static serving_setup s;
@@ -322,7 +323,7 @@ TEST(a_step_waits_unless_all_drafts_ahead_hit, STATISTICS)
 TEST(requests_that_missed_ride_until_they_hit, STATISTICS)
 {
     const double hit = pow(0.9, 4) * 0.8, guess = 0.8;
-    const double drafted = guess / (guess + 1.0 - hit); /* share of rounds with a draft */
+    const double drafted = guess / (guess + 1.0 - hit); /* share of rounds that have a draft */
     const double tokens = drafted * mean_emitted(0.9, 4) + 1.0 - drafted;
     serving_setup *s = ahead(4, true);
     check(s, "riding", (const expectation[]){{tokens_per_step, 4 * tokens}}, 1);
@@ -338,7 +339,7 @@ static double off(double a, double b)
     return fabs(a - b) / fmax(fabs(a), fabs(b));
 }
 
-/* From empty to empty, and in a part of that, with requests under way at both ends. */
+/* The run from empty to empty, and a part of it with requests under way at both ends. */
 TEST(tokens_blocks_and_time_are_conserved)
 {
     static const char *const lengths[] = {"fixed?K=0", "fixed?K=3", "goodput?K_max=5",

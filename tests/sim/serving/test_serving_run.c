@@ -13,7 +13,7 @@
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* A choice that hashes all that it sees: a difference anywhere soon changes lengths. */
+/* A choice that hashes everything it sees, so that any difference soon changes lengths. */
 typedef struct {
     uint64_t hash;
     uint64_t steps;
@@ -121,7 +121,7 @@ static bool with_chance(spec_rng_state *rng, double chance)
     return spec_rng_next_double(rng) < chance;
 }
 
-/* A plan with some features, and small enough for the plain engine. */
+/* Makes a plan with some features, small enough for the plain engine. */
 static void case_init(serving_case *c, uint64_t seed)
 {
     static const char *const target[] = {"step=7ms,token=21us", "step=7ms,token=21us,kv=39us",
@@ -353,7 +353,7 @@ TEST(a_source_that_ends_within_the_warm_up_is_an_error)
     serving_setup_init(&s, "step=50ms", "round=0", "fixed?K=3", 20, 0.5);
     s.requests.most = 50;
     assert_refused(&s, "50 requests end within a warm-up of 100");
-    s.requests.most = 150; /* fewer than `measured` is none */
+    s.requests.most = 150; /* fewer requests than `measured` give no result */
     const spec_serving_result result = run(&s.plan);
     assert_true(result.n == 50);
 }

@@ -46,7 +46,7 @@ TEST(acceptance_of_zero_and_one_are_exact)
         OWNED(serving_setup) s;
         serving_setup_init(&s, STEP, "round=0.5s,pass=0.25s", "fixed?K=4", 24, alpha);
         const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
-        const uint64_t rounds = alpha == 0 ? 24 : 5; /* of 5 tokens, the last cut by one */
+        const uint64_t rounds = alpha == 0 ? 24 : 5; /* of 5 tokens, the last one less one */
         const double t = 1.5 + 4 * 0.25 + 5 * TOKEN;
         assert_true(sums.rounds == 300 * rounds && sums.steps == 300 * rounds);
         assert_true(sums.accepted == (alpha == 0 ? 0 : sums.drafted));
@@ -85,21 +85,22 @@ TEST(a_round_without_a_draft_replays_a_length_too)
         s.plan.slots = 2;
         s.plan.opt_accepted = &accepted;
         const spec_serving_sums sums = serving_setup_sums(&s, 42, 0);
-        /* The first step has both requests and no draft, and passes over the length 3: what follows
-         * are 1 and 2 of 3 tokens. */
+        /* The first step has both requests but no draft, and uses up the length 3; then follow 1
+         * and 2 of 3 tokens. */
         assert_true(sums.rounds == 4 && sums.accepted == 2 && sums.cut == 1);
     }
 }
 
 /* ---- the draft's cache ----------------------------------------------------------------------- */
 
-/* Six steps of two requests whose drafts are all refused; alone a request drafts two tokens:
+/* Six steps of two requests whose drafts are all rejected; a request that is alone drafts two
+ * tokens:
  *
  *     prompt of A; A; A and prompt of B; A, B without drafts; the same; A
  *
- * Fed, the draft computes 4, 0, 3, 2, 2, 0 tokens more, in three further passes. Refilled, it is
- * behind by the prompt of 4 tokens in the second step, and by 2 tokens in the last one; dropped, in
- * the last one by all 8. */
+ * If it is fed, the draft computes 4, 0, 3, 2, 2, 0 more tokens, in three more passes. If it is
+ * refilled, it is behind by the prompt of 4 tokens in the second step, and by 2 tokens in the last
+ * one; dropped, in the last one by all 8. */
 TEST(a_cache_of_the_draft_is_filled_as_it_says)
 {
     static const struct {
@@ -230,7 +231,7 @@ TEST(measured_requests_are_followed_to_their_end)
     assert_equal(r.sums.wait, 4 * t - 2.0);
     assert_true(r.sums.steps == 2 && r.sums.emitted == 2 && r.sums.written == 2);
     assert_equal(r.sums.seconds, 2 * t);
-    /* 1 and then 2 requests for a whole step, and requests 2 and 3 from their arrival on */
+    /* 1 and then 2 requests for a whole step each, and requests 2 and 3 from their arrivals on */
     assert_equal(r.sums.in_system, 3 * t + (2 * t - 1.5) + (3 * t - 2.5));
     assert_equal(r.sums.present, r.sums.in_system);
     assert_equal(r.sums.extra, 2 * TOKEN);
@@ -280,8 +281,9 @@ TEST(an_asynchronous_scheduler_sees_events_one_step_later)
 
 TEST(the_youngest_request_is_preempted_and_recomputed)
 {
-    /* Blocks of 4, 5 of them. Both start with 2 blocks (of 5 tokens); at 9 tokens each needs one
-     * more: the older takes the last, the younger finds none and preempts itself. */
+    /* There are 5 blocks of 4 tokens. Both requests start with 2 blocks (for 5 tokens). At 9 tokens
+     * each needs one more: the older one takes the last, and the younger one finds none and
+     * preempts itself. */
     const spec_request requests[] = {{.prompt = 5, .output = 8, .replay = -1},
                                      {.prompt = 5, .output = 6, .replay = -1}};
     OWNED(serving_setup) s;
@@ -292,9 +294,9 @@ TEST(the_youngest_request_is_preempted_and_recomputed)
     s.plan.blocks = 5;
     OWNED(spec_serving_result) r = run(&s);
     const double prefill = 1 + 10 * TOKEN, both = 1 + 2 * TOKEN, one = 1 + TOKEN;
-    /* Three rounds of both (contexts 5, 6, 7). At context 8, the younger loses 8 tokens, and the
-     * older one goes on alone to its end, for 4 rounds. Then the younger computes 9 tokens, which
-     * give it its fifth one, and its last round. */
+    /* Both have three rounds (contexts 5, 6, 7). At context 8 the younger one loses 8 tokens, and
+     * the older one continues alone to its end, for 4 rounds. Then the younger one computes 9
+     * tokens, which give it its fifth token, and has its last round. */
     const double alone = prefill + 3 * both + 4 * one;
     assert_true(r.sums.preempted == 1 && r.sums.recomputed_tokens == 8);
     assert_equal(r.latency[0], alone);
@@ -307,8 +309,8 @@ TEST(the_youngest_request_is_preempted_and_recomputed)
 
 TEST(a_request_enters_where_its_whole_prompt_fits)
 {
-    /* 8 blocks of 4: the first request has 5 of them, so that 3 are free. The second one's first
-     * chunk would fit, its prompt of 13 does not. */
+    /* There are 8 blocks of 4 tokens. The first request has 5 of them, so 3 are free: the first
+     * chunk of the second request would fit, but its prompt of 13 does not. */
     const spec_request requests[] = {{.prompt = 17, .output = 3, .replay = -1},
                                      {.prompt = 13, .output = 1, .replay = -1}};
     OWNED(serving_setup) s;
@@ -330,7 +332,7 @@ TEST(a_request_enters_where_its_whole_prompt_fits)
     r = run(&s);
     assert_true(r.sums.steps == 7 && r.sums.preempted == 1 && r.sums.recomputed_tokens == 8);
     spec_serving_result_free(&r);
-    s.plan.chunk = 0; /* 5 of 6 are taken at once */
+    s.plan.chunk = 0; /* takes 5 of the 6 blocks at once */
     r = run(&s);
     assert_true(r.sums.steps == 4 && r.sums.preempted == 0);
     assert_equal(r.latency[1], (1 + 17 * TOKEN) + 2 * (1 + TOKEN) + (1 + 13 * TOKEN));

@@ -66,8 +66,8 @@ TEST(specs_need_no_characters_of_the_shell)
 #define EIGHT_A100                                                                                 \
     "card=A100,bandwidth=2.039TB/s,devices=8,efficiency=1,compute=0.6,overhead=0,form=max"
 
-/* Plain over speculative seconds per token: a batch of B requests with that context drafts K tokens
- * each, of which E[n_accepted] at alpha are accepted. */
+/* Returns the seconds per token of plain decoding over those of speculation: a batch of B requests
+ * with that context drafts K tokens each, of which E[n_accepted] at alpha are accepted. */
 static double speedup(const spec_step_cost *cost, int64_t B, int64_t context, int K, double alpha)
 {
     const spec_step_work plain = {.decode_tokens = B, .kv_tokens = B * context, .decoding = (int)B};
@@ -81,8 +81,8 @@ static double speedup(const spec_step_cost *cost, int64_t B, int64_t context, in
            (spec_step_cost_target(cost, &round) + spec_step_cost_draft(cost, &round));
 }
 
-/* Speed-ups computed by another program from the same data sheets and printed with two digits.
- * Llama-2-7B drafts with TinyLlama-1.1B at alpha 0.7, Llama-3.1-8B with its own cache cut to 512
+/* Speed-ups that another program computed from the same data sheets and printed with two digits.
+ * Llama-2-7B with TinyLlama-1.1B as draft at alpha 0.7; Llama-3.1-8B with its own cache cut to 512
  * tokens at alpha 0.85. Eight A100 reach 60 % of their peak FLOP/s; K = 3. */
 TEST(speedups_by_context_are_those_of_the_data_sheets)
 {
@@ -127,8 +127,8 @@ TEST(speedups_by_batch_are_those_of_the_data_sheets)
     spec_step_cost_free(cost);
 }
 
-/* s* = (b (K+1-E) + K b_d) / (c_kv (E-1) - K c_kv,d): at that context, a batch without end gains
- * nothing from drafts. Both forms agree, since weights no longer count. */
+/* s* = (b (K+1-E) + K b_d) / (c_kv (E-1) - K c_kv,d): at that context, an arbitrarily large batch
+ * gains nothing from drafts. Both forms agree, since weights no longer matter. */
 TEST(at_the_break_even_context_speculation_pays_nothing)
 {
     const double flops = 312e12 * 0.6 * 8, bandwidth = 2.039e12 * 8;
@@ -261,7 +261,7 @@ TEST(drafts_take_time_per_call_and_per_step)
         3 * 4e-3, 1e-12);
 }
 
-/* The affine record of drafts in one call and in calls of their own. */
+/* The affine record if drafts take one call, and if they take calls of their own. */
 TEST(times_around_drafts_are_in_the_affine_record)
 {
     static const char *const drafts[] = {"roofline:card=H100,parameters=1B",
@@ -304,7 +304,8 @@ TEST(plain_gives_the_overhead)
 #define BIG "roofline:" IDEAL ",parameters=5B,kv_bytes=1kB"
     assert_near(target_of(BIG ",plain=13ms", 1, 0), 13e-3, 1e-15);
     assert_near(target_of(BIG ",plain=13ms", 9, 700), 13e-3 + 8 * 1e-5 + 700 * 1e-9, 1e-15);
-    /* Faster than the machine reads: all of a pass takes the same share of its time. */
+    /* The given times are faster than the machine can read, so all parts of a pass take the same
+     * share of their time. */
     assert_near(target_of(BIG ",plain=5ms", 9, 700),
                 5e-3 / (10e-3 + 1e-5) * (10e-3 + 9e-5 + 700e-9), 1e-15);
     assert_near(target_of(MIXTURE_OF("plain=20ms"), 1, 0), 20e-3, 1e-15);
@@ -336,8 +337,8 @@ TEST(a_roofline_says_what_its_weights_take)
     spec_step_cost_free(cost);
 }
 
-/* Second route: settings drawn from within their ends. In each setting the speed-up is a quotient
- * of two affine functions, which is monotone, so that its ends over the box are at corners. */
+/* Second route: settings drawn from between their ends. The speed-up is a quotient of two affine
+ * functions of each setting, so it is monotone, and its extremes over the box are at corners. */
 TEST(speedups_within_the_ends_are_within_those_of_the_corners)
 {
     static const char target[] = "roofline:card=RTX 5060 Ti,parameters=14B,bytes_per_weight=0.6",
@@ -395,8 +396,9 @@ TEST(what_is_given_is_certain)
     }
 }
 
-/* Three passes of 2 tokens, of which the first also computes 50 that the draft's cache lacks; and a
- * pass for the cache alone. The target with the draft's own spec has the times of its passes. */
+/* Three passes of 2 tokens, the first of which also computes 50 tokens that the draft's cache
+ * lacks; and a pass for the cache alone. If the target has the draft's own spec, its passes take
+ * the same times. */
 TEST(the_first_pass_of_a_draft_fills_its_cache)
 {
     static const char spec[] =

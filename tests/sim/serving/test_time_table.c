@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The path of a file in memory with this text. */
+/* Returns the path of a file in memory with this text. */
 static const char *file_of(const char *text)
 {
     static char path[64];
@@ -33,7 +33,7 @@ static double bilinear(double tokens, double kv)
     return 7e-3 + 21e-6 * tokens + 39e-9 * kv + 3e-12 * tokens * kv;
 }
 
-/* On any grid, in any order of rows, within it and beyond its last points. */
+/* Tests any grid, with rows in any order, within the grid and beyond its last points. */
 TEST(interpolation_reproduces_bilinear_functions)
 {
     static const double width[] = {1, 4, 64, 1000}, kv[] = {0, 500, 70000};
@@ -54,7 +54,8 @@ TEST(interpolation_reproduces_bilinear_functions)
     }
 }
 
-/* Widths with other KV tokens each: a line in each width, then a line between the two. */
+/* Each width has other KV tokens: interpolates on a line in each width, then on a line between the
+ * two. */
 TEST(widths_need_not_share_their_kv_tokens)
 {
     OWNED(spec_time_table) table = table_of(

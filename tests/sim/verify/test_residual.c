@@ -104,7 +104,7 @@ TEST(kernels_give_the_same_bytes)
 #endif
 }
 
-/* By enumeration of both decisions, block and token. */
+/* Computes the law by enumeration of both decisions, block and token. */
 TEST(a_token_is_drawn_with_what_is_left_of_it)
 {
     static double target[V], row[V], block[V], law[V];

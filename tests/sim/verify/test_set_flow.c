@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Largest flows from sets: equal to the smallest cut over all subsets, unit by unit. */
+/* Checks that the largest flows from sets equal the smallest cut over all subsets, unit by unit. */
 #include "sim/verify/set_flow.h"
 
 #include "tests/support/support.h"
@@ -15,8 +15,8 @@ typedef struct {
     uint64_t supply[SETS_MAX], demand[V_MAX];
 } problem;
 
-/* The smallest cut. Of the tokens in H the demand is cut; a set with a token outside H is cut too.
- */
+/* Returns the smallest cut: the demand of the tokens in H is cut, and so is each set that has a
+ token outside H. */
 static uint64_t smallest_cut(const problem *p)
 {
     uint64_t least = UINT64_MAX;
@@ -84,12 +84,12 @@ TEST(the_flow_is_as_large_as_the_smallest_cut, STATISTICS)
     }
 }
 
-/* Set i has tokens i and i + 1 and fills token i. Only an exchange of all sets makes way for the
- * last one, which has token 0 alone. */
+/* Set i has tokens i and i + 1 and fills token i. The last set has only token 0, and all sets must
+ * exchange tokens to make way for it. */
 TEST(an_exchange_can_take_all_tokens)
 {
     enum { V = SPEC_SET_FLOW_VOCAB };
-    const uint64_t most = UINT64_C(1) << 58; /* 32 supplies of it stay below 2^64 */
+    const uint64_t most = UINT64_C(1) << 58; /* 32 such supplies stay below 2^64 */
     uint64_t flow[V * V], supply[V], demand[V];
     uint32_t set[V];
     for (int i = 0; i < V; i++) {

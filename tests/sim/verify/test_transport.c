@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Selected tokens have the required law, tuple by tuple in small vocabularies and by sampling in
- * large ones; and that law attains the optimum. */
+ * large ones, and that law attains the optimum. */
 #include "sim/verify/transport.h"
 
 #include "sim/chance/rng.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* A row of V tokens: sharp, smooth, with many zeros, or with levels that give ties. */
+/* Draws a row of V tokens: sharp, smooth, with many zeros, or with levels that give ties. */
 static void fill_row(double *row, int V, int kind, uint64_t *noise)
 {
     double sum = 0.0;
@@ -27,7 +27,7 @@ static void fill_row(double *row, int V, int kind, uint64_t *noise)
     for (int i = 0; i < V; i++) row[i] /= sum;
 }
 
-/* Add to ret_law[place] the law of the selection over every way to draw `left` more tokens. */
+/* Adds to ret_law[place] the law of the selection over every way to draw `left` more tokens. */
 static void enumerate(double *ret_law, const spec_transport *transport, const int *token, int n,
                       int left, double chance)
 {
@@ -109,8 +109,9 @@ TEST(large_vocabularies_lose_nothing)
     free(target);
 }
 
-/* 1000 tokens: 3000 selections, in 20 cells of the order. Selecting always the highest token, or
- * any of them uniformly, puts some hundreds more or fewer into the last cell. */
+/* 3000 selections among 1000 tokens are counted in 20 cells of the order. Always selecting the
+ * highest token, or any of them uniformly, would put some hundreds more or fewer into the last
+ * cell. */
 TEST(selections_follow_their_law, STATISTICS)
 {
     enum { V = 1000, CELLS = 20, DRAWS = 3000 };

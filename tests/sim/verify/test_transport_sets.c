@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans over sets: shares that sum to one on every set, their law, its acceptance, and the cache of
- * the last plans. */
+/* Checks plans over sets: shares that sum to one on every set, their law, its acceptance, and the
+ * cache of the last plans. */
 #include "sim/verify/transport_sets.h"
 
 #include "tests/support/near.h"
@@ -39,7 +39,8 @@ TEST(the_law_is_that_of_the_shares)
     }
 }
 
-/* Add the chance of each tuple that begins with the k tokens of `token` to that of its set. */
+/* Adds the probability of each tuple that begins with the k tokens of `token` to that of its
+ * set. */
 static void add_tuples(double *chance, const double *row, int V, int n, int *token, int k,
                        double of_these)
 {
@@ -57,7 +58,7 @@ static void add_tuples(double *chance, const double *row, int V, int n, int *tok
     }
 }
 
-/* 1 + min over all sets H of [target(H) - Pr(all drafts in H)], [Hu25]. */
+/* Returns 1 + min over all sets H of [target(H) - Pr(all drafts in H)], [Hu25]. */
 static double optimum(const double *target, const double *row, int V, int n)
 {
     double chance[1 << SPEC_TRANSPORT_SETS_VOCAB] = {0.0}, least = 0.0;
@@ -104,7 +105,7 @@ TEST(the_last_plans_are_kept)
     for (int i = 0; i < 4; i++) plan[i] = spec_transport_sets_plan(&sets, target[i], row, 2);
     for (int i = 0; i < 4; i++)
         assert_ptr_equal(spec_transport_sets_plan(&sets, target[i], row, 2), plan[i]);
-    /* Another row, number or target gives another plan, in place of the oldest. */
+    /* With another row, number or target there is another plan, which replaces the oldest. */
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], other, 2), plan[0]);
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[3], row, 1), plan[1]);
     assert_ptr_equal(spec_transport_sets_plan(&sets, target[4], row, 2), plan[2]);

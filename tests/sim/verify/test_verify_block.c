@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Block verification: its law is the target's, it keeps as much as the closed form says, and never
- * less than the token rule. Sampled texts meet the enumerated law in test_decode.c. */
+ * less than the token rule. test_decode.c compares sampled texts with the enumerated law. */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/rule_law.h"
@@ -25,8 +25,8 @@ TEST(the_whole_block_is_kept_with_the_capped_product_of_the_ratios)
     for (int i = 0; i < 3; i++) assert_int_equal(run.round.node[i], i);
 }
 
-/* Tokens 0, 1, 1: ratios 4, 1/5, 18/25, so the prefixes reach 1, .2 and .144: a cap at the first
- * token persists. */
+/* Tokens 0, 1, 1 have ratios 4, 1/5, 18/25, so the prefixes reach 1, .2 and .144: the cap at the
+ * first token still has its effect at the third. */
 TEST(a_prefix_is_kept_with_its_residual_over_what_is_left)
 {
     OWNED(rule_case) run = rule_case_text((const int[]){0, 1, 1}, 3);
@@ -42,8 +42,8 @@ TEST(a_prefix_is_kept_with_its_residual_over_what_is_left)
     assert_int_equal(run.round.n_accepted, 2);
     assert_int_equal(run.round.token[1], 1);
 
-    /* One kept: its prefix reaches 1, so nothing shorter is kept: ((.15, .05, .55, .25) - (.3, .25,
-     * .3, .15))+ = (0, 0, .25, .1). */
+    /* One is kept: its prefix reaches 1, so nothing shorter is kept: ((.15, .05, .55, .25) - (.3,
+     * .25, .3, .15))+ = (0, 0, .25, .1). */
     rule_case_verify(&run, "block", (const int[]){0, 0, 1, 3}, 4);
     assert_true(run.asked[2] == 1.0);
     assert_within(run.asked[3], 0.1 / 0.35, 1e-15);
@@ -77,8 +77,8 @@ TEST(a_token_that_the_target_excludes_gives_up_all_that_follows)
     assert_int_equal(run.round.n_accepted, 1);
 }
 
-/* A law that gives a token nearly 0 makes its ratio infinite; after a token of chance 0 the block
- * must stay at 0. */
+/* If the draft gives a token nearly 0, its ratio is infinite; after a token that the target
+ * excludes, the block must stay at 0. */
 TEST(an_infinite_ratio_does_not_revive_a_block)
 {
     static const double none[] = {0.0, 0.5, 0.15, 0.35}, faint[] = {1.0, 1e-310, 0.0, 0.0},
@@ -111,7 +111,7 @@ TEST(a_chosen_chain_is_judged_by_the_targets_probabilities_of_it)
     assert_within(run.asked[0], 0.3 * 0.55, 1e-15);
     assert_int_equal(run.round.n_accepted, 2);
 
-    /* One kept: .3 of the mass off token 2, .45, over that and 1 - .3. */
+    /* One is kept: .3 of the mass off token 2, .45, divided by that plus 1 - .3. */
     rule_case_verify(&run, "block", (const int[]){0, 1, 3}, 3);
     assert_within(run.asked[1], 0.3 * 0.45 / (0.3 * 0.45 + 0.7), 1e-15);
     assert_within(run.asked[2], 0.25 / 0.45, 1e-15);
@@ -128,8 +128,8 @@ TEST(an_empty_draft_gives_one_token_of_the_target)
     assert_int_equal(run.round.n_accepted, 0);
 }
 
-/* If the rows are equal up to rounding, reach may fall short of 1 by it and the residual be
- * empty. */
+/* If the rows are equal up to rounding, reach may fall short of 1 by a rounding error, and the
+ * residual be empty. */
 TEST(a_residual_that_rounding_emptied_is_the_target)
 {
     static const double even[] = {0.25, 0.25, 0.25, 0.25},
@@ -175,7 +175,7 @@ TEST(in_a_tree_the_first_children_are_the_block)
 /* ---- enumerated ------------------------------------------------------------------------------ */
 
 /* sum_i sum_{x^i} draft(x^i) min_{0<=j<=i} prod_{l=j+1..i} target/draft, over the texts below
- * `text`: written with all products of the ratios, never with the rule's running minimum. */
+ * `text`: computed with all products of the ratios, without the rule's running minimum. */
 static double closed_form(const table_model *goal, const table_model *draft, const char *drafting,
                           int K, int *text, double *ratio, int n, double weight)
 {
@@ -215,10 +215,10 @@ static void check(const table_model *goal, const table_model *draft, const char 
     spec_output_law_free(&token);
 }
 
-/* The largest vocabulary of a case, to keep it below some 10^5 branches: [tokens - 1][K]. */
+/* The largest vocabulary of a case, so that it has at most some 10^5 branches: [tokens - 1][K]. */
 static const int most[3][5] = {{4, 4, 4, 4, 4}, {4, 4, 4, 4, 3}, {4, 4, 3, 3, 2}};
 
-/* 240 pairs with sampled and 240 with chosen drafts in each family. */
+/* Tries 240 pairs with sampled and 240 with chosen drafts in each family. */
 TEST(the_law_is_the_targets_and_what_is_kept_has_the_closed_form, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
@@ -272,7 +272,7 @@ TEST(a_later_surplus_repays_a_deficit_and_an_earlier_surplus_is_lost)
         OWNED(table_model) goal, draft;
         int text[4];
         double ratio[4];
-        table_model_init(&goal, 2); /* rows are (1/2, 1/2) but for these */
+        table_model_init(&goal, 2); /* rows are (1/2, 1/2) except for these */
         table_model_init(&draft, 2);
         memcpy(goal.row, first, sizeof first);
         memcpy(draft.row, from, sizeof from);
@@ -288,8 +288,8 @@ TEST(a_later_surplus_repays_a_deficit_and_an_earlier_surplus_is_lost)
     }
 }
 
-/* Whether a text of at most K tokens, possible under both, has a ratio on one side of 1 after one
- * on the other side. With deficit_first: a ratio above 1 after one below. */
+/* Returns whether a text of at most K tokens, possible under both models, has a ratio on one side
+ * of 1 after one on the other side. With deficit_first: a ratio above 1 after one below. */
 static bool turns(const table_model *goal, const table_model *draft, int K, int *text, int n,
                   bool deficit_first, bool begun)
 {
@@ -307,8 +307,8 @@ static bool turns(const table_model *goal, const table_model *draft, int K, int 
     return false;
 }
 
-/* Below every text with a ratio under 1, draft from some of the target's tokens in its proportions:
- * no ratio there exceeds 1, and all are below 1 if a token is left out. */
+/* After every text with a ratio under 1, drafts from some of the target's tokens in its
+ * proportions: no ratio there exceeds 1, and all are below 1 if a token is left out. */
 static void let_nothing_repay(const table_model *goal, table_model *draft, int K, int *text, int n,
                               bool short_before, uint64_t *noise)
 {
@@ -329,9 +329,9 @@ static void let_nothing_repay(const table_model *goal, table_model *draft, int K
     }
 }
 
-/* Half of the pairs are random, half constructed so that nothing repays; K <= 3, so each text has a
- * row of its own. `inverted` counts the pairs on which the condition with the reversed order would
- * be wrong. */
+/* Half of the pairs are random, and half are constructed so that nothing repays; K <= 3, so each
+ * text has its own row. `inverted` counts the pairs for which the condition in the reversed order
+ * would be wrong. */
 TEST(block_keeps_what_token_keeps_iff_no_ratio_exceeds_1_after_one_fell_short, STATISTICS)
 {
     static const pair_family families[] = {PAIR_PLAIN, PAIR_ZEROS,    PAIR_LEVELS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Greedy block verification. The text has the target's law over any number of rounds. The first
- * round keeps the sum of the smaller joint chances, and the state passed on is as in theory.
- * Sampled texts meet the enumerated law in test_decode.c. */
+/* Checks greedy block verification. The text has the target's law over any number of rounds. The
+ * first round keeps the sum of the smaller joint probabilities, and the state passed on is as in
+ * theory. test_decode.c compares sampled texts with the enumerated law. */
 #include "tests/support/near.h"
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
@@ -18,7 +18,8 @@ typedef struct {
     int V, K;
 } pair;
 
-/* target/draft of the tokens text[from..to), each by its own row: `goal` is the target's share. */
+/* Returns target/draft of the tokens text[from..to), each by its own row: `goal` is the target's
+ * probability. */
 static double joint(const table_model *model, const int *text, int from, int to)
 {
     double product = 1.0;
@@ -26,7 +27,8 @@ static double joint(const table_model *model, const int *text, int from, int to)
     return product;
 }
 
-/* sum_i sum_{x^i} min(target, draft) of the texts of 1..K tokens below text[0..n). */
+/* Returns sum_i sum_{x^i} min(target, draft) of the texts of 1..K tokens that begin with
+ * text[0..n). */
 static double smaller_joint(const pair *p, int *text, int n)
 {
     double sum = 0.0;
@@ -39,8 +41,9 @@ static double smaller_joint(const pair *p, int *text, int n)
     return sum;
 }
 
-/* The target of the second round, of token text[n], after a first round that emitted `first` tokens
- * and rejected: the joint residual over the draft within the first block, then the target. */
+/* Returns the target of the second round, at text[n], after a first round that emitted `first`
+ * tokens and rejected: the joint residual over the draft within the first block, then the
+ * target. */
 static double second_target(const pair *p, int *text, int n)
 {
     const double *target = table_model_row(p->goal, text, (size_t)n);
@@ -52,8 +55,8 @@ static double second_target(const pair *p, int *text, int n)
     return fmax(goal * target[text[n]] - drafted * draft[text[n]], 0.0) / mass;
 }
 
-/* The same sum for the second round, which begins after `first` tokens: `target` is the chance of
- * text[first..n). */
+/* Returns the same sum for the second round, which begins after `first` tokens: `target` is the
+ * probability of text[first..n). */
 static double second_smaller(const pair *p, int *text, int first, int n, double target)
 {
     double sum = 0.0;
@@ -70,11 +73,12 @@ static double second_smaller(const pair *p, int *text, int first, int n, double 
 
 /* ---- enumerated ------------------------------------------------------------------------------ */
 
-/* The largest vocabulary of a case, to keep it below some 10^4 branches: [tokens - 1][K - 1]. */
+/* The largest vocabulary of a case, so that it has at most some 10^4 branches: [tokens - 1][K -
+ * 1]. */
 static const int most[5][K_MAX] = {
     {4, 4, 3, 3}, {4, 3, 3, 2}, {3, 3, 2, 2}, {3, 2, 2, 2}, {2, 2, 2, 0}};
 
-/* At least 20 shapes per family, 10 pairs each: texts of up to five rounds. */
+/* Tries at least 20 shapes per family with 10 pairs each, for texts of up to five rounds. */
 TEST(the_law_is_the_targets_over_any_number_of_rounds, SLOW | STATISTICS)
 {
     uint64_t noise = spec_test_seed();
@@ -106,8 +110,8 @@ TEST(the_law_is_the_targets_over_any_number_of_rounds, SLOW | STATISTICS)
     print_message("worst tv %.1e\n", worst);
 }
 
-/* E[n_accepted] of the second round by enumeration, and from the theory of the state after the
- * first. */
+/* Compares E[n_accepted] of the second round, by enumeration, with the theory of the state after
+ * the first round. */
 TEST(the_second_round_keeps_what_its_own_target_allows)
 {
     uint64_t noise = spec_test_seed();
@@ -161,7 +165,8 @@ TEST(the_papers_example_keeps_twelve_ninths)
 
 /* ---- pardon ---------------------------------------------------------------------------------- */
 
-/* The total variation of the first 1..K tokens, as 1 less the sum of the smaller chances. */
+/* Computes the total variation of the first 1..K tokens, as 1 less the sum of the smaller
+ * probabilities. */
 static void prefix_tv(double *ret_tv, const pair *p)
 {
     int text[K_MAX];
@@ -172,9 +177,9 @@ static void prefix_tv(double *ret_tv, const pair *p)
     }
 }
 
-/* A block that first differs at token i, of chance tv_i - tv_(i-1), is pardoned with c_i: this is
- * the total variation of K tokens, and K - sum_i (tv_i - that)+ tokens are kept, the most that any
- * rule could. */
+/* A block that first differs at token i, which has probability tv_i - tv_(i-1), is pardoned with
+ * c_i. This is the total variation of K tokens, and K - sum_i (tv_i - that)+ tokens are kept, the
+ * most that any rule could keep. */
 TEST(pardon_pays_only_for_what_it_keeps_and_keeps_the_most)
 {
     uint64_t noise = spec_test_seed();
@@ -198,7 +203,7 @@ TEST(pardon_pays_only_for_what_it_keeps_and_keeps_the_most)
         assert_within(law.accepted, kept, 1e-13);
         largest = fmax(largest, paid);
     }
-    assert_true(largest > 0.5); /* that something was pardoned */
+    assert_true(largest > 0.5); /* so that something was pardoned */
 }
 
 TEST(pardon_at_depth_zero_is_block_greedy, SLOW)
@@ -227,7 +232,7 @@ TEST(a_block_is_pardoned_once)
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* The draft's text may end where the target's does not, and vice versa; lengths may change. */
+/* The draft's text may end where the target's does not, and vice versa; lengths may vary. */
 TEST(ends_of_texts_and_changing_lengths_change_no_law, STATISTICS)
 {
     static const char *const policies[] = {"fixed", "heuristic?cap=4", "oracle"};
@@ -267,8 +272,8 @@ TEST(ends_of_texts_and_changing_lengths_change_no_law, STATISTICS)
         }
 }
 
-/* The state of one text does not reach the next: the law of two texts of two tokens, the second
- * after a reset or after a call that cut the first one. */
+/* The state of one text does not reach the next: checks the law of two texts of two tokens, the
+ * second after a reset, or after a call that cut the first one. */
 static double tv_of_two_pieces(const table_model *goal, const table_model *draft, bool forgets)
 {
     spec_decoder_config config = SPEC_DECODER_DEFAULT;
@@ -285,7 +290,7 @@ static double tv_of_two_pieces(const table_model *goal, const table_model *draft
         int text[4];
         size_t n, more;
         assert_int_equal(spec_decoder_reset(&decoder, NULL, 0, NULL), GSL_SUCCESS);
-        if (forgets) { /* between rounds, which is wrong */
+        if (forgets) { /* a reset between rounds, which is wrong */
             while (decoder.n_context < 4) {
                 spec_rule_reset(&decoder.rule);
                 assert_int_equal(spec_decoder_round(&decoder, &walk.chance, NULL, NULL),
@@ -390,8 +395,8 @@ static void verify(scripted *s, const int *token, const int *answer, int n)
     assert_int_equal(script.used, n);
 }
 
-/* Tokens 0, 0, 2: ratios 5/2, 9/20, 3/4, joint 5/2, 9/8, 27/32. A prefix above 1 is certainly kept,
- * with a residual that has its whole product. */
+/* Tokens 0, 0, 2 have ratios 5/2, 9/20, 3/4, jointly 5/2, 9/8, 27/32. A prefix above 1 is certainly
+ * kept, with a residual that has its whole product. */
 TEST(a_prefix_that_the_target_likes_better_is_kept_for_certain)
 {
     OWNED(scripted) s;
@@ -407,9 +412,9 @@ TEST(a_prefix_that_the_target_likes_better_is_kept_for_certain)
     assert_int_equal(s.round.token[2], 1);
 }
 
-/* Round 1: tokens 1, 1, 1 (ratios 3/5, 4, 12/7), all rejected; correction 0, of joint ratio 5/2. So
- * the next position has (5/2 (.5, .3, .2) - (.2, .5, .3))+ = (1.05, .25, .2), and the next token's
- * ratio is over .2, .5 or .3. */
+/* In round 1, tokens 1, 1, 1 (ratios 3/5, 4, 12/7) are all rejected; the correction is 0, with
+ * joint ratio 5/2. So the next position has (5/2 (.5, .3, .2) - (.2, .5, .3))+ = (1.05, .25, .2),
+ * and the next token's ratio is over .2, .5 or .3. */
 TEST(the_next_round_has_the_residual_for_its_target)
 {
     OWNED(scripted) s;
@@ -419,8 +424,8 @@ TEST(the_next_round_has_the_residual_for_its_target)
     assert_int_equal(s.round.token[0], 0);
     const double carried[] = {1.05 / 1.5, 0.25 / 1.5, 0.2 / 1.5};
     verify(&s, (const int[]){1, 2, 0}, (const int[]){0, 0, 0, 1, 0}, 5);
-    /* Joint ratio after token 1, then 2, under the carried state: round 1's own ratio there is 5/2
-     * 3/5 = 3/2. */
+    /* The joint ratio after token 1, then 2, with the carried state: round 1's own ratio there is
+     * 5/2 3/5 = 3/2. */
     const double one = carried[1] / 0.5;
     const double left[] = {fmax(1.5 * 0.27 - 0.6, 0.0), 1.5 * 0.4 - 0.1, 1.5 * 0.33 - 0.3};
     const double two = one * left[2] / (left[0] + left[1] + left[2]) / 0.3,
@@ -437,9 +442,9 @@ TEST(the_next_round_has_the_residual_for_its_target)
     assert_within(s.asked[0], 1.0 - 0.6 * 1.1 * 0.4, 1e-15);
 }
 
-/* The same first round; then a chain that was chosen, 0, 2, 1. The first position has
- * (5/2 (.5, .3, .2) - (1, 0, 0))+ = (.25, .75, .5), the second
- * (5/4 (.27, .4, .33) - (0, 0, 1))+ = (.3375, .5, 0): the whole is never kept. */
+/* After the same first round, a chain that was chosen: 0, 2, 1. The first position has (5/2 (.5,
+ * .3, .2) - (1, 0, 0))+ = (.25, .75, .5), and the second (5/4 (.27, .4, .33) - (0, 0, 1))+ =
+ * (.3375, .5, 0): the whole chain is never kept. */
 TEST(a_chosen_token_is_taken_off_the_residual_whole)
 {
     const int chosen[] = {0, 2, 1}, answer[] = {0, 0, 1, 0};
@@ -454,7 +459,7 @@ TEST(a_chosen_token_is_taken_off_the_residual_whole)
     assert_false(script.broken);
     assert_int_equal(script.used, 4);
     assert_within(s.asked[2], 1.0 / 6.0,
-                  1e-15); /* the first position kept: 1/6 of it, and none of it is drafted */
+                  1e-15); /* the first position is kept: 1/6 of it, none of which is drafted */
     assert_within(s.asked[3], 0.3375 / 0.8375, 1e-15);
     assert_int_equal(s.round.n_accepted, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gumbel and minhash by chance: the coupling's law by hand, by formula, and by simulation of the
- * races and the darts. test_shared_noise.c tests the rules with a seed. */
+/* Checks gumbel and minhash with their own random numbers: the coupling's law by hand, by formula,
+ * and by simulation of the races and the darts. test_shared_noise.c tests the rules with a seed. */
 #include "tests/support/battery.h"
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
@@ -24,7 +24,7 @@ static rule_case one_token(int token, const double *goal, const double *row, int
     return run;
 }
 
-/* Fill law (V) with the target's token given the draft's, from the rule's own decisions; a bonus
+/* Fills law (V) with the target's token given the draft's, from the rule's own decisions; a bonus
  * after an accepted token is ignored. */
 static void conditional(double *ret_law, const char *rule, int token, const double *goal,
                         const double *row, int vocab)
@@ -47,8 +47,8 @@ static void conditional(double *ret_law, const char *rule, int token, const doub
     }
 }
 
-/* By hand. Gumbel: ratios 5/2, 3/5, 2/3, where D is 5/2, 1, 31/30. MinHash: the larger of the rows
- * sum to 1.3. */
+/* By hand. For gumbel the ratios are 5/2, 3/5, 2/3, where D is 5/2, 1, 31/30. For minhash the
+ * maxima of the two rows sum to 1.3. */
 TEST(small_rows_have_their_coupling)
 {
     const double gumbel[3][3] = {
@@ -87,8 +87,8 @@ TEST(a_round_goes_on_after_an_agreement_and_ends_with_the_first_other_token)
     }
 }
 
-/* A chosen token is independent of the noise: the target's own sample must equal it. One
- * decision. */
+/* A chosen token is independent of the noise, so the target's own sample must equal it, which takes
+ * one decision. */
 TEST(a_chosen_token_is_matched)
 {
     static const char *const rules[] = {"gumbel", "minhash"};
@@ -172,7 +172,8 @@ TEST(the_output_is_the_targets_and_as_much_is_kept_as_the_closed_form_says, STAT
     assert_true(rule_law_check("minhash", minhash_law, NULL, pairs, 1e-13, &noise) < 1e-13);
 }
 
-/* Twenty-four tokens: longer sorts, and ties among ratios and with those of the drafted token. */
+/* With twenty-four tokens there are longer sorts, and ties among ratios and with those of the
+ * drafted token. */
 TEST(larger_rows_are_coupled_as_exactly)
 {
     enum { V = 24 };
@@ -224,8 +225,8 @@ static void throw_darts(int *ret_x, int *ret_y, const double *goal, const double
     }
 }
 
-/* Pairs of tokens of 40,000 races or throws against the rule's own joint law. The other rule's law
- * is rejected at p < 1e-30: the two differ by 2 % of the pairs and more. */
+/* Compares the pairs of tokens of 40,000 races or throws with the rule's own joint law. The other
+ * rule's law is rejected at p < 1e-30, since the two differ in at least 2 % of the pairs. */
 TEST(the_joint_law_is_that_of_races_and_of_darts, STATISTICS)
 {
     enum { V = 4, PAIRS = 4 };

@@ -4,8 +4,8 @@
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
 
-/* The third token has probability 0: its place is drawn from (.27, .36, 0, .37), not from the
- * residual (.27, 0, 0, .02). */
+/* The third token has probability 0, so the token at its place is drawn from (.27, .36, 0, .37),
+ * not from the residual (.27, 0, 0, .02). */
 TEST(the_place_of_an_impossible_token_is_drawn_from_the_target)
 {
     OWNED(rule_case) run = rule_case_text((const int[]){0, 2, 2}, 3);
@@ -18,7 +18,7 @@ TEST(the_place_of_an_impossible_token_is_drawn_from_the_target)
     assert_int_equal(run.round.n_accepted, 2);
     rule_case_free(&run);
 
-    /* The tokens before the cut are judged as without it. */
+    /* The tokens before the cut are judged as usual. */
     run = rule_case_text((const int[]){3, 2, 2}, 3);
     rule_case_verify(&run, "cut-invalid", (const int[]){0, 1}, 2);
     assert_within(run.asked[0], 0.75, 1e-15);
@@ -43,13 +43,14 @@ TEST(the_worked_example_has_its_law)
                         chosen = rule_law(&goal, &draft, rules[i], "greedy", 2, 2);
         assert_within(law.law[0], 0.5 + 0.5 * (0.5 - 0.1), 1e-15);
         assert_within(law.tv, 0.2, 1e-15);
-        assert_within(chosen.tv, 0.0, 1e-15); /* token 2 alone is drafted, and always cut */
+        assert_within(chosen.tv, 0.0, 1e-15); /* only token 2 is drafted, and always cut */
         spec_output_law_free(&law);
         spec_output_law_free(&chosen);
     }
 }
 
-/* A chosen draft has no residual but the target: the cut is right there, for both rules. */
+/* A chosen draft has no residual other than the target, so the cut is right there, for both
+ * rules. */
 TEST(one_hot_drafts_are_unharmed)
 {
     uint64_t noise = spec_test_seed();

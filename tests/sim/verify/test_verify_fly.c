@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The text 3, 1, 3: acceptance .25, .2 and 1. The first place has the entropy of .4, .3, .2. */
+/* The text 3, 1, 3 has acceptance .25, .2 and 1. The first place has the entropy of .4, .3, .2. */
 static rule_case text(int depth)
 {
     rule_case run = rule_case_text((const int[]){3, 1, 3}, 3);
@@ -22,13 +22,13 @@ TEST(a_rejected_token_returns_if_its_window_is_accepted)
     rule_case_verify(&run, "fly?window=1", (const int[]){0, 1, 1, 1}, 4);
     assert_within(run.asked[0], 0.75, 1e-15);
     assert_within(run.asked[1], 0.2, 1e-15);
-    assert_within(run.asked[2], 1.0, 0.0); /* the place after the window is judged */
+    assert_within(run.asked[2], 1.0, 0.0); /* the place after the window is also judged */
     assert_within(run.asked[3], 0.9, 1e-15);
     assert_int_equal(run.round.n_accepted, 3);
     rule_case_verify(&run, "fly?window=2", (const int[]){0, 1, 1, 1}, 4);
     assert_int_equal(run.round.n_accepted, 3);
 
-    /* The window fails: the correction is that of the first place, (.3, .1, 0, 0). */
+    /* The window fails, so the correction comes from the first place, (.3, .1, 0, 0). */
     rule_case_verify(&run, "fly?window=1", (const int[]){0, 0, 1}, 3);
     assert_within(run.asked[1], 0.8, 1e-15);
     assert_within(run.asked[2], 0.25, 1e-14);
@@ -46,7 +46,7 @@ TEST(two_rejections_may_return_in_one_round)
     rule_case_verify(&run, "fly?window=1", (const int[]){1, 0, 1, 1}, 4);
     assert_within(run.asked[2], 0.72, 1e-15);
     assert_int_equal(run.round.n_accepted, 3);
-    /* A window must be accepted by the token rule itself: .2 here, and then .72 for the third. */
+    /* A window must be accepted by the token rule itself: .2 here, then .72 for the third token. */
     rule_case_verify(&run, "fly?window=1", (const int[]){0, 0, 0}, 3);
     assert_int_equal(run.round.n_accepted, 0);
 }
@@ -56,7 +56,7 @@ TEST(the_window_follows_the_draft_length)
     OWNED(rule_case) run = text(3); /* min(6, 3 - 1) = 2 */
     rule_case_verify(&run, "fly", (const int[]){0, 1, 1, 1}, 4);
     assert_int_equal(run.round.n_accepted, 3);
-    rule_case_verify(&run, "fly", (const int[]){1, 0, 2}, 3); /* it does not fit */
+    rule_case_verify(&run, "fly", (const int[]){1, 0, 2}, 3); /* the window does not fit */
     run.draft.depth = 2;                                      /* min(6, 2 - 1) = 1 */
     rule_case_verify(&run, "fly", (const int[]){1, 0, 1, 1}, 4);
     assert_int_equal(run.round.n_accepted, 3);
@@ -64,7 +64,7 @@ TEST(the_window_follows_the_draft_length)
     rule_case_verify(&run, "fly?window=auto", (const int[]){0, 1}, 2);
 }
 
-/* Of .4, .3, .2 the entropy is 1.04963 nats; the fourth token is not counted. */
+/* The entropy of .4, .3, .2 is 1.04963 nats; the fourth token is not counted. */
 TEST(a_certain_place_keeps_its_rejection)
 {
     OWNED(rule_case) run = text(3);
@@ -93,7 +93,8 @@ TEST(a_token_of_probability_0_stays_rejected)
 
 enum { MOST = 4 };
 
-/* Whether the three largest probabilities have .3 nats: all, less the one of the least of four. */
+/* Returns whether the three largest probabilities have .3 nats: the sum over all four tokens less
+ * that of the smallest. */
 static bool uncertain(const double *row, int vocab)
 {
     double entropy = 0.0, least = INFINITY;
@@ -145,7 +146,7 @@ static void check_two_tokens(const pair *p)
                     two = rule_law(p->target, p->draft, "fly", p->drafting, 2, 2);
     for (int x = 0; x < V; x++) {
         const double corrected = sum > 0.0 ? lost * residual[x] / sum : 0.0;
-        double rest = 0.0; /* of texts that begin with x, without the first two ways */
+        double rest = 0.0; /* of texts that begin with x in neither of these ways */
         assert_within(one.law[x], accepted[x] + returns[x] * overlap_after(p, x) + corrected,
                       1e-13);
         for (int y = 0; y < V; y++) {
@@ -176,21 +177,22 @@ TEST(the_law_is_the_formulas)
 }
 
 /* The first token is drafted as 0 and returns half of the time, if both places after it accept. The
- * second is drafted from the target's row, (1/2, 1/2); after it the third is accepted for certain
- * after 0, and half of the time after 1. So of the texts that return 2/3 go on with 0. */
+ * second is drafted from the target's row, (1/2, 1/2), and after it the third is certainly accepted
+ * if it was 0, and half of the time if it was 1. So 2/3 of the texts in which the first token
+ * returns continue with 0. */
 TEST(a_place_of_the_window_depends_on_later_acceptance)
 {
     enum { ROOT = 0, AFTER_00 = 3, AFTER_01 = 4 };
     static const double sure[2] = {1.0, 0.0};
     OWNED(table_model) goal, draft;
-    table_model_init(&goal, 2); /* rows are uniform but for these */
+    table_model_init(&goal, 2); /* rows are uniform except for these */
     table_model_init(&draft, 2);
     memcpy(draft.row + 2 * ROOT, sure, sizeof sure);
     memcpy(draft.row + 2 * AFTER_00, sure, sizeof sure);
     memcpy(goal.row + 2 * AFTER_00, sure, sizeof sure);
     memcpy(goal.row + 2 * AFTER_01, sure, sizeof sure);
     OWNED(spec_output_law) law = rule_law(&goal, &draft, "fly?window=2", "chain", 3, 3);
-    const double accepted = 0.5, both = accepted * 0.5, /* 0 at once, then either token */
+    const double accepted = 0.5, both = accepted * 0.5, /* first 0, then either token */
         returns[2] = {law.law[0] - both, law.law[2] - both}, all = returns[0] + returns[1];
     assert_within(all, 0.5 * 0.75, 1e-15);
     assert_within(returns[0] / all, 2.0 / 3.0, 1e-15);

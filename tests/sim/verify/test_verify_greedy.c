@@ -2,7 +2,7 @@
 #include "tests/support/rule_case.h"
 #include "tests/support/support.h"
 
-/* Argmaxes 1, 0, 3; the second is a tie. */
+/* The argmaxes are 1, 0, 3; the second is a tie. */
 static const double target[][4] = {
     {0.2, 0.5, 0.2, 0.1}, {0.4, 0.1, 0.4, 0.1}, {0.27, 0.36, 0.0, 0.37}};
 static const double row[4] = {0.1, 0.2, 0.3, 0.4};
@@ -54,7 +54,7 @@ TEST(in_a_tree_the_child_with_the_argmax_is_followed)
     spec_draft_append(&run.draft, 0, -1, row, true);
     spec_draft_append(&run.draft, 1, -1, row, true);
     spec_draft_append(&run.draft, 1, -1, row,
-                      true); /* the same token again: the first child with it counts */
+                      true); /* the same token again; the first child with it counts */
     spec_draft_append(&run.draft, 0, 1, row, true);
     rule_case_verify(&run, "greedy", NULL, 0);
     assert_int_equal(run.round.n_accepted, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* HSD as released: one round of it, by a second route, and the distance of its law from the
+/* Checks HSD as released: one round of it, by a second route, and the distance of its law from the
  * target's. */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
@@ -33,7 +33,7 @@ TEST(the_whole_chain_is_kept_with_the_uncapped_product_and_the_rest_as_in_block)
     assert_int_equal(run.round.n_accepted, 1);
 }
 
-/* The chance that a rule keeps the whole chain; it must not be 0. */
+/* Returns the probability that a rule keeps the whole chain; it must not be 0. */
 static double kept_whole(const char *rule, const double *const *goal, const double *const *law,
                          const int *token, int n)
 {
@@ -46,7 +46,7 @@ static double kept_whole(const char *rule, const double *const *goal, const doub
     return kept;
 }
 
-/* Ratios 2 and 1.5: a ratio above 1 alone changes nothing. */
+/* Ratios 2 and 1.5: ratios above 1 alone change nothing. */
 TEST(a_chain_that_ends_at_its_largest_product_is_kept_as_by_block)
 {
     static const double likes[] = {0.5, 0.25, 0.125, 0.125}, then[] = {0.375, 0.125, 0.25, 0.25},
@@ -56,7 +56,7 @@ TEST(a_chain_that_ends_at_its_largest_product_is_kept_as_by_block)
     assert_true(kept_whole("block", goal, law, (const int[]){0, 0}, 2) == 1.0);
 }
 
-/* The drafted tokens have 1..9 64ths by the target and a power of 2 of them by the draft: all
+/* The target gives the drafted tokens 1..9 64ths, and the draft a power of 2 of them, so all
  * products are exact. */
 TEST(it_keeps_more_than_block_iff_an_earlier_product_exceeds_1_and_the_last, STATISTICS)
 {
@@ -132,10 +132,10 @@ enum { CELLS = 256 };
 typedef struct {
     const table_model *goal, *draft;
     int V, K;
-    double law[CELLS], promised[CELLS]; /* (V^(K+1)) of the texts of K + 1 tokens */
+    double law[CELLS], promised[CELLS]; /* (V^(K+1)) laws of the texts of K + 1 tokens */
 } round_law;
 
-/* Spread the mass of text[0..n) over its continuations, by the target. */
+/* Spreads the mass of text[0..n) over its continuations, by the target. */
 static void complete(round_law *r, int *text, int n, double mass)
 {
     if (n <= r->K) {
@@ -164,7 +164,7 @@ static double tv_of(round_law *r)
     return tv;
 }
 
-/* The rule's own code: every branch of one round. Returns E[n_accepted]. */
+/* Runs the rule's own code: every branch of one round. Returns E[n_accepted]. */
 static double enumerate_round(round_law *r)
 {
     const spec_decoder_config config = {.target = &r->goal->head,
@@ -191,8 +191,8 @@ static double enumerate_round(round_law *r)
     return accepted;
 }
 
-/* The paper's quantities over every drafted chain: the capped ratio is R_i over the largest R_j so
- * far; a step back keeps the surplus over the larger of surplus and deficit. */
+/* Computes the paper's quantities over every drafted chain: the capped ratio is R_i over the
+ * largest R_j so far; a step back keeps the surplus over the larger of surplus and deficit. */
 static double released_round(round_law *r)
 {
     double accepted = 0.0;
@@ -236,8 +236,8 @@ static double released_round(round_law *r)
     return accepted;
 }
 
-/* 40 pairs for each K and V. At K = 1 it is the token rule; beyond, it is biased on every pair in
- * which some first ratio was capped. */
+/* 40 pairs for each K and V. At K = 1 it is the token rule; with a longer K it is biased on every
+ * pair in which some first ratio was capped. */
 TEST(a_round_is_the_released_one_and_its_bias_shows, STATISTICS)
 {
     uint64_t noise = spec_test_seed();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tournament: its decisions by hand, its law and its acceptance on random pairs; and rules that
- * select, in vocabularies too large to enumerate. */
+/* Checks the tournament: its decisions by hand, its law and its acceptance on random pairs; and
+ * rules that select, in vocabularies too large to enumerate. */
 #include "sim/chance/rng.h"
 #include "tests/support/battery.h"
 #include "tests/support/near.h"
@@ -12,8 +12,8 @@
 
 static const double target[3] = {0.5, 0.3, 0.2}, row[3] = {0.2, 0.5, 0.3};
 
-/* target/row ascends from 1 to 2 to 0. With share 1 the law would be (.36, .25, .39); at .8 token 1
- * has exactly its target: (.328, .3, .372). */
+/* target/row increases from token 1 to 2 to 0. With share 1 the law would be (.36, .25, .39); at .8
+ * token 1 has exactly its target: (.328, .3, .372). */
 TEST(decisions_are_those_worked_out_by_hand)
 {
     static const struct {
@@ -81,7 +81,7 @@ TEST(khisti_is_lossless_between_token_and_ot, SLOW | STATISTICS)
 
 enum { V = 1000, CELLS = 20, DECISIONS = 2000 };
 
-/* The tokens emitted by DECISIONS decisions, in cells of neighbours, against the target. */
+/* Counts the tokens emitted by DECISIONS decisions, in cells of neighbours, against the target. */
 static double p_of(const char *name, spec_siblings siblings, int n, const double *goal,
                    const double *law, gsl_rng *rng)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* K-SEQ: every branch, forced by a script, and its rho against bisection. */
+/* Checks K-SEQ: every branch, forced by a script, and its rho against bisection. */
 #include "tests/support/near.h"
 #include "tests/support/sibling_case.h"
 #include "tests/support/support.h"
@@ -9,7 +9,7 @@ static const double target[4] = {0.4, 0.3, 0.2, 0.1};
 
 TEST(kseq_tests_all_alike)
 {
-    /* tests/oracle/vectors.py: rho of two and three siblings. */
+    /* tests/oracle/vectors.py prints the rho of two and three siblings. */
     static const double example_target[3] = {0.5, 0.3, 0.2}, example_row[3] = {0.2, 0.5, 0.3};
     const double two = 1.456776436283, three = 1.792593028269;
     const sibling_case cases[] = {
@@ -60,7 +60,7 @@ TEST(kseq_tests_all_alike)
     sibling_cases_check(&disjoint, 1);
 }
 
-/* The root of 1 - (1 - beta)^n = rho beta in [1,n], by bisection alone. */
+/* Finds the root of 1 - (1 - beta)^n = rho beta in [1,n], by bisection alone. */
 static double least_rho(const double *goal, const double *law, int n, int vocab)
 {
     double low = 1.0, high = n;
@@ -106,8 +106,8 @@ TEST(kseq_finds_rho_in_any_vocabulary)
     }
 }
 
-/* Rows that agree except for a long tail, in which the guesses climb for more passes than are
- * allowed. Any rho >= 1 is at least the ratio of the head, and n would accept 1/32 of it. */
+/* The rows agree except for a long tail, in which the guesses climb for more passes than are
+ * allowed. Any rho >= 1 accepts at least the ratio of the head, and n would accept 1/32 of it. */
 TEST(kseq_stays_near_its_rho_where_many_passes_are_needed)
 {
     enum { V = 17, N = 32 };

@@ -8,8 +8,8 @@ static const double target[] = {0.5, 0.3, 0.2}, drafts[] = {0.2, 0.5, 0.3};
 
 /* ---- a second solution ----------------------------------------------------------------------- */
 
-/* The output is the draft's row clamped to [u target, target / a]; u by bisection for its sum, then
- * a for its divergence. */
+/* The output is the draft's row clamped to [u target, target / a]: finds u by bisection for its
+ * sum, and then a for its divergence. */
 static double clamped(double *ret_law, double *ret_kl, const double *goal, const double *drafted,
                       int vocab, double a)
 {
@@ -66,8 +66,7 @@ TEST(a_token_that_the_target_likes_more_is_certain_and_others_have_their_ratio_o
 
     run = one_token(1, true);
     rule_case_verify(&run, "mentored?budget=0.01", (const int[]){1, 1}, 2);
-    const double a =
-        0.3 / (0.5 * run.asked[0]); /* both capped: tokens 1 and 2 have probability .3/a and .2/a */
+    const double a = 0.3 / (0.5 * run.asked[0]); /* both capped: 1 and 2 have .3/a and .2/a */
     clamped(law, &kl, target, drafts, 3, a);
     assert_within(kl, 0.01, 1e-12);
     assert_within(law[1], 0.3 / a, 1e-12);
@@ -87,13 +86,13 @@ TEST(without_a_budget_it_is_the_token_rule)
     rule_case_verify(&run, "mentored?budget=0", (const int[]){0, 0}, 2);
     assert_true(run.asked[0] == 1.0 - 0.3 / 0.5 && run.asked[1] == 1.0);
     rule_case_free(&run);
-    run = one_token(1, false); /* a chosen token: the rest of the target after a rejection */
+    run = one_token(1, false); /* a chosen token, so the rest of the target after a rejection */
     rule_case_verify(&run, "mentored?budget=0", (const int[]){0, 2}, 2);
     assert_within(run.asked[0], 0.7, 1e-15);
     assert_within(run.asked[1], 0.2 / 0.7, 1e-15);
 }
 
-/* A rejection that only rounding makes possible leaves no residual: then the draw is from the
+/* If only rounding makes a rejection possible, it leaves no residual, and the draw is from the
  * target itself. */
 TEST(where_rounding_leaves_nothing_the_target_is_drawn_from)
 {
@@ -124,8 +123,8 @@ TEST(the_law_is_the_formulas, STATISTICS)
     }
 }
 
-/* Any other way to accept and correct within the budget accepts less: 20,000 of them, near the
- * rule's and far. */
+/* Any other way to accept and correct within the budget accepts less: tries 20,000 of them, near
+ * the rule's and far from it. */
 TEST(no_other_acceptance_within_the_budget_accepts_more)
 {
     uint64_t noise = spec_test_seed();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The optimal transport of one position: no rule accepts more, and emitted tokens have the target's
- * law. */
+/* Checks the optimal transport of one position: no rule accepts more, and emitted tokens have the
+ * target's law. */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
 #include "tests/support/tuples.h"
 
-/* 1 + min over all sets H of [target(H) - Pr(all drafts in H)], [Hu25]. */
+/* Returns 1 + min over all sets H of [target(H) - Pr(all drafts in H)], [Hu25]. */
 static double most(const double *target, int V, const tuples *all)
 {
     double least = 0.0;
@@ -24,7 +24,7 @@ static double most(const double *target, int V, const tuples *all)
     return 1.0 + least;
 }
 
-/* The rule's acceptance with n siblings at the root, and the error of its law. */
+/* Computes the rule's acceptance with n siblings at the root, and the error of its law. */
 static double accepted_by_ot(double *ret_tv, const table_model *target, const table_model *draft,
                              int n, const char *siblings)
 {
@@ -68,7 +68,8 @@ TEST(ot_accepts_the_most_there_is, SLOW | STATISTICS)
     }
 }
 
-/* More than ten tokens: no plan over sets. It accepts at least the optimum of iid siblings. */
+/* With more than ten tokens there is no plan over sets. It accepts at least the optimum of iid
+ * siblings. */
 TEST(without_replacement_a_larger_vocabulary_is_lossless_too)
 {
     uint64_t noise = spec_test_seed();
@@ -116,8 +117,8 @@ TEST(known_optima_are_attained)
 }
 
 /* By hand. First the case of .86: the two tokens below the cut are raised to (.4, .24), in one
- * block. Then a target that is itself a law of selection: the first two tokens part at level .45,
- * the last two at .75. */
+ * block. Then a target that is itself a law of selection: the first two tokens separate at level
+ * .45, the last two at .75. */
 TEST(decisions_have_the_chances_of_the_levels)
 {
     static const double target[3] = {0.5, 0.3, 0.2}, row[3] = {0.2, 0.5, 0.3};

@@ -18,7 +18,7 @@ static void check_kept(const char *rule, int first, int second, int kept)
         rule_case_chain(&run, (const int[]){first, second}, rows, 2);
         rule_case_verify(&run, rule, &last, 1);
         assert_within(run.asked[0], target[kept][last],
-                      1e-15); /* the target's own sample, also if it is the refused token */
+                      1e-15); /* the target's own sample, even if it is the rejected token */
         assert_int_equal(run.round.n_accepted, kept);
         assert_int_equal(run.round.token[kept], last);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ResiSpec: its decisions by hand, the law of one token by formula, and how large the bias is at
- * least, however the residual is filled. */
+/* Checks ResiSpec: its decisions by hand, the law of one token by formula, and how large the bias
+ * is at least, however the residual is filled. */
 #include "tests/support/near.h"
 #include "tests/support/rule_law.h"
 #include "tests/support/sibling_case.h"
@@ -14,8 +14,9 @@ static const double target[4] = {0.4, 0.3, 0.3, 0.0}, row[4] = {0.6, 0.3, 0.1, 0
     .rule = "resispec", .siblings = SPEC_SIBLINGS_IID, .target = its_target, .row = its_row,       \
     .vocab = 4
 
-/* Token 0 lacks .2 and is rejected with 1/3. At level 1/2 tokens 1 and 2 give (.15, .05). Where
- * token 2 is judged next, its residual 1/4 is above the row; token 1 has 3/4, above .3, too. */
+/* Token 0 has .2 too much and is rejected with 1/3. At level 1/2 tokens 1 and 2 contribute (.15,
+ * .05). If token 2 is judged next, its residual 1/4 is above the row; token 1 has 3/4, which is
+ * also above .3. */
 TEST(a_rejection_leaves_what_looks_like_the_draft)
 {
     static const double less[4] = {0.2, 0.1, 0.3, 0.4};
@@ -26,14 +27,16 @@ TEST(a_rejection_leaves_what_looks_like_the_draft)
          .asked = {1.0 / 3.0, 1.0, 0.25}, .accepted = 0, .emitted = 2},
         {IID(target, row), .n = 2, .token = {0, 2}, .n_answers = 3, .answer = {0, 1, 0},
          .asked = {1.0 / 3.0, 1.0, 0.4}, .accepted = 1, .emitted = 2},
-        /* Token 0 lacks .4: the draft's others give all they have, .1 and .3. */
+        /* Token 0 has .4 too much, so the draft's other tokens contribute all they have, .1 and
+         * .3. */
         {IID(less, row), .n = 1, .token = {0}, .n_answers = 2, .answer = {0, 2},
          .asked = {2.0 / 3.0, 0.75}, .accepted = 0, .emitted = 2},
     };
     SIBLING_CASES_CHECK(cases);
 }
 
-/* What the draft's tokens lack, the others give: token 0 lacks .7, token 1 has .1. */
+/* What the draft's tokens lack, the others contribute: token 0 has .7 too much, and token 1 has
+ * .1. */
 TEST(tokens_without_draft_probability_give_the_rest)
 {
     static const double t[4] = {0.2, 0.1, 0.3, 0.4}, d[4] = {0.9, 0.1, 0.0, 0.0};
@@ -44,7 +47,7 @@ TEST(tokens_without_draft_probability_give_the_rest)
     SIBLING_CASES_CHECK(cases);
 }
 
-/* min(level draft, target) off x, by bisection of the level. */
+/* Computes min(level draft, target) off x, by bisection of the level. */
 static void shaped(double *ret, const double *t, const double *d, int x, int vocab)
 {
     const double lacked = d[x] - t[x];
@@ -63,7 +66,7 @@ static void shaped(double *ret, const double *t, const double *d, int x, int voc
         if (!(d[i] > 0.0) && others > 0.0) ret[i] = t[i] * fmax(0.0, lacked - sum) / others;
 }
 
-/* law = min(T, D) + the residual of each x that may be rejected. */
+/* Computes the law: min(T, D) plus the residual of each x that may be rejected. */
 static double by_formula(double *ret_law, const double *t, const double *d, int vocab,
                          const double *setting)
 {

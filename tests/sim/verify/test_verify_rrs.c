@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Recursive rejection of siblings, with and without replacement: every branch, by a script. */
+/* Checks recursive rejection of siblings, with and without replacement: every branch, by a
+ * script. */
 #include "tests/support/sibling_case.h"
 #include "tests/support/support.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every branch of token-rest and naive-tree, forced by a script. For all rules of siblings:
+/* Checks every branch of token-rest and naive-tree, forced by a script. For all rules of siblings:
  * rounding, and two children with one token. */
 #include "tests/support/sibling_case.h"
 #include "tests/support/support.h"
@@ -11,39 +11,119 @@ TEST(token_rest_judges_the_drawn_one)
     static const double two[4] = {0.0, 0.0, 0.4, 0.6};
     const sibling_case cases[] = {
         /* Without 3 and 2, which are chosen, the row is (1/3, 2/3). */
-        {.rule = "token-rest", .siblings = SPEC_SIBLINGS_GREEDY, .target = target, .row = row,
-         .vocab = 4, .n = 3, .chosen = 2, .token = {3, 2, 1}, .n_answers = 2, .answer = {1, 0},
-         .asked = {0.45, 0.4}, .accepted = 1, .emitted = 1},
-        {.rule = "token-rest", .siblings = SPEC_SIBLINGS_GREEDY, .target = target, .row = row,
-         .vocab = 4, .n = 3, .chosen = 2, .token = {3, 2, 1}, .n_answers = 3, .answer = {0, 2, 0},
-         .asked = {0.55, 0.2 / (11.0 / 30.0), 0.4}, .accepted = 1, .emitted = 2},
-        {.rule = "token-rest", .siblings = SPEC_SIBLINGS_GREEDY, .target = target, .row = row,
-         .vocab = 4, .n = 3, .chosen = 2, .token = {3, 2, 1}, .n_answers = 2, .answer = {0, 0},
-         .asked = {0.55, 2.0 / 11.0}, .accepted = 0, .emitted = 0},
-        {.rule = "token-rest", .siblings = SPEC_SIBLINGS_GREEDY, .target = target, .row = row,
-         .vocab = 4, .n = 3, .chosen = 2, .token = {3, 2, 0}, .n_answers = 2, .answer = {1, 0},
-         .asked = {1.0, 0.4}, .accepted = 1, .emitted = 0},
+        {.rule = "token-rest",
+         .siblings = SPEC_SIBLINGS_GREEDY,
+         .target = target,
+         .row = row,
+         .vocab = 4,
+         .n = 3,
+         .chosen = 2,
+         .token = {3, 2, 1},
+         .n_answers = 2,
+         .answer = {1, 0},
+         .asked = {0.45, 0.4},
+         .accepted = 1,
+         .emitted = 1},
+        {.rule = "token-rest",
+         .siblings = SPEC_SIBLINGS_GREEDY,
+         .target = target,
+         .row = row,
+         .vocab = 4,
+         .n = 3,
+         .chosen = 2,
+         .token = {3, 2, 1},
+         .n_answers = 3,
+         .answer = {0, 2, 0},
+         .asked = {0.55, 0.2 / (11.0 / 30.0), 0.4},
+         .accepted = 1,
+         .emitted = 2},
+        {.rule = "token-rest",
+         .siblings = SPEC_SIBLINGS_GREEDY,
+         .target = target,
+         .row = row,
+         .vocab = 4,
+         .n = 3,
+         .chosen = 2,
+         .token = {3, 2, 1},
+         .n_answers = 2,
+         .answer = {0, 0},
+         .asked = {0.55, 2.0 / 11.0},
+         .accepted = 0,
+         .emitted = 0},
+        {.rule = "token-rest",
+         .siblings = SPEC_SIBLINGS_GREEDY,
+         .target = target,
+         .row = row,
+         .vocab = 4,
+         .n = 3,
+         .chosen = 2,
+         .token = {3, 2, 0},
+         .n_answers = 2,
+         .answer = {1, 0},
+         .asked = {1.0, 0.4},
+         .accepted = 1,
+         .emitted = 0},
         /* Their rest is 0: (1/2, 1/2). */
-        {.rule = "token-rest", .siblings = SPEC_SIBLINGS_GREEDY, .target = target, .row = two,
-         .vocab = 4, .n = 3, .chosen = 2, .token = {3, 2, 0}, .n_answers = 2, .answer = {1, 1},
-         .asked = {0.8, 0.3}, .accepted = 1, .emitted = 0},
-        {.rule = "token-rest", .siblings = SPEC_SIBLINGS_GREEDY, .target = target, .row = two,
-         .vocab = 4, .n = 3, .chosen = 2, .token = {3, 2, 0}, .n_answers = 3, .answer = {0, 3, 1},
-         .asked = {0.2, 1.0 / 3.0, 0.3}, .accepted = 1, .emitted = 3},
-        /* All chosen: the target's own token. */
-        {.rule = "token-rest", .siblings = SPEC_SIBLINGS_TOP, .target = target, .row = row,
-         .vocab = 4, .n = 2, .chosen = 2, .token = {3, 2}, .n_answers = 2, .answer = {2, 1},
-         .asked = {0.2, 0.3}, .accepted = 1, .emitted = 2},
-        {.rule = "token-rest", .siblings = SPEC_SIBLINGS_TOP, .target = target, .row = row,
-         .vocab = 4, .n = 2, .chosen = 2, .token = {3, 2}, .n_answers = 1, .answer = {1},
-         .asked = {0.3}, .accepted = 0, .emitted = 1},
+        {.rule = "token-rest",
+         .siblings = SPEC_SIBLINGS_GREEDY,
+         .target = target,
+         .row = two,
+         .vocab = 4,
+         .n = 3,
+         .chosen = 2,
+         .token = {3, 2, 0},
+         .n_answers = 2,
+         .answer = {1, 1},
+         .asked = {0.8, 0.3},
+         .accepted = 1,
+         .emitted = 0},
+        {.rule = "token-rest",
+         .siblings = SPEC_SIBLINGS_GREEDY,
+         .target = target,
+         .row = two,
+         .vocab = 4,
+         .n = 3,
+         .chosen = 2,
+         .token = {3, 2, 0},
+         .n_answers = 3,
+         .answer = {0, 3, 1},
+         .asked = {0.2, 1.0 / 3.0, 0.3},
+         .accepted = 1,
+         .emitted = 3},
+        /* All are chosen, so the target's own token is drawn. */
+        {.rule = "token-rest",
+         .siblings = SPEC_SIBLINGS_TOP,
+         .target = target,
+         .row = row,
+         .vocab = 4,
+         .n = 2,
+         .chosen = 2,
+         .token = {3, 2},
+         .n_answers = 2,
+         .answer = {2, 1},
+         .asked = {0.2, 0.3},
+         .accepted = 1,
+         .emitted = 2},
+        {.rule = "token-rest",
+         .siblings = SPEC_SIBLINGS_TOP,
+         .target = target,
+         .row = row,
+         .vocab = 4,
+         .n = 2,
+         .chosen = 2,
+         .token = {3, 2},
+         .n_answers = 1,
+         .answer = {1},
+         .asked = {0.3},
+         .accepted = 0,
+         .emitted = 1},
     };
     SIBLING_CASES_CHECK(cases);
 }
 
-/* Tail siblings 3, 1, 2: 1 is drawn from (1/6, 1/3, 1/2, 0), of which 2 is not taken although it is
- * a sibling; the residual is (7/30, 0, 0, 1/10). As if 2 had been chosen before, the test of 1
- * would have 0.45. */
+/* Tail siblings 3, 1, 2: 1 is drawn from (1/6, 1/3, 1/2, 0), from which 2 is not removed although
+ * it is a sibling; the residual is (7/30, 0, 0, 1/10). If 2 were treated as chosen before, the test
+ * of 1 would have 0.45. */
 #define TAIL(its_row)                                                                              \
     .rule = "token-rest", .siblings = SPEC_SIBLINGS_TAIL, .target = target, .row = its_row,        \
     .vocab = 4, .n = 3, .chosen = 1
@@ -57,7 +137,7 @@ TEST(token_rest_judges_a_draw_before_the_last_by_its_tail)
          .asked = {0.1, 0.3, 0.4}, .accepted = 1, .emitted = 3},
         {TAIL(row), .token = {3, 1, 2}, .n_answers = 2, .answer = {0, 0}, .asked = {0.1, 0.7},
          .accepted = 0, .emitted = 0},
-        /* No tail: uniform over the other three. */
+        /* Without a tail, the draw is uniform over the other three. */
         {TAIL(one), .token = {3, 2, 0}, .n_answers = 3, .answer = {0, 0, 0},
          .asked = {0.4, 0.4, 0.4}, .accepted = 1, .emitted = 0},
     };
@@ -86,7 +166,7 @@ TEST(naive_tree_corrects_into_any_sibling)
     SIBLING_CASES_CHECK(cases);
 }
 
-/* A rejection that only rounding makes possible leaves no residual: then the draw is from the
+/* If only rounding makes a rejection possible, it leaves no residual, and the draw is from the
  * target itself. */
 TEST(where_rounding_leaves_nothing_the_target_is_drawn_from)
 {
@@ -116,7 +196,7 @@ TEST(where_rounding_leaves_nothing_the_target_is_drawn_from)
     SIBLING_CASES_CHECK(cases);
 }
 
-/* Two children with the same token have a child each; the rule follows the first, whatever is below
+/* Two siblings with the same token have a child each; the rule follows the first, whatever is below
  * either. */
 TEST(of_two_children_with_one_token_the_first_is_followed)
 {

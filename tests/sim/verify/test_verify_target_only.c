@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One coin for all siblings: every branch by script; the law is right for distinct siblings. */
+/* Checks one coin for all siblings: every branch by script; the law is right for distinct
+ * siblings. */
 #include "sim/output_law.h"
 #include "tests/support/near.h"
 #include "tests/support/rule_law.h"
@@ -80,7 +81,7 @@ TEST(one_coin_decides_about_all_siblings)
          .asked = {1.0 / 3.0, 1.0, 0.3},
          .accepted = 1,
          .emitted = 2},
-        /* single: the second sibling alone is probable enough */
+        /* single: only the second sibling is probable enough */
         {.rule = "target-only?single=0.35",
          .siblings = SPEC_SIBLINGS_TOP,
          .target = target,
@@ -145,8 +146,8 @@ TEST(a_token_of_probability_0_is_never_accepted)
     SIBLING_CASES_CHECK(cases);
 }
 
-/* The decoder refuses iid siblings: a repeated token would be counted twice. Judged all the same,
- * two drafts of token 0 with probability .4 are accepted with .8. */
+/* The decoder refuses iid siblings: a repeated token would be counted twice. If they were judged
+ * anyway, two drafts of token 0 with probability .4 would be accepted with .8. */
 TEST(a_repeated_sibling_would_be_counted_twice)
 {
     rule_case run;
@@ -202,7 +203,7 @@ static double both_laws(const table_model *goal, const table_model *draft, const
     return tv;
 }
 
-/* For chosen drafts acc is the l of lenience; and at 1, 1 the rule accepts as match does. */
+/* For chosen drafts acc is lenience's l; with both at 1 the rule accepts as match does. */
 TEST(chains_have_the_laws_of_lenience_and_match)
 {
     uint64_t noise = spec_test_seed();

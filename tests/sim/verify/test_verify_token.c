@@ -69,7 +69,7 @@ TEST(a_token_that_the_target_excludes_is_always_rejected)
 TEST(a_chosen_token_is_accepted_with_the_targets_probability_of_it)
 {
     for (int with_row = 0; with_row < 2;
-         with_row++) { /* with a model's row, which is not its law, and without */
+         with_row++) { /* with a model's row, which is not the token's law, and without one */
         OWNED(rule_case) run;
         rule_case_init(&run, 4);
         run.target[0] = rule_case_target[0];

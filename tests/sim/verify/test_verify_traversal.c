@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Traversal verification, decision by decision: by script, and beside block on chains.
+/* Checks traversal verification decision by decision: by script, and against block on chains.
  * test_verify_traversal_law.c tests its law and its acceptance. */
 #include "tests/support/near.h"
 #include "tests/support/rule_case.h"
@@ -19,7 +19,7 @@ static rule_case tree_of(spec_siblings siblings, const double *target)
     return run;
 }
 
-/* Force the answers, and compare their probabilities. */
+/* Forces the answers, and compares their probabilities. */
 static void check_asked(rule_case *run, const int *answer, const double *asked, int n)
 {
     rule_case_verify(run, "traversal", answer, n);
@@ -95,8 +95,8 @@ TEST(the_drawn_one_of_greedy_siblings_is_judged_first)
     spec_draft_append(&run.draft, 0, -1, row, false);
     spec_draft_append(&run.draft, 1, -1, row, false);
     spec_draft_append(&run.draft, 2, -1, row, true);
-    /* The drawn one: .3 / (.2/.3). It leaves the chosen ones their share, and .4 - .1/.3 of the
-     * last token. */
+    /* The drawn one: .3 / (.2/.3). It leaves the chosen ones their share, and the last token .4 -
+     * .1/.3. */
     check_asked(&run, (const int[]){1, 0}, (const double[]){0.45, 0.1}, 2);
     check_path(&run, (const int[]){2}, 1);
     check_asked(&run, (const int[]){0, 1, 0}, (const double[]){0.55, 3.0 / 11.0, 0.1}, 3);
@@ -171,7 +171,7 @@ TEST(without_replacement_each_is_judged_by_what_its_elders_left_of_the_row)
     check_path(&run, (const int[]){2}, 1);
 }
 
-/* In either order, the hub is judged last: the argmax, and of equal ones the first. */
+/* In either order, the hub is judged last: it is the argmax, and of equal ones the first. */
 TEST(hub_pairs_are_judged_as_greedy_ones)
 {
     static const double target[] = {0.2, 0.3, 0.15, 0.35}, row[] = {0.5, 0.1, 0.3, 0.1},
@@ -198,7 +198,8 @@ TEST(hub_pairs_are_judged_as_greedy_ones)
     }
 }
 
-/* Only the target matters, and the row may be missing. A text that has ended has no nodes below. */
+/* Only the target matters, and the row may be missing. After the end of a text there are no
+ * nodes. */
 TEST(chosen_siblings_take_their_tokens_whole)
 {
     static const double target[] = {0.2, 0.3, 0.1, 0.4}, after[] = {0.5, 0.1, 0.15, 0.25};
@@ -238,7 +239,7 @@ TEST(an_empty_draft_gives_one_token_of_the_target)
     check_path(&run, NULL, 0);
 }
 
-/* A rest of nearly 0 makes `taken` infinite, but not for tokens that the row excludes. */
+/* If the rest is nearly 0, `taken` is infinite, but not for tokens that the row excludes. */
 TEST(a_faint_rest_takes_nothing_from_tokens_outside_of_the_row)
 {
     static const double target[] = {0.1, 0.1, 0.5, 0.3}, row[] = {1.0, 1e-310, 0.0, 0.0};
@@ -262,7 +263,7 @@ TEST(what_rounding_emptied_is_the_target)
     check_path(&run, NULL, 0);
 }
 
-/* As many nodes as a draft may have, and the longest path. */
+/* A draft with as many nodes as possible, and one with the longest path. */
 TEST(the_largest_drafts_are_judged)
 {
     static double one_hot[SPEC_NODES_MAX], uniform[SPEC_NODES_MAX], weight[SPEC_NODES_MAX];
@@ -275,7 +276,7 @@ TEST(the_largest_drafts_are_judged)
     for (int i = 0; i < SPEC_NODES_MAX; i++) uniform[i] = 1.0 / SPEC_NODES_MAX;
     assert_int_equal(spec_draft_init(&draft, SPEC_NODES_MAX, SPEC_NODES_MAX, NULL), GSL_SUCCESS);
 
-    /* Only the last of all tokens is kept, and the one before it after that. */
+    /* First only the last of all tokens is kept, then the one before it. */
     draft.siblings = SPEC_SIBLINGS_TOP;
     for (int i = 0; i < SPEC_NODES_MAX; i++) spec_draft_append(&draft, i, -1, NULL, false);
     for (int i = 0; i <= SPEC_NODES_MAX; i++) target[i] = uniform;
@@ -303,7 +304,7 @@ TEST(the_largest_drafts_are_judged)
 
 /* ---- chains ---------------------------------------------------------------------------------- */
 
-/* With one seed, every decision has the same probabilities, and the texts are the same. */
+/* With the same seed, every decision has the same probabilities, and the texts are the same. */
 TEST(on_chains_it_is_block_decision_by_decision)
 {
     static const char *const draftings[] = {"chain", "greedy", "lookup", "tree?n=1",
@@ -341,7 +342,7 @@ TEST(on_chains_it_is_block_decision_by_decision)
     }
 }
 
-/* Those chosen after a draw may depend on it; this rule assumes the contrary. */
+/* Siblings that are chosen after a draw may depend on it, but this rule assumes the contrary. */
 TEST(it_claims_to_be_lossless_for_siblings_of_every_kind_but_tail)
 {
     const spec_rule *rule;

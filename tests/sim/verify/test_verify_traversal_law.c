@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Traversal verification: its law is the target's for siblings of every kind. It keeps as much as
- * the paper's own recursion, and at least as much as the top-down rules; but not always as much as
- * rrsw. */
+/* Checks traversal verification: its law is the target's for siblings of every kind. It keeps as
+ * much as the paper's own recursion, and at least as much as the top-down rules, but not always as
+ * much as rrsw. */
 #include "tests/support/near.h"
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
@@ -11,7 +11,7 @@
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-/* The rule again, as the paper has it: a normalised residual and a chance at each node, laws of
+/* The rule again, as in the paper: a normalised residual and a probability at each node, laws of
  * siblings as rows, and the mean over all drafts. No sums are replaced by scalars. */
 typedef struct {
     const table_model *goal, *draft;
@@ -29,7 +29,7 @@ static int likeliest(const double *row, int V, const bool *out)
     return best;
 }
 
-/* The row without some tokens, renormalised. */
+/* Computes the row without some tokens, renormalised. */
 static void rest_of(double *ret_law, const double *row, int V, const bool *out)
 {
     double sum = 0.0;
@@ -42,7 +42,7 @@ static void rest_of(double *ret_law, const double *row, int V, const bool *out)
     for (int x = 0; x < V; x++) ret_law[x] = out[x] ? 0.0 : sum > 0.0 ? row[x] / sum : 1.0 / others;
 }
 
-/* The law of the k-th judged sibling, given the earlier ones; false without one. */
+/* Computes the law of the k-th judged sibling, given the earlier ones; false if there is none. */
 static bool sibling_law(double *ret_law, const paper *p, const double *row, int n, int k,
                         const bool *judged)
 {
@@ -70,7 +70,8 @@ static bool sibling_law(double *ret_law, const paper *p, const double *row, int 
 
 static double kept_below(const paper *p, int *text, int level, double reach);
 
-/* The mean kept in children k, k + 1, ..., of a node with this chance and this residual. */
+/* Returns the mean number of tokens kept in children k, k + 1, ..., of a node with this probability
+ * and this residual. */
 static double kept_from(const paper *p, int *text, int level, int k, double chance,
                         const double *residual, const bool *judged)
 {

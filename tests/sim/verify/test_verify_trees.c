@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The claim, on trees: emitted tokens have exactly the target's law, for every kind of siblings
- * that the rule supports. A round is enumerated over all drafts and decisions, and the target
- * continues its tokens to a text of full length. Small cases also run the whole decoding loop,
- * several rounds per text. */
+/* Checks the claim on trees: emitted tokens have exactly the target's law, for every kind of
+ * siblings that the rule supports. A round is enumerated over all drafts and decisions, and the
+ * target continues its tokens to a text of full length. Small cases also run the whole decoding
+ * loop, several rounds per text. */
 #include "sim/chance/rng.h"
 #include "sim/output_law.h"
 #include "tests/support/battery.h"
@@ -64,7 +64,8 @@ TEST(every_rule_is_lossless_for_its_siblings, STATISTICS)
 
 /* ---- several rounds -------------------------------------------------------------------------- */
 
-/* The decoding loop to texts of one to three tokens, so a round begins where another has ended. */
+/* Runs the decoding loop to texts of one to three tokens, so a round begins where another has
+ * ended. */
 TEST(whole_texts_are_lossless)
 {
     uint64_t noise = spec_test_seed();
@@ -96,8 +97,8 @@ TEST(whole_texts_are_lossless)
 }
 
 /* If a node has one child, drawn or chosen, every rule decides as the token rule does. Exceptions
- * are match and target-only, which ignore the draft's law, and the two that judge a chain as
- * one. */
+ * are match and target-only, which ignore the draft's law, and the two that judge a chain as a
+ * whole. */
 TEST(chains_are_judged_as_by_the_token_rule)
 {
     static const char *const draftings[] = {"chain", "greedy", "lookup", "tree?n=1&siblings=top"};
@@ -167,7 +168,7 @@ TEST(acceptances_are_the_known_ones)
         {"naive-tree", "tree?n=1", 0, 0.7},
         {"naive-tree", "tree?n=2", 0, 0.76},
         {"naive-tree", "tree?n=3", 0, 0.808},
-        {"token", "tree?n=3", 0, 0.7}, /* the first child alone */
+        {"token", "tree?n=3", 0, 0.7}, /* only the first child */
         {"rrs", "tree?n=1", 0, 0.7},
         {"rrs", "tree?n=2", 0, 0.76},
         {"rrs", "tree?n=3", 0, 0.808},
@@ -222,12 +223,13 @@ TEST(acceptances_agree_with_closed_forms)
         assert_within(acceptance("match", "tree?n=2", t, d, V), match, 1e-13);
         assert_within(acceptance("spechub", "tree?n=2&siblings=hub", t, d, V), hubbed, 1e-13);
         assert_within(acceptance("token-rest", "tree?n=2&siblings=greedy", t, d, V), hubbed, 1e-13);
-        /* As many siblings without replacement as tokens: one is always accepted. */
+        /* With as many siblings without replacement as there are tokens, one is always accepted. */
         assert_within(acceptance("rrsw", V == 2   ? "tree?n=2&siblings=without"
                                          : V == 3 ? "tree?n=3&siblings=without"
                                                   : "tree?n=4&siblings=without",
                                  t, d, V), 1.0, 1e-13);
-        /* Two iid drafts accept at most twice one; kseq has (1 - 1/4) of their optimum [SunZ23]. */
+        /* Two iid drafts accept at most twice as much as one; kseq reaches at least (1 - 1/4) of
+         * their optimum [SunZ23]. */
         const double rrs = acceptance("rrs", "tree?n=2", t, d, V),
                      kseq = acceptance("kseq", "tree?n=2", t, d, V);
         assert_true(rrs > overlap - 1e-13 && rrs < 2.0 * overlap + 1e-13);
@@ -237,7 +239,7 @@ TEST(acceptances_agree_with_closed_forms)
 
 /* ---- what is wrong is seen ------------------------------------------------------------------- */
 
-/* The law of one token, by a rule whose siblings were drawn in another way than the draft
+/* Computes the law of one token for a rule whose siblings were drawn in another way than the draft
  * declares. */
 typedef enum { SORTED, TOP_AS_IID, TOP_AS_WITHOUT, WITHOUT_AS_IID, IID_AS_WITHOUT } mislabelling;
 
@@ -273,7 +275,7 @@ static double mislabelled_tv(mislabelling wrong, const char *rule, const double 
         draft.siblings = to[wrong];
         for (int i = 0; i < draft.n_nodes; i++) draft.sampled[i] = true;
         for (int i = 1; wrong == SORTED && i < draft.n_nodes;
-             i++) /* by descending draft probability */
+             i++) /* in order of decreasing draft probability */
             for (int j = i; j > 0 && row[draft.token[j]] > row[draft.token[j - 1]]; j--) {
                 const int swapped = draft.token[j];
                 draft.token[j] = draft.token[j - 1];
@@ -291,7 +293,7 @@ TEST(siblings_taken_for_what_they_are_not_show, STATISTICS)
     static const struct {
         mislabelling wrong;
         const char *rule, *what;
-        double share; /* of the pairs, on which the error must show */
+        double share; /* share of the pairs on which the error must show */
     } cases[] = {
         {SORTED, "rrsw", "without replacement, sorted by probability", 1.0},
         {TOP_AS_IID, "rrs", "top, judged by the row as if iid", 1.0},
@@ -325,8 +327,8 @@ TEST(siblings_taken_for_what_they_are_not_show, STATISTICS)
 
 /* ---- sampled against enumerated -------------------------------------------------------------- */
 
-/* 100000 texts of two tokens against the enumerated law: rejects a law that is off by 3% in one of
- * 9 cells. */
+/* Compares 100000 texts of two tokens with the enumerated law, which rejects a law that is off by
+ * 3% in one of 9 cells. */
 TEST(sampled_rounds_follow_the_enumerated_law, STATISTICS)
 {
     static const char *const pairings[][2] = {

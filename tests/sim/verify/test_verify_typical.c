@@ -4,7 +4,7 @@
 #include "tests/support/rule_law.h"
 #include "tests/support/support.h"
 
-/* Entropies 1.279854 and 1.089285 nats: exp(-H) is .278078 and .336457. */
+/* The entropies are 1.279854 and 1.089285 nats, so exp(-H) is .278078 and .336457. */
 static const double target[][4] = {
     {0.4, 0.3, 0.2, 0.1}, {0.27, 0.36, 0.0, 0.37}, {0.15, 0.05, 0.55, 0.25}};
 static const double drafts[][4] = {{0.1, 0.2, 0.3, 0.4}, {0.25, 0.25, 0.25, 0.25}};

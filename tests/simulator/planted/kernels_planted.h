@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kernels_planted: kernels with one planted mistake each, which the simulator must find.
- * `wrong` 1 makes the mistake. With 0 they are right: y[i] = x[i], or as documented here. */
+ * With `wrong` = 1 they make the mistake. With 0 they are right: y[i] = x[i], or as documented
+ * here. */
 #ifndef SPECLAB_KERNELS_PLANTED_H
 #define SPECLAB_KERNELS_PLANTED_H
 
@@ -36,7 +37,7 @@ struct planted_args {
 /* Mistakes of planted_ahead, launched early. */
 enum { AHEAD_NEVER_WAITS = 1, AHEAD_WAITS_TWICE, AHEAD_READS, AHEAD_WRITES };
 
-/* D += A B of one warp; fragments (32 lanes, words) as laid out in memory. */
+/* Computes D += A B in one warp; fragments (32 lanes, words) as laid out in memory. */
 struct planted_mma_args {
     float *d;
     int32_t *e;

@@ -13,12 +13,12 @@
 
 enum { PTX_LANES = 32, PTX_MOST_OPERANDS = 14 };
 
-/* Offset of an operand's values in the warp's registers; with bit 0 set, in the launch's
+/* The offset of an operand's values in the warp's registers or, if bit 0 is set, in the launch's
  * constants. */
 typedef int32_t ptx_place;
 enum { PTX_CONSTANT = 1 };
 
-/* Bytes per lane of an operand; a predicate has 4 for the whole warp. */
+/* Bytes per lane of an operand; a predicate has 4 bytes for the whole warp. */
 typedef enum { PTX_PREDICATE = 1, PTX_WORD = 4, PTX_LONG = 8 } ptx_width;
 
 typedef enum { SPACE_GENERIC, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM } ptx_space;

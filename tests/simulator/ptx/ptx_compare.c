@@ -13,7 +13,7 @@ enum { MOST_KERNELS = 256 };
 static struct {
     char *bytes;
     size_t n, room;
-} before, by_gcc; /* all GPU memory, allocation by allocation */
+} before, by_gcc; /* copies of all GPU memory, allocation by allocation */
 
 static struct {
     long launches, differ;

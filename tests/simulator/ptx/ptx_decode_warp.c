@@ -8,7 +8,7 @@ void ptx_need_all_lanes(ptx_decoder *d)
     const ptx_word word = ptx_peek(d->names.reader);
     const ptx_place mask = ptx_operand(&d->names, PTX_WORD);
     if ((mask & PTX_CONSTANT) != 0 && d->names.kernel->constants[mask / 2].number == ~0u) return;
-    /* nvcc moves the mask to a register first; it is checked at run time. */
+    /* nvcc moves the mask to a register first, so it is checked at run time. */
     ptx_instruction *const i = &d->names.kernel->code[d->names.kernel->n_code - 1];
     if ((mask & PTX_CONSTANT) != 0 || i->n == PTX_MOST_OPERANDS)
         ptx_unknown(d->names.reader, word, "mask of lanes");

@@ -8,7 +8,7 @@
 /* Shared memory that a kernel may declare, with guard bytes between variables. */
 enum { PTX_SHARED_GAP = 64, PTX_SHARED_BYTES = (48 << 10) + 64 * PTX_SHARED_GAP };
 
-extern char ptx_shared[PTX_SHARED_BYTES]; /* of the current block */
+extern char ptx_shared[PTX_SHARED_BYTES]; /* shared memory of the current block */
 
 /* Executes from code[at] with the lanes of `mask` and returns the index at which it stops: `stop`,
  * an instruction of another module, or one from which not all lanes continue. base: the warp's
@@ -16,13 +16,13 @@ extern char ptx_shared[PTX_SHARED_BYTES]; /* of the current block */
 int ptx_lanes_run(const ptx_instruction *code, int at, int stop, uint32_t mask,
                   char *const base[2]);
 
-/* The 32 values of an operand. */
+/* Returns the 32 values of an operand. */
 static inline void *ptx_values(char *const base[2], ptx_place place)
 {
     return base[place & PTX_CONSTANT] + (place & ~PTX_CONSTANT);
 }
 
-/* The lanes of `mask` for which the instruction's predicate holds. */
+/* Returns the lanes of `mask` for which the instruction's predicate holds. */
 static inline uint32_t ptx_guard(const ptx_instruction *i, uint32_t mask, char *const base[2])
 {
     uint32_t holds;

@@ -77,7 +77,7 @@ static inline uint32_t ptx_prmt(uint32_t a, uint32_t b, uint32_t c)
     return d;
 }
 
-/* Rounded down once: the product is exact in double; `rest` is the rounding error of the sum. */
+/* Rounds down once: the product is exact in double, and `rest` is the rounding error of the sum. */
 static inline float ptx_fma_down(float a, float b, float c)
 {
     const double product = (double)a * b, sum = product + c, part = sum - product;

@@ -82,7 +82,7 @@ static void add_variable(ptx_module *m, ptx_reader *r, ptx_variable v)
     m->variables[m->n_variables++] = v;
 }
 
-/* Initial bytes; without any the variable is zeroed. */
+/* The initial bytes; without them the variable is zeroed. */
 static void read_global(ptx_module *m, ptx_reader *r)
 {
     ptx_variable v = ptx_variable_read(r);

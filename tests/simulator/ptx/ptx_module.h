@@ -41,8 +41,8 @@ typedef struct {
     ptx_kernel *kernels; /* decoded so far */
 } ptx_module;
 
-/* The kernel for a GPU of that capability (9.0 is 90), from the newest text that it supports.
- * Without one, ends the process. */
+/* Returns the kernel for a GPU of that capability (9.0 is 90), from the newest text that it
+ * supports. If there is none, ends the process. */
 const ptx_kernel *ptx_module_kernel(const char *name, int capability);
 
 /* Reads a declaration after ".shared", ".local", ".param" or ".global" to the end of the name:
@@ -52,7 +52,7 @@ ptx_variable ptx_variable_read(ptx_reader *reader);
 const ptx_function *ptx_module_function(const ptx_module *module, ptx_word name);
 ptx_variable *ptx_module_variable(const ptx_module *module, ptx_word name);
 
-/* The module variable that contains these bytes; NULL: none. */
+/* Returns the module variable that contains these bytes; NULL: none. */
 const ptx_variable *ptx_module_variable_at(const char *at, size_t bytes);
 
 bool ptx_same(ptx_word a, ptx_word b);

@@ -33,7 +33,7 @@ void ptx_names_shared(ptx_names *names);
 void ptx_names_thread(ptx_names *names);
 void ptx_names_add(ptx_names *names, ptx_name name);
 
-/* The newest entry of that name, with its register in *ret_register; or NULL. */
+/* Returns the newest entry of that name, with its register in *ret_register; or NULL. */
 const ptx_name *ptx_names_find(const ptx_names *names, ptx_word word, int *ret_register);
 
 ptx_place ptx_new_register(ptx_names *names, ptx_width width);

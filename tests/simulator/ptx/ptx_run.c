@@ -273,7 +273,7 @@ static void run_warp(warp_state *w, int number)
     }
 }
 
-/* All warps have ended or wait. True: the barrier is complete. */
+/* Returns true if all live warps wait, so that the barrier is complete; false if all have ended. */
 static bool barrier(void)
 {
     int first = -1, ended = -1;

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Runs the block that simt describes; `first`: of a launch; *chance is for ORDER_SHUFFLED. Weak:
- * NULL in libraries that run what gcc compiled. */
+/* Runs the block that simt describes; `first`: it is the first of a launch; *chance is for
+ * ORDER_SHUFFLED. Weak: NULL in libraries that run what gcc compiled. */
 void ptx_run_block(const simulated_kernel *kernel, const void *args, int threads,
                    simulated_order order, uint64_t *chance, bool first) __attribute__((weak));
 

@@ -14,7 +14,7 @@
             ".popsection\n");                                                                      \
     extern const char name[];
 
-/* Of kernels_<theme>.cu, in the folder that the Makefile passes. */
+/* The PTX of kernels_<theme>.cu, in the folder that the Makefile passes. */
 #define PTX_TAKE_IN(theme)                                                                         \
     PTX_TAKE_IN_ONE(ptx_##theme##_80, PTX_FOLDER "kernels_" #theme ".compute_80.ptx")              \
     PTX_TAKE_IN_ONE(ptx_##theme##_90, PTX_FOLDER "kernels_" #theme ".compute_90.ptx")

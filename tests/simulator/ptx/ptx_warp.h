@@ -6,7 +6,7 @@
 
 #include "tests/simulator/ptx/ptx_code.h"
 
-/* shfl, vote_any, mma_bf16, mma_s8; false: its lane mask is not all 32. */
+/* Executes shfl, vote_any, mma_bf16 or mma_s8; returns false if its lane mask is not all 32. */
 bool ptx_warp(const ptx_instruction *i, char *const base[2]);
 
 #endif

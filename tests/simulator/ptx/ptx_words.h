@@ -29,7 +29,7 @@ bool ptx_begins(ptx_word word, const char *text);
 bool ptx_take(ptx_reader *reader, const char *text);
 void ptx_need(ptx_reader *reader, const char *text);
 
-/* Whether the word is a number, and its value; floats (0f3F800000, 0d...) as their bits. */
+/* Returns whether the word is a number, and its value; floats (0f3F800000, 0d...) as their bits. */
 bool ptx_number(uint64_t *ret_value, ptx_word word);
 
 /* "simulator: kernels_norm.ptx:41: `div.full.f32` is not known here" */

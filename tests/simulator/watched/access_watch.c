@@ -15,7 +15,7 @@ typedef enum { READ, WRITE, ATOMIC } access_kind;
  * several warps, several blocks. */
 enum { NOBODY, ONE, LANES, WARPS, BLOCKS };
 
-/* The last access of a kind; among unordered ones, the first. */
+/* The last access of a kind; of several unordered ones, the first. */
 typedef struct {
     uint32_t block, barriers, syncs, code;
     uint16_t thread;
@@ -39,7 +39,7 @@ typedef struct {
 } page_table;
 
 static page_table tables[2], *now_table = &tables[0],
-                             *before_table = &tables[1]; /* of this launch; of the previous one */
+                             *before_table = &tables[1]; /* this launch's; the previous one's */
 static page *last_page;
 static uint32_t block;
 static uintptr_t code_base;
@@ -75,7 +75,7 @@ void access_watch_begin(void)
 
 void access_watch_block(void) { block++; }
 
-/* The page's slot, or its free slot. */
+/* Returns the page's slot, or a free slot for it. */
 static page *page_of(page_table *table, uintptr_t number)
 {
     uintptr_t i = number * 0x9E3779B97F4A7C15u >> 48;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* sampling: a stand-in for llama.cpp's sampling.h: our own verification, same signatures.
- * With SPECLAB_STAND_IN=wrong it uses the previous row after the first one. */
+/* sampling: a stand-in for llama.cpp's sampling.h with the same signatures.
+ * It verifies by itself. With SPECLAB_STAND_IN=wrong it uses the previous row after the first one.
+ */
 #ifndef SAMPLING_STAND_IN_H
 #define SAMPLING_STAND_IN_H
 

@@ -13,7 +13,8 @@ TEST(throughput_joins_the_speculation_behind_it)
                   -1);
     assert_int_equal(r.n, 4);
     const spec_observation *o = r.observation;
-    /* The engine's 2600 tokens count as the output; 2590 of its rounds are the same within skew. */
+    /* The engine counts 2600 tokens as output, and its 2590 rounds agree with that within the
+     * skew. */
     assert_same(o[0].emitted, 2600);
     assert_same(o[0].passes, 1000);
     assert_same(o[0].running, 3.5);
@@ -24,10 +25,10 @@ TEST(throughput_joins_the_speculation_behind_it)
     assert_same(o[1].emitted, 4000);
     assert_same(o[1].passes, 2410);
     assert_same(o[1].running, 6);
-    /* The engine fell idle, and outputs ended within rounds. */
+    /* The engine became idle, and outputs ended within rounds. */
     assert_same(o[2].emitted, 2300);
     assert_nan(o[2].running);
-    /* The counts are of more than this interval. */
+    /* The counts cover more than this interval. */
     assert_nan(o[3].emitted);
     assert_nan(o[3].running);
     assert_same(o[3].seconds, 10);
@@ -39,7 +40,7 @@ TEST(first_tokens_are_no_passes_without_a_draft)
         only(AT("00:00") ENGINE("000", "0.0", "0.0", "2") AT("00:10")
                  ENGINE("000", "40.0", "280.0", "2") AT("00:10") ROUNDS_1000,
              -1);
-    assert_same(o->passes, 1000); /* 8 % more tokens than rounds account for */
+    assert_same(o->passes, 1000); /* 8 % more tokens than the rounds explain */
 }
 
 /* vLLM prints nothing while it is idle, but the next line of speculation covers that time. */
@@ -57,7 +58,7 @@ TEST(idle_time_is_left_out)
     assert_same(o->running, 1);
 }
 
-/* Without stamps, the lines' own numbers tell the interval. */
+/* Without time stamps, the interval follows from the lines' own numbers. */
 TEST(counts_tell_the_interval)
 {
 #define MINUTE                                                                                     \
@@ -67,7 +68,7 @@ TEST(counts_tell_the_interval)
        "0.983, 0.949, 0.915, 0.881, 0.712, Avg Draft acceptance rate: 88.8%\n"
     read_lines_of(&r, &spec_reader_vllm_log, MINUTE MINUTE MINUTE, -1);
     assert_int_equal(r.n, 3);
-    assert_nan(r.observation[0].running); /* more tokens than 10 s have */
+    assert_nan(r.observation[0].running); /* more tokens than fit into 10 s */
     for (int i = 0; i < 3; i++) assert_prints(r.observation[i].seconds, 0, "60");
     for (int i = 1; i < 3; i++) assert_same(r.observation[i].running, 1);
 }
@@ -85,7 +86,7 @@ TEST(the_interval_is_learned)
     for (int i = 0; i < r.n; i++) assert_same(r.observation[i].seconds, seconds[i]);
 }
 
-/* The line of throughput that was printed last, and of the engine if the line names one. */
+/* The last line of throughput counts, from the same engine if the line names one. */
 TEST(speculation_joins_the_last_line_before_it)
 {
     read_lines_of(&r, &spec_reader_vllm_log,
@@ -99,7 +100,7 @@ TEST(speculation_joins_the_last_line_before_it)
     for (int i = 0; i < r.n; i++) assert_same(r.observation[i].running, running[i]);
 }
 
-/* Early V1: the counts of an interval went on into the next line. */
+/* In early V1 the counts of an interval continued in the next line. */
 TEST(counts_that_were_carried_leave_no_plain_window)
 {
     read_lines_of(&r, &spec_reader_vllm_log,
@@ -116,7 +117,7 @@ TEST(a_log_without_speculation_is_plain)
 {
     read_lines_of(
         &r, &spec_reader_vllm_log,
-        AT("00:00") ENGINE("000", "20.0", "12.0", "1") /* begins within the interval */
+        AT("00:00") ENGINE("000", "20.0", "12.0", "1") /* starts within the interval */
         AT("00:10") ENGINE("000", "0.0", "55.2", "1") AT("00:20") ENGINE("000", "3.0", "110.0", "3")
             AT("00:30") ENGINE("000", "0.0", "9.0", "0") AT("00:40")
                 ENGINE("000", "0.0", "0.0", "0") AT("10:00") ENGINE("000", "5.0", "20.0", "1")
@@ -136,7 +137,7 @@ TEST(a_log_without_speculation_is_plain)
     }
 }
 
-/* A server that speculates prints lines of throughput alone for three reasons. */
+/* A speculating server prints lines of throughput alone for three reasons. */
 TEST(windows_of_prefills_are_not_plain)
 {
     read_lines_of(&r, &spec_reader_vllm_log,
@@ -145,7 +146,7 @@ TEST(windows_of_prefills_are_not_plain)
                       ENGINE("000", "0.0", "200.0", "2")          /* speculation was off */
                   AT("00:30") ENGINE("000", "10.0", "190.0", "2") /* perhaps off */
                   AT("00:40") ENGINE("000", "0.0", "259.0", "2") AT("00:40") ROUNDS_1000 AT("00:50")
-                      ENGINE("000", "0.0", "259.0", "2"), /* the next line is not here */
+                      ENGINE("000", "0.0", "259.0", "2"), /* the next line is missing */
                   -1);
     assert_int_equal(r.n, 3);
     assert_same(r.observation[0].rounds, 1000);
@@ -171,7 +172,7 @@ TEST(V0_may_leave_lines_of_speculation_out)
     assert_int_equal(r.n, 2);
 }
 
-/* More windows than are held, and more engines than have a place. */
+/* There are more windows than can be held, and more engines than there is room for. */
 TEST(many_windows_and_engines_are_bounded)
 {
     enum { LINES = 400, ENGINES = 200 };
@@ -189,7 +190,7 @@ TEST(many_windows_and_engines_are_bounded)
     free(text);
 }
 
-/* 50 tokens an output: 2,590 were counted, and 2,470 came out. */
+/* With 50 tokens per output, 2,590 were counted and 2,470 came out. */
 TEST(an_output_may_be_shorter_than_its_rounds)
 {
     const spec_observation *o = only(AT("00:00") ENGINE("000", "0.0", "0.0", "2") AT("00:10")

@@ -17,7 +17,7 @@ static json_t *json(const char *text)
     return value;
 }
 
-/* Reads a value; NaN is returned with an error. */
+/* Reads a value; if there is an error, it must be NaN. */
 static void assert_number(const char *text, spec_json_form form, double expected)
 {
     json_t *value = json(text);
@@ -178,7 +178,8 @@ TEST(fields_have_paths_names_and_units)
     assert_same(seen.o.emitted, 12.0);
     assert_true(isnan(seen.o.rounds) && isnan(seen.K) && isnan(seen.other[1]));
     assert_string_equal(key, "old");
-    /* The first name that is present; the object's own tokens before others; null is absent. */
+    /* The first name that is present counts, and the object's own tokens before those of others;
+     * null is absent. */
     assert_works(read_text("{\"tokens\": 12, \"x\": {\"ms\": null, \"old\": 7, \"new\": 8, "
                            "\"tokens\": 9, \"a\": 4}}",
                            &error));
@@ -186,7 +187,7 @@ TEST(fields_have_paths_names_and_units)
     assert_same(seen.o.emitted, 9.0);
     assert_true(isnan(seen.o.seconds) && isnan(seen.other[OTHER]));
     assert_string_equal(key, "new");
-    /* Two objects with counts: neither has the tokens beside them. */
+    /* If two objects have counts, neither of them owns the tokens beside them. */
     assert_works(read_text("{\"tokens\": 12, \"x\": [{\"ms\": 1}, {\"ms\": 2}]}", &error));
     assert_true(isnan(seen.o.emitted));
     assert_same(seen.o.seconds, 2e-3);
@@ -194,7 +195,7 @@ TEST(fields_have_paths_names_and_units)
                  "x:3: 'old' is '-1': expected a whole number, at least 0 and below 2^53");
 }
 
-/* A length counts the round's own token: 4 rounds accept none, 3 one, 2 three. */
+/* A length includes the round's own token: 4 rounds accept none, 3 accept one, 2 accept three. */
 TEST(lengths_count_the_own_token)
 {
     static const char *const texts[] = {"{\"ms\": 1, \"lengths\": {\"1\": 4, \"2\": 3, \"4\": 2}}",

@@ -29,7 +29,7 @@ TEST(a_key_is_not_a_text_that_looks_like_one)
     assert_false(has("{\"akey\": 1, \"keys\": 2}"));
     assert_false(has("{\"key\""));
     assert_false(has(""));
-    /* Longer than any key of an engine. */
+    /* A key that is longer than any key of an engine. */
     static const char longer[] = "0123456789012345678901234567890123456789012345678901234567890123";
     assert_false(spec_json_has("\"", 1, longer));
 }
@@ -95,7 +95,7 @@ TEST(objects_with_a_key_are_found_at_any_depth)
         {"[]", ""},
         {"[ ]", ""},
         {"", ""},
-        {"{\"a\":[", ""}, /* what has no key is not checked */
+        {"{\"a\":[", ""}, /* text without the key is not checked */
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         stop_after = 0;
@@ -146,7 +146,7 @@ TEST(an_object_without_an_end_is_refused)
     }
 }
 
-/* Members beside the counts, and text around them, are not parsed. */
+/* Members next to the counts, and text around them, are not parsed. */
 TEST(other_members_may_be_anything)
 {
     static const char *const texts[] = {
@@ -189,8 +189,8 @@ TEST(deep_nesting_is_refused_at_its_limit)
 
 /* ---- a second route: jansson ----------------------------------------------------------------- */
 
-/* Objects with the key in the order of the text, where what follows the key in one is passed over.
- */
+/* Finds the objects with the key in the order of the text; what follows the key in one of them is
+ skipped. */
 static int objects_in(const json_t *value)
 {
     int n = 0;
@@ -242,7 +242,8 @@ static int count_object(const spec_json_place *place, const void *self, spec_err
     return GSL_SUCCESS;
 }
 
-/* Cut anywhere: an answer or an error, and no byte behind the end is read. */
+/* If the text is cut anywhere, there is an answer or an error, and no byte after the end is
+ * read. */
 static void read_cut(const char *text, size_t n)
 {
     FREED char *bytes = malloc(n + 1);

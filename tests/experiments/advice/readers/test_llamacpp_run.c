@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The runs of llama-speculative, by the reader of the log. */
+/* Reads the runs of llama-speculative with the reader of the log. */
 #include "experiments/advice/log_format.h"
 #include "tests/experiments/advice/readers/llamacpp_lines.h"
 #include "tests/support/read_lines.h"
@@ -44,7 +44,7 @@ TEST(a_run_without_whole_drafts_leaves_its_rounds_open)
     assert_same(r.observation[0].rounds, 82.0);
     assert_same(r.observation[0].rounds_high, 82.0);
     assert_true(isnan(r.observation[0].seconds));
-    assert_int_equal(r.observation[1].K, 3); /* 200 is none that is known; the user's */
+    assert_int_equal(r.observation[1].K, 3); /* 200 is not a known length: the user's counts */
     assert_same(r.observation[1].rounds_low, 1.0);
     assert_same(r.observation[1].rounds_high, 9.0);
     assert_same(r.observation[2].rounds_high, 0.0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* llamacpp_statistics, by the reader of the log. */
+/* Checks llamacpp_statistics through the reader of the log. */
 #include "experiments/advice/log_format.h"
 #include "tests/experiments/advice/readers/llamacpp_lines.h"
 #include "tests/support/read_lines.h"
@@ -21,7 +21,7 @@ TEST(statistics_alone_are_totals)
     assert_passed(o, 2, (const double[]){37, 16});
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
 
-    /* Two ways to draft; the second prints no rates. */
+    /* There are two ways to draft, and the second prints no rates. */
     read_lines_of(&r, format,
                   MTP "5.05 I statistics ngram-mod: #calls(b,g,a) = 11 800 4, #gen drafts = 4, "
                       "#acc drafts = 4, #gen tokens = 256, #acc tokens = 47\n"
@@ -34,12 +34,13 @@ TEST(statistics_alone_are_totals)
     assert_int_equal(r.observation[0].line, 2);
     assert_int_equal(r.observation[1].line, 3);
     assert_int_equal(r.observation[2].line, 4);
-    assert_int_equal(r.observation[3].line, 1); /* waited for a second one until the end */
+    assert_int_equal(r.observation[3].line, 1); /* held back for a second one until the end */
     assert_true(r.observation[0].label != r.observation[3].label);
     assert_same(r.observation[1].rounds, 5.0);
 }
 
-/* 2053 rounds: 1553 and 1264. Rates of three digits leave 1552 + 1265, too; #acc drafts decides. */
+/* 2053 rounds: 1553 and 1264 acceptances. Rates of three digits would also allow 1552 + 1265; #acc
+ * drafts decides. */
 TEST(drafts_with_an_accepted_token_are_those_of_depth_1)
 {
     read_lines_of(
@@ -52,8 +53,8 @@ TEST(drafts_with_an_accepted_token_are_those_of_depth_1)
     assert_passed(&r.observation[0], 2, (const double[]){1553, 1264});
 }
 
-/* 203 rounds: 172 and 136. The rounds of a request without a length are the difference to the line
- * before. */
+/* 203 rounds: 172 and 136 acceptances. If a request has no length, its rounds are the difference to
+ * the line before. */
 #define FIRST                                                                                      \
     "slot print_timing: id  1 | task 12 |        eval time =    9100.00 ms /   512 tokens (   "    \
     "17.77 ms per token,    56.26 tokens per second)\n"                                            \
@@ -78,7 +79,7 @@ TEST(requests_win_over_statistics)
     assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_REQUEST);
     for (int i = 0; i < 2; i++) assert_same(r.observation[i].rounds, 203.0);
 
-    /* The beginning of the log is missing: rounds of earlier requests is not this one's. */
+    /* The beginning of the log is missing, so the rounds of earlier requests are not this one's. */
     read_lines_of(
         &r, format,
         AFTER(7, 203, 172, 405, 308, 1014.965) SECOND AFTER(8, 406, 344, 810, 616, 3014.965), -1);
@@ -88,7 +89,7 @@ TEST(requests_win_over_statistics)
     read_lines_of(&r, format, SECOND AFTER(8, 406, 344, 810, 616, 3014.965), -1);
     assert_true(isnan(r.observation[0].rounds));
 
-    /* Another server: the counts fall, or a model is loaded. */
+    /* The server changed: the counts fall, or a model is loaded. */
     read_lines_of(
         &r, format,
         SECOND AFTER(8, 406, 344, 810, 616, 3014.965) SECOND AFTER(
@@ -100,7 +101,8 @@ TEST(requests_win_over_statistics)
     for (int i = 1; i < 3; i++) assert_same(r.observation[i].rounds, 203.0);
 }
 
-/* Tokens over drafts are K. Drafts with an accepted token are depth 1, so two depths are known. */
+/* Tokens divided by drafts are K. Drafts with an accepted token give depth 1, so two depths are
+ * known. */
 TEST(lines_without_rates_have_K_and_up_to_two_depths)
 {
     read_lines_of(
@@ -117,7 +119,7 @@ TEST(lines_without_rates_have_K_and_up_to_two_depths)
     assert_int_equal(r.observation[0].depths, 0);
     assert_int_equal(r.observation[1].K, -1); /* 2.73 tokens: drafts end early */
     assert_same(r.observation[1].rounds, 100);
-    assert_int_equal(r.observation[2].K, 2); /* an output ended in a draft */
+    assert_int_equal(r.observation[2].K, 2); /* an output ended within a draft */
     assert_passed(&r.observation[2], 2, (const double[]){70, 28});
 }
 
@@ -132,7 +134,8 @@ TEST(lines_without_rates_have_K_and_up_to_two_depths)
     "slot print_timing: id  0 | task " #task " | draft acceptance rate = " rate " ( " #accepted    \
     " accepted / " #drafted " generated)\n"
 
-/* ngram-mod of 64 tokens in front of a draft of 3: what drafted for a request is known. */
+/* ngram-mod with 64 tokens comes before a draft of 3, and we know which one drafted for a
+ * request. */
 TEST(ways_to_draft_have_their_own_part_of_a_request)
 {
     read_lines_of(&r, format,
@@ -140,12 +143,12 @@ TEST(ways_to_draft_have_their_own_part_of_a_request)
                       REQUEST(2, "0.50000", 94, 188) CHAIN(2, 2, 128, 64, 60, 180, 110),
                   -1);
     assert_int_equal(r.n, 3);
-    /* One of them drafted: the request has its length, its exact rounds and its time. */
+    /* Only one of them drafted, so the request has its length, its exact rounds and its time. */
     const spec_observation *o = &r.observation[0];
     assert_counts(o, 3, (const double[]){40, 120, 120, 80, 200});
     assert_same(o->seconds, 1);
     assert_true(o->label != 0);
-    /* Both did: two parts, which sum to the request. No time is known of either. */
+    /* Both drafted: there are two parts, which sum to the request. The time of neither is known. */
     assert_int_equal(r.observation[1].K, 64);
     assert_same(r.observation[1].rounds, 2);
     assert_same(r.observation[1].drafted + r.observation[2].drafted, 188);
@@ -156,7 +159,7 @@ TEST(ways_to_draft_have_their_own_part_of_a_request)
     assert_int_equal(r.observation[2].label, o->label);
     assert_true(r.observation[1].label != o->label);
 
-    /* With another request at the same time, the parts are not this request's. */
+    /* If another request ran at the same time, the parts are not this request's. */
     read_lines_of(&r, format, REQUEST(1, "0.50000", 50, 100) CHAIN(1, 0, 0, 0, 40, 120, 80), 3);
     assert_int_equal(r.n, 1);
     assert_nan(r.observation[0].rounds);

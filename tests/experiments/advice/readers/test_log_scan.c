@@ -9,7 +9,7 @@ static spec_log_record record_of(const char *text)
     return (spec_log_record){.bytes = text, .n = strlen(text), .file = "a.log", .line = 7, .K = -1};
 }
 
-/* The number of the text as "value decimals", or the error. */
+/* Returns the number in the text as "value decimals", or the error. */
 static const char *real(const char *text, char buffer[600])
 {
     const spec_log_record record = record_of(text);

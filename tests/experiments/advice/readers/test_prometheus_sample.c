@@ -99,7 +99,7 @@ TEST(malformed_samples_are_refused)
         read_lines_fails(&spec_reader_prometheus_vllm, cases[i].text, GSL_EINVAL, cases[i].error);
 }
 
-/* Any beginning of a sample is read or refused, and reads no byte beyond it. */
+/* Any beginning of a sample is read or refused, and no byte beyond it is read. */
 TEST(cut_samples_do_no_harm)
 {
     static const char line[] = "vllm:spec_decode_num_accepted_tokens_per_pos_total{model_name=\"a\\"

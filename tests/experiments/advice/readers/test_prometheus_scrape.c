@@ -47,7 +47,7 @@ TEST(a_scrape_of_vllm_is_a_total)
     assert_int_equal(r.learned.generation, 1);
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
     assert_string_equal(r.learned.note, "");
-    /* Names without _total, too. */
+    /* Names are also accepted without _total. */
     o = only(&spec_reader_prometheus_vllm,
              "vllm:spec_decode_num_drafts 10\nvllm:spec_decode_num_draft_tokens 20\n"
              "vllm:spec_decode_num_accepted_tokens 5\nvllm:generation_tokens 40\n",
@@ -77,7 +77,7 @@ TEST(scrapes_and_engines_of_a_file_are_told_apart)
     }
     assert_true(r.observation[0].label != r.observation[1].label);
     assert_int_equal(r.learned.gaps, 0);
-    /* Engines print each name for all engines. */
+    /* Each name is printed for all engines in turn. */
     read_lines_of(
         &r, &spec_reader_prometheus_vllm,
         "vllm:generation_tokens{engine=\"0\"} 1\nvllm:generation_tokens{engine=\"1\"} 2\n"
@@ -113,7 +113,7 @@ TEST(a_time_of_creation_gives_seconds)
     assert_counts(o, 0, (const double[]){0, 500, 0, 0, 500});
     assert_same(o->seconds, 100.5);
     assert_same(o->time, 1100.5);
-    /* A stamp is of its own scrape. */
+    /* A time stamp belongs to its own scrape. */
     read_lines_of(&r, &spec_reader_prometheus_vllm,
                   "vllm:generation_tokens_created 1000\n"
                   "vllm:generation_tokens_total 500 1100500\nvllm:generation_tokens_total 600\n",
@@ -134,7 +134,7 @@ TEST(a_comment_is_the_time_of_its_scrape)
     static const double time[] = {1732690000.5, 1732690010, 1732690021, 1732690020};
     assert_int_equal(r.n, 4);
     for (int i = 0; i < 4; i++) assert_same(r.observation[i].time, time[i]);
-    /* A new time begins a scrape, even where no series repeats. */
+    /* A new time stamp begins a new scrape, even if no series repeats. */
     read_lines_of(&r, &spec_reader_prometheus_vllm,
                   "vllm:generation_tokens_total 10\n# time 1732690010\n"
                   "vllm:num_requests_running 2\nvllm:generation_tokens_total 20\n",

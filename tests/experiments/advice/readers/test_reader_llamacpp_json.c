@@ -10,7 +10,7 @@ static const spec_log_format *const format = &spec_reader_llamacpp_response;
     "{\"content\":\"a\",\"model\":\"m\",\"stop\":true,\"timings\":{\"cache_n\":0,\"prompt_n\":32," \
     "\"predicted_ms\":11082.606" counts "}}"
 
-/* 200 tokens, of which 65 were drafted: 134 passes, with those that had no draft. */
+/* 200 tokens, of which 65 were drafted: 134 passes, including those without a draft. */
 TEST(passes_are_tokens_that_were_not_drafted)
 {
     static const char text[] =
@@ -30,7 +30,7 @@ TEST(passes_are_tokens_that_were_not_drafted)
     assert_counts(&r.observation[0], -1, (const double[]){NAN, 88, 297, 171, 260});
 }
 
-/* What was in the cache is part of the context, too. */
+/* Tokens that were in the cache are part of the context, too. */
 TEST(a_prompt_has_its_cached_tokens)
 {
     const read_record r = read_record_of(
@@ -46,7 +46,7 @@ TEST(a_response_without_drafts_is_plain)
     const read_record r = read_record_of(format, TIMINGS(",\"predicted_n\":200"), 3);
     assert_counts(&r.observation[0], 0, (const double[]){0, 200, 0, 0, 200});
     assert_near(r.observation[0].seconds, 11.082606, 1e-15);
-    /* A drafter that drafted nothing is not plain decoding. */
+    /* A run whose drafter drafted nothing is not plain decoding. */
     const read_record none = read_record_of(
         format, TIMINGS(",\"predicted_n\":200,\"draft_n\":0,\"draft_n_accepted\":0"), -1);
     assert_counts(&none.observation[0], -1, (const double[]){NAN, 200, 0, 0, 200});
@@ -61,7 +61,7 @@ TEST(timings_are_read_without_their_response)
         const char *text;
         int n;
         double counts[5], seconds;
-        unsigned gaps; /* beside rounds and depths */
+        unsigned gaps; /* gaps besides rounds and depths */
     } cases[] = {
         {ALONE, 1, {NAN, 134, 347, 65, 200}, 11.082606, 0},
         {"[\n " ALONE ",\n " ALONE "\n]", 2, {NAN, 134, 347, 65, 200}, 11.082606, 0},
@@ -135,7 +135,7 @@ TEST(contradictions_are_refused)
         read_record_fails(format, cases[c].text, cases[c].line);
 }
 
-/* 30 rounds of 3 draft tokens, 81 accepted. */
+/* 30 rounds of 3 draft tokens, of which 81 are accepted. */
 TEST(mlx_vlm_counts_its_rounds)
 {
     const read_record r =

@@ -49,7 +49,7 @@ TEST(a_request_is_its_times_and_its_drafts)
     assert_int_equal(r.learned.gaps, 0);
 }
 
-/* 51 rounds, 108 of 152: mean len 3.12. */
+/* 51 rounds, in which 108 of 152 tokens are accepted: mean len 3.12. */
 TEST(rates_by_depth_may_be_on_a_line_of_their_own)
 {
     read_lines_of(&r, format,
@@ -98,7 +98,7 @@ TEST(old_lines_have_no_rounds_and_no_slots)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS);
 }
 
-/* One token is sampled from the prompt; such a request has no decoding to time. */
+/* One token is sampled from the prompt, so a request with one token has no decoding to time. */
 TEST(times_alone_are_plain_decoding)
 {
     read_lines_of(&r, format, TIMES CONTEXT TIMES DRAFTS, 3);
@@ -123,7 +123,7 @@ TEST(times_alone_are_plain_decoding)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
 }
 
-/* A lookup that found nothing: passes of a speculating server, not plain decoding. */
+/* A lookup that found nothing: these are passes of a speculating server, not plain decoding. */
 TEST(statistics_behind_a_request_without_drafts_say_that_it_speculates)
 {
     read_lines_of(&r, format, TIMES MTP, 4);
@@ -133,7 +133,8 @@ TEST(statistics_behind_a_request_without_drafts_say_that_it_speculates)
     assert_same(r.observation[0].passes, 256.0);
 }
 
-/* llama-cli prints the speed of an answer, not its length: an answer weighs a second. */
+/* llama-cli prints the speed of an answer, not its length, so an answer is given the weight of a
+ * second. */
 #define SPEED "[ Prompt: 57.0 t/s | Generation: 5.5 t/s ]\n"
 TEST(speeds_of_llama_cli_are_plain_decoding)
 {
@@ -145,7 +146,7 @@ TEST(speeds_of_llama_cli_are_plain_decoding)
     assert_same(o->seconds, 1);
     assert_same(o->running, 1);
     assert_int_equal(r.learned.gaps, 0);
-    /* the request above it has its own times; a run with drafts is not plain */
+    /* the request before it has its own times; a run with drafts is not plain */
     read_lines_of(&r, format, TIMES SPEED, -1);
     assert_int_equal(r.n, 1);
     read_lines_of(&r, format, SPEED CONTEXT, -1);
@@ -260,7 +261,7 @@ TEST(lines_of_others_do_not_concern_it)
         assert_false(format->concerns(others[i], strlen(others[i])));
 }
 
-/* Any cut or changed byte is read, or refused with a message. */
+/* A log that is cut anywhere, or has a changed byte, is read, or refused with a message. */
 TEST(damaged_lines_never_break_the_reader)
 {
     static const char whole[] = TIMES DRAFTS STATISTICS MTP RUN CONTEXT TIMES DRAFTS;

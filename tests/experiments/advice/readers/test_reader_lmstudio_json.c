@@ -58,11 +58,11 @@ TEST(the_rest_interface_has_names_of_its_own)
     assert_counts(&bare.observation[0], -1, (const double[]){NAN, NAN, 492, 176, NAN});
     assert_int_equal(bare.learned.gaps,
                      SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
-    /* Two responses in an object: neither has the other's tokens. */
+    /* With two responses in an object, neither has the other's tokens. */
     char two[1024];
     snprintf(two, sizeof two, "{\"all\":[%s,%s]}", texts[0], texts[1]);
     const read_record r = read_record_of(format, two, -1);
-    assert_int_equal(r.n, 1); /* the first has no counts beside its speed */
+    assert_int_equal(r.n, 1); /* the first one has a speed but no counts */
     assert_counts(&r.observation[0], -1, (const double[]){NAN, NAN, 492, 176, NAN});
 }
 

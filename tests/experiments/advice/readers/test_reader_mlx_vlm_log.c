@@ -46,7 +46,7 @@ TEST(few_rounds_have_their_counts_exactly)
     assert_int_equal(r.learned.generation, 0);
 }
 
-/* All counts of up to 60 rounds come back: two decimals tell up to 100 apart. */
+/* All counts of up to 60 rounds are recovered: two decimals distinguish up to 100. */
 TEST(counts_come_back_from_their_means)
 {
     char text[300];

@@ -10,7 +10,7 @@
 static const spec_log_format *const format = &spec_reader_ollama_log;
 static read_lines r;
 
-/* Lines that users posted: most iterations drafted, or few. */
+/* Lines that users posted, in which most iterations drafted, or few. */
 TEST(a_request_has_passes_and_a_range_of_rounds)
 {
     const spec_observation *o =

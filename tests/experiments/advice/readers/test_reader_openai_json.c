@@ -24,7 +24,7 @@ TEST(accepted_and_rejected_tokens_were_drafted)
     assert_counts(&none.observation[0], -1, (const double[]){NAN, NAN, 9, 0, NAN});
 }
 
-/* Providers fill in 0 or null, and engines have counts of their own beside these. */
+/* Providers fill in 0 or null, and engines have their own counts besides these. */
 TEST(usage_without_predictions_says_nothing)
 {
     static const char *const texts[] = {
@@ -35,7 +35,7 @@ TEST(usage_without_predictions_says_nothing)
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_false(format->concerns(texts[i], strlen(texts[i])));
-    /* Two choices in an array, of which one predicted. */
+    /* Two choices in an array, one of which predicted. */
     const read_record r = read_record_of(
         format,
         "[" USAGE(",\"accepted_prediction_tokens\":0,\"rejected_prediction_tokens\":0") "," USAGE(

@@ -17,7 +17,7 @@ static const spec_observation *only(const spec_log_format *format, const char *t
 
 /* ---- Counts ---------------------------------------------------------------------------------- */
 
-/* A log of V0 with the same numbers has alpha = .655. */
+/* In a log of V0 with the same numbers alpha is .655. */
 TEST(K_of_vllm_V0_follows_from_its_efficiency)
 {
 #define V0(efficiency)                                                                             \
@@ -87,7 +87,7 @@ TEST(gauges_of_sglang_alone_cannot_answer)
                      GSL_EINVAL, "x:2: counters: 20 generated tokens of 30 verify calls");
 }
 
-/* D 87: A 70 55 42 of llama.cpp; 20 rounds had no draft. */
+/* llama.cpp's D 87, A 70 55 42; 20 rounds had no draft. */
 TEST(llama_counts_rounds_without_a_draft)
 {
     static const char text[] =
@@ -120,7 +120,7 @@ TEST(forks_of_llama_count_no_rounds)
     assert_int_equal(o->K, 4);
     assert_nan(o->rounds);
     assert_same(o->passes, 135);
-    assert_same(o->busy, 11); /* of all slots together */
+    assert_same(o->busy, 11); /* over all slots together */
     assert_same(o->running, 2.5);
     assert_int_equal(r.learned.generation, 0);
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_ROUNDS | SPEC_LOG_NO_DEPTHS);
@@ -189,7 +189,7 @@ TEST(counters_of_V0_may_contradict_K)
 
 /* 10 requests of 26 tokens, 4 at a time: each has one token of its prefill, and 10 passes that
  * verify 3 draft tokens and emit 25 together. A pass takes 20 ms. By the definitions, the time of
- * decoding is 10 times 10 passes of 20 ms. 26 steps have 100 passes and the prefills in them. */
+ * decoding is 10 times 10 passes of 20 ms. The 26 steps contain the 100 passes and the prefills. */
 #define TIMED(name)                                                                                \
     "vllm:spec_decode_num_drafts_total 100\nvllm:spec_decode_num_draft_tokens_total 300\n"         \
     "vllm:spec_decode_num_accepted_tokens_total 150\nvllm:generation_tokens_total 260\n" name      \
@@ -208,7 +208,7 @@ TEST(latencies_of_vllm_are_the_time_of_its_passes)
         assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS);
         assert_string_equal(r.learned.note, "");
     }
-    /* Passes are counted, so that a few without a draft are believed. */
+    /* Passes are counted, so a few without a draft are believed. */
     const spec_observation *o = only(
         &spec_reader_prometheus_vllm,
         "vllm:spec_decode_num_drafts_total 100\nvllm:spec_decode_num_draft_tokens_total 300\n"
@@ -216,7 +216,7 @@ TEST(latencies_of_vllm_are_the_time_of_its_passes)
         "_count 105\n" ITL "_sum 2.1\n",
         3);
     assert_counts(o, 3, (const double[]){100, 105, 300, 150, 255});
-    /* Without counters of drafts all passes are of plain decoding. */
+    /* Without counters of drafts, all passes count as plain decoding. */
     o = only(&spec_reader_prometheus_vllm,
              "vllm:generation_tokens_total 260\nvllm:time_to_first_token_seconds_count 10\n" ITL
              "_count 250\n" ITL "_sum 4.5\nvllm:num_requests_running 0\n",
@@ -224,7 +224,7 @@ TEST(latencies_of_vllm_are_the_time_of_its_passes)
     assert_counts(o, 0, (const double[]){0, 250, 0, 0, 250});
     assert_same(o->busy, 4.5);
     assert_int_equal(r.learned.gaps, 0);
-    /* Latencies without tokens are no scrape. */
+    /* A scrape with latencies but no tokens is refused. */
     read_lines_of(&r, &spec_reader_prometheus_vllm, ITL "_count 250\n" ITL "_sum 4.5\n", -1);
     assert_int_equal(r.n, 0);
     read_lines_fails(
@@ -235,7 +235,7 @@ TEST(latencies_of_vllm_are_the_time_of_its_passes)
                      "x:1: " ITL "_sum: expected a number of 0 to 2^53, not 1e+300");
 }
 
-/* Each sample of SGLang stands for a token. A request that does not stream is timed from its 50th
+/* In SGLang each sample stands for a token. A request that does not stream is timed from its 50th
  * token on. */
 TEST(latencies_of_sglang_count_where_they_are_of_all_tokens)
 {
@@ -276,7 +276,7 @@ TEST(scrapes_before_and_after_give_a_speedup)
     const spec_observer to = spec_counter_differences_observer(&differences);
     for (int i = 0; i < 4; i++) {
         const spec_observation *o = only(&spec_reader_prometheus_vllm, files[i], 3);
-        /* plain decoding is a run of its own, as behind --plain */
+        /* plain decoding is a separate run, as after --plain */
         if (i == 2) assert_int_equal(spec_counter_differences_end(&differences, NULL), GSL_SUCCESS);
         assert_int_equal(to.take(to.self, o, NULL), GSL_SUCCESS);
     }

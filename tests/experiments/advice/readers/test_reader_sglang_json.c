@@ -32,7 +32,7 @@ TEST(a_response_of_2025_has_rounds_times_width)
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS);
 }
 
-/* 43 + 63 = 106 tokens: this generation does not count the prefill's. */
+/* 43 + 63 = 106 tokens: this generation of SGLang does not count the prefill's token. */
 TEST(a_response_of_2026_has_a_histogram)
 {
     const read_record r =
@@ -59,7 +59,7 @@ TEST(a_response_of_2026_has_a_histogram)
     assert_passed(&s.observation[0], 3, (const double[]){800, 500, 290});
 }
 
-/* Names of a few months each, and two generations in one response. */
+/* Names that existed for a few months each, and two generations in one response. */
 TEST(older_names_have_the_same_depths)
 {
     static const struct {
@@ -83,7 +83,7 @@ TEST(older_names_have_the_same_depths)
         assert_int_equal(r.learned.generation, cases[c].generation);
         assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
     }
-    /* The histogram alone has the accepted tokens too. */
+    /* The histogram alone also gives the accepted tokens. */
     const read_record r = read_record_of(
         format, META("\"spec_verify_ct\":43,\"spec_accept_histogram\":[11,14,11,4,0,3]"), -1);
     assert_counts(&r.observation[0], -1, (const double[]){43, NAN, NAN, 63, NAN});
@@ -96,7 +96,7 @@ TEST(rounds_alone_give_the_accepted_tokens)
         read_record_of(format, META("\"spec_verify_ct\":188,\"completion_tokens\":200"), -1);
     assert_counts(&r.observation[0], -1, (const double[]){188, NAN, NAN, 11, 200});
     assert_int_equal(r.learned.generation, 0);
-    /* The draft length is the user's, where the file does not say it. */
+    /* The draft length is the user's if the file does not state it. */
     const read_record given =
         read_record_of(format, META("\"spec_verify_ct\":188,\"completion_tokens\":200"), 3);
     assert_counts(&given.observation[0], 3, (const double[]){188, NAN, NAN, 11, 200});
@@ -104,13 +104,13 @@ TEST(rounds_alone_give_the_accepted_tokens)
     const read_record all =
         read_record_of(format, META("\"spec_verify_ct\":200,\"completion_tokens\":200"), -1);
     assert_counts(&all.observation[0], -1, (const double[]){200, NAN, NAN, 0, 200});
-    /* Fewer tokens than rounds is for the evidence to say. */
+    /* Whether fewer tokens than rounds are possible is decided later, by the evidence. */
     const read_record less =
         read_record_of(format, META("\"spec_verify_ct\":200,\"completion_tokens\":190"), -1);
     assert_counts(&less.observation[0], -1, (const double[]){200, NAN, NAN, NAN, 190});
 }
 
-/* Both identities are broken: the numbers go on as they are. */
+/* If both identities are broken, the numbers are passed on unchanged. */
 TEST(broken_identities_are_passed_on)
 {
     const read_record r =
@@ -134,7 +134,7 @@ TEST(widths_that_vary_leave_drafted_open)
     assert_string_equal(r.learned.note,
                         "proposed drafts are rounds times a width of 3, but a round accepted 5: "
                         "widths vary, and the drafted tokens are not known");
-    /* Without a histogram: 63 tokens in 43 rounds, so that one accepted 2. */
+    /* Without a histogram there are 63 tokens in 43 rounds, so one round accepted 2. */
     const read_record a =
         read_record_of(format,
                        META("\"completion_tokens\":106,\"spec_num_correct_drafts\":63,"
@@ -142,7 +142,7 @@ TEST(widths_that_vary_leave_drafted_open)
                        -1);
     assert_counts(&a.observation[0], 2, (const double[]){43, NAN, NAN, 63, 106});
     assert_true(strstr(a.learned.note, "a round accepted 2:") != NULL);
-    /* A histogram that ends early is no sign of another width. */
+    /* A histogram that ends early does not show another width. */
     const read_record s =
         read_record_of(format,
                        META("\"completion_tokens\":5,\"spec_num_correct_drafts\":1,"
@@ -204,7 +204,7 @@ TEST(parts_of_a_stream_are_passed_over)
         0);
 }
 
-/* The tokens of a usage belong to neither of two choices. */
+/* If there are two choices, the tokens in `usage` belong to neither. */
 TEST(choices_do_not_share_the_tokens_of_the_usage)
 {
 #define CHOICE "{\"meta_info\":{\"spec_verify_ct\":40,\"spec_accept_token_num\":60}}"

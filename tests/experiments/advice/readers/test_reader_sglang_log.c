@@ -11,7 +11,7 @@ static read_lines r;
     "[2025-03-05 10:00:00 TP0] Decode batch. #running-req: 32, #token: 7352, token usage: 0.01, "  \
     "accept len: 2.54, gen throughput (token/s): 39.33, largest-len: 0, #queue-req: 68\n"
 
-/* Lines with the figures given. */
+/* Returns lines with the given figures. */
 static char *line(char *text, const char *ranks, int running, const char *drafts,
                   const char *throughput)
 {
@@ -81,7 +81,7 @@ TEST(the_rate_tells_draft_length_and_generation)
     assert_int_equal(r.learned.gaps, SPEC_LOG_ROUNDED | SPEC_LOG_NO_DEPTHS | SPEC_LOG_OLD_MEANING);
 }
 
-/* 2.00 with .50 is K 2 or 3: observations wait, and go out in order. */
+/* 2.00 with .50 means K = 2 or 3: observations are held back, and come out in order. */
 TEST(observations_wait_for_the_line_that_decides)
 {
     char text[4000] = "";
@@ -97,7 +97,8 @@ TEST(observations_wait_for_the_line_that_decides)
         assert_same(r.observation[i].drafted, 120.0);
     }
     assert_int_equal(r.learned.generation, 1);
-    /* at the end of the file the user's length decides; one that no line agrees with does not */
+    /* at the end of the file the user's length decides, but one that no line agrees with does
+     * not */
     text[strlen(text) / 4] = '\0';
     read_lines_of(&r, format, text, 2);
     assert_int_equal(r.observation[0].K, 2);
@@ -202,7 +203,7 @@ TEST(the_settings_of_the_server_come_first)
     strcpy(text, "server_args=ServerArgs(speculative_num_draft_tokens=200)\n");
     line(text, "", 1, "accept len: 2.59, accept rate: 0.01, ", "80.00");
     read_lines_of(&r, format, text, -1);
-    assert_int_equal(r.observation[0].K, -1); /* more than advise knows */
+    assert_int_equal(r.observation[0].K, -1); /* more than advise supports */
 
     strcpy(text, "server_args=ServerArgs(speculative_num_steps=-3, decode_log_interval=1e9, "
                  "speculative_num_draft_tokens=99999999999999999999)\n");
@@ -252,7 +253,7 @@ TEST(of_tensor_parallel_ranks_the_first_counts)
     assert_true(r.observation[0].label != 0 && r.observation[1].label != 0);
     assert_true(r.observation[0].label != r.observation[1].label);
     assert_true(r.observation[1].label == r.observation[2].label);
-    /* a bracket that is no time stamp */
+    /* a bracket that is not a time stamp */
     read_lines_of(&r, format,
                   "2025-12-04 20:35:53 INFO 15 [metrics.py:287] Decode batch [12], #running-req: "
                   "48, accept len: 1.00, accept rate: 0.11, gen throughput (token/s): 5452.63\n",
@@ -272,7 +273,7 @@ TEST(too_many_ranks_are_refused)
     free(text);
 }
 
-/* A window over a pause has the throughput of the pause; its ratios stay. */
+/* A window that includes a pause has the throughput of the pause; its ratios are right. */
 TEST(times_of_pauses_are_left_out)
 {
     char text[8000] = "";
@@ -319,7 +320,7 @@ TEST(rounds_lie_between_the_batches_of_two_lines)
     "out={'text': 'x', 'meta_info': {'id': 'a', 'finish_reason': {'type': 'length', 'length': "    \
     "256}, 'prompt_tokens': 37, " counts "}}\n"
 
-/* The counts of a test of SGLang: 30 rounds of 4, 98 accepted. */
+/* The counts of one of SGLang's tests: 30 rounds of 4, with 98 accepted. */
 TEST(finished_requests_have_acceptance_by_depth)
 {
     static const char *const lines[] = {
@@ -327,7 +328,7 @@ TEST(finished_requests_have_acceptance_by_depth)
                "0.8166666666666667, 'spec_accept_length': 4.266666666666667, "
                "'spec_accept_histogram': [4, 0, 2, 2, 22], 'spec_accept_token_num': 98, "
                "'spec_draft_token_num': 120, 'spec_verify_ct': 30"),
-        /* both names of a version between, and a print of meta_info alone */
+        /* both names of an intermediate version, and meta_info printed alone */
         "{'spec_verify_ct': 30, 'spec_num_proposed_drafts': 120, 'spec_proposed_drafts': 120, "
         "'spec_num_correct_drafts': 98, 'spec_accepted_drafts': 98, 'e2e_latency': "
         "1.4077615810092539, 'spec_correct_drafts_histogram': [4, 0, 2, 2, 22], "
@@ -344,12 +345,12 @@ TEST(finished_requests_have_acceptance_by_depth)
         assert_near(o->seconds, 1.4077615810092539, 1e-12);
         assert_int_equal(r.learned.gaps, 0);
     }
-    /* rounds alone: 256 tokens, of which the prefill gave one */
+    /* only rounds: 256 tokens, one of which came from the prefill */
     const spec_observation *o =
         read_lines_only(&r, format, FINISH("'spec_verify_ct': 101, 'completion_tokens': 256"), 3);
     assert_counts(o, 3, (const double[]){101, NAN, NAN, 154, 256});
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS | SPEC_LOG_NO_TIMES);
-    /* in one line, a response that is not finished, and one that did not speculate */
+    /* one line with a response that is not finished, and one that did not speculate */
     read_lines_of(&r, format,
                   "[{'finish_reason': None, 'spec_verify_ct': 3, 'completion_tokens': 5}, "
                   "{'spec_verify_ct': 0, 'completion_tokens': 9}]\n",
@@ -372,7 +373,7 @@ TEST(finished_requests_have_acceptance_by_depth)
         "98");
 }
 
-/* The rounds of requests are those of the batches: they count once. */
+/* The rounds of requests are those of the batches, so they count once. */
 TEST(batches_win_over_requests)
 {
     char text[4000] = FINISH("'spec_verify_ct': 30, 'completion_tokens': 128");
@@ -383,7 +384,7 @@ TEST(batches_win_over_requests)
     assert_int_equal(r.observation[0].kind, SPEC_OBSERVED_WINDOW);
     assert_string_equal(r.learned.note, "2 requests have acceptance by depth: grep spec_verify_ct "
                                         "FILE, and give only these lines");
-    text[0] = '\0'; /* lines of plain decoding have no rounds */
+    text[0] = '\0'; /* lines of plain decoding mention no rounds */
     line(text, "", 8, "", "400.00");
     strcat(text, FINISH("'spec_verify_ct': 30, 'completion_tokens': 128"));
     read_lines_of(&r, format, text, -1);
@@ -442,7 +443,7 @@ TEST(lines_of_others_do_not_concern_it)
         assert_false(format->concerns(others[i], strlen(others[i])));
 }
 
-/* Any cut or changed byte of a line is read, or refused with a message. */
+/* A line that is cut anywhere, or has a changed byte, is read, or refused with a message. */
 TEST(damaged_lines_never_break_the_reader)
 {
     uint64_t random = spec_test_seed();

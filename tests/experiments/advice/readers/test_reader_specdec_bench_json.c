@@ -10,7 +10,7 @@
     "  \"Conditional_Acceptance_Rate\": {\"1\": 1.0, \"2\": 0.8, \"3\": 0.625, \"4\": 0.58}\n "    \
     "}\n]"
 
-/* A length has the target's own token: 800, 500 and 290 rounds accept each depth. */
+/* A length includes the target's own token: 800, 500 and 290 rounds accept each depth. */
 TEST(a_histogram_of_lengths_has_all_depths)
 {
     read_record r = read_record_of(&spec_reader_specdec_bench, RESULTS, -1);
@@ -20,7 +20,7 @@ TEST(a_histogram_of_lengths_has_all_depths)
     assert_passed(&r.observation[0], 3, (const double[]){800, 500, 290});
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
     assert_int_equal(r.learned.generation, 0);
-    /* The user knows that the run drafted more; fewer than were accepted is a mistake. */
+    /* The user may know that the run drafted more; a length below what was accepted is an error. */
     r = read_record_of(&spec_reader_specdec_bench, RESULTS, 5);
     assert_counts(&r.observation[0], 5, (const double[]){1000, NAN, NAN, 1590, NAN});
     assert_passed(&r.observation[0], 5, (const double[]){800, 500, 290, 0, 0});
@@ -42,7 +42,7 @@ TEST(a_profile_has_the_draft_length)
     assert_same(r.observation[0].printed_length, 2.59);
     const read_record user =
         read_record_of(&spec_reader_specdec_bench, PROFILE("4", "{\"1\":200,\"4\":290}"), 5);
-    assert_int_equal(user.observation[0].K, 4); /* the file knows it */
+    assert_int_equal(user.observation[0].K, 4); /* the file states it */
     assert_int_equal(r.learned.generation, 1);
     assert_int_equal(read_record_of(&spec_reader_specdec_bench, PROFILE("4", "null"), -1).n, 0);
     read_record_fails(&spec_reader_specdec_bench, PROFILE("2", "{\"1\":200,\"4\":290}"),

@@ -30,19 +30,20 @@ TEST(an_iteration_is_a_round_of_each_request)
 
 TEST(times_follow_from_the_overhead)
 {
-    /* No latency of the iteration: 2.5 ms are an eighth of it. No batch: the drafting requests. */
+    /* If the latency of an iteration is missing, 2.5 ms are an eighth of 20 ms; if the batch is,
+     * the drafting requests are counted. */
     read_record r = read_record_of(iterations, "[{\"specDecodingStats\":" DRAFTS "}]", -1);
     assert_counts(&r.observation[0], -1, (const double[]){8, NAN, 24, 13, NAN});
     assert_near(r.observation[0].seconds, 0.020, 1e-15);
     assert_same(r.observation[0].running, 8.0);
-    /* A prefill in the same iteration: its time is not that of a round. */
+    /* With a prefill in the same iteration, its time is not that of a round. */
     r = read_record_of(iterations,
                        ITERATION("\"numContextRequests\":1,\"numGenRequests\":10", DRAFTS), -1);
     assert_counts(&r.observation[0], -1, (const double[]){8, 10, 24, 13, 23});
     assert_true(isnan(r.observation[0].seconds));
     assert_same(r.observation[0].running, 10.0);
-    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS); /* other iterations have a time */
-    /* Fewer requests than drafts is for the evidence to say. */
+    assert_int_equal(r.learned.gaps, SPEC_LOG_NO_DEPTHS); /* the other iterations have a time */
+    /* Whether fewer requests than drafts are possible is decided later, by the evidence. */
     r = read_record_of(iterations, ITERATION("\"numGenRequests\":7", DRAFTS), -1);
     assert_counts(&r.observation[0], -1, (const double[]){8, NAN, 24, 13, NAN});
 }
@@ -61,7 +62,7 @@ TEST(iterations_without_drafts_are_plain_decoding)
         assert_same(r.observation[0].running, 8.0);
         assert_true(isnan(r.observation[0].printed_length));
     }
-    /* Prefills alone, or nothing that says how many decode. */
+    /* Iterations with prefills only, or without the number of decoding requests. */
     assert_int_equal(
         read_record_of(iterations,
                        ITERATION("\"numContextRequests\":1,\"numGenRequests\":0", "null"), -1)
@@ -122,7 +123,7 @@ TEST(a_choice_has_rounds_and_depths)
     assert_same(r.observation[0].printed_length, 2.4);
     assert_int_equal(r.learned.generation, 1);
     assert_int_equal(r.learned.gaps, SPEC_LOG_NO_TIMES);
-    /* A schedule of draft lengths has no bound. Two choices share the tokens of the usage. */
+    /* A schedule of draft lengths has no bound. Two choices share the tokens in `usage`. */
     const read_record two = read_record_of(responses,
                                            "{\"choices\":[" CHOICE("20", "null") "," CHOICE(
                                                "20", "null") "],\"usage\":{\"completion_tokens\":"
@@ -146,7 +147,7 @@ TEST(contradictions_of_choices_are_refused)
                       "'total_accepted_draft_tokens'");
 }
 
-/* 200 tokens in 80 passes; the mean of three digits does not give whole passes. */
+/* 200 tokens in 80 passes; the mean, with three digits, does not give a whole number of passes. */
 TEST(the_mean_gives_passes_where_it_is_exact)
 {
     read_record r = read_record_of(responses,

@@ -4,7 +4,7 @@
 #include "tests/support/read_record.h"
 #include "tests/support/support.h"
 
-/* 1000 rounds of 3 tokens: 800, 500 and 290 accept each depth. The rate is per cent. */
+/* 1000 rounds of 3 tokens: 800, 500 and 290 accept each depth. The rate is in per cent. */
 TEST(a_benchmark_is_a_window)
 {
     const read_record r = read_record_of(
@@ -22,7 +22,7 @@ TEST(a_benchmark_is_a_window)
     assert_passed(o, 3, (const double[]){800, 500, 290});
     assert_near(o->printed_rate, 0.53, 1e-15);
     assert_same(o->seconds, 12.5);
-    assert_near(o->running, 2590 * 0.025 / 12.5, 1e-12); /* not 8, the most at a time */
+    assert_near(o->running, 2590 * 0.025 / 12.5, 1e-12); /* not 8, the maximum at a time */
     assert_int_equal(r.learned.gaps, 0);
     const read_record bare = read_record_of(
         &spec_reader_vllm_bench,
@@ -54,7 +54,7 @@ TEST(a_benchmark_is_a_window)
         read_record_fails(&spec_reader_vllm_bench, cases[c].text, cases[c].line);
 }
 
-/* The members of the results that stay without --save-detailed. */
+/* The members of the results that remain without --save-detailed. */
 #define PLAIN(more)                                                                                \
     "{\"date\":\"20260101-000000\",\"endpoint_type\":\"openai\",\"backend\":\"openai\","           \
     "\"label\":null,\"model_id\":\"m\",\"tokenizer_id\":\"m\",\"num_prompts\":100,"                \
@@ -87,7 +87,7 @@ TEST(a_benchmark_without_counts_of_drafts_is_plain)
     read_record_fails(&spec_reader_vllm_bench, PLAIN(",\"spec_decode_draft_tokens\":3000"),
                       "x:7: the count 'spec_decode_num_drafts' is missing, which belongs to "
                       "'spec_decode_draft_tokens'");
-    /* Any key fewer, and another program wrote it. */
+    /* Without any one of these keys the file counts as another program's. */
     static const char *const keys[] = {"rtfx",      "burstiness",          "tokenizer_id",
                                        "completed", "total_output_tokens", "num_prompts",
                                        "duration",  "mean_tpot_ms"};

@@ -84,7 +84,8 @@ TEST(tables_follow_one_another)
     assert_nan(r.observation[3].seconds);
 }
 
-/* Many rounds: two decimals leave several counts, of which those with the sum are taken. */
+/* With many rounds, two decimals leave several counts possible, of which those with the right sum
+ * are taken. */
 TEST(depths_sum_to_the_accepted_tokens)
 {
     const spec_observation *o = only(COUNTS("50.00", "2.00", "100003", "200006",

@@ -9,7 +9,7 @@
     "{}\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":54},\"metrics\":"                 \
     "{\"speculative_decoding\":{" counts "}}}"
 
-/* As the documentation of the feature has it: 39 + 1 + 3 = 43 rounds, 1 + 3 x 3 = 10 accepted. */
+/* The example of the documentation: 39 + 1 + 3 = 43 rounds, 1 + 3 x 3 = 10 accepted. */
 #define SUMMARY                                                                                    \
     "\"mean_acceptance_length\":1.2325581395348837,\"draft_acceptance_rate\":0.07751937984496124," \
     "\"acceptance_histogram\":[39,1,0,3],\"num_spec_steps\":43,\"num_accepted_draft_tokens\":10,"  \
@@ -55,7 +55,7 @@ TEST(details_agree_with_the_summary)
     assert_passed(&d.observation[0], 3, (const double[]){2, 1, 1});
 }
 
-/* Counts by index leave out those that are 0, those at the end too. */
+/* Counts by index leave out those that are 0, also at the end. */
 TEST(depths_are_those_of_the_draft_length)
 {
     const read_record r =
@@ -81,13 +81,13 @@ TEST(a_request_without_a_draft_has_its_passes)
 
 TEST(records_hold_several_requests)
 {
-    /* An array of responses: each has its own tokens. */
+    /* In an array of responses, each has its own tokens. */
     read_record r = read_record_of(&spec_reader_vllm_response,
                                    "[" RESPONSE(SUMMARY) ",\n" RESPONSE(SUMMARY) "]", -1);
     assert_int_equal(r.n, 2);
     for (int i = 0; i < 2; i++)
         assert_counts(&r.observation[i], 3, (const double[]){43, 43, 129, 10, 54});
-    /* An object of responses: the tokens of neither are known. */
+    /* In an object of responses, the tokens of neither are known. */
     r = read_record_of(&spec_reader_vllm_response,
                        "{\"all\":[" RESPONSE(SUMMARY) "," RESPONSE(SUMMARY) "]}", -1);
     assert_int_equal(r.n, 2);
@@ -95,8 +95,8 @@ TEST(records_hold_several_requests)
         assert_counts(&r.observation[i], 3, (const double[]){43, NAN, 129, 10, NAN});
 }
 
-/* A last round that is cut emits fewer tokens than rounds + accepted + 1: passes are not known, and
- * the evidence decides. */
+/* If the last round is cut, it emits fewer tokens than rounds + accepted + 1: then passes are not
+ * known, and the evidence decides. */
 TEST(a_cut_end_leaves_the_passes_open)
 {
     const read_record r = read_record_of(
@@ -208,7 +208,7 @@ TEST(records_of_aiperf_have_times)
     assert_near(o->seconds, 2.0, 1e-15); /* from the first token on */
     assert_int_equal(r.learned.gaps, 0);
     const uint64_t vllm = o->label;
-    /* With the response of the engine beside it, the record stays one of AIPerf. */
+    /* Even with the engine's response beside it, the record counts as one of AIPerf. */
     static const char both[] = "{\"speculative_decoding\":{},\"spec_decode_acceptance\":"
                                "{\"num_accepted_draft_tokens\":1}}";
     assert_true(spec_reader_aiperf.concerns(both, strlen(both)));
@@ -222,7 +222,7 @@ TEST(records_of_aiperf_have_times)
     "{\"metadata\":{\"session_num\":1" before "}" after ",\"spec_decode_acceptance\":{"            \
     "\"num_accepted_draft_tokens\":10,\"num_draft_tokens\":129,\"num_spec_steps\":43}}"
 
-/* As AIPerf's own reports do. */
+/* This agrees with AIPerf's own reports. */
 TEST(warm_up_and_failures_of_aiperf_are_passed_over)
 {
     static const struct {

@@ -48,8 +48,8 @@ TEST(engines_are_told_apart)
     assert_int_equal(r.observation[4].label, spec_log_label("004", 3));
 }
 
-/* Two servers with one log: both call their engine 000. A server that starts again is one source.
- */
+/* Two servers share one log, and both call their engine 000. A server that starts again is still
+ one source. */
 TEST(processes_that_print_in_turn_are_two_sources)
 {
 #define BY(pid) "(APIServer pid=" #pid ") "
@@ -69,8 +69,8 @@ TEST(processes_that_print_in_turn_are_two_sources)
     assert_int_equal(r.observation[1].label, r.observation[0].label);
 }
 
-/* Half of the lines lost their process, as in a log without a line's beginning. A line that no
- * speculation joins would be plain decoding. */
+/* Half of the lines have lost the name of their process, as in a log whose lines have lost their
+ * beginnings. A line that belongs to no line of speculation would count as plain decoding. */
 TEST(lines_without_a_process_join_those_of_any)
 {
     for (int first = 0; first < 2; first++) {

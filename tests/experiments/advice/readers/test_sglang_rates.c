@@ -9,7 +9,7 @@ static bool add(spec_sglang_rates *rates, double length, double rate)
     return spec_sglang_rates_add(rates, length, 0.005, rate, 0.005);
 }
 
-/* SGLang prints length 1.00 beside rate .11 where nothing of 8 draft tokens is accepted: 1/9. */
+/* SGLang prints length 1.00 with rate .11 if none of 8 draft tokens is accepted: 1/9. */
 TEST(a_rate_without_accepted_tokens_names_the_old_meaning)
 {
     spec_sglang_rates rates = {0};
@@ -50,7 +50,7 @@ TEST(lines_that_leave_both_meanings_open_wait_for_another)
     assert_int_equal(spec_sglang_rates_meaning(&old), SPEC_SGLANG_BONUS);
 }
 
-/* 2.649 rounds to 2.6 and 1.649 / 3 to .55, but 1.6 / 3 to .53. */
+/* 2.649 is rounded to 2.6 and 1.649 / 3 to .55, but 1.6 / 3 would give .53. */
 TEST(the_rounding_of_the_length_counts)
 {
     spec_sglang_rates rates = {0};
@@ -70,8 +70,8 @@ TEST(another_draft_length_begins_anew)
     assert_int_equal(rates.not_drafts, 0);
 }
 
-/* Lines of random means under each meaning: the true K agrees with all, and up to K = 16 twenty
- * lines leave no other. */
+/* Writes lines of random means with each meaning: the true K agrees with all of them, and up to K =
+ * 16 twenty lines leave no other K. */
 TEST(the_true_length_always_agrees)
 {
     uint64_t random = spec_test_seed();

@@ -252,7 +252,7 @@ TEST(malformed_lines_are_refused)
         read_lines_fails(&spec_reader_vllm_log, cases[i].line, GSL_EINVAL, cases[i].error);
 }
 
-/* Any beginning of a line is read or refused, and reads no byte beyond it. */
+/* Any beginning of a line is read or refused, and no byte beyond it is read. */
 TEST(cut_lines_do_no_harm)
 {
     static const char *const lines[] = {ROUNDS_1000, ROUNDS_59, ENGINE("000", "0.0", "1.0", "1")};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A session on the CPU, from made-up queries, keys and values: a text, and a tree after it. */
+/* attention_session: a session on the CPU with made-up queries, keys and values.
+ * It has a text, and a tree after it. */
 #ifndef SPECLAB_TEST_ATTENTION_SESSION_H
 #define SPECLAB_TEST_ATTENTION_SESSION_H
 
@@ -11,9 +12,9 @@
 
 #include <string.h>
 
-static const spec_backend *cpu; /* with as many threads as OpenMP has */
+static const spec_backend *cpu; /* uses as many threads as OpenMP has */
 
-/* A reproducible number with a triangular law on (-2, 2). */
+/* Returns a reproducible number with a triangular law on (-2, 2). */
 static inline float draw(uint64_t i)
 {
     const uint64_t word = spec_noise_word(2385, i);
@@ -67,7 +68,8 @@ static inline void session_free(session *s)
     cpu->queue_free(&s->queue);
 }
 
-/* Queries, keys and values of the token at a position of text `text`; texts share nothing. */
+/* Draws queries, keys and values of the token at a position of text `text`; texts have nothing in
+ * common. */
 static inline void fill(float *qkv, size_t width, int text, int position)
 {
     for (size_t i = 0; i < width; i++)
@@ -100,7 +102,7 @@ static inline void add_column(spec_batch *batch, int *path, int slot, int past, 
     batch->path_begin[u + 1] = begin + n_way;
 }
 
-/* Process tokens from..to-1 of text 0, in passes. */
+/* Processes tokens from..to-1 of text 0, in passes. */
 static inline void read_text(session *s, int from, int to)
 {
     for (int done = from; done < to;) {
@@ -202,8 +204,9 @@ static const spec_shape shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
-/* A tree of NODES nodes after a text of `past` tokens; its columns use the slots after the text, in
- * the order of the nodes. Tokens are those of text `text` at their positions, so a path is a text.
+/* Makes a tree of NODES nodes after a text of `past` tokens; its columns use the slots after the
+ * text, in the order of the nodes. Tokens are those of text `text` at their positions, so a path is
+ * a text.
  */
 enum { NODES = 20 };
 static const int parent[NODES] = {-1, -1, 0, 1,  0,  2, 2,  5,  3,  7,
@@ -236,7 +239,7 @@ static inline void score_tree(session *s, int past, int first, int end)
     assert_int_equal(cpu->wait(&s->queue, &error), GSL_SUCCESS);
 }
 
-/* A path as a text: token by token, each in the slot of its position. */
+/* Reads a path as a text: token by token, each in the slot of its position. */
 static inline void score_straight(session *s, int past, int node)
 {
     int way[NODES];

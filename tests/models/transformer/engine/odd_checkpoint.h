@@ -18,14 +18,14 @@ typedef struct {
     int recurrent_period; /* one layer in this many is not recurrent; 0: none is */
     bool mixes_beta;      /* delta_both */
     bool normed_heads, sinks, post_norms, biased_output;
-    int window_period;   /* one layer in so many has no window; 0: all have none */
-    double expert_scale; /* of the weights of gate and up, times the usual; 0: 1 */
+    int window_period;   /* one layer in this many has no window; 0: none has a window */
+    double expert_scale; /* factor on the weights of gate and up; 0: 1 */
 } odd_form;
 
 static const float odd_factor[] = {1.0f, 1.5f, 2.75f, 8.0f};
 
-/* Adjacent and halves, GQA, heads wider than the model, biases, factors. The first two only as
- * floats, since their rows are not a multiple of a block. */
+/* Forms with adjacent pairs and halves, GQA, heads wider than the model, biases, factors. The first
+ * two only as floats, since their rows are not a multiple of a block. */
 static const odd_form odd_forms[] = {
     {{.dim = 40,
       .n_layers = 3,
@@ -81,7 +81,8 @@ static const odd_form odd_forms[] = {
 
 enum { ODD_FORMS = sizeof odd_forms / sizeof *odd_forms };
 
-/* Forms with all that qwen3, gemma3 and gpt-oss have beside llama; and heads of 80. */
+/* Forms with everything that qwen3, gemma3 and gpt-oss have in addition to llama, and with heads of
+ * 80. */
 static const float odd_yarn[] = {1.0f, 1.0f, 1.27f, 1.5f, 2.1f, 3.0f, 5.0f, 8.0f, 8.0f, 8.0f};
 static const odd_form odd_architectures[] = {
     {{.dim = 64,
@@ -128,7 +129,7 @@ static const odd_form odd_architectures[] = {
 
 enum { ODD_ARCHITECTURES = sizeof odd_architectures / sizeof *odd_architectures };
 
-/* Whether a model of this form has the part. */
+/* Returns whether a model of this form has the part. */
 static inline bool odd_has(const odd_form *f, spec_part part)
 {
     switch (part) {
@@ -154,7 +155,7 @@ static inline bool odd_has(const odd_form *f, spec_part part)
     }
 }
 
-/* Whether values of a vector are about 0, not 1. */
+/* Returns whether the values of a vector are about 0, not 1. */
 static inline bool odd_is_central(spec_part part)
 {
     return part == SPEC_PART_SINKS || part == SPEC_PART_DELTA_BIAS ||
@@ -172,8 +173,8 @@ static inline void free_odd_parts(void *owned)
     free(part);
 }
 
-/* Random weights that keep the scale of their inputs; the same for every type, up to its rounding.
- */
+/* Draws random weights that keep the scale of their inputs; the same for every type, up to its
+ rounding. */
 static inline void make_odd_checkpoint(spec_checkpoint *c, const odd_form *f, spec_tensor_type type)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_taus2, 7);

@@ -34,7 +34,8 @@ static inline void odd_model_close(odd_model *m)
     spec_checkpoint_free(&m->checkpoint);
 }
 
-/* Of the first n tokens, in passes of `columns` tokens: (n, vocab), for the caller to free. */
+/* Computes the logits of the first n tokens, in passes of `columns` tokens: (n, vocab), for the
+ * caller to free. */
 static inline float *odd_model_logits(const odd_model *m, int n, int columns)
 {
     float *logits = malloc((size_t)n * (size_t)m->vocab * sizeof *logits);
@@ -43,7 +44,8 @@ static inline float *odd_model_logits(const odd_model *m, int n, int columns)
     return logits;
 }
 
-/* Every instruction set of this machine, 1 to 3 threads, one column per pass or many. */
+/* Checks every instruction set of this machine, with 1 to 3 threads, and one column per pass or
+ * many. */
 static inline void odd_model_same_bytes(const odd_form *form, spec_tensor_type type, int n)
 {
     const int columns[] = {1, 2, 7, 23, n}, threads = omp_get_max_threads();

@@ -35,7 +35,7 @@ static inline double reference_sigmoid(double x)
     return 1.0 / (1.0 + exp(-x));
 }
 
-/* silu of the convolution of a channel after token t. */
+/* Returns silu of the convolution of a channel after token t. */
 static inline double reference_convolved(const reference_recurrence *of,
                                          const spec_checkpoint_layer *layer, int t, int channel,
                                          const reference_delta_omissions *omit)
@@ -56,7 +56,8 @@ static inline void reference_set_length(double *x, int n, double length)
     for (int i = 0; i < n; i++) x[i] *= length / sqrt(squares);
 }
 
-/* Computes o of all heads after token t, normed and gated, from its inputs, which are in `of`. */
+/* Computes o of all heads after token t, normalised and gated, from its inputs, which are in
+ * `of`. */
 static inline void reference_delta(double *out, const reference_recurrence *of,
                                    const spec_checkpoint_layer *layer, const spec_shape *shape,
                                    int t, const reference_delta_omissions *omit)

@@ -19,7 +19,8 @@ typedef struct {
                                the last `window` positions and the first `sink` */
 } reference_omissions;
 
-/* y = w x + bias for the rows of expert e of a stack of n; x rounded as for quantised weights. */
+/* Computes y = w x + bias for the rows of expert e in a stack of n; x is rounded as for quantised
+ * weights. */
 static inline void reference_expert_product(double *y, const spec_tensor *stack,
                                             const spec_tensor *bias, bool omit_bias, int e, int n,
                                             const double *x, bool rounds)
@@ -62,7 +63,7 @@ static inline double reference_gate(const spec_shape *s, double a, double b, boo
     return a / (1.0 + exp(-1.702 * a)) * (b + 1.0);
 }
 
-/* x += the mixture of `normed`. */
+/* Adds the mixture of `normed` to x. */
 static inline void reference_experts(double *x, const spec_checkpoint_layer *l, const spec_shape *s,
                                      const double *normed, bool rounds,
                                      const reference_omissions *omit)

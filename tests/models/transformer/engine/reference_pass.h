@@ -20,8 +20,8 @@ static inline double *reference_vector(int n)
     return vector;
 }
 
-/* A product with quantised weights rounds its input: 32 numbers share a step, of which the largest
- * is 127. */
+/* In a product with quantised weights the input is rounded: 32 numbers share a step, of which the
+ * largest is 127. */
 static inline void reference_round(double *x, int n)
 {
     for (int begin = 0; begin < n; begin += SPEC_TENSOR_BLOCK) {
@@ -33,7 +33,7 @@ static inline void reference_round(double *x, int n)
     }
 }
 
-/* y (+)= w x + bias, with x rounded if the weights are quantised and `rounds` is set. */
+/* Computes y (+)= w x + bias, with x rounded if the weights are quantised and `rounds` is set. */
 static inline void reference_product(double *y, const spec_tensor *w, const spec_tensor *opt_bias,
                                      const double *x, bool rounds, bool add)
 {
@@ -88,7 +88,7 @@ static inline void reference_rope(double *head, const spec_shape *s, int positio
     reference_rotate(head, &s->rope, s, position);
 }
 
-/* Norm and rotate the heads of one layer. */
+/* Normalises and rotates the heads of one layer. */
 static inline void reference_turn(double *head, int heads, const spec_tensor *opt_norm,
                                   const spec_checkpoint_layer *layer, const spec_shape *s,
                                   int position)
@@ -99,7 +99,7 @@ static inline void reference_turn(double *head, int heads, const spec_tensor *op
     }
 }
 
-/* Positions first..last, which a head attends to, and a score without a value. */
+/* The positions first..last to which a head attends, and a score that has no value. */
 typedef struct {
     int first, last, stride, head_dim; /* keys and values are `stride` apart */
     double scale;                      /* of scores */
@@ -107,7 +107,7 @@ typedef struct {
     int hidden, until;                 /* positions hidden..until-1 are left out */
 } reference_sight;
 
-/* One head's weighted sum of the values at the positions that it sees. */
+/* Computes one head's weighted sum of the values at the positions that it sees. */
 static inline void reference_look(double *mixed, const double *query, const double *key,
                                   const double *value, const reference_sight *of)
 {
@@ -128,7 +128,7 @@ static inline void reference_look(double *mixed, const double *query, const doub
     free(weight);
 }
 
-/* All positions 0..last, as llama. */
+/* Returns all positions 0..last, as in llama. */
 static inline void reference_attend(double *mixed, const double *query, const double *key,
                                     const double *value, int stride, int last, int head_dim)
 {
@@ -140,7 +140,7 @@ static inline void reference_attend(double *mixed, const double *query, const do
                                       .sink = -INFINITY});
 }
 
-/* The positions that a head of a layer sees from position t. */
+/* Returns the positions that a head of a layer sees from position t. */
 static inline reference_sight reference_sight_of(const spec_checkpoint_layer *layer,
                                                  const spec_shape *s, int head, int t,
                                                  const reference_omissions *omit)
@@ -162,7 +162,7 @@ static inline reference_sight reference_sight_of(const spec_checkpoint_layer *la
     return of;
 }
 
-/* x += post_norm(w input + bias) */
+/* Computes x += post_norm(w input + bias). */
 static inline void reference_branch(double *x, const spec_tensor *w, const spec_tensor *opt_bias,
                                     const double *input, const spec_tensor *opt_post_norm,
                                     const spec_shape *s, bool rounds)
@@ -182,7 +182,8 @@ static inline double reference_dense_gate(double a, double b, spec_gate gate)
     return a / (1.0 + exp(-a)) * b;
 }
 
-/* Queries of all heads; and in gated attention the gates, each behind its query in the rows. */
+/* Computes the queries of all heads and, in gated attention, the gates, each of which follows its
+ * query in the rows. */
 static inline void reference_queries(double *query, double *gate,
                                      const spec_checkpoint_layer *layer, const spec_shape *s,
                                      const double *normed, bool rounds)
@@ -227,8 +228,8 @@ static inline void reference_recur(double *x, reference_recurrence *of,
     reference_product(x, &layer->delta_output, NULL, out, rounds, true);
 }
 
-/* Logits (n, vocab) after each of n tokens, and the hidden states (n, n_layers + 1, dim) of each
- * after 0, 1, .. layers; of an engine that leaves something out. */
+/* Computes logits (n, vocab) after each of n tokens, and the hidden states (n, n_layers + 1, dim)
+ * of each after 0, 1, .. layers; with what an engine might leave out. */
 static inline void reference_states_without(double *logits, double *opt_states,
                                             const spec_checkpoint *c, const int *token, int n,
                                             bool rounds, const reference_omissions *omit)
@@ -321,8 +322,8 @@ static inline void reference_pass(double *logits, const spec_checkpoint *c, cons
     reference_states(logits, NULL, c, token, n, rounds);
 }
 
-/* The engine's logits of the same text, in passes of `columns` tokens, on the weights' device; with
- * the window and the sink of `omit`. */
+/* Computes the engine's logits of the same text, in passes of `columns` tokens, on the weights'
+ * device; with the window and the sink of `omit`. */
 static inline void engine_pass_without(float *logits, const spec_weights *weights,
                                        spec_tensor_type kv_type, const int *token, int n,
                                        int columns, const reference_omissions *omit)
@@ -367,7 +368,8 @@ static inline void engine_pass(float *logits, const spec_weights *weights, const
     engine_pass_with(logits, weights, SPEC_TENSOR_F32, token, n, columns);
 }
 
-/* The root mean square of the difference over the spread of the reference, the worst of n rows. */
+/* Returns the root mean square of the difference over the spread of the reference, for the worst of
+ * n rows. */
 static inline double reference_error(const float *logits, const double *reference, int n, int vocab)
 {
     double worst = 0.0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of qwen3, gemma3 and gpt-oss that llama has not, against double precision on random
- * shapes. A model without one of the options must have other logits, so that dropping it is seen.
+/* Checks the parts of qwen3, gemma3 and gpt-oss that llama does not have, against double precision
+ * on random shapes. A model without one of the options must have other logits, so that dropping it
+ * would show.
  */
 #include "tests/models/transformer/engine/odd_checkpoint.h"
 #include "tests/models/transformer/engine/reference_pass.h"
@@ -145,7 +146,7 @@ static double real_between(gsl_rng *rng, double low, double high)
     return low + (high - low) * gsl_rng_uniform(rng);
 }
 
-/* A form with all options. */
+/* Makes a form with all options. */
 static odd_form random_form(gsl_rng *rng, float *factor)
 {
     const int kv = between(rng, 1, 3);
@@ -194,7 +195,7 @@ static double distance(const double *a, const double *b, int n, int vocab)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-/* Measured: 3e-6 at worst; a dropped option changes logits by 0.04 of their spread at least. */
+/* Measured: 3e-6 at worst; a dropped option changes logits by at least 0.04 of their spread. */
 TEST(each_option_is_computed_and_matters, SLOW)
 {
     OWNED_RNG *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -240,8 +241,8 @@ TEST(each_option_is_computed_and_matters, SLOW)
     assert_true(worst < 1e-5);
 }
 
-/* The table of a model that llama.cpp and transformers read: gpt-oss-20b's rotary embedding. The
- * turns per position are those of transformers 5.24's _compute_yarn_parameters. */
+/* The table for a model that llama.cpp and transformers also read: gpt-oss-20b's rotary embedding.
+ * The turns per position are those of transformers 5.24's _compute_yarn_parameters. */
 TEST(yarn_slows_pairs_between_its_bounds)
 {
     float factor[32];
@@ -265,7 +266,7 @@ TEST(yarn_slows_pairs_between_its_bounds)
     assert_true(fabs((double)factor[9] - 2.0 * 1.107266) < 1e-5);
 }
 
-/* Each part alone is reason enough to refuse a model where only a llama's pass is computed. */
+/* Each part alone is a reason to refuse a model where only llama's pass is computed. */
 TEST(each_part_beside_llama_is_named)
 {
     OWNED_RNG *rng = gsl_rng_alloc(gsl_rng_taus2);
@@ -283,7 +284,8 @@ TEST(each_part_beside_llama_is_named)
                                         "scaled queries",
                                         "capped logits"};
     form.shape.rope.magnitude = 0.0f;
-    for (int left = 0; left <= 9; left++) { /* parts that are still there: left and later ones */
+    for (int left = 0; left <= 9; left++) { /* parts that are still present: `left` and later
+                                             * ones */
         if (left > 0) form.normed_heads = false;
         if (left > 1) form.sinks = false;
         if (left > 2) form.biased_output = false;

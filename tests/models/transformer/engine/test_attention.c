@@ -5,9 +5,9 @@
 #include <math.h>
 #include <omp.h>
 
-/* Cases are the shapes, and then some of them with a window of the batch: within a block and beyond
- * it, with sinks in the window's first block or not, in layers with a window of their own or not.
- * 700 + 4 and 300 + 800 positions are more than some of the texts have. */
+/* The cases are the shapes, some of them with a window for the batch: within a block and beyond it,
+ * with sinks in the window's first block or not, in layers with their own window or not. 700 + 4
+ * and 300 + 800 positions are more than some of the texts have. */
 static const struct {
     int shape, window, sink;
 } narrow[] = {{0, 1, 0},    {1, 100, 4}, {2, 256, 256}, {2, 300, 800}, {3, 2, 700},
@@ -84,7 +84,7 @@ TEST(a_tree_in_its_slots_equals_its_paths_as_texts, SLOW)
         read_text(&text, 0, 700);
         for (size_t i = 0; i < sizeof pasts / sizeof pasts[0]; i += spec_test_thread_stride()) {
             /* Slots after the text hold stale values, which no column may read. */
-            for (int cut = 1; cut <= NODES; cut += 9) { /* the tree in one pass, or in two */
+            for (int cut = 1; cut <= NODES; cut += 9) { /* the tree in one pass or in two */
                 if (cut < NODES) score_tree(&tree, pasts[i], 0, cut);
                 const int first = cut < NODES ? cut : 0;
                 score_tree(&tree, pasts[i], first, NODES);
@@ -102,7 +102,7 @@ TEST(a_tree_in_its_slots_equals_its_paths_as_texts, SLOW)
     }
 }
 
-/* The results of several passes, to compare. */
+/* Collects the results of several passes, to compare them. */
 static void compute(float *result, size_t k)
 {
     OWNED(session) s = open_case(k);
@@ -144,7 +144,7 @@ TEST(results_do_not_depend_on_threads_or_instructions, SLOW)
     }
 }
 
-/* The columns of a pass, however many there are, have the bits that each has alone. */
+/* However many columns a pass has, each has the same bits as alone. */
 TEST(a_column_does_not_depend_on_the_others)
 {
     enum { BEFORE = 300 };
@@ -170,7 +170,7 @@ TEST(a_column_does_not_depend_on_the_others)
     }
 }
 
-/* Attention of one column at the end of a long text reads what it sees alone: the other values may
+/* Attention of one column at the end of a long text reads only what it sees: the other values may
  * be anything. */
 TEST(nothing_outside_a_window_is_read)
 {
@@ -183,7 +183,8 @@ TEST(nothing_outside_a_window_is_read)
         read_text(&s, 0, n);
         read_text(&s, n - 1, n);
         memcpy(before, s.o, o * sizeof *before);
-        for (int seen = 0; seen <= 1; seen++) { /* of those that are seen, only the first one */
+        for (int seen = 0; seen <= 1; seen++) { /* of the values that are seen, only the first
+                                                 * one */
             for (int t = 0; t < n - 1; t++) {
                 spec_batch batch = {.n = 0};
                 int path[1];
@@ -199,11 +200,12 @@ TEST(nothing_outside_a_window_is_read)
             read_text(&s, n - 1, n);
             if (!seen) assert_memory_equal(before, s.o, o * sizeof *before);
         }
-        assert_int_equal(isnan(s.o[0]), s.window != 1); /* a window of 1 is the column itself */
+        assert_int_equal(isnan(s.o[0]), s.window != 1); /* with a window of 1 a column sees only
+                                                         * itself */
     }
 }
 
-/* The workspace fits the context that the model states; a longer text works, too. */
+/* The workspace fits the context length that the model states, and a longer text works, too. */
 TEST(a_text_may_exceed_the_workspace)
 {
     spec_shape short_one = shapes[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rotation, norms of heads and gates against their definitions in double precision. */
+/* Compares rotation, norms of heads and gates with their definitions in double precision. */
 #include "models/transformer/engine/column_work.h"
 
 #include "base/cpu.h"
@@ -12,7 +12,7 @@
 
 enum { HEADS = 8, KV_HEADS = 4, HEAD = 24, PAIRS = HEAD / 2, ALL = HEADS + 2 * KV_HEADS };
 
-/* A reproducible number with a triangular law on (-2, 2). */
+/* Returns a reproducible number with a triangular law on (-2, 2). */
 static float draw(uint64_t i)
 {
     const uint64_t word = spec_noise_word(2385, i);
@@ -55,7 +55,7 @@ static heads turned(const spec_shape *shape, const spec_attending *opt_how, int 
     return h;
 }
 
-/* Positions rotate queries and keys, not values. */
+/* Positions rotate queries and keys, but not values. */
 TEST(positions_turn_queries_and_keys)
 {
     const int at = 2385;
@@ -79,8 +79,8 @@ TEST(positions_turn_queries_and_keys)
     }
 }
 
-/* Heads are normed by the model's epsilon before their rotation, and rotated vectors have the
- * embedding's magnitude; values stay. */
+/* Heads are normalised with the model's epsilon before their rotation, and rotated vectors have the
+ * embedding's magnitude; values stay unchanged. */
 TEST(heads_are_normed_before_they_turn)
 {
     const int at = 27;
@@ -127,7 +127,8 @@ static double gate_by_definition(spec_gate gate, double a, double b)
     return a / (1.0 + exp(-1.702 * a)) * (b + 1.0);
 }
 
-/* More than fits on the stack at once, in place; both factors go beyond the clamps. */
+/* More columns than fit on the stack at once, computed in place; both factors go beyond the
+ * clamps. */
 TEST(gates_are_their_definitions)
 {
     enum { N = 300 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hybrids: recurrent layers, gated attention, partial rotation and the expert that every token
- * takes, against the recurrence in double precision, token after token. */
+/* Checks hybrids (recurrent layers, gated attention, partial rotation and the expert that every
+ * token takes) against the recurrence in double precision, token after token. */
 #include "models/transformer/engine/delta.h"
 
 #include "tests/models/transformer/engine/odd_checkpoint.h"
@@ -118,7 +118,7 @@ TEST(rows_are_those_of_the_recurrence)
     }
 }
 
-/* Each step of the definition changes logits, so that a test would see it left out. */
+/* Leaving out any step of the definition changes logits, so a test would see it. */
 TEST(each_step_of_a_hybrid_matters)
 {
     static const struct {
@@ -165,7 +165,7 @@ typedef struct {
     gsl_rng *rng;
     spec_model *model;
     spec_session session;
-    int text[LONGEST + NODES]; /* the rest is for a path */
+    int text[LONGEST + NODES]; /* the rest is room for a path */
     size_t n;
     int token[NODES], parent[NODES], n_nodes;
     double *scratch, *fresh; /* (NODES + 1, VOCAB) */
@@ -204,7 +204,7 @@ static int depth_of(const walk *w, int node)
     return depth;
 }
 
-/* The tokens on the path to a node; returns their number. */
+/* Lists the tokens on the path to a node; returns their number. */
 static size_t path_to(const walk *w, int *path, int node)
 {
     const int depth = depth_of(w, node);
@@ -212,7 +212,8 @@ static size_t path_to(const walk *w, int *path, int node)
     return (size_t)depth;
 }
 
-/* The next text: along the last tree, by any token, back by some or many, or another text. */
+/* Makes the next text: it continues along the last tree, or by any token, goes back by some or
+ * many, or is another text. */
 static void move(walk *w)
 {
     if (w->n_nodes > 0 && pick(w, 3) > 0) w->n += path_to(w, w->text + w->n, pick(w, w->n_nodes));
@@ -224,7 +225,7 @@ static void move(walk *w)
     if (w->n > LONGEST - 80) w->n = (size_t)pick(w, 100);
 }
 
-/* A chain of up to SPEC_DELTA_DEPTH tokens, or a tree of no more levels. */
+/* Makes a chain of up to SPEC_DELTA_DEPTH tokens, or a tree of at most as many levels. */
 static void grow(walk *w)
 {
     const bool chain = pick(w, 2) == 0;
@@ -283,7 +284,7 @@ TEST(rows_after_any_rollback_are_those_of_a_fresh_session)
     }
 }
 
-/* Its last token has the anchor nearest to the draft, which comes from the text alone. */
+/* The anchor nearest to the draft is at the text's last token, and comes from the text alone. */
 TEST(the_deepest_draft_is_computed_as_its_text)
 {
     OWNED(walk) w = walk_of(specs[0], 5);

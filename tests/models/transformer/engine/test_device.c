@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Devices by name, and the memory budget. */
+/* Checks devices by name, and the memory budget. */
 #include "models/gpu/card.h"
 #include "models/model_open.h"
 #include "models/transformer/engine/device.h"
@@ -127,8 +127,8 @@ TEST(the_kv_cache_has_the_requested_or_the_automatic_type)
                      GSL_EINVAL);
 }
 
-/* The stated need equals what weights, KV cache and buffers of a session take, counted by
- * allocations. */
+/* The memory that is stated as needed equals what weights, KV cache and buffers of a session take,
+ * counted by allocations. */
 static size_t taken;
 static const spec_backend *counted;
 
@@ -185,7 +185,7 @@ TEST(the_memory_need_is_what_weights_take)
     }
 }
 
-/* Set the memory of the simulated GPU that opens next. */
+/* Sets the memory of the simulated GPU that is opened next. */
 static void have_memory(long bytes)
 {
     char text[32];
@@ -266,7 +266,7 @@ static long most_kilobytes(void)
     return usage.ru_maxrss;
 }
 
-/* 260 MB of weights are not drawn if they do not fit. */
+/* 260 MB of random weights are not drawn if they do not fit. */
 TEST(random_weights_are_not_drawn_if_they_do_not_fit)
 {
     spec_error error = {{0}};

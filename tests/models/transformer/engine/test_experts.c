@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mixtures of experts against double precision, and the same bits for every number of columns,
- * threads and instruction set. */
+/* Checks mixtures of experts against double precision, and that bits are the same for every number
+ * of columns, threads and instruction set. */
 #include "models/transformer/engine/experts.h"
 #include "tests/models/transformer/engine/odd_model.h"
 #include "tests/support/support.h"
@@ -11,8 +11,8 @@
 
 enum { TOKENS = 64 };
 
-/* As qwen3moe, with all experts, with one, and as gpt-oss with weights that its clamps cut. The
- * first only as floats. */
+/* Mixtures as in qwen3moe, with all experts or one, and as in gpt-oss, with weights that its clamps
+ * cut. The first one only as floats. */
 static const odd_form forms[] = {
     {.shape = {.dim = 40,
                .n_layers = 2,
@@ -72,7 +72,7 @@ static const odd_form forms[] = {
 };
 enum { FORMS = sizeof forms / sizeof *forms, CLAMPED = 3 };
 
-/* The error of each token's logits, in ascending order. */
+/* Returns the error of each token's logits, in ascending order. */
 static void errors_of(double error[TOKENS], const odd_model *m, const reference_omissions *omit)
 {
     FREED double *reference = reference_vector(TOKENS * m->vocab);
@@ -83,7 +83,7 @@ static void errors_of(double error[TOKENS], const odd_model *m, const reference_
     gsl_sort(error, 1, TOKENS);
 }
 
-/* Measured: 1e-6 to 3e-6, the rounding of ordered float sums. */
+/* Measured: 1e-6 to 3e-6, from rounding float sums that are added in order. */
 TEST(experts_in_floats_are_exact_to_rounding)
 {
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
@@ -100,8 +100,8 @@ TEST(experts_in_floats_are_exact_to_rounding)
     }
 }
 
-/* A number near the middle of two steps of its 8 bits may round the other way; a token whose router
- * is then near a tie takes another expert. */
+/* A number near the middle between two steps of its 8 bits may be rounded the other way. If the
+ * router is then near a tie, the token takes another expert. */
 TEST(quantised_experts_take_their_input_in_steps)
 {
     for (int f = 1; f < FORMS; f++) {
@@ -114,7 +114,7 @@ TEST(quantised_experts_take_their_input_in_steps)
     }
 }
 
-/* The data tell an engine that leaves out one step from one that does not. */
+/* With these data an engine that leaves out a step differs from one that does not. */
 TEST(every_step_of_the_mixture_shows)
 {
     static const reference_omissions omissions[] = {
@@ -131,7 +131,7 @@ TEST(every_step_of_the_mixture_shows)
     }
 }
 
-/* Rows that blocks of 256 divide. */
+/* Widths that are multiples of 256, as some blocks need. */
 static const odd_form super_form = {.shape = {.dim = 256,
                                               .n_layers = 1,
                                               .n_heads = 4,

@@ -14,7 +14,8 @@ static const odd_form *form_of(int f)
     return f < ODD_FORMS ? &odd_forms[f] : &odd_architectures[f - ODD_FORMS];
 }
 
-/* Errors of a row, median and worst, over texts of `length` tokens each, cut from the text. */
+/* Computes the median and the worst error of a row, over texts of `length` tokens each, cut from
+ * the text. */
 static void measure(const odd_model *m, int length, bool rounds, double *ret_middle,
                     double *ret_worst)
 {
@@ -35,8 +36,8 @@ static void measure(const odd_model *m, int length, bool rounds, double *ret_mid
     free(reference);
 }
 
-/* One text of 50 tokens through 2 to 4 layers. Measured: 8e-7 to 4e-6, the rounding of ordered
- * float sums. */
+/* One text of 50 tokens through 2 to 4 layers. Measured: 8e-7 to 4e-6, from rounding float sums
+ * that are added in order. */
 TEST(weights_in_floats_are_exact_to_rounding)
 {
     static const spec_tensor_type types[] = {SPEC_TENSOR_F32, SPEC_TENSOR_F16, SPEC_TENSOR_BF16};
@@ -105,10 +106,10 @@ TEST(a_long_text_is_as_exact_as_a_short_one, SLOW)
     }
 }
 
-/* Ten texts of five tokens. A row is exact to rounding, unless a number is so near the middle of
- * two steps that the reference rounds it the other way. That costs as much as quantising
- * activations at all, which the unquantised reference measures. Measured: 1e-7, at worst 0.008;
- * against unquantised activations 0.02, at worst 0.08. */
+/* Ten texts of five tokens. A row is exact to rounding, unless a number is so near the middle
+ * between two steps that the reference rounds it the other way. That costs as much as quantising
+ * activations at all, which the reference without quantisation measures. Measured: 1e-7, at worst
+ * 0.008; against unquantised activations 0.02, at worst 0.08. */
 TEST(quantised_weights_take_their_input_in_steps)
 {
     static const spec_tensor_type types[] = {SPEC_TENSOR_Q8_0, SPEC_TENSOR_Q4_0};
@@ -129,7 +130,7 @@ TEST(quantised_weights_take_their_input_in_steps)
     }
 }
 
-/* Rows that blocks of 256 divide. */
+/* Widths that are multiples of 256, as some blocks need. */
 static const odd_form super_form = {{.dim = 256,
                                      .n_layers = 1,
                                      .n_heads = 4,
@@ -142,8 +143,8 @@ static const odd_form super_form = {{.dim = 256,
                                      .rope.base = 10000.0},
                                     .tied = true};
 
-/* The types of small blocks in the third form, and one in each other form; all types of blocks of
- * 256. */
+/* Tries the types of small blocks in the third form and one of them in each other form, and all
+ * types with blocks of 256. */
 TEST(logits_are_the_same_bytes_everywhere, SLOW)
 {
     for (int f = 0; f < FORMS; f++)

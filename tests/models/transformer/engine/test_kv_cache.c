@@ -4,9 +4,9 @@
 #include <math.h>
 #include <sys/mman.h>
 
-/* Keys and values of 16 bits are rounded when they are stored, and then computed as floats, so all
- * bits are those of a cache of floats that is given rounded numbers. Rounding itself moves results
- * by at most `worst`, as measured, of values up to 6. */
+/* Keys and values of 16 bits are rounded when they are stored, and then computed with as floats, so
+ * all bits are those of a float cache that is given rounded numbers. The rounding itself moves
+ * results by at most `worst`, as measured for values up to 6. */
 TEST(a_cache_of_halves_is_one_of_rounded_floats)
 {
     static const int lengths[] = {1, 64, 255, 257, 700};
@@ -44,7 +44,8 @@ TEST(a_cache_of_halves_is_one_of_rounded_floats)
     }
 }
 
-/* Text 0's token at a position, after the number at `place` of its row was replaced, if any. */
+/* Stores text 0's token at a position, with the number at `place` of its row replaced, if that is
+ * given. */
 static void read_token(session *s, int position, int place, float number)
 {
     spec_batch batch = {.n = 0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How much memory a loaded model takes, beside its file: pages that Linux counts, not time. */
+/* Measures how much memory a loaded model takes besides its file: pages that Linux counts, not
+ * time. */
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/gguf_model.h"
 #include "tests/support/folder.h"
@@ -11,10 +12,10 @@
 #define FILE_NAME "model.gguf"
 
 #if !defined __SANITIZE_ADDRESS__ &&                                                               \
-    !defined __SANITIZE_THREAD__ /* they need memory of their own */
+    !defined __SANITIZE_THREAD__ /* sanitizers need memory of their own */
 
 typedef struct {
-    spec_tensor_type most, some; /* of matrices; `some`: of values and the output */
+    spec_tensor_type most, some; /* types of matrices; `some`: of the values and the output */
     int n_layers;
 } model_kind;
 
@@ -24,8 +25,8 @@ static spec_tensor_type type_of(const model_kind *kind, spec_part part)
     return part == SPEC_PART_VALUE || part == SPEC_PART_OUTPUT ? kind->some : kind->most;
 }
 
-/* A file with zeros as weights. Its matrices have 0.2 to 8 MB, so that those smaller than a large
- * page count. Returns its size. */
+/* Writes a file with zeros as weights. Its matrices have 0.2 to 8 MB, so that some are smaller than
+ * a large page. Returns its size. */
 static double write_model(const model_kind *kind)
 {
     static const char zeros[1 << 14];
@@ -70,7 +71,7 @@ static double write_model(const model_kind *kind)
     return (double)info.st_size;
 }
 
-/* The bytes of a line of /proc/self/status, such as "VmRSS:". */
+/* Returns the bytes of a line of /proc/self/status, such as "VmRSS:". */
 static double status_bytes(const char *name)
 {
     FILE *file = fopen("/proc/self/status", "r");
@@ -83,7 +84,7 @@ static double status_bytes(const char *name)
     return 1024.0 * kilobytes;
 }
 
-/* The peak of the memory begins again at what the process has now. */
+/* Resets the peak of the memory to what the process has now. */
 static bool forget_peak(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "w");

@@ -38,7 +38,7 @@ static void expect_softmax(const double *found, const float *x, int vocab, doubl
         const long double exponent =
             ((long double)x[i] - (long double)largest) / (long double)temperature;
         const long double truth = expl(exponent) / sum;
-        /* The exponent itself was rounded twice: 1 / temperature, and the product. */
+        /* The engine rounds its exponent twice: 1 / temperature, and the product. */
         if (exponent < -707.0L) assert_true(found[i] < 1e-300);
         else
             assert_true(fabsl((long double)found[i] - truth) <=

@@ -16,7 +16,7 @@ static const spec_transformer *open_model(spec_model **ret, const char *spec,
 }
 
 /* dim 64, ffn 96, 4 heads and 2 kv heads: 64 (64 + 32 + 32) + 64 64 + 2 96 64 + 64 96 weights per
- * layer, and 100 64 of the output. */
+ * layer, and 100 64 in the output. */
 TEST(work_is_counted_by_the_shape)
 {
     OWNED_MODEL *model;
@@ -29,7 +29,7 @@ TEST(work_is_counted_by_the_shape)
     assert_true(work.weight_bytes == (double)spec_transformer_of(model)->weights->bytes);
 }
 
-/* A mixture of 8 experts, 3 to a token: 3 (3 32 64) weights per layer in place of 3 96 64, and a
+/* A mixture of 8 experts, 3 per token: 3 (3 32 64) weights per layer in place of 3 96 64, and a
  * router of 8 64 floats. */
 TEST(a_token_has_the_work_of_its_experts)
 {
@@ -48,8 +48,8 @@ TEST(a_token_has_the_work_of_its_experts)
     assert_true(spec_pass_work_bytes(&work, 5.5) - work.weight_bytes == 2.5 * work.expert_bytes);
 }
 
-/* One layer of two attends, with gates as wide as its queries; the other has 2 32 + 64 channels, a
- * gate of 64, 2 rows for each of 4 heads, and a state of 16 16 for each. */
+/* One of the two layers attends, with gates as wide as its queries. The other one has 2 32 + 64
+ * channels, a gate of 64, 2 rows for each of 4 heads, and a state of 16 16 for each. */
 TEST(a_hybrid_has_the_work_of_both_kinds_of_layers)
 {
     OWNED_MODEL *model;
@@ -65,7 +65,7 @@ TEST(a_hybrid_has_the_work_of_both_kinds_of_layers)
     assert_true(work.weight_bytes == (double)spec_transformer_of(model)->weights->bytes);
 }
 
-/* Memory holds all experts, though a pass reads few. */
+/* All experts are in memory, although a pass reads few. */
 TEST(the_memory_need_counts_all_experts)
 {
     enum { LAYERS = 3, DIM = 64, HEAD = 16, EXPERTS = 8 };
@@ -93,7 +93,8 @@ TEST(the_memory_need_counts_all_experts)
     assert_false(all_floats);
 }
 
-/* One token reads the experts it takes; a text read at once no more than there are. */
+/* One token reads the experts that it takes; a text that is read at once reads at most all of
+ * them. */
 TEST(a_session_counts_the_experts_that_it_reads)
 {
     spec_model *model;
@@ -139,7 +140,7 @@ TEST(layers_with_a_window_are_counted_apart)
 }
 
 /* Two of four layers have a window of 7, in which the first 3 positions lie only in short texts.
- * Second route: positions counted. */
+ * Second route: count the positions. */
 TEST(a_draft_with_a_window_reads_fewer_keys_and_values)
 {
     OWNED_MODEL *target;
@@ -163,7 +164,7 @@ TEST(a_draft_with_a_window_reads_fewer_keys_and_values)
     spec_model_close(draft);
 }
 
-/* The target's first and third layers, and its output. */
+/* The draft has the target's first and third layers, and its output. */
 TEST(a_draft_of_some_layers_has_the_work_of_these)
 {
     spec_model *target, *draft;
@@ -180,7 +181,7 @@ TEST(a_draft_of_some_layers_has_the_work_of_these)
     spec_model_close(target);
 }
 
-/* Without one attention, and without both sublayers of another layer. */
+/* The draft skips one attention, and both sublayers of another layer. */
 TEST(a_draft_without_sublayers_has_the_work_of_the_others)
 {
     spec_model *target, *draft;

@@ -27,7 +27,8 @@ static const spec_shape shape = {.dim = 256,
                                  .norm_eps = 1e-5f,
                                  .rope.base = 10000.0};
 
-/* Types as in files of the kind Q4_K_M: values and the output in more bits than the rest. */
+/* The types are as in files of the kind Q4_K_M: values and the output have more bits than the
+ * rest. */
 static spec_tensor_type type_of(spec_part part)
 {
     switch (part) {
@@ -49,7 +50,8 @@ static bool is_there(spec_part part)
     return part == SPEC_PART_OUTPUT || spec_architecture_must(spec_architectures, part);
 }
 
-/* Random bytes with scales near 2^-12: weights of at most 1/4. `scale`: of the first block. */
+/* Fills blocks with random bytes whose scales are near 2^-12, so weights are at most 1/4. `scale`:
+ * the scale of the first block. */
 static void write_data(spec_gguf_writer *writer, const spec_tensor *tensor, uint64_t seed,
                        uint16_t scale)
 {
@@ -145,7 +147,7 @@ TEST(on_a_gpu_all_types_are_computed_as_their_conversion)
 }
 
 /* The tensors of types that are only read are those of the conversion. In texts of one token the
- * median error is that of float sums. Few numbers are so near the middle of two steps that the
+ * median error is that of float sums. Few numbers are so near the middle between two steps that the
  * reference rounds them the other way. Measured: 1e-7; 0.01 against unrounded activations. */
 TEST(on_the_cpu_k_quants_are_computed_as_they_are)
 {

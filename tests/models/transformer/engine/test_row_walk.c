@@ -24,7 +24,7 @@ typedef struct {
     spec_model *model[2]; /* the target, and a draft of its layers */
     spec_session session[2];
     bool shares;
-    int text[LONGEST + NODES]; /* the rest is for a path */
+    int text[LONGEST + NODES]; /* the rest is room for a path */
     size_t n;
     int token[NODES], parent[NODES], n_nodes;
     double *scratch, *fresh; /* (NODES+1, VOCAB) */
@@ -35,7 +35,7 @@ static int pick(walk *w, int n)
     return (int)gsl_rng_uniform_int(w->rng, (unsigned long)n);
 }
 
-/* The tokens on the path to a node; returns their number. */
+/* Lists the tokens on the path to a node; returns their number. */
 static size_t path_to(const walk *w, int *path, int node)
 {
     size_t depth = 0, i = 0;
@@ -44,7 +44,8 @@ static size_t path_to(const walk *w, int *path, int node)
     return depth;
 }
 
-/* The next text: along the last tree, by any token, back, or another text. */
+/* Makes the next text: it continues along the last tree, or by any token, goes back, or is another
+ * text. */
 static void move(walk *w)
 {
     if (w->n_nodes > 0 && pick(w, 3) > 0) w->n += path_to(w, w->text + w->n, pick(w, w->n_nodes));
@@ -64,7 +65,8 @@ static void grow_tree(walk *w)
     }
 }
 
-/* The same tokens in another tree, or another token in the same tree: no level of the last tree. */
+/* The tokens are the same but the tree is another, or one token of the same tree differs: its
+ * levels are not those of the last tree. */
 static void alter_tree(walk *w)
 {
     if (w->n_nodes == 0) return;
@@ -137,7 +139,7 @@ static void take_step(walk *w)
     }
 }
 
-/* begins: the begin-of-text token is in front of every text, or of the empty context alone. */
+/* begins: every text begins with the begin-of-text token; otherwise only the empty context does. */
 static void walk_about(walk *w, const char *spec, bool shares, bool begins)
 {
     w->model[0] = model_of(spec, NULL);

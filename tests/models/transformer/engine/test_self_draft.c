@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Drafts made of the target: a shared KV cache gives the same rows and is computed once, as the
- * backend's counts of stored tokens show. */
+/* Drafts that are made from the target: a shared KV cache gives the same rows and is computed once,
+ * as the backend's counts of stored tokens show. */
 #include "base/noise.h"
 #include "models/model_kinds.h"
 #include "models/model_open.h"
@@ -87,8 +87,8 @@ static int draw(reading *r, int n)
 enum { K = 4, NODES = 6 };
 static const int tree[NODES] = {-1, -1, 0, 0, 1, 2}; /* in levels that end with nodes 1, 4 and 5 */
 
-/* One round: a chain or a tree of random tokens, level by level; the target's rows; then a path is
- * kept. Rows of the draft and then of the target go into `rows` (2, NODES + 1, V). */
+/* Runs one round: a chain or a tree of random tokens, level by level; the target's rows; then a
+ * path is kept. The rows of the draft and then of the target go into `rows` (2, NODES + 1, V). */
 static void go_round(reading *r, bool branches, double *rows)
 {
     static const int ends[] = {0, 2, 5, NODES};
@@ -160,8 +160,9 @@ TEST(a_shared_cache_of_first_layers_gives_the_same_rows_and_is_computed_once)
         for (int i = 0; i < ROUNDS; i++) go_round(&r, branches, shared[i]);
         reading_free(&r);
         assert_memory_equal(alone, shared, sizeof alone);
-        /* The target computes a token of the text once, besides the tokens that it verifies. The
-         * draft computes its part of a round: the last token and all nodes with children. */
+        /* The target computes each token of the text once, in addition to the tokens that it
+         * verifies. The draft computes its part of a round: the last token and all nodes with
+         * children. */
         const int begin = target->checkpoint->adds_begin ? 1 : 0;
         const int verified = begin + PROMPT - 1 + ROUNDS * (1 + (branches ? NODES : K));
         const int drafted = ROUNDS * (branches ? 1 + 5 : K), levels = branches ? 3 : K;
@@ -276,8 +277,8 @@ static double distance_from_reference(const double *row, const double *logits)
 }
 
 /* A draft with its own cache has read the whole text with the window; one that shares the target's
- * has used the window only at the last token of the text and at its own tokens. Measured: 2e-7. The
- * other one of the two is 0.01 away. */
+ * has used the window only at the last token of the text and at its own tokens. Measured: 2e-7.
+ * With the two exchanged, the difference is 0.01. */
 TEST(a_window_agrees_with_double_precision)
 {
     static const char *const targets[] = {
@@ -334,8 +335,8 @@ TEST(a_window_agrees_with_double_precision)
     }
 }
 
-/* Bit for bit, in a shared cache and in its own; also if it takes the sinks to cover the context.
- */
+/* Rows are the same bit for bit, in a shared cache and in the draft's own; also if sinks and window
+ cover the whole context. */
 TEST(a_window_of_the_whole_context_is_the_target)
 {
     spec_transformer *target = open_target(spec_test_context(0)->cpu);
@@ -364,7 +365,7 @@ TEST(a_window_of_the_whole_context_is_the_target)
     spec_model_close(&target->head);
 }
 
-/* A prompt of several passes, whose tokens have different windows. */
+/* A prompt that takes several passes, whose tokens have different windows. */
 TEST(a_window_reads_a_prompt_at_once_or_token_by_token)
 {
     enum { LONG = 170 };
@@ -426,7 +427,7 @@ TEST(layers_and_types_are_what_their_specs_say)
     assert_true(memcmp(same, other, sizeof same) != 0);
     assert_true(memcmp(same, whole, sizeof same) != 0);
 
-    /* Another type is close, and closer with more bits. */
+    /* With weights of another type rows are close, and closer with more bits. */
     double off[3] = {0.0, 0.0, 0.0};
     static const char *const types[] = {"quantised?type=bf16", "quantised", "quantised?type=q4_0"};
     for (int t = 0; t < 3; t++) {
@@ -459,7 +460,7 @@ TEST(a_draft_of_a_wrapped_target_is_of_the_model_inside)
     assert_memory_equal(inside, whole, sizeof whole);
     assert_works(
         spec_model_open(&draft, "layers?exit=1&top_p=0.9", target, spec_test_context(0), &error));
-    open_reading(&r, draft, target, true); /* through the wrappers of both */
+    open_reading(&r, draft, target, true); /* through wrappers on both sides */
     double rows[ROWS];
     for (int i = 0; i < 5; i++) go_round(&r, false, rows);
     reading_free(&r);

@@ -56,8 +56,8 @@ static void compute_nodes(cache *c, const int *text, size_t n, const int *token,
     spec_sequence_grow(&c->sequence, token, parent, from, n_nodes);
 }
 
-/* Texts that continue along the tree, beside it, and back: the sequence's record of a slot agrees
- * with the slot. */
+/* Follows texts that continue along the tree, beside it, and back: the sequence's record of a slot
+ * agrees with the slot. */
 TEST(slots_hold_the_tokens_of_the_sequence)
 {
     cache c = {0};
@@ -138,7 +138,7 @@ TEST(a_chain_matches_its_tree)
     const int other[] = {2, 2};
     assert_int_equal(spec_sequence_matches(&sequence, other, 2, token, parent, 3), -1);
 
-    /* The text follows the whole tree: all nodes stay, in place. */
+    /* The text follows the whole tree, so all nodes stay in place. */
     const int longer[] = {2, 1, 0, 1, 2, 0};
     int from[SPEC_NODES_MAX], to;
     assert_int_equal(spec_sequence_settle(from, &to, &sequence, longer, 6), 3);

@@ -51,7 +51,7 @@ static void fixture_free(fixture *f)
     free(f->row);
 }
 
-/* Token after token from the beginning: passes of one column. */
+/* Reads token after token from the beginning, in passes of one column. */
 static const double *plain_row(fixture *f, const int *text, size_t n)
 {
     OWNED(spec_session) session;
@@ -70,8 +70,8 @@ static size_t path_to(int *text, size_t n, const int *token, const int *parent, 
     return n + depth;
 }
 
-/* Texts that continue along drafts, beside them and back; trees at once and level by level. Rows
- * equal those of the text alone, bit for bit. */
+/* Follows texts that continue along drafts, beside them and back, with trees at once and level by
+ * level. Rows equal those of the text alone, bit for bit. */
 TEST(a_row_depends_on_its_text_alone)
 {
     static const char *const specs[] = {

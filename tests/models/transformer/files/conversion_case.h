@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A width that is a multiple of a block, and a feed-forward width that is not. */
+/* The width is a multiple of a block, and the feed-forward width is not. */
 enum { DIM = 64, FFN = 80, LAYERS = 2, HEADS = 4, KV_HEADS = 2, VOCAB = 300, CONTEXT = 6 };
 
 static char folder[64];
@@ -128,7 +128,7 @@ static inline void load(spec_checkpoint *ret, const char *spec)
                       : spec_checkpoint_load_llama2c)(ret, &settings, spec_test_pool(0), &error));
 }
 
-/* The expected value of a converted weight, by the types' own conversions. */
+/* Returns the expected value of a converted weight, by the types' own conversions. */
 static inline void assert_row(const spec_tensor *before, const spec_tensor *after, int row)
 {
     float wanted[VOCAB], found[VOCAB];
@@ -140,8 +140,8 @@ static inline void assert_row(const spec_tensor *before, const spec_tensor *afte
     assert_memory_equal(found, wanted, (size_t)before->cols * sizeof *found);
 }
 
-/* The type of a matrix whose rows of 64 or 80 weights fill no block of 256, and of 80 none of 32.
- */
+/* Returns the type of a matrix whose rows of 64 or 80 weights do not fill blocks of 256, nor those
+ of 80 blocks of 32. */
 static inline spec_tensor_type type_that_fits(spec_tensor_type type, int cols)
 {
     const bool is_wide = spec_tensor_block_weights(type) == 256;
@@ -158,7 +158,7 @@ static inline void assert_same_model(const spec_checkpoint *before, const spec_c
     assert_memory_equal(&before->shape, &after->shape, sizeof before->shape);
     assert_int_equal(before->begin_of_text, after->begin_of_text);
     assert_int_equal(before->ends.n > 0, after->ends.n > 0);
-    for (int i = 0; i < before->ends.n; i++) /* those spelled like ends are added */
+    for (int i = 0; i < before->ends.n; i++) /* tokens spelled like ends are added */
         assert_true(spec_text_ends_has(&after->ends, before->ends.token[i]));
     assert_int_equal(before->adds_begin, after->adds_begin);
     assert_true((before->output.data == before->embedding.data) ==

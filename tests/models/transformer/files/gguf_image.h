@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gguf_image: GGUF files built byte by byte, for tests of their reader.
- * Small functions of each test program. The program's one file is `gguf_path`; images own their
- * bytes, which the test frees. */
+/* gguf_image: builds GGUF files byte by byte, for tests of their reader.
+ * Each test program has its own copy of these small functions. Its one file is `gguf_path`; the
+ * test frees the bytes of its images. */
 #ifndef SPECLAB_TESTS_GGUF_IMAGE_H
 #define SPECLAB_TESTS_GGUF_IMAGE_H
 
@@ -100,7 +100,7 @@ static inline int open_image(spec_gguf *gguf, const image *from, spec_error *err
     return spec_gguf_init(gguf, gguf_path, error);
 }
 
-/* Every type of value, not in the order of the keys. */
+/* Every type of value; keys are not sorted. */
 static inline void make_values(image *to)
 {
     begin(to, 3, 0, 17);

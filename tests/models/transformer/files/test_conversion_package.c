@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of a conversion, read and written by llama.cpp's Python package, too. */
+/* Converted files are also read and written by llama.cpp's Python package. */
 #include "tests/models/transformer/files/conversion_case.h"
 #include "tests/support/support.h"
 
@@ -15,8 +15,8 @@ static const struct {
                   {SPEC_TENSOR_Q5_0, "Q5_0"}, {SPEC_TENSOR_Q5_1, "Q5_1"}};
 enum { PACKAGE_TYPES = sizeof of_package / sizeof of_package[0] };
 
-/* It reads the same names, shapes and types, and dequantises to the same
- * weights. Its quantisation of the floats gives our bytes. */
+/* The package reads the same names, shapes and types, and dequantises to the same weights. It
+ * quantises the floats to our bytes. */
 TEST(the_python_package_reads_the_same)
 {
     static const char script[] =
@@ -53,7 +53,7 @@ TEST(the_python_package_reads_the_same)
     }
 }
 
-/* Its writer, given the floats of our file, makes files that read like ours. */
+/* From the floats of our file the package writes files that we read as the same model. */
 TEST(the_python_package_writes_the_same)
 {
     static const char script[] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The container, built byte by byte from its format: values, tensors, and invalid files. */
+/* Reads the container, built byte by byte from its format: values, tensors, and invalid files. */
 #include "models/transformer/files/gguf.h"
 #include "models/transformer/files/gguf_value.h"
 
@@ -48,8 +48,8 @@ TEST(the_smallest_files_are_read)
     free(file.bytes);
 }
 
-/* Two tensors, whose order in the file is not that of their names; and a third of quantised rows.
- */
+/* Two tensors whose order in the file is not the order of their names, and a third with quantised
+ rows. */
 static void make_tensors(image *to, uint32_t alignment)
 {
     begin(to, 3, 3, 1);
@@ -221,7 +221,7 @@ TEST(invalid_values_are_refused)
     put_value(&file, "same", 4, "1234", 4);
     refused(&file, ": the value of 'same' occurs twice");
     begin(&file, 3, 0, 1);
-    put_value(&file, "tell\033[2J\n", 13, "12345678", 8); /* escapes do not reach the terminal */
+    put_value(&file, "tell\033[2J\n", 13, "12345678", 8); /* must not reach the terminal */
     refused(&file, ": the value of 'tell?[2J?' is of type 13, which is not known");
     const uint32_t alignment[] = {0, 3, 48, 1 << 21};
     for (int i = 0; i < 4; i++) {
@@ -334,8 +334,8 @@ TEST(invalid_tensors_are_refused)
     free(file.bytes);
 }
 
-/* The most values allowed, with names that differ at the end, except the last two. Reading takes
- * about a second; a pairwise comparison would take 5e11 steps. */
+/* Has the maximum number of values, with names that differ only at the end, except the last two,
+ * which are equal. Reading takes about a second; comparing all pairs would take 5e11 steps. */
 TEST(a_million_values_take_no_quadratic_time)
 {
     image file = {0};

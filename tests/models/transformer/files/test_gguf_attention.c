@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Windows, rotary embeddings and scales of a GGUF file: read, refused, and written to read the
- * same. */
+/* Reads windows, rotary embeddings and scales from a GGUF file, refuses wrong ones, and writes
+ * files that read the same. */
 #include "models/transformer/files/gguf_attention.h"
 #include "models/transformer/files/gguf_model.h"
 
@@ -27,7 +27,7 @@ static int remove_file(void **state)
 
 enum { LAYERS = 4, EXTRA = 6 };
 
-/* A value beside those of a shape; texts for type TEXT, `n` flags for an array. */
+/* A value besides those of a shape; a text for type TEXT, `n` flags for an array. */
 typedef struct {
     const char *key;
     enum { NONE, U32, F32, TEXT, FLAGS, WORDS } type;
@@ -50,7 +50,7 @@ static void add_extra(spec_gguf_writer *writer, const extra *of)
     }
 }
 
-/* Write a model of zeros and read it. */
+/* Writes a model of zeros and reads it. */
 static int load(spec_checkpoint *ret, const char *architecture, const extra *value, int layers,
                 spec_error *error)
 {
@@ -136,7 +136,7 @@ TEST(windows_are_those_of_a_period_or_a_list)
     spec_checkpoint_free(&c);
     reads(&c, "gemma3", WITH(window));
     assert_int_equal(c.shape.window, 7);
-    for (int i = 0; i < LAYERS; i++) assert_true(c.layer[i].has_window); /* one in 6 has none */
+    for (int i = 0; i < LAYERS; i++) assert_true(c.layer[i].has_window); /* one in six has none */
     assert_true(c.shape.window_rope.base == 10000.0);
     spec_checkpoint_free(&c);
     reads(&c, "gemma3", WITH(window, {"gemma3.attention.sliding_window_pattern", U32, 2, NULL, 0}));
@@ -151,9 +151,9 @@ TEST(windows_are_those_of_a_period_or_a_list)
     for (int i = 0; i < LAYERS; i++) assert_int_equal(c.layer[i].has_window, i == 1 || i == 2);
     spec_checkpoint_free(&c);
     reads(&c, "gemma3", WITH(window, {"gemma3.attention.sliding_window_pattern", U32, 1, NULL, 0}));
-    assert_int_equal(c.shape.window, 0); /* no layer has one */
+    assert_int_equal(c.shape.window, 0); /* no layer has a window */
     spec_checkpoint_free(&c);
-    /* every second layer of gpt-oss, with the rotary embedding of the others */
+    /* every second layer, as in gpt-oss, which has the rotary embedding of the others */
     reads(&c, "gpt-oss",
           WITH({"gpt-oss.attention.sliding_window", U32, 7, NULL, 0},
                {"gpt-oss.rope.scaling.type", TEXT, 0, "yarn", 0},
@@ -203,7 +203,7 @@ TEST(scales_are_read)
                {"gemma3.final_logit_softcapping", F32, 30, NULL, 0}));
     assert_true(c.shape.query_scale == 0.25f && c.shape.logit_cap == 30.0f);
     spec_checkpoint_free(&c);
-    /* the 62 layers of 27B: 1/sqrt(dim/n_heads), not 1/sqrt(head_dim) */
+    /* 27B has 62 layers, and scales by 1/sqrt(dim/n_heads), not by 1/sqrt(head_dim) */
     assert_works(load(&c, "gemma3", WITH({0}), 62, &error));
     assert_true(c.shape.query_scale == (float)(1.0 / sqrt(8.0)));
 }
@@ -269,7 +269,7 @@ static void same_rope(const spec_rope *a, const spec_rope *b, int head_dim)
         assert_memory_equal(a->opt_factor, b->opt_factor, (size_t)head_dim / 2 * sizeof(float));
 }
 
-/* A model of all options is the same after it is written and read, twice. */
+/* A model with all options is still the same after it is written and read, twice. */
 TEST(a_written_model_reads_the_same)
 {
     spec_checkpoint first, again;
@@ -288,7 +288,7 @@ TEST(a_written_model_reads_the_same)
                          {"gemma3.rope.scaling.yarn_beta_slow", F32, 0.25, NULL, 0})
                   : WITH(window, base, {"gemma3.attention.scale", F32, 0.27, NULL, 0},
                          {"gemma3.final_logit_softcapping", F32, 23.85, NULL, 0}));
-        /* the file being read is mapped: the new one takes its name */
+        /* the file being read is mapped, and the new one takes its name */
         assert_works(spec_gguf_model_write(&kept, &first, &(spec_gguf_model_vocabulary){0}, path,
                                            NULL, &error));
         assert_works(spec_settings_init(&settings, spec, &error));

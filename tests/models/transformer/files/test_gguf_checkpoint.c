@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* GGUF models, written by our own writer value by value, each of which is then omitted or changed.
- */
+/* Reads GGUF models, written by our own writer value by value, each of which is then omitted or
+ changed. */
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/checkpoint.h"
 #include "models/transformer/files/gguf_writer.h"
@@ -72,7 +72,7 @@ static void add_changed(spec_gguf_writer *writer, const wish *w)
     }
 }
 
-/* Whether this key is the one to change. */
+/* Returns whether this key is the one to change. */
 static bool is_changed(const wish *w, const char *key)
 {
     return w->key != NULL && strcmp(w->key, key) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of hybrids: what is written is read, and values that make no sense are refused. */
+/* Files of hybrids: what is written is read back, and values that make no sense are refused. */
 #include "models/transformer/files/gguf_delta.h"
 
 #include "base/settings.h"
@@ -80,7 +80,7 @@ TEST(what_is_written_of_a_hybrid_is_read)
         }
 }
 
-/* Overwrites bytes `at` bytes behind a key of the file. */
+/* Overwrites bytes `at` bytes after a key of the file. */
 static void change(const char *key, size_t at, const void *bytes, size_t n)
 {
     static char image[1 << 20];
@@ -96,10 +96,7 @@ static void change(const char *key, size_t at, const void *bytes, size_t n)
 
 TEST(values_of_recurrent_layers_that_make_no_sense_are_refused)
 {
-    enum {
-        NUMBER = 4,
-        FLAGS = 4 + 4 + 8
-    }; /* behind a type; behind that of an array and its size */
+    enum { NUMBER = 4, FLAGS = 4 + 4 + 8 }; /* after a type; after that of an array and its size */
     static const struct {
         const char *key;
         uint32_t value;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Mixtures of experts as GGUF files: written and read they are the same model; a file that asks for
- * another kind of mixture is refused by name. */
+/* Mixtures of experts as GGUF files: after writing and reading, the model is the same; a file that
+ * asks for another kind of mixture is refused, with its name. */
 #include "models/transformer/engine/transformer.h"
 #include "models/transformer/files/architecture.h"
 #include "models/transformer/files/conversion.h"
@@ -19,13 +19,13 @@
     "random?dim=64&layers=2&heads=4&kv_heads=2&experts=6&active=2&expert_ffn=32&vocab=48&"         \
     "context=32&type=f32"
 
-/* One value more than the shape's, one part that is written otherwise. */
+/* Writes one value more than the shape's, or one part in another way. */
 typedef struct {
     const char *key;
     enum { NONE, U32, F32, BOOL } type;
     double number;
     spec_part opt_part; /* SPEC_PART_EMBEDDING: none */
-    bool flat;          /* without its third dimension; else rows and experts change places */
+    bool flat;          /* without its third dimension; otherwise rows and experts are exchanged */
 } wish;
 
 static void load_random(spec_checkpoint *ret)
@@ -60,7 +60,7 @@ static void write_data(spec_gguf_writer *writer, const spec_tensor *tensor)
     assert_int_equal(spec_gguf_writer_tensor_end(writer, NULL), GSL_SUCCESS);
 }
 
-/* `claimed`: the shape that the values tell. */
+/* `claimed`: the shape that the values state. */
 static void write_model(const char *path, const spec_shape *claimed, const wish *w)
 {
     spec_gguf_writer writer;
@@ -238,7 +238,7 @@ TEST(routers_that_make_no_sense_are_refused)
     }
 }
 
-/* More experts than the width of any other vector. */
+/* There are more experts than the width of any other vector. */
 TEST(biases_of_many_experts_are_written)
 {
     enum { EXPERTS = 500, DIM = 16 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Values of a GGUF file as C types, and values of other types. */
+/* Reads values of a GGUF file as C types, and values of other types. */
 #include "models/transformer/files/gguf_value.h"
 
 #include "tests/models/transformer/files/gguf_image.h"

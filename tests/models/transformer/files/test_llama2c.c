@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checkpoints and vocabularies of llama2.c, written by hand in the order of its export; and invalid
- * ones. */
+/* Reads checkpoints and vocabularies of llama2.c, written by hand in the order of its export; and
+ * invalid ones. */
 #include "models/transformer/files/checkpoint.h"
 #include "models/transformer/files/checkpoint_parts.h"
 #include "models/transformer/files/llama2c_vocabulary.h"
@@ -62,7 +62,8 @@ static void write_file(const char *name, const void *bytes, size_t length)
 
 /* ---- a checkpoint ---------------------------------------------------------------------------- */
 
-/* A file in memory: every weight is its own index, so that a tensor shows where it was read. */
+/* Makes a file in memory in which every weight is its own index, so that a tensor shows where it
+ * was read. */
 typedef struct {
     unsigned char bytes[16384];
     size_t length;
@@ -121,8 +122,8 @@ static int load(spec_checkpoint *ret, const char *name, const char *keys, spec_e
     return status;
 }
 
-/* The first weight of a tensor, after checking its shape and that the other weights are the next
- * numbers. */
+/* Returns the first weight of a tensor, after checking its shape and that the other weights are the
+ * next numbers. */
 static float first_of(const spec_tensor *tensor, int rows, int cols)
 {
     float row[64], first = 0.0f;
@@ -137,7 +138,8 @@ static float first_of(const spec_tensor *tensor, int rows, int cols)
     return first;
 }
 
-/* The tensors are contiguous from `*at` on. Weights are numbered from the start of their run. */
+/* Checks that the tensors are contiguous from `*at` on. Weights are numbered from the start of
+ * their run. */
 static void follows(size_t *at, const spec_tensor *tensor, int rows, int cols)
 {
     assert_true(first_of(tensor, rows, cols) == (float)*at);
@@ -255,7 +257,7 @@ static void refused(const char *name, const char *keys, const char *line)
     assert_null(model.owned);
 }
 
-/* A file with a number of its header changed. */
+/* Makes a file in which one number of the header is changed. */
 static void refused_header(int at, int32_t value, const char *line)
 {
     image file;

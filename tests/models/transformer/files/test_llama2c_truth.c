@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The models of SPECLAB_DATA: logits known from NumPy, a text known from llama2.c, published
- * agreement of target and draft. */
+/* Checks the models of SPECLAB_DATA: logits known from NumPy, a text known from llama2.c, and
+ * published agreement of target and draft. */
 #include "models/model_open.h"
 #include "models/transformer/engine/transformer.h"
 #include "tests/models/transformer/engine/reference_pass.h"
@@ -115,7 +115,7 @@ TEST(logits_are_those_of_numpy)
     }
 }
 
-/* A story in 99 pieces and in 120 letters. Measured: 3e-6 of the logits' spread. */
+/* A story as 99 pieces and as 120 letters. Measured: 3e-6 of the logits' spread. */
 TEST(whole_texts_are_those_of_double_precision)
 {
     static const char *const files[] = {STORIES, BABY};
@@ -235,8 +235,8 @@ TEST(target_and_draft_agree_as_known, SLOW)
     }
 }
 
-/* The target's greedy text of 200 letters after the first 40 of each of 10 stories. Checked is the
- * share that its own first four layers would choose. Known: 0.67. */
+/* The target's greedy text of 200 letters after the first 40 of each of 10 stories. We count the
+ * tokens that its own first four layers would choose, too. Known: 0.67. */
 TEST(four_of_five_layers_agree_as_known, SLOW)
 {
     enum { TEXTS = 10, PROMPT = 40, LETTERS = 200 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random checkpoints: their moments, dependence on the seed but not on threads, and invalid shapes.
- */
+/* Checks random checkpoints: their moments, that they depend on the seed but not on threads, and
+ invalid shapes. */
 #include "models/transformer/files/checkpoint.h"
 #include "models/transformer/files/checkpoint_parts.h"
 
@@ -21,8 +21,8 @@ static int load(spec_checkpoint *ret, const char *spec, spec_error *error)
     return status;
 }
 
-/* The mean and the variance of n weights of deviation `sd` and kurtosis at most 3: z-scores of
- * both. */
+/* Computes the z-scores of the mean and of the variance of n weights with standard deviation `sd`
+ * and kurtosis at most 3. */
 static void check_moments(const spec_tensor *tensor, double sd)
 {
     float row[512];
@@ -45,7 +45,7 @@ static void check_moments(const spec_tensor *tensor, double sd)
                  z_variance);
 }
 
-/* 98,304 weights: a deviation wrong by 2 % is 9 standard errors off. */
+/* With 98,304 weights, a standard deviation that is wrong by 2 % is off by 9 standard errors. */
 TEST(weights_have_the_deviation_of_an_initialisation, STATISTICS)
 {
     const unsigned long long seed = spec_test_seed();

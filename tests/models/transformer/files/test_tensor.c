@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The five types against C's own arithmetic: every half, rounding at every tie, blocks by
- * definition. */
+/* Checks the five types against C's own arithmetic: every half, rounding at every tie, and blocks
+ * by definition. */
 #include "base/half_float.h"
 #include "models/transformer/files/tensor.h"
 
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A half by the definition of its bits. */
+/* Computes a half from the definition of its bits. */
 static double half_value(uint16_t half)
 {
     const int exponent = half >> 10 & 31, fraction = half & 0x3ff;
@@ -47,8 +47,8 @@ TEST(every_half_is_read_and_written_back)
                 spec_half_float_from_bf16(0xc049) == -3.140625f);
 }
 
-/* Halfway between two neighbours rounding goes to the even one; next to it, to the nearer one. Each
- * type's values ascend with its bits. */
+/* Halfway between two neighbours rounding goes to the even one, and next to it to the nearer one.
+ * In each type values increase with their bits. */
 static void check_rounding(uint16_t (*write)(float), float (*read)(uint16_t), uint16_t infinity)
 {
     for (uint16_t half = 0; half + 1 < infinity; half++) {
@@ -100,8 +100,8 @@ static void read_row(float *value, spec_tensor_type type, const void *data, int 
                            &(spec_tensor){.type = type, .rows = 1, .cols = cols, .data = data}, 0);
 }
 
-/* Random rows of many scales: within half a step of the type; values read back are written as the
- * same bytes. */
+/* Writes random rows of many scales: they are within half a step of the type, and values read back
+ * are written as the same bytes. */
 TEST(a_row_is_written_within_half_a_step)
 {
     enum { COLS = 96, ROWS = 200 };
@@ -123,8 +123,8 @@ TEST(a_row_is_written_within_half_a_step)
                     const double magnitude = fabs((double)value[i]);
                     const double steps[] = {0.0, magnitude * 0x1p-10, magnitude * 0x1p-7,
                                             (double)most / 127.0, (double)most / 8.0};
-                    /* A scale is rounded to 11 bits or 2^-24, and a weight is clipped at 7/8 of the
-                     * largest on the other side. */
+                    /* A scale is rounded to 11 bits or to 2^-24, and a weight whose sign differs
+                     * from that of the largest is clipped at 7/8 of it. */
                     const double slack = type == SPEC_TENSOR_Q8_0
                                              ? (double)most * 0x1p-11 + 127.0 * 0x1p-25
                                          : type == SPEC_TENSOR_Q4_0
@@ -145,7 +145,7 @@ TEST(a_row_is_written_within_half_a_step)
     }
 }
 
-/* Blocks by hand: scale 0.5 is 0x3800, -0.25 is 0xb400. */
+/* Blocks computed by hand: scale 0.5 is 0x3800, -0.25 is 0xb400. */
 TEST(blocks_are_those_of_ggml)
 {
     float value[32], back[32];
@@ -187,7 +187,8 @@ TEST(blocks_are_those_of_ggml)
     assert_true(back[0] == 2.0f && back[16] == -1.75f && back[31] == 1.75f);
 }
 
-/* A block whose scale is 1 holds a number of steps and its neighbours around each half. */
+/* In a block whose scale is 1, checks whole numbers of steps, and around each half its
+ * neighbours. */
 TEST(q8_0_rounds_halves_away_from_zero)
 {
     enum { BLOCK = 32, MOST = 127 };
@@ -231,8 +232,8 @@ TEST(blocks_that_cannot_be_scaled)
     }
 }
 
-/* In every type, at every position: one weight, or one block's scale, that is infinite or NaN.
- * Values with nearly all of the exponent's bits are finite. */
+/* In every type, at every position, makes one weight, or one block's scale, infinite or NaN. Values
+ * with nearly all bits of the exponent set are finite. */
 TEST(the_first_row_that_is_not_finite_is_found)
 {
     enum { COLS = 64, ROWS = 5 };
@@ -262,7 +263,7 @@ TEST(the_first_row_that_is_not_finite_is_found)
             memcpy(row, kept, bytes);
         }
     }
-    /* Large enough for several threads. */
+    /* Rows that are large enough for several threads. */
     enum { MANY = 40000 };
     FREED float *weight = calloc(MANY, COLS * sizeof *weight);
     assert_non_null(weight);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Blocks of pseudo-random bytes against gguf-py's floats, which tests/oracle/ggml_blocks.py prints.
- */
+/* Checks blocks of pseudo-random bytes against gguf-py's floats, which tests/oracle/ggml_blocks.py
+ prints. */
 #include "base/half_float.h"
 #include "models/transformer/files/tensor.h"
 
@@ -13,7 +13,7 @@
 
 enum { BLOCKS = 64, BYTES_MAX = 210, WEIGHTS_MAX = 256 };
 
-/* Byte 0 is an exponent, as if the upper byte of a scale. */
+/* Byte 0 is an exponent, as if it were the upper byte of a scale. */
 #define EXPONENT SIZE_MAX
 
 static const struct {
@@ -21,7 +21,7 @@ static const struct {
     size_t bytes;
     int weights;
     size_t scale, scale_2; /* offsets; equal if there is one */
-    float first, last;     /* of the first block */
+    float first, last;     /* floats of the first block */
     uint64_t hash;         /* FNV-1a of the floats of all blocks */
 } known[] = {
     {SPEC_TENSOR_Q8_0, 34, 32, 0, 0, 0x1.243c8p+6f, -0x1.000ep+6f, 0x3577618ae19c0e93},
@@ -40,7 +40,8 @@ static const struct {
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 
-/* Bytes of Knuth's MMIX generator; the scales have their exponent's high bit cleared. */
+/* Fills blocks with bytes of Knuth's MMIX generator; the high bit of the scales' exponents is
+ * cleared. */
 static void make_blocks(unsigned char *block, size_t bytes, size_t scale, size_t scale_2)
 {
     uint64_t word = 42;
@@ -76,7 +77,7 @@ TEST(blocks_are_decoded_to_the_floats_of_ggml)
 
 /* ---- by formula ------------------------------------------------------------------------------ */
 
-/* Bits first..first + n - 1 of a stream of bytes, the low bits of a byte first. */
+/* Returns bits first..first + n - 1 of a stream of bytes, the low bits of a byte first. */
 static int bits_at(const unsigned char *bytes, int first, int n)
 {
     int value = 0;
@@ -91,7 +92,7 @@ static double half_at(const unsigned char *block, int at)
     return (double)spec_half_float_from_f16(half);
 }
 
-/* Step and minimum of group g of Q4_K and Q5_K: 6 bits each, in twelve bytes. */
+/* Reads step and minimum of group g of Q4_K and Q5_K, which have 6 bits each, in twelve bytes. */
 static int six_bits(const unsigned char *bytes, int g, bool minimum)
 {
     const int own = minimum ? 4 : 0;
@@ -99,7 +100,7 @@ static int six_bits(const unsigned char *bytes, int g, bool minimum)
     return bits_at(bytes, 8 * (g + 4) + own, 4) + 16 * bits_at(bytes, 8 * (g - 4 + own) + 6, 2);
 }
 
-/* A level of IQ4_NL and IQ4_XS, and a float of 4 bits: sign, two bits of exponent, one of
+/* Returns a level of IQ4_NL and IQ4_XS; and a float of 4 bits: sign, two bits of exponent, one of
  * fraction. */
 static double nl_level(int q)
 {
@@ -115,10 +116,11 @@ static double e2m1(int q)
     return q & 8 ? -value : value;
 }
 
-/* Weight i of a block by the definition of its type: in double precision, with one rounding. */
+/* Computes weight i of a block from the definition of its type, in double precision, with one
+ * rounding. */
 static double weight_of(spec_tensor_type type, const unsigned char *b, int i)
 {
-    const int nibble = i < 16 ? 8 * i : 8 * (i - 16) + 4; /* among 32: its first bit */
+    const int nibble = i < 16 ? 8 * i : 8 * (i - 16) + 4; /* the first of its bits among 32 */
     const int g = i / 32, j = i % 32, run = i / 32 % 4, half = i / 128, small = i / 16;
     switch (type) {
     case SPEC_TENSOR_Q8_0: return half_at(b, 0) * (signed char)b[2 + i];
@@ -165,7 +167,7 @@ static double weight_of(spec_tensor_type type, const unsigned char *b, int i)
     }
 }
 
-/* Any bytes: scales of every size, zero, infinite and NaN. */
+/* Any bytes can occur: scales of every size, zero, infinite and NaN. */
 TEST(every_weight_follows_the_formula_of_its_type)
 {
     enum { MANY = 4000 };
@@ -228,7 +230,8 @@ TEST(weights_become_q8_0_without_rounding_where_they_can)
     }
 }
 
-/* Below 2^-24 F16 has no scale: weights are rounded to its multiples, ties to even. */
+/* Below 2^-24 F16 cannot hold a scale, so weights are rounded to multiples of that, ties to
+ * even. */
 TEST(tiny_scales_of_mxfp4_round_to_the_least_half)
 {
     for (int exponent = 0; exponent < 104; exponent++) {
@@ -275,7 +278,7 @@ TEST(rows_are_whole_blocks)
         assert_int_equal(spec_tensor_type_names[type] == NULL, type == SPEC_TENSOR_TYPES);
 }
 
-/* Each scale of each block. Just below the limit Q8_0 can hold every weight. */
+/* Checks each scale of each block. Just below the limit Q8_0 can hold every weight. */
 TEST(scales_too_large_to_convert_are_found)
 {
     enum { ROWS = 3 };
@@ -315,7 +318,7 @@ TEST(scales_too_large_to_convert_are_found)
     }
 }
 
-/* 2^19 is the first that F16 times a byte cannot hold, 255 is NaN. */
+/* 2^19 is the first value that F16 times a byte cannot hold, and 255 is NaN */
 TEST(exponents_too_large_to_convert_are_found)
 {
     enum { ROWS = 3, BYTES = 17 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scales that are searched: their errors beside those of ggml and of every other choice. */
+/* Checks scales that are found by search: compares their errors with those of ggml and of every
+ * other choice. */
 #include "base/half_float.h"
 #include "base/noise.h"
 #include "models/transformer/files/tensor.h"
@@ -30,8 +31,8 @@ static double error_between(const float *a, const float *b, int n)
     return sum;
 }
 
-/* Weights of three kinds: Gaussian, uniform and with heavy tails. The seed is fixed, since answers
- * are known. */
+/* Draws weights of three kinds: Gaussian, uniform and with heavy tails. The seed is fixed, since
+ * answers are known. */
 enum { GAUSSIAN, UNIFORM, HEAVY, KINDS };
 static void draw(float *ret_value, int kind)
 {
@@ -91,7 +92,7 @@ TEST(bytes_are_the_same_everywhere)
 
 /* ---- every scale and minimum ----------------------------------------------------------------- */
 
-/* The error of n weights with w = step * q - minimum and q in least..most. */
+/* Returns the error of n weights with w = step * q - minimum and q in least..most. */
 static double error_with(const float *value, int n, double step, double minimum, double least,
                          double most)
 {
@@ -104,7 +105,7 @@ static double error_with(const float *value, int n, double step, double minimum,
     return sum;
 }
 
-/* The least error of a group among all that its block's scales can express. */
+/* Returns the smallest error of a group that its block's scales can express. */
 static double least_error(spec_tensor_type type, const float *group, const double unit[2])
 {
     double least = INFINITY;
@@ -156,7 +157,7 @@ TEST(groups_are_near_the_best_of_all_scales_and_minima)
 
 /* ---- single blocks --------------------------------------------------------------------------- */
 
-/* Write and read a block; returns the root of its relative squared error. */
+/* Writes and reads a block; returns the root of its relative squared error. */
 static double again(float *ret_value, spec_tensor_type type, const float *value)
 {
     unsigned char data[BYTES_MAX];
@@ -216,7 +217,8 @@ TEST(blocks_of_odd_shapes_are_close)
     }
 }
 
-/* A power of two moves into the scales alone, as long as F16 has them. */
+/* If all weights are multiplied by a power of two, only the scales change, as long as F16 can hold
+ * them. */
 TEST(a_power_of_two_changes_the_scales_alone)
 {
     static float value[BLOCKS * WEIGHTS];
@@ -233,7 +235,8 @@ TEST(a_power_of_two_changes_the_scales_alone)
     }
 }
 
-/* Near 2^-24 a scale has few bits, and the multiples of it compensate: no weight is cut off. */
+/* Near 2^-24 a scale has few bits, and its multipliers compensate for that: no weight is cut
+ * off. */
 TEST(small_weights_are_as_good_as_the_scales_allow)
 {
     static float value[BLOCKS * WEIGHTS];
@@ -247,7 +250,7 @@ TEST(small_weights_are_as_good_as_the_scales_allow)
                 most = fmaxf(most, fabsf(x[i]));
             }
             const double error = again(back, types[t], x);
-            /* The least scale but zero is 2^-24; its multiples go on from there. */
+            /* The smallest scale above zero is 2^-24, and weights are multiples of it. */
             const double step = types[t] == SPEC_TENSOR_Q6_K ? 0x1p-24 : 2.0 * 0x1p-24;
             double worst = 0.0;
             for (int i = 0; i < WEIGHTS; i++)

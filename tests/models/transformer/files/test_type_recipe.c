@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The types of mixtures, layer by layer, as llama.cpp gives them to models of these shapes.
- * tests/peers/check_types.py compares whole files with those of its library. */
+/* Checks the types in mixtures such as Q4_K_M, layer by layer, against those that llama.cpp gives
+ * to models of these shapes. tests/peers/check_types.py compares whole files with those of its
+ * library. */
 #include "models/transformer/files/type_recipe.h"
 
 #include "models/transformer/files/architecture.h"
@@ -10,7 +11,7 @@
 
 static const char data[1], other[1];
 
-/* A model without weights: widths of 256 and 512. */
+/* Makes a model without weights, with widths of 256 and 512. */
 static spec_checkpoint model_of(int n_layers, int kv_heads, bool is_tied, const char *family)
 {
     const spec_checkpoint model = {.shape = {.dim = 256,
@@ -27,7 +28,7 @@ static spec_checkpoint model_of(int n_layers, int kv_heads, bool is_tied, const 
     return model;
 }
 
-/* The types of a part in all layers: '4', '5', '6' for Q4_K, Q5_K, Q6_K, '8' for Q8_0. */
+/* Returns the types of a part in all layers: '4', '5', '6' for Q4_K, Q5_K, Q6_K, '8' for Q8_0. */
 static void assert_types(const char *recipe, const spec_checkpoint *model, spec_part part,
                          const char *wanted)
 {
@@ -86,7 +87,7 @@ TEST(the_output_and_a_tied_embedding_have_more_bits)
     }
 }
 
-/* Where many queries share a key-value head, its values matter more. */
+/* If many queries share a key-value head, its values matter more. */
 TEST(values_of_80_layers_have_more_bits)
 {
     const spec_checkpoint grouped = model_of(80, 2, false, "llama"),
@@ -126,7 +127,7 @@ TEST(experts_follow_the_down_projection_and_routers_stay_floats)
     assert_types("q4_k", &model, SPEC_PART_KEY, "444");
 }
 
-/* 288 is a multiple of 32 alone, 336 of neither 32 nor 256. */
+/* 288 is a multiple of 32 but not of 256, and 336 of neither. */
 TEST(rows_that_fill_no_block_get_another_type)
 {
     static const struct {

@@ -14,7 +14,7 @@
 
 enum { TOKENS = 30, COLUMNS = 7 };
 
-/* The engine's logits (TOKENS, vocab) of a fixed text. */
+/* Computes the engine's logits (TOKENS, vocab) of a fixed text. */
 static float *logits_of(const spec_checkpoint *checkpoint)
 {
     OWNED(spec_weights) weights;
@@ -44,8 +44,8 @@ static void widen(spec_checkpoint *ret, const spec_checkpoint *model, int by)
     assert_int_equal(ret->shape.dim, by * model->shape.dim);
 }
 
-/* Shared key-value heads, biases, tied and separate outputs, factors, widths that are no multiple
- * of a vector. */
+/* Models with shared key-value heads, biases, tied and separate outputs, factors, and widths that
+ * are not multiples of a vector. */
 TEST(logits_are_the_same_for_every_form_type_and_instruction_set, SLOW)
 {
     for (int isa = 0; isa <= (int)spec_cpu_best_isa(); isa++) {
@@ -68,7 +68,7 @@ TEST(logits_are_the_same_for_every_form_type_and_instruction_set, SLOW)
     assert_int_equal(spec_cpu_limit(NULL, NULL), GSL_SUCCESS);
 }
 
-/* The gain or the epsilon of a norm alone changes the logits. */
+/* Changing only the gain or the epsilon of a norm changes the logits. */
 TEST(a_norm_that_is_not_scaled_is_noticed)
 {
     for (int k = 0; k < 2; k++) {

@@ -26,7 +26,7 @@ TEST(every_word_is_read)
     spec_bandwidth_free(&bandwidth);
 }
 
-/* A range that any machine is in. */
+/* Every machine is within this range. */
 TEST(the_processor_knows_how_fast_it_reads)
 {
     spec_roofline roofline;

@@ -9,7 +9,8 @@
 
 static const int cols_of[] = {1, 5, 31, 32, 33, 64, 96, 172, 256, 768};
 
-/* Random bytes: every weight and scale, including those that no quantiser writes. */
+/* Draws random bytes, so that every weight and scale can occur, including those that no quantiser
+ * writes. */
 static spec_tensor random_tensor(spec_tensor_type type, int rows, int cols, uint64_t *noise)
 {
     const size_t bytes = (size_t)rows * spec_tensor_row_bytes(type, cols);
@@ -28,7 +29,7 @@ static spec_matrix packed(spec_tensor_type type, const spec_tensor *part, int n_
     matrix.data = malloc(matrix.bytes);
     assert_non_null(matrix.data);
     memset(matrix.data, 0xa5, matrix.bytes);
-    /* In two ranges, the later first. */
+    /* Packs two ranges, the later one first. */
     assert_int_equal(spec_panels_pack(&matrix, part, n_parts, n / 2, n, NULL), GSL_SUCCESS);
     assert_int_equal(spec_panels_pack(&matrix, part, n_parts, 0, n / 2, NULL), GSL_SUCCESS);
     return matrix;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sums over paths: of every instruction set, beside their definition. */
+/* Compares the sums over paths, with every instruction set, with their definition. */
 #include "models/transformer/kernels/path.h"
 
 #include "tests/support/support.h"

@@ -16,7 +16,7 @@ static const struct {
     int rows, cols;
 } shapes[] = {{1, 1},    {1, 32},    {5, 3},     {15, 33},  {16, 64},  {17, 96},
               {33, 31},  {64, 172},  {105, 64},  {40, 288}, {16, 256}, {37, 512},
-              {70, 768}, {300, 172}, {160, 1024} /* larger than the assumed second-level cache */};
+              {70, 768}, {300, 172}, {160, 1024} /* larger than the assumed L2 cache */};
 
 /* A matrix, its weights as floats, its columns and their products. */
 typedef struct {
@@ -39,7 +39,7 @@ static float noise_float(uint64_t *noise)
     return (float)(log(table_uniform(noise)) * (table_uniform(noise) < 0.5 ? 1.0 : -1.0));
 }
 
-/* Weights of every magnitude; for quantised types random bytes, -128 among them. */
+/* Draws weights of every magnitude; for quantised types random bytes, among them -128. */
 static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint64_t *noise)
 {
     const size_t row_bytes = spec_tensor_row_bytes(type, cols), n = (size_t)rows * (size_t)cols;
@@ -61,7 +61,8 @@ static void stage_init(stage *s, spec_tensor_type type, int rows, int cols, uint
     const spec_tensor part = {.type = type, .rows = rows, .cols = cols, .data = data};
     for (int r = 0; r < rows; r++) spec_tensor_decode_row(s->weight + r * cols, &part, r);
     s->w.bytes = (size_t)spec_panels_count(rows) * spec_panels_bytes(type, cols);
-    /* An exact allocation of one block, so that the address sanitizer sees reads past it. */
+    /* Copies into an allocation of exactly this size, so that the address sanitizer sees reads past
+     * it. */
     s->w.data = filled(s->w.bytes, 1, 0xff);
     assert_int_equal(spec_panels_pack(&s->w, &part, 1, 0, spec_panels_count(rows), NULL),
                      GSL_SUCCESS);
@@ -75,8 +76,8 @@ static void stage_free(stage *s)
     free(s->bias);
 }
 
-/* y (n, rows), which the caller frees: columns x (n, cols) on one instruction set, in two pieces of
- * work. */
+/* Computes y (n, rows), which the caller frees, from columns x (n, cols) on one instruction set, in
+ * two pieces of work. */
 static float *product(const stage *s, spec_isa isa, const float *x, int n, bool biased, bool add)
 {
     const spec_product_kernels *const kernels = spec_product_kernels_of(isa);
@@ -106,7 +107,7 @@ TEST(every_instruction_set_and_number_of_columns_gives_the_same_bytes, SLOW)
             for (int way = 0; way < 4; way++) {
                 const bool biased = way & 1, add = way & 2;
                 if (way > 0 && i % 4 != (size_t)way) continue;
-                /* One column at a time, by definition. */
+                /* Computes one column at a time, by definition. */
                 FREED float *expected =
                     filled(SPEC_COLUMNS_MAX * (size_t)rows, sizeof *expected, 0);
                 for (int u = 0; u < SPEC_COLUMNS_MAX; u++) {
@@ -130,16 +131,17 @@ TEST(every_instruction_set_and_number_of_columns_gives_the_same_bytes, SLOW)
     }
 }
 
-/* The largest magnitude that is added for a weight: with a minimum, its two terms may cancel. */
+/* Returns the largest magnitude that is added for a weight: if there is a minimum, its two terms
+ * may cancel. */
 static double term_of(spec_tensor_type type, float weight)
 {
     return type == SPEC_TENSOR_Q4_K || type == SPEC_TENSOR_Q5_K ? 0x1p-4 * 63.0 * 32.0
                                                                 : fabs((double)weight);
 }
 
-/* In double precision. Each fused operation rounds once, relative to the sum so far, which is at
- * most the sum of magnitudes. A quantised x is off by half a step, max|x| / 254 in its block, and
- * scales round once. */
+/* Computes the bound in double precision. Each fused operation rounds once, relative to the sum so
+ * far, which is at most the sum of magnitudes. A quantised x is off by half a step, max|x| / 254 in
+ * its block, and scales are rounded once. */
 TEST(results_are_within_their_error_bound_of_double_precision)
 {
     uint64_t noise = spec_test_seed();
@@ -197,7 +199,7 @@ TEST(a_column_is_rounded_to_bytes_by_blocks)
     free(s.w.data);
 }
 
-/* With scales and steps of x that are 1, every operation is exact, and so is the result. */
+/* If scales and steps of x are 1, every operation is exact, and so is the result. */
 TEST(integers_are_multiplied_exactly)
 {
     enum { ROWS = 21, COLS = 512, N = 7 };
@@ -239,8 +241,8 @@ TEST(integers_are_multiplied_exactly)
     }
 }
 
-/* Zeros, denormals, the largest floats, infinities and NaN: the same bytes or NaN on all, without a
- * trap. */
+/* Zeros, denormals, the largest floats, infinities and NaN give the same bytes, or NaN, on every
+ * instruction set, without a trap. */
 TEST(odd_values_are_the_same_on_all)
 {
     static const float odd[] = {0.0f,      -0.0f,       0x1p-149f, 0x1p-126f, -0x1p-101f,

@@ -24,7 +24,7 @@ static void fill(float *x, int n, uint64_t first, float scale)
 static const int lengths[] = {1,  2,  7,   15,  16,  17,  31,  48,  63,
                               64, 65, 100, 255, 256, 257, 511, 512, 1000};
 
-/* Run `check` with every kernel of this machine, against the reference. */
+/* Runs `check` with every kernel of this machine, against the reference. */
 static void with_each(void (*check)(const spec_vector_kernels *fast, int n), int longest)
 {
     for (spec_isa isa = SPEC_ISA_PORTABLE; isa <= spec_cpu_best_isa(); isa++)
@@ -136,7 +136,7 @@ static void check_gelu_gate(const spec_vector_kernels *fast, int n)
     for (int i = 0; i < n; i++) {
         const double x = (double)a[i], z = sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x);
         const double truth = 0.5 * x * (1.0 + tanh(z)) * (double)b[i];
-        /* 1 + tanh(z) cancels for z < 0, as the kernel does not */
+        /* 1 + tanh(z) cancels for z < 0; the kernel's formula does not */
         assert_true(fabs((double)y[0][i] - truth) <= 8.0 * FLT_EPSILON * fabs(truth) + 4e-7);
         if (x < 0.0 && x > -6.0) {
             const double exact = x / (1.0 + exp(-2.0 * z)) * (double)b[i];
@@ -211,7 +211,7 @@ static void check_attention(const spec_vector_kernels *fast, int n)
             fill(query, used, 2 << 20, 28.6f / (float)width);
             for (int i = 0; i < 2; i++) {
                 for (int j = 0; j < heads[k] * ROW; j++)
-                    weight[i][j] = 27.0f; /* elements that no score is written to */
+                    weight[i][j] = 27.0f; /* elements to which no score is written */
                 fill(mixed[i], used, 3 << 20, 1.0f);
             }
             ref->score(weight[0], query, heads[k], width, key, tiles);
@@ -271,7 +271,7 @@ static void check_halves(const spec_vector_kernels *fast, int n)
     }
 }
 
-/* A score that is NaN or infinite: only its own weight and the sum are NaN, and the largest of the
+/* If a score is NaN or infinite, only its own weight and the sum are NaN, and the largest of the
  * others is found. */
 static void check_broken_scores(const spec_vector_kernels *fast, int n)
 {

@@ -30,7 +30,7 @@ static inline spec_piece vocabulary_keep(vocabulary *v, const char *bytes, size_
     return (spec_piece){to, length};
 }
 
-/* Add a piece; returns its token. */
+/* Adds a piece; returns its token. */
 static inline int vocabulary_add(vocabulary *v, const char *text, size_t length, float score,
                                  spec_piece_type type)
 {
@@ -41,7 +41,7 @@ static inline int vocabulary_add(vocabulary *v, const char *text, size_t length,
     return v->n++;
 }
 
-/* The 256 byte tokens of SPM. */
+/* Adds the 256 byte tokens of SPM. */
 static inline void vocabulary_add_bytes(vocabulary *v)
 {
     for (int byte = 0; byte < 256; byte++) {
@@ -51,7 +51,7 @@ static inline void vocabulary_add_bytes(vocabulary *v)
     }
 }
 
-/* Bytes in GPT-2's alphabet, by its definition. */
+/* Writes bytes in GPT-2's alphabet, by its definition. */
 static inline size_t vocabulary_spell(char *to, const char *bytes, size_t length)
 {
     size_t n = 0;
@@ -79,7 +79,7 @@ static inline int vocabulary_add_spelled(vocabulary *v, const char *bytes, size_
                           SPEC_PIECE_NORMAL);
 }
 
-/* The merge of two strings, and the resulting token. */
+/* Adds the merge of two strings, and the resulting token. */
 static inline void vocabulary_add_merge(vocabulary *v, const char *left, const char *right)
 {
     char both[64], spelling[256];
@@ -119,7 +119,7 @@ static inline void vocabulary_fails(const spec_tokenizer_data *data, const char 
     assert_null(tokenizer);
 }
 
-/* Check the tokens of a text: their bytes, separated by bars, must be as given. */
+/* Checks that the tokens of a text have these bytes, separated by bars. */
 static inline void vocabulary_cuts(const spec_tokenizer *tokenizer, const char *text,
                                    const char *expected)
 {
@@ -135,7 +135,7 @@ static inline void vocabulary_cuts(const spec_tokenizer *tokenizer, const char *
     assert_string_equal(cut, expected);
 }
 
-/* Check that the concatenated bytes of a text's tokens are the text, after a blank if one was
+/* Checks that the concatenated bytes of a text's tokens are the text, after a blank if one was
  * added. */
 static inline void vocabulary_reads_back(const spec_tokenizer *tokenizer, const char *text,
                                          size_t length, bool blank)

@@ -8,7 +8,7 @@
 
 enum { PIECES = 8 };
 
-/* The tokens of a vocabulary, all of one type, that end a text: "1 3". */
+/* Returns the tokens that end a text, in a vocabulary whose tokens all have one type: "1 3". */
 static void assert_ends(const char *const *pieces, spec_piece_type type, const char *expected)
 {
     spec_piece piece[PIECES];
@@ -47,7 +47,7 @@ TEST(ends_are_those_of_published_vocabularies)
     assert_ends(qwen, SPEC_PIECE_CONTROL, "0 2 3 4 5");
     assert_ends(gemma, SPEC_PIECE_CONTROL, "1 4");
     assert_ends(phi, SPEC_PIECE_CONTROL, "1 2");
-    assert_ends(gpt_oss, SPEC_PIECE_CONTROL, "4 5 6"); /* <|end|> ends a message alone */
+    assert_ends(gpt_oss, SPEC_PIECE_CONTROL, "4 5 6"); /* <|end|> ends only a message */
     assert_ends(plain, SPEC_PIECE_CONTROL, "");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Merges against their definition: find the best pair, merge it, repeat. */
+/* Checks merges against their definition: find the best pair, merge it, repeat. */
 #include "models/transformer/tokenizer/merge_table.h"
 
 #include "tests/support/support.h"
@@ -27,8 +27,8 @@ static size_t by_definition(const spec_merge_table *table, int *symbol, size_t n
     }
 }
 
-/* Few symbols, so that merges interact; few ranks, so that they tie; short rows, and rows that need
- * a heap. */
+/* There are few symbols, so that merges interact, few ranks, so that they tie, and both short rows
+ * and rows that need a heap. */
 TEST(rows_merge_as_the_definition_says)
 {
     enum { LONGEST = 150 };
@@ -70,7 +70,7 @@ TEST(of_two_merges_of_a_pair_the_first_stays)
     assert_null(spec_merge_table_find(&table, 2, 1));
 }
 
-/* A hundred thousand pairs, all of which the table must keep while it grows. */
+/* Adds a hundred thousand pairs, all of which the table must keep while it grows. */
 TEST(it_grows)
 {
     OWNED(spec_merge_table) table;

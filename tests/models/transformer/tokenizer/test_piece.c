@@ -11,7 +11,7 @@ static int sign(int x)
     return (x > 0) - (x < 0);
 }
 
-/* Each piece is before all later ones: the empty one, prefixes, a NUL byte, bytes above 127. */
+/* Each piece sorts before all later ones: the empty one, prefixes, a NUL byte, bytes above 127. */
 TEST(order_is_by_unsigned_bytes_then_length)
 {
     static const spec_piece piece[] = {BYTES(""),   BYTES("\0"), BYTES("a"),    BYTES("a\0"),

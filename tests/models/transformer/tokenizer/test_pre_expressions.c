@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pre-tokenizers on many scripts: the pieces of each expression are those of another program. */
+/* Checks pre-tokenizers on many scripts: each expression gives the same pieces as another
+ * program. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "models/transformer/tokenizer/pre_expressions.h"
 
@@ -8,10 +9,11 @@
 #include <pcre2.h>
 #include <string.h>
 
-/* Texts in pieces. Known from Hugging Face's tokenizers 0.23: Split, isolated, by the expression of
- * a published tokenizer.json: Llama 3.1, Qwen 2.5, Qwen 3.5, gpt-oss, Mistral NeMo; gpt-2 is that
- * of ByteLevel. Letters and digits of Latin, Devanagari, Thai, Arabic, Hebrew, Han, kana, Hangul,
- * Cherokee, Georgian, Deseret, Adlam; marks, title case, modifiers, joiners, and white space. */
+/* Texts and their pieces, known from Hugging Face's tokenizers 0.23: Split, isolated, by the
+ * expression of a published tokenizer.json (Llama 3.1, Qwen 2.5, Qwen 3.5, gpt-oss, Mistral NeMo);
+ * gpt-2 is that of ByteLevel. Letters and digits of Latin, Devanagari, Thai, Arabic, Hebrew, Han,
+ * kana, Hangul, Cherokee, Georgian, Deseret, Adlam; marks, title case, modifiers, joiners, and
+ * white space. */
 static const struct {
     const char *pre, *cut;
 } known[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* BPE: pieces of the expressions against another implementation, all byte sequences, invalid
- * vocabularies. */
+/* Checks BPE: the pieces of each expression against another implementation, all byte sequences,
+ * invalid vocabularies. */
 #include "models/transformer/tokenizer/tokenizer.h"
 
 #include "tests/models/transformer/tokenizer/small_vocabulary.h"
@@ -9,8 +9,9 @@
 #include <gsl/gsl_rng.h>
 #include <time.h>
 
-/* All bytes, two characters of two bytes, and every pair of ten characters as a merge. Neighbours
- * stay separate only if the expression splits them or they merged with others before. */
+/* The vocabulary has all bytes, two characters of two bytes, and every pair of ten characters as a
+ * merge. So neighbours stay separate only if the expression splits them or they were merged with
+ * others before. */
 static void fill(vocabulary *v)
 {
     static const char *const character[] = {"a", "s",  "S", "'",        "1",
@@ -95,7 +96,7 @@ TEST(pieces_are_those_of_another_implementation)
     }
 }
 
-/* Names of the same expression. */
+/* Other names of the same expressions. */
 TEST(pre_tokenizers_have_other_names)
 {
     vocabulary *v = *state;
@@ -154,7 +155,8 @@ TEST(llama_takes_whole_tokens_first)
     spec_tokenizer_free(t);
 }
 
-/* Invalid bytes are pieces of their own: a truncated character, a stray byte, an over-long form. */
+/* Invalid bytes become pieces of their own: a truncated character, a stray byte, an over-long
+ * form. */
 TEST(invalid_bytes_are_pieces_of_their_own)
 {
     vocabulary *v = *state;
@@ -170,8 +172,8 @@ TEST(invalid_bytes_are_pieces_of_their_own)
     spec_tokenizer_free(t);
 }
 
-/* User-defined tokens are found before all else, by their spelling, the longest first, and split
- * the text for the expression. Control tokens are not searched. */
+/* User-defined tokens are found before anything else, by their spelling, the longest first, and the
+ * expression does not look across them. Control tokens are not searched for. */
 TEST(user_pieces_come_first)
 {
     vocabulary *v = *state;
@@ -311,7 +313,7 @@ TEST(bad_vocabularies_are_refused_in_a_line)
         snprintf(line, sizeof line, "tokenizer: merge 3, \"%s\", is not of two tokens into a third",
                  bad[i]);
         for (char *c = line; *c != '\0'; c++)
-            if ((signed char)*c < 0x20) *c = '?'; /* a control character, or no UTF-8 */
+            if ((signed char)*c < 0x20) *c = '?'; /* a control character, or not UTF-8 */
         vocabulary_fails(&data, line);
     }
     data.n_merges = 0;

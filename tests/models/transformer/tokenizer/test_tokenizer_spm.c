@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* SPM: the definition by strings, known texts, user-defined pieces, bytes, invalid vocabularies. */
+/* Checks SPM: the definition by strings, known texts, user-defined pieces, bytes, invalid
+ * vocabularies. */
 #include "models/transformer/files/llama2c_vocabulary.h"
 #include "models/transformer/tokenizer/tokenizer.h"
 
@@ -57,8 +58,8 @@ static size_t by_definition(const vocabulary *v, const char *text, size_t length
     return tokens;
 }
 
-/* Random vocabularies over five characters, not all of which are pieces; few scores, so that they
- * tie; blanks inside pieces or only before them. */
+/* Draws random vocabularies over five characters, not all of which are pieces; few scores, so that
+ * they tie; blanks inside pieces or only before them. */
 TEST(tokens_are_those_of_the_definition)
 {
     static const char *const character[] = {"a", "b", " ", "\xC3\xA9", "\xE2\x82\xAC"};
@@ -109,8 +110,8 @@ static void fill(vocabulary *v, const char *blank)
     vocabulary_add(v, piece, strlen(piece), -6.0f, SPEC_PIECE_NORMAL);
 }
 
-/* The same tokens from blanks spelled as blanks (llama2.c) and as U+2581 (SentencePiece); only the
- * latter reads U+2581 in a text as a blank. */
+/* Tokens are the same whether vocabularies spell blanks as blanks (llama2.c) or as U+2581
+ * (SentencePiece); only in the latter is U+2581 in a text read as a blank. */
 TEST(blanks_are_blanks_however_they_are_spelled)
 {
     vocabulary *v = *state;
@@ -156,7 +157,7 @@ TEST(characters_without_a_piece_are_bytes_or_unknown)
     spec_tokenizer_free(t);
 }
 
-/* Types that the file omits are guessed. Control tokens and spelled bytes are not searched in a
+/* Types that the file omits are guessed. Control tokens and spelled bytes are not searched for in a
  * text. */
 TEST(missing_types_are_guessed_from_the_spelling)
 {
@@ -187,7 +188,7 @@ TEST(missing_types_are_guessed_from_the_spelling)
     spec_tokenizer_free(t);
 }
 
-/* Leftmost, then longest; nothing merges with them or across them. */
+/* The leftmost piece wins, then the longest; nothing merges with these pieces or across them. */
 TEST(user_pieces_come_first)
 {
     vocabulary *v = *state;
@@ -286,7 +287,7 @@ TEST(bad_vocabularies_are_refused_in_a_line)
     v->type[4] = SPEC_PIECE_UNUSED;
     v->piece[4] = (spec_piece){"\x07 ", 2};
     vocabulary_fails(&data, "tokenizer: tokens 3 and 4 are the same piece \"? \"");
-    v->piece[3] = v->piece[4] = (spec_piece){NULL, 0}; /* empty ones never match */
+    v->piece[3] = v->piece[4] = (spec_piece){NULL, 0}; /* empty pieces never match */
     spec_tokenizer_free(vocabulary_open(&data));
     v->piece[3] = v->piece[4] = (spec_piece){v->store, SIZE_MAX / 2 + 10};
     vocabulary_fails(&data, "tokenizer: its pieces have more than 1 GiB");

@@ -8,7 +8,7 @@
 
 enum { CHILDREN = 6, INDEX_MAX = 400, ALL = INDEX_MAX };
 
-/* An index that is a random trie; node 0 is the match. */
+/* An index whose trie is random; node 0 is the match. */
 typedef struct {
     int n, parent[INDEX_MAX], token[INDEX_MAX], count[INDEX_MAX];
     double value[INDEX_MAX];
@@ -22,7 +22,7 @@ static void make_trie(trie *t, uint64_t *noise)
         int total = 0;
         for (int i = 0; i < born && t->n < INDEX_MAX; i++, t->n++) {
             t->parent[t->n] = node;
-            t->token[t->n] = (i * 5 + node) % 7; /* in no order, each once */
+            t->token[t->n] = (i * 5 + node) % 7; /* unsorted, each once */
             t->count[t->n] = 1 + (int)(4.0 * table_uniform(noise));
             total += t->count[t->n];
         }
@@ -38,7 +38,7 @@ static void offer_children(spec_best_first *tree, const void *index, const spec_
             spec_best_first_offer(tree, t->token[i], t->count[i], i, node->depth);
 }
 
-/* Of a node's children, how many come before this one. */
+/* Returns how many of a node's children come before this one. */
 static int rank_of(const trie *t, int node)
 {
     int rank = 0;
@@ -56,8 +56,8 @@ static int depth_of(const trie *t, int node)
     return depth;
 }
 
-/* By definition: a node may enter once its parent is in the tree; among the largest values the one
- * that could enter first, and then the better sibling. */
+/* By definition: a node may enter once its parent is in the tree. Of the nodes with the largest
+ * value, the one that could enter first does, and then the better sibling. */
 static int grow_plainly(int *ret_node, const trie *t, const spec_best_first_limit *limit, int width)
 {
     int n = 0, entered[INDEX_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The heap of branches against a search of all. */
+/* Checks the heap of branches against a search of all of them. */
 #include "sim/draft/index/branch_heap.h"
 
 #include "base/noise.h"

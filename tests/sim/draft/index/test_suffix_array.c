@@ -23,7 +23,7 @@ static int by_suffix(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The smallest power of 2 that is at least `reach`: the width that is really sorted. */
+/* Returns the smallest power of 2 that is at least `reach`: the width that is actually sorted. */
 static int width_of(int reach)
 {
     int width = 1;
@@ -31,7 +31,7 @@ static int width_of(int reach)
     return width;
 }
 
-/* Random, of one token, periodic, or of a vocabulary as large as the text. */
+/* Texts are random, of one token, periodic, or have a vocabulary as large as the text. */
 static int make_text(int *text, int kind, int n, uint64_t *noise)
 {
     const int V = kind == 3 ? n + 1 : 1 + (int)(3.0 * table_uniform(noise));

@@ -35,7 +35,8 @@ static inline void case_free(policy_case *c)
     spec_draft_free(&c->draft);
 }
 
-/* Draft by the rows, tokens token[i], as a drafter does; returns the number of tokens kept. */
+/* Drafts by the rows, with tokens token[i], as a drafter does; returns the number of tokens
+ * kept. */
 static inline int case_draft(policy_case *c, const int *token)
 {
     spec_draft *draft = &c->draft;
@@ -51,7 +52,7 @@ static inline int case_draft(policy_case *c, const int *token)
     return draft->n_nodes;
 }
 
-/* The draft's outcome: so many accepted, then this token. */
+/* Reports the draft's outcome: so many tokens accepted, then this token. */
 static inline void case_see(policy_case *c, int n_accepted, int last)
 {
     int token[CASE_K + 1];
@@ -64,7 +65,7 @@ static inline void case_see(policy_case *c, int n_accepted, int last)
     assert_int_equal(spec_policy_observe(&c->policy, &c->draft, &round, NULL), GSL_SUCCESS);
 }
 
-/* A round of a policy that does not look at the draft. */
+/* Runs a round of a policy that does not look at the draft. */
 static inline void case_round(policy_case *c, int n_drafted, int n_accepted)
 {
     const spec_round round = {
@@ -87,7 +88,8 @@ static inline int case_accepted(int round, int K)
     return n;
 }
 
-/* Rows with a peak between 1/4 and 1 at a random token, and their tokens: the peak or another. */
+/* Makes rows with a peak between 1/4 and 1 at a random token, and their tokens: the peak or another
+ * one. */
 static inline void case_rows(policy_case *c, int *token, uint64_t seed, int n)
 {
     for (int i = 0; i < n; i++) {

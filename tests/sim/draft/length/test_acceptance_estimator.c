@@ -24,7 +24,8 @@ static double sigmoid(double x)
     return 1.0 / (1.0 + exp(-x));
 }
 
-/* Rounds of a draft whose chance at place k is sigmoid(weight feature + bias - 0.1 k). */
+/* Draws rounds of a draft whose token at place k is accepted with probability sigmoid(weight
+ * feature + bias - 0.1 k). */
 static rounds rounds_of(uint64_t seed, double weight, double bias)
 {
     rounds data;
@@ -48,7 +49,7 @@ static void add(spec_acceptance_estimator *estimator, const rounds *data)
                                       data->accepted[i]);
 }
 
-/* A Newton step of the whole system by a dense solve: (weight, biases) at `at`. */
+/* Makes a Newton step of the whole system by a dense solve: (weight, biases) at `at`. */
 static void dense_step(double ret[PLACES + 1], double ret_n[PLACES], const double at[PLACES + 1],
                        const rounds *data, double ridge)
 {
@@ -75,8 +76,8 @@ static void dense_step(double ret[PLACES + 1], double ret_n[PLACES], const doubl
     assert_int_equal(gsl_linalg_cholesky_solve(&m.matrix, &s.vector, &x.vector), 0);
 }
 
-/* The weight takes its share of the dense step. A bias takes its share of the step that is best
- * beside the weight's: the dense one, plus the coupling to what the weight left out. */
+/* The weight takes its share of the dense step. A bias takes its share of the best step given the
+ * weight's: the dense one, plus the coupling to the part of the step that the weight left out. */
 TEST(a_fit_is_the_damped_step_of_a_dense_solve)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -101,7 +102,7 @@ TEST(a_fit_is_the_damped_step_of_a_dense_solve)
     }
 }
 
-/* Fits of one set of rounds end where its likelihood is largest, from any start. */
+/* Fits to one set of rounds reach the maximum of its likelihood from any start. */
 TEST(fits_converge_to_the_logistic_maximum)
 {
     const rounds data = rounds_of(7, 1.3, 0.4);
@@ -144,7 +145,7 @@ TEST(without_rounds_nothing_moves_and_weights_stay_positive)
     spec_acceptance_estimator_fit(&estimator);
     assert_same(estimator.weight, 0.5);
     assert_same(estimator.bias[1], -0.2);
-    for (int i = 0; i < 1000; i++) { /* larger features are accepted less */
+    for (int i = 0; i < 1000; i++) { /* the larger the feature, the rarer is acceptance */
         spec_acceptance_estimator_add(&estimator, 2.0, 2, 0);
         spec_acceptance_estimator_add(&estimator, -2.0, 2, 2);
     }

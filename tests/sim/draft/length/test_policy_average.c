@@ -31,7 +31,7 @@ TEST(lengths_move_by_hand_computed_averages)
     spec_policy_reset(&c.policy);
     assert_int_equal(c.policy.now, 3);
     for (int round = 1; round <= 15; round++) case_round(&c, 3, 3);
-    assert_int_equal(c.policy.now, 5); /* as at first: the text before is forgotten */
+    assert_int_equal(c.policy.now, 5); /* as at the start, because the text before is forgotten */
     case_free(&c);
 }
 
@@ -65,7 +65,7 @@ TEST(a_start_outside_the_list_is_its_middle)
     case_free(&c);
 }
 
-/* The serving engine's choice, alone with one request, is another implementation of the law. */
+/* The serving engine's choice for a single request is another implementation of the same law. */
 TEST(lengths_are_those_of_the_serving_engine_with_one_request)
 {
     static const struct {

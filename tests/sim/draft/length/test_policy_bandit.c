@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* eliminate, ucb, ucbspec and exp3spec: against second programs that keep every round, and their
- * regret. */
+/* Checks eliminate, ucb, ucbspec and exp3spec against second programs that keep every round, and
+ * their regret. */
 #include "tests/sim/draft/length/policy_case.h"
 
 #include <gsl/gsl_randist.h>
@@ -153,8 +153,8 @@ static double expected_rate(double alpha, int K)
     return (1.0 - pow(alpha, K + 1)) / (1.0 - alpha) / (1.0 + C * K);
 }
 
-/* Returns tokens lost in ROUNDS rounds, against always drafting the best length; *ret_kept: that
- * length is still played, or shorter than what is. */
+/* Returns how many tokens are lost in ROUNDS rounds, against always drafting the best length;
+ * *ret_kept: that length is still played, or it is shorter than the one that is. */
 static double regret(bool *ret_kept, const char *spec, double alpha, int K_max, gsl_rng *rng)
 {
     policy_case c = case_of(spec, K_max);
@@ -191,8 +191,8 @@ static double bound(double alpha, int K_max, double doubt)
     return (1.0 + C * K_max) * sum;
 }
 
-/* In 40 texts of each alpha: the best length is lost in at most `doubt` of them, the tokens lost
- * are within the bound, and fewer than those of a bandit that ignores shorter lengths. */
+/* In 40 texts of each alpha, the best length is dropped in at most `doubt` of them, and the tokens
+ * lost are within the bound and fewer than those of a bandit that ignores shorter lengths. */
 TEST(eliminate_loses_less_than_its_bound_and_than_a_bandit, STATISTICS)
 {
     OWNED_RNG *rng = spec_test_rng(gsl_rng_mt19937, spec_test_seed());
@@ -249,8 +249,8 @@ TEST(ucb_plays_every_length_first_and_then_the_best_most)
     case_free(&c);
 }
 
-/* Rounds of 0, 1, 2 and 3 tokens accept 0, 1, 1 and 3: 1, 2 / 1.2, 2 / 1.4 and 4 / 1.6 over time.
- * Then three tokens accept nothing, until one token has the largest mean. */
+/* Rounds of 0, 1, 2 and 3 tokens accept 0, 1, 1 and 3; over time that is 1, 2 / 1.2, 2 / 1.4 and 4
+ * / 1.6. Then three tokens accept nothing, until one token has the largest mean. */
 TEST(ucb_without_exploration_plays_the_largest_mean)
 {
     static const int accepted[] = {0, 1, 1, 3};
@@ -260,7 +260,7 @@ TEST(ucb_without_exploration_plays_the_largest_mean)
         assert_int_equal(K, 3 - i / 3);
         case_round(&c, K, accepted[K]);
     }
-    /* The sum of 9 accepted tokens is kept: (1 + 9 / n) / 1.6 is below 2 / 1.2 from n = 6 on. */
+    /* The sum of 9 accepted tokens stays: (1 + 9 / n) / 1.6 is below 2 / 1.2 from n = 6 on. */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(c.policy.now, 3);
         case_round(&c, 3, 0);

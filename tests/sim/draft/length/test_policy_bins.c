@@ -17,7 +17,7 @@ TEST(scores_are_log_odds_within_their_limits)
     assert_same(spec_row_score_of(0.5), 0.0);
 }
 
-/* All labels so far with their ages, counted afresh. */
+/* All labels so far with their ages, counted again each time. */
 typedef struct {
     double score[ROUNDS * (K + 1)];
     bool accepted[ROUNDS * (K + 1)];
@@ -28,7 +28,7 @@ typedef struct {
     double confidence, width, decay, least, burn;
 } law;
 
-/* tested and accepted counts of the bin with this index, before round `now`. */
+/* Returns the tested and accepted counts of the bin with this index, before round `now`. */
 static void counts(double ret[2], const labels *all, const law *by, int index, int now)
 {
     ret[0] = ret[1] = 0.0;
@@ -76,7 +76,7 @@ static double estimate_of(const labels *all, const law *by, double score, int no
     return 1.0;
 }
 
-/* Tokens that the naive counts would draft. */
+/* Returns how many tokens the naive counts would draft. */
 static int naive_length(const labels *all, const law *by, const policy_case *c, bool product,
                         int now)
 {
@@ -98,8 +98,8 @@ static void add_label(labels *all, double score, bool accepted, int now)
     all->round[all->n++] = now;
 }
 
-/* Lengths by all labels so far. The token after a draft that was accepted throughout labels the
- * first place that was cut. */
+/* Checks lengths by all labels so far. The token after a fully accepted draft labels the first
+ * place that was cut. */
 static void lengths_follow_a_recount(const char *spec, const law *by, bool product)
 {
     static labels all;

@@ -82,7 +82,7 @@ TEST(tiers_are_those_between_K_and_the_most)
     }
 }
 
-/* Windows of two rounds: the last tier after the first window, whatever happened. */
+/* Windows have two rounds. After the first window the last tier follows, whatever happened. */
 TEST(tiers_go_up_and_down_by_their_window)
 {
     policy_case c = case_of("tiers?window=2", 3);
@@ -107,7 +107,7 @@ TEST(tiers_go_up_and_down_by_their_window)
     case_free(&c);
 }
 
-/* The law from all outcomes, by the engine's block sizes, which count the bonus token. */
+/* Computes the law from all outcomes, by the engine's block sizes, which count the bonus token. */
 static int next_block(int current, const int *tier, int n_tiers, const int *accepted,
                       const int *drafted, int n)
 {
@@ -167,7 +167,7 @@ TEST(a_switch_stays_off_until_the_text_ends)
     case_free(&c);
 }
 
-/* The gate of the serving engine, alone with one request, is another implementation. */
+/* The gate of the serving engine, with a single request, is another implementation. */
 TEST(a_switch_by_share_is_that_of_the_serving_engine)
 {
     const uint64_t seed = spec_test_seed();

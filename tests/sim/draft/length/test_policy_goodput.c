@@ -6,7 +6,8 @@
 
 enum { K = 6, ROUNDS = 900 };
 
-/* The length of 0..K with the most expected tokens over time; of equals the least. */
+/* Returns the length of 0..K with the most expected tokens per time; among equal ones the
+ * smallest. */
 static int best_length(const double *chance, double fixed, double marginal)
 {
     double survival = 1.0, emitted = 1.0, most = 1.0 / fixed;
@@ -20,7 +21,8 @@ static int best_length(const double *chance, double fixed, double marginal)
     return best;
 }
 
-/* Lengths against a search over all of them, with an estimator that sees the same outcomes. */
+/* Compares lengths with a search over all of them, using an estimator that sees the same
+ * outcomes. */
 static void lengths_maximise_tokens_over_time(policy_case c, double fixed, double marginal,
                                               int every, bool drawn)
 {
@@ -85,7 +87,7 @@ TEST(times_are_those_of_the_clock_unless_given)
     lengths_maximise_tokens_over_time(priced("trim", once), once_trimmed, 0.25, 100, false);
 }
 
-/* Passes of 1, 2, 4 or 8 tokens: a search over all lengths with their times. */
+/* With passes of 1, 2, 4 or 8 tokens, compares with a search over all lengths and their times. */
 TEST(sizes_make_time_a_step_function)
 {
     policy_case c = case_of("trim?c=0&token=0.25&sizes=1.2.4.8", K);
@@ -108,7 +110,7 @@ TEST(sizes_make_time_a_step_function)
         assert_int_equal(case_draft(&c, token), best);
         seen[best]++;
     }
-    /* Drafts of 2 and 4 tokens fill no size, with the token that ends the pass. */
+    /* With the token that ends the pass, drafts of 2 and 4 tokens do not fill any of the sizes. */
     assert_true(seen[1] > 50 && seen[3] > 50 && seen[2] == 0 && seen[4] == 0);
     case_free(&c);
 }
@@ -122,7 +124,8 @@ TEST(nothing_is_trimmed_if_tokens_cost_nothing)
     case_free(&c);
 }
 
-/* The same row, whatever was drawn from it: the drawn token is not what a cut looks at. */
+/* The row is the same whatever was drawn from it, because a cut must not look at the drawn
+ * token. */
 TEST(a_trim_looks_at_rows_and_the_control_at_tokens)
 {
     policy_case trim = case_of("trim?token=0.5", 1), drawn = case_of("trim-drawn?token=0.5", 1);

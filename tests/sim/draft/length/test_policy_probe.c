@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* probe and climb: by hand, and against second programs that recount all rounds. */
+/* Checks probe and climb by hand, and against second programs that recount all rounds. */
 #include "tests/sim/draft/length/policy_case.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ TEST(probe_tries_neighbours_and_rests_after_a_failure)
     step(&c, 0, 3); /* 1 / 1.4 = .71, below .8 of 3.08 */
     for (int rest = 0; rest < 6; rest++) step(&c, 0, 3);
     step(&c, 0, 2); /* the share is .75^7; 3 has (1 + 3 .75^7) / 1.3 = 1.08 */
-    step(&c, 0, 2); /* 2 had 3 tokens per round, now 2.5: 2.08 */
+    step(&c, 0, 2); /* at 2 there were 3 tokens per round, and now 2.5: 2.08 */
     step(&c, 0, 2); /* 2.125 / 1.2 = 1.77: stays */
     for (int round = 0; round < 9; round++) step(&c, 0, 2); /* least is K */
     spec_policy_reset(&c.policy);
@@ -45,7 +45,7 @@ TEST(probe_wants_a_share_of_the_tested_tokens_and_full_drafts)
     case_round(&c, 1, 1); /* a draft that ended early tells nothing */
     assert_int_equal(c.policy.now, 2);
     step(&c, 2, 3);
-    step(&c, 2, 3); /* 2 of 3: as many tokens over time as at 2, but a share of 2/3 */
+    step(&c, 2, 3); /* 2 of 3: as many tokens per time as at 2, but a share of 2/3 */
     step(&c, 2, 2);
     for (int rest = 0; rest < 6; rest++) step(&c, 1, 2); /* 1 of 2 tested */
     step(&c, 1, 2);                                      /* the share comes near 1/2 from above */
@@ -71,7 +71,8 @@ typedef struct {
     int length[ROUNDS], accepted[ROUNDS], n;
 } history;
 
-/* Returns the number of rounds of a length, their mean tokens and share, the last weighing 1/4. */
+/* Returns the number of rounds of a length, their mean tokens and their share; the last round
+ * weighs 1/4. */
 static int replay(double *ret_emitted, double *ret_share, const history *h, int K)
 {
     int rounds = 0;
@@ -131,9 +132,9 @@ TEST(climb_goes_to_the_best_length_and_tries_the_next_less_and_less_often)
     step(&c, 0, 1); /* an untested token counts as accepted: 2 / 1.5 */
     step(&c, 1, 1); /* tested once, so 2 is not yet allowed */
     step(&c, 1, 2); /* 3 / 2, above 2 / 1.5 */
-    step(&c, 0, 0); /* a chance of 1/2: 1.5 / 1.5 is not above 1 */
+    step(&c, 0, 0); /* a probability of 1/2: 1.5 / 1.5 is not above 1 */
     step(&c, 0, 1); /* a trial in the second round */
-    step(&c, 0, 0); /* changed nothing: the next one is four rounds later */
+    step(&c, 0, 0); /* it changed nothing, so the next trial is four rounds later */
     step(&c, 0, 0);
     step(&c, 0, 0);
     step(&c, 0, 1);
@@ -145,7 +146,7 @@ TEST(climb_goes_to_the_best_length_and_tries_the_next_less_and_less_often)
     c = case_of("climb?every=1", 0);
     for (int round = 0; round < 3; round++) step(&c, 0, 0); /* nothing to try */
     case_free(&c);
-    c = case_of("climb?c=1", 4); /* a draft never pays, and is tried ever less often */
+    c = case_of("climb?c=1", 4); /* a draft never pays, and is tried more and more rarely */
     int trials = 0;
     for (int round = 0; round < 10000; round++) {
         trials += c.policy.now > 0;
@@ -162,7 +163,7 @@ TEST(climb_follows_a_recount_of_all_rounds)
     enum { K = 5 };
     policy_case c = case_of("climb?c=0.15&rate=0.2&samples=5", K);
     history h = {.n = 0};
-    int best = 0, every = 4, changed = -1, seen[K + 1] = {0}; /* changed: since when to count */
+    int best = 0, every = 4, changed = -1, seen[K + 1] = {0}; /* changed: where to count from */
     bool trial = false;
     for (int round = 0; round < ROUNDS; round++) {
         const int drafted = c.policy.now;

@@ -2,7 +2,7 @@
 #include "tests/sim/draft/length/policy_case.h"
 #include "tests/support/support.h"
 
-/* Whether the policy goes on after a single token of this confidence. */
+/* Returns whether the policy goes on after a single token of this confidence. */
 static bool goes_on_after(policy_case *c, double confidence)
 {
     spec_draft_reset(&c->draft);
@@ -11,7 +11,7 @@ static bool goes_on_after(policy_case *c, double confidence)
     return spec_policy_go_on(&c->policy, &c->draft, NULL);
 }
 
-/* A round of drafted tokens with these confidences. */
+/* Runs a round of drafted tokens with these confidences. */
 static void see(policy_case *c, const double *confidence, int n, int n_accepted)
 {
     spec_draft_reset(&c->draft);
@@ -22,9 +22,9 @@ static void see(policy_case *c, const double *confidence, int n, int n_accepted)
     case_see(c, n_accepted, 1);
 }
 
-/* Pairs, by falling confidence: .9 + .8 + .7 - .6 + .5 - (.3 + .2 were not tested). The cost of a
- * threshold of .9 is 3 (3/4), .8: 3 (2/4), .7: 1/2 + 3 (2/4), .6: 1/2 + 3 (1/4), .5: 1 + 3 (1/4)
- * without the last pair +, which has .4: 1 + 0. */
+/* Pairs in order of decreasing confidence: .9 + .8 + .7 - .6 + .5 - (.3 and .2 were not tested).
+ * The costs of thresholds are, for .9: 3 (3/4), .8: 3 (2/4), .7: 1/2 + 3 (2/4), .6: 1/2 + 3 (1/4),
+ * .5: 1 + 3 (1/4) without the last pair +, which has .4: 1 + 0. */
 TEST(the_threshold_has_the_least_cost)
 {
     policy_case c = case_of("refit?threshold=0.65", 4);
@@ -47,7 +47,7 @@ TEST(the_threshold_has_the_least_cost)
     case_free(&c);
 }
 
-/* Every threshold that occurs, judged on all pairs one by one. */
+/* Tries every threshold that occurs, judging all pairs one by one. */
 typedef struct {
     double confidence[8000];
     bool accepted[8000];

@@ -45,13 +45,13 @@ TEST(plain_lengths_are_those_of_rounds_in_order)
     replays(&lengths, 0, 0, 3, (const int[]){0, 0, 0});
     replays(&lengths, 1, 200, 3, (const int[]){127, 2, 127});
     replays(&lengths, 2, 5, 3, (const int[]){0, 0, 0});
-    assert_near(lengths.alpha[0], 9.0 / 13.0, 1e-7); /* a round that rejects tests one token more */
+    assert_near(lengths.alpha[0], 9.0 / 13.0, 1e-7); /* a rejected token is tested, too */
     assert_near(lengths.alpha[1], 129.0 / 130.0, 1e-7);
     assert_same(lengths.alpha[2], 0.0);
 }
 
-/* As in SpecDecode-Bench: the lengths at the tokens of the output, bonus token included, of which
- * the first comes from the prefill. */
+/* As in SpecDecode-Bench: the accepted lengths at the tokens of the output, with the bonus token;
+ * the first token comes from the prefill. */
 #define LINE(name, list)                                                                           \
     "{\"id\": \"134\", \"prompt_token_ids\": [5, 6, 7], \"generated_token_ids\": [1], \"" name     \
     "\": {\"acc_len\": " list "}}\n"
@@ -62,7 +62,7 @@ TEST(a_round_takes_the_length_of_the_token_where_it_begins)
         lengths_of(LINE("acc_eagle", "[1, 5, 4, 3, 2, 1, 3, 1]") LINE("acc_eagle", "[1]"), NULL);
     assert_true(lengths.n == 2 && lengths.most == 4 && lengths.by_position);
     assert_true(lengths.prompt[0] == 3 && lengths.output[0] == 8 && lengths.output[1] == 1);
-    replays(&lengths, 0, 9, 3, (const int[]){4, 2, 3}); /* 5 + 3 tokens: one beyond the end */
+    replays(&lengths, 0, 9, 3, (const int[]){4, 2, 3}); /* 5 + 3 tokens, one past the end */
     replays(&lengths, 0, 2, 4, (const int[]){2, 1, 2, 2});
     replays(&lengths, 0, 1, 5, (const int[]){1, 1, 0, 1, 1});
     replays(&lengths, 0, 0, 8, (const int[]){0, 0, 0, 0, 0, 0, 0, 0});
@@ -95,7 +95,8 @@ TEST(a_field_is_chosen_by_name, .setup = spec_folder_enter, .teardown = spec_fol
                  "b.jsonl: No such file or directory");
 }
 
-/* Random lengths in both forms: rounds count the same tokens as a loop over the lengths. */
+/* Random lengths in both forms: the rounds give the same numbers of tokens as a loop over the
+ * lengths. */
 TEST(random_lengths_come_back_and_are_counted, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {

@@ -17,7 +17,8 @@ static spec_alpha_law law_of(const char *spec, double alpha)
     return law;
 }
 
-/* In cells of equal probability. With a and b exchanged nearly all draws are in the last cells. */
+/* Counts draws in cells of equal probability. If a and b were exchanged, nearly all draws would be
+ * in the last cells. */
 TEST(beta_draws_have_their_law, STATISTICS)
 {
     static const double cases[][2] = {{0.7, 5.0}, {0.27, 1.3}, {0.85, 400.0}};
@@ -42,7 +43,7 @@ TEST(beta_draws_have_their_law, STATISTICS)
     }
 }
 
-/* Over all shares, the mean and the variance of the quantile are those of the law. */
+/* Averaged over all shares, the quantile has the mean and the variance of the law. */
 TEST(quantiles_have_the_moments_of_the_law)
 {
     static const char *const specs[] = {"one", "beta?concentration=5", "two?spread=0.2"};

@@ -25,8 +25,8 @@ static spec_arrivals arrivals_of(const char *spec, double rate)
     return arrivals;
 }
 
-/* Gaps in cells of equal probability. With the shape cv^2 in place of 1/cv^2 the first cell alone
- * is off by tens of standard errors. */
+/* Counts gaps in cells of equal probability. With the shape cv^2 in place of 1/cv^2, the first cell
+ * alone would be off by tens of standard errors. */
 TEST(gaps_have_their_law, STATISTICS)
 {
     static const struct {
@@ -51,14 +51,15 @@ TEST(gaps_have_their_law, STATISTICS)
     }
 }
 
-/* Counts of 0 and 1 are one cell, as are those of COUNTS and more. */
+/* Counts of 0 and 1 share a cell, and so do those of COUNTS or more. */
 static int cell_of(int n)
 {
     return n < 2 ? 0 : n < COUNTS ? n - 1 : COUNTS - 1;
 }
 
-/* A second route: the number of arrivals in a second, one second in two so that windows do not
- * touch. Gamma gaps of the same mean fail: with cv 2 the variance is about four times as large. */
+/* A second route: the number of arrivals in a second, using every other second so that windows do
+ * not touch. Gamma gaps with the same mean fail: with cv 2 the variance is about four times as
+ * large. */
 TEST(poisson_arrivals_in_a_second_are_poisson, STATISTICS)
 {
     const double rate = 6.3;

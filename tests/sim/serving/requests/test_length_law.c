@@ -24,8 +24,9 @@ static double probability_of(const spec_length_law *law, int n)
     return spec_length_law_above(law, n - 1) - spec_length_law_above(law, n);
 }
 
-/* Draws in cells of at least 20 expected counts. With lengths rounded down, or to the nearest
- * number, the short laws are off by more than ten standard errors in their first cells. */
+/* Counts draws in cells of at least 20 expected counts. If lengths were rounded down, or to the
+ * nearest number, the short laws would be off by more than ten standard errors in their first
+ * cells. */
 TEST(draws_have_the_exact_law, STATISTICS)
 {
     static const char *const specs[] = {"lognormal?mean=512&sigma=1",
@@ -64,8 +65,8 @@ TEST(draws_have_the_exact_law, STATISTICS)
     }
 }
 
-/* By length, the mean is E[L^2]/E[L], and the mean of 1/L is 1/E[L]. Of lengths drawn as usual, the
- * first is too small by 20 standard errors or more. */
+/* If draws are weighted by length, the mean is E[L^2]/E[L], and the mean of 1/L is 1/E[L]. For
+ * unweighted draws the first would be too small by 20 standard errors or more. */
 TEST(draws_by_length_have_its_moments, STATISTICS)
 {
     static const char *const specs[] = {"lognormal?mean=512&sigma=1",
@@ -99,7 +100,8 @@ TEST(draws_by_length_have_its_moments, STATISTICS)
     }
 }
 
-/* The chance of the longest by the sum of the law; 10 lengths of 16,384 hold more than 5 %. */
+/* The probability of the longest, from the sum of the law; 10 lengths of 16,384 have more than 5
+ * %. */
 TEST(the_longest_lengths_hold_their_share_of_the_squares)
 {
     static const char *const specs[] = {"lognormal?mean=128&sigma=1",
@@ -123,7 +125,7 @@ TEST(the_longest_lengths_hold_their_share_of_the_squares)
     assert_nan(spec_length_law_longest(&geometric, 0.05));
 }
 
-/* A second route for the rounded lognormal law: x rounds to n with chance 1 - |x - n|. */
+/* A second route for the rounded lognormal law: x is rounded to n with probability 1 - |x - n|. */
 static double rounds_to(double x, void *parameters)
 {
     const double *p = parameters; /* mu, sigma, n */
@@ -154,7 +156,7 @@ TEST(means_are_those_of_the_law_and_of_the_spec)
 {
     static const struct {
         const char *spec;
-        double mean, tolerance; /* of the spec, and of lengths that are kept within 1..most */
+        double mean, tolerance; /* the spec's mean; its error in lengths within 1..most */
     } cases[] = {{"lognormal?mean=512&sigma=1", 512, 1e-6},
                  {"lognormal?mean=33.25&sigma=0.5", 33.25, 1e-6},
                  {"lognormal?mean=2048&sigma=1.2&most=1048576", 2048, 1e-4},

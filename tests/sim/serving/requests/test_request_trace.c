@@ -27,8 +27,9 @@ static spec_request_trace trace_of(const char *text)
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-/* First lines as the projects publish them (docs/formats.md has the sources), but for times: each
- * has a prompt of 374 and an output of 44 tokens at 0 s, and 396 and 109 tokens at 4.25 s. */
+/* The first lines as the projects publish them (docs/formats.md has the sources), except for the
+ * times: each file has a request with a prompt of 374 and an output of 44 tokens at 0 s, and one of
+ * 396 and 109 tokens at 4.25 s. */
 static const struct {
     const char *format, *text;
 } formats[] = {
@@ -118,7 +119,8 @@ TEST(measured_times_are_arrays_of_their_own)
     assert_true(trace.queued == NULL && trace.last_token == NULL);
 }
 
-/* Random requests in CSV and in JSON, read back. Enough of them that arrays grow. */
+/* Writes random requests in CSV and in JSON and reads them back. There are enough for arrays to
+ * grow. */
 TEST(requests_come_back_as_they_were_written, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {

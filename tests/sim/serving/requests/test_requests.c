@@ -23,7 +23,7 @@ static spec_requests requests_of(const char *arrivals, const char *prompt, const
     return requests;
 }
 
-/* The first n requests of a stream, or all: returns their number. */
+/* Takes the first n requests of a stream, or all; returns their number. */
 static int take(spec_request *ret, int n, const spec_requests *requests, uint64_t stream)
 {
     const spec_request_source source = spec_requests_source(requests);
@@ -55,7 +55,7 @@ TEST(a_stream_gives_the_same_requests_again)
         assert_true(a[i].arrival >= a[i - 1].arrival && a[i].replay == -1 && a[i].output >= 1);
 }
 
-/* Common random numbers: another law changes its own draws alone. */
+/* With common random numbers, another law changes only its own draws. */
 TEST(laws_have_random_streams_of_their_own)
 {
     static spec_request a[N], b[N];
@@ -73,7 +73,7 @@ TEST(laws_have_random_streams_of_their_own)
         assert_true(a[i].output == b[i].output && a[i].alpha == b[i].alpha && b[i].prompt == 300);
 }
 
-/* Outputs and prompts of a stream against the law for theory. */
+/* Compares outputs and prompts of a stream with the law that theory uses. */
 TEST(outputs_have_the_law_for_theory, STATISTICS)
 {
     const spec_requests requests =
@@ -202,7 +202,8 @@ TEST(rows_drawn_by_length_have_shares_by_their_output)
     }
 }
 
-/* Squares 1, 9 and 144: the longest row has more than 5 % of them, two have more than 94 %. */
+/* The squares are 1, 9 and 144: the longest row has more than 5 % of them, and two rows have more
+ * than 94 %. */
 TEST(the_longest_rows_hold_their_share_of_the_squares)
 {
     int32_t prompt[] = {5, 6, 7}, output[] = {3, 12, 1};
@@ -301,7 +302,7 @@ TEST(requests_replay_accepted_lengths_drawn_uniformly)
     for (int i = 0; i < ROWS; i++)
         assert_true(got[i].prompt == 100 + i && got[i].replay >= 0 && got[i].replay < 3);
 
-    /* and which rows a rate draws does not depend on what they replay */
+    /* and the rows that a rate draws do not depend on what they replay */
     static spec_request other[N];
     requests.arrivals.kind = SPEC_ARRIVALS_EVEN;
     take(got, N, &requests, 0);
