@@ -7,7 +7,7 @@
 
 #include "base/table.h"
 
-/* The most columns of a table, and the greatest depth of nested objects. */
+/* The maximum columns of a table, and the maximum depth of nested objects. */
 enum { SPEC_JSON_ROWS_COLUMNS = 256, SPEC_JSON_ROWS_DEPTH = 4 };
 
 /* Reads n bytes: one JSON value, or one value per line. Messages begin with "path:line: ". If there

@@ -32,8 +32,8 @@ static int check(const spec_capture *c, spec_error *error)
     return spec_fail(error, GSL_EFAILED, "%.300s: %s", c->name, strerror(errno));
 }
 
-/* Positions may be missing where the law is known only for listed tokens, or a filter's edge is
- * within the noise: neither tells which listed token was drawn. */
+/* Positions may be missing if the law is known only for listed tokens, or if a filter's edge is
+ * within the noise. Neither depends on which listed token was drawn. */
 static const char *head_of(char line[HEAD_SIZE], const spec_capture *c)
 {
     const spec_transform *t = &c->rule.transform;

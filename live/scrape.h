@@ -24,8 +24,8 @@ int spec_live_counts_read(spec_live_counts *ret, const char *text, const char *e
 int spec_live_counts_ask(spec_live_counts *ret, const spec_live_server *server,
                          const spec_http_work *how, spec_error *error);
 
-/* Returns what was counted between two scrapes. A server that was restarted has smaller counts:
- * false. */
+/* Returns what was counted between two scrapes. Returns false if the counts have fallen, because
+ * the server was restarted. */
 bool spec_live_counts_between(spec_live_counts *ret, const spec_live_counts *from,
                               const spec_live_counts *to);
 

@@ -7,7 +7,7 @@
 
 #include "timing/timing_online.h"
 
-/* The most parts of a run, and the fewest texts from which intervals are computed. */
+/* The maximum parts of a run, and the fewest texts from which intervals are computed. */
 enum { SPEC_TIMING_ONLINE_PARTS = 10, SPEC_TIMING_ONLINE_INTERVAL_TEXTS = 6 };
 
 /* `asked` is the command, for the provenance. Returns GSL_ENOMEM if out of memory. */

@@ -12,7 +12,7 @@
 
 #include <gsl/gsl_rng.h>
 
-/* The most widths, and how often a visit times each. */
+/* The maximum number of widths, and how often a visit times each. */
 enum { SPEC_TIMING_WIDTHS_MAX = 128, SPEC_TIMING_PASS_REPEATS = 2 };
 
 /* experts: how many the passes read (spec_transformer_session_experts). */

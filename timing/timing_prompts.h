@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* The maximum number of prompts, of tokens of a prompt, and of bytes of a file. */
+/* The maximum numbers of prompts, of tokens of a prompt, and of bytes of a file. */
 enum {
     SPEC_TIMING_PROMPTS_MAX = 100000,
     SPEC_TIMING_PROMPT_TOKENS = 1 << 20,

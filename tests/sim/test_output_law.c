@@ -213,8 +213,7 @@ TEST(expected_accepted_tokens_are_the_sum_over_drafts, STATISTICS)
 
 TEST(one_round_of_one_draft_token_is_accepted_with_the_overlap)
 {
-    /* The theory of one draft gives an overlap of .7, and .31 for match;
-     * tests/oracle/vectors.py. */
+    /* For one draft the theory is an overlap of .7, and .31 for match; tests/oracle/vectors.py. */
     uint64_t noise = 27;
     OWNED(stage) s;
     stage_init(&s, 3, PAIR_PLAIN, &noise);

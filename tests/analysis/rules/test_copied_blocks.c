@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A target that copies its first token, drafted by rows of offsets: the most that any lossless rule
- * keeps of whole blocks, over all sets of tokens, against rows, block verification and the token
- * rule. docs/formulas/block-drafts.md#copies. */
+/* The target copies its first token, and rows of offsets draft the copies. Computes the most that
+ * any lossless rule keeps of whole blocks, over all sets of tokens, and compares it with the best
+ * rows, block verification and the token rule. docs/formulas/block-drafts.md#copies. */
 #include "tests/support/near.h"
 #include "tests/support/support.h"
 #include "tests/support/tuples.h"

@@ -191,9 +191,9 @@ static void both_put(side *s, float *const to[2], const float *host, size_t n)
         s[i].queue.backend->put(s[i].queue.backend, to[i], host, n * sizeof *host);
 }
 
-/* Runs the operations of a layer. Each of the CPU's takes the GPU's previous result, so that errors
- * do not add up. Tolerances: the order of float sums (1e-6), expf (1e-6), keys and values in bf16
- * (4e-3). */
+/* Runs the operations of a layer. The CPU's operations start from the GPU's previous result, so
+ * that errors do not add up. Tolerances: the order of float sums (1e-6), expf (1e-6), keys and
+ * values in bf16 (4e-3). */
 static void layer_of(side *s, const spec_batch *batch, spec_tensor_type type, double kv_tolerance)
 {
     const size_t n = (size_t)batch->n, most = PASS_COLUMNS * 2 * FFN;

@@ -259,8 +259,8 @@ TEST(places_may_be_far_apart)
     }
 }
 
-/* A text that repeats itself has no prompts, because they are not unique; a file of fewer tokens
- * has none either. */
+/* A text that repeats itself has no prompts, because no passage is unique; nor has a file that is
+ * shorter than a prompt. */
 TEST(texts_without_prompts_begin_with_nothing)
 {
     OWNED(opened) one = open_model("uniform?V=1", NULL);
