@@ -22,9 +22,11 @@ _Static_assert((int)SPEC_ROLE_TARGET == SPECLAB_ROLE_TARGET, "roles are read as 
 static int check_options(const speclab_round_options *o, spec_error *error)
 {
     if (o->n_coins < 0 || (o->n_coins > 0 && o->coin == NULL))
-        return spec_fail(error, GSL_EINVAL, "coin does not have %d numbers", o->n_coins);
+        return spec_fail(error, GSL_EINVAL,
+                         "n_coins must be at least 0, and 0 if coin is NULL, got %d", o->n_coins);
     if (o->n_context < 0 || (o->n_context > 0 && o->context == NULL))
-        return spec_fail(error, GSL_EINVAL, "context does not have %lld tokens",
+        return spec_fail(error, GSL_EINVAL,
+                         "n_context must be at least 0, and 0 if context is NULL, got %lld",
                          (long long)o->n_context);
     for (int i = 0; i < o->n_coins; i++)
         if (!(o->coin[i] >= 0.0 && o->coin[i] < 1.0))

@@ -69,7 +69,8 @@ static int read_prompt(int **ret_token, size_t *ret_n, const spec_model *target,
     size_t capacity = o->prompt != NULL ? given + 2 : (size_t)o->n_token + 1, n;
     *ret_n = 0;
     if (o->n_token < 0 || (o->n_token > 0 && o->token == NULL))
-        return spec_fail(error, GSL_EINVAL, "token does not have %lld tokens",
+        return spec_fail(error, GSL_EINVAL,
+                         "n_token must be at least 0, and 0 if token is NULL, got %lld",
                          (long long)o->n_token);
     if (o->prompt != NULL && o->n_token > 0)
         return spec_fail(error, GSL_EINVAL, "prompt and token are both given; give only one");

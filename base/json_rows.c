@@ -104,10 +104,10 @@ static int fill_rows(spec_table *table, json_t *list, const char *path, spec_err
     if (c.lost)
         status = spec_no_memory(error);
     else if (!fits)
-        status = spec_fail(error, GSL_EINVAL, "%s: its rows have more than %d members", path,
+        status = spec_fail(error, GSL_EINVAL, "%s: a row has more than %d members", path,
                            SPEC_JSON_ROWS_COLUMNS);
     else if (c.n == 0)
-        status = spec_fail(error, GSL_EINVAL, "%s: its rows have no members", path);
+        status = spec_fail(error, GSL_EINVAL, "%s: its rows are objects without members", path);
     if (status == GSL_SUCCESS && spec_table_init(table, (const char *const *)c.name, c.n) != 0)
         status = spec_no_memory(error);
     for (size_t i = 0; i < json_array_size(list) && status == GSL_SUCCESS; i++) {
@@ -227,7 +227,7 @@ int spec_json_rows_read(spec_table *ret_table, const char *bytes, size_t n, cons
         if ((pairs = json_array()) != NULL) walk(root, "", 0, add_pair, pairs);
         if (pairs == NULL || spec_json_lost()) SPEC_TRY(spec_no_memory(error));
         if (json_array_size(pairs) == 0)
-            SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: it has no object with members", path));
+            SPEC_TRY(spec_fail(error, GSL_EINVAL, "%s: contains no object with members", path));
     }
     SPEC_TRY(fill_rows(ret_table, list != NULL ? list : pairs, path, error));
     if (list != NULL) SPEC_TRY(add_provenance(ret_table, root, error));

@@ -162,8 +162,9 @@ int spec_new_file_open(spec_new_file *file, const char *path, spec_error *error)
     struct stat former;
     *file = (spec_new_file){0};
     if (strcmp(path, "-") == 0)
-        return spec_fail(error, GSL_EINVAL,
-                         "-: this file cannot go to standard output; ./- is a file of that name");
+        return spec_fail(
+            error, GSL_EINVAL,
+            "-: this file cannot be written to standard output; for a file named '-' write ./-");
     const bool is_there = stat(path, &former) == 0;
     if (!is_there && errno != ENOENT)
         return spec_fail(error, GSL_EFAILED, "%.300s: %s", path, strerror(errno));

@@ -193,7 +193,7 @@ static void complete_common(spec_options *common, const char *verb)
     common->format_given = spec_fields_gave("format");
     if (common->output != NULL && strcmp(common->output, "-") == 0) common->output = NULL;
     if (common->sums != NULL && team != NULL)
-        spec_usage_fail(verb, "--sums needs speclab: nothing is left for ranks");
+        spec_usage_fail(verb, "--sums needs speclab, since it leaves no work for ranks");
     if (team != NULL && !team->leads) return;
     if (spec_output_probe(common->output, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "%s", error.text);
@@ -419,8 +419,8 @@ static void read_line(reading *r, void *arguments, int argc, char **argv)
         const bool by_letter = got < FIRST_ROW;
         field_row *row = &r->row[by_letter ? row_of_letter(r, got) : got - FIRST_ROW];
         if (by_letter && optarg != NULL && *optarg == '=' && optarg != argv[optind - 1])
-            spec_usage_fail(r->verb, "-%c%s: no '=' comes after a letter; write -%c %s or --%s%s",
-                            got, optarg, got, optarg + 1, row->field->name, optarg);
+            spec_usage_fail(r->verb, "-%c%s: a letter takes no '='; write -%c %s or --%s%s", got,
+                            optarg, got, optarg + 1, row->field->name, optarg);
         note(r, row, optarg);
         part[n].row = row;
         if (row->field->group == USAGE_GROUP) read_value(r, row->field, NULL, r->verb);

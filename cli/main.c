@@ -103,7 +103,8 @@ static void say_threads(const spec_context *context, const char *verb)
 {
     int granted;
     const int missed = spec_thread_pool_missing(context->pool, &granted);
-    if (missed > 0) spec_usage_say(verb, "the system grants %d of %d threads", granted, missed);
+    if (missed > 0)
+        spec_usage_say(verb, "the system allows only %d of %d threads", granted, missed);
 }
 
 static bool is_off(const char *variable)

@@ -510,7 +510,8 @@ int spec_verb_pair(spec_context *context, int argc, char **argv)
     spec_error error;
     spec_fields_parse(&args, &args.common, &spec_verb_pair_options, argc, argv);
     args.common.opt_figure = "pair";
-    if (args.spec[0] == NULL) spec_usage_fail(verb, "--target: which model is to be drafted for?");
+    if (args.spec[0] == NULL)
+        spec_usage_fail(verb, "--target is missing: give the model that the drafts are for");
     if (args.drafts == 0 && spec_model_open_kind(args.spec[0]) != &spec_model_rows)
         spec_usage_fail(verb, "--draft: which models are to be compared?");
     spec_pair_options_check_sampling(&args.pair, verb);

@@ -165,22 +165,23 @@ static void assume(spec_assumed *assumed, const char *typed, const char *opt_spe
 const spec_fields spec_verb_serve_options = {
     .fields = fields,
     .doc =
-    "simulate a serving engine that speculates under load, and compare it with queueing "
-    "theory\vDoes speculation pay at this load, and with which K? The engine batches "
-    "continuously, on a virtual clock, as vLLM does; K = 0 is plain decoding. All K serve the "
-    "same requests, so speedup, which compares mean latency with K = 0, has a narrow interval. "
-    "The last line names the best choice for each load. At rates at or above the capacity there "
-    "is no steady latency: a line says so, and the exit status is 3.\n"
-    "\n"
-    "A LIST is 0.5,0.7 or lo:hi:step; times have units, as in 7.1ms; docs/serving.md explains "
-    "columns, costs and theory.\n"
-    "\n"
-    "  $ speclab serve --alpha 0.6,0.8 --rate 5:40:5 -o load.csv\n"
-    "  $ speclab serve --process profile:seen.json --rate 5:40:5\n"
-    "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
-    "  $ speclab serve --trace mine.csv --speed 1,2 -o load.csv --figure load.svg",
+        "simulate a serving engine that speculates under load, and compare it with queueing "
+        "theory\vDoes speculation pay at this load, and with which K? The engine batches "
+        "continuously, on a virtual clock, as vLLM does; K = 0 is plain decoding. All K serve the "
+        "same requests, so speedup, which compares mean latency with K = 0, has a narrow interval. "
+        "The last line names the best choice for each load. At rates at or above the capacity "
+        "there "
+        "is no steady latency: a line says so, and the exit status is 3.\n"
+        "\n"
+        "A LIST is 0.5,0.7 or lo:hi:step; times have units, as in 7.1ms; docs/serving.md explains "
+        "columns, costs and theory.\n"
+        "\n"
+        "  $ speclab serve --alpha 0.6,0.8 --rate 5:40:5 -o load.csv\n"
+        "  $ speclab serve --process profile:seen.json --rate 5:40:5\n"
+        "  $ speclab serve --trace mine.csv --rate 1:8 --slo ttft=500ms,tpot=50ms\n"
+        "  $ speclab serve --trace mine.csv --speed 1,2 -o load.csv --figure load.svg",
     .grid = true,
-    .output = "write to FILE; -o only: --output is a LIST (FILE.json: json; else csv)",
+    .output = "write to FILE; only as -o, because --output is a LIST (FILE.json: json; else csv)",
 };
 
 int spec_verb_serve(spec_context *context, int argc, char **argv)

@@ -199,8 +199,8 @@ static int read_elements(spec_config_node *list, parser *in, const char *end)
         if (list->kind != SPEC_NODE_ARRAY) continue;
         if (element->kind >= SPEC_NODE_ARRAY) return fail(in, "syntax error");
         if (element->kind != list->child[0]->kind)
-            return fail(in, "mismatched element type in array; whole and other numbers mix in a "
-                            "list (0.5, 1) or a string "
+            return fail(in, "mismatched element type in array; write a mix of whole and other "
+                            "numbers as a list (0.5, 1) or a string "
                             "\"0.5,1\"");
     }
     return GSL_SUCCESS;

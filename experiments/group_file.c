@@ -137,7 +137,8 @@ int spec_group_reader_run(spec_group_reader *reader, const spec_groups *groups, 
         spec_error inner = {"no such row"};
         const int status = result != NULL ? groups->add(groups->self, result, &inner) : GSL_EINVAL;
         if (status != GSL_SUCCESS)
-            return spec_fail(error, status, "%.200s: no sum of group %llu of %llu: %.200s",
+            return spec_fail(error, status,
+                             "%.200s: the sum of group %llu of %llu is missing: %.200s",
                              reader->path, (unsigned long long)group + 1,
                              (unsigned long long)groups->n, inner.text);
     }

@@ -46,8 +46,8 @@ static int take_nodes(spec_pass_costs *costs, const spec_table *table, const cha
         if (row == 0 && n == 0.0) {
             if (time == 1.0) continue;
             SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                               "%s: to verify no tokens takes 1 plain target call, not %g: divide "
-                               "all times by it",
+                               "%s: verifying no tokens must take 1 plain target call, but takes "
+                               "%g; divide all times by that number",
                                path, time));
         }
         if ((int)n + 1 <= costs->width[costs->n - 1])

@@ -107,9 +107,10 @@ static int close_place(spec_live_place *place, int top, spec_error *error)
         sum += exp(place->top[i].log);
         for (int k = 0; k < i; k++)
             if (place->top[k].id == place->top[i].id)
-                return bad(error, "list: it has a token twice");
+                return bad(error, "list: a token occurs twice in it");
     }
-    return sum <= 1.0 + slightly ? GSL_SUCCESS : bad(error, "list: its probabilities exceed 1");
+    return sum <= 1.0 + slightly ? GSL_SUCCESS
+                                 : bad(error, "list: its probabilities sum to more than 1");
 }
 
 /* ---- llama-server ---------------------------------------------------------------------------- */

@@ -177,8 +177,8 @@ static void write_sampled(FILE *out, const spec_served_result *r)
     fprintf(out, "  tested       %llu tokens in %llu texts\n", (unsigned long long)j->tokens,
             (unsigned long long)j->texts);
     fprintf(out,
-            "  evidence     %.1f by the bets of validate%s%s%s, %.1f by texts that go wrong, %.1f "
-            "by filters; a verdict needs %.1f\n",
+            "  evidence     %.1f from the bets of validate%s%s%s, %.1f from texts that go "
+            "wrong, %.1f from filters; a verdict needs %.1f\n",
             j->trace_log_e, j->best_test != NULL ? " (best: " : "",
             j->best_test != NULL ? j->best_test : "", j->best_test != NULL ? ")" : "",
             j->state_log_e, j->filter_log_e, j->needed);

@@ -34,8 +34,8 @@ static int no_script(const char *name, spec_error *error)
     spec_word_list known = {0};
     if (spec_share_folder(folder, sizeof folder) != 0)
         return spec_fail(error, GSL_EINVAL,
-                         "there is no folder of figure scripts: SPECLAB_SHARE must name the one "
-                         "with plots/ in it");
+                         "the figure scripts are not found: set SPECLAB_SHARE to the folder that "
+                         "contains plots/");
     const int status = spec_figure_script_list(&known, error);
     if (status == GSL_SUCCESS)
         spec_fail(error, GSL_EINVAL, "there is no figure '%.60s'%s", name,

@@ -274,7 +274,7 @@ const spec_mutant spec_mutants_law[] = {
      "ggerganov/llama.cpp, examples/speculative", .everywhere = true,
      .hooks = {.residual = residual_zeroed}},
     {"residual-padding", SPEC_MUTANT_HARD, SPEC_SCOPE_VERIFY,
-     "a residual of less than a thousandth counts as nothing: padding comes out", "",
+     "a residual of less than a thousandth counts as nothing, and padding is emitted", "",
      .hooks = {.residual = residual_or_padding, .correct = correct_or_pad}},
     {"tail-cut", SPEC_MUTANT_WRONG, SPEC_SCOPE_VERIFY,
      "tokens below a thousandth are cut off from the target", "", .everywhere = true,

@@ -147,8 +147,8 @@ int spec_subject_check_about(const spec_sampler_about *about, spec_error *error)
         return spec_fail(error, GSL_EFAILED, "its name is not 1 to %zu printable characters",
                          sizeof about->name - 1);
     if (about->scopes == 0 || about->scopes & ~scopes)
-        return spec_fail(error, GSL_EFAILED, "its scopes are %#x: one or more of SPEC_SCOPE_*",
-                         about->scopes);
+        return spec_fail(error, GSL_EFAILED,
+                         "its scopes are %#x, which must be a sum of SPEC_SCOPE_*", about->scopes);
     if (about->chains & ~chains)
         return spec_fail(error, GSL_EFAILED,
                          "its chains are %#x: SPEC_DRAWN_FIXED and SPEC_DRAWN_IID", about->chains);

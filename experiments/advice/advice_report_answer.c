@@ -146,10 +146,10 @@ static void add_measurement(spec_sentences ret, const spec_diagnosis_facts *fact
         spec_say(ret, "Measure plain decoding with as many running requests as K = %d has",
                  advice->K);
         if (advice->plain_running > 0.0 && advice->running > 0.0)
-            spec_say(ret, ": its run has %.1f at a time against %.1f.", advice->plain_running,
+            spec_say(ret, ": it had %.1f at a time, against %.1f.", advice->plain_running,
                      advice->running);
         else
-            spec_say(ret, ": these files do not say how many its run had.");
+            spec_say(ret, ": these files do not say how many it had.");
         return;
     }
     if (!timed(advice)) {

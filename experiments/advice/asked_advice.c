@@ -89,11 +89,12 @@ static int unknown(const spec_diagnosis_source *source, const spec_advice_paths 
     if (read->open_line > 0)
         snprintf(open, sizeof open, "; the JSON value of line %llu has no end",
                  (unsigned long long)read->open_line);
-    return spec_fail(error, GSL_EINVAL,
-                     "%s%.120s: no known format%s%.20s: no line has a text of the nearest ones, "
-                     "%s%s",
-                     option_of[source->part], name, paths->opt_format != NULL ? " of " : "",
-                     paths->opt_format != NULL ? paths->opt_format : "", read->nearest, open);
+    return spec_fail(
+        error, GSL_EINVAL,
+        "%s%.120s: no known format%s%.20s: no line has the text that marks the nearest formats, "
+        "%s%s",
+        option_of[source->part], name, paths->opt_format != NULL ? " of " : "",
+        paths->opt_format != NULL ? paths->opt_format : "", read->nearest, open);
 }
 
 /* Reads the files of one role, in order. *ret_drafts is the first plain file that has draft tokens,

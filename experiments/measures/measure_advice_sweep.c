@@ -256,7 +256,7 @@ static const spec_headline headlines[] = {{.column = "near"}, {.column = "pairs_
 
 const spec_measure spec_measure_advice_sweep = {
     .name = "advice_sweep",
-    .summary = "from how many lengths of a published sweep advise names one within 1 of "
+    .summary = "for how many of the lengths in a published sweep advise recommends one within 1 of "
                "the fastest",
     .parameters = parameters,
     .columns = columns,

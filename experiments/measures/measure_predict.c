@@ -116,11 +116,10 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     SPEC_TRY(spec_point_int(&one_pass, point, measure, "one_pass", 0, 1, error));
     draft.one_pass = one_pass == 1;
     if (costs.n > 0 && K >= costs.width[costs.n - 1])
-        SPEC_TRY(spec_fail(error, GSL_EINVAL,
-                           "K: a pass of %d tokens is longer than those of %.200s, which has up to "
-                           "%d",
-                           K + 1, spec_point_text(point, measure, "costs"),
-                           costs.width[costs.n - 1]));
+        SPEC_TRY(
+            spec_fail(error, GSL_EINVAL,
+                      "K: a pass of %d tokens is longer than any in %.200s, whose longest has %d",
+                      K + 1, spec_point_text(point, measure, "costs"), costs.width[costs.n - 1]));
     SPEC_TRY(spec_point_ops_ratio(&ops_ratio, point, measure, draft.c, error));
     SPEC_TRY(spec_point_read(point));
     if (process.kind == SPEC_PROCESS_IID)

@@ -137,7 +137,7 @@ static void say_answer(spec_sentences text, const spec_pair_numbers *numbers,
     const spec_pair_row *best = spec_pair_numbers_best(numbers, -1, -1);
     if (best == NULL) {
         spec_say(text,
-                 "No speed-up is known better than within a factor of two: the machine is too "
+                 "No speed-up is known to within a factor of two: the machine is too "
                  "busy, or the texts are too few or too short. Give the times with --c, or use "
                  "--clock processor --threads 1.");
         return;

@@ -295,7 +295,7 @@ static int read_map(loader *load)
     head->shape.draft_vocab = vocab;
     if (map == NULL) return GSL_SUCCESS;
     if (spec_head_has_target_output(&head->shape))
-        return REFUSE(load, "tensor '%s': a head of kind %s %s the target's output, whole",
+        return REFUSE(load, "tensor '%s': a head of kind %s %s the whole output of the target",
                       SPEC_GGUF_TOKEN_MAP, spec_head_kind_names[head->shape.kind],
                       head->shape.borrows_output ? "without 'output.weight' has" : "has");
     return spec_gguf_token_map_read(&head->opt_token, &head->shape.draft_vocab, load->gguf, vocab,

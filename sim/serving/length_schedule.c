@@ -114,9 +114,10 @@ static int schedule_choose(const spec_length_choice *choice, void *state,
 const spec_length_kind spec_length_schedule = {
     .name = "schedule",
     .usage = "schedule:[[1,32,5],[33,128,2]]?hysteresis=0",
-    .summary = "K by the number of decoding requests, as vLLM's "
-               "num_speculative_tokens_per_batch_size; a gap keeps the K before it; with a "
-               "hysteresis a range is left only so many requests below its start",
+    .summary =
+        "K by the number of decoding requests, as vLLM's num_speculative_tokens_per_batch_size; "
+        "batches in a gap between ranges have the K of the range before it; with a hysteresis, K "
+        "changes back only when the batch is that much smaller than the start of its range",
     .reference = "vLLM",
     .init = schedule_init,
     .state_size = schedule_state_size,

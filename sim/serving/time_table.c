@@ -211,19 +211,21 @@ static void warn_of_falls(spec_time_table *table, const char *path)
             const double kv = table->kv_tokens[j];
             const double wide = width_seconds(table, i + 1, kv);
             if (wide >= table->seconds[j]) continue;
-            snprintf(table->warning, sizeof table->warning,
-                     "%.100s: times fall with tokens: %g s for %g and %g s for %g, at %g KV tokens",
-                     path, table->seconds[j], table->tokens[i], wide, table->tokens[i + 1], kv);
+            snprintf(
+                table->warning, sizeof table->warning,
+                "%.100s: time falls as tokens rise: %g s for %g and %g s for %g, at %g KV tokens",
+                path, table->seconds[j], table->tokens[i], wide, table->tokens[i + 1], kv);
             return;
         }
     }
     for (int i = 0; i < table->n; i++) {
         for (size_t j = table->first[i] + 1; j < table->first[i + 1]; j++) {
             if (table->seconds[j] >= table->seconds[j - 1]) continue;
-            snprintf(table->warning, sizeof table->warning,
-                     "%.100s: times fall with KV tokens: %g s for %g and %g s for %g, at %g tokens",
-                     path, table->seconds[j - 1], table->kv_tokens[j - 1], table->seconds[j],
-                     table->kv_tokens[j], table->tokens[i]);
+            snprintf(
+                table->warning, sizeof table->warning,
+                "%.100s: time falls as KV tokens rise: %g s for %g and %g s for %g, at %g tokens",
+                path, table->seconds[j - 1], table->kv_tokens[j - 1], table->seconds[j],
+                table->kv_tokens[j], table->tokens[i]);
             return;
         }
     }

@@ -17,8 +17,8 @@ typedef struct {
     size_t *first;     /* (n + 1) the points of width i are first[i] .. first[i + 1] - 1 */
     double *kv_tokens; /* (first[n]) ascending within a width, >= 0 */
     double *seconds;   /* (first[n]) > 0 */
-    double kv;         /* s per KV token, used if each width has one point */
-    char warning[256]; /* a warning, e.g. that times fall with the number of tokens, or "" */
+    double kv;         /* s per KV token if each width has one point */
+    char warning[256]; /* a warning, such as that time falls as the number of tokens rises; "" */
 } spec_time_table;
 
 /* Reads a CSV with columns tokens, seconds and, optionally, kv_tokens; or the passes of the target

@@ -201,11 +201,11 @@ TEST(wrong_inputs_are_refused)
     o = (speclab_round_options){.size = sizeof o, .coin = none, .n_coins = 1};
     refused(&pair, &o, "coin 0 must be in [0,1), got nan");
     o = (speclab_round_options){.size = sizeof o, .n_coins = 1};
-    refused(&pair, &o, "coin does not have 1 numbers");
+    refused(&pair, &o, "n_coins must be at least 0, and 0 if coin is NULL, got 1");
     o = (speclab_round_options){.size = sizeof o, .n_coins = -1};
-    refused(&pair, &o, "coin does not have -1 numbers");
+    refused(&pair, &o, "n_coins must be at least 0, and 0 if coin is NULL, got -1");
     o = (speclab_round_options){.size = sizeof o, .n_context = 2};
-    refused(&pair, &o, "context does not have 2 tokens");
+    refused(&pair, &o, "n_context must be at least 0, and 0 if context is NULL, got 2");
     o = (speclab_round_options){.size = sizeof o, .context = outside, .n_context = 1};
     refused(&pair, &o, "outside 0..3");
     refused(NULL, NULL, "pair is NULL");

@@ -164,9 +164,9 @@ TEST(wrong_inputs_are_refused)
     o.prompt = "a";
     refused(&pair, &o, "prompt and token are both given");
     o = (speclab_text_options){.size = sizeof o, .n_token = 2};
-    refused(&pair, &o, "token does not have 2 tokens");
+    refused(&pair, &o, "n_token must be at least 0, and 0 if token is NULL, got 2");
     o.n_token = -2;
-    refused(&pair, &o, "token does not have -2 tokens");
+    refused(&pair, &o, "n_token must be at least 0, and 0 if token is NULL, got -2");
     o = (speclab_text_options){.size = 3};
     refused(&pair, &o, "the size of speclab_text_options is 3");
     refused(NULL, NULL, "pair is NULL");

@@ -88,7 +88,7 @@ TEST(sums_of_another_run_or_too_few_are_refused)
     spec_file_write("edited.csv", bytes);
     free(bytes);
     spec_program_fails("sweep --alpha 0.5 --K 3 --rounds 80000000 --sums short.csv", 2,
-                       "speclab sweep: short.csv: no sum of group 5 of 5: no such row");
+                       "speclab sweep: short.csv: the sum of group 5 of 5 is missing: no such row");
     spec_program_fails("sweep --alpha 0.5 --K 3 --rounds 80000000 --sums edited.csv", 2,
                        "speclab sweep: edited.csv: row 1, or a line above it, was edited");
 }

@@ -88,13 +88,13 @@ TEST(with_fewer_threads_than_asked_for_the_bytes_are_the_same)
 {
     static const char *const commands[][2] = {
         {"sweep --alpha 0.5:0.9:0.1 --K 1:8 --c 0.1 --rounds 100000 --threads 3",
-         "speclab sweep: the system grants 1 of 3 threads\n"},
+         "speclab sweep: the system allows only 1 of 3 threads\n"},
         {"prove --cases 20 --K 2 --tokens 3 --V 3 --family mixed --threads 3",
-         "speclab prove: the system grants 1 of 3 threads\n"},
+         "speclab prove: the system allows only 1 of 3 threads\n"},
         {"rows --target zipf?V=99 -n 500 -o few.rows --threads 3",
-         "speclab rows: the system grants 1 of 3 threads\n"},
+         "speclab rows: the system allows only 1 of 3 threads\n"},
         {"validate rule:token --only plain-4 --budget 2k --threads 3",
-         "speclab validate: the system grants 1 of 3 threads\n"},
+         "speclab validate: the system allows only 1 of 3 threads\n"},
     };
     spec_needs_program();
 #ifdef __SANITIZE_ADDRESS__

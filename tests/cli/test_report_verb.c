@@ -320,7 +320,7 @@ TEST(json_becomes_a_table)
         snprintf(wide + strlen(wide), 16, "%s\"m%d\":1", i > 0 ? "," : "", i);
     strcat(wide, "}]");
     assert_int_equal(spec_json_rows_read(&table, wide, strlen(wide), "w.json", &error), GSL_EINVAL);
-    assert_string_equal(error.text, "w.json: its rows have more than 256 members");
+    assert_string_equal(error.text, "w.json: a row has more than 256 members");
     assert_null(table.cell);
 }
 

@@ -102,7 +102,7 @@ TEST(help_tells_the_two_outputs_apart)
     spec_needs_program();
     FREED char *help = spec_program_text("serve --help");
     assert_non_null(strstr(help, "output file is -o"));
-    assert_non_null(strstr(help, "write to FILE; -o only: --output is a LIST"));
+    assert_non_null(strstr(help, "write to FILE; only as -o, because --output"));
 }
 
 TEST(groups_have_sentences_of_their_own)

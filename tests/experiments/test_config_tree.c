@@ -95,7 +95,6 @@ TEST(a_mistake_is_told_with_its_line)
     fails("a = \"b\n", "x:2: this string is not closed");
     fails("a = 1;\n\na = 2;", "x:3: duplicate setting name");
     fails("a = 99999999999999999999;", "x:1: a whole number that is too large");
-    fails("a = [1, 0.5]", "x:1: mismatched element type in array; whole and other numbers mix in a "
-                          "list (0.5, 1) or a "
-                          "string \"0.5,1\"");
+    fails("a = [1, 0.5]", "x:1: mismatched element type in array; write a mix of whole and other "
+                          "numbers as a list (0.5, 1) or a string \"0.5,1\"");
 }

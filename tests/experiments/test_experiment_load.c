@@ -130,8 +130,8 @@ TEST(bad_files_are_refused_by_line)
         {"$grid = { K = ((1)); };", "x.cfg:2: a number or a string is expected"},
         {"$grid = { K = \"5:1:1\"; };", "x.cfg:2: K: the range '5:1:1' is empty"},
         {"$grid = { K = 1e999; };", "x.cfg:2: a number that is not finite"},
-        {"$grid = { K = [1, 0.5]; };",
-         "x.cfg:2: mismatched element type in array; whole and other numbers mix in a list"},
+        {"$grid = { K = [1, 0.5]; };", "x.cfg:2: mismatched element type in array; write a mix of "
+                                       "whole and other numbers as a list"},
         {"$grid = { K = \"${N}\"; };", "x.cfg:2: ${N} has no value"},
         {"$grid = { K = \"${\"; };", "x.cfg:2: '${' is not ${NAME}"},
         {"$defaults = 3;", "x.cfg:2: defaults is not a group"},

@@ -98,23 +98,23 @@ TEST(damaged_sums_are_refused)
     rewrite("odd.csv", "sums.csv", ALL, ALL, NULL, NULL);
     read_odd(NULL); /* whole */
     rewrite("odd.csv", "sums.csv", ALL - 1, ALL, NULL, NULL);
-    read_odd("K=2;alpha=0.9: odd.csv: no sum of group 3 of 3");
+    read_odd("K=2;alpha=0.9: odd.csv: the sum of group 3 of 3 is missing");
     rewrite("odd.csv", "sums.csv", ALL, 0, "2/2 1/3", NULL);
-    read_odd("K=2;alpha=0.27: odd.csv: no sum of group 1 of 3");
+    read_odd("K=2;alpha=0.27: odd.csv: the sum of group 1 of 3 is missing");
     rewrite("odd.csv", "sums.csv", ALL, 1, "1/2 1/3", NULL);
-    read_odd("no sum of group 2 of 3");
+    read_odd("the sum of group 2 of 3 is missing");
     rewrite("odd.csv", "sums.csv", ALL, 1, "1/2 2/4", NULL);
-    read_odd("no sum of group 2 of 3");
+    read_odd("the sum of group 2 of 3 is missing");
     rewrite("odd.csv", "sums.csv", ALL, 1, "1/3 2/3", NULL);
-    read_odd("no sum of group 2 of 3");
+    read_odd("the sum of group 2 of 3 is missing");
     rewrite("odd.csv", "sums.csv", ALL, 1, "here", NULL);
-    read_odd("no sum of group 2 of 3");
+    read_odd("the sum of group 2 of 3 is missing");
     rewrite("odd.csv", "sums.csv", ALL, 0, NULL, cut);
-    read_odd("no sum of group 1 of 3");
+    read_odd("the sum of group 1 of 3 is missing");
     rewrite("odd.csv", "sums.csv", ALL, 0, NULL, last); /* fewer rounds, and more */
-    read_odd("odd.csv: no sum of group 1 of 3: not the sum of ");
+    read_odd("odd.csv: the sum of group 1 of 3 is missing: not the sum of ");
     rewrite("odd.csv", "sums.csv", ALL, GROUPS - 1, NULL, first);
-    read_odd("odd.csv: no sum of group 3 of 3: not the sum of ");
+    read_odd("odd.csv: the sum of group 3 of 3 is missing: not the sum of ");
     free(first);
     free(last);
 }

@@ -513,8 +513,8 @@ TEST(a_server_that_fails_gets_one_line, .setup = spec_folder_enter, .teardown = 
         {"ids", "no valid \"token_ids\"", false},
         {"openai", "owned by 'someone'", false},
         {"nonsense", "not an inference server", false},
-        {"duplicate", "it has a token twice", true},
-        {"above_one", "its probabilities exceed 1", true},
+        {"duplicate", "a token occurs twice in it", true},
+        {"above_one", "its probabilities sum to more than 1", true},
     };
     OWNED(server) right = start("right", "vllm");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -185,7 +185,7 @@ static void start(const command *c, long at, bool on, const char *opt_count)
 /* Removes the line that reports the number of threads, since it may run with fewer. */
 static void drop_note(outcome *o)
 {
-    char *note = strstr(o->err, "the system grants "), *begin = note;
+    char *note = strstr(o->err, "the system allows only "), *begin = note;
     if (note == NULL) return;
     while (begin > o->err && begin[-1] != '\n') begin--;
     char *end = strchrnul(note, '\n');

@@ -364,7 +364,7 @@ static int take_histogram(spec_json_counts *c, const spec_json_place *place,
     int n;
     const int status = spec_json_counts_list(count, &n, list, key, record, error);
     if (status != GSL_SUCCESS || n == 0) return status;
-    if (own && count[0] > 0.0) return BAD("'%s' has rounds without a token", key);
+    if (own && count[0] > 0.0) return BAD("'%s' counts rounds without a token", key);
     n -= own;
     if (o->K >= 0 && (n > o->K + 1 || (json_is_array(list) && n < o->K + 1)))
         return BAD("'%s' has %d entries, '%s' is %d: expected %d", key, n, KEY(K), o->K, o->K + 1);

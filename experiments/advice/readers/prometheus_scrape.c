@@ -213,7 +213,7 @@ static bool ends(const char *name, size_t n, const char *end)
 /* Adds the name to the note of unknown names, unless it is there already. */
 static void remark(spec_log_learned *learned, const char *name, size_t n)
 {
-    static const char begin[] = "counters that are not known: ";
+    static const char begin[] = "unknown counters: ";
     char text[64];
     const size_t used = strlen(learned->note);
     snprintf(text, sizeof text, "%.*s", n < sizeof text ? (int)n : (int)sizeof text - 1, name);

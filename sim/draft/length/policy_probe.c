@@ -205,8 +205,8 @@ const spec_policy_kind spec_policy_climb = {
     .name = "climb",
     .usage = "climb?c=&rate=0.1&samples=10&every=4",
     .summary = "begins without drafts; takes the length with the most expected tokens over time, "
-               "at most one token beyond those tested often enough; now and then tries one more, "
-               "ever less often while that changes nothing",
+               "at most one token beyond those tested often enough; tries one more now and then, "
+               "and less and less often as long as that does not pay",
     .reference = "Ollama",
     .drops = true,
     .init = climb_init,

@@ -55,7 +55,7 @@ static int split(char **field, int *ret_n, const spec_record_lines *records, cha
             end = unquote(++begin);
             if (end == NULL) return BAD("has a quote that does not end on its line");
             end += strspn(end, " \t");
-            if (*end != ',' && *end != '\0') return BAD("has text behind a quoted field");
+            if (*end != ',' && *end != '\0') return BAD("has text after a quoted field");
         } else {
             end = begin + strcspn(begin, ",");
         }

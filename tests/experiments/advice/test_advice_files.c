@@ -77,29 +77,31 @@ TEST(an_unknown_file_names_the_nearest_formats)
     for (size_t i = 0; i < sizeof of_part / sizeof *of_part; i++) {
         OWNED(spec_advice_files) files;
         char line[512];
-        snprintf(line, sizeof line,
-                 "%sother.txt: no known format: no line has a text of the nearest ones, "
-                 "vllm-bench-table ('Accept length'), llama.cpp-log ('n_accept  = '), "
-                 "vllm-response ('\"num_accepted_draft_tokens\"')",
-                 option[i]);
+        snprintf(
+            line, sizeof line,
+            "%sother.txt: no known format: no line has the text that marks the nearest formats, "
+            "vllm-bench-table ('Accept length'), llama.cpp-log ('n_accept  = '), "
+            "vllm-response ('\"num_accepted_draft_tokens\"')",
+            option[i]);
         assert_fails(spec_advice_files_read(&files, &of_part[i], &error), GSL_EINVAL, line);
     }
     OWNED(spec_advice_files) files;
     const spec_advice_paths asked = {
         .file = file, .n_files = 1, .opt_format = "mlx-vlm-log", .K = (const int[]){4}, .n_K = 1};
     assert_fails(spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
-                 "other.txt: no known format of mlx-vlm-log: no line has a text of the nearest "
-                 "ones, mlx-vlm-log ('Speculative decoding: ')");
+                 "other.txt: no known format of mlx-vlm-log: no line has the text that marks the "
+                 "nearest formats, mlx-vlm-log ('Speculative decoding: ')");
     spec_advice_files_free(&files);
     spec_file_write("other.txt", "");
     assert_fails(spec_advice_files_read(&files, &of_part[0], &error), GSL_EINVAL,
                  "other.txt: is empty");
     spec_advice_files_free(&files);
     spec_file_write("other.txt", "{\n\"a\": [1,\n");
-    assert_fails(spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
-                 "other.txt: no known format of mlx-vlm-log: no line has a text of the nearest "
-                 "ones, mlx-vlm-log ('Speculative decoding: '); the JSON value of line 1 has no "
-                 "end");
+    assert_fails(
+        spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
+        "other.txt: no known format of mlx-vlm-log: no line has the text that marks the nearest "
+        "formats, mlx-vlm-log ('Speculative decoding: '); the JSON value of line 1 has no "
+        "end");
 }
 
 /* Each file has the draft length that is given for it; a single length counts for all files. */

@@ -146,7 +146,7 @@ TEST(plain_decoding_at_another_batch_is_measured_again)
     assert_silent(&f, "Setting for");
     f.advice.length[3].seconds = 0.02;
     assert_answers(&f, "Measure plain decoding with as many running requests as K = 3 has: these "
-                       "files do not say how many its run had.");
+                       "files do not say how many it had.");
     assert_says(&f, "then add --plain FILE with its log.");
 }
 

@@ -70,7 +70,7 @@ TEST(the_answer_lists_what_may_be_as_fast)
         {0.9, "---+------------",
          "Do not speculate: the best, a with K = 4, has 0.90 [0.88, 0.92] times the speed."},
         {NAN, "----------------",
-         "No speed-up is known better than within a factor of two: the machine is too busy, or the "
+         "No speed-up is known to within a factor of two: the machine is too busy, or the "
          "texts are too few or too short. Give the times with --c, or use --clock processor "
          "--threads 1."},
     };

@@ -78,7 +78,7 @@ TEST(every_form_of_eagle3_survives_its_file)
             write_head(&drawn);
             if (few && (forms[i] & DRAWN_NO_OUTPUT) != 0) {
                 refuse(&target, "tensor 'd2t': a head of kind eagle3 without 'output.weight' has "
-                                "the target's output, whole");
+                                "the whole output of the target");
             } else {
                 if (spec_head_file_load(&read, path, &target, false, &error) != GSL_SUCCESS)
                     fail_msg("form %d: %s", forms[i], error.text);

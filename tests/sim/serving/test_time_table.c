@@ -121,13 +121,13 @@ TEST(results_of_bench_have_both_sides)
 TEST(times_that_fall_are_said_and_end_level)
 {
     OWNED(spec_time_table) table = table_of("tokens,seconds\n1,8\n16,9\n32,8.5\n", false, 0.0);
-    assert_non_null(
-        strstr(table.warning, ": times fall with tokens: 9 s for 16 and 8.5 s for 32, at 0 KV "));
+    assert_non_null(strstr(table.warning,
+                           ": time falls as tokens rise: 9 s for 16 and 8.5 s for 32, at 0 KV "));
     assert_near(spec_time_table_seconds(&table, 1000, 0), 8.5, 1e-13);
     spec_time_table_free(&table);
     table = table_of("tokens,kv_tokens,seconds\n1,0,8\n1,9,7\n2,0,9\n2,9,9\n", false, 0.0);
-    assert_non_null(
-        strstr(table.warning, ": times fall with KV tokens: 8 s for 0 and 7 s for 9, at 1 tokens"));
+    assert_non_null(strstr(table.warning,
+                           ": time falls as KV tokens rise: 8 s for 0 and 7 s for 9, at 1 tokens"));
     assert_near(spec_time_table_seconds(&table, 1, 1e6), 7.0, 1e-13);
 }
 

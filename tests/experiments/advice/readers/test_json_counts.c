@@ -209,5 +209,5 @@ TEST(lengths_count_the_own_token)
         for (int k = 0; k < 3; k++) assert_same(seen.o.passed[k], passed[k]);
     }
     assert_fails(read_text("{\"ms\": 1, \"lengths\": {\"0\": 4}}", &error), GSL_EINVAL,
-                 "x:3: 'lengths' has rounds without a token");
+                 "x:3: 'lengths' counts rounds without a token");
 }

@@ -169,7 +169,7 @@ TEST(names_that_are_not_known_are_in_the_note)
     read_lines_of(&r, &spec_reader_prometheus_vllm, text, -1);
     assert_int_equal(r.n, 0);
     assert_string_equal(r.learned.note,
-                        "counters that are not known: vllm:spec_decode_new_0_bucket, "
+                        "unknown counters: vllm:spec_decode_new_0_bucket, "
                         "vllm:spec_decode_new_1_bucket, vllm:spec_decode_new_2_bucket, "
                         "vllm:spec_decode_new_3_bucket");
 }

@@ -210,7 +210,7 @@ TEST(every_mistake_has_its_line)
         {HEAD "1,5\n", "x:2: has 2 columns, and the header has 3"},
         {HEAD "1,5,5,5\n", "x:2: has 4 columns, and the header has 3"},
         {HEAD "\"1,5,5\n", "x:2: has a quote that does not end on its line"},
-        {HEAD "\"1\"2,5,5\n", "x:2: has text behind a quoted field"},
+        {HEAD "\"1\"2,5,5\n", "x:2: has text after a quoted field"},
         {HEAD "yesterday,5,5\n", "x:2: arrival is 'yesterday': neither a number nor a date such as "
                                  "2023-11-16 18:17:03.98"},
         {HEAD "1,5,5\n2023-11-16 18:17:03,5,5\n",
