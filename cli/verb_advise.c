@@ -145,7 +145,7 @@ static void check_profile(const arguments *args, const char *verb)
     spec_error error;
     if (args->profile == NULL) return;
     if (output != NULL && strcmp(output, args->profile) == 0)
-        spec_usage_fail(verb, "--profile: '%s' is the file of -o", output);
+        spec_usage_fail(verb, "--profile and -o name the same file, '%s'", output);
     if (output == NULL && strcmp(args->profile, "-") == 0)
         spec_usage_fail(verb, "--profile: - is where the answer goes; give a file, or -o FILE");
     if (spec_output_probe(args->profile, &error) != GSL_SUCCESS)

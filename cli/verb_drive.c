@@ -166,7 +166,7 @@ static void complete(arguments *args, const char *verb)
     if (plan->opt_capture != NULL && *plan->opt_capture == '\0')
         spec_usage_fail(verb, "--capture: the file has no name");
     if (plan->opt_capture != NULL && output != NULL && strcmp(plan->opt_capture, output) == 0)
-        spec_usage_fail(verb, "--capture: '%s' is the file of -o", plan->opt_capture);
+        spec_usage_fail(verb, "--capture and -o name the same file, '%s'", plan->opt_capture);
     if (spec_output_probe(output, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--output: %s", error.text);
     spec_figure_option_check(args->figure, &args->common, verb);

@@ -135,7 +135,7 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "--capture is for drawn text: leave out --temperature 0");
     if (plan->opt_capture != NULL && args->common.output != NULL &&
         strcmp(plan->opt_capture, args->common.output) == 0)
-        spec_usage_fail(verb, "--capture: '%s' is the file of -o", plan->opt_capture);
+        spec_usage_fail(verb, "--capture and -o name the same file, '%s'", plan->opt_capture);
     if (spec_output_probe(args->common.output, &error) != GSL_SUCCESS)
         spec_usage_fail(verb, "--output: %s", error.text);
     if (args->score_key != NULL && spec_local_scorer_is_model(plan->score_by))

@@ -251,7 +251,7 @@ const spec_mutant spec_mutants_exact[] = {
      "none: drafts no more tokens than the text still needs", "",
      .hooks = {.length = length_to_the_end}},
     {"length-adapts", SPEC_MUTANT_EXACT, SPEC_SCOPE_STREAM,
-     "none: drafts one more token than were accepted last", "",
+     "none: drafts one more token than the previous round accepted", "",
      .hooks = {.length = length_of_last, .ended = remember_accepted}},
     {.name = NULL},
 };
