@@ -83,7 +83,7 @@ ENGINES = [
          "vendor/llama.cpp/examples/speculative/speculative.cpp"),
         "The source in the package llama-cpp-python. `common/sampling.cpp` and "
         "`src/llama-sampler.cpp` are compiled as released; added here: a context that returns the "
-        "fixture's rows, clocks and logging, and functions that abort instead of all others. "
+        "fixture's rows, clocks and logging; all other functions are replaced by ones that abort. "
         "`examples/speculative/speculative.cpp` runs from its `main` on, with models, a cache and "
         "a tokenizer made here.",
     ),
@@ -132,7 +132,8 @@ SUBJECTS = [
         "block, probabilistic drafts, structured output",
         VLLM + "block grammar", "target-zeros-8", "2k", port="grammar-block",
         wrong="The same, with block verification. On this fixture both rules accept the same "
-        "tokens, since the target gives those that it allows no less than the draft does.",
+        "tokens, since each token that the grammar allows is at least as probable in the target "
+        "as in the draft.",
         instead="`draft_sample_method` greedy, the default",
     ),
     Subject(
