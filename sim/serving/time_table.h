@@ -18,7 +18,7 @@ typedef struct {
     double *kv_tokens; /* (first[n]) ascending within a width, >= 0 */
     double *seconds;   /* (first[n]) > 0 */
     double kv;         /* s per KV token if each width has one point */
-    char warning[256]; /* a warning, such as that time falls as the number of tokens rises; "" */
+    char warning[256]; /* a warning, such as that times fall with the number of tokens; "" */
 } spec_time_table;
 
 /* Reads a CSV with columns tokens, seconds and, optionally, kv_tokens; or the passes of the target

@@ -216,7 +216,7 @@ TEST(eliminate_loses_less_than_its_bound_and_than_a_bandit, STATISTICS)
             "%.0f, kept %d of %d\n",
             alphas[a], one_sided, own, spec, exp3, bound(alphas[a], 12, 0.05), kept, texts);
         assert_true(one_sided < own && one_sided < spec && one_sided < exp3);
-        assert_true(kept >= 0.8 * texts); /* under 95 %, a binomial of 40 is below 32 in 1e-4 */
+        assert_true(kept >= 0.8 * texts); /* below 32 of 40 at 95 %: chance 1e-4 */
     }
 }
 
