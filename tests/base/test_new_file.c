@@ -75,8 +75,9 @@ TEST(a_process_that_ends_at_once_leaves_nothing_incomplete)
 TEST(what_cannot_be_is_told)
 {
     spec_new_file file;
-    assert_fails_with(spec_new_file_open(&file, "-", &error), GSL_EINVAL,
-                      "-: this file cannot go to standard output");
+    assert_fails_with(
+        spec_new_file_open(&file, "-", &error), GSL_EINVAL,
+        "-: this file cannot be written to standard output; for a file named '-' write ./-");
     assert_fails(spec_new_file_open(&file, "/dev/null", &error), GSL_EINVAL,
                  "/dev/null: exists, and is not a regular file");
     assert_fails(spec_new_file_open(&file, "none/a", &error), GSL_EFAILED,
