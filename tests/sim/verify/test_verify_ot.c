@@ -56,7 +56,7 @@ static void check_family(pair_family family, const char *siblings, uint64_t pair
     }
     print_message("%-8s %-8s %4llu pairs, worst tv %.1e, off the optimum by %.1e\n", siblings,
                   pair_family_names[family], (unsigned long long)pairs, worst, gap);
-    assert_true(worst < 1e-13 && gap < 1e-12);
+    assert_true(worst < 1e-14 && gap < 1e-12);
 }
 
 TEST(ot_accepts_the_most_there_is, SLOW | STATISTICS)
@@ -86,7 +86,7 @@ TEST(without_replacement_a_larger_vocabulary_is_lossless_too)
             assert_true(without > accepted_by_ot(&tv, &target, &draft, n, "iid") - 1e-13);
         }
         print_message("%-8s worst tv %.1e\n", pair_family_names[family], worst);
-        assert_true(worst < 1e-13);
+        assert_true(worst < 1e-14);
     }
 }
 
