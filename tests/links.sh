@@ -7,6 +7,7 @@
 # Keys: docs/references.md lists each key like [Leviathan23] that a source cites, and no other key.
 #   No key and no arXiv number is there twice, and no arXiv number is later than the year beside it.
 # Columns: docs/notation.md explains the columns of all measures, with or without their suffix.
+# Measures: each one has a row in docs/formats.md.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 bad=0
@@ -80,6 +81,12 @@ for column in $columns; do
     bare=$(printf '%s\n' "$column" | sed -E 's/_(se|theory|z|var)$//')
     grep -qF -e "\`$column\`" -e "\`$bare\`" docs/notation.md ||
         fail "docs/notation.md: column $column is not explained"
+done
+
+names='s/^ *\.name = "\([a-z_]*\)",.*/\1/p'
+for measure in $(sed -n "$names" experiments/measures/measure_*.c); do
+    grep -q "^| \`$measure\` |" docs/formats.md ||
+        fail "docs/formats.md: no row for measure $measure"
 done
 
 # Each column with an axis title is explained.
