@@ -108,8 +108,8 @@ TEST(lengths_of_each_request_are_the_best_of_all)
 }
 
 /* Without passes, the sum of probabilities over affine seconds has a single maximum along the
- * order. With passes it may have several, and the first is often not the best: in a sixth of other
- * random cases. */
+ * order. With passes it may have several, and in a quarter of random cases the first is not the
+ * best. */
 TEST(stopping_at_the_first_loss_is_the_best_without_passes_alone)
 {
     losses sum = compare("goodput-each?K_max=4&stop=first", case_of, false);
