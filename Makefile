@@ -78,13 +78,11 @@ all: $(BIN) ## build the speclab program
 
 # Every result's provenance names the commit. This file changes with the commit, and only then are
 # its readers rebuilt.
-GIT := $(shell git describe --always --dirty 2>/dev/null)
+GIT := $(shell git describe --always --dirty --abbrev=8 2>/dev/null)
 GIT_FILE := $(BUILD)/git-$(GIT)
 $(GIT_FILE):
 	@mkdir -p $(@D) && rm -f $(BUILD)/git-* && touch $@
 $(BUILD)/base/build_info.o: $(GIT_FILE)
-$(BUILD)/cli/figures/gnuplot.o: CPPFLAGS += -DSPEC_GNUPLOT='"$(abspath \
-    build/libraries/bin/gnuplot)"'
 $(BUILD)/base/build_info.o: CPPFLAGS += $(if $(GIT),-DSPEC_GIT='"$(GIT)"')
 
 # Objects are built again when the compiler or its options change.
@@ -343,7 +341,7 @@ $(BENCH_GPU): $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/gpu/*.c) \
 $(TESTS): | $(PLUGINS) $(CLIENTS) $(if $(filter-out arm64,$(CONFIG)),$(SIMULATORS) $(BENCH_GPU))
 $(BUILD)/tests/cli/test: | $(MPI_BIN)
 # Modules of cli/ that tests call; the other tests run the program.
-$(BUILD)/tests/cli/test: $(patsubst %,$(BUILD)/cli/%.o,option_hints report/html_text \
+$(BUILD)/tests/cli/test: $(patsubst %,$(BUILD)/cli/%.o,option_hints report/html_text share \
     figures/gnuplot)
 $(TEST_OBJ) $(SUPPORT_OBJ): | libraries-to-test
 $(TEST_OBJ) $(SUPPORT_OBJ): CFLAGS_release := $(TEST_FLAGS)

@@ -2,10 +2,12 @@
 #include "cli/figures/gnuplot.h"
 
 #include "base/escape.h"
+#include "cli/share.h"
 #include "speclab/no_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -21,10 +23,8 @@
  * closed. */
 enum { PROGRAM_FD = 3, DRAWN_FD = 4, FD_MIN = 10 };
 
-/* Where `make libraries` unpacks gnuplot for a user who cannot install it. */
-#ifndef SPEC_GNUPLOT
-#define SPEC_GNUPLOT "/nonexistent"
-#endif
+/* Where `make libraries` unpacks gnuplot for a user who cannot install it, in the source tree. */
+static const char unpacked[] = "build/libraries/bin/gnuplot";
 
 /* The exit status of a script that printed a line for the user: fail() of style.gp. */
 enum { SCRIPT_FAILS = 3 };
@@ -49,7 +49,8 @@ int spec_gnuplot_check(spec_error *error)
         if (found) return GSL_SUCCESS;
         folder += length + (folder[length] == ':');
     }
-    return access(SPEC_GNUPLOT, X_OK) == 0 ? GSL_SUCCESS : not_there(error);
+    char path[PATH_MAX];
+    return spec_share_find(path, sizeof path, unpacked) == 0 ? GSL_SUCCESS : not_there(error);
 }
 
 void spec_gnuplot_texts(FILE *out, const char *name, char *const *text, int n, bool tics)
@@ -117,7 +118,9 @@ __attribute__((noreturn)) static void become_gnuplot(int program, int drawn, int
         dup2(drawn, DRAWN_FD) < 0)
         _exit(126);
     execlp("gnuplot", "gnuplot", "--default-settings", PROGRAM_NAME, (char *)NULL);
-    execl(SPEC_GNUPLOT, "gnuplot", "--default-settings", PROGRAM_NAME, (char *)NULL);
+    char path[PATH_MAX];
+    if (spec_share_find(path, sizeof path, unpacked) == 0)
+        execl(path, "gnuplot", "--default-settings", PROGRAM_NAME, (char *)NULL);
     _exit(127);
 }
 
