@@ -147,12 +147,18 @@ NVCC    := $(if $(filter arm64,$(CONFIG)),,$(shell command -v nvcc 2>/dev/null |
     /usr/local/cuda/bin/nvcc 2>/dev/null))
 KERNELS := $(wildcard models/gpu/kernels_*.cu)
 FATBIN  := $(KERNELS:%.cu=build/gpu/%.fatbin)
-# -lineinfo: profilers and sanitizers name lines of the source; the code is the same.
-NVCC_FLAGS := -std=c++17 -O3 -fmad=false -lineinfo -I. \
+# With NVCC_LINES=-lineinfo profilers and sanitizers name lines of the source. The code is the same,
+# but the program is twice as large and has the paths of this machine.
+NVCC_LINES :=
+NVCC_FLAGS := -std=c++17 -O3 -fmad=false $(NVCC_LINES) -I. \
     -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
     -gencode arch=compute_90,code=compute_90
 # On the way nvcc makes PTX, which the simulator runs too: it is kept.
-build/gpu/%.fatbin build/gpu/%.compute_80.ptx build/gpu/%.compute_90.ptx: %.cu
+NVCC_FLAGS_FILE := build/gpu/flags
+$(NVCC_FLAGS_FILE): force
+	$(if $(call same,$(NVCC_FLAGS),$(if $(wildcard $@),$(file <$@))),,$(shell \
+	    mkdir -p $(@D))$(file >$@,$(NVCC_FLAGS)))
+build/gpu/%.fatbin build/gpu/%.compute_80.ptx build/gpu/%.compute_90.ptx: %.cu $(NVCC_FLAGS_FILE)
 	@mkdir -p $(@D)/kept
 	@[ $(V) = 1 ] || echo "  NVCC $<"
 	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -MMD -MP -MF build/gpu/$*.d --keep --keep-dir $(@D)/kept \

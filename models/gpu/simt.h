@@ -46,7 +46,8 @@ typedef struct ALIGNED(8) {
 #define KERNEL_RESIDENT(name, threads, blocks)                                                     \
     extern "C" __global__ void __launch_bounds__(threads, blocks)                                  \
         spec_kernel_##name(const __grid_constant__ struct name##_args a)
-#define DEVICE static __device__ __forceinline__
+/* Not static: nvcc would put a hash of the folder's path into the names of their shared arrays. */
+#define DEVICE __device__ __forceinline__
 #define SHARED __shared__
 #define UNROLL _Pragma("unroll")
 #define ONE_BY_ONE _Pragma("unroll 1")
