@@ -70,7 +70,7 @@ TESTS   := $(addsuffix test,$(sort $(dir $(TEST_OBJ))))
 # A variable as the user typed it, as one word of the shell. Make does not export these, because it
 # would expand a '$' in them.
 quoted = '$(subst ','\'',$(value $1))'
-unexport DESTDIR PREFIX LIBDIR TEXT CSV MODEL
+unexport DESTDIR PREFIX LIBDIR TEXT CSV MODEL REF
 
 .PHONY: all
 all: $(BIN) ## build the speclab program
@@ -282,12 +282,15 @@ $(BIN): $(CLI_OBJ) $(LIVE) $(LIB)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # The program with the libraries inside, for any Linux whose glibc is not older than this one.
+# PORTABLE.packages lists the packages of these.
 PORTABLE := $(BUILD)/portable/speclab
 $(PORTABLE): $(CLI_OBJ) $(LIVE) $(LIB)
 	@mkdir -p $(@D)
 	@[ $(V) = 1 ] || echo "  LD $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -s -o $@ $^ $(filter -L%,$(LIB_LDLIBS)) -Wl,--as-needed \
-	    -Wl,-Bstatic $(filter-out -lm,$(filter -l%,$(LIB_LDLIBS))) -lgomp -Wl,-Bdynamic -lm
+	    -Wl,-Bstatic $(filter-out -lm,$(filter -l%,$(LIB_LDLIBS))) -lgomp -Wl,-Bdynamic -lm \
+	    -Wl,--dependency-file=$@.inputs
+	$(Q)packaging/linked.sh <$@.inputs >$@.packages
 
 # The program for several processes: the same, but for one file of cli/.
 MPICC   := mpicc
@@ -695,7 +698,7 @@ TARBALL := build/speclab-$(VERSION)-linux-$(MACHINE)
 .PHONY: tarball
 tarball: $(BIN) $(LIBRARY) $(PORTABLE) man ## the program for any Linux, build/speclab-*.tar.gz
 	@packaging/portable.sh $(TARBALL) $(BIN) $(PORTABLE)
-	@tar -C build --sort=name --owner=0 --group=0 --numeric-owner \
+	@tar -C build --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
 	    --mtime=@$$(git log -1 --format=%ct) -c $(notdir $(TARBALL)) | gzip -9n >$(TARBALL).tar.gz
 	@rm -r $(TARBALL) && ls -sh $(TARBALL).tar.gz
 
@@ -710,6 +713,14 @@ deb-check: deb ## install, use and purge the Debian packages in a clean chroot, 
 	@.ci/libraries deb-check chroot
 	@tests/deb.sh build/deb build/chroot
 	@tests/changed.sh --record deb $(deb_paths)
+
+# Built in a clean clone, not in this tree.
+.PHONY: release release-check
+release: ## what a release has, with SBOM and SHA256SUMS: build/release-VERSION (REF=TAG)
+	@.ci/libraries build wheel web deb
+	@packaging/release.sh build $(if $(value REF),$(call quoted,REF),HEAD)
+release-check: release ## build it again in another folder: the same bytes; validate the SBOM
+	@packaging/release_check.sh build $(if $(value REF),$(call quoted,REF),HEAD)
 
 .PHONY: fresh-check
 fresh-check: ## try the documents' first commands in an empty Debian, as root

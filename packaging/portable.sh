@@ -4,14 +4,13 @@
 # FOLDER/share. Needs `make man`, for the man pages.
 #   packaging/portable.sh FOLDER SPECLAB PORTABLE
 # SPECLAB is the program that make install would copy; FOLDER gets PORTABLE in its place, which
-# needs no library but glibc's.
+# needs no library but glibc's, and the licences that PORTABLE.packages names.
 set -eu
 folder=$1 program=$2 portable=$3
 rm -rf "$folder"
 DESTDIR=$folder PREFIX='' cli/install.sh install "$program" >/dev/null
 install "$portable" "$folder/bin/speclab"
-for package in libgsl27 libjansson4 libpcre2-8-0 libgomp1 zlib1g; do # what is inside PORTABLE
-    notice=/usr/share/doc/$package/copyright
-    [ ! -f "$notice" ] || cp "$notice" "$folder/share/speclab/licences/$package"
-done
+while read -r library _ notice; do
+    cp "$notice" "$folder/share/speclab/licences/$library"
+done <"$portable.packages"
 rm -r "$folder/lib" "$folder/include" "$folder/share/speclab/installed-files"

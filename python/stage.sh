@@ -24,4 +24,6 @@ cp LICENSE "$stage/licences/speclab"
         on' include/speclab/sampler.h include/speclab/speclab.h
     echo '"""'
 } >"$stage/speclab/header.py"
-[ -z "$library" ] || strip --strip-unneeded -o "$stage/speclab/libspeclab.so.0" "$library"
+# The build's number depends on the folder of the build.
+[ -z "$library" ] || strip --strip-unneeded -R .note.gnu.build-id \
+    -o "$stage/speclab/libspeclab.so.0" "$library"

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Unpacks the upstream source of a Debian package, unless it is there. apt fetches it into FOLDER,
-# with lists of its own there.
+# with lists of its own there. FOLDER/PACKAGE.package then has its name, version and copyright file.
 #   web/sources.sh FOLDER PACKAGE VERSION SHA256     the SHA-256 is that of the upstream archive
 set -eu
 folder=$1 package=$2 version=$3 sha256=$4
-[ ! -e "$folder/$package.ready" ] || exit 0
+[ ! -e "$folder/$package.package" ] || exit 0
 mkdir -p "$folder/lists/partial" "$folder/archives/partial"
 cd "$folder"
 echo "deb-src [trusted=yes] http://deb.debian.org/debian bookworm main" >sources.list
@@ -34,4 +34,5 @@ jansson)
     : >jansson/src/jansson_private_config.h
     ;;
 esac
-touch "$package.ready"
+tar -xOf "${package}"_*.debian.tar.* debian/copyright >"$package.copyright"
+echo "$package $version $folder/$package.copyright" >"$package.package"

@@ -80,7 +80,8 @@ $(WASM)/speclab.wasm: $(WASM_OBJ)
 	    -lwasi-emulated-signal -lwasi-emulated-getpid -lwasi-emulated-process-clocks \
 	    -Wl,--gc-sections -Wl,--strip-all -Wl,--fatal-warnings -Wl,-z,stack-size=1048576 \
 	    -Wl,--stack-first $(patsubst %,-Wl$(comma)--export=%,malloc free web_open web_close web_ask \
-	    $(FORMULAS))
+	    $(FORMULAS)) -Wl,--trace >$@.inputs
+	$(Q){ packaging/linked.sh <$@.inputs; cat $(WASM)/sources/*.package; } >$@.packages
 	$(Q)wasm-opt -O3 -o $@ $@.linked
 	@printf '%s: %d bytes, %d compressed\n' $@ $$(wc -c <$@) $$(gzip -9 -c $@ | wc -c)
 comma := ,
