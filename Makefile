@@ -634,8 +634,8 @@ wheel: $(LIBRARY) $(BIN) $(PORTABLE) man ## the Python package with the program,
 python-check: wheel $(BIN) ## install the wheel into an empty virtual environment, and test it
 	@python/check.sh $(VERSION) $(LIBRARY) $(BIN)
 	@tests/changed.sh --record python $(python_paths)
-python-quick: $(LIBRARY) ## test the Python package on this build's library
-	@python/check.sh --quick $(VERSION) $(LIBRARY)
+python-quick: $(LIBRARY) $(BIN) ## test the Python package on this build's library
+	@python/check.sh --quick $(VERSION) $(LIBRARY) $(BIN)
 python-docs: wheel $(BIN)
 	@python/check.sh --update $(VERSION) $(LIBRARY) $(BIN)
 
@@ -673,6 +673,7 @@ site: man ## the documents as a folder of pages, build/site, with gallery and la
 	@.ci/libraries site $(if $(FULL),run)
 	$(if $(FULL),@$(MAKE) --no-print-directory web)
 	$(if $(FULL),@docs/site/gallery.py $(BIN) build/site-gallery)
+	@python/program_verbs.py $(BIN) >build/program.py
 	@docs/site/site.py $(SITE) build/man build/site-parts $(if $(FULL),build/site-gallery $(PAGE))
 	@tests/site.py $(SITE)
 

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Installs the wheel into an empty virtual environment and tests it there, without pandas. Then runs
 # the commands of docs/python.md, where pip installs pandas at the end. With pandas it runs the
-# tests of tables and the cells of docs/python.ipynb.
+# tests of tables and the cells of docs/python.ipynb, and mypy checks a user's script.
 #   python/check.sh [--update] VERSION LIBRARY SPECLAB      --update writes what they print
-#   python/check.sh --quick VERSION LIBRARY                 the tests that need no program, unbuilt
+#   python/check.sh --quick VERSION LIBRARY SPECLAB         the tests that need no program
 set -eu
 cd "$(dirname "$0")/.."
 out=build/python how=
 case $1 in --*) how=$1 && shift ;; esac
-version=$1 library=$2 program=${3:-}
-[ -z "$program" ] || SPECLAB=$(cd "$(dirname "$program")" && pwd)/$(basename "$program")
-export SPECLAB="${SPECLAB-}"
+version=$1 library=$2 program=$3
+SPECLAB=$(cd "$(dirname "$program")" && pwd)/$(basename "$program")
+[ "$how" != --quick ] || SPECLAB=
+export SPECLAB
 
 # tests PYTHON [PATTERN]: from an empty folder, so that the sources are not found.
 tests() {
@@ -23,7 +24,7 @@ tests() {
 
 if [ "$how" = --quick ]; then
     python/environment.sh $out/quick 'cffi>=1.15' 'numpy>=1.24'
-    python/stage.sh $out/quick-package "$version" "$library"
+    python/stage.sh $out/quick-package "$version" "$program" "$library"
     PYTHONPATH=$PWD/$out/quick-package tests "$PWD/$out/quick/bin/python"
     exit 0
 fi
@@ -51,5 +52,8 @@ tests/docs.sh $update "$program" docs/python.md
 echo "python-check: tests with pandas"
 python -c 'import pandas'
 tests python test_tables.py
+tests python test_program.py
+pip install -q mypy
+mypy --strict --no-incremental tests/python/typed.py
 # shellcheck disable=SC2086
 python3 tests/python/notebook.py $update docs/python.ipynb

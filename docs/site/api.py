@@ -141,6 +141,7 @@ def python_page():
     for node in package.body:
         for name in node.names if isinstance(node, ast.ImportFrom) else []:
             path = folder / f'{node.module or name.name}.py'
+            path = path if path.exists() else ROOT / 'build' / path.name  # made from --help
             source = path.read_text()
             tree = ast.parse(source)
             if not node.module:  # a module

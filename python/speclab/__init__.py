@@ -4,16 +4,20 @@
 Every experiment is one call, `run`; `predict`, `sweep`, `accept`, `prove`, `plan` and `serve` write
 its text. Tables are pandas DataFrames where pandas is installed, and `Table` elsewhere; `attrs` has
 their provenance. `validate` tests a sampler of this process; `advise` reads an engine's log.
+`program` has every verb of the program; `bench`, `drive`, `pair`, `plot`, `served` and `tune` are
+also here.
 docs/python.md is the guide.
 """
 
-from . import formulas, rows
+from . import formulas, program, rows
 from .advice import Advice, advise
+from .answer import Answer
 from .batch import Batch, Request, Step
 from .catalogue import names
 from .errors import Error, FailedError, ForkedError, InputError
 from .experiment import run
 from .library import threads, version
+from .program import bench, drive, pair, plot, served, tune
 from .rounds import Decision, Round, round
 from .simulation import Estimates, Simulation, simulate
 from .table import Table
@@ -23,8 +27,9 @@ from .verbs import accept, plan, predict, prove, serve, sweep
 
 __version__ = version().split()[0]
 __all__ = [
-    "Advice", "Batch", "Decision", "Error", "Estimates", "FailedError", "ForkedError", "InputError",
-    "Request", "Round", "Simulation", "Step", "Table", "Text", "Validation", "accept", "advise",
-    "formulas", "generate", "names", "plan", "predict", "prove", "round", "rows", "run", "serve",
-    "simulate", "sweep", "threads", "validate", "version",
+    "Advice", "Answer", "Batch", "Decision", "Error", "Estimates", "FailedError", "ForkedError",
+    "InputError", "Request", "Round", "Simulation", "Step", "Table", "Text", "Validation", "accept",
+    "advise", "bench", "drive", "formulas", "generate", "names", "pair", "plan", "plot", "predict",
+    "program", "prove", "round", "rows", "run", "serve", "served", "simulate", "sweep", "threads",
+    "tune", "validate", "version",
 ]

@@ -117,7 +117,7 @@ def _column(table: Any, column: int) -> np.ndarray:
 
 
 @cache
-def _has_pandas() -> bool:
+def has_pandas() -> bool:
     """Asked once: a process forked while another thread imports a module may never finish."""
     try:
         import pandas
@@ -135,4 +135,4 @@ def frame_of(table: Any) -> Any:
     provenance = ffi.string(lib.speclab_table_provenance(table)).decode(errors="replace")
     made = Table({name: _column(table, column) for column, name in enumerate(names)},
                  {"provenance": provenance, "holds": checks[0], "fails": checks[1]})
-    return made.to_pandas() if _has_pandas() else made
+    return made.to_pandas() if has_pandas() else made
