@@ -124,6 +124,7 @@ def plan(accept: Numbers | None = None, *, accuracies: str | None = None,
             "depth": depth, "c": c, "costs": costs}
     show = ["method", "budget", "tree_nodes", "tree_depth", "emitted", "speedup"]
     show += ["simulated", "simulated_se", "simulated_z"] if rounds else []
+    show += ["limit"] if target is not None and siblings == "top" else []
     show += ["by_rank"] if target is not None else []
     return _run("plan", {name: _question(value) for name, value in axes.items()}, options,
                 rounds=rounds, show=[*show, "drafting"])
