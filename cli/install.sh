@@ -91,6 +91,12 @@ install_all() {
     install -m 644 cli/completion.bash "$to/share/bash-completion/completions/speclab"
     add "$to/share/bash-completion/completions" speclab
     [ ! -d build/man ] || copy 644 "$to/share/man/man1" build/man/*.1
+    # What was unpacked without root stays in the source tree, like the libraries.
+    if [ -x build/libraries/bin/gnuplot ]; then
+        install -d "$share/build/libraries/bin"
+        ln -sf "$PWD/build/libraries/bin/gnuplot" "$share/build/libraries/bin/gnuplot"
+        add "$share/build/libraries/bin" gnuplot
+    fi
     mv "$installed.new" "$installed"
     echo "installed: $to/bin/speclab, and its files in $share"
 }
