@@ -82,8 +82,7 @@ TEST(costs_that_are_withheld_or_doubted_are_said_to_be)
     spec_program_fails("predict --costs vague.csv -K 2", 2,
                        "speclab predict: --costs: vague.csv has no c, because it is too uncertain; "
                        "give it with --c");
-    spec_program_fails(
-        "plan --costs vague.csv", 2,
+    spec_program_fails("plan --costs vague.csv", 2,
         "speclab plan: --costs: vague.csv has no c, because it is too uncertain; give it with --c");
     spec_program_works("predict --costs vague.csv -K 2 --c 0.2");
     spec_program_works("plan --costs vague.csv --accept 0.8 --c 0.2");

@@ -158,8 +158,7 @@ TEST(every_rule_and_drafting_is_read, SLOW)
                     spec_rng_stream(s.rng, seed, (uint64_t)round);
                     assert_works(spec_round_log_next(&s.log, &error));
                     const bool tree = s.decoder.draft.branches;
-                    check_round(&s,
-                                spec_rules[r]->asks != SPEC_ASKS_OTHER &&
+                    check_round(&s, spec_rules[r]->asks != SPEC_ASKS_OTHER &&
                                     (!tree || !(large || spec_rules[r]->asks == SPEC_ASKS_LEAVES)));
                     check_drawn(&s);
                 }

@@ -77,8 +77,7 @@ TEST(an_unknown_file_names_the_nearest_formats)
     for (size_t i = 0; i < sizeof of_part / sizeof *of_part; i++) {
         OWNED(spec_advice_files) files;
         char line[512];
-        snprintf(
-            line, sizeof line,
+        snprintf(line, sizeof line,
             "%sother.txt: no known format: no line has the text that marks the nearest formats, "
             "vllm-bench-table ('Accept length'), llama.cpp-log ('n_accept  = '), "
             "vllm-response ('\"num_accepted_draft_tokens\"')",
@@ -97,8 +96,7 @@ TEST(an_unknown_file_names_the_nearest_formats)
                  "other.txt: is empty");
     spec_advice_files_free(&files);
     spec_file_write("other.txt", "{\n\"a\": [1,\n");
-    assert_fails(
-        spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
+    assert_fails(spec_advice_files_read(&files, &asked, &error), GSL_EINVAL,
         "other.txt: no known format of mlx-vlm-log: no line has the text that marks the nearest "
         "formats, mlx-vlm-log ('Speculative decoding: '); the JSON value of line 1 has no "
         "end");
