@@ -15,10 +15,11 @@ TEST(chances_by_rank_are_differences_of_known_acceptances)
     static const struct {
         const char *rule, *siblings, *by_rank;
         double emitted; /* tokens of the better tree of two nodes */
+        double limit;   /* 1 + log 2 / H + M / H^2, of trees of chosen nodes */
     } cases[] = {
-        {"rrsw", "without", "0.7 0.1086 0.1914", 1 + 0.7 + 0.49},
-        {"rrs", "iid", "0.7 0.06 0.048", 1 + 0.7 + 0.49},
-        {"match", "top", "0.3 0.2 0.5", 1 + 0.3 + 0.2},
+        {"rrsw", "without", "0.7 0.1086 0.1914", 1 + 0.7 + 0.49, NAN},
+        {"rrs", "iid", "0.7 0.06 0.048", 1 + 0.7 + 0.49, NAN},
+        {"match", "top", "0.3 0.2 0.5", 1 + 0.3 + 0.2, 2.798601405},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         OWNED(spec_result) result;
@@ -30,6 +31,8 @@ TEST(chances_by_rank_are_differences_of_known_acceptances)
         assert_all_hold(&result, 1);
         assert_string_equal(text(&result, 0, "by_rank"), cases[i].by_rank);
         assert_near(number(&result, 0, "emitted"), cases[i].emitted, 1e-9); /* as printed */
+        assert_int_equal(isnan(number(&result, 0, "limit")), isnan(cases[i].limit));
+        if (!isnan(cases[i].limit)) assert_near(number(&result, 0, "limit"), cases[i].limit, 1e-6);
     }
 }
 
@@ -71,6 +74,7 @@ TEST(what_is_not_exact_is_measured_and_not_checked)
     assert_int_equal(result.holds + result.fails, 0);
     assert_near(number(&result, 0, "simulated"), number(&result, 0, "emitted"), 0.1);
     assert_nan(number(&result, 0, "simulated_z"));
+    assert_nan(number(&result, 0, "limit")); /* rows differ by context */
     assert_nan(number(&result, 1, "emitted"));
     assert_true(number(&result, 1, "simulated") > 1);
     assert_same(number(&result, 1, "tree_depth"), number(&result, 0, "tree_depth"));
