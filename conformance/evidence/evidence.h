@@ -131,9 +131,9 @@ void spec_evidence_blame(spec_evidence *evidence, spec_hard hard);
  * data. */
 int spec_evidence_findings(spec_finding *ret, const spec_evidence *evidence);
 
-/* Measures whether rounds share random numbers: by how many standard deviations, at least, the PITs
- * of their first tokens are close more often than in independent rounds. A wrong law alone does not
- * raise this number. */
+/* Returns which rounds share random numbers: those whose first tokens have close PITs more often
+ * than independent rounds would, by at least `deviations` standard deviations. A wrong law alone
+ * does not make them close. */
 typedef enum {
     SPEC_SHARED_NOTHING,
     SPEC_SHARED_BY_CALL,  /* the rounds of a call */

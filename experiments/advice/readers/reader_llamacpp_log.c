@@ -37,7 +37,7 @@ static const char released[] = "stop processing";
 static const char of_depths[] = "acc per pos = ";
 static const char speed[] = " t/s | Generation: ";
 
-/* Numbers of the lines; those of a run come first. */
+/* The numbers that the lines print. A run keeps those before RUN. */
 enum { TOKENS, SECONDS, LENGTH, PREDICTED, DRAFTED, ACCEPTED, RUN, SHARE = RUN, MS, RATE };
 enum { MEAN_ACCEPTANCE = RATE + 1, MEAN_LEN }; /* each generation has its own name for the length */
 
