@@ -15,14 +15,15 @@ typedef struct {
     int K, batch, context;
 } setup;
 
-static double seconds(const spec_step_cost *cost, const setup *of, int K)
+/* Returns the seconds of a step if drafting takes `factor` times as long as the costs say. */
+static double seconds(const spec_step_cost *cost, const setup *of, int K, double factor)
 {
     const spec_step_work work = {.decode_tokens = (int64_t)of->batch * (K + 1),
                                  .kv_tokens = (int64_t)of->batch * of->context,
                                  .drafted = (int64_t)of->batch * K,
                                  .decoding = of->batch,
                                  .passes = K};
-    return spec_step_cost_target(cost, &work) + spec_step_cost_draft(cost, &work);
+    return spec_step_cost_target(cost, &work) + factor * spec_step_cost_draft(cost, &work);
 }
 
 /* Predicts the speed-up, with uncertain settings taken at a corner of their ranges
@@ -36,10 +37,26 @@ static int predict(double *ret_speedup, double *opt_plain, const setup *of, cons
     spec_step_cost_corner(draft, sizeof draft, draft_cost, true, corner);
     const int status = spec_step_cost_create(&made, target, draft, error);
     if (status == GSL_SUCCESS) {
-        const double plain = seconds(made, of, 0);
-        *ret_speedup = of->emitted * plain / seconds(made, of, of->K);
+        const double plain = seconds(made, of, 0, 1.0);
+        *ret_speedup = of->emitted * plain / seconds(made, of, of->K, 1.0);
         if (opt_plain != NULL) *opt_plain = plain;
     }
+    spec_step_cost_free(made);
+    return status;
+}
+
+/* Predicts the speed-up from that of another length, which says how long drafting takes. */
+static int predict_from(double *ret_speedup, const setup *of, const setup *other, double measured,
+                        const char *cost, const char *draft_cost, spec_error *error)
+{
+    spec_step_cost *made = NULL;
+    int status = GSL_SUCCESS;
+    SPEC_TRY(spec_step_cost_create(&made, cost, draft_cost, error));
+    const double plain = seconds(made, of, 0, 1.0), verifying = seconds(made, other, other->K, 0.0),
+                 drafting = seconds(made, other, other->K, 1.0) - verifying,
+                 factor = (other->emitted * plain / measured - verifying) / drafting;
+    *ret_speedup = of->emitted * plain / seconds(made, of, of->K, fmax(factor, 0.0));
+done:
     spec_step_cost_free(made);
     return status;
 }
@@ -60,6 +77,22 @@ done:
     return status;
 }
 
+/* Reads "K/emitted/measured" of another length; without a text its K is 0. */
+static int read_other(setup *ret_of, double *ret_measured, const char *text, spec_error *error)
+{
+    char more;
+    ret_of->K = 0;
+    if (text[0] == '\0') return GSL_SUCCESS;
+    if (sscanf(text, "%d/%lf/%lf%c", &ret_of->K, &ret_of->emitted, ret_measured, &more) != 3 ||
+        ret_of->K < 1 || ret_of->K > SPEC_K_MAX || !(ret_of->emitted >= 1.0) ||
+        !(*ret_measured > 0.0) || !isfinite(ret_of->emitted / *ret_measured))
+        return spec_fail(error, GSL_EINVAL,
+                         "other must be K/tokens per round/speed-up, such as "
+                         "3/2.29/1.65, got \"%s\"",
+                         text);
+    return GSL_SUCCESS;
+}
+
 static void fill(spec_table *table, const char *name, double speedup, double measured)
 {
     char column[64];
@@ -73,16 +106,18 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
 {
     const char *cost = spec_point_text(point, measure, "cost"),
                *draft_cost = spec_point_text(point, measure, "draft_cost"),
-               *plain_text = spec_point_text(point, measure, "plain_ms");
+               *plain_text = spec_point_text(point, measure, "plain_ms"),
+               *other_text = spec_point_text(point, measure, "other");
     spec_step_cost *checked = NULL;
     char fitted[SPEC_SIZE];
-    setup of;
-    double measured, plain_ms, speedup, plain, low, high;
+    setup of, other;
+    double measured, other_measured, plain_ms, speedup, plain, low, high;
     int status = GSL_SUCCESS;
     SPEC_TRY(spec_point_double(&of.emitted, point, measure, "emitted", 1.0, 1e3, error));
     SPEC_TRY(spec_point_int(&of.K, point, measure, "K", 1, SPEC_K_MAX, error));
     SPEC_TRY(spec_point_int(&of.batch, point, measure, "batch", 1, 1 << 20, error));
     SPEC_TRY(spec_point_int(&of.context, point, measure, "context", 0, 1 << 30, error));
+    SPEC_TRY(read_other(&other, &other_measured, other_text, error));
     SPEC_TRY(spec_point_double(&measured, point, measure, "measured", 1e-6, 1e6, error));
     SPEC_TRY(spec_point_step_cost(&checked, point, measure, error));
     if (plain_text[0] != '\0')
@@ -107,24 +142,30 @@ static int run(spec_table *table, const spec_point *point, const spec_measure *m
     fill(table, "fitted", speedup, measured);
     spec_table_number(table, "fitted_low", low);
     spec_table_number(table, "fitted_high", high);
+    if (other.K == 0) goto done;
+    other.batch = of.batch, other.context = of.context;
+    SPEC_TRY(predict_from(&speedup, &of, &other, other_measured, fitted, draft_cost, error));
+    fill(table, "from_other", speedup, measured);
 done:
     spec_step_cost_free(checked);
     return status;
 }
 
-static const char *const parameters[] = {"cost",      "draft_cost", "emitted",   "K", "batch=1",
-                                         "context=0", "measured",   "plain_ms=", NULL};
-static const char *const columns[] = {
-    "predicted_plain_ms", "predicted", "predicted_error", "predicted_low",
-    "predicted_high",     "fitted",    "fitted_error",    "fitted_low",
-    "fitted_high",        NULL};
+static const char *const parameters[] = {
+    "cost",      "draft_cost", "emitted",   "K",      "batch=1",
+    "context=0", "measured",   "plain_ms=", "other=", NULL};
+static const char *const columns[] = {"predicted_plain_ms", "predicted",        "predicted_error",
+                                      "predicted_low",      "predicted_high",   "fitted",
+                                      "fitted_error",       "fitted_low",       "fitted_high",
+                                      "from_other",         "from_other_error", NULL};
 static const spec_headline headlines[] = {
     {.column = "fitted_error", .exact = true}, {.column = "predicted_error", .exact = true}, {0}};
 
 const spec_measure spec_measure_serve_published = {
     .name = "serve_published",
-    .summary = "a published speed-up compared with predictions from step costs: from a card's data "
-               "sheet, and from the measured time of plain decoding",
+    .summary =
+        "a published speed-up compared with predictions from step costs: from a card's data "
+        "sheet, from the measured time of plain decoding, and from the speed-up of another K",
     .parameters = parameters,
     .columns = columns,
     .headlines = headlines,
