@@ -465,8 +465,9 @@ findings: $(BIN) ## list findings whose inputs changed; CONFIRM="NAME..." after 
 .PHONY: unit
 SKIP_TAG ?= slow
 # `make gpu-check` has the simulated GPU's tests; those of the command line run with the slow tests.
+# `make served-check` has those that judge a server for minutes.
 unit: tests ## build and run the unit tests (SKIP_TAG= slow ones, too; CONFIG=asan)
-	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator$(SKIP_TAG:%=,%) $(TESTS)
+	@SPECLAB=$(BIN) tests/run.sh --skip-tag simulator,server$(SKIP_TAG:%=,%) $(TESTS)
 	$(if $(SKIP_TAG),,@SPECLAB=$(BIN) tests/run.sh --tag simulator $(BUILD)/tests/cli/test)
 
 .PHONY: check-long
@@ -654,8 +655,9 @@ peers-check: $(BIN) ## compare with transformers and llama.cpp: 6 GB (ONLY=NAMES
 	@tests/peers/peers.py $(BIN) $(value ONLY)
 
 .PHONY: served-check
-served-check: $(BIN) ## judge and measure a real llama-server in some minutes; builds it once
+served-check: $(BIN) $(BUILD)/tests/live/test ## judge faulty servers and a real llama-server
 	@.ci/libraries peers
+	@tests/run.sh --tag server $(BUILD)/tests/live/test
 	@tests/live/served_check.py $(BIN)
 	@tests/live/drive_check.py $(BIN)
 	@tests/changed.sh --record served $(served_paths)

@@ -86,7 +86,7 @@ static bool is_named(int i, const char *owner)
     return false;
 }
 
-TEST(each_mistake_gets_its_name_within_the_default_budget, SLOW | STATISTICS,
+TEST(each_mistake_gets_its_name_within_the_default_budget, SERVER | STATISTICS,
      .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
     int named = 0;
@@ -94,7 +94,7 @@ TEST(each_mistake_gets_its_name_within_the_default_budget, SLOW | STATISTICS,
     assert_int_equal(named, CASES);
 }
 
-TEST(the_other_dialects_find_the_same, SLOW | STATISTICS, .setup = spec_folder_enter,
+TEST(the_other_dialects_find_the_same, SERVER | STATISTICS, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
     for (int i = 5; i < CASES; i += 6) assert_true(is_named(i, "llamacpp"));
@@ -128,7 +128,7 @@ TEST(coarse_mistakes_show_in_few_texts, STATISTICS, .setup = spec_folder_enter,
 }
 
 /* Expected: 200e-6 false alarms. */
-TEST(a_right_server_is_not_accused, SLOW | STATISTICS, .setup = spec_folder_enter,
+TEST(a_right_server_is_not_accused, SERVER | STATISTICS, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
     OWNED(server) score = start("right", "vllm"), text = start("right", "vllm");
@@ -289,7 +289,7 @@ TEST(rounding_makes_ties_of_equal_seeds_and_accuses_nobody, STATISTICS, .setup =
 
 /* The size of rounding errors is measured in a few texts. If they were three times as large in
  * other texts, a right server would be accused, which must not happen in 60 runs. */
-TEST(rounding_accuses_nobody_for_many_seeds, SLOW | STATISTICS, .setup = spec_folder_enter,
+TEST(rounding_accuses_nobody_for_many_seeds, SERVER | STATISTICS, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
     OWNED(server) score = start("noisy", "llamacpp"), text = start("noisy", "llamacpp");
@@ -343,7 +343,7 @@ TEST(other_engines_do_not_promise_equal_texts, .setup = spec_folder_enter,
 
 /* ---- penalties ------------------------------------------------------------------------------- */
 
-TEST(penalties_are_judged_by_each_engines_rule, SLOW | STATISTICS, .setup = spec_folder_enter,
+TEST(penalties_are_judged_by_each_engines_rule, SERVER | STATISTICS, .setup = spec_folder_enter,
      .teardown = spec_folder_leave)
 {
     static const struct {
@@ -403,8 +403,8 @@ static spec_served_result compared(const char *fault, int texts, int top_k)
     return result;
 }
 
-TEST(two_samples_tell_a_wrong_server_without_scores, SLOW | STATISTICS, .setup = spec_folder_enter,
-     .teardown = spec_folder_leave)
+TEST(two_samples_tell_a_wrong_server_without_scores, SERVER | STATISTICS,
+     .setup = spec_folder_enter, .teardown = spec_folder_leave)
 {
     static const struct {
         const char *fault;

@@ -20,7 +20,7 @@
 
 enum { SKIP_TAG = 256, SECONDS };
 
-static const char *const tag_name[] = {"slow", "statistics", "simulator", "plugin"};
+static const char *const tag_name[] = {"slow", "statistics", "simulator", "plugin", "server"};
 enum { N_TAGS = sizeof tag_name / sizeof tag_name[0] };
 
 /* Variables that change what a test does: a failure prints those that are set. */
