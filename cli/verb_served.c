@@ -84,6 +84,10 @@ static const spec_field fields[] = {
     {"score-key", 0, "env:NAME|file:FILE",
      "API key of --score-by or --compare-with, given as for --text-key", .read = read_score_key,
      .group = 3},
+    {"text-model", 0, "NAME", "which model of --text-from to ask; by default its first",
+     SPEC_FIELD(arguments, plan.opt_text_model), .group = 3},
+    {"score-model", 0, "NAME", "which model of --score-by or --compare-with to ask",
+     SPEC_FIELD(arguments, plan.opt_score_model), .group = 3},
     {"capture", 0, "FILE",
      "keep the texts and their scores, for --resume and 'speclab validate --trace FILE'",
      SPEC_FIELD(arguments, plan.opt_capture), .group = 4},
@@ -140,9 +144,12 @@ static void complete(arguments *args, const char *verb)
         spec_usage_fail(verb, "--output: %s", error.text);
     if (args->score_key != NULL && spec_local_scorer_is_model(plan->score_by))
         spec_usage_fail(verb, "--score-key is for a server, and --score-by is a model");
+    if (plan->opt_score_model != NULL && spec_local_scorer_is_model(plan->score_by))
+        spec_usage_fail(verb, "--score-model is for a server, and --score-by is a model");
     if (plan->equal_seeds && spec_local_scorer_is_model(plan->score_by))
         spec_usage_fail(verb, "--equal-seeds compares two servers, and --score-by is a model");
-    if (strcmp(plan->text_url, plan->score_by) == 0)
+    if (strcmp(plan->text_url, plan->score_by) == 0 && plan->opt_text_model == NULL &&
+        plan->opt_score_model == NULL)
         spec_usage_say(verb,
                        "warning: --text-from and --%s are the same server; give the second one "
                        "that does not speculate",
@@ -224,8 +231,9 @@ const spec_fields spec_verb_served_options = {
         "most "
         "probable one, up to rounding, which is measured.\n"
         "\n"
-        "It knows llama-server, vLLM and SGLang, and asks each server which it is. docs/served.md "
-        "shows how to start the servers and what to do with a verdict.\n"
+        "It knows llama-server, vLLM and SGLang, and asks each server which it is; with "
+        "--compare-with, others that have OpenAI's interface will do. docs/served.md shows how to "
+        "start the servers and what to do with a verdict.\n"
         "\n"
         "  $ speclab served --text-from http://a:8001 --score-by http://b:8002 --prompts p.jsonl\n"
         "  $ speclab served --text-from http://a:8001 --score-by gguf:model.gguf --prompts "

@@ -34,8 +34,7 @@ static json_t *list_of(const int32_t *token, int n)
     return list;
 }
 
-/* A seed that every engine takes. */
-static json_t *seed_of(uint64_t seed)
+json_t *spec_live_seed(uint64_t seed)
 {
     return json_integer((json_int_t)(seed & 0x7fffffff));
 }
@@ -122,10 +121,9 @@ static void llama_ask_tokens(spec_http_request *ret, const spec_live_server *ser
                   json_pack("{s:s, s:b}", "content", prompt, "add_special", 1));
 }
 
-/* What decides the text of a chat. */
-static json_t *chat_of(const json_t *chat)
+json_t *spec_live_chat(const json_t *chat)
 {
-    static const char *const keys[] = {"messages", "tools", "chat_template_kwargs", NULL};
+    static const char *const keys[] = {"prompt", "messages", "tools", "chat_template_kwargs", NULL};
     json_t *body = json_object();
     for (int i = 0; keys[i] != NULL; i++)
         if (json_object_get(chat, keys[i]) != NULL)
@@ -136,7 +134,7 @@ static json_t *chat_of(const json_t *chat)
 static void llama_ask_chat(spec_http_request *ret, const spec_live_server *server,
                            const json_t *chat)
 {
-    spec_live_ask(ret, server, "/apply-template", chat_of(chat));
+    spec_live_ask(ret, server, "/apply-template", spec_live_chat(chat));
 }
 
 static int llama_read_tokens(spec_live_tokens *ret, const json_t *answer, spec_error *error)
@@ -152,7 +150,7 @@ static json_t *llama_sampling(const spec_live_sampling *sampling, uint64_t seed)
     json_t *keys = json_pack("{s:i, s:f, s:i, s:f, s:f, s:[s,s,s,s], s:o}", "n_predict",
                              sampling->tokens, "temperature", t->temperature, "top_k", t->top_k,
                              "top_p", t->top_p, "min_p", t->min_p, "samplers", "top_k", "top_p",
-                             "min_p", "temperature", "seed", seed_of(seed));
+                             "min_p", "temperature", "seed", spec_live_seed(seed));
     if (sampling->presence == 0.0 && sampling->frequency == 0.0) return keys;
     json_array_insert_new(json_object_get(keys, "samplers"), 0, json_string("penalties"));
     return spec_live_joined(keys,
@@ -224,8 +222,9 @@ static void vllm_ask_tokens(spec_http_request *ret, const spec_live_server *serv
 static void vllm_ask_chat(spec_http_request *ret, const spec_live_server *server,
                           const json_t *chat)
 {
-    spec_live_ask(ret, server, "/tokenize",
-                  spec_live_joined(json_pack("{s:s}", "model", server->model), chat_of(chat)));
+    spec_live_ask(
+        ret, server, "/tokenize",
+        spec_live_joined(json_pack("{s:s}", "model", server->model), spec_live_chat(chat)));
 }
 
 /* Serves vLLM and SGLang, which name two of the parameters differently. */
@@ -237,7 +236,7 @@ static json_t *sampling_of(const spec_live_sampling *sampling, const char *token
                      "temperature", t->temperature, "top_k", t->top_k > 0 ? t->top_k : -1, "top_p",
                      t->top_p, "min_p", t->min_p, "repetition_penalty", 1.0, "presence_penalty",
                      sampling->presence, "frequency_penalty", sampling->frequency, seed_name,
-                     seed_of(seed));
+                     spec_live_seed(seed));
 }
 
 static json_t *vllm_sampling(const spec_live_sampling *sampling, uint64_t seed)
@@ -431,26 +430,49 @@ int spec_live_open_capture(FILE **ret, bool *ret_old, const char *path, bool res
 
 /* ---- what a server is ------------------------------------------------------------------------ */
 
-int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_error *error)
+/* Returns the model of this name, or the first one. */
+static const json_t *find_model(const json_t *list, const char *opt_name, spec_error *error)
 {
-    const json_t *model = json_array_get(json_object_get(answer, "data"), 0);
-    const char *owner = json_string_value(json_object_get(model, "owned_by")),
-               *id = json_string_value(json_object_get(model, "id"));
+    char names[200] = "";
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *model = json_array_get(list, i);
+        const char *id = json_string_value(json_object_get(model, "id"));
+        const size_t n = strlen(names);
+        if (id == NULL || strlen(id) >= SPEC_LIVE_NAME) break;
+        if (opt_name == NULL || strcmp(id, opt_name) == 0) return model;
+        if (n + strlen(id) + 3 < sizeof names)
+            snprintf(names + n, sizeof names - n, "%s%s", n > 0 ? ", " : "", id);
+    }
+    if (names[0] == '\0')
+        spec_fail(error, GSL_EINVAL,
+                  "this is not an inference server: /v1/models lacks the model's name");
+    else
+        spec_fail(error, GSL_EINVAL, "it has no model '%.100s', but %s", opt_name, names);
+    return NULL;
+}
+
+int spec_live_read_models(spec_live_server *ret, const json_t *answer, const char *opt_name,
+                          spec_error *error)
+{
+    const json_t *model = find_model(json_object_get(answer, "data"), opt_name, error);
+    if (model == NULL) return GSL_EINVAL;
+    const char *owner = json_string_value(json_object_get(model, "owned_by"));
     const json_t *vocab = json_object_get(json_object_get(model, "meta"), "n_vocab");
-    if (owner == NULL || id == NULL || strlen(id) >= SPEC_LIVE_NAME)
-        return spec_fail(
-            error, GSL_EINVAL,
-            "this is not an inference server: /v1/models lacks the model's name or owner");
     ret->dialect = spec_dialects;
-    while (ret->dialect->name != NULL && strcmp(ret->dialect->owner, owner) != 0) ret->dialect++;
-    if (ret->dialect->name == NULL)
-        return spec_fail(error, GSL_EINVAL,
-                         "its models are owned by '%.60s': only llama-server, vLLM and SGLang "
-                         "return token ids, which the test needs",
-                         owner);
-    snprintf(ret->model, sizeof ret->model, "%s", id);
+    while (ret->dialect->name != NULL && (owner == NULL || strcmp(ret->dialect->owner, owner) != 0))
+        ret->dialect++;
+    if (ret->dialect->name == NULL) ret->dialect = &spec_openai_dialect;
+    snprintf(ret->model, sizeof ret->model, "%s", json_string_value(json_object_get(model, "id")));
     ret->vocab = is_id(vocab) ? (int)json_integer_value(vocab) : 0;
     return GSL_SUCCESS;
+}
+
+int spec_live_check_known(const spec_live_server *server, const char *what, spec_error *error)
+{
+    if (server->dialect != &spec_openai_dialect) return GSL_SUCCESS;
+    return spec_fail(error, GSL_EINVAL,
+                     "%.200s: it is not a llama-server, vLLM or SGLang, and only these %s",
+                     server->url, what);
 }
 
 int spec_live_blame(const spec_live_server *server, int status, spec_error *error)
@@ -502,8 +524,8 @@ int spec_live_url_check(const char *url, spec_error *error)
                      url);
 }
 
-int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
-                   const spec_http_work *how, spec_error *error)
+int spec_live_open(spec_live_server *ret, const char *url, const char *opt_model,
+                   const char *opt_key, const spec_http_work *how, spec_error *error)
 {
     spec_http_request request = {.body = NULL};
     json_t *answer = NULL;
@@ -517,7 +539,7 @@ int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
     spec_live_ask(&request, ret, "/v1/models", NULL);
     SPEC_TRY(spec_http_ask(&answer, &request, how, error));
     if (answer == NULL) SPEC_TRY(spec_fail(error, GSL_EFAILED, "interrupted"));
-    if ((status = spec_live_read_models(ret, answer, error)) != GSL_SUCCESS) {
+    if ((status = spec_live_read_models(ret, answer, opt_model, error)) != GSL_SUCCESS) {
         spec_live_blame(ret, status, error);
         goto done;
     }

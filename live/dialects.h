@@ -55,7 +55,7 @@ typedef struct {
 /* The requests and answers of one kind of server. */
 typedef struct spec_dialect {
     const char *name;
-    const char *owner;   /* "owned_by" in /v1/models */
+    const char *owner;   /* "owned_by" in /v1/models; NULL: any other */
     const char *filters; /* the order of temperature and filters, docs/conformance.md#filters */
     int penalty_last;    /* penalties count the last so many tokens; 0: the text so far */
     bool by_prefix;      /* scores the next token after a prefix, instead of a whole text */
@@ -83,17 +83,42 @@ typedef struct spec_dialect {
 
 extern const spec_dialect spec_dialects[]; /* ends with a NULL name */
 
+/* Any other server: it has OpenAI's interface, and returns neither token ids nor scores. So there
+ * is no ask_tokens and no ask_scores, a prompt is kept as spec_openai_prompt does, and a text is a
+ * list of words, whose ids are hashes of their bytes. A word is a letter or digit with all that
+ * follow, or one other character, in both cases with the white space before it. At most
+ * SPEC_OPENAI_WORDS are read. Defined in live/openai.c. */
+extern const spec_dialect spec_openai_dialect;
+enum { SPEC_OPENAI_WORDS = 8 };
+
+/* Keeps a prompt as it is sent: the bytes of a JSON object with the keys of spec_live_chat. Returns
+ * GSL_ENOMEM. */
+int spec_openai_prompt(spec_live_tokens *ret, const json_t *line, spec_error *error);
+
 /* Checks the syntax of an address, http://HOST[:PORT][/PATH] or https. Returns GSL_EINVAL; the
  * message does not repeat a password in it. */
 int spec_live_url_check(const char *url, spec_error *error);
 
-/* Asks the server what it is. Returns GSL_EFAILED or GSL_EINVAL if it is not a server of a known
- * dialect; the message begins with the URL. */
-int spec_live_open(spec_live_server *ret, const char *url, const char *opt_key,
-                   const spec_http_work *how, spec_error *error);
+/* Asks the server what it is. opt_model: the model to ask for; NULL: its first one. Returns
+ * GSL_EFAILED or GSL_EINVAL if it is not an inference server or lacks the model; the message begins
+ * with the URL. */
+int spec_live_open(spec_live_server *ret, const char *url, const char *opt_model,
+                   const char *opt_key, const spec_http_work *how, spec_error *error);
 
-/* Reads the answer of /v1/models: dialect, model and vocabulary. */
-int spec_live_read_models(spec_live_server *ret, const json_t *answer, spec_error *error);
+/* Reads the answer of /v1/models: dialect, model and vocabulary. A server of an unknown owner has
+ * spec_openai_dialect. */
+int spec_live_read_models(spec_live_server *ret, const json_t *answer, const char *opt_name,
+                          spec_error *error);
+
+/* Returns GSL_EINVAL if the server's engine is unknown; the message ends with what only known
+ * engines do. */
+int spec_live_check_known(const spec_live_server *server, const char *what, spec_error *error);
+
+/* Returns a seed that every engine takes. */
+json_t *spec_live_seed(uint64_t seed);
+
+/* Returns the keys of a prompt's line that decide its text. */
+json_t *spec_live_chat(const json_t *line);
 
 /* Puts the URL before the message of an error, except out of memory. Returns status. */
 int spec_live_blame(const spec_live_server *server, int status, spec_error *error);

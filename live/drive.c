@@ -273,7 +273,8 @@ done:
 static int open_server(run *r, const spec_http_work *how, spec_error *error)
 {
     const spec_drive_plan *plan = r->plan;
-    SPEC_PASS(spec_live_open(&r->result->server, plan->url, plan->opt_key, how, error));
+    SPEC_PASS(spec_live_open(&r->result->server, plan->url, NULL, plan->opt_key, how, error));
+    SPEC_PASS(spec_live_check_known(&r->result->server, "report drafts", error));
     r->stream = spec_live_stream_of(&r->result->server);
     if (plan->opt_launch == NULL && !r->stream->K_by_request)
         return spec_fail(error, GSL_EINVAL,
@@ -313,7 +314,7 @@ static int launch(run *r, int K, spec_error *error)
     how.tries = 1;
     how.timeout = 2.0;
     const int status =
-        spec_live_open(&r->result->server, r->plan->url, r->plan->opt_key, &how, error);
+        spec_live_open(&r->result->server, r->plan->url, NULL, r->plan->opt_key, &how, error);
     if (status == GSL_EUNSUP || status == GSL_ENOMEM) return status;
     if (status == GSL_SUCCESS)
         return spec_fail(error, GSL_EINVAL,

@@ -93,6 +93,11 @@ static int tokenise_prompts(run *r, spec_error *error)
     if ((r->prompt = calloc(n, sizeof *r->prompt)) == NULL) return spec_no_memory(error);
     for (size_t i = 0; i < n; i++) {
         const char *text = spec_live_prompt(r->line, (int)i);
+        if (r->result->text.dialect == &spec_openai_dialect) {
+            SPEC_TRY(
+                spec_openai_prompt(&r->prompt[r->n_prompts++], json_array_get(r->line, i), error));
+            continue;
+        }
         SPEC_TRY(text != NULL ? tokenise_text(r, text, error)
                               : tokenise_chat(r, json_array_get(r->line, i), error));
         if (text != NULL && r->result->local)
@@ -306,7 +311,8 @@ static int open_scorer(run *r, spec_error *error)
     const spec_served_plan *plan = r->plan;
     spec_live_server *score = &r->result->score;
     if (!r->result->local)
-        return spec_live_open(score, plan->score_by, plan->opt_score_key, &plan->how, error);
+        return spec_live_open(score, plan->score_by, plan->opt_score_model, plan->opt_score_key,
+                              &plan->how, error);
     plan->progress(plan->self, "loading the model", 0, 0);
     *score =
         (spec_live_server){.dialect = &spec_local_scorer_dialect, .vocab = r->local.model->vocab};
@@ -335,13 +341,34 @@ static int check_same_filters(const run *r, spec_error *error)
                      text->name, other->name);
 }
 
+/* Has both servers answer in words, since one of them returns no token ids. */
+static int use_words(run *r, spec_error *error)
+{
+    static const char what[] = "return token ids; --compare-with needs none";
+    spec_served_result *result = r->result;
+    const spec_transform *t = &r->plan->sampling.transform;
+    if (!result->two_samples) {
+        SPEC_PASS(spec_live_check_known(&result->text, what, error));
+        SPEC_PASS(spec_live_check_known(&result->score, what, error));
+    }
+    if (t->top_k > 0 || t->min_p > 0.0)
+        return spec_fail(error, GSL_EINVAL,
+                         "OpenAI's interface has neither top-k nor min-p: leave them out");
+    result->text.dialect = result->score.dialect = &spec_openai_dialect;
+    return GSL_SUCCESS;
+}
+
 static int open_servers(run *r, spec_error *error)
 {
     const spec_served_plan *plan = r->plan;
     spec_served_result *result = r->result;
     int status = GSL_SUCCESS;
-    SPEC_TRY(spec_live_open(&result->text, plan->text_url, plan->opt_text_key, &plan->how, error));
+    SPEC_TRY(spec_live_open(&result->text, plan->text_url, plan->opt_text_model, plan->opt_text_key,
+                            &plan->how, error));
     SPEC_TRY(open_scorer(r, error));
+    if (result->text.dialect == &spec_openai_dialect ||
+        result->score.dialect == &spec_openai_dialect)
+        SPEC_TRY(use_words(r, error));
     if (result->text.vocab > 0 && result->score.vocab > 0 &&
         result->text.vocab != result->score.vocab)
         SPEC_TRY(spec_fail(error, GSL_EINVAL,

@@ -15,6 +15,7 @@ typedef struct {
     const char *score_by;           /* the address of a server, or the spec of a model */
     spec_context *opt_context;      /* for the model */
     const char *opt_text_key, *opt_score_key;
+    const char *opt_text_model, *opt_score_model; /* NULL: the server's first */
     int texts, top, lanes;
     spec_live_sampling sampling; /* temperature 0: greedy */
     double rate;                 /* of false alarms */

@@ -159,10 +159,10 @@ static void write_samples(FILE *out, const spec_served_result *r)
                 "the texts look like draws from one distribution; a total variation of %.2g, if it "
                 "is spread evenly over the first tokens, would have shown, with a chance of 0.9",
                 s->detectable);
-    fprintf(
-        out,
-        ".\n\n  compared     the first %d tokens of each text; %d groups of texts begin alike\n",
-        SPEC_TWO_SAMPLES_TOKENS, s->groups);
+    fprintf(out,
+            ".\n\n  compared     the first %d %s of each text; %d groups of texts begin alike\n",
+            SPEC_TWO_SAMPLES_TOKENS, r->text.dialect == &spec_openai_dialect ? "words" : "tokens",
+            s->groups);
     fprintf(out,
             "  evidence     statistic %.1f, by chance %.1f +- %.1f; p = %.2g from %llu "
             "permutations, and a verdict needs %.2g\n",

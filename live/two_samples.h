@@ -7,7 +7,7 @@
 
 #include "live/dialects.h"
 
-enum { SPEC_TWO_SAMPLES_TOKENS = 8 }; /* tokens of a text that are compared */
+enum { SPEC_TWO_SAMPLES_TOKENS = SPEC_OPENAI_WORDS }; /* tokens of a text that are compared */
 
 /* The smallest false-alarm rate: a test needs 1 / rate permutations. */
 #define SPEC_TWO_SAMPLES_RATE 1e-8

@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *answer = spec_json_load_within(1 << 24, (const char *)data + 1, size - 1,
                                            JSON_REJECT_DUPLICATES, &why);
     if (answer == NULL) return 0;
-    (void)spec_live_read_models(&server, answer, &error);
+    (void)spec_live_read_models(&server, answer, size % 2 != 0 ? "m" : NULL, &error);
+    check_tokens(&tokens, spec_openai_dialect.read_text(&tokens, answer, &error));
     check_tokens(&tokens, dialect->read_tokens(&tokens, answer, &error));
     check_tokens(&tokens, dialect->read_text(&tokens, answer, &error));
     if (dialect->read_scores(place, n, TOP, answer, &error) == GSL_SUCCESS)

@@ -20,7 +20,7 @@ VOCAB = 48
 FAULTS = ("right", "mixed", "rollback", "no_filters", "argmax", "hot", "top_k", "same_seed",
           "greedy_wrong", "noisy", "cut_utf8", "truncated", "not_json", "huge", "deep", "hang",
           "busy", "always_busy", "lost", "error", "no_ids", "too_long", "duplicate", "above_one",
-          "openai", "nonsense", "ids", "other_tokens", "no_template",
+          "nonsense", "ids", "other_tokens", "no_template",
           "no_prompt", "one_more", "unseeded", "no_penalties")
 END = VOCAB - 1  # ends a text
 
@@ -223,12 +223,24 @@ class Server:
                          self.scores(prompt[:i], body.get("top_logprobs_num", 1))])
         return {"meta_info": {"input_token_logprobs": own, "input_top_logprobs": tops}}
 
+    def openai(self, path, body):
+        """Words instead of tokens, and one that does not come from the model of this name."""
+        chat = path == "/v1/chat/completions"
+        prompt = chat_text(body["messages"]) if chat else body["prompt"]
+        tokens = self.text({**body, "prompt": tokens_of(prompt), "n_predict": body["max_tokens"]})
+        if body["model"] == "chair":
+            tokens = sorted(tokens)
+        text = "".join(f" w{token}" for token in tokens)
+        if self.fault == "no_ids":
+            return {"choices": [{}]}
+        return {"choices": [{"message": {"content": text}} if chat else {"text": text}]}
+
     def answer(self, path, body):
         if path == "/v1/models":
             if self.fault == "nonsense":
                 return {"hello": 1}
-            owner = "someone" if self.fault == "openai" else self.owner
-            return {"data": [{"id": "table", "owned_by": owner, "meta": {"n_vocab": VOCAB}}]}
+            return {"data": [{"id": name, "owned_by": self.owner, "meta": {"n_vocab": VOCAB}}
+                             for name in ("table", "chair")]}
         if path == "/props":
             return {"total_slots": 8}
         if path == "/apply-template":
@@ -238,6 +250,8 @@ class Server:
                 return {"tokens": tokens_of(chat_text(body["messages"]))}
             tokens = tokens_of(body["content" if "content" in body else "prompt"])
             return {"tokens": tokens + tokens[-1:] * (self.fault == "other_tokens")}
+        if path == "/v1/chat/completions" or isinstance(body.get("prompt"), str):
+            return self.openai(path, body)
         return {"/completion": self.llama, "/v1/completions": self.vllm,
                 "/generate": self.sglang}[path](body)
 

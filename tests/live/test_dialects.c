@@ -43,15 +43,95 @@ TEST(the_owner_of_the_models_tells_the_dialect)
         {"{\"object\": \"list\", \"data\": [{\"id\": \"m\", \"object\": \"model\", \"owned_by\": "
          "\"sglang\", \"root\": \"m\", \"max_model_len\": 4096}]}",
          "SGLang", "m", 0},
+        {"{\"data\": [{\"id\": \"small\", \"owned_by\": \"huggingface\"}]}", "OpenAI", "small", 0},
+        {"{\"data\": [{\"id\": \"fast\"}, {\"id\": \"slow\"}]}", "OpenAI", "fast", 0},
     };
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
         spec_live_server server = {.url = "http://x"};
         json_t *answer = parsed(known[i].answer);
-        assert_works(spec_live_read_models(&server, answer, &error));
+        assert_works(spec_live_read_models(&server, answer, NULL, &error));
         assert_string_equal(server.dialect->name, known[i].name);
         assert_string_equal(server.model, known[i].model);
         assert_int_equal(server.vocab, known[i].vocab);
         json_decref(answer);
+    }
+}
+
+TEST(a_model_may_be_chosen_by_name)
+{
+    spec_live_server server = {.url = "http://x"};
+    json_t *answer = parsed("{\"data\": [{\"id\": \"fast\"}, {\"id\": \"slow\", \"owned_by\": "
+                            "\"vllm\"}]}");
+    assert_works(spec_live_read_models(&server, answer, "slow", &error));
+    assert_string_equal(server.model, "slow");
+    assert_string_equal(server.dialect->name, "vLLM");
+    assert_fails_with(spec_live_read_models(&server, answer, "slo", &error), GSL_EINVAL,
+                      "it has no model 'slo', but fast, slow");
+    json_decref(answer);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* Reads a text of OpenAI's interface, and compares its words. */
+static void check_words(const char *text, int n, const char *const *word)
+{
+    json_t *answer = json_pack("{s:[{s:s}]}", "choices", "text", text), *one;
+    spec_live_tokens got, expected;
+    assert_works(spec_openai_dialect.read_text(&got, answer, &error));
+    assert_int_equal(got.n, n);
+    for (int i = 0; i < n; i++) {
+        one = json_pack("{s:[{s:{s:s}}]}", "choices", "message", "content", word[i]);
+        assert_works(spec_openai_dialect.read_text(&expected, one, &error));
+        assert_int_equal(expected.n, 1);
+        assert_int_equal(got.token[i], expected.token[0]);
+        for (int k = 0; k < i; k++)
+            assert_int_equal(got.token[i] == got.token[k], strcmp(word[i], word[k]) == 0);
+        spec_live_tokens_free(&expected);
+        json_decref(one);
+    }
+    spec_live_tokens_free(&got);
+    json_decref(answer);
+}
+
+TEST(a_text_without_tokens_is_a_list_of_words)
+{
+    check_words("", 0, NULL);
+    check_words("Hi there, you  2\n", 6,
+                (const char *[]){"Hi", " there", ",", " you", "  2", "\n"});
+    check_words("a你好 你!", 5, (const char *[]){"a", "你", "好", " 你", "!"});
+    check_words("a b c d e f g h i j", 8,
+                (const char *[]){"a", " b", " c", " d", " e", " f", " g", " h"});
+}
+
+TEST(a_prompt_is_sent_to_openais_interface_as_it_is)
+{
+    const spec_live_server server = {
+        .url = "http://x", .model = "m", .dialect = &spec_openai_dialect};
+    const spec_live_sampling sampling = {
+        .tokens = 8, .transform = {.temperature = 0.5, .top_p = 0.9}, .presence = 1.0};
+    static const struct {
+        const char *line, *url, *body;
+    } prompts[] = {
+        {"{\"prompt\": \"a\\nb\", \"category\": \"x\"}", "http://x/v1/completions",
+         "{\"prompt\": \"a\\nb\", \"model\": \"m\", \"max_tokens\": 8, \"temperature\": 0.5, "
+         "\"top_p\": 0.9, \"presence_penalty\": 1.0, \"frequency_penalty\": 0.0, \"seed\": 7}"},
+        {"{\"messages\": [{\"role\": \"user\", \"content\": \"é\"}]}",
+         "http://x/v1/chat/completions",
+         "{\"messages\": [{\"role\": \"user\", \"content\": \"é\"}], \"model\": \"m\", "
+         "\"max_tokens\": 8, \"temperature\": 0.5, \"top_p\": 0.9, \"presence_penalty\": 1.0, "
+         "\"frequency_penalty\": 0.0, \"seed\": 7}"}};
+    for (int i = 0; i < 2; i++) {
+        json_t *line = parsed(prompts[i].line), *body = parsed(prompts[i].body);
+        spec_http_request request = {.body = NULL};
+        spec_live_tokens prompt;
+        assert_works(spec_openai_prompt(&prompt, line, &error));
+        spec_openai_dialect.ask_text(&request, &server, &prompt, &sampling, 7);
+        assert_string_equal(request.url, prompts[i].url);
+        assert_true(json_equal(request.body, body));
+        spec_live_tokens_free(&prompt);
+        json_decref(request.body);
+        json_decref(line);
+        json_decref(body);
     }
 }
 

@@ -249,7 +249,7 @@ TEST(launched_servers_of_every_dialect_are_measured_and_stopped, SLOW)
         assert_true(row->tokens == 24.0 * 24.0);
         assert_true(row->alpha.value > 0.6 && row->alpha.value < 0.8);
         assert_true(numbers.row[0].drafted == 0.0 && row->drafted > row->accepted);
-        assert_int_not_equal(spec_live_open(&result.server, url, NULL, &plan.how, &error),
+        assert_int_not_equal(spec_live_open(&result.server, url, NULL, NULL, &plan.how, &error),
                              GSL_SUCCESS);
         spec_drive_numbers_free(&numbers);
         spec_drive_result_free(&result);

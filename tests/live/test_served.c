@@ -435,6 +435,83 @@ TEST(two_samples_of_engines_with_other_filters_are_refused, .setup = spec_folder
                       "llama-server and vLLM apply filters in different orders");
 }
 
+/* ---- OpenAI's interface alone ---------------------------------------------------------------- */
+
+/* Compares texts of a server that has only OpenAI's interface, with chats and texts as prompts. */
+static spec_served_result in_words(const char *fault, const char *opt_model, int texts)
+{
+    OWNED(server) other = start("right", "openai"), text = start(fault, "openai");
+    spec_served_plan plan = plan_of(&text, &other);
+    spec_served_result result;
+    spec_file_write("prompts.jsonl",
+                    "{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}], \"tools\": []}\n"
+                    "{\"prompt\": \"Once upon a time\"}\n");
+    plan.texts = texts;
+    plan.two_samples = true;
+    plan.rate = 1e-4;
+    plan.opt_text_model = opt_model;
+    assert_works(spec_served(&result, &plan, &error));
+    assert_string_equal(result.text.dialect->name, "OpenAI");
+    return result;
+}
+
+TEST(words_tell_a_wrong_server_that_has_no_tokens, STATISTICS, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    const spec_served_result right = in_words("right", NULL, 60),
+                             named = in_words("right", "table", 60),
+                             argmax = in_words("argmax", NULL, 60),
+                             chair = in_words("right", "chair", 60);
+    assert_int_equal(spec_served_verdict_of(&right), SPEC_SERVED_UNDECIDED);
+    assert_int_equal(spec_served_verdict_of(&argmax), SPEC_SERVED_SAMPLER);
+    assert_int_equal(spec_served_verdict_of(&chair), SPEC_SERVED_SAMPLER);
+    assert_true(right.samples.groups > 10 && right.samples.statistic == named.samples.statistic);
+}
+
+/* A word is a token of this server, so both interfaces find the same groups. */
+TEST(words_and_tokens_give_the_same_statistic, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    OWNED(server)
+    a = start("right", "openai"), b = start("hot", "openai"), c = start("right", "vllm"),
+    d = start("hot", "vllm");
+    spec_served_result words, tokens;
+    for (int i = 0; i < 2; i++) {
+        spec_served_plan plan = i == 0 ? plan_of(&a, &b) : plan_of(&c, &d);
+        plan.texts = 40;
+        plan.two_samples = true;
+        assert_works(spec_served(i == 0 ? &words : &tokens, &plan, &error));
+    }
+    assert_int_equal(words.samples.groups, tokens.samples.groups);
+    assert_near(words.samples.statistic, tokens.samples.statistic, 1e-12);
+}
+
+TEST(what_openais_interface_lacks_is_refused, .setup = spec_folder_enter,
+     .teardown = spec_folder_leave)
+{
+    OWNED(server)
+    openai = start("right", "openai"), vllm = start("right", "vllm"),
+    empty = start("no_ids", "openai");
+    spec_served_plan plan = plan_of(&openai, &vllm), reverse = plan_of(&vllm, &openai);
+    spec_served_result result;
+    assert_fails_with(spec_served(&result, &plan, &error), GSL_EINVAL,
+                      "it is not a llama-server, vLLM or SGLang, and only these return token ids");
+    assert_fails_with(spec_served(&result, &reverse, &error), GSL_EINVAL, openai.url);
+    plan.two_samples = reverse.two_samples = true;
+    plan.texts = reverse.texts = 4;
+    assert_works(spec_served(&result, &plan, &error));
+    assert_string_equal(result.score.dialect->name, "OpenAI");
+    plan.sampling.transform.top_k = 3;
+    assert_fails_with(spec_served(&result, &plan, &error), GSL_EINVAL, "neither top-k nor min-p");
+    reverse.opt_text_model = "sofa";
+    assert_fails_with(spec_served(&result, &reverse, &error), GSL_EINVAL,
+                      "it has no model 'sofa', but table, chair");
+    plan = plan_of(&empty, &openai);
+    plan.two_samples = true;
+    assert_fails_with(spec_served(&result, &plan, &error), GSL_EINVAL,
+                      "no valid \"text\" or \"message\"");
+}
+
 /* ---- chats ----------------------------------------------------------------------------------- */
 
 static const char chats[] =
@@ -511,7 +588,6 @@ TEST(a_server_that_fails_gets_one_line, .setup = spec_folder_enter, .teardown = 
         {"no_ids", "no valid \"token_ids\"", false},
         {"too_long", "where 8 were asked for", false},
         {"ids", "no valid \"token_ids\"", false},
-        {"openai", "owned by 'someone'", false},
         {"nonsense", "not an inference server", false},
         {"duplicate", "a token occurs twice in it", true},
         {"above_one", "its probabilities sum to more than 1", true},
@@ -526,7 +602,7 @@ TEST(a_server_that_fails_gets_one_line, .setup = spec_folder_enter, .teardown = 
         plan.sampling.tokens = 8;
         plan.how.timeout = strcmp(wrong[i].fault, "hang") == 0 ? 0.5 : 20.0;
         plan.how.pause = 0.01;
-        const int status = strstr("cut_utf8 not_json huge deep no_ids too_long ids openai nonsense "
+        const int status = strstr("cut_utf8 not_json huge deep no_ids too_long ids nonsense "
                                   "duplicate above_one",
                                   wrong[i].fault) != NULL
                                ? GSL_EINVAL
